@@ -1,0 +1,49 @@
+# MLIR is linked once, as the shared library: a second copy inside a plugin would have its own
+# MLIRContext and work only by luck of symbol interposition.
+
+if(NOT DEFINED MLIR_DIR AND NOT CMAKE_PREFIX_PATH AND EXISTS /usr/lib/llvm-22/lib/cmake/mlir)
+  set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir)
+endif()
+find_package(MLIR 22.1 REQUIRED CONFIG)
+set(MLIR_BINARY_DIR ${PROJECT_BINARY_DIR})
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+set(SINTER_LLVM_TOOLS_DIR ${LLVM_TOOLS_BINARY_DIR})
+
+# Adds a library of the compiler: sinter_add_compiler_library(Name source... [DEPENDS target...]
+# [LINK library...]). It sees MLIR's headers through one shared precompiled header.
+function(sinter_add_compiler_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  sinter_use_mlir(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# Gives a target MLIR's headers and the one shared libMLIR and libLLVM.
+function(sinter_use_mlir name)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  if(NOT name STREQUAL SinterPrecompiled)
+    target_precompile_headers(${name} REUSE_FROM SinterPrecompiled)
+  endif()
+endfunction()
+
+file(WRITE ${PROJECT_BINARY_DIR}/Precompiled.cpp "")
+add_library(SinterPrecompiled STATIC ${PROJECT_BINARY_DIR}/Precompiled.cpp)
+sinter_use_mlir(SinterPrecompiled)
+target_precompile_headers(SinterPrecompiled PRIVATE
+  <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
+  <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/MemRef/IR/MemRef.h>
+  <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Interfaces/SideEffectInterfaces.h>
+  <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Bytecode/BytecodeOpInterface.h>
+  <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(SinterPrecompiled PRIVATE -Xclang -fno-pch-timestamp)
+endif()
