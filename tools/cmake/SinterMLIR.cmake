@@ -10,7 +10,8 @@ list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
-set(SINTER_LLVM_TOOLS_DIR ${LLVM_TOOLS_BINARY_DIR})
+# mlir_tablegen finds its includes here.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
 # Adds a library of the compiler: sinter_add_compiler_library(Name source... [DEPENDS target...]
 # [LINK library...]). It sees MLIR's headers through one shared precompiled header.
@@ -26,10 +27,11 @@ endfunction()
 
 # Gives a target MLIR's headers and the one shared libMLIR and libLLVM.
 function(sinter_use_mlir name)
-  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
-  if(NOT name STREQUAL SinterPrecompiled)
+  # Executables are compiled as PIE, which the libraries' precompiled header is not.
+  get_target_property(type ${name} TYPE)
+  if(NOT name STREQUAL SinterPrecompiled AND NOT type STREQUAL EXECUTABLE)
     target_precompile_headers(${name} REUSE_FROM SinterPrecompiled)
   endif()
 endfunction()

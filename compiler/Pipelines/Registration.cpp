@@ -1,0 +1,21 @@
+#include "compiler/Pipelines/Registration.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+using namespace mlir;
+
+void sinter::registerDialects(DialectRegistry &registry) {
+  registry.insert<SinterDialect, plan::PlanDialect, arith::ArithDialect, func::FuncDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
+}
+
+void sinter::registerEverything(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllPasses();
+  registerDialects(registry);
+}

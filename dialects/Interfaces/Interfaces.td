@@ -1,0 +1,117 @@
+//===- Interfaces.td - What phases ask of ops ---------------*- tablegen -*-===//
+//
+// Knowledge about an op sits with the op. A pass asks one of these interfaces; it never switches
+// over op names.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SINTER_INTERFACES
+#define SINTER_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let description = [{
+    The work of one op, from its shapes alone. A transcendental counts as one operation, a
+    multiply-add as two. The cost model divides these by the target's peaks.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"Floating-point operations executed.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<[{
+        Bytes that must cross memory when the op runs alone: by default every operand read once and
+        every result written once, in their storage layout.
+      }], "int64_t", "getBytes", (ins), "", "return ::sinter::getOperandAndResultBytes($_op);">,
+  ];
+}
+
+def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let description = [{
+    result[i] = f(operands[i]) with all shapes equal. `f` is given twice: as arithmetic that
+    kernels are generated from, and as the plain formula that it is checked against.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<[{
+        Builds f with `arith` and `math` ops on scalars of the operands' element types; the result
+        has the op's element type. Floating-point operands are f32 (or f64), whatever the storage.
+      }], "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
+    InterfaceMethod<"Computes f in double precision.", "double", "evaluateScalar",
+      (ins "::llvm::ArrayRef<double>":$operands)>,
+  ];
+}
+
+def ComposedOpInterface : OpInterface<"ComposedOpInterface"> {
+  let description = [{
+    An op that people have a name for and whose formula is made of simpler ops: kernels are
+    generated from the formula, so a generated kernel needs no case for it.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"Builds the formula at the builder's insertion point; one value a result.",
+      "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::mlir::OpBuilder &":$builder)>,
+  ];
+}
+
+def FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
+  let description = [{
+    What part an op can play in a fused kernel.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<[{
+        The part that the op plays:
+        `Elementwise` one result element from the same element of each operand;
+        `RowReduction` works along the last dimension and needs a whole row of its first operand;
+        `Index` moves elements without arithmetic: fused, it is address arithmetic;
+        `Gather` reads rows chosen by data;
+        `Update` writes into an operand's memory;
+        `Contraction` a matmul: root of a GEMM kernel, takes an epilogue;
+        `Attention` root of an attention kernel;
+        `Opaque` runs alone.
+      }], "::sinter::FusionRole", "getFusionRole", (ins)>,
+  ];
+}
+
+def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
+  let description = [{
+    An op that updates: a result is the operand with some elements replaced. After planning both
+    have the same address; where the old value is still needed, planning inserts a copy.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"The operand that `result` replaces, or null.", "::mlir::OpOperand *",
+      "getInPlaceOperand", (ins "::mlir::OpResult":$result)>,
+  ];
+}
+
+def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
+  let description = [{
+    The meaning of an op, computed plainly in double precision. Layouts and element types do not
+    matter here, except that a value of a 16-bit type is rounded to it.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"The results for the given operands, in order.",
+      "::llvm::SmallVector<::sinter::ReferenceTensor>", "evaluate",
+      (ins "::llvm::ArrayRef<::sinter::ReferenceTensor>":$operands)>,
+  ];
+}
+
+def LayoutAttrInterface : AttrInterface<"LayoutAttrInterface"> {
+  let description = [{
+    How the elements of a tensor lie in memory; the encoding of a tensor type. A type without one
+    is dense and row-major.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"Elements that storage takes, padding included.", "int64_t",
+      "getStorageElements", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
+    InterfaceMethod<"From a logical index to the element's offset in storage.", "::mlir::AffineMap",
+      "getOffsetMap", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
+    InterfaceMethod<"What is wrong with the layout for this shape, or nothing.", "::std::string",
+      "checkShape", (ins "::llvm::ArrayRef<int64_t>":$shape), "", "return {};">,
+  ];
+}
+
+#endif // SINTER_INTERFACES

@@ -1,0 +1,74 @@
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sinter::plan;
+
+#include "dialects/Plan/PlanDialect.cpp.inc"
+#include "dialects/Plan/PlanEnums.cpp.inc"
+#include "dialects/Plan/PlanInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Plan/PlanAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Plan/PlanTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Plan/PlanOps.cpp.inc"
+
+void PlanDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Plan/PlanAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Plan/PlanTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Plan/PlanOps.cpp.inc"
+      >();
+}
+
+LogicalResult SliceOp::verify() {
+  if (static_cast<int64_t>(getOffset()) < 0 || static_cast<int64_t>(getBytes()) < 0) // slice_c1
+    return emitOpError("expected offset and bytes not to be negative");
+  if (getSpace() == Space::Checkpoint && !getName()) // slice_c2
+    return emitOpError("expected the name of a checkpoint tensor");
+  return success();
+}
+
+SmallVector<Value> LaunchOp::getReads() { return llvm::to_vector(ValueRange(getInputs())); }
+SmallVector<Value> LaunchOp::getWrites() { return llvm::to_vector(ValueRange(getOutputs())); }
+
+SmallVector<Value> GemmOp::getReads() { return llvm::to_vector(getOperands().drop_back()); }
+SmallVector<Value> GemmOp::getWrites() { return {getOut()}; }
+
+LogicalResult GemmOp::verify() {
+  auto reading = llvm::count_if(getPostOps().getAsRange<PostOpAttr>(),
+                                [](PostOpAttr postOp) { return postOp.hasOperand(); });
+  if (reading != static_cast<int64_t>(getExtras().size())) // gemm_c1
+    return emitOpError("expected ") << reading << " extra slices for its post-ops, got "
+                                    << getExtras().size();
+  return success();
+}
+
+SmallVector<Value> PackOp::getReads() { return llvm::to_vector(ValueRange(getSources())); }
+SmallVector<Value> PackOp::getWrites() { return {getOut()}; }
+
+LogicalResult PackOp::verify() {
+  int64_t columns = 0;
+  for (auto layout : getSourceLayouts().getAsRange<PackSourceAttr>())
+    columns += layout.getN();
+  if (getSourceLayouts().size() != getSources().size() ||
+      columns != static_cast<int64_t>(getN())) // pack_c1
+    return emitOpError("expected one layout a source, with n adding up to ") << getN();
+  return success();
+}
+
+SmallVector<Value> CopyOp::getReads() { return {getSource()}; }
+SmallVector<Value> CopyOp::getWrites() { return {getOut()}; }
+
+SmallVector<Value> FillOp::getReads() { return {}; }
+SmallVector<Value> FillOp::getWrites() { return {getOut()}; }

@@ -1,0 +1,20 @@
+//===- PlanDialect.h - Commands over fixed buffers --------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Plan/PlanDialect.h.inc"
+#include "dialects/Plan/PlanEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Plan/PlanAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Plan/PlanTypes.h.inc"
+#include "dialects/Plan/PlanInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Plan/PlanOps.h.inc"

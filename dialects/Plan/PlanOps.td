@@ -1,0 +1,197 @@
+//===- PlanOps.td - What runs -------------------------------*- tablegen -*-===//
+#ifndef SINTER_PLAN_OPS
+#define SINTER_PLAN_OPS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def PlanDialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::sinter::plan";
+  let summary = "Commands over fixed buffers";
+  let description = [{
+    A `plan.program` is a straight list of commands over slices of memory. Before the Memory phase
+    a slice that lives inside a step is a `plan.alloc`; after it every slice is a `plan.slice` with
+    a space and an offset, and the program prints as exactly what happens, in order, and where
+    every byte lives. It serializes one to one into runtime/Exec/Executable.fbs.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+def Plan_Space : I32EnumAttr<"Space", "where a slice lives", [
+    I32EnumAttrCase<"Checkpoint", 0, "checkpoint">,
+    I32EnumAttrCase<"Parameter", 1, "parameter">,
+    I32EnumAttrCase<"State", 2, "state">,
+    I32EnumAttrCase<"Input", 3, "input">,
+    I32EnumAttrCase<"Output", 4, "output">,
+    I32EnumAttrCase<"Constant", 5, "constant">,
+    I32EnumAttrCase<"Arena", 6, "arena">]> {
+  let cppNamespace = "::sinter::plan";
+}
+
+def Plan_PostOpKind : I32EnumAttr<"PostOpKind", "a step of a GEMM's epilogue", [
+    I32EnumAttrCase<"Bias", 0, "bias">,
+    I32EnumAttrCase<"Gelu", 1, "gelu">,
+    I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
+    I32EnumAttrCase<"Silu", 3, "silu">,
+    I32EnumAttrCase<"Relu", 4, "relu">,
+    I32EnumAttrCase<"Add", 5, "add">,
+    I32EnumAttrCase<"Multiply", 6, "multiply">]> {
+  let cppNamespace = "::sinter::plan";
+}
+
+def Plan_SliceType : TypeDef<PlanDialect, "Slice"> {
+  let mnemonic = "slice";
+  let summary = "a range of bytes, fixed for the program's life";
+}
+
+def Plan_PostOpAttr : AttrDef<PlanDialect, "PostOp"> {
+  let mnemonic = "post_op";
+  let summary = "one step of a GEMM's epilogue";
+  let description = [{
+    Bias, Add and Multiply read the GEMM's next extra operand, of element type `dtype`, Add and
+    Multiply with row stride `stride` (elements).
+  }];
+  let parameters = (ins "::sinter::plan::PostOpKind":$kind, "::mlir::Type":$dtype, "int64_t":$stride);
+  let assemblyFormat = "`<` $kind `,` $dtype `,` $stride `>`";
+  let extraClassDeclaration = [{
+    /// Whether the step reads an operand.
+    bool hasOperand() const {
+      return getKind() == PostOpKind::Bias || getKind() == PostOpKind::Add ||
+             getKind() == PostOpKind::Multiply;
+    }
+  }];
+}
+
+def Plan_PackSourceAttr : AttrDef<PlanDialect, "PackSource"> {
+  let mnemonic = "pack_source";
+  let summary = "how one source of a pack lies in memory";
+  let description = [{
+    A row-major matrix of `dtype` with `stride` elements between rows that fills the next `n`
+    columns of the packed `[k, n]` matrix; stored `[n, k]` if transposed.
+  }];
+  let parameters = (ins "::mlir::Type":$dtype, "int64_t":$n, "int64_t":$stride, "bool":$transposed);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<PlanDialect, mnemonic, traits>;
+
+def ProgramOp : Plan_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator, Symbol,
+    NoRegionArguments]> {
+  let summary = "a straight list of commands";
+  let description = [{
+    `arena_bytes` and `arena_lower_bound` (the peak of live bytes) are set by the Memory phase.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$arena_bytes,
+                       OptionalAttr<I64Attr>:$arena_lower_bound);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBlock() { return &getBody().front(); }
+  }];
+}
+
+def AllocOp : Plan_Op<"alloc"> {
+  let summary = "bytes that live inside a step, not yet placed";
+  let arguments = (ins I64Attr:$bytes);
+  let results = (outs Plan_SliceType:$slice);
+  let assemblyFormat = "$bytes attr-dict";
+}
+
+def SliceOp : Plan_Op<"slice"> {
+  let summary = "`bytes` bytes at `offset` of a space";
+  let description = [{
+    In the checkpoint space, of the tensor `name`; in the others `name`, where given, is what a
+    person or a caller calls the slice ("tokens", "k_cache.0"), with its `type`.
+    C1: offset and bytes are not negative. C2: a checkpoint slice has a name.
+  }];
+  let arguments = (ins Plan_Space:$space, I64Attr:$offset, I64Attr:$bytes,
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<TypeAttr>:$type);
+  let results = (outs Plan_SliceType:$slice);
+  let assemblyFormat = "$space `[` $offset `,` $bytes `]` ($name^)? (`:` $type^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_CommandInterface : OpInterface<"CommandInterface"> {
+  let cppNamespace = "::sinter::plan";
+  let description = [{
+    A command: what it reads and writes (for liveness), and what it costs (for people).
+    A slice that is read and written appears in both.
+  }];
+  let methods = [
+    InterfaceMethod<"Operands that the command reads.", "::mlir::SmallVector<::mlir::Value>", "getReads", (ins)>,
+    InterfaceMethod<"Operands that the command writes.", "::mlir::SmallVector<::mlir::Value>", "getWrites", (ins)>,
+    InterfaceMethod<"Useful floating-point operations.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Bytes read and written at the least.", "int64_t", "getBytes", (ins)>,
+    InterfaceMethod<"The cost model's estimate.", "int64_t", "getPredictedNs", (ins)>,
+    InterfaceMethod<"What the command is, for people.", "::llvm::StringRef", "getLabel", (ins)>,
+    InterfaceMethod<"The part of the model it belongs to.", "::llvm::StringRef", "getLayer", (ins)>,
+  ];
+}
+
+class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, !listconcat(traits,
+    [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites"]>])> {
+  dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes,
+                     DefaultValuedAttr<I64Attr, "0">:$predicted_ns,
+                     DefaultValuedAttr<StrAttr, "\"\"">:$label,
+                     DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+}
+
+def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {
+  let summary = "runs a generated kernel over `grid` independent work items";
+  let description = [{
+    The kernel gets the addresses of `inputs` and then `outputs`. A slice that is updated in place
+    is in both.
+  }];
+  let arguments = !con((ins FlatSymbolRefAttr:$kernel, I64Attr:$grid,
+                        Variadic<Plan_SliceType>:$inputs, Variadic<Plan_SliceType>:$outputs), metrics);
+  let assemblyFormat = "$kernel `grid` $grid `(` $inputs `)` `->` `(` $outputs `)` attr-dict";
+}
+
+def GemmOp : Plan_Command<"gemm"> {
+  let summary = "out = epilogue(lhs . rhs), by the device's library";
+  let description = [{
+    `[m, k] . [k, n]`; rhs in panels. See `Gemm` in Executable.fbs.
+    C1: `extras` has one slice for each post-op that reads one.
+  }];
+  let arguments = !con((ins I64Attr:$m, I64Attr:$n, I64Attr:$k, TypeAttr:$dtype, TypeAttr:$out_dtype,
+                        I64Attr:$lhs_stride, I64Attr:$out_stride,
+                        Plan_SliceType:$lhs, Plan_SliceType:$rhs, Variadic<Plan_SliceType>:$extras,
+                        Plan_SliceType:$out,
+                        DefaultValuedAttr<TypedArrayAttrBase<Plan_PostOpAttr, "post-ops">, "{}">:$post_ops),
+                       metrics);
+  let assemblyFormat = "`(` $lhs `,` $rhs (`,` $extras^)? `)` `->` `(` $out `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+def PackOp : Plan_Command<"pack"> {
+  let summary = "writes a matrix in panels";
+  let description = [{
+    See `Pack` in Executable.fbs. C1: one layout in `source_layouts` a source; their n add up to n.
+  }];
+  let arguments = !con((ins I64Attr:$k, I64Attr:$n, TypeAttr:$dtype, I64Attr:$width, I64Attr:$interleave,
+                        I64Attr:$depth, Variadic<Plan_SliceType>:$sources, Plan_SliceType:$out,
+                        TypedArrayAttrBase<Plan_PackSourceAttr, "layouts">:$source_layouts), metrics);
+  let assemblyFormat = "`(` $sources `)` `->` `(` $out `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+def CopyOp : Plan_Command<"copy"> {
+  let summary = "copies a slice to another of the same size";
+  let arguments = !con((ins Plan_SliceType:$source, Plan_SliceType:$out), metrics);
+  let assemblyFormat = "`(` $source `)` `->` `(` $out `)` attr-dict";
+}
+
+def FillOp : Plan_Command<"fill"> {
+  let summary = "sets every byte of a slice";
+  let arguments = !con((ins Plan_SliceType:$out, I64Attr:$value), metrics);
+  let assemblyFormat = "$value `->` `(` $out `)` attr-dict";
+}
+
+#endif // SINTER_PLAN_OPS

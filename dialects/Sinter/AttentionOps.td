@@ -1,0 +1,63 @@
+//===- AttentionOps.td - Attention and what surrounds it ----*- tablegen -*-===//
+#ifndef SINTER_ATTENTION_OPS
+#define SINTER_ATTENTION_OPS
+
+include "dialects/Sinter/SinterAttributes.td"
+
+def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments]> {
+  let summary = "softmax(scale * q.k + bias, masked) . v";
+  let description = [{
+    Vaswani et al., "Attention is all you need", 2017, equation 1, for `h` query heads over `g`
+    key-value heads (query head `i` reads head `i / (h / g)`).
+
+    Query `t` of slot `b` stands at position `p = start[b] + t` (`t` without start); key `j` stands
+    at position `j`. It is visible when `j < s`, when `j <= p` if causal, and when `p - j < window`
+    if there is a window. A score is `scale * q.k`, then `softcap * tanh(score / softcap)` if there
+    is a soft cap, then `- slope[i] * (p - j)` if there are ALiBi slopes (Press et al., 2021).
+
+    C1: q is `[b, t, h, d]`, k and v are `[b, s, g, d]`, the result has q's shape.
+    C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
+    C5: window and softcap, where given, are positive. C6: k and v have the same element type.
+  }];
+  let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
+                       Optional<Sinter_IndexTensor>:$start, Optional<Sinter_FloatTensor>:$alibi_slopes,
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<F64Attr>:$softcap);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def RotaryOp : Sinter_ReferenceOp<"rotary", [AllTypesMatch<["operand", "result"]>]> {
+  let summary = "rotates pairs of a head's elements by position-dependent angles";
+  let description = [{
+    Su et al., "RoFormer", 2021, equation 34. With `r = 2 * cos.shape[1]` rotated elements, pair
+    `i` is `(x[i], x[i + r/2])`, or `(x[2i], x[2i + 1])` if interleaved; it becomes
+    `(a cos - b sin, b cos + a sin)` with row `start[b] + t` of the tables (`t` without start).
+    Elements from `r` on pass unchanged. Positions beyond the tables use their last row.
+
+    C1: operand is `[b, t, h, d]`. C2: cos and sin are `[positions, r/2]` of the same type with
+    `r <= d`. C3: start is `[b]`.
+  }];
+  let arguments = (ins Sinter_FloatTensor:$operand, Sinter_FloatTensor:$cos, Sinter_FloatTensor:$sin,
+                       Optional<Sinter_IndexTensor>:$start, UnitAttr:$interleaved);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [
+    DeclareOpInterfaceMethods<InPlaceOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>, AllTypesMatch<["cache", "result"]>]> {
+  let summary = "writes a chunk's rows into a cache: result[b, start[b] + t] = rows[b, t]";
+  let description = [{
+    For `t < count[b]` and `start[b] + t` within the capacity; all else keeps the cache's value.
+
+    C1: cache is `[b, c, h, d]`, rows `[b, t, h, d]`. C2: start and count are `[b]`.
+    Rows are rounded to the cache's element type.
+  }];
+  let arguments = (ins Sinter_FloatTensor:$cache, Sinter_FloatTensor:$rows,
+                       Sinter_IndexTensor:$start, Sinter_IndexTensor:$count);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+#endif // SINTER_ATTENTION_OPS

@@ -1,0 +1,181 @@
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace sinter;
+
+SmallVector<ReferenceTensor> sinter::evaluateElementwise(Operation *op,
+                                                         ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(cast<RankedTensorType>(op->getResult(0).getType()));
+  auto formula = cast<ElementwiseOpInterface>(op);
+  SmallVector<double> scalars(operands.size());
+  for (int64_t i = 0; i < result.getNumElements(); ++i) {
+    for (auto [scalar, operand] : llvm::zip_equal(scalars, operands))
+      scalar = operand[i];
+    result[i] = formula.evaluateScalar(scalars);
+  }
+  result.round();
+  return {std::move(result)};
+}
+
+/// A scalar constant of the type of `like`.
+static Value constantLike(OpBuilder &builder, Location loc, Value like, double value) {
+  return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(like.getType(), value));
+}
+
+/// 1 / (1 + e^-x).
+static Value buildSigmoid(OpBuilder &builder, Location loc, Value x) {
+  Value one = constantLike(builder, loc, x, 1.0);
+  Value decay = math::ExpOp::create(builder, loc, arith::NegFOp::create(builder, loc, x));
+  return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, decay));
+}
+
+static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value AddOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::AddFOp::create(builder, loc, x[0], x[1]);
+}
+double AddOp::evaluateScalar(ArrayRef<double> x) { return x[0] + x[1]; }
+
+Value SubOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::SubFOp::create(builder, loc, x[0], x[1]);
+}
+double SubOp::evaluateScalar(ArrayRef<double> x) { return x[0] - x[1]; }
+
+Value MulOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::MulFOp::create(builder, loc, x[0], x[1]);
+}
+double MulOp::evaluateScalar(ArrayRef<double> x) { return x[0] * x[1]; }
+
+Value DivOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::DivFOp::create(builder, loc, x[0], x[1]);
+}
+double DivOp::evaluateScalar(ArrayRef<double> x) { return x[0] / x[1]; }
+
+Value MaximumOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::MaximumFOp::create(builder, loc, x[0], x[1]);
+}
+double MaximumOp::evaluateScalar(ArrayRef<double> x) {
+  return std::isnan(x[0]) || std::isnan(x[1]) ? std::nan("") : std::max(x[0], x[1]);
+}
+
+Value MinimumOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::MinimumFOp::create(builder, loc, x[0], x[1]);
+}
+double MinimumOp::evaluateScalar(ArrayRef<double> x) {
+  return std::isnan(x[0]) || std::isnan(x[1]) ? std::nan("") : std::min(x[0], x[1]);
+}
+
+Value NegOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::NegFOp::create(builder, loc, x[0]);
+}
+double NegOp::evaluateScalar(ArrayRef<double> x) { return -x[0]; }
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Value ExpOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return math::ExpOp::create(builder, loc, x[0]);
+}
+double ExpOp::evaluateScalar(ArrayRef<double> x) { return std::exp(x[0]); }
+
+// A square root and a division: hardware's approximate rsqrt is not good to the last bits.
+Value RsqrtOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  Value root = math::SqrtOp::create(builder, loc, x[0]);
+  return arith::DivFOp::create(builder, loc, constantLike(builder, loc, x[0], 1.0), root);
+}
+double RsqrtOp::evaluateScalar(ArrayRef<double> x) { return 1.0 / std::sqrt(x[0]); }
+
+Value TanhOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return math::TanhOp::create(builder, loc, x[0]);
+}
+double TanhOp::evaluateScalar(ArrayRef<double> x) { return std::tanh(x[0]); }
+
+Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return buildSigmoid(builder, loc, x[0]);
+}
+double SigmoidOp::evaluateScalar(ArrayRef<double> x) { return sigmoid(x[0]); }
+
+Value ReluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::MaximumFOp::create(builder, loc, x[0], constantLike(builder, loc, x[0], 0.0));
+}
+double ReluOp::evaluateScalar(ArrayRef<double> x) { return x[0] < 0 ? 0.0 : x[0]; }
+
+Value SiluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return arith::MulFOp::create(builder, loc, x[0], buildSigmoid(builder, loc, x[0]));
+}
+double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * sigmoid(x[0]); }
+
+// The tanh form is built as x * sigmoid(2u): (1 + tanh u) / 2 is sigmoid(2u), and one exp is
+// cheaper than a tanh.
+Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
+  auto mul = [&](Value a, Value b) -> Value { return arith::MulFOp::create(builder, loc, a, b); };
+  if (getTanh()) {
+    Value cubic = mul(mul(x[0], x[0]), constant(0.044715));
+    Value inner = mul(x[0], arith::AddFOp::create(builder, loc, cubic, constant(1.0)));
+    Value doubled = mul(inner, constant(2.0 * std::sqrt(2.0 / std::numbers::pi)));
+    return mul(x[0], buildSigmoid(builder, loc, doubled));
+  }
+  Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
+  return mul(mul(x[0], constant(0.5)),
+             arith::AddFOp::create(builder, loc, error, constant(1.0)));
+}
+double GeluOp::evaluateScalar(ArrayRef<double> x) {
+  if (getTanh())
+    return 0.5 * x[0] *
+           (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) *
+                            (x[0] + 0.044715 * x[0] * x[0] * x[0])));
+  return 0.5 * x[0] * (1.0 + std::erf(x[0] / std::numbers::sqrt2));
+}
+
+LogicalResult SoftcapOp::verify() {
+  if (!(getCap().convertToDouble() > 0)) // softcap_c1
+    return emitOpError("expected cap to be positive, got ") << getCap().convertToDouble();
+  return success();
+}
+Value SoftcapOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  double cap = getCap().convertToDouble();
+  Value scaled =
+      arith::MulFOp::create(builder, loc, x[0], constantLike(builder, loc, x[0], 1.0 / cap));
+  Value bounded = math::TanhOp::create(builder, loc, scaled);
+  return arith::MulFOp::create(builder, loc, bounded, constantLike(builder, loc, x[0], cap));
+}
+double SoftcapOp::evaluateScalar(ArrayRef<double> x) {
+  double cap = getCap().convertToDouble();
+  return cap * std::tanh(x[0] / cap);
+}
+
+//===----------------------------------------------------------------------===//
+// Cast
+//===----------------------------------------------------------------------===//
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  return getOperand().getType() == getType() ? getOperand() : Value();
+}
+
+// Kernels compute in f32, so storage types widen on load and narrow on store; what is left for a
+// cast between floating-point types is the rounding of a value that is used on.
+Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  Type from = x[0].getType(), to = getType().getElementType();
+  if (from == to)
+    return x[0];
+  if (isa<IntegerType>(from))
+    return arith::SIToFPOp::create(builder, loc, to, x[0]);
+  if (isa<IntegerType>(to))
+    return arith::FPToSIOp::create(builder, loc, to, x[0]);
+  if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, to, x[0]);
+  return arith::TruncFOp::create(builder, loc, to, x[0]);
+}
+double CastOp::evaluateScalar(ArrayRef<double> x) {
+  return isa<IntegerType>(getType().getElementType()) ? std::trunc(x[0]) : x[0];
+}

@@ -1,0 +1,59 @@
+//===- SinterAttributes.td - Enums and layouts --------------*- tablegen -*-===//
+#ifndef SINTER_ATTRIBUTES
+#define SINTER_ATTRIBUTES
+
+include "dialects/Sinter/SinterDialect.td"
+
+def Sinter_ReductionKind : I32EnumAttr<"ReductionKind", "how a reduction combines elements", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Max", 2, "max">]> {
+  let cppNamespace = "::sinter";
+}
+
+def Sinter_FusionKind : I32EnumAttr<"FusionKind", "which code generator a fusion is for", [
+    I32EnumAttrCase<"Rows", 0, "rows">,
+    I32EnumAttrCase<"Gemm", 1, "gemm">,
+    I32EnumAttrCase<"LibraryGemm", 2, "library_gemm">,
+    I32EnumAttrCase<"Attention", 3, "attention">,
+    I32EnumAttrCase<"Pack", 4, "pack">]> {
+  let cppNamespace = "::sinter";
+}
+
+class Sinter_LayoutAttr<string name, string attrMnemonic>
+    : AttrDef<SinterDialect, name, [DeclareAttrInterfaceMethods<LayoutAttrInterface, ["checkShape"]>]> {
+  let mnemonic = attrMnemonic;
+}
+
+def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
+  let summary = "a GEMM's right-hand side, cut into column panels";
+  let description = [{
+    A `[k, n]` matrix as panels of `width` columns, the last one padded, `k` padded to a multiple
+    of `depth`; a panel is `[k / interleave][width][interleave]`, contiguous. A kernel that
+    computes `width` outputs streams one panel from front to back: decode reads it at memory
+    speed, and a library's blocked GEMM finds its own layout (oneDNN: BA16a64b, BA16a64b2a).
+  }];
+  let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Sinter_KeyPanelsAttr : Sinter_LayoutAttr<"KeyPanels", "key_panels"> {
+  let summary = "a key cache, transposed in groups of positions";
+  let description = [{
+    A `[b, c, h, d]` cache as `[b][h][c / width][d / interleave][width][interleave]`, `c` and `d`
+    padded. Scores of `width` positions are then sums of whole vectors: one load an element of the
+    query and no horizontal additions.
+  }];
+  let parameters = (ins "int64_t":$width, "int64_t":$interleave);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Sinter_HeadMajorAttr : Sinter_LayoutAttr<"HeadMajor", "head_major"> {
+  let summary = "a value cache, one head's rows contiguous";
+  let description = [{
+    A `[b, c, h, d]` cache as `[b][h][c][d]`: attention reads the rows of one head in a stream.
+  }];
+  let assemblyFormat = "";
+}
+
+#endif // SINTER_ATTRIBUTES

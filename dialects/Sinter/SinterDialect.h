@@ -1,0 +1,35 @@
+//===- SinterDialect.h - The graph dialect ----------------------*- C++ -*-===//
+#pragma once
+
+#include "dialects/Interfaces/Interfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace sinter {
+
+/// The reference of every elementwise op: its scalar formula, element by element.
+llvm::SmallVector<ReferenceTensor> evaluateElementwise(mlir::Operation *op,
+                                                       llvm::ArrayRef<ReferenceTensor> operands);
+
+/// Runs the ops of a block (all with a reference) on values for its arguments; returns the values
+/// of the terminator's operands.
+llvm::SmallVector<ReferenceTensor> evaluateBlock(mlir::Block &block,
+                                                 llvm::ArrayRef<ReferenceTensor> arguments);
+
+/// Of a block that computes results from arguments: the argument that result `index` replaces in
+/// place (through a chain of InPlaceOpInterface ops), or null.
+mlir::BlockArgument findInPlaceArgument(mlir::Block &block, unsigned index);
+
+} // namespace sinter
+
+#include "dialects/Sinter/SinterDialect.h.inc"
+#include "dialects/Sinter/SinterEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Sinter/SinterAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Sinter/SinterOps.h.inc"

@@ -1,0 +1,70 @@
+//===- SinterDialect.td - The graph dialect -----------------*- tablegen -*-===//
+#ifndef SINTER_DIALECT
+#define SINTER_DIALECT
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Interfaces/Interfaces.td"
+
+def SinterDialect : Dialect {
+  let name = "sinter";
+  let cppNamespace = "::sinter";
+  let summary = "The dataflow graph of a transformer";
+  let description = [{
+    Pure functions over statically shaped builtin tensors. Parameters, KV caches and step data are
+    function arguments. An entry function's arguments carry what they are bound to:
+
+    - `sinter.parameter = "model.norm.weight"`: a tensor of the checkpoint, by name;
+    - `sinter.prepared = "..."`: a result of `@prepare`, by position of the same name;
+    - `sinter.state = "k_cache.0"`: lives from step to step, zero at first;
+    - `sinter.input = "tokens"`: set by the caller before each step;
+    - `sinter.donated = 3 : i64`: result 3 takes over this argument's memory.
+
+    Results carry `sinter.output = "logits"`, `sinter.state = "k_cache.0"` or
+    `sinter.prepared = "..."`. RATIONALE.md beside this file says why.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 0;
+  let extraClassDeclaration = [{
+    /// Adds the layouts (SinterAttributes.cpp).
+    void registerLayouts();
+
+    /// Names of the attributes of entry functions' arguments and results.
+    static constexpr ::llvm::StringLiteral kParameter = "sinter.parameter";
+    static constexpr ::llvm::StringLiteral kPrepared = "sinter.prepared";
+    static constexpr ::llvm::StringLiteral kState = "sinter.state";
+    static constexpr ::llvm::StringLiteral kInput = "sinter.input";
+    static constexpr ::llvm::StringLiteral kOutput = "sinter.output";
+    static constexpr ::llvm::StringLiteral kDonated = "sinter.donated";
+    /// Marks an entry function (a unit attribute on the func.func).
+    static constexpr ::llvm::StringLiteral kEntry = "sinter.entry";
+    /// The FusionKind of an outlined kernel (on the func.func).
+    static constexpr ::llvm::StringLiteral kKernel = "sinter.kernel";
+    /// Name of the entry function that prepares parameters.
+    static constexpr ::llvm::StringLiteral kPrepareEntry = "prepare";
+  }];
+}
+
+class Sinter_Op<string mnemonic, list<Trait> traits = []>
+    : Op<SinterDialect, mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+        DeclareOpInterfaceMethods<FusibleOpInterface>])> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+/// An op with a plain meaning of its own.
+class Sinter_ReferenceOp<string mnemonic, list<Trait> traits = []>
+    : Sinter_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<ReferenceOpInterface>])>;
+
+def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
+def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32]>;
+def Sinter_FloatTensor : StaticShapeTensorOf<[Sinter_Float]>;
+def Sinter_IndexTensor : StaticShapeTensorOf<[I32]>;
+
+#endif // SINTER_DIALECT

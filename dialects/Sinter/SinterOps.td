@@ -1,0 +1,12 @@
+//===- SinterOps.td - All ops of the graph dialect ----------*- tablegen -*-===//
+#ifndef SINTER_OPS
+#define SINTER_OPS
+
+include "dialects/Sinter/AttentionOps.td"
+include "dialects/Sinter/ElementwiseOps.td"
+include "dialects/Sinter/FusionOps.td"
+include "dialects/Sinter/IndexOps.td"
+include "dialects/Sinter/LinearOps.td"
+include "dialects/Sinter/ReductionOps.td"
+
+#endif // SINTER_OPS
