@@ -1,0 +1,39 @@
+//===- MappedFile.h - A file's bytes, read-only ---------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace sinter {
+
+/// A whole file mapped read-only for as long as the object lives. Pages are read when first
+/// touched and can be dropped again, since the file still has them.
+class MappedFile {
+public:
+  /// Maps `path`; an empty file gives an empty span. Fails where it is absent, not a regular file,
+  /// or cannot be read.
+  static Expected<MappedFile> open(const std::filesystem::path &path);
+
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return {data, size}; }
+
+  /// Gives back the memory of the pages that lie wholly inside `part` of bytes(); they are read
+  /// again from the file when next touched.
+  void release(std::span<const std::byte> part) const;
+
+private:
+  MappedFile(const std::byte *data, size_t size) : data(data), size(size) {}
+  void unmap();
+
+  const std::byte *data = nullptr;
+  size_t size = 0;
+};
+
+} // namespace sinter

@@ -1,0 +1,216 @@
+#include "frontends/Weights/WeightFiles.h"
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <xxhash.h>
+
+namespace sinter {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// The members of Hugging Face's classes that hold the base model.
+constexpr std::string_view basePrefixes[] = {"transformer.", "model.", "gpt_neox."};
+
+std::string shapeText(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+/// The file of a model's directory to open.
+Expected<fs::path> weightsOf(const fs::path &directory) {
+  std::error_code error;
+  for (const char *name : {"model.safetensors", "model.safetensors.index.json"})
+    if (fs::exists(directory / name, error))
+      return directory / name;
+  std::vector<fs::path> found;
+  bool hasPickle = false;
+  fs::directory_iterator iterator(directory, error), end;
+  for (; !error && iterator != end; iterator.increment(error)) {
+    if (iterator->path().extension() == ".safetensors")
+      found.push_back(iterator->path());
+    hasPickle |= iterator->path().extension() == ".bin";
+  }
+  if (error)
+    return fail(directory.string(), error.message(), "check the path and its permissions");
+  if (found.size() == 1)
+    return found.front();
+  if (!found.empty())
+    return fail(directory.string(),
+                "it holds " + std::to_string(found.size()) +
+                    " safetensors files and no model.safetensors.index.json",
+                "add the index, or give the path of one file");
+  return fail(directory.string(), "it holds no model.safetensors",
+              hasPickle ? "convert its .bin weights to safetensors"
+                        : "give a directory with weights, or a config.json for random ones");
+}
+
+} // namespace
+
+Expected<WeightFiles> WeightFiles::open(const fs::path &directoryOrFile) {
+  fs::path path = directoryOrFile;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    SINTER_TRY(path, weightsOf(path));
+  }
+  WeightFiles weights;
+  if (path.extension() == ".json") {
+    SINTER_CHECK(weights.openIndex(path));
+  } else {
+    SINTER_TRY(MappedFile file, MappedFile::open(path));
+    SINTER_CHECK(weights.addFile(file.bytes(), path, path.string()));
+    weights.mappings.push_back(std::move(file));
+  }
+  SINTER_CHECK(weights.finish());
+  return weights;
+}
+
+Expected<WeightFiles> WeightFiles::fromBytes(std::span<const std::byte> bytes,
+                                             std::string_view source) {
+  WeightFiles weights;
+  SINTER_CHECK(weights.addFile(bytes, {}, source));
+  SINTER_CHECK(weights.finish());
+  return weights;
+}
+
+Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::path &path,
+                                    std::string_view source) {
+  SINTER_TRY(std::vector<Tensor> read, readSafetensors(bytes, source, fileList.size()));
+  std::move(read.begin(), read.end(), std::back_inserter(all));
+  content.push_back(bytes);
+  fileList.push_back({path, bytes.size()});
+  return {};
+}
+
+Expected<void> WeightFiles::openIndex(const fs::path &index) {
+  SINTER_TRY(MappedFile indexFile, MappedFile::open(index));
+  const char *text = reinterpret_cast<const char *>(indexFile.bytes().data());
+  Json json = Json::parse(text, text + indexFile.bytes().size(), nullptr, false);
+  const char *remedy = "download the index again";
+  auto map = json.is_object() ? json.find("weight_map") : json.end();
+  if (map == json.end() || !map->is_object())
+    return fail(index.string(), "it is not a JSON object with a 'weight_map' object", remedy);
+
+  std::map<std::string, std::set<std::string>> tensorsOfFile;
+  for (auto entry = map->begin(); entry != map->end(); ++entry) {
+    const std::string *file = entry->get_ptr<const std::string *>();
+    if (!file || file->empty() || fs::path(*file).filename() != *file || *file == "." ||
+        *file == ".." || file->find('\0') != std::string::npos)
+      return fail(index.string(), "the file of tensor '" + entry.key() + "' is not a file name",
+                  remedy);
+    tensorsOfFile[*file].insert(entry.key());
+  }
+  for (const auto &[name, listed] : tensorsOfFile) {
+    fs::path path = index.parent_path() / name;
+    SINTER_TRY(MappedFile file, MappedFile::open(path));
+    size_t first = all.size();
+    SINTER_CHECK(addFile(file.bytes(), path, path.string()));
+    mappings.push_back(std::move(file));
+    std::set<std::string> missing = listed;
+    for (size_t i = first; i < all.size(); ++i)
+      if (missing.erase(all[i].name) == 0)
+        return fail(path.string(), "the index does not place its tensor '" + all[i].name + "' here",
+                    remedy);
+    if (!missing.empty())
+      return fail(path.string(),
+                  "the index places tensor '" + *missing.begin() +
+                      "' here, but the file does not hold it",
+                  "download the file again");
+  }
+  return {};
+}
+
+Expected<void> WeightFiles::finish() {
+  std::sort(all.begin(), all.end(),
+            [](const Tensor &a, const Tensor &b) { return a.name < b.name; });
+  for (std::string_view prefix : basePrefixes)
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Tensor &tensor) { return tensor.name.starts_with(prefix); }))
+      absentPrefixes.emplace_back(prefix);
+  return {};
+}
+
+const Tensor *WeightFiles::find(std::string_view name) const {
+  auto found = std::lower_bound(all.begin(), all.end(), name, [](const Tensor &a, auto b) {
+    return std::string_view(a.name) < b;
+  });
+  if (found != all.end() && found->name == name)
+    return &*found;
+  for (const std::string &prefix : absentPrefixes)
+    if (name.starts_with(prefix))
+      return find(name.substr(prefix.size()));
+  return nullptr;
+}
+
+std::vector<std::string> WeightFiles::names() const {
+  std::vector<std::string> names;
+  for (const Tensor &tensor : all)
+    names.push_back(tensor.name);
+  return names;
+}
+
+std::string WeightFiles::contentHash(size_t file) const {
+  constexpr size_t step = size_t(16) << 20;
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                 XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  for (std::span<const std::byte> rest = content[file]; !rest.empty();) {
+    std::span<const std::byte> part = rest.first(std::min(step, rest.size()));
+    XXH3_128bits_update(state.get(), part.data(), part.size());
+    if (file < mappings.size())
+      mappings[file].release(part);
+    rest = rest.subspan(part.size());
+  }
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
+  std::string text;
+  for (unsigned char byte : canonical.digest) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+void WeightFiles::release(const Tensor &tensor) const {
+  if (tensor.file < mappings.size())
+    mappings[tensor.file].release(tensor.data);
+}
+
+void WeightFiles::release() const {
+  for (const MappedFile &mapping : mappings)
+    mapping.release(mapping.bytes());
+}
+
+Expected<void> checkTensors(std::span<const ExpectedTensor> expected, const WeightFiles &weights,
+                            const std::function<bool(std::string_view)> &isKnownSurplus) {
+  std::set<const Tensor *> used;
+  for (const ExpectedTensor &wanted : expected) {
+    const Tensor *tensor = weights.find(wanted.name);
+    std::string what = "tensor '" + wanted.name + "'";
+    if (!tensor)
+      return fail(what,
+                  "the weights do not hold it (expected shape " + shapeText(wanted.shape) + ")",
+                  "check that config.json belongs to these weights");
+    if (tensor->shape != wanted.shape)
+      return fail(what,
+                  "its shape is " + shapeText(tensor->shape) + ", config.json asks for " +
+                      shapeText(wanted.shape),
+                  "check that config.json belongs to these weights");
+    if (!tensor->isFloat())
+      return fail(what, "dtype " + tensor->dtypeName + " is not supported for parameters",
+                  "store it as F32, F16 or BF16");
+    used.insert(tensor);
+  }
+  for (const Tensor &tensor : weights.tensors())
+    if (!used.contains(&tensor) && !isKnownSurplus(tensor.name))
+      return fail("tensor '" + tensor.name + "'",
+                  "the model described by config.json has no use for it",
+                  "check that config.json belongs to these weights");
+  return {};
+}
+
+} // namespace sinter

@@ -1,0 +1,78 @@
+//===- WeightFiles.h - All weights of a model -----------------*- C++ -*-===//
+#pragma once
+
+#include "frontends/Weights/MappedFile.h"
+#include "frontends/Weights/Safetensors.h"
+#include <functional>
+
+namespace sinter {
+
+/// The weights of a model: one safetensors file, several with an index, or bytes in memory. Files
+/// are mapped, not read: a tensor costs memory only while its pages are touched.
+///
+/// Checkpoints of a bare base model lack the name of the member that holds it (`wte.weight` for
+/// `transformer.wte.weight`); as Hugging Face does, find() then looks without it.
+class WeightFiles {
+public:
+  struct File {
+    std::filesystem::path path; ///< empty for bytes in memory
+    uint64_t bytes = 0;
+  };
+
+  /// Opens a `.safetensors` file, a `model.safetensors.index.json`, or a directory that holds
+  /// either (a directory's only `.safetensors` file may have any name). Fails with the file and
+  /// tensor named where anything is malformed, or where index and files disagree.
+  static Expected<WeightFiles> open(const std::filesystem::path &directoryOrFile);
+
+  /// Reads a safetensors file that is in memory; `bytes` must outlive the result.
+  static Expected<WeightFiles> fromBytes(std::span<const std::byte> bytes,
+                                         std::string_view source = "embedded weights");
+
+  /// The tensor of this name, or null.
+  const Tensor *find(std::string_view name) const;
+
+  /// All tensors, sorted by name.
+  const std::vector<Tensor> &tensors() const { return all; }
+
+  /// All names, sorted.
+  std::vector<std::string> names() const;
+
+  const std::vector<File> &files() const { return fileList; }
+
+  /// XXH3-128 of a file's content as 32 hexadecimal digits. Reads the whole file and drops its
+  /// pages behind itself.
+  std::string contentHash(size_t file) const;
+
+  /// Gives back the memory that a tensor's pages use; they are read again when next touched.
+  void release(const Tensor &tensor) const;
+
+  /// Gives back the memory of all files' pages.
+  void release() const;
+
+private:
+  Expected<void> addFile(std::span<const std::byte> bytes, const std::filesystem::path &path,
+                         std::string_view source);
+  Expected<void> openIndex(const std::filesystem::path &index);
+  Expected<void> finish();
+
+  std::vector<MappedFile> mappings;                ///< one per file, none for bytes in memory
+  std::vector<std::span<const std::byte>> content; ///< one per file
+  std::vector<File> fileList;
+  std::vector<Tensor> all;
+  std::vector<std::string> absentPrefixes; ///< base-model prefixes that no tensor has
+};
+
+/// A tensor that a model needs.
+struct ExpectedTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+/// Checks that `weights` hold exactly the `expected` tensors, in those shapes and as F32, F16 or
+/// BF16. Tensors beyond them are an error too, unless `isKnownSurplus(name)` (causal masks, inverse
+/// frequencies and the like, which checkpoints carry and which are not parameters). The first
+/// offender is named.
+Expected<void> checkTensors(std::span<const ExpectedTensor> expected, const WeightFiles &weights,
+                            const std::function<bool(std::string_view)> &isKnownSurplus);
+
+} // namespace sinter
