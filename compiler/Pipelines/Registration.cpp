@@ -1,4 +1,7 @@
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Import/Passes.h"
+#include "compiler/Reference/Passes.h"
+#include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/InitAllDialects.h"
@@ -8,8 +11,8 @@
 using namespace mlir;
 
 void sinter::registerDialects(DialectRegistry &registry) {
-  registry.insert<SinterDialect, plan::PlanDialect, arith::ArithDialect, func::FuncDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+  registry.insert<SinterDialect, check::CheckDialect, plan::PlanDialect, arith::ArithDialect,
+                  func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   vector::VectorDialect>();
 }
 
@@ -18,4 +21,6 @@ void sinter::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
+  registerImportPasses();
+  registerReferencePasses();
 }
