@@ -80,3 +80,42 @@ AffineMap HeadMajorAttr::getOffsetMap(ArrayRef<int64_t> shape) const {
              h = getAffineDimExpr(2, context), d = getAffineDimExpr(3, context);
   return AffineMap::get(4, 0, ((b * shape[2] + h) * shape[1] + c) * shape[3] + d);
 }
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+LogicalResult TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, StringRef kind,
+                                 StringRef cpu, StringRef features, int64_t vectorBits,
+                                 int64_t registers, int64_t cores, int64_t gflopsF32,
+                                 int64_t gflopsBf16, int64_t memoryGbs, int64_t launchNs,
+                                 int64_t l1Bytes, int64_t l2Bytes, int64_t l3Bytes) {
+  if (kind != "cpu") // target_c1
+    return emitError() << "expected a target of kind \"cpu\", got \"" << kind << "\"";
+  auto positive = {vectorBits, registers, cores,   gflopsF32, gflopsBf16,
+                   memoryGbs,  launchNs,  l1Bytes, l2Bytes,   l3Bytes + 1};
+  if (llvm::any_of(positive, [](int64_t value) { return value <= 0; })) // target_c2
+    return emitError() << "expected a target's numbers to be positive";
+  if (vectorBits % 64 != 0) // target_c3
+    return emitError() << "expected vector_bits to be a multiple of 64, got " << vectorBits;
+  return success();
+}
+
+int64_t TargetAttr::getLanes(Type elementType) const {
+  return getVectorBits() / elementType.getIntOrFloatBitWidth();
+}
+
+bool TargetAttr::hasFeature(StringRef feature) const {
+  SmallVector<StringRef> parts;
+  getFeatures().split(parts, ',');
+  return llvm::any_of(parts, [&](StringRef part) {
+    return part.consume_front("+") && part == feature;
+  });
+}
+
+TargetAttr TargetAttr::lookup(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto target = op->getAttrOfType<TargetAttr>(SinterDialect::kTarget))
+      return target;
+  return nullptr;
+}

@@ -3,6 +3,7 @@
 #define SINTER_ATTRIBUTES
 
 include "dialects/Sinter/SinterDialect.td"
+include "dialects/Sinter/TargetAttr.td"
 
 def Sinter_ReductionKind : I32EnumAttr<"ReductionKind", "how a reduction combines elements", [
     I32EnumAttrCase<"Sum", 0, "sum">,

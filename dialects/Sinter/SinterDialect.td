@@ -46,6 +46,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kEntry = "sinter.entry";
     /// The FusionKind of an outlined kernel (on the func.func).
     static constexpr ::llvm::StringLiteral kKernel = "sinter.kernel";
+    /// What a module is compiled for: a TargetAttr on the builtin.module.
+    static constexpr ::llvm::StringLiteral kTarget = "sinter.target";
     /// Name of the entry function that prepares parameters.
     static constexpr ::llvm::StringLiteral kPrepareEntry = "prepare";
   }];

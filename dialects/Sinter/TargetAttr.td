@@ -1,0 +1,48 @@
+//===- TargetAttr.td - What a module is compiled for --------*- tablegen -*-===//
+#ifndef SINTER_TARGET_ATTR
+#define SINTER_TARGET_ATTR
+
+include "dialects/Sinter/SinterDialect.td"
+
+def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "a machine, as the cost model and the code generators see it";
+  let description = [{
+    The module's attribute `sinter.target`. `cpu` and `features` are LLVM's names of the processor
+    and of its instruction sets ("+avx2,+fma"); both are part of what an executable requires.
+
+    Rates are of the whole machine, all `cores` together: `gflops_f32` and `gflops_bf16` of dense
+    products (10^9 operations a second, a multiply-add counts as two), `memory_gbs` of reading
+    memory (10^9 bytes a second). `launch_ns` is what starting one kernel on all cores costs.
+    Caches are in bytes: `l1_bytes` and `l2_bytes` a core, `l3_bytes` shared by all.
+
+    C1: the kind is "cpu". C2: all numbers are positive, except `l3_bytes`, which may be zero.
+    C3: `vector_bits` is a multiple of 64.
+
+    ```mlir
+    #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256,
+                   registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192,
+                   memory_gbs = 30, launch_ns = 1000,
+                   l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"the kind of device">:$kind,
+    StringRefParameter<"LLVM's name of the processor">:$cpu,
+    StringRefParameter<"LLVM's feature string">:$features,
+    "int64_t":$vector_bits, "int64_t":$registers, "int64_t":$cores,
+    "int64_t":$gflops_f32, "int64_t":$gflops_bf16, "int64_t":$memory_gbs, "int64_t":$launch_ns,
+    "int64_t":$l1_bytes, "int64_t":$l2_bytes, "int64_t":$l3_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Elements of this type in one vector register.
+    int64_t getLanes(::mlir::Type elementType) const;
+    /// Whether the feature string switches this instruction set on ("avx512bf16").
+    bool hasFeature(::llvm::StringRef feature) const;
+    /// The target of a module (its attribute `sinter.target`), or null.
+    static TargetAttr lookup(::mlir::Operation *op);
+  }];
+}
+
+#endif // SINTER_TARGET_ATTR
