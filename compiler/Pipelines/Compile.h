@@ -1,0 +1,84 @@
+//===- Compile.h - From a model's description to an executable --*- C++ -*-===//
+//
+// The compiler's one door. Nothing here speaks of MLIR, so that a program can hold this header and
+// open the compiler, a large shared library, only when there is something to compile.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Transformer/ModelSpec.h"
+#include "runtime/Base/DType.h"
+#include "runtime/Base/Error.h"
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+/// What to compile a model for.
+struct CompileOptions {
+  std::string target = "cpu"; ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
+  int64_t cores = 1;          ///< that the cost model reckons with; results do not depend on it
+  DType computeType = DType::F32; ///< F32 or BF16, of matrix products
+  DType cacheType = DType::F32;   ///< F32 or BF16, of KV caches
+  int64_t batch = 1;              ///< slots
+  int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time
+  int64_t capacity = 1024;        ///< positions of a slot's KV cache
+  std::vector<std::string> entries = {"prefill", "decode"}; ///< of prefill, decode, logits
+  std::vector<std::string> disabledPasses; ///< speed passes to leave out, by argument
+  std::vector<std::string> passPlugins;    ///< shared libraries that register passes
+  std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass pipeline>"
+  std::string stopAfter;                   ///< the last phase to run; empty: all of them
+  std::string emit; ///< graph, fused, program, llvm or asm: print that stage; empty: an executable
+};
+
+/// A file that an executable refers to or carries.
+struct FileReference {
+  std::string path;
+  uint64_t bytes = 0;
+  std::string hash; ///< XXH3-128, hexadecimal
+};
+
+/// A model and what its executable is to carry along.
+struct CompileRequest {
+  const ModelSpec *spec = nullptr; ///< the model, or null where `source` is given
+  std::string source;              ///< MLIR text of the graph instead
+  /// Element types of the checkpoint's tensors; those that it does not name are F32.
+  std::map<std::string, DType> parameterTypes;
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> attachments; ///< name to content
+  std::vector<FileReference> weightFiles;
+  std::vector<std::byte> embeddedWeights; ///< a safetensors file, or empty
+  uint64_t seed = 0;                      ///< random weights, where there are no weight files
+  CompileOptions options;
+};
+
+/// A decision of the compiler.
+struct Decision {
+  bool taken;           ///< done, or weighed and declined
+  std::string pass;     ///< "sinter-form-fusions"
+  std::string name;     ///< "NormIntoCast"
+  std::string function; ///< the entry
+  std::string where;    ///< "model.layers.3.mlp.up_proj"
+  std::string text;     ///< with the predicted cost of both sides
+};
+
+struct CompileResult {
+  std::vector<std::byte> executable; ///< as writeExecutable and Executable::fromBytes take it
+  std::string text;                  ///< what `emit` or `stopAfter` asked for
+  std::vector<Decision> decisions;
+  std::map<std::string, double> phaseMs; ///< wall time of each phase
+  std::string memoryReport;              ///< JSON, see compiler/Executable/MemoryReport.h
+};
+
+/// Compiles. Fails on what a user can mend (options, sizes, MLIR text, plugins); an error with
+/// `defect` set is Sinter's own fault.
+Expected<CompileResult> compile(const CompileRequest &request);
+
+/// What makes two compilations the same: hash of the request, the target as found on this machine
+/// and the compiler's build. Attachments and weight files are part of it.
+std::string getCacheKey(const CompileRequest &request);
+
+} // namespace sinter

@@ -1,0 +1,13 @@
+// RUN: sinter-opt %s --sinter-verify-import | FileCheck %s
+
+// CHECK-LABEL: func.func @decode
+// CHECK: sinter.add
+func.func @decode(%x: tensor<4xf32> {sinter.input = "x"},
+                  %w: tensor<4xf32> {sinter.parameter = "w"},
+                  %s: tensor<4xf32> {sinter.state = "s", sinter.donated = 1 : i64})
+    -> (tensor<4xf32> {sinter.output = "y"}, tensor<4xf32> {sinter.state = "s"})
+    attributes {sinter.entry} {
+  %0 = sinter.add %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = sinter.add %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,40 @@
+// RUN: sinter-opt %s --sinter-evaluate -o /dev/null
+// Expected values were computed with NumPy in double precision; check ops judge.
+
+func.func @reduce_sum() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [-2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %r1 = sinter.reduce sum %c0 : (tensor<2x3xf64>) -> tensor<2xf64>
+  check.expect_const %r1, dense<[2.995, 0.09800000000000009]> : tensor<2xf64> : tensor<2xf64>
+  return
+}
+
+func.func @reduce_mean() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [-2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %r1 = sinter.reduce mean %c0 : (tensor<2x3xf64>) -> tensor<2xf64>
+  check.expect_const %r1, dense<[0.9983333333333334, 0.0326666666666667]> : tensor<2xf64> : tensor<2xf64>
+  return
+}
+
+func.func @reduce_max() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [-2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %r1 = sinter.reduce max %c0 : (tensor<2x3xf64>) -> tensor<2xf64>
+  check.expect_const %r1, dense<[1.643, 1.811]> : tensor<2xf64> : tensor<2xf64>
+  return
+}
+
+func.func @rms_norm() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [-2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %c1 = sinter.constant dense<[-0.736, -0.163, -0.482]> : tensor<3xf64>
+  %r2 = sinter.rms_norm %c0, %c1 {eps = 0.1} : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>
+  check.expect_const %r2, dense<[[-0.4452606798011399, -0.23446803898898785, -0.27893754936529214], [0.9940706614937996, -0.1529928325823868, -0.2230814855267788]]> : tensor<2x3xf64> : tensor<2x3xf64>
+  return
+}
+
+func.func @layer_norm() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [-2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %c1 = sinter.constant dense<[-0.736, -0.163, -0.482]> : tensor<3xf64>
+  %c2 = sinter.constant dense<[0.599, 0.04, -0.292]> : tensor<3xf64>
+  %r3 = sinter.layer_norm %c0, %c1, %c2 {eps = 0.1} : (tensor<2x3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<2x3xf64>
+  check.expect_const %r3, dense<[[1.006614007669529, -0.14935834051353034, 0.0010001991138613997], [1.6056757995154465, -0.11025469684362948, -0.5069517925618442]]> : tensor<2x3xf64> : tensor<2x3xf64>
+  return
+}
