@@ -34,6 +34,7 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
     InterfaceMethod<[{
         Builds f with `arith` and `math` ops on scalars of the operands' element types; the result
         has the op's element type. Floating-point operands are f32 (or f64), whatever the storage.
+        Given vectors instead of scalars, all of one shape, it builds f on each lane.
       }], "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
     InterfaceMethod<"Computes f in double precision.", "double", "evaluateScalar",

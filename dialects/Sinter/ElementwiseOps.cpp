@@ -1,6 +1,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <cmath>
 #include <numbers>
 
@@ -21,9 +22,12 @@ SmallVector<ReferenceTensor> sinter::evaluateElementwise(Operation *op,
   return {std::move(result)};
 }
 
-/// A scalar constant of the type of `like`.
+/// A constant of the type of `like`, a float or a vector of floats.
 static Value constantLike(OpBuilder &builder, Location loc, Value like, double value) {
-  return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(like.getType(), value));
+  TypedAttr attribute = builder.getFloatAttr(getElementTypeOrSelf(like.getType()), value);
+  if (auto vector = dyn_cast<VectorType>(like.getType()))
+    attribute = DenseElementsAttr::get(vector, attribute);
+  return arith::ConstantOp::create(builder, loc, attribute);
 }
 
 /// 1 / (1 + e^-x).
@@ -165,16 +169,19 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // Kernels compute in f32, so storage types widen on load and narrow on store; what is left for a
 // cast between floating-point types is the rounding of a value that is used on.
 Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
-  Type from = x[0].getType(), to = getType().getElementType();
+  Type from = getElementTypeOrSelf(x[0].getType()), to = getType().getElementType();
   if (from == to)
     return x[0];
+  Type result = to;
+  if (auto vector = dyn_cast<VectorType>(x[0].getType()))
+    result = vector.clone(to);
   if (isa<IntegerType>(from))
-    return arith::SIToFPOp::create(builder, loc, to, x[0]);
+    return arith::SIToFPOp::create(builder, loc, result, x[0]);
   if (isa<IntegerType>(to))
-    return arith::FPToSIOp::create(builder, loc, to, x[0]);
+    return arith::FPToSIOp::create(builder, loc, result, x[0]);
   if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(builder, loc, to, x[0]);
-  return arith::TruncFOp::create(builder, loc, to, x[0]);
+    return arith::ExtFOp::create(builder, loc, result, x[0]);
+  return arith::TruncFOp::create(builder, loc, result, x[0]);
 }
 double CastOp::evaluateScalar(ArrayRef<double> x) {
   return isa<IntegerType>(getType().getElementType()) ? std::trunc(x[0]) : x[0];
