@@ -1,4 +1,5 @@
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Import/Passes.h"
 #include "compiler/Reference/Passes.h"
 #include "dialects/Check/CheckDialect.h"
@@ -21,6 +22,7 @@ void sinter::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
+  registerCodegenPasses();
   registerImportPasses();
   registerReferencePasses();
 }
