@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Checks the house rules that a script can check; prints each breach as file:line: what to do.
+
+    tools/dev/lint.py [--list]
+
+--list prints the rules. Looks at the files that git tracks or would track. Exits with 1 on a
+breach.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CODE = {".cpp", ".h", ".td", ".pdll", ".fbs"}
+TEXT = CODE | {".py", ".sh", ".cmake", ".txt", ".md", ".mlir", ".json"}
+RULES = {}
+
+
+def rule(function):
+    RULES[function.__name__] = function
+    return function
+
+
+class Tree:
+    """The files of the repository and what is wrong with them."""
+
+    def __init__(self):
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+        self.paths = [pathlib.Path(p) for p in sorted(set(listed)) if (ROOT / p).is_file()]
+        self.known = set(self.paths)
+        self.breaches = []
+        self.contents = {}
+
+    def files(self, *suffixes, under=""):
+        return [p for p in self.paths if p.suffix in suffixes and str(p).startswith(under)]
+
+    def lines(self, path):
+        if path not in self.contents:
+            text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
+            self.contents[path] = text.splitlines()
+        return self.contents[path]
+
+    def text(self, path):
+        return "\n".join(self.lines(path)) + "\n"
+
+    def breach(self, path, line, message):
+        self.breaches.append((str(path), line, message))
+
+    def each_line(self, paths, pattern, message):
+        """A breach wherever `pattern` is found; `message` may use {0}, the text found."""
+        expression = re.compile(pattern)
+        for path in paths:
+            for number, line in enumerate(self.lines(path), 1):
+                if found := expression.search(line):
+                    self.breach(path, number, message.format(found.group(0)))
+
+
+def kebab(name):
+    """FormFusions -> form-fusions, LowerKernelsToLLVM -> lower-kernels-to-llvm."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+def passes(tree):
+    """Every pass of a Passes.td: (td path, line, class name, flag, body)."""
+    head = re.compile(r'^def\s+(\w+)\s*:\s*Pass<\s*"([^"]+)"', re.M)
+    for path in tree.files(".td"):
+        if path.name != "Passes.td":
+            continue
+        text = tree.text(path)
+        for match in head.finditer(text):
+            end = text.find("\n}", match.end())
+            line = text.count("\n", 0, match.start()) + 1
+            yield path, line, match.group(1), match.group(2), text[match.end():end]
+
+
+@rule
+def pass_names(tree):
+    """def FooBarPass -> FooBar.cpp -> sinter-foo-bar -> test/compiler/<Phase>/foo-bar.mlir."""
+    for path, line, name, flag, _ in passes(tree):
+        if not name.endswith("Pass"):
+            tree.breach(path, line, f"name the definition {name}Pass")
+        base = name.removesuffix("Pass")
+        if flag != "sinter-" + kebab(base):
+            tree.breach(path, line, f"the flag of {name} is sinter-{kebab(base)}, not {flag}")
+        if path.parts[0] == "compiler":
+            if path.parent / (base + ".cpp") not in tree.known:
+                tree.breach(path, line, f"{name} lives in {path.parent / base}.cpp")
+            test = pathlib.Path("test") / path.parent / (kebab(base) + ".mlir")
+            if test not in tree.known:
+                tree.breach(path, line, f"{name} is tested in {test}")
+
+
+@rule
+def pass_docs(tree):
+    """Every pass has a summary and a description."""
+    for path, line, name, _, body in passes(tree):
+        if not re.search(r'let summary = "[^"]', body):
+            tree.breach(path, line, f"{name} has no summary")
+        description = re.search(r"let description = \[\{(.*?)\}\]", body, re.S)
+        if not description or len(description.group(1).split()) < 10:
+            tree.breach(path, line, f"describe {name}: purpose, postcondition, an example")
+
+
+@rule
+def sizes(tree):
+    """A pass is at most 400 lines, a source file 800, a lit test 300."""
+    pass_files = {p.parent / (n.removesuffix("Pass") + ".cpp") for p, _, n, _, _ in passes(tree)}
+    for path in tree.files(*CODE, ".py", ".mlir"):
+        limit = 400 if path in pass_files else 300 if path.suffix == ".mlir" else 800
+        if len(tree.lines(path)) > limit:
+            count = len(tree.lines(path))
+            tree.breach(path, limit + 1, f"{count} lines, the budget is {limit}: split it")
+
+
+@rule
+def headers(tree):
+    """Headers begin with #pragma once and open no namespace for others."""
+    paths = tree.files(".h")
+    tree.each_line(paths, r"^using namespace\b", "no `using namespace` in a header")
+    for path in paths:
+        if "#pragma once" not in tree.lines(path):
+            tree.breach(path, 1, "#pragma once is missing")
+
+
+@rule
+def command_line_options(tree):
+    """Global command line options stand in tools/ only."""
+    paths = [p for p in tree.files(".cpp", ".h") if p.parts[0] != "tools"]
+    tree.each_line(paths, r"\bcl::(opt|list|alias|bits)\b",
+                   "{0} outside tools/: make it a pass option")
+
+
+@rule
+def lit_tests(tree):
+    """A lit test runs something and checks what comes out."""
+    checks = re.compile(r"FileCheck|verify-(diagnostics|roundtrip|pass)|\b(diff|cmp|not) ")
+    for path in tree.files(".mlir", under="test/") + tree.files(".mlir", under="examples/"):
+        if "Inputs" in path.parts:
+            continue
+        text = tree.text(path)
+        runs = "\n".join(re.findall(r"RUN:(.*)", text))
+        if not runs:
+            tree.breach(path, 1, "no RUN line")
+        elif not checks.search(runs):
+            tree.breach(path, 1, "the RUN lines check nothing")
+        prefixes = re.findall(r"FileCheck[^|\n]*?--?check-prefix(?:es)?[= ]([\w,-]+)", runs)
+        prefixes = ",".join(prefixes).split(",") if prefixes else ["CHECK"]
+        if "FileCheck" in runs:
+            for prefix in prefixes:
+                if not re.search(rf"\b{re.escape(prefix)}(-[A-Z]+(-\d+)?)?(\{{\w+\}})?:", text):
+                    tree.breach(path, 1, f"FileCheck finds no {prefix} line")
+
+
+@rule
+def machine_paths(tree):
+    """Nothing names a folder of somebody's machine."""
+    own = pathlib.Path("tools/dev/lint.py")
+    tree.each_line([p for p in tree.files(*TEXT) if p != own],
+                   r"(?<![\w.])/(work|home|root|Users)/\w+|/tmp/venv", "{0} exists on one machine only")
+
+
+@rule
+def unfinished(tree):
+    """Nothing is left for later in a comment."""
+    own = pathlib.Path("tools/dev/lint.py")
+    paths = [p for p in tree.files(*TEXT) if p != own and p.suffix not in {".json", ".txt"}]
+    tree.each_line(paths, r"\b(TODO|FIXME|XXX|HACK)\b", "{0}: do it, or leave it out")
+
+
+@rule
+def layout(tree):
+    """No tabs, no blanks at line ends, 100 columns in code (120 in .td), a newline at the end."""
+    paths = tree.files(*(TEXT - {".json", ".txt", ".md"}))
+    tree.each_line(paths, r"\t", "tab")
+    tree.each_line(paths, r"[ \t]+$", "blanks at the end of the line")
+    for path in tree.files(*CODE, ".py", ".sh"):
+        budget = 120 if path.suffix == ".td" else 100
+        for number, line in enumerate(tree.lines(path), 1):
+            if len(line) > budget and "http" not in line:
+                tree.breach(path, number, f"{len(line)} columns, the budget is {budget}")
+    for path in paths:
+        data = (ROOT / path).read_bytes()
+        if data and (not data.endswith(b"\n") or data.endswith(b"\n\n")):
+            tree.breach(path, len(tree.lines(path)), "end the file with one newline")
+
+
+@rule
+def phases_listed(tree):
+    """Every phase folder has Passes.td, Passes.h, Pipeline.cpp, and stands in Phases.def."""
+    phases = ROOT / "compiler/Pipelines/Phases.def"
+    listed = phases.read_text() if phases.exists() else ""
+    for path in tree.files(".td", under="compiler/"):
+        if path.name != "Passes.td":
+            continue
+        folder = path.parent
+        for need in ("Passes.h", "Pipeline.cpp"):
+            if folder / need not in tree.known:
+                tree.breach(path, 1, f"{folder / need} is missing")
+        if listed and f"({folder.parts[1]}" not in listed:
+            tree.breach(path, 1, f"{folder.parts[1]} is missing in compiler/Pipelines/Phases.def")
+
+
+def main():
+    if "--list" in sys.argv[1:]:
+        for name, function in RULES.items():
+            print(f"{name}: {function.__doc__}")
+        return 0
+    tree = Tree()
+    for function in RULES.values():
+        function(tree)
+    for path, line, message in sorted(tree.breaches):
+        print(f"{path}:{line}: {message}")
+    print(f"lint: {len(RULES)} rules, {len(tree.paths)} files, {len(tree.breaches)} breaches")
+    return 1 if tree.breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
