@@ -1,4 +1,5 @@
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Analysis/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Import/Passes.h"
 #include "compiler/Reference/Passes.h"
@@ -22,6 +23,7 @@ void sinter::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
+  registerAnalysisPasses();
   registerCodegenPasses();
   registerImportPasses();
   registerReferencePasses();

@@ -109,6 +109,14 @@ SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> ope
 int64_t RotaryOp::getFlops() { return 3 * getType().getNumElements(); }
 FusionRole RotaryOp::getFusionRole() { return FusionRole::Gather; }
 
+int64_t RotaryOp::getBytes() {
+  // Of the tables, one row a token.
+  RankedTensorType table = getCos().getType();
+  int64_t tokens = getType().getDimSize(0) * getType().getDimSize(1);
+  int64_t row = getStorageBytes(table) / std::max<int64_t>(1, table.getDimSize(0));
+  return 2 * getStorageBytes(getType()) + 2 * tokens * row;
+}
+
 LogicalResult RotaryOp::verify() {
   RankedTensorType cos = getCos().getType();
   if (getType().getRank() != 4) // rotary_c1

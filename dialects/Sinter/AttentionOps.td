@@ -27,7 +27,9 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def RotaryOp : Sinter_ReferenceOp<"rotary", [AllTypesMatch<["operand", "result"]>]> {
+def RotaryOp : Sinter_ReferenceOp<"rotary", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>,
+    AllTypesMatch<["operand", "result"]>]> {
   let summary = "rotates pairs of a head's elements by position-dependent angles";
   let description = [{
     Su et al., "RoFormer", 2021, equation 34. With `r = 2 * cos.shape[1]` rotated elements, pair

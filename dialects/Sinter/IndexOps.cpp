@@ -138,6 +138,9 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
+// The box alone is read.
+int64_t SliceOp::getBytes() { return 2 * getStorageBytes(getType()); }
+
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   return getOperand().getType() == getType() ? getOperand() : Value();
 }
@@ -237,6 +240,11 @@ SmallVector<ReferenceTensor> PositionsOp::evaluate(ArrayRef<ReferenceTensor> ope
 int64_t EmbeddingOp::getFlops() { return 0; }
 FusionRole EmbeddingOp::getFusionRole() { return FusionRole::Gather; }
 
+// The chosen rows alone are read.
+int64_t EmbeddingOp::getBytes() {
+  return 2 * getStorageBytes(getType()) + getStorageBytes(getIds().getType());
+}
+
 LogicalResult EmbeddingOp::verify() {
   RankedTensorType table = getTable().getType();
   SmallVector<int64_t> shape(getIds().getType().getShape());
@@ -263,6 +271,11 @@ SmallVector<ReferenceTensor> EmbeddingOp::evaluate(ArrayRef<ReferenceTensor> ope
 
 int64_t LastRowOp::getFlops() { return 0; }
 FusionRole LastRowOp::getFusionRole() { return FusionRole::Gather; }
+
+// The chosen rows alone are read.
+int64_t LastRowOp::getBytes() {
+  return 2 * getStorageBytes(getType()) + getStorageBytes(getCount().getType());
+}
 
 LogicalResult LastRowOp::verify() {
   RankedTensorType operand = getOperand().getType(), count = getCount().getType();

@@ -53,7 +53,8 @@ def TransposeOp : Sinter_IndexOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def SliceOp : Sinter_IndexOp<"slice"> {
+def SliceOp : Sinter_IndexOp<"slice", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "the box of the result's shape at `offsets`";
   let description = [{
     C1: one offset a dimension; ranks and element types agree.
@@ -91,7 +92,8 @@ def PositionsOp : Sinter_ReferenceOp<"positions"> {
   let hasVerifier = 1;
 }
 
-def EmbeddingOp : Sinter_ReferenceOp<"embedding"> {
+def EmbeddingOp : Sinter_ReferenceOp<"embedding", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
   let description = [{
     Ids outside the table read its nearest row: a hostile id cannot read outside memory. Callers
@@ -103,7 +105,8 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding"> {
   let hasVerifier = 1;
 }
 
-def LastRowOp : Sinter_ReferenceOp<"last_row"> {
+def LastRowOp : Sinter_ReferenceOp<"last_row", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "the last valid row of each slot: result[b, :] = operand[b, max(count[b], 1) - 1, :]";
   let description = [{
     C1: operand is `[b, t, d]`, count `[b]`, the result `[b, d]` of operand's element type.

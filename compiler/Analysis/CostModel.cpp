@@ -1,0 +1,172 @@
+#include "compiler/Analysis/CostModel.h"
+#include "llvm/ADT/DenseSet.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sinter;
+
+// Shares of the peak rate of products that kernels reach.
+static constexpr double kGeneratedGemm = 0.80;
+static constexpr double kLibraryGemm = 0.95;
+static constexpr double kAttention = 0.50;
+// Elementwise arithmetic has few multiply-adds and many conversions and polynomials.
+static constexpr double kVectorArithmetic = 0.10;
+// A library call checks its arguments and sets up before it starts; reckoned in launches.
+static constexpr double kLibraryLaunches = 2.0;
+// The library copies what it cannot use in place; with few rows the panels stream below the
+// bandwidth that a plain loop reaches.
+static constexpr int64_t kFewRows = 16;
+static constexpr double kLibraryBandwidthFewRows = 0.80;
+// Bandwidth of caches, in units of the memory's.
+static constexpr double kPrivateCacheFactor = 8.0;
+static constexpr double kSharedCacheFactor = 3.0;
+
+bool sinter::isAlias(Operation *op) {
+  if (!isa<ReshapeOp>(op))
+    return false;
+  auto dense = [](Type type) { return !cast<RankedTensorType>(type).getEncoding(); };
+  return dense(op->getOperand(0).getType()) && dense(op->getResult(0).getType());
+}
+
+bool sinter::isSplatConstant(Operation *op) {
+  DenseElementsAttr value;
+  return matchPattern(op, m_Constant(&value)) && value.isSplat();
+}
+
+int64_t sinter::getRows(Type type) {
+  int64_t rows = 1;
+  auto shape = cast<RankedTensorType>(type).getShape();
+  if (!shape.empty())
+    for (int64_t extent : shape.drop_back())
+      rows *= extent;
+  return rows;
+}
+
+static FusionRole getRole(Operation *op) {
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  return fusible ? fusible.getFusionRole() : FusionRole::Opaque;
+}
+
+static bool isFree(Operation *op) {
+  return isAlias(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+         op->hasTrait<OpTrait::IsTerminator>() || !isa<CostOpInterface>(op);
+}
+
+/// The value behind the aliases in `ops`.
+static Value findSource(Value value, const llvm::SetVector<Operation *> &ops) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!ops.contains(op) || !isAlias(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Whether a kernel of `ops` need not read the value.
+static bool isInside(Value value, const llvm::SetVector<Operation *> &ops) {
+  Operation *op = value.getDefiningOp();
+  return op && (ops.contains(op) || isSplatConstant(op));
+}
+
+/// Whether a kernel of `ops` has to write the value: it is used outside, or not at all.
+static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
+  return value.use_empty() || llvm::any_of(value.getUsers(), [&](Operation *user) {
+           return !ops.contains(user) || (isAlias(user) && escapes(user->getResult(0), ops));
+         });
+}
+
+double CostModel::getBandwidth(double bytes) const {
+  double memory = static_cast<double>(target.getMemoryGbs());
+  if (bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
+    return kPrivateCacheFactor * memory;
+  if (bytes <= static_cast<double>(target.getL3Bytes()))
+    return kSharedCacheFactor * memory;
+  return memory;
+}
+
+double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
+  double rate = static_cast<double>(target.getGflopsF32());
+  switch (getRole(op)) {
+  case FusionRole::Contraction:
+    if (cast<RankedTensorType>(op->getOperand(0).getType()).getElementType().isBF16())
+      rate = static_cast<double>(target.getGflopsBf16());
+    rate *= choice == GemmChoice::Library ? kLibraryGemm : kGeneratedGemm;
+    break;
+  case FusionRole::Attention:
+    rate *= kAttention;
+    break;
+  default:
+    rate *= kVectorArithmetic * parallelism;
+    break;
+  }
+  return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
+}
+
+Cost CostModel::getCost(Operation *op) const {
+  llvm::SetVector<Operation *> alone;
+  alone.insert(op);
+  return getFusedCost(alone);
+}
+
+Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice choice) const {
+  Cost cost;
+  if (llvm::all_of(ops, isFree))
+    return cost;
+
+  // Work items: rows where an op needs whole rows, enough for every core otherwise.
+  double items = static_cast<double>(target.getCores());
+  bool contraction = false;
+  int64_t contractionRows = 0;
+  for (Operation *op : ops) {
+    FusionRole role = getRole(op);
+    if (role == FusionRole::RowReduction)
+      items = std::min(items, static_cast<double>(getRows(op->getOperand(0).getType())));
+    if (role == FusionRole::Contraction) {
+      contraction = true;
+      contractionRows = getRows(op->getResult(0).getType());
+    }
+  }
+  double parallelism = items / static_cast<double>(target.getCores());
+
+  double computeNs = 0;
+  llvm::SmallDenseSet<Value> read;
+  for (Operation *op : ops) {
+    if (isFree(op))
+      continue;
+    auto work = cast<CostOpInterface>(op);
+    computeNs += getComputeNs(op, parallelism, choice);
+    cost.flops += static_cast<double>(work.getFlops());
+    cost.bytes += static_cast<double>(work.getBytes());
+    bool readsAll = work.getBytes() >= getOperandAndResultBytes(op);
+    int64_t reads = work.getBytes();
+    for (Type type : op->getResultTypes())
+      reads -= std::min(reads, getStorageBytes(type));
+    for (Value operand : op->getOperands()) {
+      // A value from inside is not read from memory; one from outside is read once.
+      Value source = findSource(operand, ops);
+      if (isInside(source, ops) || (!read.insert(source).second && readsAll))
+        cost.bytes -= static_cast<double>(std::min(getStorageBytes(operand.getType()), reads));
+    }
+    for (Value result : op->getResults())
+      if (!escapes(result, ops))
+        cost.bytes -= static_cast<double>(getStorageBytes(result.getType()));
+  }
+  cost.bytes = std::max(cost.bytes, 0.0);
+
+  double launches = 1.0, bandwidth = getBandwidth(cost.bytes);
+  if (contraction && choice == GemmChoice::Library) {
+    launches += kLibraryLaunches;
+    if (contractionRows < kFewRows)
+      bandwidth *= kLibraryBandwidthFewRows;
+  }
+  cost.ns = std::max(computeNs, cost.bytes / (bandwidth * parallelism)) +
+            launches * static_cast<double>(target.getLaunchNs());
+  return cost;
+}
+
+Cost CostModel::getBodyCost(Block &body, GemmChoice choice) const {
+  llvm::SetVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.insert(&op);
+  return getFusedCost(ops, choice);
+}

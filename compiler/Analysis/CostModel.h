@@ -1,0 +1,80 @@
+//===- CostModel.h - What a kernel is predicted to take ---------*- C++ -*-===//
+//
+// A roofline: a kernel takes as long as its arithmetic at the machine's peak or its traffic at the
+// bandwidth of the smallest memory that holds it, whichever is longer, and what it costs to start.
+//
+//   ns = max(sum of flops / rate, bytes / bandwidth) + launch
+//
+// The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
+// ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
+// read, and an operand that several ops read is read once. What it may lose: an op that works on
+// whole rows has no more work items than rows, so a long elementwise op fused to it can starve
+// cores; and a product leaves the library's GEMM, which comes closer to the peak than ours, when
+// its epilogue is one that the library cannot do (SelectLibraryGemm asks for both).
+//
+// The factors below are of the two AVX-512 machines that Sinter was tuned on. They are meant to be
+// right within a factor of two: most fusions win or lose by more.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace sinter {
+
+/// A prediction, or a sum of them.
+struct Cost {
+  double ns = 0;
+  double flops = 0;
+  double bytes = 0;
+
+  Cost &operator+=(const Cost &other) {
+    ns += other.ns;
+    flops += other.flops;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+/// Which implementation a matmul is reckoned with.
+enum class GemmChoice { Generated, Library };
+
+/// Predicts times on one target.
+class CostModel {
+public:
+  explicit CostModel(TargetAttr target) : target(target) {}
+
+  /// An op run alone. Ops without cost (aliases, see isAlias; constants) take nothing.
+  Cost getCost(mlir::Operation *op) const;
+
+  /// Ops run as one kernel. Values used outside of `ops` are results, values defined outside are
+  /// operands; the ops need not lie in a region of their own.
+  /// @param ops ops of one block, each implementing CostOpInterface.
+  Cost getFusedCost(const llvm::SetVector<mlir::Operation *> &ops,
+                    GemmChoice choice = GemmChoice::Generated) const;
+
+  /// The body of a fusion or of an outlined kernel.
+  Cost getBodyCost(mlir::Block &body, GemmChoice choice = GemmChoice::Generated) const;
+
+  /// GB/s at which a kernel that touches so many bytes gets them: of the private caches, of the
+  /// shared one, or of memory.
+  double getBandwidth(double bytes) const;
+
+private:
+  /// Nanoseconds of one op's arithmetic, on `parallelism` of the cores.
+  double getComputeNs(mlir::Operation *op, double parallelism, GemmChoice choice) const;
+
+  TargetAttr target;
+};
+
+/// Whether an op's result is its operand's memory under another type: a reshape of dense tensors.
+bool isAlias(mlir::Operation *op);
+
+/// Whether an op is a constant with one value everywhere; fused, it is an immediate operand.
+bool isSplatConstant(mlir::Operation *op);
+
+/// Rows of a tensor: the product of all extents but the last (1 for rank 0 and 1).
+int64_t getRows(mlir::Type type);
+
+} // namespace sinter

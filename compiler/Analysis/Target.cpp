@@ -1,0 +1,110 @@
+#include "compiler/Analysis/Target.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include <map>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct Caches {
+  int64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 16 << 20;
+};
+} // namespace
+
+/// Bytes of one of the first core's caches as Linux reports it ("32768K"), or nothing. The C
+/// library's figures are of a whole package, which a virtual machine may have only a part of.
+static std::optional<int64_t> readCacheBytes(unsigned index) {
+  std::string path =
+      "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size";
+  auto file = llvm::MemoryBuffer::getFileAsStream(path);
+  if (!file)
+    return std::nullopt;
+  StringRef text = (*file)->getBuffer().trim();
+  int64_t unit = text.consume_back("K") ? 1 << 10 : text.consume_back("M") ? 1 << 20 : 1;
+  int64_t count;
+  if (text.getAsInteger(10, count) || count <= 0)
+    return std::nullopt;
+  return count * unit;
+}
+
+static Caches readHostCaches() {
+  Caches caches;
+  // Index 1 is the first level's instruction cache.
+  caches.l1 = readCacheBytes(0).value_or(caches.l1);
+  caches.l2 = readCacheBytes(2).value_or(caches.l2);
+  caches.l3 = readCacheBytes(3).value_or(0);
+  return caches;
+}
+
+/// Features that LLVM takes for granted on a processor of this name, and what those imply.
+static llvm::StringMap<bool> getImpliedFeatures(StringRef cpu) {
+  SmallVector<StringRef> named;
+  llvm::X86::getFeaturesForCPU(cpu, named);
+  llvm::StringMap<bool> implied;
+  for (StringRef feature : named) {
+    implied[feature] = true;
+    llvm::X86::updateImpliedFeatures(feature, /*Enabled=*/true, implied);
+  }
+  return implied;
+}
+
+/// `features` says of each instruction set whether it may be used.
+static TargetAttr describe(MLIRContext *context, StringRef cpu,
+                           const std::map<std::string, bool> &features, int64_t cores,
+                           const Caches &caches) {
+  auto has = [&](const char *name) {
+    auto found = features.find(name);
+    return found != features.end() && found->second;
+  };
+  constexpr double kGigahertz = 3.0;
+  bool avx512 = has("avx512f") && has("avx512vl"), avx = has("avx2") && has("fma");
+  int64_t vectorBits = avx512 ? 512 : avx ? 256 : 128;
+  int64_t multiplyBits = cpu == "znver4" ? 256 : vectorBits;
+  double flopsPerCycle = 2.0 * 2.0 * (multiplyBits / 32.0) * (avx512 || avx ? 1.0 : 0.5);
+  double gflops = kGigahertz * flopsPerCycle * cores;
+  double bf16Factor = has("amx-bf16") ? 16.0 : has("avx512bf16") ? 2.0 : 1.0;
+
+  std::string text;
+  for (const auto &[name, usable] : features)
+    text += (text.empty() ? "" : ",") + std::string(usable ? "+" : "-") + name;
+  return TargetAttr::get(context, "cpu", cpu, text, vectorBits, avx512 ? 32 : 16, cores,
+                         static_cast<int64_t>(gflops), static_cast<int64_t>(gflops * bf16Factor),
+                         std::min<int64_t>(15 * cores, 240), 500 + 250 * cores, caches.l1,
+                         caches.l2, caches.l3);
+}
+
+TargetAttr sinter::describeHostCpu(MLIRContext *context, int64_t cores) {
+  StringRef cpu = llvm::sys::getHostCPUName();
+  // A virtual machine may lack what the processor's name promises: such features are listed too,
+  // switched off.
+  llvm::StringMap<bool> implied = getImpliedFeatures(cpu);
+  std::map<std::string, bool> features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (feature.second || implied.lookup(feature.first()))
+      features[feature.first().str()] = feature.second;
+  if (cores <= 0)
+    cores = llvm::hardware_concurrency().compute_thread_count();
+  return describe(context, cpu, features, cores, readHostCaches());
+}
+
+Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, int64_t cores) {
+  if (text == "cpu")
+    return describeHostCpu(context, cores);
+  StringRef cpu = text;
+  if (!cpu.consume_front("cpu:"))
+    return fail("target \"" + text.str() + "\"", "it is none that Sinter knows",
+                "give cpu, or cpu:NAME as in cpu:x86-64-v4");
+  if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
+    return fail("target \"" + text.str() + "\"",
+                "\"" + cpu.str() + "\" is no 64-bit x86 processor that LLVM knows",
+                "give a name as in cpu:x86-64-v3 or cpu:znver4");
+  std::map<std::string, bool> features;
+  for (const auto &feature : getImpliedFeatures(cpu))
+    features[feature.first().str()] = true;
+  return describe(context, cpu, features, cores > 0 ? cores : 2, Caches());
+}

@@ -1,0 +1,13 @@
+// RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v4 cores=4" | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target="target=cpu:znver4 cores=2" | FileCheck %s --check-prefix=ZEN4
+// RUN: sinter-opt %s --sinter-assign-target | FileCheck %s --check-prefix=HOST
+
+// CHECK: sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v4"
+// CHECK-SAME: +avx512f
+// CHECK-SAME: vector_bits = 512, registers = 32, cores = 4, gflops_f32 = 768, gflops_bf16 = 768, memory_gbs = 60, launch_ns = 1500
+
+// ZEN4: cpu = "znver4"
+// ZEN4-SAME: gflops_f32 = 192, gflops_bf16 = 384
+
+// HOST: kind = "cpu"
+module {}
