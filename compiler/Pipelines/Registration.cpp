@@ -18,17 +18,13 @@ void sinter::registerDialects(DialectRegistry &registry) {
                   vector::VectorDialect>();
 }
 
-void sinter::registerPasses() {
-  registerAnalysisPasses();
-  registerCodegenPasses();
-  registerImportPasses();
-  registerReferencePasses();
-}
-
 void sinter::registerEverything(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
-  registerPasses();
+  registerAnalysisPasses();
+  registerCodegenPasses();
+  registerImportPasses();
+  registerReferencePasses();
 }

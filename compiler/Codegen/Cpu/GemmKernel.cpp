@@ -1,0 +1,364 @@
+//===- GemmKernel.cpp - One matmul and its epilogue -------------------------===//
+//
+// A work item is a panel of the right-hand side (64 columns) times a block of rows. Within it:
+//
+//   for each block of k (one, unless the panel is larger than half of the L2 cache)
+//     for each tile of rows that the registers hold
+//       the product of the tile, in registers (RegisterTile.h), to a scratch
+//   the epilogue, row by row, from the scratch
+//
+// With one block of k the epilogue follows each tile at once, while its rows are in the L1 cache.
+// One row (decode) makes a tile of one row: the panel streams from memory exactly once, and its
+// lines are asked for some way ahead. The panels of gate and up belong to one work item, so that
+// their product never leaves the scratch.
+//
+// k is never split over work items and a row is computed alike in every block: results do not
+// depend on the number of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/Cpu/GemmEpilogue.h"
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+
+/// Columns of a panel, and of a work item where rhs is not in panels.
+constexpr int64_t kPanelWidth = 64;
+/// Scratch of a work item in bytes; kernels have 128 KiB of stack in all.
+constexpr int64_t kScratchBytes = 64 * 1024;
+/// How far ahead a stream from memory is asked for.
+constexpr int64_t kPrefetchBytes = 2048;
+
+/// What a kernel computes and how it is cut.
+struct GemmPlan {
+  enum class Rhs { Panels, Dense, DenseTransposed };
+
+  MatmulOp matmul;
+  unsigned lhsArgument = 0, rhsArgument = 0;
+  int64_t lhsStride = 0, lhsOffset = 0;
+  Rhs rhs = Rhs::Panels;
+  int64_t panelElements = 0;
+  bool pairs = false; // rhs holds pairs of bf16
+  int64_t m = 0, n = 0, k = 0;
+
+  int64_t panels = 0;     // along the results' columns
+  int64_t rowBlock = 0;   // rows of a work item
+  int64_t rowBlocks = 0;
+  int64_t kBlock = 0;
+  int64_t tileRows = 0;
+  int64_t tileVectors = 0;
+};
+
+/// Finds lhs as a matrix inside an argument: through reshapes, and slices of columns.
+LogicalResult findLhs(GemmPlan &plan) {
+  Value value = plan.matmul.getLhs();
+  int64_t offset = 0;
+  std::optional<int64_t> stride;
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      int64_t columns = reshape.getType().getShape().back();
+      int64_t sourceColumns = reshape.getOperand().getType().getShape().back();
+      if (stride && columns != sourceColumns)
+        return op->emitError("expected a reshape that keeps rows between a sliced lhs and an input");
+      value = reshape.getOperand();
+      continue;
+    }
+    auto slice = dyn_cast<SliceOp>(op);
+    ArrayRef<int64_t> source = slice ? slice.getOperand().getType().getShape() : ArrayRef<int64_t>();
+    if (!slice || slice.getType().getShape().back() != (stride ? *stride : plan.k) ||
+        slice.getType().getShape().drop_back() != source.drop_back())
+      return op->emitError("expected the matmul's lhs to be an input, or columns of one");
+    offset += slice.getOffsets().back();
+    stride = source.back();
+    value = slice.getOperand();
+  }
+  if (cast<RankedTensorType>(value.getType()).getEncoding())
+    return plan.matmul.emitError("expected a dense lhs, got ") << value.getType();
+  plan.lhsArgument = cast<BlockArgument>(value).getArgNumber();
+  plan.lhsStride = stride.value_or(plan.k);
+  plan.lhsOffset = offset;
+  return success();
+}
+
+LogicalResult findRhs(GemmPlan &plan) {
+  auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
+  if (!argument)
+    return plan.matmul.emitError("expected the matmul's rhs to be an input");
+  RankedTensorType type = plan.matmul.getRhs().getType();
+  plan.rhsArgument = argument.getArgNumber();
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (!panels && !type.getEncoding()) {
+    plan.rhs = plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
+    return success();
+  }
+  int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
+  if (!panels || plan.matmul.getTransposeRhs() || panels.getWidth() != kPanelWidth ||
+      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
+    return plan.matmul.emitError("expected rhs [k, n] in panels of ")
+           << kPanelWidth << " columns with interleave " << interleave << ", got " << type;
+  plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * kPanelWidth;
+  plan.pairs = interleave == 2;
+  return success();
+}
+
+FailureOr<GemmPlan> makePlan(func::FuncOp kernel) {
+  GemmPlan plan;
+  for (Operation &op : kernel.front())
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      if (plan.matmul)
+        return matmul.emitError("expected one matmul in a GEMM kernel");
+      plan.matmul = matmul;
+    }
+  if (!plan.matmul)
+    return kernel.emitError("expected a matmul in a GEMM kernel");
+  Type element = plan.matmul.getLhs().getType().getElementType();
+  if (!element.isF32() && !element.isBF16())
+    return plan.matmul.emitError("expected operands of f32 or bf16, got ") << element;
+  plan.m = plan.matmul.getM();
+  plan.n = plan.matmul.getN();
+  plan.k = plan.matmul.getK();
+  if (failed(findLhs(plan)) || failed(findRhs(plan)))
+    return failure();
+  return plan;
+}
+
+/// Chooses tiles and blocks for the target.
+void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
+  int64_t elementBytes = plan.pairs ? 2 : 4;
+  int64_t panelVectors = kPanelWidth / (target.getVectorBits() / 32);
+  plan.panels = llvm::divideCeil(columns, kPanelWidth);
+
+  // All rows at once where the registers hold them against a whole panel; else the widest tile
+  // that still has several rows.
+  plan.tileVectors = panelVectors;
+  while (plan.tileVectors > 1 && RegisterTile::getMaxRows(target, plan.tileVectors) <
+                                     std::min<int64_t>(plan.m, 4))
+    plan.tileVectors /= 2;
+  int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
+  plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
+
+  // A block of the panel stays in L2 while the tiles of the block of rows pass over it.
+  int64_t rowBytes = kPanelWidth * elementBytes * sets;
+  int64_t blocks = plan.m <= plan.tileRows
+                       ? 1
+                       : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
+  plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
+
+  int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
+  int64_t rows = std::min(mostRows, std::max<int64_t>(plan.tileRows, target.getL2Bytes() / 2 /
+                                                                         (plan.k * elementBytes)));
+  rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
+  int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
+  plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
+  plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);
+}
+
+class GemmEmitter {
+public:
+  GemmEmitter(func::FuncOp loopKernel, TargetAttr target, const GemmPlan &plan,
+              const GemmEpilogue &epilogue)
+      : builder(loopKernel, target), plan(plan), epilogue(epilogue),
+        arguments(loopKernel.getArguments().drop_back(2)), lanes(builder.getLanes()) {}
+
+  void emit(Value begin, Value end) {
+    bool whole = plan.kBlock >= plan.k;
+    int64_t sets = epilogue.getProductOffsets().size();
+    scratchRows = whole ? plan.tileRows : plan.rowBlock;
+    scratch = builder.scratch(sets * scratchRows * kPanelWidth, builder.getF32Type());
+    builder.loop(begin, end, 1, [&](Value item) {
+      panel = builder.rem(item, plan.panels);
+      firstRow = builder.mul(builder.div(item, plan.panels), plan.rowBlock);
+      lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
+      if (whole) {
+        forTiles([&](int64_t rows, Value row) {
+          multiply(rows, row, builder.index(0), builder.index(0), builder.index(plan.k), true);
+          finish(builder.index(0), builder.index(rows), row);
+        });
+        return;
+      }
+      forTiles([&](int64_t rows, Value row) {
+        multiply(rows, row, builder.sub(row, firstRow), builder.index(0),
+                 builder.index(plan.kBlock), true);
+      });
+      int64_t last = (llvm::divideCeil(plan.k, plan.kBlock) - 1) * plan.kBlock;
+      auto accumulate = [&](Value k, Value kEnd) {
+        forTiles([&](int64_t rows, Value row) {
+          multiply(rows, row, builder.sub(row, firstRow), k, kEnd, false);
+        });
+      };
+      if (last > plan.kBlock)
+        builder.loop(builder.index(plan.kBlock), builder.index(last), plan.kBlock,
+                     [&](Value k) { accumulate(k, builder.add(k, plan.kBlock)); });
+      accumulate(builder.index(last), builder.index(plan.k));
+      finish(builder.index(0), builder.sub(lastRow, firstRow), firstRow);
+    });
+  }
+
+private:
+  /// Calls `body(rows, row)` for the tiles of this item's rows: whole ones in a loop, then what
+  /// is left.
+  void forTiles(llvm::function_ref<void(int64_t, Value)> body) {
+    int64_t full = plan.m / plan.tileRows * plan.tileRows;
+    builder.loop(firstRow, builder.min(lastRow, builder.index(full)), plan.tileRows,
+                 [&](Value row) { body(plan.tileRows, row); });
+    if (full == plan.m)
+      return;
+    Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lastRow,
+                                         builder.index(plan.m));
+    builder.ifThen(isLast, [&] { body(plan.m - full, builder.index(full)); });
+  }
+
+  /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd, :]
+  void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
+    for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
+      for (int64_t c = 0; c < kPanelWidth / lanes; c += plan.tileVectors) {
+        RegisterTile tile = makeTile(rows, row, offset, c);
+        auto at = [&](int64_t r, int64_t v) {
+          Value offsetOfRow = builder.mul(
+              builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kPanelWidth);
+          return builder.add(offsetOfRow, (c + v) * lanes);
+        };
+        SmallVector<Value> sums = tile.zeros(builder);
+        if (!first)
+          for (int64_t i = 0; i < rows * tile.vectors; ++i)
+            sums[i] = builder.load(scratch, at(i / tile.vectors, i % tile.vectors));
+        // The last element of an odd k stands alone: lhs ends there, the panel has a zero.
+        bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
+        Value even = odd ? builder.index(plan.k - 1) : kEnd;
+        sums = tile.accumulate(builder, kBegin, even, sums);
+        if (odd) {
+          tile.lhs = [&](int64_t r, Value k) {
+            return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k), true);
+          };
+          sums = tile.step(builder, even, sums);
+        }
+        for (int64_t i = 0; i < rows * tile.vectors; ++i)
+          builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
+      }
+  }
+
+  Value lhsAt(Value row, int64_t r, Value k) {
+    Value start = builder.mul(builder.add(row, r), plan.lhsStride);
+    return builder.add(builder.add(start, k), plan.lhsOffset);
+  }
+
+  RegisterTile makeTile(int64_t rows, Value row, int64_t offset, int64_t firstVector) {
+    RegisterTile tile;
+    tile.rows = rows;
+    tile.vectors = plan.tileVectors;
+    tile.depth = plan.pairs ? 2 : 1;
+    tile.lhs = [this, row](int64_t r, Value k) {
+      Value lhs = arguments[plan.lhsArgument];
+      return plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
+                        : builder.loadSplat(lhs, lhsAt(row, r, k));
+    };
+    Value column = builder.add(builder.mul(panel, kPanelWidth), offset + firstVector * lanes);
+    if (plan.rhs != GemmPlan::Rhs::Panels)
+      tile.rhs = [this, column](Value k) { return loadDense(column, k); };
+    else
+      tile.rhs = [this, offset, firstVector](Value k) { return loadPanel(offset, firstVector, k); };
+    return tile;
+  }
+
+  SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
+    Value rhs = arguments[plan.rhsArgument];
+    Value start = builder.mul(builder.add(panel, offset / kPanelWidth), plan.panelElements);
+    Value at = builder.add(builder.add(start, builder.mul(k, kPanelWidth)),
+                           firstVector * lanes * (plan.pairs ? 2 : 1));
+    int64_t step = plan.pairs ? 2 * lanes : lanes;
+    SmallVector<Value> vectors;
+    for (int64_t v = 0; v < plan.tileVectors; ++v) {
+      Value here = builder.add(at, v * step);
+      if (plan.m <= plan.tileRows)
+        prefetch(rhs, here);
+      vectors.push_back(plan.pairs ? builder.loadPairs(rhs, here) : builder.load(rhs, here));
+    }
+    return vectors;
+  }
+
+  /// Asks for the stream ahead, into the next panel too, but not beyond the end of rhs.
+  void prefetch(Value rhs, Value at) {
+    int64_t size = cast<MemRefType>(rhs.getType()).getNumElements();
+    Value ahead = builder.add(at, kPrefetchBytes / (plan.pairs ? 2 : 4));
+    builder.prefetch(rhs, builder.min(ahead, builder.index(size - 1)));
+  }
+
+  /// rhs without a layout: correct for any matmul, but a transposed one is gathered.
+  SmallVector<Value> loadDense(Value column, Value k) {
+    Value rhs = arguments[plan.rhsArgument];
+    SmallVector<Value> vectors;
+    for (int64_t v = 0; v < plan.tileVectors; ++v) {
+      Value first = builder.add(column, v * lanes);
+      if (plan.rhs == GemmPlan::Rhs::Dense) {
+        Value at = builder.add(builder.mul(k, plan.n), first);
+        Value mask = builder.maskBelow(builder.sub(builder.index(plan.n), first));
+        vectors.push_back(builder.load(rhs, at, plan.n % kPanelWidth == 0 ? Value() : mask));
+        continue;
+      }
+      SmallVector<Value> elements;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        Value row = builder.min(builder.add(first, lane), builder.index(plan.n - 1));
+        elements.push_back(builder.loadScalar(rhs, builder.add(builder.mul(row, plan.k), k)));
+      }
+      vectors.push_back(vector::FromElementsOp::create(
+          builder, builder.vectorOf(builder.getF32Type()), elements));
+    }
+    return vectors;
+  }
+
+  /// The epilogue of scratch rows [begin, end), the first of which is row `row`.
+  void finish(Value begin, Value end, Value row) {
+    bool ragged = epilogue.getColumns() % kPanelWidth != 0;
+    builder.loop(begin, end, 1, [&](Value r) {
+      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
+        Value column = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
+        Value mask;
+        if (ragged)
+          mask = builder.maskBelow(builder.sub(builder.index(epilogue.getColumns()), column));
+        SmallVector<Value> product;
+        for (size_t set = 0; set < epilogue.getProductOffsets().size(); ++set) {
+          Value at = builder.mul(builder.add(r, set * scratchRows), kPanelWidth);
+          product.push_back(builder.load(scratch, builder.add(at, v * lanes)));
+        }
+        epilogue.emit(builder, arguments, builder.add(row, r), column, product, mask);
+      }
+    });
+  }
+
+  VectorBuilder builder;
+  const GemmPlan &plan;
+  const GemmEpilogue &epilogue;
+  ValueRange arguments;
+  int64_t lanes;
+  Value scratch;
+  int64_t scratchRows = 0;
+  Value panel, firstRow, lastRow;
+};
+
+} // namespace
+
+FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                           const TargetAttr &target) {
+  FailureOr<GemmPlan> plan = makePlan(tensorKernel);
+  if (failed(plan))
+    return failure();
+  FailureOr<GemmEpilogue> epilogue = GemmEpilogue::analyze(tensorKernel, plan->matmul);
+  if (failed(epilogue))
+    return failure();
+  ArrayRef<int64_t> offsets = epilogue->getProductOffsets();
+  for (int64_t offset : offsets)
+    if (offset % kPanelWidth != 0 || (offsets.size() > 1 && epilogue->getColumns() % kPanelWidth))
+      return plan->matmul.emitError("expected the product to be sliced at multiples of ")
+             << kPanelWidth << " columns, got " << offset;
+  cut(*plan, target, epilogue->getColumns(), offsets.size());
+  ValueRange arguments = loopKernel.getArguments();
+  GemmEmitter(loopKernel, target, *plan, *epilogue)
+      .emit(arguments.drop_back().back(), arguments.back());
+  return plan->panels * plan->rowBlocks;
+}

@@ -1,0 +1,63 @@
+#include "compiler/Codegen/Cpu/RegisterTile.h"
+
+using namespace mlir;
+using namespace sinter;
+
+int64_t RegisterTile::getMaxRows(TargetAttr target, int64_t vectors) {
+  return std::max<int64_t>(1, (target.getRegisters() - 2 - vectors) / vectors);
+}
+
+SmallVector<Value> RegisterTile::zeros(VectorBuilder &builder) const {
+  return SmallVector<Value>(rows * vectors, builder.splat(0.0));
+}
+
+SmallVector<Value> RegisterTile::step(VectorBuilder &builder, Value k,
+                                      ValueRange accumulators) const {
+  SmallVector<Value> vectorsOfRhs = rhs(k);
+  assert(static_cast<int64_t>(vectorsOfRhs.size()) == vectors);
+  SmallVector<Value> next;
+  for (int64_t r = 0; r < rows; ++r) {
+    Value element = lhs(r, k);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value accumulator = accumulators[r * vectors + v];
+      next.push_back(depth == 2 ? builder.pairDot(accumulator, element, vectorsOfRhs[v])
+                                : builder.fma(element, vectorsOfRhs[v], accumulator));
+    }
+  }
+  return next;
+}
+
+SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin, Value end,
+                                            ValueRange accumulators) const {
+  constexpr int64_t latencyTimesPipes = 8;
+  int64_t count = rows * vectors;
+  int64_t chains = llvm::divideCeil(latencyTimesPipes, count);
+  // Few accumulators make short steps: several a turn hide the loop's own work.
+  int64_t unroll = count >= 16 ? 2 : 2 * chains;
+  int64_t turn = unroll * depth;
+
+  SmallVector<Value> carried(accumulators);
+  for (int64_t chain = 1; chain < chains; ++chain)
+    carried.append(zeros(builder));
+  Value whole = builder.add(begin, builder.mul(builder.div(builder.sub(end, begin), turn), turn));
+  carried = builder.loop(begin, whole, turn, carried, [&](Value k, ValueRange values) {
+    SmallVector<Value> next(values);
+    for (int64_t u = 0; u < unroll; ++u) {
+      int64_t first = (u % chains) * count;
+      SmallVector<Value> chain =
+          step(builder, builder.add(k, u * depth), ValueRange(next).slice(first, count));
+      llvm::copy(chain, next.begin() + first);
+    }
+    return next;
+  });
+  for (int64_t chain = 1; chain < chains; ++chain)
+    for (int64_t i = 0; i < count; ++i)
+      carried[i] = builder.addF(carried[i], carried[chain * count + i]);
+  carried.truncate(count);
+
+  if (getConstantIntValue(whole) && getConstantIntValue(whole) == getConstantIntValue(end))
+    return carried;
+  return builder.loop(whole, end, depth, carried, [&](Value k, ValueRange values) {
+    return step(builder, k, values);
+  });
+}

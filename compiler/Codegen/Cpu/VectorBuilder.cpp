@@ -1,0 +1,278 @@
+#include "compiler/Codegen/Cpu/VectorBuilder.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace sinter;
+
+VectorBuilder::VectorBuilder(func::FuncOp loopKernel, TargetAttr target)
+    : ImplicitLocOpBuilder(loopKernel.getLoc(), loopKernel.getContext()), target(target),
+      lanes(target.getVectorBits() / 32) {
+  setInsertionPoint(loopKernel.front().getTerminator());
+}
+
+VectorType VectorBuilder::vectorOf(Type element, int64_t multiple) {
+  return VectorType::get({lanes * multiple}, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value VectorBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+Value VectorBuilder::add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
+Value VectorBuilder::sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
+Value VectorBuilder::mul(Value a, int64_t b) {
+  return b == 1 ? a : createOrFold<arith::MulIOp>(a, index(b));
+}
+Value VectorBuilder::div(Value a, int64_t b) {
+  return b == 1 ? a : createOrFold<arith::DivUIOp>(a, index(b));
+}
+Value VectorBuilder::rem(Value a, int64_t b) {
+  return b == 1 ? index(0) : createOrFold<arith::RemUIOp>(a, index(b));
+}
+Value VectorBuilder::min(Value a, Value b) { return createOrFold<arith::MinSIOp>(a, b); }
+Value VectorBuilder::max(Value a, Value b) { return createOrFold<arith::MaxSIOp>(a, b); }
+
+Value VectorBuilder::apply(AffineExpr expr, ValueRange dims) {
+  return affine::expandAffineExpr(*this, getLoc(), expr, dims, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> VectorBuilder::loop(Value begin, Value end, int64_t step, ValueRange initial,
+                                       LoopBody body) {
+  auto loop = scf::ForOp::create(*this, begin, end, index(step), initial);
+  OpBuilder::InsertionGuard guard(*this);
+  // Without carried values the builder has made the terminator.
+  setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!initial.empty())
+    scf::YieldOp::create(*this, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void VectorBuilder::loop(Value begin, Value end, int64_t step,
+                         llvm::function_ref<void(Value)> body) {
+  loop(begin, end, step, {}, [&](Value i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+void VectorBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors of f32
+//===----------------------------------------------------------------------===//
+
+Value VectorBuilder::splat(double value) {
+  return arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(vectorOf(getF32Type()), static_cast<float>(value)));
+}
+Value VectorBuilder::splat(Value scalar) {
+  return vector::BroadcastOp::create(*this, vectorOf(scalar.getType()), scalar);
+}
+Value VectorBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
+Value VectorBuilder::addF(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
+Value VectorBuilder::subF(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
+Value VectorBuilder::mulF(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
+Value VectorBuilder::maxF(Value a, Value b) {
+  return select(arith::CmpFOp::create(*this, arith::CmpFPredicate::OGT, a, b), a, b);
+}
+Value VectorBuilder::select(Value mask, Value a, Value b) {
+  return arith::SelectOp::create(*this, mask, a, b);
+}
+
+Value VectorBuilder::roundTo(Value vector, Type type) {
+  if (type.isF32())
+    return vector;
+  Value narrow = arith::TruncFOp::create(*this, vectorOf(type), vector);
+  return arith::ExtFOp::create(*this, vector.getType(), narrow);
+}
+
+Value VectorBuilder::horizontalMax(Value vector) {
+  // Each step compares lanes `distance` apart, round the end: after the last, all agree.
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < lanes; ++i)
+      order.push_back((i + distance) % lanes);
+    vector = maxF(vector, vector::ShuffleOp::create(*this, vector, vector, order));
+  }
+  return vector;
+}
+
+Value VectorBuilder::horizontalSum(Value vector) {
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < lanes; ++i)
+      order.push_back((i + distance) % lanes);
+    vector = addF(vector, vector::ShuffleOp::create(*this, vector, vector, order));
+  }
+  return vector::ExtractOp::create(*this, vector, 0);
+}
+
+// x = n + f with n the nearest integer and |f| <= 1/2. Adding 1.5 * 2^23 leaves n in the low bits
+// of the sum; 2^f is a polynomial (Chebyshev interpolation on [-1/2, 1/2], relative error
+// 2.6e-9 before rounding); n is added to the exponent.
+Value VectorBuilder::exp2(Value x) {
+  VectorType integers = vectorOf(getI32Type());
+  Value shifter = splat(12582912.0);
+  Value shifted = addF(x, shifter);
+  Value f = subF(x, subF(shifted, shifter));
+  static constexpr double coefficients[] = {
+      1.5461444684223565e-4, 1.3400428177186533e-3, 9.618056678579819e-3, 5.550327226671287e-2,
+      2.4022650922288566e-1, 6.931472067028323e-1, 1.0};
+  Value power = splat(coefficients[0]);
+  for (double coefficient : llvm::drop_begin(coefficients))
+    power = fma(power, f, splat(coefficient));
+  Value exponent = arith::ShLIOp::create(
+      *this, arith::BitcastOp::create(*this, integers, shifted),
+      arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, 23)));
+  Value bits =
+      arith::AddIOp::create(*this, arith::BitcastOp::create(*this, integers, power), exponent);
+  Value result = arith::BitcastOp::create(*this, x.getType(), bits);
+  Value small = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, x, splat(-126.0));
+  return select(small, splat(0.0), result);
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+Value VectorBuilder::splatI32(Value index) {
+  return splat(arith::IndexCastOp::create(*this, getI32Type(), index));
+}
+
+Value VectorBuilder::laneIndices(Value base) {
+  SmallVector<int32_t> numbers(lanes);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Value iota = arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(vectorOf(getI32Type()), ArrayRef<int32_t>(numbers)));
+  return arith::AddIOp::create(*this, splatI32(base), iota);
+}
+
+Value VectorBuilder::maskBelow(Value count) {
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, laneIndices(index(0)),
+                               splatI32(count));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static Type elementOf(Value memory) { return cast<MemRefType>(memory.getType()).getElementType(); }
+
+Value VectorBuilder::load(Value memory, Value offset, Value mask) {
+  Type element = elementOf(memory);
+  VectorType type = vectorOf(element);
+  Value vector;
+  if (mask) {
+    Value zeros = arith::ConstantOp::create(*this, getZeroAttr(type));
+    vector = vector::MaskedLoadOp::create(*this, type, memory, offset, mask, zeros);
+  } else {
+    vector = vector::LoadOp::create(*this, type, memory, offset);
+  }
+  return element.isF32() ? vector
+                         : arith::ExtFOp::create(*this, vectorOf(getF32Type()), vector).getResult();
+}
+
+void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) {
+  Type element = elementOf(memory);
+  if (!element.isF32())
+    vector = arith::TruncFOp::create(*this, vectorOf(element), vector);
+  if (mask)
+    vector::MaskedStoreOp::create(*this, memory, offset, mask, vector);
+  else
+    vector::StoreOp::create(*this, vector, memory, offset);
+}
+
+Value VectorBuilder::loadScalar(Value memory, Value offset) {
+  Value scalar = memref::LoadOp::create(*this, memory, offset);
+  return scalar.getType().isF32()
+             ? scalar
+             : arith::ExtFOp::create(*this, getF32Type(), scalar).getResult();
+}
+
+void VectorBuilder::storeScalar(Value scalar, Value memory, Value offset) {
+  if (!elementOf(memory).isF32())
+    scalar = arith::TruncFOp::create(*this, elementOf(memory), scalar);
+  memref::StoreOp::create(*this, scalar, memory, offset);
+}
+
+Value VectorBuilder::loadSplat(Value memory, Value offset) {
+  return splat(loadScalar(memory, offset));
+}
+
+void VectorBuilder::prefetch(Value memory, Value offset) {
+  memref::PrefetchOp::create(*this, memory, offset, /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
+Value VectorBuilder::scratch(int64_t elements, Type element) {
+  return memref::AllocaOp::create(*this, MemRefType::get({elements}, element),
+                                  getI64IntegerAttr(64));
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of bf16
+//===----------------------------------------------------------------------===//
+
+bool VectorBuilder::hasPairDot() const {
+  return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
+}
+
+Value VectorBuilder::pairDot(Value acc, Value a, Value b) {
+  if (hasPairDot())
+    return LLVM::CallIntrinsicOp::create(
+               *this, acc.getType(), getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+               ValueRange{acc, a, b})
+        .getResult(0);
+  // A bf16 is the upper half of an f32: widening is a shift or a mask.
+  VectorType integers = vectorOf(getI32Type());
+  auto half = [&](Value pairs, bool upper) -> Value {
+    Value bits = vector::BitCastOp::create(*this, integers, pairs);
+    auto constant = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, value));
+    };
+    bits = upper ? arith::AndIOp::create(*this, bits, constant(0xffff0000)).getResult()
+                 : arith::ShLIOp::create(*this, bits, constant(16)).getResult();
+    return arith::BitcastOp::create(*this, acc.getType(), bits);
+  };
+  acc = fma(half(a, false), half(b, false), acc);
+  return fma(half(a, true), half(b, true), acc);
+}
+
+Value VectorBuilder::loadPairs(Value memory, Value offset) {
+  return vector::LoadOp::create(*this, vectorOf(elementOf(memory), 2), memory, offset);
+}
+
+Value VectorBuilder::splatPair(Value memory, Value offset, bool alone) {
+  Value bits;
+  if (alone) {
+    Value element = memref::LoadOp::create(*this, memory, offset);
+    Value half = arith::BitcastOp::create(*this, getI16Type(), element);
+    bits = arith::ExtUIOp::create(*this, getI32Type(), half);
+  } else {
+    Type element = elementOf(memory);
+    Value pair = vector::LoadOp::create(*this, VectorType::get({2}, element), memory, offset);
+    Value word =
+        vector::BitCastOp::create(*this, VectorType::get({1}, getI32Type()), pair);
+    bits = vector::ExtractOp::create(*this, word, 0);
+  }
+  return vector::BitCastOp::create(*this, vectorOf(elementOf(memory), 2), splat(bits));
+}

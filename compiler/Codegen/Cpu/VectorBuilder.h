@@ -1,0 +1,103 @@
+//===- VectorBuilder.h - Building kernels out of whole vectors --*- C++ -*-===//
+//
+// GEMM and attention kernels are written in vectors from the start: their speed is decided by
+// which values sit in registers, and that is not left to a vectorizer. This builder has the words
+// that both are written in. Every arithmetic value is a vector of f32 of the target's width,
+// whatever the storage type: loads widen, stores round.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace sinter {
+
+class VectorBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  /// Builds before the `return` of a loop kernel.
+  VectorBuilder(mlir::func::FuncOp loopKernel, TargetAttr target);
+
+  TargetAttr getTarget() const { return target; }
+  /// f32 elements in a register.
+  int64_t getLanes() const { return lanes; }
+  /// vector<lanes x element>, `multiple` registers' worth.
+  mlir::VectorType vectorOf(mlir::Type element, int64_t multiple = 1);
+
+  // Index arithmetic; constants fold.
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value div(mlir::Value a, int64_t b);
+  mlir::Value rem(mlir::Value a, int64_t b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
+  /// The value of an affine expression of dimensions.
+  mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange dims);
+
+  // Control flow.
+  /// for (i = begin; i < end; i += step) with values carried round; returns their last values.
+  using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value i,
+                                                                     mlir::ValueRange carried)>;
+  llvm::SmallVector<mlir::Value> loop(mlir::Value begin, mlir::Value end, int64_t step,
+                                      mlir::ValueRange initial, LoopBody body);
+  void loop(mlir::Value begin, mlir::Value end, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+
+  // Vectors of f32.
+  mlir::Value splat(double value);
+  mlir::Value splat(mlir::Value scalar);
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value addF(mlir::Value a, mlir::Value b);
+  mlir::Value subF(mlir::Value a, mlir::Value b);
+  mlir::Value mulF(mlir::Value a, mlir::Value b);
+  /// The larger lane by lane; `b` where they do not compare (one instruction).
+  mlir::Value maxF(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value mask, mlir::Value a, mlir::Value b);
+  /// Rounds every lane to `type` and back; nothing for f32.
+  mlir::Value roundTo(mlir::Value vector, mlir::Type type);
+  /// The largest lane, in every lane.
+  mlir::Value horizontalMax(mlir::Value vector);
+  /// The sum of the lanes as a scalar, in a fixed order.
+  mlir::Value horizontalSum(mlir::Value vector);
+  /// 2^x for x <= 127, relative error below 2e-7; 0 below -126.
+  mlir::Value exp2(mlir::Value x);
+
+  // Masks and lane numbers.
+  /// Lane i is on for i < count (an index).
+  mlir::Value maskBelow(mlir::Value count);
+  /// base + lane number, as i32.
+  mlir::Value laneIndices(mlir::Value base);
+  mlir::Value splatI32(mlir::Value index);
+
+  // Memory. `offset` counts elements of a flat memref; a mask switches lanes off.
+  mlir::Value load(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  void store(mlir::Value vector, mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  /// One element in every lane.
+  mlir::Value loadSplat(mlir::Value memory, mlir::Value offset);
+  /// One element as a scalar f32.
+  mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
+  void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
+  void prefetch(mlir::Value memory, mlir::Value offset);
+  /// Memory of this function call, aligned to 64 bytes. @pre called outside of loops.
+  mlir::Value scratch(int64_t elements, mlir::Type element);
+
+  // Pairs of bf16, what a dot-product instruction multiplies: vector<2 * lanes x bf16>.
+  /// Whether the target multiplies pairs in one instruction.
+  bool hasPairDot() const;
+  /// acc[i] + a[2i] b[2i] + a[2i + 1] b[2i + 1].
+  mlir::Value pairDot(mlir::Value acc, mlir::Value a, mlir::Value b);
+  mlir::Value loadPairs(mlir::Value memory, mlir::Value offset);
+  /// Two neighbouring elements in every pair; with `alone`, the first one and zero.
+  mlir::Value splatPair(mlir::Value memory, mlir::Value offset, bool alone = false);
+
+private:
+  TargetAttr target;
+  int64_t lanes;
+};
+
+} // namespace sinter

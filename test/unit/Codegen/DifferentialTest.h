@@ -1,0 +1,25 @@
+//===- DifferentialTest.h - A kernel against its definition -----*- C++ -*-===//
+#pragma once
+
+#include "test/unit/Codegen/KernelJit.h"
+#include "gtest/gtest.h"
+
+namespace sinter::test {
+
+/// Values for a kernel's argument; the default are normal numbers from `seed`, rounded to the
+/// argument's type.
+using MakeArgument = std::function<ReferenceTensor(unsigned index, mlir::RankedTensorType type)>;
+
+/// Runs `@kernel` of `text` on arguments from `make` and compares with the reference: expects
+/// ||a - b|| / ||b|| <= tolerance for every result, and the same bits however the work items are
+/// split and ordered.
+void expectSameAsReference(llvm::StringRef text, double tolerance, TargetAttr target = {},
+                           MakeArgument make = {});
+
+/// Normal numbers that depend on the seed only.
+ReferenceTensor makeNormal(mlir::RankedTensorType type, unsigned seed);
+
+/// Expects that lowering `@kernel` of `text` fails with a message that contains `message`.
+void expectError(llvm::StringRef text, llvm::StringRef message);
+
+} // namespace sinter::test

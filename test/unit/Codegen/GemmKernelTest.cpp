@@ -1,0 +1,197 @@
+#include "test/unit/Codegen/DifferentialTest.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sinter::test;
+
+namespace {
+
+/// A kernel that multiplies [m, k] by [k, n]; `rhs` is the layout, `element` the operands' type.
+std::string product(int64_t m, int64_t k, int64_t n, llvm::StringRef element = "f32") {
+  llvm::StringRef layout = element == "f32"
+                               ? "#sinter.panels<width = 64, interleave = 1, depth = 16>"
+                               : "#sinter.panels<width = 64, interleave = 2, depth = 32>";
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}x{3}>, %w: tensor<{1}x{2}x{3}, {4}>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %0 = sinter.matmul %x, %w
+        : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, {4}>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })", m, k, n, element, layout).str();
+}
+
+struct Shape {
+  int64_t m, k, n;
+};
+
+class GemmShapes : public testing::TestWithParam<Shape> {};
+
+TEST_P(GemmShapes, F32) {
+  auto [m, k, n] = GetParam();
+  expectSameAsReference(product(m, k, n), 1e-6);
+}
+
+TEST_P(GemmShapes, F32In256Bits) {
+  auto [m, k, n] = GetParam();
+  expectSameAsReference(product(m, k, n), 1e-6, getHostTarget(256));
+}
+
+TEST_P(GemmShapes, Bf16) {
+  auto [m, k, n] = GetParam();
+  expectSameAsReference(product(m, k, n, "bf16"), 1e-5);
+}
+
+TEST_P(GemmShapes, Bf16In256Bits) {
+  auto [m, k, n] = GetParam();
+  expectSameAsReference(product(m, k, n, "bf16"), 1e-6, getHostTarget(256));
+}
+
+INSTANTIATE_TEST_SUITE_P(Gemm, GemmShapes,
+                         testing::Values(Shape{1, 64, 64}, Shape{1, 1, 1}, Shape{1, 33, 100},
+                                         Shape{2, 7, 65}, Shape{3, 288, 96}, Shape{4, 31, 17},
+                                         Shape{5, 48, 128}, Shape{6, 17, 63}, Shape{7, 64, 192},
+                                         Shape{8, 20, 70}, Shape{13, 96, 130}, Shape{64, 172, 80},
+                                         Shape{100, 3000, 72}, Shape{300, 24, 65}));
+
+/// The body of a kernel after a product %p of the given result types.
+std::string withEpilogue(llvm::StringRef arguments, llvm::StringRef result, llvm::StringRef body,
+                         int64_t n = 100) {
+  return llvm::formatv(R"(
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func private @kernel(%x: tensor<10x40xf32>, %w: tensor<40x{3}xf32, #panels>{0})
+        -> {1} attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %w
+        : (tensor<10x40xf32>, tensor<40x{3}xf32, #panels>) -> tensor<10x{3}xf32>
+      {2}
+    })", arguments, result, body, n).str();
+}
+
+TEST(GemmEpilogue, BiasGeluResidual) {
+  expectSameAsReference(withEpilogue(", %b: tensor<100xf32>, %r: tensor<10x100xf32>",
+                                     "tensor<10x100xf32>", R"(
+    %0 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.add %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %2 = sinter.gelu %1 {tanh} : (tensor<10x100xf32>) -> tensor<10x100xf32>
+    %3 = sinter.add %2, %r : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    return %3 : tensor<10x100xf32>)"), 1e-6);
+}
+
+TEST(GemmEpilogue, ReshapesToHeads) {
+  expectSameAsReference(withEpilogue(", %b: tensor<100xf32>", "tensor<2x5x4x25xf32>", R"(
+    %0 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.mul %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %2 = sinter.reshape %1 : (tensor<10x100xf32>) -> tensor<2x5x4x25xf32>
+    return %2 : tensor<2x5x4x25xf32>)"), 1e-6);
+}
+
+TEST(GemmEpilogue, OneNumberARow) {
+  expectSameAsReference(withEpilogue(", %s: tensor<10xf32>", "tensor<10x100xf32>", R"(
+    %0 = sinter.broadcast %s {dims = array<i64: 0>} : (tensor<10xf32>) -> tensor<10x100xf32>
+    %1 = sinter.mul %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    return %1 : tensor<10x100xf32>)"), 1e-6);
+}
+
+TEST(GemmEpilogue, OneRowABatch) {
+  expectSameAsReference(withEpilogue(", %s: tensor<2x100xf32>", "tensor<2x5x100xf32>", R"(
+    %0 = sinter.broadcast %s {dims = array<i64: 0, 2>} : (tensor<2x100xf32>) -> tensor<2x5x100xf32>
+    %1 = sinter.reshape %p : (tensor<10x100xf32>) -> tensor<2x5x100xf32>
+    %2 = sinter.add %1, %0 : (tensor<2x5x100xf32>, tensor<2x5x100xf32>) -> tensor<2x5x100xf32>
+    return %2 : tensor<2x5x100xf32>)"), 1e-6);
+}
+
+TEST(GemmEpilogue, ConstantsAndRounding) {
+  expectSameAsReference(withEpilogue(", %r: tensor<10x100xbf16>", "tensor<10x100xbf16>", R"(
+    %c = sinter.constant dense<0.5> : tensor<10x100xf32>
+    %0 = sinter.mul %p, %c : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.cast %0 : (tensor<10x100xf32>) -> tensor<10x100xbf16>
+    %2 = sinter.add %1, %r : (tensor<10x100xbf16>, tensor<10x100xbf16>) -> tensor<10x100xbf16>
+    return %2 : tensor<10x100xbf16>)"), 1e-3);
+}
+
+TEST(GemmEpilogue, TwoResults) {
+  expectSameAsReference(withEpilogue(", %r: tensor<10x100xf32>",
+                                     "(tensor<10x100xf32>, tensor<10x100xbf16>)", R"(
+    %0 = sinter.add %p, %r : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.cast %0 : (tensor<10x100xf32>) -> tensor<10x100xbf16>
+    return %0, %1 : tensor<10x100xf32>, tensor<10x100xbf16>)"), 1e-3);
+}
+
+TEST(GemmEpilogue, GateAndUp) {
+  expectSameAsReference(withEpilogue("", "tensor<10x128xf32>", R"(
+    %g = sinter.slice %p {offsets = array<i64: 0, 0>} : (tensor<10x256xf32>) -> tensor<10x128xf32>
+    %u = sinter.slice %p {offsets = array<i64: 0, 128>} : (tensor<10x256xf32>) -> tensor<10x128xf32>
+    %0 = sinter.silu %g : (tensor<10x128xf32>) -> tensor<10x128xf32>
+    %1 = sinter.mul %0, %u : (tensor<10x128xf32>, tensor<10x128xf32>) -> tensor<10x128xf32>
+    return %1 : tensor<10x128xf32>)", 256), 1e-6);
+}
+
+TEST(GemmErrors, GateAndUpNotInPanels) {
+  expectError(withEpilogue("", "tensor<10x50xf32>", R"(
+    %g = sinter.slice %p {offsets = array<i64: 0, 0>} : (tensor<10x100xf32>) -> tensor<10x50xf32>
+    %u = sinter.slice %p {offsets = array<i64: 0, 50>} : (tensor<10x100xf32>) -> tensor<10x50xf32>
+    %1 = sinter.mul %g, %u : (tensor<10x50xf32>, tensor<10x50xf32>) -> tensor<10x50xf32>
+    return %1 : tensor<10x50xf32>)"),
+              "expected the product to be sliced at multiples of 64 columns, got 0");
+}
+
+TEST(GemmErrors, TransposedResult) {
+  expectError(withEpilogue("", "tensor<100x10xf32>", R"(
+    %0 = sinter.transpose %p {permutation = array<i64: 1, 0>} : (tensor<10x100xf32>) -> tensor<100x10xf32>
+    return %0 : tensor<100x10xf32>)"), "expected an elementwise, broadcast");
+}
+
+TEST(GemmErrors, RowReduction) {
+  expectError(withEpilogue("", "tensor<10xf32>", R"(
+    %0 = sinter.reduce sum %p : (tensor<10x100xf32>) -> tensor<10xf32>
+    return %0 : tensor<10xf32>)"), "expected an elementwise, broadcast");
+}
+
+TEST(GemmErrors, OtherPanels) {
+  expectError(R"(
+    #panels = #sinter.panels<width = 32, interleave = 1, depth = 16>
+    func.func private @kernel(%x: tensor<1x16xf32>, %w: tensor<16x64xf32, #panels>)
+        -> tensor<1x64xf32> attributes {sinter.kernel = "gemm"} {
+      %p = sinter.matmul %x, %w
+        : (tensor<1x16xf32>, tensor<16x64xf32, #panels>) -> tensor<1x64xf32>
+      return %p : tensor<1x64xf32>
+    })", "expected rhs [k, n] in panels of 64 columns");
+}
+
+TEST(GemmErrors, NoMatmul) {
+  expectError(R"(
+    func.func private @kernel(%x: tensor<1x16xf32>) -> tensor<1x16xf32>
+        attributes {sinter.kernel = "gemm"} {
+      return %x : tensor<1x16xf32>
+    })", "expected a matmul in a GEMM kernel");
+}
+
+TEST(GemmOperands, ColumnsOfAnInput) {
+  expectSameAsReference(R"(
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func private @kernel(%x: tensor<2x4x90xf32>, %w: tensor<30x70xf32, #panels>)
+        -> tensor<2x4x70xf32> attributes {sinter.kernel = "gemm"} {
+      %s = sinter.slice %x {offsets = array<i64: 0, 0, 60>} : (tensor<2x4x90xf32>) -> tensor<2x4x30xf32>
+      %p = sinter.matmul %s, %w
+        : (tensor<2x4x30xf32>, tensor<30x70xf32, #panels>) -> tensor<2x4x70xf32>
+      return %p : tensor<2x4x70xf32>
+    })", 1e-6);
+}
+
+TEST(GemmOperands, DenseWeights) {
+  expectSameAsReference(R"(
+    func.func private @kernel(%x: tensor<9x30xbf16>, %w: tensor<30x70xbf16>)
+        -> tensor<9x70xf32> attributes {sinter.kernel = "gemm"} {
+      %p = sinter.matmul %x, %w : (tensor<9x30xbf16>, tensor<30x70xbf16>) -> tensor<9x70xf32>
+      return %p : tensor<9x70xf32>
+    })", 1e-6);
+}
+
+TEST(GemmOperands, DenseTransposedWeights) {
+  expectSameAsReference(R"(
+    func.func private @kernel(%x: tensor<9x30xf32>, %w: tensor<70x30xf32>)
+        -> tensor<9x70xf32> attributes {sinter.kernel = "gemm"} {
+      %p = sinter.matmul %x, %w {transpose_rhs} : (tensor<9x30xf32>, tensor<70x30xf32>) -> tensor<9x70xf32>
+      return %p : tensor<9x70xf32>
+    })", 1e-6);
+}
+
+} // namespace

@@ -1,0 +1,216 @@
+#include "test/unit/Codegen/KernelJit.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Pipelines/Registration.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace mlir;
+using namespace sinter;
+using namespace sinter::test;
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+GuardedStorage::GuardedStorage(RankedTensorType type) : type(type), bytes(getStorageBytes(type)) {
+  constexpr size_t page = 4096;
+  size_t payload = llvm::alignTo(bytes, page);
+  mapped = payload + page;
+  void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert(memory != MAP_FAILED);
+  mapping = static_cast<char *>(memory);
+  mprotect(mapping + payload, page, PROT_NONE);
+  start = mapping + payload - bytes;
+  memset(mapping, 0xff, payload);
+}
+
+GuardedStorage::GuardedStorage(GuardedStorage &&other) noexcept
+    : type(other.type), bytes(other.bytes), mapped(other.mapped), mapping(other.mapping),
+      start(other.start) {
+  other.mapping = nullptr;
+}
+
+GuardedStorage::~GuardedStorage() {
+  if (mapping)
+    munmap(mapping, mapped);
+}
+
+/// Calls `visit(linear index, offset in storage)` for every element.
+static void forElements(RankedTensorType type, llvm::function_ref<void(int64_t, int64_t)> visit) {
+  AffineMap map = getOffsetMap(type);
+  SmallVector<int64_t> index(type.getRank(), 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    int64_t rest = i;
+    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+      index[d] = rest % type.getDimSize(d);
+      rest /= type.getDimSize(d);
+    }
+    visit(i, type.getEncoding() ? map.compose(index)[0] : i);
+  }
+}
+
+void GuardedStorage::write(const ReferenceTensor &tensor) {
+  memset(start, 0, bytes);
+  forElements(type, [&](int64_t i, int64_t offset) {
+    if (type.getElementType().isF32())
+      reinterpret_cast<float *>(start)[offset] = static_cast<float>(tensor[i]);
+    else if (type.getElementType().isInteger(32))
+      reinterpret_cast<int32_t *>(start)[offset] = static_cast<int32_t>(tensor[i]);
+    else {
+      float value = static_cast<float>(tensor[i]);
+      uint32_t bits;
+      memcpy(&bits, &value, 4);
+      reinterpret_cast<uint16_t *>(start)[offset] = static_cast<uint16_t>(bits >> 16);
+    }
+  });
+}
+
+ReferenceTensor GuardedStorage::read() const {
+  ReferenceTensor tensor(type);
+  forElements(type, [&](int64_t i, int64_t offset) {
+    if (type.getElementType().isF32()) {
+      float value;
+      memcpy(&value, start + 4 * offset, 4);
+      tensor[i] = value;
+    } else {
+      uint16_t half;
+      memcpy(&half, start + 2 * offset, 2);
+      uint32_t bits = static_cast<uint32_t>(half) << 16;
+      float value;
+      memcpy(&value, &bits, 4);
+      tensor[i] = value;
+    }
+  });
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+MLIRContext &sinter::test::getContext() {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    registerEverything(registry);
+    registerAllToLLVMIRTranslations(registry);
+    auto *result = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    result->loadAllAvailableDialects();
+    return result;
+  }();
+  return *context;
+}
+
+TargetAttr sinter::test::getHostTarget(int64_t vectorBits) {
+  TargetAttr host = describeHostCpu(&getContext(), 0);
+  if (vectorBits == 0 || vectorBits == host.getVectorBits())
+    return host;
+  return TargetAttr::get(&getContext(), host.getKind(), host.getCpu(),
+                         host.getFeatures().str() + ",-avx512f", vectorBits, 16, host.getCores(),
+                         host.getGflopsF32(), host.getGflopsBf16(), host.getMemoryGbs(),
+                         host.getLaunchNs(), host.getL1Bytes(), host.getL2Bytes(),
+                         host.getL3Bytes());
+}
+
+namespace {
+struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMathPass)
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target) {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (error.empty())
+      error = diagnostic.str();
+    return success();
+  });
+  module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  if (!module)
+    return;
+  (*module)->setAttr(SinterDialect::kTarget, target);
+  kernel = module->lookupSymbol<func::FuncOp>("kernel");
+  PassManager lowering(&context);
+  lowering.addPass(createLowerKernelsPass());
+  if (failed(lowering.run(*module)))
+    return;
+  grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute).getInt();
+
+  auto loops = cast<ModuleOp>(module->lookupSymbol<ModuleOp>(kKernelsModule).clone());
+  OwningOpRef<ModuleOp> owned(loops);
+  PassManager passes(&context);
+  passes.addPass(std::make_unique<ApproximateMathPass>());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions options;
+  options.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(options));
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(passes.run(loops)))
+    return;
+
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  const llvm::Target *machine = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!machine)
+    return;
+  auto make = [&] {
+    return std::unique_ptr<llvm::TargetMachine>(machine->createTargetMachine(
+        triple, target.getCpu(), target.getFeatures(), llvm::TargetOptions(), llvm::Reloc::PIC_,
+        std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  };
+  auto optimizing = make();
+  ExecutionEngineOptions engineOptions;
+  auto transformer = makeOptimizingTransformer(2, 0, optimizing.get());
+  engineOptions.transformer = transformer;
+  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Aggressive;
+  engineOptions.enableObjectDump = getenv("SINTER_DUMP_OBJECT") != nullptr;
+  auto created = ExecutionEngine::create(loops, engineOptions, make());
+  if (!created) {
+    error = llvm::toString(created.takeError());
+    return;
+  }
+  engine = std::move(*created);
+  auto found = engine->lookupPacked("kernel");
+  if (!found) {
+    error = llvm::toString(found.takeError());
+    return;
+  }
+  function = *found;
+  if (const char *path = getenv("SINTER_DUMP_OBJECT"))
+    engine->dumpToObjectFile(path);
+}
+
+void KernelJit::run(ArrayRef<void *> slices, int64_t begin, int64_t end) const {
+  SmallVector<void *> pointers(slices), packed;
+  for (void *&pointer : pointers)
+    packed.push_back(&pointer);
+  packed.push_back(&begin);
+  packed.push_back(&end);
+  function(packed.data());
+}
