@@ -17,7 +17,17 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixe
 config.substitutions.append(
     ("%remarks", "--remarks-filter='sinter.*' --remark-policy=all --remark-format=emitRemark")
 )
+config.substitutions.append(("%sinter_bin_dir", config.sinter_bin_dir))
+config.substitutions.append(("%sinter_lib_dir", config.sinter_lib_dir))
 llvm_config.use_default_substitutions()
 llvm_config.add_tool_substitutions(
-    ["sinter-opt", "mlir-opt"], [config.sinter_bin_dir, config.llvm_tools_dir]
+    [
+        "sinter-opt",
+        "sinter-lsp-server",
+        "sinter-reduce",
+        "mlir-opt",
+        "llvm-nm",
+        "llvm-readelf",
+    ],
+    [config.sinter_bin_dir, config.llvm_tools_dir],
 )

@@ -18,13 +18,17 @@ void sinter::registerDialects(DialectRegistry &registry) {
                   vector::VectorDialect>();
 }
 
+void sinter::registerPasses() {
+  registerAnalysisPasses();
+  registerCodegenPasses();
+  registerImportPasses();
+  registerReferencePasses();
+}
+
 void sinter::registerEverything(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
-  registerAnalysisPasses();
-  registerCodegenPasses();
-  registerImportPasses();
-  registerReferencePasses();
+  registerPasses();
 }

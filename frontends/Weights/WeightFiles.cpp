@@ -14,6 +14,10 @@ using Json = nlohmann::json;
 /// The members of Hugging Face's classes that hold the base model.
 constexpr std::string_view basePrefixes[] = {"transformer.", "model.", "gpt_neox."};
 
+/// Tensors that transformers came to save under another name.
+constexpr std::pair<std::string_view, std::string_view> renamed[] = {
+    {"embed_out.weight", "lm_head.weight"}};
+
 std::string shapeText(std::span<const int64_t> shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)
@@ -143,6 +147,9 @@ const Tensor *WeightFiles::find(std::string_view name) const {
   for (const std::string &prefix : absentPrefixes)
     if (name.starts_with(prefix))
       return find(name.substr(prefix.size()));
+  for (const auto &[older, newer] : renamed)
+    if (name == older)
+      return find(newer);
   return nullptr;
 }
 

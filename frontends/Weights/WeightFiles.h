@@ -11,7 +11,8 @@ namespace sinter {
 /// are mapped, not read: a tensor costs memory only while its pages are touched.
 ///
 /// Checkpoints of a bare base model lack the name of the member that holds it (`wte.weight` for
-/// `transformer.wte.weight`); as Hugging Face does, find() then looks without it.
+/// `transformer.wte.weight`); as Hugging Face does, find() then looks without it. It also knows the
+/// tensors whose name has changed (GPT-NeoX's `embed_out.weight`, now `lm_head.weight`).
 class WeightFiles {
 public:
   struct File {

@@ -20,9 +20,35 @@ function(sinter_add_compiler_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   sinter_use_mlir(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY SINTER_COMPILER_LIBRARIES ${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# Adds the shared library of everything that sinter_add_compiler_library added: dialects and passes
+# exist once in a process, whoever loads them (see tools/sinter-plugin). The static libraries stay
+# for unit tests, which want little to link.
+function(sinter_add_compiler_shared_library name)
+  get_property(libraries GLOBAL PROPERTY SINTER_COMPILER_LIBRARIES)
+  set(objects ${libraries})
+  list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  add_library(${name} SHARED ${objects})
+  # Nothing is taken from these archives, whose objects are all there; what they need follows.
+  target_link_libraries(${name} PRIVATE ${libraries} PUBLIC MLIR LLVM)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+endfunction()
+
+# Links a tool or a plugin with the compiler's shared library.
+function(sinter_link_compiler name)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_link_libraries(${name} PRIVATE SinterCompiler)
+endfunction()
+
+# Adds a program for work on the compiler: sinter_add_tool(name source...).
+function(sinter_add_tool name)
+  add_executable(${name} ${ARGN})
+  sinter_link_compiler(${name})
 endfunction()
 
 # Gives a target MLIR's headers and the one shared libMLIR and libLLVM.

@@ -53,6 +53,13 @@ TEST(WeightFiles, FindsTensorsOfABareBaseModel) {
   EXPECT_EQ(weights->find("other.wte.weight"), nullptr);
 }
 
+TEST(WeightFiles, FindsTensorsUnderTheirNewerName) {
+  std::string file = oneTensor("lm_head.weight");
+  auto weights = WeightFiles::fromBytes(bytesOf(file));
+  ASSERT_TRUE(weights);
+  EXPECT_NE(weights->find("embed_out.weight"), nullptr);
+}
+
 TEST(WeightFiles, DoesNotStripAPrefixThatIsUsed) {
   std::string file = safetensors(R"({"model.a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
                                  R"("b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})");

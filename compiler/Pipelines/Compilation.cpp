@@ -1,0 +1,100 @@
+#include "compiler/Pipelines/Compilation.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Pipelines/Registration.h"
+#include "frontends/Transformer/BuildGraph.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace sinter;
+
+ErrorCollector::ErrorCollector(MLIRContext &context)
+    : handler(&context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return failure();
+        if (first.empty())
+          first = diagnostic.str();
+        return success();
+      }) {}
+
+static DialectRegistry makeRegistry() {
+  // Passes are registered for the whole process; once is enough.
+  static std::once_flag once;
+  std::call_once(once, registerPasses);
+  DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+Compilation::Compilation(const CompileRequest &request)
+    : request(request), context(makeRegistry(), MLIRContext::Threading::DISABLED), errors(context) {
+  context.loadAllAvailableDialects();
+}
+
+Expected<void> Compilation::begin() {
+  SINTER_CHECK(loadPlugins());
+  return makeModule();
+}
+
+Expected<void> Compilation::loadPlugins() {
+  for (const std::string &path : request.options.passPlugins) {
+    auto plugin = PassPlugin::load(path);
+    if (!plugin)
+      return fail("--load-pass-plugin " + path, llvm::toString(plugin.takeError()),
+                  "give a shared library that was built against this version");
+    plugin->registerPassRegistryCallbacks();
+  }
+  return {};
+}
+
+Expected<void> Compilation::makeModule() {
+  const CompileOptions &options = request.options;
+  SINTER_TRY(TargetAttr target, parseTarget(&context, options.target, options.cores));
+  if (!request.spec) {
+    module = parseSourceString<ModuleOp>(request.source, &context);
+    if (!module)
+      return fail("MLIR text", errors.getFirst(), "mend the text");
+  } else {
+    GraphOptions graph;
+    graph.batch = options.batch;
+    graph.chunk = options.chunk;
+    graph.capacity = options.capacity;
+    graph.entries = options.entries;
+    graph.parameterTypes = request.parameterTypes;
+    SINTER_TRY(module, buildGraph(context, *request.spec, graph));
+  }
+  (*module)->setAttr(SinterDialect::kTarget, target);
+  return {};
+}
+
+Expected<std::vector<PassStep>> Compilation::listPasses(Phase last) const {
+  const CompileOptions &options = request.options;
+  PipelineOptions pipeline;
+  pipeline.computeType = options.computeType == DType::BF16 ? "bf16" : "f32";
+  pipeline.cacheType = options.cacheType == DType::BF16 ? "bf16" : "f32";
+  pipeline.disabledPasses = options.disabledPasses;
+  pipeline.addedPasses = options.addedPasses;
+  return sinter::listPasses(pipeline, last);
+}
+
+Expected<void> Compilation::run(const PassStep &step) {
+  if (failed(runPass(*module, step)))
+    return makeDefect(step.argument);
+  return {};
+}
+
+std::string Compilation::print() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  const_cast<OwningOpRef<ModuleOp> &>(module)->print(stream, flags.elideLargeElementsAttrs(16));
+  return text;
+}
+
+tl::unexpected<Error> Compilation::makeDefect(std::string what) const {
+  auto error = fail(std::move(what), errors.getFirst(),
+                    "please report it with the model's config.json");
+  error.value().defect = true;
+  return error;
+}

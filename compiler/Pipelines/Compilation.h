@@ -1,0 +1,56 @@
+//===- Compilation.h - One compilation on its way ---------------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/Pipeline.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace sinter {
+
+/// Remembers the errors that ops and passes report; the first one is the cause.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(mlir::MLIRContext &context);
+  const std::string &getFirst() const { return first; }
+
+private:
+  std::string first;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// A request with its context and the module that the phases transform.
+class Compilation {
+public:
+  explicit Compilation(const CompileRequest &request);
+
+  /// Loads plugins, builds or parses the graph and gives it its target.
+  Expected<void> begin();
+
+  /// All passes up to and with a phase, with the request's options.
+  Expected<std::vector<PassStep>> listPasses(Phase last) const;
+
+  /// Runs a pass; its failure is a defect.
+  Expected<void> run(const PassStep &step);
+
+  /// The module as text, large constants elided.
+  std::string print() const;
+
+  /// An error of the compiler's own, with the first diagnostic as its reason.
+  tl::unexpected<Error> makeDefect(std::string what) const;
+
+  mlir::ModuleOp getModule() { return *module; }
+  mlir::MLIRContext &getContext() { return context; }
+
+private:
+  Expected<void> loadPlugins();
+  Expected<void> makeModule();
+
+  const CompileRequest &request;
+  mlir::MLIRContext context;
+  ErrorCollector errors;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace sinter

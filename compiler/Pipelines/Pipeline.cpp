@@ -1,0 +1,120 @@
+#include "compiler/Pipelines/Pipeline.h"
+#include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Fusion/Passes.h"
+#include "compiler/Import/Passes.h"
+#include "compiler/Memory/Passes.h"
+#include "compiler/Precision/Passes.h"
+#include "compiler/Schedule/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace sinter;
+
+static constexpr llvm::StringLiteral kPhaseNames[] = {
+#define SINTER_PHASE(name) #name,
+#include "compiler/Pipelines/Phases.def"
+};
+static constexpr llvm::StringLiteral kSpeedPasses[] = {
+#define SINTER_SPEED_PASS(argument) argument,
+#include "compiler/Pipelines/Phases.def"
+};
+
+llvm::StringRef sinter::stringifyPhase(Phase phase) {
+  return kPhaseNames[static_cast<size_t>(phase)];
+}
+
+Expected<Phase> sinter::parsePhase(llvm::StringRef name) {
+  for (auto [i, known] : llvm::enumerate(kPhaseNames))
+    if (name.equals_insensitive(known))
+      return static_cast<Phase>(i);
+  return fail(name.str(), "is not a phase of the compiler",
+              "phases are " + llvm::join(kPhaseNames, ", "));
+}
+
+bool sinter::isSpeedPass(llvm::StringRef argument) {
+  return llvm::is_contained(kSpeedPasses, argument);
+}
+
+/// Adds the passes of one phase.
+static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+    return buildImportPipeline(manager);
+  case Phase::Precision: {
+    PrecisionOptions precision;
+    precision.computeType = options.computeType;
+    precision.cacheType = options.cacheType;
+    return buildPrecisionPipeline(manager, precision);
+  }
+  case Phase::Fusion:
+    return buildFusionPipeline(manager, FusionOptions());
+  case Phase::Codegen:
+    return buildCodegenPipeline(manager, CodegenOptions());
+  case Phase::Schedule:
+    return buildSchedulePipeline(manager, ScheduleOptions());
+  case Phase::Memory:
+    return buildMemoryPipeline(manager, MemoryOptions());
+  }
+}
+
+/// The passes that the user adds after a phase: "after:<Phase>:<pass>".
+static Expected<std::vector<PassStep>> parseAddedPass(const std::string &text) {
+  auto [where, rest] = StringRef(text).split(':');
+  auto [phaseName, pipeline] = rest.split(':');
+  if (where != "after" || pipeline.empty())
+    return fail("--add-pass " + text, "is not of the form after:PHASE:PASS",
+                "write for example after:Fusion:my-pass");
+  SINTER_TRY(Phase phase, parsePhase(phaseName));
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  OpPassManager parsed(ModuleOp::getOperationName());
+  if (failed(parsePassPipeline(pipeline, parsed, stream)))
+    return fail("--add-pass " + text, StringRef(errors).trim().str(),
+                "load the plugin that has it with --load-pass-plugin");
+  std::vector<PassStep> steps;
+  for (Pass &pass : parsed.getPasses()) {
+    PassStep &step = steps.emplace_back(PassStep{phase, pass.getArgument().str(), ""});
+    llvm::raw_string_ostream os(step.text);
+    pass.printAsTextualPipeline(os);
+  }
+  return steps;
+}
+
+Expected<std::vector<PassStep>> sinter::listPasses(const PipelineOptions &options, Phase last) {
+  for (const std::string &disabled : options.disabledPasses)
+    if (!isSpeedPass(disabled))
+      return fail("--disable-pass " + disabled, "is not a pass that can be left out",
+                  "those are " + llvm::join(kSpeedPasses, ", "));
+  std::vector<PassStep> added;
+  for (const std::string &text : options.addedPasses) {
+    SINTER_TRY(std::vector<PassStep> steps, parseAddedPass(text));
+    llvm::append_range(added, steps);
+  }
+
+  std::vector<PassStep> steps;
+  for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
+    auto phase = static_cast<Phase>(i);
+    OpPassManager manager(ModuleOp::getOperationName());
+    buildPhase(manager, phase, options);
+    for (Pass &pass : manager.getPasses()) {
+      if (llvm::is_contained(options.disabledPasses, pass.getArgument()))
+        continue;
+      PassStep &step = steps.emplace_back(PassStep{phase, pass.getArgument().str(), ""});
+      llvm::raw_string_ostream stream(step.text);
+      pass.printAsTextualPipeline(stream);
+    }
+    for (const PassStep &step : added)
+      if (step.phase == phase)
+        steps.push_back(step);
+  }
+  return steps;
+}
+
+LogicalResult sinter::runPass(ModuleOp module, const PassStep &step) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  if (failed(parsePassPipeline(step.text, manager)))
+    return failure();
+  return manager.run(module);
+}

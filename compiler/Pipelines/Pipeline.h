@@ -1,0 +1,55 @@
+//===- Pipeline.h - All phases as one list of passes ------------*- C++ -*-===//
+//
+// The pipeline is data: a list of passes, each with its phase and its text. What runs it, what
+// stops in the middle, what leaves a pass out, what checks every pass against the reference and
+// what prints it all read the same list.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "runtime/Base/Error.h"
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+enum class Phase {
+#define SINTER_PHASE(name) name,
+#include "compiler/Pipelines/Phases.def"
+};
+
+/// "Import", "Precision", ...
+llvm::StringRef stringifyPhase(Phase phase);
+
+/// The phase of this name, in any case, or an error that lists them.
+Expected<Phase> parsePhase(llvm::StringRef name);
+
+/// One pass of the pipeline.
+struct PassStep {
+  Phase phase;
+  std::string argument; ///< "sinter-form-fusions"
+  std::string text;     ///< with its options, as --pass-pipeline takes it inside builtin.module(...)
+};
+
+/// What may differ between two pipelines.
+struct PipelineOptions {
+  std::string computeType = "f32";         ///< f32 or bf16
+  std::string cacheType = "f32";           ///< f32 or bf16
+  std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out
+  std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass>"
+};
+
+/// Whether a pass may be left out without changing what programs compute.
+bool isSpeedPass(llvm::StringRef argument);
+
+/// The passes of all phases up to and with `last`, in order. Fails on an unknown phase or pass and
+/// on a disabled pass that is not a speed pass.
+/// @pre registerEverything or registerPasses was called.
+Expected<std::vector<PassStep>> listPasses(const PipelineOptions &options, Phase last);
+
+/// Runs one pass of the list.
+mlir::LogicalResult runPass(mlir::ModuleOp module, const PassStep &step);
+
+} // namespace sinter

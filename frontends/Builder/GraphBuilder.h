@@ -1,0 +1,110 @@
+//===- GraphBuilder.h - Writing graphs in C++ -------------------*- C++ -*-===//
+//
+// A thin layer over the dialect's builders that infers result types, so that a frontend reads like
+// the formulas that it builds. Entry functions grow their arguments as they are asked for.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace sinter {
+
+using Shape = llvm::ArrayRef<int64_t>;
+
+/// Builds one entry function of a module.
+class GraphBuilder {
+public:
+  /// Begins the entry `name` at the end of `module`.
+  GraphBuilder(mlir::ModuleOp module, llvm::StringRef name);
+
+  /// Completes the function: returns the outputs and states that were set.
+  void finish();
+
+  /// Names the part of the model that the following ops belong to ("model.layers.3.mlp.up_proj").
+  void setLocation(llvm::StringRef name);
+
+  mlir::Type getF32() { return builder.getF32Type(); }
+
+  //===--------------------------------------------------------------------===//
+  // Arguments and results
+  //===--------------------------------------------------------------------===//
+
+  /// The i32 tensor that a caller sets before each step.
+  mlir::Value getInput(llvm::StringRef name, Shape shape);
+  /// A tensor of the checkpoint; asking twice gives the same value.
+  mlir::Value getParameter(llvm::StringRef name, Shape shape, mlir::Type elementType);
+  /// The value of a state before the step.
+  mlir::Value getState(llvm::StringRef name, Shape shape, mlir::Type elementType);
+  /// Sets what a state becomes; each state that was asked for needs a new value.
+  void setState(llvm::StringRef name, mlir::Value value);
+  /// Adds a result that callers read.
+  void addOutput(llvm::StringRef name, mlir::Value value);
+
+  //===--------------------------------------------------------------------===//
+  // Ops; operands of a binary one have one shape
+  //===--------------------------------------------------------------------===//
+
+  mlir::Value constant(Shape shape, llvm::ArrayRef<float> values);
+  mlir::Value splat(Shape shape, double value);
+  /// An elementwise op with one operand and no attributes.
+  template <typename Op> mlir::Value unary(mlir::Value x) {
+    return Op::create(builder, location, x.getType(), x);
+  }
+  mlir::Value gelu(mlir::Value x, bool tanh);
+  mlir::Value softcap(mlir::Value x, double cap);
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  /// x * factor.
+  mlir::Value scale(mlir::Value x, double factor);
+  mlir::Value cast(mlir::Value x, mlir::Type elementType);
+  /// Adds a vector `[d]` to every row of `[..., d]`.
+  mlir::Value addToRows(mlir::Value rows, mlir::Value vector);
+  mlir::Value reshape(mlir::Value x, Shape shape);
+  mlir::Value slice(mlir::Value x, Shape offsets, Shape sizes);
+  /// lhs . rhs, or lhs . rhs^T.
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs);
+  mlir::Value embedding(mlir::Value table, mlir::Value ids);
+  mlir::Value positions(mlir::Value start, int64_t count);
+  mlir::Value lastRow(mlir::Value rows, mlir::Value count);
+  mlir::Value rmsNorm(mlir::Value x, mlir::Value weight, double eps);
+  mlir::Value layerNorm(mlir::Value x, mlir::Value weight, mlir::Value bias, double eps);
+  mlir::Value rotary(mlir::Value x, mlir::Value cos, mlir::Value sin, mlir::Value start,
+                     bool interleaved);
+  mlir::Value cacheAppend(mlir::Value cache, mlir::Value rows, mlir::Value start, mlir::Value count);
+
+  /// What an attention does beyond softmax(scale q.k).v; it is causal.
+  struct Attention {
+    double scale = 1;
+    int64_t window = 0;  ///< 0: none
+    double softcap = 0;  ///< 0: none
+    mlir::Value alibiSlopes; ///< or null
+  };
+  mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,
+                        const Attention &options);
+
+private:
+  mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef attribute,
+                          llvm::StringRef name);
+  mlir::RankedTensorType getType(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+
+  struct State {
+    unsigned argument;
+    mlir::Value next;
+  };
+
+  mlir::OpBuilder builder;
+  mlir::Location location;
+  mlir::func::FuncOp function;
+  llvm::StringMap<mlir::Value> parameters;
+  llvm::SmallVector<std::pair<std::string, State>> states;
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> outputs;
+  llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes;
+};
+
+} // namespace sinter

@@ -1,0 +1,281 @@
+#include "frontends/Transformer/BuildGraph.h"
+#include "frontends/Builder/GraphBuilder.h"
+#include "frontends/Transformer/Rotary.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// Builds one entry of a decoder.
+class DecoderBuilder {
+public:
+  DecoderBuilder(ModuleOp module, StringRef entry, const ModelSpec &spec,
+                 const GraphOptions &options)
+      : graph(module, entry), spec(spec), options(options), entry(entry), batch(options.batch),
+        chunk(entry == "decode" ? 1 : options.chunk) {}
+
+  void build() {
+    tokens = graph.getInput("tokens", {batch, chunk});
+    start = graph.getInput("start", {batch});
+    count = graph.getInput("count", {batch});
+    Value hidden = buildEmbedding();
+    buildPositionTables();
+    for (auto [i, layer] : llvm::enumerate(spec.layers))
+      hidden = buildLayer(hidden, layer, i);
+    buildHead(hidden);
+    graph.finish();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Parameters
+  //===--------------------------------------------------------------------===//
+
+  Value getParameter(const std::string &name, Shape shape) {
+    auto known = options.parameterTypes.find(name);
+    Type type = graph.getF32();
+    if (known != options.parameterTypes.end() && known->second == DType::BF16)
+      type = BFloat16Type::get(type.getContext());
+    if (known != options.parameterTypes.end() && known->second == DType::F16)
+      type = Float16Type::get(type.getContext());
+    return graph.getParameter(name, shape, type);
+  }
+
+  /// Entries of dimension `dim` that belong to a weight, where a tensor holds several weights.
+  Value selectEntries(Value tensor, const WeightRef &ref, int64_t dim) {
+    if (ref.isWhole())
+      return tensor;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape());
+    if (ref.groups > 1) {
+      shape[dim] = ref.stride;
+      shape.insert(shape.begin() + dim, ref.groups);
+      tensor = graph.reshape(tensor, shape);
+      ++dim;
+    }
+    SmallVector<int64_t> offsets(shape.size(), 0);
+    offsets[dim] = ref.begin;
+    shape[dim] = ref.count;
+    tensor = graph.slice(tensor, offsets, shape);
+    if (ref.groups > 1) {
+      shape[dim] *= ref.groups;
+      shape.erase(shape.begin() + dim - 1);
+      tensor = graph.reshape(tensor, shape);
+    }
+    return tensor;
+  }
+
+  Value buildLinear(Value x, const LinearSpec &linear) {
+    const WeightRef &ref = linear.weight;
+    bool transposed = ref.layout == WeightRef::Layout::OutIn;
+    SmallVector<int64_t, 2> shape = {linear.in, ref.tensorOut};
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
+    Value y = graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
+    if (!linear.bias)
+      return y;
+    Value bias = selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}),
+                               *linear.bias, 0);
+    return graph.addToRows(y, graph.cast(bias, graph.getF32()));
+  }
+
+  Value buildNorm(Value x, const NormSpec &norm) {
+    Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
+    if (spec.normUnitOffset)
+      weight = graph.add(weight, graph.splat({norm.size}, 1.0));
+    if (spec.normKind == NormKind::RmsNorm)
+      return graph.rmsNorm(x, weight, spec.normEps);
+    Value bias;
+    if (!norm.bias.empty())
+      bias = graph.cast(getParameter(norm.bias, {norm.size}), graph.getF32());
+    return graph.layerNorm(x, weight, bias, spec.normEps);
+  }
+
+  /// The value normalized where there is a norm.
+  Value buildNorm(Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
+    if (!norm)
+      return x;
+    setLocation(layer, norm->name);
+    return buildNorm(x, *norm);
+  }
+
+  void setLocation(const LayerSpec &layer, const std::string &part) {
+    graph.setLocation(layer.path + "." + part);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parts of the model
+  //===--------------------------------------------------------------------===//
+
+  Value buildEmbedding() {
+    graph.setLocation(spec.embeddingName);
+    Value table = getParameter(spec.embedding, {spec.vocabSize, spec.hiddenSize});
+    Value hidden = graph.cast(graph.embedding(table, tokens), graph.getF32());
+    hidden = graph.scale(hidden, spec.embeddingScale);
+    if (spec.positions != PositionKind::Learned)
+      return hidden;
+    graph.setLocation(spec.positionEmbeddingName);
+    Value positions = getParameter(spec.positionEmbedding,
+                                   {spec.maxPositions + spec.positionOffset, spec.hiddenSize});
+    if (spec.positionOffset)
+      positions = graph.slice(positions, {spec.positionOffset, 0},
+                              {spec.maxPositions, spec.hiddenSize});
+    Value rows = graph.embedding(positions, graph.positions(start, chunk));
+    return graph.add(hidden, graph.cast(rows, graph.getF32()));
+  }
+
+  /// Angles are rounded to f32 before their cosine is taken, as transformers does.
+  void buildPositionTables() {
+    graph.setLocation("positions");
+    if (spec.positions == PositionKind::Alibi)
+      alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
+    if (spec.positions != PositionKind::Rotary)
+      return;
+    RotaryFrequencies frequencies = rotaryFrequencies(spec.rotary, options.capacity);
+    std::vector<float> cosines, sines;
+    for (int64_t position = 0; position < options.capacity; ++position)
+      for (float inverse : frequencies.inverse) {
+        float angle = static_cast<float>(position) * inverse;
+        cosines.push_back(static_cast<float>(std::cos(static_cast<double>(angle))) *
+                          frequencies.attentionScaling);
+        sines.push_back(static_cast<float>(std::sin(static_cast<double>(angle))) *
+                        frequencies.attentionScaling);
+      }
+    auto pairs = static_cast<int64_t>(frequencies.inverse.size());
+    cos = graph.constant({options.capacity, pairs}, cosines);
+    sin = graph.constant({options.capacity, pairs}, sines);
+  }
+
+  Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
+    setLocation(layer, linear.name);
+    return graph.reshape(buildLinear(x, linear), {batch, chunk, heads, spec.headDim});
+  }
+
+  Value buildRotary(Value heads) {
+    if (spec.positions != PositionKind::Rotary)
+      return heads;
+    return graph.rotary(heads, cos, sin, start, spec.rotary.interleaved);
+  }
+
+  Value buildAttention(Value x, const LayerSpec &layer, size_t index) {
+    Value query = buildHeads(x, layer.query, layer, spec.heads);
+    Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
+    Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
+    query = buildNorm(query, layer.queryNorm, layer);
+    key = buildNorm(key, layer.keyNorm, layer);
+    setLocation(layer, "attention");
+    query = buildRotary(query);
+    key = buildRotary(key);
+
+    std::string suffix = std::to_string(index);
+    auto append = [&](const std::string &name, Value rows) {
+      Value cache = graph.getState(
+          name, {batch, options.capacity, spec.kvHeads, spec.headDim}, graph.getF32());
+      Value next = graph.cacheAppend(cache, rows, start, count);
+      graph.setState(name, next);
+      return next;
+    };
+    Value keys = append("k_cache." + suffix, key), values = append("v_cache." + suffix, value);
+    GraphBuilder::Attention attention;
+    attention.scale = layer.queryScale;
+    attention.window = layer.window;
+    attention.softcap = spec.attentionSoftCap;
+    attention.alibiSlopes = alibiSlopes;
+    Value mixed = graph.attention(query, keys, values, start, attention);
+    mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
+    setLocation(layer, layer.output.name);
+    return buildLinear(mixed, layer.output);
+  }
+
+  Value buildActivation(Value x) {
+    switch (spec.activation) {
+    case Activation::Gelu:
+      return graph.gelu(x, /*tanh=*/false);
+    case Activation::GeluTanh:
+      return graph.gelu(x, /*tanh=*/true);
+    case Activation::Silu:
+      return graph.unary<SiluOp>(x);
+    case Activation::Relu:
+      return graph.unary<ReluOp>(x);
+    case Activation::Relu2: {
+      Value positive = graph.unary<ReluOp>(x);
+      return graph.mul(positive, positive);
+    }
+    }
+    llvm_unreachable("unknown activation");
+  }
+
+  Value buildMlp(Value x, const LayerSpec &layer) {
+    Value inner;
+    if (layer.gate) {
+      setLocation(layer, layer.gate->name);
+      Value gate = buildActivation(buildLinear(x, *layer.gate));
+      setLocation(layer, layer.up.name);
+      inner = graph.mul(gate, buildLinear(x, layer.up));
+    } else {
+      setLocation(layer, layer.up.name);
+      inner = buildActivation(buildLinear(x, layer.up));
+    }
+    setLocation(layer, layer.down.name);
+    return buildLinear(inner, layer.down);
+  }
+
+  /// Where a block's output joins the residual stream.
+  Value buildResidual(Value hidden, Value output, const std::optional<NormSpec> &postNorm,
+                      const LayerSpec &layer) {
+    if (spec.normPlace == NormPlace::Post)
+      return buildNorm(graph.add(hidden, output), postNorm, layer);
+    return graph.add(hidden, buildNorm(output, postNorm, layer));
+  }
+
+  Value buildLayer(Value hidden, const LayerSpec &layer, size_t index) {
+    Value normal = buildNorm(hidden, layer.attentionNorm, layer);
+    Value mixed = buildAttention(normal, layer, index);
+    if (spec.parallelResidual) {
+      Value output = buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
+      return graph.add(graph.add(hidden, mixed), output);
+    }
+    hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
+    Value output = buildMlp(buildNorm(hidden, layer.mlpNorm, layer), layer);
+    return buildResidual(hidden, output, layer.mlpPostNorm, layer);
+  }
+
+  /// Logits of all rows, or of each slot's last valid one.
+  void buildHead(Value hidden) {
+    graph.setLocation("last_row");
+    if (entry != "logits")
+      hidden = graph.lastRow(hidden, count);
+    if (spec.finalNorm) {
+      graph.setLocation(spec.finalNorm->name);
+      hidden = buildNorm(hidden, *spec.finalNorm);
+    }
+    graph.setLocation(spec.head.name);
+    Value logits = buildLinear(hidden, spec.head);
+    if (spec.logitSoftCap)
+      logits = graph.softcap(logits, spec.logitSoftCap);
+    graph.addOutput("logits", logits);
+  }
+
+  GraphBuilder graph;
+  const ModelSpec &spec;
+  const GraphOptions &options;
+  StringRef entry;
+  int64_t batch, chunk;
+  Value tokens, start, count;
+  Value cos, sin, alibiSlopes;
+};
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> sinter::buildGraph(MLIRContext &context, const ModelSpec &spec,
+                                                   const GraphOptions &options) {
+  context.loadDialect<SinterDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  for (const std::string &entry : options.entries) {
+    if (entry != "prefill" && entry != "decode" && entry != "logits")
+      return fail("--entry " + entry, "is not an entry of a decoder",
+                  "entries are prefill, decode and logits");
+    DecoderBuilder(*module, entry, spec, options).build();
+  }
+  return module;
+}

@@ -1,0 +1,34 @@
+//===- BuildGraph.h - From a ModelSpec to a graph ---------------*- C++ -*-===//
+#pragma once
+
+#include "frontends/Transformer/ModelSpec.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "runtime/Base/DType.h"
+#include <map>
+
+namespace sinter {
+
+/// The sizes that a graph is built for.
+struct GraphOptions {
+  int64_t batch = 1;      ///< slots
+  int64_t chunk = 128;    ///< tokens of a slot in one step of `prefill` and `logits`
+  int64_t capacity = 1024; ///< positions of a slot's KV cache
+  std::vector<std::string> entries = {"prefill", "decode"}; ///< of prefill, decode, logits
+  std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
+};
+
+/// The graph of a decoder, with one function an entry:
+///
+///   prefill  tokens [batch, chunk] -> logits [batch, vocab] of each slot's last valid token
+///   decode   tokens [batch, 1]     -> logits [batch, vocab]
+///   logits   tokens [batch, chunk] -> logits [batch, chunk, vocab]
+///
+/// All take `start` [batch] (positions already in each slot's cache) and `count` [batch] (valid
+/// tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
+/// [batch, capacity, kv heads, head size]. Everything is computed in f32; the Precision phase
+/// changes that. Fails on entries that it does not know.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
+
+} // namespace sinter

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""Tiny models with random weights, and the logits that they must give.
+
+    make_reference_models.py OUT [--only NAME,...] [--fixtures]
+
+Writes OUT/<name>/{config.json, model.safetensors, expected.safetensors} for every family and for
+what varies within each: rope types, head counts, odd sizes, windows, tied and untied heads. The
+expected file holds `tokens` (I32 [T]) and `logits` (F32 [T, V]) of one forward pass in float32.
+Families of Hugging Face's are computed by transformers, `sinter` models by the plain forward pass
+below, which reads the same config.json keys. With --fixtures only the models that are kept under
+test/e2e/models are written.
+
+Needs Python packages torch, transformers and safetensors; nothing in the build or the tests does.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+TOKENS = 23
+
+
+# ---- Models of Hugging Face's families -----------------------------------------------------------
+
+
+def hugging_face_models():
+    """name -> (config class name, arguments, tokens, stored dtype)"""
+    small = dict(vocab_size=67, hidden_size=32, intermediate_size=44, num_hidden_layers=2,
+                 num_attention_heads=4, max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
+    tiny = {**small, "hidden_size": 24, "intermediate_size": 36, "vocab_size": 53}
+    rope = lambda **keys: {**small, "num_key_value_heads": 2, "rope_parameters": keys}
+    models = {
+        "gpt2": ("GPT2Config", dict(vocab_size=67, n_embd=24, n_layer=2, n_head=3, n_positions=40,
+                                    bos_token_id=1, eos_token_id=2)),
+        "gpt2-variant": ("GPT2Config", dict(vocab_size=61, n_embd=40, n_layer=3, n_head=2, n_inner=52,
+                                            n_positions=32, activation_function="relu",
+                                            scale_attn_by_inverse_layer_idx=True,
+                                            tie_word_embeddings=False, bos_token_id=1,
+                                            eos_token_id=2)),
+        "llama": ("LlamaConfig", {**small, "num_key_value_heads": 2}),
+        "llama-mqa-bias": ("LlamaConfig", {**small, "hidden_size": 40, "num_attention_heads": 2,
+                                           "num_key_value_heads": 1, "attention_bias": True,
+                                           "mlp_bias": True, "tie_word_embeddings": True,
+                                           "hidden_act": "gelu"}),
+        "llama-head-48": ("LlamaConfig", {**tiny, "num_attention_heads": 3, "head_dim": 48,
+                                          "num_key_value_heads": 3}),
+        "llama-head-80": ("LlamaConfig", {**tiny, "num_attention_heads": 2, "head_dim": 80,
+                                          "num_key_value_heads": 1}),
+        "llama-linear": ("LlamaConfig", rope(rope_type="linear", rope_theta=500.0, factor=2.5)),
+        "llama-dynamic": ("LlamaConfig", {**rope(rope_type="dynamic", rope_theta=1000.0, factor=3.0),
+                                          "max_position_embeddings": 16}),
+        "llama-dynamic-short": ("LlamaConfig", rope(rope_type="dynamic", rope_theta=1000.0,
+                                                    factor=3.0)),
+        "llama-llama3": ("LlamaConfig", rope(rope_type="llama3", rope_theta=300.0, factor=8.0,
+                                             low_freq_factor=1.0, high_freq_factor=4.0,
+                                             original_max_position_embeddings=32)),
+        "llama-yarn": ("LlamaConfig", rope(rope_type="yarn", rope_theta=100.0, factor=4.0,
+                                           original_max_position_embeddings=16)),
+        "llama-yarn-mscale": ("LlamaConfig", rope(rope_type="yarn", rope_theta=100.0, factor=4.0,
+                                                  original_max_position_embeddings=16, mscale=0.7,
+                                                  mscale_all_dim=1.3, beta_fast=16.0, beta_slow=2.0,
+                                                  truncate=False)),
+        "llama-longrope": ("LlamaConfig", rope(rope_type="longrope", rope_theta=100.0,
+                                               original_max_position_embeddings=16,
+                                               short_factor=[1.0, 1.1, 1.2, 1.3],
+                                               long_factor=[2.0, 3.0, 4.0, 5.0])),
+        "mistral": ("MistralConfig", {**small, "num_key_value_heads": 1, "sliding_window": 7}),
+        "mistral-full": ("MistralConfig", {**tiny, "num_key_value_heads": 2, "head_dim": 10,
+                                           "sliding_window": None}),
+        "qwen2": ("Qwen2Config", {**small, "num_key_value_heads": 2}),
+        "qwen2-window": ("Qwen2Config", {**tiny, "num_key_value_heads": 4, "num_hidden_layers": 3,
+                                         "use_sliding_window": True, "sliding_window": 5,
+                                         "max_window_layers": 1, "tie_word_embeddings": True}),
+        "qwen3": ("Qwen3Config", {**small, "num_key_value_heads": 2, "head_dim": 20}),
+        "qwen3-bias": ("Qwen3Config", {**tiny, "num_key_value_heads": 1, "head_dim": 14,
+                                       "attention_bias": True, "tie_word_embeddings": True}),
+        "gemma2": ("Gemma2Config", {**small, "num_key_value_heads": 2, "head_dim": 12,
+                                    "query_pre_attn_scalar": 10, "sliding_window": 6,
+                                    "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0}),
+        "gemma2-uncapped": ("Gemma2Config", {**tiny, "num_key_value_heads": 1, "head_dim": 16,
+                                             "num_hidden_layers": 3, "query_pre_attn_scalar": 16,
+                                             "sliding_window": 9, "attn_logit_softcapping": None,
+                                             "final_logit_softcapping": None,
+                                             "tie_word_embeddings": False}),
+        "gpt_neox": ("GPTNeoXConfig", {**small, "rope_parameters": {
+            "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}}),
+        "gpt_neox-sequential": ("GPTNeoXConfig", {**small, "hidden_size": 40,
+                                                  "num_attention_heads": 2,
+                                                  "use_parallel_residual": False,
+                                                  "rope_parameters": {
+                                                      "rope_type": "default", "rope_theta": 500.0,
+                                                      "partial_rotary_factor": 0.25}}),
+        "phi3": ("Phi3Config", {**small, "num_key_value_heads": 2, "pad_token_id": 0,
+                                "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+                                                    "partial_rotary_factor": 0.75}}),
+    }
+    for name, original in (("phi3-longrope-short", 32), ("phi3-longrope-long", 16)):
+        models[name] = ("Phi3Config", {
+            **small, "num_key_value_heads": 4, "pad_token_id": 0, "sliding_window": 11,
+            "original_max_position_embeddings": original,
+            "rope_parameters": {"rope_type": "longrope", "rope_theta": 100.0,
+                                "short_factor": [1.0, 1.1, 1.2, 1.3],
+                                "long_factor": [2.0, 3.0, 4.0, 5.0]}})
+    return models
+
+
+def randomize(tensors):
+    """Weights at which every part of a model matters."""
+    with torch.no_grad():
+        for name, tensor in tensors:
+            noise = torch.randn(tensor.shape)
+            if tensor.dim() >= 2:
+                fan_in = tensor.shape[0] if ".c_" in name else tensor.shape[-1]
+                tensor.copy_(noise / math.sqrt(fan_in))
+            elif name.endswith("bias"):
+                tensor.copy_(0.2 * noise)
+            else:
+                tensor.copy_(tensor + 0.2 * noise)
+
+
+def through(tensor, dtype):
+    return tensor.to(dtype).float()
+
+
+def make_hugging_face(out, config_class, arguments, dtype):
+    import transformers
+
+    config = getattr(transformers, config_class)(**arguments)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model = model.float().eval()
+    randomize(model.named_parameters())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(through(parameter, dtype))
+    tokens = torch.randint(0, config.vocab_size, (TOKENS,))
+    with torch.no_grad():
+        logits = model(tokens[None], use_cache=False).logits[0]
+    model.to(dtype).save_pretrained(out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    return tokens, logits
+
+
+# ---- Models of our own ---------------------------------------------------------------------------
+
+
+def sinter_models():
+    small = dict(model_type="sinter", vocab_size=59, hidden_size=24, intermediate_size=36,
+                 num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=48)
+    return {
+        "sinter": {**small},
+        "sinter-alibi-mqa": {**small, "num_attention_heads": 6, "head_dim": 7,
+                             "num_key_value_heads": 1, "position_embedding_type": "alibi",
+                             "mlp_type": "relu2", "norm_type": "layer_norm", "attention_bias": True,
+                             "mlp_bias": True, "lm_head_bias": True, "tie_word_embeddings": False},
+        "sinter-mixed": {**small, "num_hidden_layers": 4, "num_key_value_heads": 2,
+                         "layer_types": ["sliding_attention", "full_attention"] * 2,
+                         "sliding_window": 4, "use_qk_norm": True, "mlp_type": "geglu",
+                         "norm_placement": "pre_post", "norm_unit_offset": True,
+                         "attn_logit_softcapping": 2.0, "final_logit_softcapping": 4.0,
+                         "embedding_multiplier": 1.5, "share_layers": 2,
+                         "query_pre_attn_scalar": 9},
+        "sinter-parallel": {**small, "use_parallel_residual": True,
+                            "parallel_residual_shared_norm": True, "mlp_type": "gelu_tanh",
+                            "norm_type": "layer_norm", "rope_interleave": True, "head_dim": 10,
+                            "partial_rotary_factor": 0.6, "attention_output_bias": True},
+        "sinter-learned-post": {**small, "position_embedding_type": "learned", "position_offset": 2,
+                                "norm_placement": "post", "norm_type": "layer_norm",
+                                "mlp_type": "gelu", "mlp_bias": True, "attention_bias": True,
+                                "share_layers": [0, 0]},
+        "sinter-output-none": {**small, "position_embedding_type": "none",
+                               "norm_placement": "output", "mlp_type": "geglu_tanh",
+                               "num_key_value_heads": 2},
+    }
+
+
+def sinter_tensors(c):
+    """The tensors that a config asks for, by name; norms begin at their neutral weight."""
+    hidden, mlp = c["hidden_size"], c["intermediate_size"]
+    heads = c["num_attention_heads"]
+    head_dim = c.get("head_dim", hidden // heads)
+    keys = c.get("num_key_value_heads", heads) * head_dim
+    place = c.get("norm_placement", "pre")
+    layer_norm = c.get("norm_type") == "layer_norm"
+    neutral = 0.0 if c.get("norm_unit_offset") else 1.0
+    tensors = {"embed_tokens.weight": torch.zeros(c["vocab_size"], hidden)}
+
+    def linear(name, out, inputs, bias):
+        tensors[name + ".weight"] = torch.zeros(out, inputs)
+        if bias:
+            tensors[name + ".bias"] = torch.zeros(out)
+
+    def norm(name, size=hidden, bias=layer_norm):
+        tensors[name + ".weight"] = torch.full((size,), neutral)
+        if bias:
+            tensors[name + ".bias"] = torch.zeros(size)
+
+    if c.get("position_embedding_type") == "learned":
+        rows = c["max_position_embeddings"] + c.get("position_offset", 0)
+        tensors["embed_positions.weight"] = torch.zeros(rows, hidden)
+    bias = c.get("attention_bias", False)
+    for group in sorted(set(layer_groups(c))):
+        stem = f"layers.{group}."
+        if place in ("pre", "pre_post"):
+            norm(stem + "attn_norm")
+            if not c.get("parallel_residual_shared_norm"):
+                norm(stem + "mlp_norm")
+        if place != "pre":
+            norm(stem + "attn_post_norm")
+            norm(stem + "mlp_post_norm")
+        linear(stem + "attn.q_proj", heads * head_dim, hidden, bias)
+        linear(stem + "attn.k_proj", keys, hidden, bias)
+        linear(stem + "attn.v_proj", keys, hidden, bias)
+        linear(stem + "attn.o_proj", hidden, heads * head_dim, c.get("attention_output_bias", bias))
+        if c.get("use_qk_norm"):
+            norm(stem + "attn.q_norm", head_dim, False)
+            norm(stem + "attn.k_norm", head_dim, False)
+        if c.get("mlp_type", "swiglu") in ("swiglu", "geglu", "geglu_tanh", "reglu"):
+            linear(stem + "mlp.gate_proj", mlp, hidden, c.get("mlp_bias", False))
+        linear(stem + "mlp.up_proj", mlp, hidden, c.get("mlp_bias", False))
+        linear(stem + "mlp.down_proj", hidden, mlp, c.get("mlp_bias", False))
+    if place != "post":
+        norm("norm")
+    if not c.get("tie_word_embeddings", True):
+        tensors["lm_head.weight"] = torch.zeros(c["vocab_size"], hidden)
+    if c.get("lm_head_bias"):
+        tensors["lm_head.bias"] = torch.zeros(c["vocab_size"])
+    return tensors
+
+
+def layer_groups(c):
+    share = c.get("share_layers", 1)
+    count = c["num_hidden_layers"]
+    return share if isinstance(share, list) else [i // share for i in range(count)]
+
+
+def alibi_slopes(heads):
+    power = 2 ** int(math.log2(heads))
+    slopes = [2 ** (-8 * i / power) for i in range(1, power + 1)]
+    return slopes + [2 ** (-4 * i / power) for i in range(1, 2 * (heads - power), 2)]
+
+
+def rotate(x, c, head_dim):
+    """x: [heads, T, head_dim]"""
+    width = int(head_dim * c.get("partial_rotary_factor", 1.0))
+    inverse = c.get("rope_theta", 10000.0) ** -(torch.arange(0, width, 2).double() / width)
+    angle = torch.arange(x.shape[1])[:, None].double() * inverse
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    turned, rest = x[..., :width], x[..., width:]
+    if c.get("rope_interleave"):
+        a, b = turned[..., 0::2], turned[..., 1::2]
+        turned = torch.stack((a * cos - b * sin, b * cos + a * sin), -1).flatten(-2)
+    else:
+        a, b = turned.chunk(2, -1)
+        turned = torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+    return torch.cat((turned, rest), -1)
+
+
+def sinter_forward(c, w, tokens):
+    hidden, heads = c["hidden_size"], c["num_attention_heads"]
+    head_dim = c.get("head_dim", hidden // heads)
+    kv_heads = c.get("num_key_value_heads", heads)
+    place = c.get("norm_placement", "pre")
+    position = c.get("position_embedding_type", "rotary")
+    mlp_type = c.get("mlp_type", "swiglu")
+    count = len(tokens)
+    activation = {"swiglu": F.silu, "geglu": F.gelu, "gelu": F.gelu, "relu": F.relu,
+                  "reglu": F.relu, "silu": F.silu, "relu2": lambda x: F.relu(x) ** 2,
+                  "geglu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+                  "gelu_tanh": lambda x: F.gelu(x, approximate="tanh")}[mlp_type]
+
+    def linear(name, x):
+        return F.linear(x, w[name + ".weight"], w.get(name + ".bias"))
+
+    def rms(name, x):
+        weight = w[name + ".weight"] + (1 if c.get("norm_unit_offset") else 0)
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + c.get("rms_norm_eps", 1e-5)) * weight
+
+    def norm(name, x):
+        if c.get("norm_type") != "layer_norm":
+            return rms(name, x)
+        return F.layer_norm(x, x.shape[-1:], w[name + ".weight"], w[name + ".bias"],
+                            c.get("layer_norm_eps", 1e-5))
+
+    def capped(x, cap):
+        return cap * torch.tanh(x / cap) if cap else x
+
+    def attention(stem, x, window):
+        split = lambda y, n: y.view(count, n, head_dim).transpose(0, 1)
+        q = split(linear(stem + "attn.q_proj", x), heads)
+        k = split(linear(stem + "attn.k_proj", x), kv_heads)
+        v = split(linear(stem + "attn.v_proj", x), kv_heads)
+        if c.get("use_qk_norm"):
+            q, k = rms(stem + "attn.q_norm", q), rms(stem + "attn.k_norm", k)
+        if position == "rotary":
+            q, k = rotate(q, c, head_dim), rotate(k, c, head_dim)
+        k, v = (y.repeat_interleave(heads // kv_heads, 0) for y in (k, v))
+        scores = q @ k.transpose(1, 2) / math.sqrt(c.get("query_pre_attn_scalar", head_dim))
+        scores = capped(scores, c.get("attn_logit_softcapping"))
+        distance = torch.arange(count)[None, :] - torch.arange(count)[:, None]
+        if position == "alibi":
+            scores = scores + torch.tensor(alibi_slopes(heads))[:, None, None] * distance
+        hiding = distance > 0
+        if window:
+            hiding = hiding | (distance <= -window)
+        scores = scores.masked_fill(hiding, float("-inf"))
+        return linear(stem + "attn.o_proj",
+                      (scores.softmax(-1) @ v).transpose(0, 1).reshape(count, -1))
+
+    def mlp(stem, x):
+        up = linear(stem + "mlp.up_proj", x)
+        gated = stem + "mlp.gate_proj.weight" in w
+        inner = activation(linear(stem + "mlp.gate_proj", x)) * up if gated else activation(up)
+        return linear(stem + "mlp.down_proj", inner)
+
+    h = w["embed_tokens.weight"][tokens] * c.get("embedding_multiplier", 1.0)
+    if position == "learned":
+        h = h + w["embed_positions.weight"][torch.arange(count) + c.get("position_offset", 0)]
+    for index, group in enumerate(layer_groups(c)):
+        stem = f"layers.{group}."
+        kind = c.get("layer_types", ["full_attention"] * c["num_hidden_layers"])[index]
+        window = c["sliding_window"] if kind == "sliding_attention" else None
+        if c.get("use_parallel_residual"):
+            shared = c.get("parallel_residual_shared_norm")
+            h = (h + attention(stem, norm(stem + "attn_norm", h), window)
+                 + mlp(stem, norm(stem + ("attn_norm" if shared else "mlp_norm"), h)))
+            continue
+        for block, name in ((lambda x: attention(stem, x, window), "attn"),
+                            (lambda x: mlp(stem, x), "mlp")):
+            if place == "post":
+                h = norm(f"{stem}{name}_post_norm", h + block(h))
+                continue
+            y = block(norm(f"{stem}{name}_norm", h) if place != "output" else h)
+            h = h + (norm(f"{stem}{name}_post_norm", y) if place != "pre" else y)
+    if place != "post":
+        h = norm("norm", h)
+    head = w.get("lm_head.weight", w["embed_tokens.weight"])
+    return capped(F.linear(h, head, w.get("lm_head.bias")), c.get("final_logit_softcapping"))
+
+
+def make_sinter(out, config, dtype):
+    tensors = sinter_tensors(config)
+    randomize(tensors.items())
+    tensors = {name: through(tensor, dtype) for name, tensor in tensors.items()}
+    tokens = torch.randint(0, config["vocab_size"], (TOKENS,))
+    logits = sinter_forward(config, tensors, tokens)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    save_file({name: tensor.to(dtype) for name, tensor in tensors.items()},
+              out / "model.safetensors")
+    return tokens, logits
+
+
+# ---- Everything ----------------------------------------------------------------------------------
+
+FIXTURES = {
+    "gpt2": torch.float32, "llama": torch.float32, "llama-llama3": torch.bfloat16,
+    "llama-yarn": torch.float16, "llama-dynamic": torch.bfloat16, "llama-linear": torch.bfloat16,
+    "llama-mqa-bias": torch.bfloat16, "llama-head-80": torch.bfloat16, "mistral": torch.bfloat16,
+    "qwen2": torch.bfloat16, "qwen2-window": torch.bfloat16, "qwen3": torch.float32,
+    "gemma2": torch.float32, "gpt_neox": torch.float32, "gpt_neox-sequential": torch.float16,
+    "phi3": torch.float32, "phi3-longrope-long": torch.bfloat16, "sinter": torch.bfloat16,
+    "sinter-alibi-mqa": torch.float32, "sinter-mixed": torch.bfloat16,
+    "sinter-parallel": torch.bfloat16, "sinter-learned-post": torch.bfloat16,
+    "sinter-output-none": torch.bfloat16,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--only", help="names, separated by commas")
+    parser.add_argument("--fixtures", action="store_true")
+    options = parser.parse_args()
+    hugging_face, own = hugging_face_models(), sinter_models()
+    names = list(hugging_face) + list(own)
+    if options.only:
+        names = options.only.split(",")
+    if options.fixtures:
+        names = [name for name in names if name in FIXTURES]
+    for name in names:
+        torch.manual_seed(sum(name.encode()))
+        out = options.out / name
+        dtype = FIXTURES.get(name, torch.float32)
+        if name in own:
+            tokens, logits = make_sinter(out, own[name], dtype)
+        else:
+            tokens, logits = make_hugging_face(out, *hugging_face[name], dtype)
+        save_file({"tokens": tokens.to(torch.int32), "logits": logits.contiguous()},
+                  out / "expected.safetensors")
+        print(f"{name}: {sum(f.stat().st_size for f in out.iterdir()) // 1024} KiB, "
+              f"logits {logits.min():.2f} to {logits.max():.2f}")
+
+
+if __name__ == "__main__":
+    main()

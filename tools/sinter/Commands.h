@@ -1,0 +1,31 @@
+//===- Commands.h - The commands of the command line ------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include <CLI/CLI.hpp>
+
+namespace sinter::cli {
+
+/// Leaves a command with an error; main() prints it.
+struct CommandFailed {
+  Error error;
+};
+
+/// Throws a command's error, if it has one.
+inline void finish(Expected<void> outcome) {
+  if (!outcome)
+    throw CommandFailed{std::move(outcome).error()};
+}
+
+// Each adds one command, named as the function, to the program.
+void addBench(CLI::App &program);
+void addCompile(CLI::App &program);
+void addExplain(CLI::App &program);
+void addGenerate(CLI::App &program);
+void addLogits(CLI::App &program);
+void addPlan(CLI::App &program);
+void addProfile(CLI::App &program);
+void addTokenize(CLI::App &program);
+void addVerifyPass(CLI::App &program);
+
+} // namespace sinter::cli

@@ -1,0 +1,90 @@
+//===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
+
+#include "runtime/Base/AtomicFile.h"
+#include "tools/sinter/Commands.h"
+#include "tools/sinter/Model.h"
+#include "tools/sinter/Output.h"
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+namespace {
+struct CompileCommandOptions : ModelOptions {
+  std::string output;
+  std::vector<std::string> entries = {"prefill", "decode"};
+  int64_t chunk = 128;
+  std::string emit, stopAfter;
+  bool embedWeights = false;
+};
+} // namespace
+
+/// Fills in the weights that the executable carries or refers to.
+static Expected<void> addWeights(const Model &model, bool embed, CompileRequest &request) {
+  if (!model.weights)
+    return {};
+  if (!embed) {
+    Progress progress("hashing weights", request.weightFiles.size());
+    for (size_t i = 0; i < request.weightFiles.size(); ++i) {
+      request.weightFiles[i].hash = model.weights->contentHash(i);
+      progress.advance(i + 1);
+    }
+    return {};
+  }
+  if (request.weightFiles.size() != 1)
+    return fail("--embed-weights", "the weights are in several files", "merge them into one first");
+  std::ifstream stream(request.weightFiles[0].path, std::ios::binary);
+  std::vector<char> content((std::istreambuf_iterator<char>(stream)),
+                            std::istreambuf_iterator<char>());
+  auto *bytes = reinterpret_cast<const std::byte *>(content.data());
+  request.embeddedWeights.assign(bytes, bytes + content.size());
+  request.weightFiles.clear();
+  return {};
+}
+
+static Expected<void> run(const CompileCommandOptions &options) {
+  bool prints = !options.emit.empty() || !options.stopAfter.empty();
+  if (!prints && options.output.empty())
+    return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
+  for (const std::string &entry : options.entries)
+    if (entry == "train")
+      return fail("--entry train", "training is not part of this version",
+                  "use prefill, decode or logits");
+  SINTER_TRY(Model model, openModel(options));
+  if (model.isExecutable)
+    return fail(options.model, "is compiled already", "give a model's directory or config.json");
+  int64_t capacity = options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
+  SINTER_TRY(CompileRequest request,
+             makeRequest(model, options, options.entries, std::min(options.chunk, capacity), capacity));
+  request.options.emit = options.emit;
+  request.options.stopAfter = options.stopAfter;
+  if (!prints)
+    SINTER_CHECK(addWeights(model, options.embedWeights, request));
+  SINTER_TRY(CompileResult result, compile(request));
+  if (prints) {
+    std::fwrite(result.text.data(), 1, result.text.size(), stdout);
+    return {};
+  }
+  return writeFileAtomically(options.output, result.executable);
+}
+
+void sinter::cli::addCompile(CLI::App &program) {
+  CLI::App *command = program.add_subcommand("compile", "Compiles a model ahead of time");
+  auto options = std::make_shared<CompileCommandOptions>();
+  addModelOptions(*command, *options);
+  command->add_option("-o,--output", options->output, "the executable to write (.sinter)");
+  command->add_option("--entry", options->entries, "prefill, decode, logits")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"prefill", "decode", "logits", "train"}));
+  command->add_option("--seq", options->chunk, "tokens of a slot that prefill takes at a time")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("--emit", options->emit,
+                   "print a stage instead: graph, fused, program, llvm, asm")
+      ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm"}));
+  command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
+  command->add_flag("--embed-weights", options->embedWeights, "carry the weights in the executable");
+  command->callback([options] { finish(run(*options)); });
+}

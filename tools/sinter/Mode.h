@@ -1,0 +1,33 @@
+//===- Mode.h - What a command looks at: prefill or decode ------*- C++ -*-===//
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace sinter::cli {
+
+/// --mode and the sizes that go with it.
+struct ModeOptions {
+  std::string mode = "decode"; ///< prefill, decode or logits
+  int64_t sequence = 512;      ///< --seq: tokens of a prefill
+  int64_t context = 512;       ///< --context: positions in the cache before a decode step
+
+  /// Tokens of a slot that one step takes.
+  int64_t getChunk() const { return mode == "decode" ? 1 : sequence; }
+  /// Positions of the KV cache: `asked`, or as many as the mode needs.
+  int64_t getCapacity(int64_t asked) const {
+    return asked ? asked : mode == "decode" ? context + 1 : sequence;
+  }
+};
+
+inline void addModeOptions(CLI::App &command, ModeOptions &options) {
+  command.add_option("--mode", options.mode, "prefill, decode or logits")
+      ->check(CLI::IsMember({"prefill", "decode", "logits"}));
+  command.add_option("--seq", options.sequence, "tokens of a prefill")->check(CLI::Range(1, 1 << 24));
+  command.add_option("--context", options.context, "positions before a decode step")
+      ->check(CLI::Range(1, 1 << 24));
+}
+
+} // namespace sinter::cli

@@ -1,0 +1,169 @@
+#include "tools/sinter/Model.h"
+#include "runtime/Base/AtomicFile.h"
+#include "runtime/Device/Cpu/Features.h"
+#include "tools/sinter/Output.h"
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+using namespace sinter;
+using namespace sinter::cli;
+namespace fs = std::filesystem;
+
+static Expected<std::string> readFile(const fs::path &path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string content((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  if (!stream)
+    return fail(path.string(), "cannot be read", "check that it exists and may be read");
+  return content;
+}
+
+/// Checks names and shapes of the weights, and that they are stored in types we compute from.
+static Expected<void> checkWeights(const Model &model) {
+  std::vector<ExpectedTensor> expected;
+  for (const ParameterInfo &parameter : model.spec.parameters())
+    expected.push_back({parameter.name, parameter.shape});
+  return checkTensors(expected, *model.weights,
+                      [&](std::string_view name) { return model.spec.isKnownSurplus(name); });
+}
+
+Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
+  Model model;
+  model.path = options.model;
+  std::error_code error;
+  fs::file_status status = fs::status(model.path, error);
+  if (!fs::exists(status))
+    return fail(options.model, "no such file or directory",
+                "give a Hugging Face directory, a config.json or a .sinter file");
+  if (!fs::is_directory(status) && model.path.extension() == ".sinter") {
+    model.isExecutable = true;
+    return model;
+  }
+  SINTER_TRY(model.spec, loadModelSpec(model.path));
+  if (!fs::is_directory(status))
+    return model;
+  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
+    if (fs::exists(model.path / name)) {
+      SINTER_TRY(model.tokenizerFiles[name], readFile(model.path / name));
+    }
+  SINTER_TRY(model.weights, WeightFiles::open(model.path));
+  SINTER_CHECK(checkWeights(model));
+  return model;
+}
+
+Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptions &options) {
+  if (options.dtype == "f32")
+    return DType::F32;
+  if (options.dtype == "bf16")
+    return DType::BF16;
+  if (options.dtype == "f16")
+    return fail("--dtype f16", "the cpu target computes in f32 or bf16", "use --dtype bf16");
+  bool stored = model.weights && !model.weights->tensors().empty() &&
+                model.weights->tensors().front().dtype == DType::BF16;
+  return stored && runtime::hasCpuFeature("avx512bf16") ? DType::BF16 : DType::F32;
+}
+
+int sinter::cli::getThreads(const ModelOptions &options) {
+  return options.threads ? options.threads
+                         : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// Ids as a comma-separated list.
+static std::string joinIds(const std::vector<int64_t> &ids) {
+  std::string text;
+  for (int64_t id : ids)
+    text += (text.empty() ? "" : ",") + std::to_string(id);
+  return text;
+}
+
+Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const ModelOptions &options,
+                                                  std::vector<std::string> entries, int64_t chunk,
+                                                  int64_t capacity) {
+  if (model.spec.positions == PositionKind::Learned && capacity > model.spec.maxPositions)
+    return fail("--max-seq " + std::to_string(capacity),
+                "the model has " + std::to_string(model.spec.maxPositions) + " learned positions",
+                "use at most that many");
+  CompileRequest request;
+  request.spec = &model.spec;
+  CompileOptions &compile = request.options;
+  compile.target = options.target;
+  compile.cores = getThreads(options);
+  SINTER_TRY(compile.computeType, getComputeType(model, options));
+  compile.cacheType = options.cacheDtype.empty()    ? compile.computeType
+                      : options.cacheDtype == "f32" ? DType::F32
+                                                    : DType::BF16;
+  compile.batch = options.batch;
+  compile.chunk = chunk;
+  compile.capacity = capacity;
+  compile.entries = std::move(entries);
+  compile.disabledPasses = options.disabledPasses;
+  compile.passPlugins = options.passPlugins;
+  compile.addedPasses = options.addedPasses;
+  request.seed = options.seed;
+  request.attachments = model.tokenizerFiles;
+  request.metadata = {
+      {"model_type", model.spec.modelType},
+      {"vocab_size", std::to_string(model.spec.vocabSize)},
+      {"max_seq", std::to_string(capacity)},
+      {"batch", std::to_string(options.batch)},
+      {"chunk", std::to_string(chunk)},
+      {"dtype", compile.computeType == DType::BF16 ? "bf16" : "f32"},
+      {"target", options.target},
+      {"bos_token_id", joinIds(model.spec.bosIds)},
+      {"eos_token_ids", joinIds(model.spec.eosIds)},
+  };
+  if (model.weights) {
+    for (const Tensor &tensor : model.weights->tensors())
+      request.parameterTypes[tensor.name] = tensor.dtype;
+    // Parameters that find() resolves under another name have their tensor's type too.
+    for (const ParameterInfo &parameter : model.spec.parameters())
+      request.parameterTypes[parameter.name] = model.weights->find(parameter.name)->dtype;
+    for (const WeightFiles::File &file : model.weights->files())
+      request.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
+  }
+  return request;
+}
+
+static fs::path getCacheDirectory() {
+  if (const char *directory = std::getenv("SINTER_CACHE_DIR"))
+    return directory;
+  if (const char *directory = std::getenv("XDG_CACHE_HOME"))
+    return fs::path(directory) / "sinter";
+  if (const char *home = std::getenv("HOME"))
+    return fs::path(home) / ".cache" / "sinter";
+  return {};
+}
+
+Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
+                                              const ModelOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  auto elapsedMs = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  };
+  // A plugin may change between runs without its path changing.
+  fs::path directory = options.noCache || !options.passPlugins.empty() ? fs::path() : getCacheDirectory();
+  fs::path cached = directory / (getCacheKey(request) + ".sinter");
+  std::error_code ignored;
+  if (!directory.empty() && fs::exists(cached, ignored)) {
+    auto content = readFile(cached);
+    if (content) {
+      Compiled compiled;
+      auto *bytes = reinterpret_cast<const std::byte *>(content->data());
+      compiled.executable.assign(bytes, bytes + content->size());
+      compiled.fromCache = true;
+      compiled.compileMs = elapsedMs();
+      return compiled;
+    }
+  }
+  Progress progress("compiling", 0);
+  SINTER_TRY(CompileResult result, compile(request));
+  if (!directory.empty()) {
+    // A cache that cannot be written costs time, not correctness.
+    fs::create_directories(directory, ignored);
+    (void)writeFileAtomically(cached, result.executable);
+  }
+  return Compiled{std::move(result.executable), elapsedMs(), false};
+}

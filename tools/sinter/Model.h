@@ -1,0 +1,48 @@
+//===- Model.h - What MODEL on the command line names -----------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Pipelines/Compile.h"
+#include "frontends/Transformer/ModelSpec.h"
+#include "frontends/Weights/WeightFiles.h"
+#include "tools/sinter/Options.h"
+#include <filesystem>
+#include <optional>
+
+namespace sinter::cli {
+
+/// A model's description with what lies beside it.
+struct Model {
+  std::filesystem::path path;
+  bool isExecutable = false;          ///< a .sinter file: spec and weights are inside it
+  ModelSpec spec;                     ///< unless isExecutable
+  std::optional<WeightFiles> weights; ///< of a directory that has them
+  std::map<std::string, std::string> tokenizerFiles; ///< name to content; empty where there are none
+};
+
+/// Opens MODEL: checks that it exists, reads its config.json and maps its weights, whose names and
+/// shapes must be the model's.
+Expected<Model> openModel(const ModelOptions &options);
+
+/// The compute type: --dtype, else the checkpoint's where this processor computes in it, else f32.
+Expected<DType> getComputeType(const Model &model, const ModelOptions &options);
+
+/// What compile() needs to know of a model, for the given entries and sizes.
+Expected<CompileRequest> makeRequest(const Model &model, const ModelOptions &options,
+                                     std::vector<std::string> entries, int64_t chunk,
+                                     int64_t capacity);
+
+/// An executable's bytes and how long they took to get.
+struct Compiled {
+  std::vector<std::byte> executable;
+  double compileMs = 0;
+  bool fromCache = false;
+};
+
+/// Compiles, or takes the executable of an equal request from the cache on disk
+/// ($SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter).
+Expected<Compiled> compileCached(const CompileRequest &request, const ModelOptions &options);
+
+/// The number of threads to run with.
+int getThreads(const ModelOptions &options);
+
+} // namespace sinter::cli

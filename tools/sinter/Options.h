@@ -1,0 +1,53 @@
+//===- Options.h - What every command understands ---------------*- C++ -*-===//
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sinter::cli {
+
+/// Options that all commands which take a MODEL share.
+struct ModelOptions {
+  std::string model;           ///< directory, config.json or .sinter file
+  std::string target = "cpu";  ///< cpu, or cpu:<name>
+  int threads = 0;             ///< 0: one a core
+  std::string dtype;           ///< f32 or bf16; empty: the checkpoint's
+  std::string cacheDtype;      ///< f32 or bf16; empty: dtype's
+  bool json = false;           ///< one object instead of tables
+  uint64_t seed = 0;           ///< random weights and sampling
+  int64_t batch = 1;           ///< slots
+  int64_t capacity = 0;        ///< --max-seq; 0: what the command needs
+  bool noCache = false;        ///< neither read nor write compiled executables
+  std::vector<std::string> disabledPasses;
+  std::vector<std::string> passPlugins;
+  std::vector<std::string> addedPasses;
+};
+
+/// Adds the options and the positional MODEL to a command.
+inline void addModelOptions(CLI::App &command, ModelOptions &options) {
+  command
+      .add_option("MODEL", options.model,
+                  "Hugging Face directory, config.json (random weights) or .sinter executable")
+      ->required();
+  command.add_option("--target", options.target, "cpu, or cpu:NAME for another processor");
+  command.add_option("--threads", options.threads, "threads (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--dtype", options.dtype, "compute type: f32 or bf16 (default: the checkpoint's)")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command.add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
+      ->check(CLI::IsMember({"f32", "bf16"}));
+  command.add_flag("--json", options.json, "print one machine-readable object");
+  command.add_option("--seed", options.seed, "of random weights and of sampling");
+  command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
+  command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
+      ->check(CLI::Range(1, 1 << 30));
+  command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
+  command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
+      ->delimiter(',');
+  command.add_option("--load-pass-plugin", options.passPlugins, "shared library with passes");
+  command.add_option("--add-pass", options.addedPasses, "run a pass: after:PHASE:PASS[{options}]");
+}
+
+} // namespace sinter::cli
