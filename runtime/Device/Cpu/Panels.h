@@ -1,0 +1,31 @@
+//===- Panels.h - The layout of packed weights ------------------*- C++ -*-===//
+//
+// A [k, n] matrix in panels: n is cut into panels of 64 columns, k is padded to a multiple of
+// `depth`, both with zeros; a panel is [k / interleave][64][interleave], contiguous. These are
+// oneDNN's BA16a64b (f32: depth 16, interleave 1) and BA16a64b2a (bf16: depth 32, interleave 2).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/DType.h"
+#include <cstdint>
+
+namespace sinter::runtime {
+
+struct Panels {
+  static constexpr uint64_t width = 64;
+
+  uint64_t k = 0, n = 0;
+  DType dtype = DType::F32; ///< F32 or BF16
+
+  constexpr uint64_t interleave() const { return dtype == DType::BF16 ? 2 : 1; }
+  constexpr uint64_t depth() const { return dtype == DType::BF16 ? 32 : 16; }
+  constexpr uint64_t paddedK() const { return (k + depth() - 1) / depth() * depth(); }
+  constexpr uint64_t count() const { return (n + width - 1) / width; }
+  /// Bytes of one panel.
+  constexpr uint64_t panelBytes() const { return paddedK() * width * sizeOf(dtype); }
+  /// Bytes of the whole matrix.
+  constexpr uint64_t bytes() const { return count() * panelBytes(); }
+};
+
+} // namespace sinter::runtime

@@ -1,0 +1,120 @@
+#include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/HalfFloat.h"
+#include "runtime/Device/Cpu/CodeImage.h"
+#include "runtime/Device/Cpu/Features.h"
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace sinter;
+using namespace sinter::runtime;
+
+namespace {
+
+std::span<const std::byte> bytesOf(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+class AtomicFileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "sinter-XXXXXX";
+    folder = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::string read(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  std::ptrdiff_t entries() {
+    return std::distance(std::filesystem::directory_iterator(folder), {});
+  }
+  std::string folder;
+};
+
+TEST_F(AtomicFileTest, WritesAndReplaces) {
+  std::string path = folder + "/file";
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("one")));
+  EXPECT_EQ(read(path), "one");
+  std::span<const std::byte> parts[] = {bytesOf("tw"), bytesOf("o!")};
+  ASSERT_TRUE(writeFileAtomically(path, parts));
+  EXPECT_EQ(read(path), "two!");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(AtomicFileTest, UnwritableFolderIsAnError) {
+  auto result = writeFileAtomically(folder + "/absent/file", bytesOf("one"));
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message().find("absent/file: cannot be written: No such file"),
+            std::string::npos)
+      << result.error().message();
+}
+
+TEST_F(AtomicFileTest, FolderInTheWayIsAnError) {
+  std::filesystem::create_directories(folder + "/target/inside");
+  ASSERT_FALSE(writeFileAtomically(folder + "/target", bytesOf("one")));
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST(HalfFloatTest, Bf16RoundsToNearestEven) {
+  EXPECT_EQ(floatToBf16(1.0f), 0x3f80);
+  EXPECT_EQ(floatToBf16(std::bit_cast<float>(0x3f808000u)), 0x3f80); // a tie, to even
+  EXPECT_EQ(floatToBf16(std::bit_cast<float>(0x3f818000u)), 0x3f82);
+  EXPECT_EQ(floatToBf16(std::bit_cast<float>(0x3f808001u)), 0x3f81);
+  EXPECT_EQ(floatToBf16(std::numeric_limits<float>::infinity()), 0x7f80);
+  EXPECT_TRUE(std::isnan(bf16ToFloat(floatToBf16(std::numeric_limits<float>::quiet_NaN()))));
+  EXPECT_TRUE(std::isnan(bf16ToFloat(floatToBf16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+TEST(HalfFloatTest, EveryHalfSurvivesTheRoundTrip) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    float value = f16ToFloat(static_cast<uint16_t>(bits));
+    if (std::isnan(value))
+      EXPECT_TRUE(std::isnan(f16ToFloat(floatToF16(value))));
+    else
+      ASSERT_EQ(floatToF16(value), bits);
+  }
+}
+
+TEST(HalfFloatTest, HalfRoundsToNearestEven) {
+  EXPECT_EQ(floatToF16(65504.0f), 0x7bff);
+  EXPECT_EQ(floatToF16(65519.9f), 0x7bff);
+  EXPECT_EQ(floatToF16(65520.0f), 0x7c00);
+  EXPECT_EQ(floatToF16(0x1p-24f), 1);
+  EXPECT_EQ(floatToF16(0x1p-25f), 0);
+  EXPECT_EQ(floatToF16(0x1.8p-24f), 2);
+  EXPECT_EQ(floatToF16(1.0f + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(floatToF16(1.0f + 0x1.8p-10f), 0x3c02);
+}
+
+TEST(FeaturesTest, KnowsThisProcessor) {
+#if defined(__x86_64__)
+  EXPECT_TRUE(hasCpuFeature("sse2"));
+  EXPECT_EQ(hasCpuFeature("avx512f"), __builtin_cpu_supports("avx512f") != 0);
+  EXPECT_EQ(hasCpuFeature("avx2"), __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ(hasCpuFeature("avx512bf16"), __builtin_cpu_supports("avx512bf16") != 0);
+#endif
+  EXPECT_TRUE(missingCpuFeatures(cpuFeatures()).empty());
+}
+
+TEST(FeaturesTest, NamesWhatIsMissing) {
+  EXPECT_FALSE(hasCpuFeature("no-such-feature"));
+  EXPECT_EQ(missingCpuFeatures({"no-such-feature"}), std::vector<std::string>{"no-such-feature"});
+}
+
+TEST(CodeImageTest, RunsCode) {
+#if defined(__x86_64__)
+  // nop; mov rax, [rdi]; mov [rax], rdx; ret
+  const unsigned char code[] = {0x90, 0x48, 0x8b, 0x07, 0x48, 0x89, 0x10, 0xc3};
+  auto image = CodeImage::load(std::as_bytes(std::span(code)));
+  ASSERT_TRUE(image);
+  int64_t result = 0;
+  void *slices[] = {&result};
+  image->entry(1)(slices, 3, 17);
+  EXPECT_EQ(result, 17);
+#endif
+}
+
+} // namespace

@@ -1,0 +1,93 @@
+#include "runtime/Device/Cpu/Pack.h"
+#include "test/unit/runtime/Matrices.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+
+namespace {
+
+struct Case {
+  uint64_t k;
+  std::vector<uint64_t> ns;
+  DType from, to;
+  bool transposed;
+  uint64_t extraStride = 0;
+  uint64_t misalignment = 0;
+};
+
+void check(const Case &test) {
+  SCOPED_TRACE(::testing::Message()
+               << "k " << test.k << " from " << nameOf(test.from) << " to " << nameOf(test.to)
+               << (test.transposed ? " transposed" : "") << " first n " << test.ns[0]);
+  Panels layout{test.k, 0, test.to};
+  std::vector<Buffer> buffers;
+  std::vector<PackSource> sources;
+  for (uint64_t n : test.ns) {
+    layout.n += n;
+    uint64_t stride = (test.transposed ? test.k : n) + test.extraStride;
+    uint64_t bytes = (test.transposed ? n : test.k) * stride * sizeOf(test.from);
+    Buffer values = randomBuffer(bytes / sizeOf(test.from), test.from, static_cast<unsigned>(n));
+    buffers.emplace_back(bytes + test.misalignment);
+    std::memcpy(buffers.back().data() + test.misalignment, values.data(), bytes);
+    sources.push_back({nullptr, test.from, n, stride, test.transposed});
+  }
+  for (size_t i = 0; i < sources.size(); ++i)
+    sources[i].data = buffers[i].data() + test.misalignment;
+
+  Buffer out(layout.bytes());
+  std::memset(out.data(), 0x55, layout.bytes());
+  ThreadPool pool(2);
+  pack(pool, layout, sources, out.data());
+
+  uint64_t inter = layout.interleave();
+  for (uint64_t panel = 0; panel < layout.count(); ++panel)
+    for (uint64_t p = 0; p < layout.paddedK(); ++p)
+      for (uint64_t j = 0; j < Panels::width; ++j) {
+        uint64_t column = panel * Panels::width + j;
+        float expected = 0;
+        if (p < test.k && column < layout.n) {
+          size_t s = 0;
+          for (; column >= sources[s].n; ++s)
+            column -= sources[s].n;
+          uint64_t index =
+              test.transposed ? column * sources[s].stride + p : p * sources[s].stride + column;
+          expected = loadAt(sources[s].data, index, test.from);
+          if (test.to == DType::BF16)
+            expected = bf16ToFloat(floatToBf16(expected));
+        }
+        uint64_t index = panel * layout.panelBytes() / sizeOf(test.to) +
+                         (p / inter) * Panels::width * inter + j * inter + p % inter;
+        ASSERT_EQ(loadAt(out.data(), index, test.to), expected)
+            << "panel " << panel << " row " << p << " column " << j;
+      }
+}
+
+TEST(PackTest, AllTypesAndOrientations) {
+  for (DType from : {DType::F32, DType::BF16, DType::F16})
+    for (DType to : {DType::F32, DType::BF16})
+      for (bool transposed : {false, true})
+        for (uint64_t k : {1, 2, 15, 16, 31, 32, 33, 64, 100})
+          for (uint64_t n : {1, 17, 64, 65, 130})
+            check({k, {n}, from, to, transposed});
+}
+
+TEST(PackTest, SourcesSideBySide) {
+  for (bool transposed : {false, true})
+    for (DType to : {DType::F32, DType::BF16}) {
+      check({48, {64, 32, 32}, DType::F32, to, transposed});
+      check({33, {7, 100, 1, 70}, DType::BF16, to, transposed});
+    }
+}
+
+TEST(PackTest, StridedAndUnalignedSources) {
+  for (bool transposed : {false, true})
+    for (DType from : {DType::F32, DType::BF16, DType::F16})
+      for (DType to : {DType::F32, DType::BF16}) {
+        check({40, {70}, from, to, transposed, 13});
+        check({40, {70}, from, to, transposed, 0, 1});
+      }
+}
+
+} // namespace
