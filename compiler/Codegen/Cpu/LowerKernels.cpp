@@ -22,6 +22,8 @@ static Generator getGenerator(FusionKind kind) {
   switch (kind) {
   case FusionKind::Gemm:
     return lowerGemmKernel;
+  case FusionKind::Rows:
+    return lowerRowsKernel;
   default:
     return nullptr;
   }

@@ -1,0 +1,319 @@
+#include "compiler/Codegen/Cpu/ElementEmitter.h"
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace sinter;
+using Index = ElementEmitter::Index;
+
+/// Stack that row buffers of one kernel may take.
+static constexpr int64_t kBufferBytes = 64 * 1024;
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+static int64_t product(ArrayRef<int64_t> extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
+bool sinter::canGenerateRows(Operation *op) {
+  return ElementEmitter::supports(op) || isa<ComposedOpInterface>(op);
+}
+
+namespace {
+/// A result of the kernel: what is computed, over which loops, and where it is stored.
+struct Output {
+  Value tensor;
+  RankedTensorType type;
+  Value memory;
+  /// Extents of the loops; as many elements as `tensor` has.
+  SmallVector<int64_t> shape;
+  /// Where the result is a cache: the update. `tensor` is then its rows.
+  CacheAppendOp append;
+
+  /// Whether one nest of loops can compute both.
+  bool canShareLoops(const Output &other) const {
+    if (shape != other.shape || !append != !other.append)
+      return false;
+    CacheAppendOp mine = append, theirs = other.append;
+    return !mine || (mine.getStart() == theirs.getStart() && mine.getCount() == theirs.getCount() &&
+                     mine.getType().getDimSize(1) == theirs.getType().getDimSize(1));
+  }
+};
+
+/// Generates one rows kernel. Work items are the longest row-major prefix that the shapes of all
+/// results have in common, without their last dimension: [b, t, h, d] and [b, t, g, d] are worked
+/// on in b * t items, each with a nest of loops over (h, d) and one over (g, d).
+class RowsGenerator {
+public:
+  RowsGenerator(func::FuncOp tensors, func::FuncOp loops)
+      : tensors(tensors), loops(loops), builder(loops.getBody().front().getTerminator()),
+        loc(tensors.getLoc()), space(tensors.getContext()),
+        emitter(builder, loc, space, &loops.front(), kBufferBytes) {}
+
+  FailureOr<int64_t> run() {
+    unsigned arguments = tensors.getNumArguments();
+    for (unsigned i = 0; i < arguments; ++i)
+      emitter.bindMemory(tensors.getArgument(i), loops.getArgument(i));
+    emitter.chooseBuffers(tensors.front());
+    SmallVector<Output> outputs;
+    for (OpOperand &result : tensors.front().getTerminator()->getOpOperands())
+      outputs.push_back(
+          makeOutput(result.get(), loops.getArgument(arguments + result.getOperandNumber())));
+    SmallVector<int64_t> extents = chooseItems(outputs);
+
+    unsigned end = loops.getNumArguments() - 1;
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto loop = scf::ForOp::create(builder, loc, loops.getArgument(end - 1), loops.getArgument(end),
+                                   one);
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    ElementEmitter::Scope scope(emitter);
+    Index item = splitItem(loop.getInductionVar(), extents);
+    for (size_t i = 0; i < outputs.size();) {
+      size_t next = i + 1;
+      while (next < outputs.size() && outputs[next].canShareLoops(outputs[i]))
+        ++next;
+      group = ArrayRef(outputs).slice(i, next - i);
+      AffineExpr linear = space.linearize(item, extents);
+      ArrayRef<int64_t> shape = group.front().shape;
+      size_t depth = 0;
+      while (product(shape.take_front(depth)) != product(extents))
+        ++depth;
+      if (failed(emitNest(space.delinearize(linear, shape.take_front(depth)), /*guarded=*/false)))
+        return failure();
+      i = next;
+    }
+    return product(extents);
+  }
+
+private:
+  Output makeOutput(Value tensor, Value memory) {
+    Output output{tensor, typeOf(tensor), memory, {}, tensor.getDefiningOp<CacheAppendOp>()};
+    if (output.append)
+      output.tensor = output.append.getRows();
+    output.shape = SmallVector<int64_t>(typeOf(output.tensor).getShape());
+    if (output.shape.empty())
+      output.shape.push_back(1);
+    if (output.append)
+      return output;
+    // Where a reduction's row changes inside the last dimension, that is two loops.
+    Index index;
+    for (int64_t extent : output.shape)
+      index.push_back(space.addDim(nullptr, 0, extent));
+    Index point(ArrayRef(index).take_front(output.type.getRank()));
+    if (int64_t step = emitter.findRowChange(output.tensor, point, index.back());
+        step > 1 && output.shape.back() % step == 0) {
+      output.shape.back() /= step;
+      output.shape.push_back(step);
+    }
+    return output;
+  }
+
+  /// Whether the tensor has one element a row of some reduction.
+  static bool isPerRow(Value tensor) {
+    SetVector<Value> open;
+    open.insert(tensor);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (Operation *op = open[i].getDefiningOp()) {
+        if (isa<ReduceOp>(op) && typeOf(open[i]).getNumElements() == typeOf(tensor).getNumElements())
+          return true;
+        open.insert(op->operand_begin(), op->operand_end());
+      }
+    return false;
+  }
+
+  /// The extents of the dimensions that work items are numbered by.
+  SmallVector<int64_t> chooseItems(ArrayRef<Output> outputs) {
+    int64_t items = 0;
+    SmallVector<SmallVector<int64_t>> prefixes;
+    for (const Output &output : outputs) {
+      SmallVector<int64_t> &products = prefixes.emplace_back();
+      bool whole = isPerRow(output.tensor);
+      for (size_t rank = 0; rank + !whole <= output.shape.size(); ++rank)
+        products.push_back(product(ArrayRef(output.shape).take_front(rank)));
+    }
+    for (int64_t candidate : prefixes.front())
+      if (llvm::all_of(prefixes, [&](auto &products) { return llvm::is_contained(products, candidate); }))
+        items = std::max(items, candidate);
+    // Cut the numbering wherever some result does, if the cuts are of one chain.
+    SmallVector<int64_t> cuts;
+    for (auto &products : prefixes)
+      llvm::append_range(cuts, llvm::make_filter_range(products, [&](int64_t cut) {
+        return cut <= items;
+      }));
+    llvm::sort(cuts);
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    SmallVector<int64_t> extents;
+    for (size_t i = 1; i < cuts.size(); ++i) {
+      if (cuts[i] % cuts[i - 1] != 0)
+        return {items};
+      extents.push_back(cuts[i] / cuts[i - 1]);
+    }
+    if (extents.empty())
+      extents.push_back(1);
+    return extents;
+  }
+
+  /// The dimensions of work item number `item`.
+  Index splitItem(Value item, ArrayRef<int64_t> extents) {
+    Index index(extents.size());
+    for (size_t i = extents.size(); i-- > 0;) {
+      if (extents[i] == 1) {
+        index[i] = space.constant(0);
+        continue;
+      }
+      Value value = item;
+      if (product(extents.take_front(i)) > 1) {
+        Value extent = arith::ConstantIndexOp::create(builder, loc, extents[i]);
+        value = arith::RemUIOp::create(builder, loc, item, extent);
+        item = arith::DivUIOp::create(builder, loc, item, extent);
+      }
+      index[i] = space.addDim(value, 0, extents[i]);
+    }
+    return index;
+  }
+
+  /// The index of an output's tensor at a point of the loops.
+  Index toTensorIndex(const Output &output, ArrayRef<AffineExpr> point) {
+    ArrayRef<int64_t> shape = typeOf(output.tensor).getShape();
+    if (shape == ArrayRef(output.shape))
+      return Index(point);
+    return space.delinearize(space.linearize(point, output.shape), shape);
+  }
+
+  /// Emits what the elements of all of the group's outputs need and what is the same for all
+  /// values of the dimensions after `point`.
+  LogicalResult prepareFor(ArrayRef<AffineExpr> point, std::pair<int64_t, int64_t> next) {
+    Index whole(point);
+    for (size_t i = point.size(); i < group.front().shape.size(); ++i) {
+      auto [lower, upper] = i == point.size() ? next : std::pair(int64_t{0}, group.front().shape[i]);
+      whole.push_back(space.addDim(nullptr, lower, upper));
+    }
+    auto dims = ArrayRef(whole).drop_front(point.size());
+    for (const Output &output : group)
+      if (failed(emitter.prepare(output.tensor, toTensorIndex(output, whole), dims)))
+        return failure();
+    return success();
+  }
+
+  /// Loops over the dimensions after `point`, then the stores.
+  LogicalResult emitNest(Index point, bool guarded) {
+    OpBuilder::InsertionGuard restore(builder);
+    const Output &first = group.front();
+    if (first.append && !guarded && point.size() >= 2)
+      return emitGuarded(point);
+    size_t depth = point.size();
+    if (depth == first.shape.size())
+      return emitStores(point);
+    if (first.shape[depth] == 1) {
+      point.push_back(space.constant(0));
+      return emitNest(point, guarded);
+    }
+    SmallVector<std::pair<int64_t, int64_t>> segments{{0, first.shape[depth]}};
+    if (depth + 1 == first.shape.size()) {
+      SmallVector<Value> roots;
+      for (const Output &output : group)
+        roots.push_back(output.tensor);
+      auto makeIndex = [&](Value tensor, AffineExpr column) {
+        Index whole(point);
+        whole.push_back(column);
+        auto output = llvm::find_if(group, [&](const Output &o) { return o.tensor == tensor; });
+        return toTensorIndex(*output, whole);
+      };
+      segments = emitter.getSegments(roots, makeIndex, first.shape[depth]);
+    }
+    for (auto [lower, upper] : segments) {
+      if (failed(prepareFor(point, {lower, upper})))
+        return failure();
+      Value from = arith::ConstantIndexOp::create(builder, loc, lower);
+      Value to = arith::ConstantIndexOp::create(builder, loc, upper);
+      Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+      auto loop = scf::ForOp::create(builder, loc, from, to, one);
+      OpBuilder::InsertionGuard after(builder);
+      builder.setInsertionPoint(loop.getBody()->getTerminator());
+      ElementEmitter::Scope scope(emitter);
+      Index inner(point);
+      inner.push_back(space.addDim(loop.getInductionVar(), lower, upper));
+      if (failed(emitNest(inner, guarded)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// A cache's rows are written where the chunk is valid and the cache has room.
+  LogicalResult emitGuarded(Index point) {
+    CacheAppendOp append = group.front().append;
+    FailureOr<Value> start = emitter.emitIndex(append.getStart(), point[0]);
+    FailureOr<Value> count = emitter.emitIndex(append.getCount(), point[0]);
+    if (failed(start) || failed(count))
+      return failure();
+    int64_t capacity = append.getType().getDimSize(1);
+    Value t = space.materialize(builder, loc, point[1]);
+    Value position = arith::AddIOp::create(builder, loc, *start, t);
+    auto isBelow = [&](arith::CmpIPredicate predicate, Value value, Value limit) -> Value {
+      return arith::CmpIOp::create(builder, loc, predicate, value, limit);
+    };
+    Value isValid = isBelow(arith::CmpIPredicate::slt, t, *count);
+    // Unsigned, so that no number can name memory before the cache.
+    Value fits = isBelow(arith::CmpIPredicate::ult, position,
+                         arith::ConstantIndexOp::create(builder, loc, capacity));
+    auto guard = scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isValid, fits));
+    builder.setInsertionPoint(guard.thenYield());
+    ElementEmitter::Scope scope(emitter);
+    cachePosition = space.addDim(position, 0, capacity);
+    return emitNest(point, /*guarded=*/true);
+  }
+
+  LogicalResult emitStores(ArrayRef<AffineExpr> point) {
+    // All loads come before the first store.
+    SmallVector<Value> elements;
+    for (const Output &output : group) {
+      FailureOr<Value> element = emitter.emit(output.tensor, toTensorIndex(output, point));
+      if (failed(element))
+        return failure();
+      elements.push_back(*element);
+    }
+    for (auto [output, element] : llvm::zip_equal(group, elements)) {
+      Index index = toTensorIndex(output, point);
+      if (output.append)
+        index[1] = cachePosition;
+      emitter.store(element, output.memory, output.type, index);
+    }
+    return success();
+  }
+
+  func::FuncOp tensors, loops;
+  OpBuilder builder;
+  Location loc;
+  IndexSpace space;
+  ElementEmitter emitter;
+  ArrayRef<Output> group;
+  AffineExpr cachePosition;
+};
+} // namespace
+
+/// Replaces every op that has a formula by it.
+static void decomposeAll(func::FuncOp function) {
+  for (Operation &op : llvm::make_early_inc_range(function.front()))
+    if (auto composed = dyn_cast<ComposedOpInterface>(op)) {
+      OpBuilder builder(&op);
+      op.replaceAllUsesWith(composed.decompose(builder));
+      op.erase();
+    }
+}
+
+FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                           const TargetAttr &target) {
+  for (Operation &op : tensorKernel.front().without_terminator())
+    if (!canGenerateRows(&op))
+      return op.emitError("expected an op that a rows kernel can compute");
+  if (tensorKernel.getNumResults() == 0)
+    return tensorKernel.emitError("expected a kernel with results");
+  OwningOpRef<func::FuncOp> tensors = tensorKernel.clone();
+  decomposeAll(*tensors);
+  return RowsGenerator(*tensors, loopKernel).run();
+}
