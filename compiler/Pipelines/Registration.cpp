@@ -2,6 +2,7 @@
 #include "compiler/Analysis/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Import/Passes.h"
+#include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Passes.h"
 #include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
@@ -22,6 +23,8 @@ void sinter::registerPasses() {
   registerAnalysisPasses();
   registerCodegenPasses();
   registerImportPasses();
+  registerPrecisionPasses();
+  registerPrecisionPipeline();
   registerReferencePasses();
 }
 

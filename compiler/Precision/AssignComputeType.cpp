@@ -1,0 +1,135 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_ASSIGNCOMPUTETYPEPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// The same tensor of other elements, layout included.
+static RankedTensorType withElements(Type type, Type elementType) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), elementType, tensor.getEncoding());
+}
+
+static Type getElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+namespace {
+/// Values in other element types, each cast once.
+class Casts {
+public:
+  /// `value` as `elementType`, defined as early as can be.
+  Value get(Value value, Type elementType) {
+    if (getElements(value) == elementType)
+      return value;
+    // A widened value narrows to what it was without loss.
+    if (auto cast = value.getDefiningOp<CastOp>())
+      if (getElements(cast.getOperand()) == elementType && isa<FloatType>(elementType))
+        return cast.getOperand();
+    Value &made = casts[value];
+    if (!made) {
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      made = CastOp::create(builder, value.getLoc(), withElements(value.getType(), elementType),
+                            value);
+    }
+    return made;
+  }
+
+private:
+  llvm::DenseMap<Value, Value> casts;
+};
+
+struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignComputeTypePass> {
+  using AssignComputeTypePassBase::AssignComputeTypePassBase;
+
+  void runOnOperation() override {
+    Type compute = parseElementType(computeType), cache = parseElementType(cacheType);
+    if (!compute || !cache)
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry)) {
+        assignProducts(function, compute);
+        assignStates(function, cache);
+      }
+  }
+
+private:
+  Type parseElementType(StringRef name) {
+    if (name == "f32")
+      return Float32Type::get(&getContext());
+    if (name == "bf16")
+      return BFloat16Type::get(&getContext());
+    getOperation().emitError("expected an element type f32 or bf16, got ") << name;
+    return nullptr;
+  }
+
+  void assignProducts(func::FuncOp function, Type compute) {
+    Casts casts;
+    unsigned products = 0;
+    function.walk([&](MatmulOp matmul) {
+      matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), compute));
+      matmul.getRhsMutable().assign(casts.get(matmul.getRhs(), compute));
+      widenResult(matmul);
+      ++products;
+    });
+    function.walk([&](AttentionOp attention) { widenResult(attention); });
+    // What the casts replaced may have lost its last use.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    if (products > 0)
+      remark::passed(function.getLoc(),
+                     remark::RemarkOpts::name("ComputeType").category("sinter-precision"))
+          << llvm::formatv("{0} matrix products of {1} in {2}, accumulated in f32", products,
+                           function.getName(), computeType.getValue())
+                 .str();
+  }
+
+  /// Makes a result f32; where it was another type, users get it cast back.
+  void widenResult(Operation *op) {
+    Value result = op->getResult(0);
+    Type before = result.getType();
+    if (getElements(result).isF32())
+      return;
+    result.setType(withElements(before, Float32Type::get(&getContext())));
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    auto narrow = CastOp::create(builder, op->getLoc(), before, result);
+    result.replaceAllUsesExcept(narrow, narrow);
+  }
+
+  /// States that ops update in place change their element type along the chain of updates.
+  void assignStates(func::FuncOp function, Type cache) {
+    for (BlockArgument argument : function.getArguments()) {
+      if (!function.getArgAttr(argument.getArgNumber(), SinterDialect::kState) ||
+          !isa<FloatType>(getElements(argument)))
+        continue;
+      bool updated = false;
+      for (Value value = argument; value;) {
+        Value next;
+        for (OpOperand &use : value.getUses())
+          if (auto inPlace = dyn_cast<InPlaceOpInterface>(use.getOwner()))
+            for (OpResult result : use.getOwner()->getResults())
+              if (inPlace.getInPlaceOperand(result) == &use)
+                next = result;
+        updated |= static_cast<bool>(next);
+        if (updated)
+          value.setType(withElements(value.getType(), cache));
+        value = next;
+      }
+    }
+    SmallVector<Type> results =
+        llvm::to_vector(function.front().getTerminator()->getOperandTypes());
+    function.setFunctionType(FunctionType::get(
+        &getContext(), llvm::to_vector(function.front().getArgumentTypes()), results));
+  }
+};
+} // namespace

@@ -1,0 +1,85 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_PACKCACHESPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// How the entries use a state, and where it appears.
+struct StateUses {
+  bool keys = false, values = false, other = false;
+  SmallVector<Value> appearances;
+};
+
+struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
+  using PackCachesPassBase::PackCachesPassBase;
+
+  void runOnOperation() override {
+    llvm::MapVector<StringAttr, StateUses> states;
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        entries.push_back(function);
+    for (func::FuncOp entry : entries)
+      for (BlockArgument argument : entry.getArguments())
+        if (auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                           SinterDialect::kState))
+          collectUses(argument, states[name]);
+    for (auto &[name, uses] : states)
+      assignLayout(name, uses);
+    for (func::FuncOp entry : entries)
+      entry.setFunctionType(FunctionType::get(
+          &getContext(), llvm::to_vector(entry.front().getArgumentTypes()),
+          llvm::to_vector(entry.front().getTerminator()->getOperandTypes())));
+  }
+
+private:
+  void collectUses(Value value, StateUses &uses) {
+    uses.appearances.push_back(value);
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto attention = dyn_cast<AttentionOp>(user)) {
+        uses.keys |= use == attention.getKeyMutable();
+        uses.values |= use == attention.getValueMutable();
+        uses.other |= use != attention.getKeyMutable() && use != attention.getValueMutable();
+      } else if (auto append = dyn_cast<CacheAppendOp>(user);
+                 append && use == append.getCacheMutable()) {
+        collectUses(append.getResult(), uses);
+      } else if (!user->hasTrait<OpTrait::IsTerminator>()) {
+        uses.other = true;
+      }
+    }
+  }
+
+  void assignLayout(StringAttr name, const StateUses &uses) {
+    auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-precision");
+    Location loc = uses.appearances.front().getLoc();
+    if (uses.other || uses.keys == uses.values) {
+      remark::missed(loc, opts)
+          << (name.getValue() + " stays dense: it is not read only as keys or only as values").str();
+      return;
+    }
+    Attribute layout = getLayout(uses);
+    for (Value value : uses.appearances) {
+      auto type = cast<RankedTensorType>(value.getType());
+      value.setType(RankedTensorType::get(type.getShape(), type.getElementType(), layout));
+    }
+    remark::passed(loc, opts)
+        << (name.getValue() + (uses.keys ? " in key panels" : " head by head")).str();
+  }
+
+  Attribute getLayout(const StateUses &uses) {
+    if (uses.values)
+      return HeadMajorAttr::get(&getContext());
+    return KeyPanelsAttr::get(&getContext(), /*width=*/16, /*interleave=*/1);
+  }
+};
+} // namespace

@@ -1,0 +1,50 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_PACKWEIGHTSPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// The panels that products of this element type are computed from.
+static PanelsAttr getPanels(Type elementType) {
+  bool narrow = elementType.getIntOrFloatBitWidth() == 16;
+  return PanelsAttr::get(elementType.getContext(), /*width=*/64, /*interleave=*/narrow ? 2 : 1,
+                         /*depth=*/narrow ? 32 : 16);
+}
+
+namespace {
+struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
+  using PackWeightsPassBase::PackWeightsPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        function.walk([&](MatmulOp matmul) { packRhs(matmul); });
+  }
+
+private:
+  void packRhs(MatmulOp matmul) {
+    Value rhs = matmul.getRhs();
+    if (cast<RankedTensorType>(rhs.getType()).getEncoding())
+      return;
+    OpBuilder builder(matmul);
+    Location loc = matmul.getLoc();
+    if (matmul.getTransposeRhs()) {
+      auto type = cast<RankedTensorType>(rhs.getType());
+      auto transposed = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
+                                              type.getElementType());
+      rhs = TransposeOp::create(builder, loc, transposed, rhs, ArrayRef<int64_t>{1, 0});
+      matmul.setTransposeRhs(false);
+    }
+    auto type = cast<RankedTensorType>(rhs.getType());
+    auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                        getPanels(type.getElementType()));
+    matmul.getRhsMutable().assign(PackOp::create(builder, loc, packed, rhs).getResult());
+  }
+};
+} // namespace

@@ -1,0 +1,30 @@
+//===- Passes.h - Element types and layouts ---------------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace sinter {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "compiler/Precision/Passes.h.inc"
+
+/// Options of the phase, on the command line those of `sinter-precision-pipeline`.
+struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
+  Option<std::string> computeType{*this, "compute-type",
+                                  llvm::cl::desc("Element type of products: f32 or bf16"),
+                                  llvm::cl::init("f32")};
+  Option<std::string> cacheType{*this, "cache-type",
+                                llvm::cl::desc("Element type of KV caches: f32 or bf16"),
+                                llvm::cl::init("f32")};
+  ListOption<std::string> disabledPasses{
+      *this, "disabled-passes", llvm::cl::desc("Speed passes to leave out, by argument")};
+};
+
+/// Chooses element types, then layouts of weights and caches, then checks both.
+void buildPrecisionPipeline(mlir::OpPassManager &manager, const PrecisionOptions &options);
+
+/// Registers `sinter-precision-pipeline`.
+void registerPrecisionPipeline();
+} // namespace sinter

@@ -1,0 +1,81 @@
+//===- Passes.td - Element types and layouts ----------------*- tablegen -*-===//
+#ifndef SINTER_PRECISION_PASSES
+#define SINTER_PRECISION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp"> {
+  let summary = "chooses the element types of products and of KV caches";
+  let description = [{
+    After it, in every entry, both operands of each matmul have the compute type, its result and
+    the rows of each attention are f32, and every state that an op updates in place has the cache
+    type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
+    inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
+
+    ```mlir
+    // --sinter-assign-compute-type=compute-type=bf16
+    %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    // =>
+    %0 = sinter.cast %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    %1 = sinter.cast %w : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+    %2 = sinter.matmul %0, %1 : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"computeType", "compute-type", "std::string", "\"f32\"",
+           "Element type of products: f32 or bf16">,
+    Option<"cacheType", "cache-type", "std::string", "\"f32\"",
+           "Element type of KV caches: f32 or bf16">];
+}
+
+def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
+  let summary = "puts every matmul's right-hand side into panels";
+  let description = [{
+    After it the right-hand side of each matmul of an entry is `[k, n]` in `#sinter.panels`, the
+    result of a `sinter.pack` beside the matmul, and no matmul transposes: a transposed weight goes
+    through `sinter.transpose` first. Panels are 64 columns wide; f32 pads k to 16, 16-bit types
+    interleave pairs of rows and pad k to 32, which are oneDNN's BA16a64b and BA16a64b2a.
+
+    ```mlir
+    %0 = sinter.matmul %x, %w {transpose_rhs}
+       : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+    // =>
+    %0 = sinter.transpose %w {permutation = array<i64: 1, 0>}
+       : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %1 = sinter.pack %0 : (tensor<8x16xf32>)
+       -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+    %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x16xf32, #sinter.panels<...>>)
+       -> tensor<4x16xf32>
+    ```
+  }];
+}
+
+def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
+  let summary = "lays KV caches out for the attention that reads them";
+  let description = [{
+    After it a state that is appended to and read as an attention's keys has the layout
+    `#sinter.key_panels`, as its values `#sinter.head_major`: arguments, results and the ops in
+    between. A state that some entry uses otherwise, or as both, stays dense in all of them: the
+    entries share its memory.
+
+    ```mlir
+    %k1 = sinter.cache_append %k, %rows, %start, %count
+       : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>)
+       -> tensor<1x32x2x8xf32>
+    // =>
+    %k1 = sinter.cache_append %k, %rows, %start, %count
+       : (tensor<1x32x2x8xf32, #sinter.key_panels<width = 16, interleave = 1>>, ...)
+       -> tensor<1x32x2x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
+    ```
+  }];
+}
+
+def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
+  let summary = "the gate of the Precision phase";
+  let description = [{
+    After it every matmul of an entry multiplies f32 or bf16 by a right-hand side in panels that it
+    does not transpose, and gives f32; row reductions and attentions give f32.
+  }];
+}
+
+#endif // SINTER_PRECISION_PASSES

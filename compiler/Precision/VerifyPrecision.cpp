@@ -1,0 +1,49 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_VERIFYPRECISIONPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+static Type getElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+namespace {
+struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisionPass> {
+  using VerifyPrecisionPassBase::VerifyPrecisionPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    bool valid = true;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        function.walk([&](FusibleOpInterface op) { valid &= succeeded(verify(op)); });
+    if (!valid)
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verify(FusibleOpInterface op) {
+    FusionRole role = op.getFusionRole();
+    if (role == FusionRole::Contraction) {
+      auto matmul = cast<MatmulOp>(op);
+      if (!getElements(matmul.getLhs()).isF32() && !getElements(matmul.getLhs()).isBF16())
+        return op.emitError("expected operands of f32 or bf16 after Precision");
+      if (matmul.getTransposeRhs() || !isa_and_nonnull<PanelsAttr>(
+                                          matmul.getRhs().getType().getEncoding()))
+        return op.emitError("expected a right-hand side in panels, not transposed, after Precision");
+    }
+    bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
+                       role == FusionRole::RowReduction;
+    if (accumulates && !getElements(op->getResult(0)).isF32())
+      return op.emitError("expected an f32 result after Precision");
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,6 @@
+// RUN: not sinter-opt %s --sinter-assign-compute-type=compute-type=f64 2>&1 | FileCheck %s --check-prefix=COMPUTE
+// RUN: not sinter-opt %s --sinter-assign-compute-type=cache-type=int8 2>&1 | FileCheck %s --check-prefix=CACHE
+
+// COMPUTE: error: expected an element type f32 or bf16, got f64
+// CACHE: error: expected an element type f32 or bf16, got int8
+module {}

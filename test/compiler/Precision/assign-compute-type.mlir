@@ -1,0 +1,42 @@
+// RUN: sinter-opt %s --sinter-assign-compute-type=compute-type=bf16 | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-compute-type="compute-type=f32 cache-type=bf16" | FileCheck %s --check-prefix=F32
+// RUN: sinter-opt %s --sinter-assign-compute-type=compute-type=bf16 %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// One cast of the rows serves both products; a widened weight is used as it was stored.
+// REMARK: remark: [Passed] ComputeType | Category:sinter-precision | Remark="2 matrix products of products in bf16, accumulated in f32
+
+// CHECK-LABEL: func.func @products
+// CHECK-DAG: %[[X16:.*]] = sinter.cast %arg0 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+// CHECK-DAG: %[[U16:.*]] = sinter.cast %arg2 : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+// CHECK-NOT: sinter.cast
+// CHECK: sinter.matmul %[[X16]], %arg1 : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+// CHECK: sinter.matmul %[[X16]], %[[U16]] : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+
+// F32-LABEL: func.func @products
+// F32-COUNT-1: sinter.cast {{.*}} -> tensor<8x16xf32>
+// F32-NOT: sinter.cast
+func.func @products(%x: tensor<4x8xf32> {sinter.input = "x"},
+                    %w: tensor<8x16xbf16> {sinter.parameter = "w"},
+                    %u: tensor<8x16xf32> {sinter.parameter = "u"})
+    -> (tensor<4x16xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  %wide = sinter.cast %w : (tensor<8x16xbf16>) -> tensor<8x16xf32>
+  %a = sinter.matmul %x, %wide : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %b = sinter.matmul %x, %u : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %y = sinter.add %a, %b : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// The state changes from argument to result; the rows are rounded as they are written.
+// F32-LABEL: func.func @states
+// F32-SAME: tensor<1x32x2x8xbf16> {sinter.donated = 0 : i64
+// F32-SAME: -> (tensor<1x32x2x8xbf16>
+// F32: sinter.cache_append {{.*}} : (tensor<1x32x2x8xbf16>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xbf16>
+func.func @states(%k: tensor<1x32x2x8xf32> {sinter.state = "k_cache.0", sinter.donated = 0 : i64},
+                  %rows: tensor<1x4x2x8xf32> {sinter.input = "x"},
+                  %start: tensor<1xi32> {sinter.input = "start"},
+                  %count: tensor<1xi32> {sinter.input = "count"})
+    -> (tensor<1x32x2x8xf32> {sinter.state = "k_cache.0"}) attributes {sinter.entry} {
+  %k1 = sinter.cache_append %k, %rows, %start, %count
+      : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
+  return %k1 : tensor<1x32x2x8xf32>
+}

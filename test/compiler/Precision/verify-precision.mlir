@@ -1,0 +1,10 @@
+// RUN: sinter-opt %s --sinter-precision-pipeline=compute-type=bf16 | sinter-opt --sinter-verify-precision | FileCheck %s
+
+// CHECK-LABEL: func.func @entry
+// CHECK: sinter.pack
+// CHECK: sinter.matmul
+func.func @entry(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32>
+    attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
