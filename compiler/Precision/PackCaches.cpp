@@ -64,7 +64,8 @@ private:
     Location loc = uses.appearances.front().getLoc();
     if (uses.other || uses.keys == uses.values) {
       remark::missed(loc, opts)
-          << (name.getValue() + " stays dense: it is not read only as keys or only as values").str();
+          << (name.getValue() + " stays dense: it is not read only as keys or only as values")
+                 .str();
       return;
     }
     Attribute layout = getLayout(uses);

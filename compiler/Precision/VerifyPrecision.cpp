@@ -37,7 +37,8 @@ private:
         return op.emitError("expected operands of f32 or bf16 after Precision");
       if (matmul.getTransposeRhs() || !isa_and_nonnull<PanelsAttr>(
                                           matmul.getRhs().getType().getEncoding()))
-        return op.emitError("expected a right-hand side in panels, not transposed, after Precision");
+        return op.emitError(
+            "expected a right-hand side in panels, not transposed, after Precision");
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
                        role == FusionRole::RowReduction;
