@@ -1,0 +1,117 @@
+//===- MachineCodeTest.cpp - Kernels become code that runs ------------------===//
+
+#include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/MachineCode.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+class MachineCodeTest : public testing::Test {
+protected:
+  MachineCodeTest() { context.loadDialect<LLVM::LLVMDialect, SinterDialect>(); }
+
+  Expected<MachineCode> emit(const char *text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    return emitMachineCode(*module, describeHostCpu(&context, 1));
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+/// Code mapped to where it can run.
+class Mapped {
+public:
+  explicit Mapped(const MachineCode &code) : size(code.image.size()) {
+    address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(address, code.image.data(), size);
+    mprotect(address, size, PROT_READ | PROT_EXEC);
+  }
+  ~Mapped() { munmap(address, size); }
+
+  using Kernel = void (*)(void *const *, int64_t, int64_t);
+  Kernel get(uint64_t offset) {
+    return reinterpret_cast<Kernel>(static_cast<std::byte *>(address) + offset);
+  }
+
+private:
+  void *address;
+  size_t size;
+};
+
+// Two kernels that share an image; one reads a vector constant from it.
+constexpr const char *kKernels = R"(
+module @kernels {
+  llvm.func @ramp(%slices: !llvm.ptr, %begin: i64, %end: i64) {
+    %ramp = llvm.mlir.constant(dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : vector<8xf32>) : vector<8xf32>
+    %out = llvm.load %slices : !llvm.ptr -> !llvm.ptr
+    %at = llvm.getelementptr %out[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.store %ramp, %at {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    llvm.return
+  }
+  llvm.func @count(%slices: !llvm.ptr, %begin: i64, %end: i64) {
+    %out = llvm.load %slices : !llvm.ptr -> !llvm.ptr
+    %n = llvm.sub %end, %begin : i64
+    llvm.store %n, %out : i64, !llvm.ptr
+    llvm.return
+  }
+})";
+} // namespace
+
+TEST_F(MachineCodeTest, RunsKernelsOfOneImage) {
+  auto code = emit(kKernels);
+  ASSERT_TRUE(code) << code.error().message();
+  ASSERT_EQ(code->offsets.size(), 2u);
+  Mapped mapped(*code);
+  float out[10] = {};
+  void *slices[] = {out};
+  mapped.get(code->offsets.at("ramp"))(slices, 2, 10);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(out[i], i < 2 ? 0.0f : float(i - 1)) << i;
+  int64_t count = 0;
+  slices[0] = &count;
+  mapped.get(code->offsets.at("count"))(slices, 3, 45);
+  EXPECT_EQ(count, 42);
+}
+
+TEST_F(MachineCodeTest, NamesTheFeaturesThatItNeeds) {
+  auto code = emit(kKernels);
+  ASSERT_TRUE(code);
+  for (const std::string &feature : code->cpuFeatures)
+    EXPECT_TRUE(describeHostCpu(&context, 1).hasFeature(feature)) << feature;
+}
+
+TEST_F(MachineCodeTest, RefusesCallsToOutside) {
+  auto code = emit(R"(
+module @kernels {
+  llvm.func @expf(f32) -> f32
+  llvm.func @k(%slices: !llvm.ptr, %begin: i64, %end: i64) {
+    %out = llvm.load %slices : !llvm.ptr -> !llvm.ptr
+    %x = llvm.load %out : !llvm.ptr -> f32
+    %y = llvm.call @expf(%x) : (f32) -> f32
+    llvm.store %y, %out : f32, !llvm.ptr
+    llvm.return
+  }
+})");
+  ASSERT_FALSE(code);
+  EXPECT_TRUE(code.error().defect);
+  EXPECT_NE(code.error().message().find("expf"), std::string::npos) << code.error().message();
+}
+
+TEST_F(MachineCodeTest, PrintsItself) {
+  ASSERT_TRUE(emit(kKernels));
+  TargetAttr target = describeHostCpu(&context, 1);
+  auto ir = printMachineCode(*module, target, CodeText::Llvm);
+  ASSERT_TRUE(ir);
+  EXPECT_NE(ir->find("define void @ramp"), std::string::npos);
+  auto assembly = printMachineCode(*module, target, CodeText::Assembly);
+  ASSERT_TRUE(assembly);
+  EXPECT_NE(assembly->find("ramp:"), std::string::npos);
+}
