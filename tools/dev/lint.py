@@ -84,8 +84,9 @@ def pass_names(tree):
         if not name.endswith("Pass"):
             tree.breach(path, line, f"name the definition {name}Pass")
         base = name.removesuffix("Pass")
-        if flag != "sinter-" + kebab(base):
-            tree.breach(path, line, f"the flag of {name} is sinter-{kebab(base)}, not {flag}")
+        prefix = "example-" if path.parts[0] == "examples" else "sinter-"
+        if flag != prefix + kebab(base):
+            tree.breach(path, line, f"the flag of {name} is {prefix}{kebab(base)}, not {flag}")
         if path.parts[0] == "compiler":
             if path.parent / (base + ".cpp") not in tree.known:
                 tree.breach(path, line, f"{name} lives in {path.parent / base}.cpp")
