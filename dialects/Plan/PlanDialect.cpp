@@ -1,6 +1,7 @@
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -31,6 +32,26 @@ void PlanDialect::initialize() {
       >();
 }
 
+SmallVector<char> sinter::plan::getElementBytes(ElementsAttr elements) {
+  SmallVector<char> bytes;
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
+    bytes.append(data.begin(), data.end());
+    return bytes;
+  }
+  auto dense = cast<DenseElementsAttr>(elements);
+  ArrayRef<char> data = dense.getRawData();
+  for (int64_t i = 0, copies = dense.isSplat() ? dense.getNumElements() : 1; i < copies; ++i)
+    bytes.append(data.begin(), data.end());
+  return bytes;
+}
+
+LogicalResult ConstantOp::verify() {
+  if (static_cast<int64_t>(getOffset()) < 0 || getOffset() % 64 != 0) // constant_c1
+    return emitOpError("expected an offset that is a multiple of 64");
+  return success();
+}
+
 LogicalResult SliceOp::verify() {
   if (static_cast<int64_t>(getOffset()) < 0 || static_cast<int64_t>(getBytes()) < 0) // slice_c1
     return emitOpError("expected offset and bytes not to be negative");
@@ -41,6 +62,14 @@ LogicalResult SliceOp::verify() {
 
 SmallVector<Value> LaunchOp::getReads() { return llvm::to_vector(ValueRange(getInputs())); }
 SmallVector<Value> LaunchOp::getWrites() { return llvm::to_vector(ValueRange(getOutputs())); }
+
+LogicalResult LaunchOp::verify() {
+  int64_t inputs = getInputs().size();
+  bool known = llvm::all_of(getReusable(), [&](int64_t i) { return i >= 0 && i < inputs; });
+  if (!known || (!getReusable().empty() && getOutputs().size() != 1)) // launch_c1
+    return emitOpError("expected reusable to list inputs of a launch with one output");
+  return success();
+}
 
 SmallVector<Value> GemmOp::getReads() { return llvm::to_vector(getOperands().drop_back()); }
 SmallVector<Value> GemmOp::getWrites() { return {getOut()}; }

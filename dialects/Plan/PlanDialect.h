@@ -9,6 +9,11 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace sinter::plan {
+/// The elements of a constant as they lie in memory, row-major, splats written out.
+llvm::SmallVector<char> getElementBytes(mlir::ElementsAttr elements);
+} // namespace sinter::plan
+
 #include "dialects/Plan/PlanDialect.h.inc"
 #include "dialects/Plan/PlanEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

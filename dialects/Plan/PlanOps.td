@@ -97,6 +97,25 @@ def ProgramOp : Plan_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator
   }];
 }
 
+def ConstantOp : Plan_Op<"constant"> {
+  let summary = "bytes that the executable carries, in the constant space";
+  let description = [{
+    Stands beside the programs; they read it through slices of the constant space.
+    C1: offset is a multiple of 64.
+
+    ```mlir
+    plan.constant 64 dense<[1.0, 0.5]> : tensor<2xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$offset, ElementsAttr:$value);
+  let assemblyFormat = "$offset $value attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The elements as they lie in memory, row-major.
+    ::llvm::SmallVector<char> getBytes() { return ::sinter::plan::getElementBytes(getValue()); }
+  }];
+}
+
 def AllocOp : Plan_Op<"alloc"> {
   let summary = "bytes that live inside a step, not yet placed";
   let arguments = (ins I64Attr:$bytes);
@@ -147,11 +166,16 @@ def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs a generated kernel over `grid` independent work items";
   let description = [{
     The kernel gets the addresses of `inputs` and then `outputs`. A slice that is updated in place
-    is in both.
+    is in both. The output may also be written over any of the inputs that `reusable` lists: each
+    of its elements is computed from theirs in the same place and by the same work item.
+
+    C1: `reusable` lists inputs, and only where there is one output.
   }];
   let arguments = !con((ins FlatSymbolRefAttr:$kernel, I64Attr:$grid,
-                        Variadic<Plan_SliceType>:$inputs, Variadic<Plan_SliceType>:$outputs), metrics);
+                        Variadic<Plan_SliceType>:$inputs, Variadic<Plan_SliceType>:$outputs,
+                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$reusable), metrics);
   let assemblyFormat = "$kernel `grid` $grid `(` $inputs `)` `->` `(` $outputs `)` attr-dict";
+  let hasVerifier = 1;
 }
 
 def GemmOp : Plan_Command<"gemm"> {

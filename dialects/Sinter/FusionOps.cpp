@@ -37,6 +37,28 @@ BlockArgument sinter::findInPlaceArgument(Block &block, unsigned index) {
   return value == block.getTerminator()->getOperand(index) ? nullptr : cast<BlockArgument>(value);
 }
 
+SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
+  Operation *terminator = block.getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return {};
+  Type type = terminator->getOperand(0).getType();
+  auto isElementwise = [&](Operation *op) {
+    return isa<ElementwiseOpInterface>(op) && op->getNumResults() == 1 &&
+           cast<RankedTensorType>(op->getResultTypes()[0]).getShape() ==
+               cast<RankedTensorType>(type).getShape();
+  };
+  // Other ops may only feed what does not depend on an argument of the result's type.
+  SmallVector<int64_t> reusable;
+  for (BlockArgument argument : block.getArguments())
+    if (argument.getType() == type && !argument.use_empty() &&
+        terminator->getOperand(0) != argument && llvm::all_of(argument.getUsers(), isElementwise))
+      reusable.push_back(argument.getArgNumber());
+  for (Operation &op : block.without_terminator())
+    if (!isElementwise(&op) && !isa<ConstantOp, BroadcastOp>(op))
+      return {};
+  return reusable;
+}
+
 //===----------------------------------------------------------------------===//
 // FusionOp
 //===----------------------------------------------------------------------===//

@@ -192,6 +192,16 @@ SmallVector<ReferenceTensor> ConcatOp::evaluate(ArrayRef<ReferenceTensor> operan
 }
 
 //===----------------------------------------------------------------------===//
+// CopyOp
+//===----------------------------------------------------------------------===//
+
+int64_t sinter::CopyOp::getFlops() { return 0; }
+FusionRole sinter::CopyOp::getFusionRole() { return FusionRole::Opaque; }
+SmallVector<ReferenceTensor> sinter::CopyOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  return {operands[0]};
+}
+
+//===----------------------------------------------------------------------===//
 // PackOp
 //===----------------------------------------------------------------------===//
 

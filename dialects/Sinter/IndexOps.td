@@ -73,6 +73,15 @@ def ConcatOp : Sinter_IndexOp<"concat"> {
   let arguments = (ins Variadic<Sinter_Tensor>:$operands, I64Attr:$dim);
 }
 
+def CopyOp : Sinter_ReferenceOp<"copy", [SameOperandsAndResultType]> {
+  let summary = "the operand in memory of its own";
+  let description = [{
+    For planning only: a value that an update would otherwise overwrite while it is still needed.
+  }];
+  let arguments = (ins Sinter_Tensor:$operand);
+  let results = (outs Sinter_Tensor:$result);
+}
+
 def PackOp : Sinter_ReferenceOp<"pack"> {
   let summary = "the same tensor in another storage layout";
   let description = [{

@@ -25,6 +25,11 @@ llvm::SmallVector<ReferenceTensor> evaluateBlock(mlir::Block &block,
 /// place (through a chain of InPlaceOpInterface ops), or null.
 mlir::BlockArgument findInPlaceArgument(mlir::Block &block, unsigned index);
 
+/// Of a kernel's block: the arguments whose memory its result may be written over. Each element of
+/// the result is computed from theirs in the same place and from nothing else of theirs; empty
+/// unless there is one result and it is purely elementwise.
+llvm::SmallVector<int64_t> findReusableArguments(mlir::Block &block);
+
 } // namespace sinter
 
 #include "dialects/Sinter/SinterDialect.h.inc"

@@ -11,8 +11,8 @@ def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
     function of the same name over flat memrefs, one an operand and one a result (storage
     elements, in the order of the operands and the results), that runs the work items
     `[begin, end)`. The kernel itself keeps its tensor ops and says in `sinter.grid` how many work
-    items there are. Pointers are `llvm.noalias`, except of a result and the operand in whose
-    place it is.
+    items there are. Pointers are `llvm.noalias`, except of a result and an operand in whose place
+    it is or may be put.
 
     ```mlir
     func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>

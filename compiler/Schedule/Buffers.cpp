@@ -1,0 +1,53 @@
+#include "compiler/Schedule/Buffers.h"
+#include "dialects/Sinter/SinterDialect.h"
+
+using namespace mlir;
+using namespace sinter;
+
+OpOperand *sinter::getSharedOperand(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return nullptr;
+  if (isa<ReshapeOp>(result.getOwner()))
+    return &result.getOwner()->getOpOperand(0);
+  auto inPlace = dyn_cast<InPlaceOpInterface>(result.getOwner());
+  return inPlace ? inPlace.getInPlaceOperand(result) : nullptr;
+}
+
+Value sinter::getVersion(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+Value sinter::getBuffer(Value value) {
+  while (OpOperand *shared = getSharedOperand(value))
+    value = shared->get();
+  return value;
+}
+
+SmallVector<Value> sinter::getReshapes(Value version) {
+  SmallVector<Value> values = {version};
+  for (size_t i = 0; i < values.size(); ++i)
+    for (Operation *user : values[i].getUsers())
+      if (isa<ReshapeOp>(user))
+        values.push_back(user->getResult(0));
+  return values;
+}
+
+SmallVector<func::FuncOp> sinter::getEntries(ModuleOp module) {
+  SmallVector<func::FuncOp> entries;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(SinterDialect::kEntry))
+      entries.push_back(function);
+  return entries;
+}
+
+std::optional<unsigned> sinter::getDonation(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto donated = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                        SinterDialect::kDonated);
+  if (!donated)
+    return std::nullopt;
+  return donated.getInt();
+}
