@@ -4,6 +4,7 @@
 #include "compiler/Import/Passes.h"
 #include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Passes.h"
+#include "compiler/Schedule/Passes.h"
 #include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -26,6 +27,7 @@ void sinter::registerPasses() {
   registerPrecisionPasses();
   registerPrecisionPipeline();
   registerReferencePasses();
+  registerSchedulePasses();
 }
 
 void sinter::registerEverything(DialectRegistry &registry) {

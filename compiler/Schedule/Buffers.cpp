@@ -45,8 +45,8 @@ SmallVector<func::FuncOp> sinter::getEntries(ModuleOp module) {
 
 std::optional<unsigned> sinter::getDonation(BlockArgument argument) {
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto donated = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                        SinterDialect::kDonated);
+  auto donated =
+      function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), SinterDialect::kDonated);
   if (!donated)
     return std::nullopt;
   return donated.getInt();

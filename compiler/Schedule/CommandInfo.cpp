@@ -76,8 +76,9 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
     auto fusion = dyn_cast<FusionOp>(op);
     bool library = fusion && fusion.getKind() == FusionKind::LibraryGemm;
     CostModel model(target);
-    Cost cost = body ? model.getBodyCost(*body, library ? GemmChoice::Library : GemmChoice::Generated)
-                     : model.getCost(op);
+    Cost cost =
+        body ? model.getBodyCost(*body, library ? GemmChoice::Library : GemmChoice::Generated)
+             : model.getCost(op);
     info.predictedNs = std::llround(cost.ns);
     info.bytes = std::llround(cost.bytes);
   }

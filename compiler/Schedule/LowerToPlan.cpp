@@ -27,7 +27,8 @@ struct SharedSpaces {
 class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp entry, SharedSpaces &spaces)
-      : entry(entry), spaces(spaces), builder(entry), target(TargetAttr::lookup(entry)) {}
+      : entry(entry), spaces(spaces), builder(entry),
+        sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)) {}
 
   LogicalResult run() {
     auto program = plan::ProgramOp::create(builder, entry.getLoc(), entry.getName(),
@@ -73,11 +74,13 @@ private:
       Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
       if (slice)
         return slice;
-      FailureOr<int64_t> offset = kind.names ? kind.names->place(name, type) : 0;
+      FailureOr<int64_t> offset =
+          kind.names ? kind.names->place(name, type) : FailureOr<int64_t>(0);
       if (failed(offset))
-        return emitError(loc, "expected ") << name << " to have one type in all entries, got " << type;
-      return slice = plan::SliceOp::create(builder, loc, kind.space, *offset, getStorageBytes(type),
-                                           name, TypeAttr::get(type));
+        return emitError(loc, "expected ")
+               << name << " to have one type in all entries, got " << type;
+      return slice = plan::SliceOp::create(builder, loc, sliceType, kind.space, *offset,
+                                           getStorageBytes(type), name, TypeAttr::get(type));
     }
     return emitError(loc, "expected an entry's ")
            << (result ? "result" : "argument") << " to be bound by an attribute";
@@ -175,9 +178,10 @@ private:
       auto type = cast<RankedTensorType>(constant.getType());
       if (type.getEncoding())
         return op.emitError("expected a constant between kernels to be dense");
-      slices[constant] = plan::SliceOp::create(
-          builder, op.getLoc(), Space::Constant, spaces.constants.place(constant.getValue()),
-          getStorageBytes(type), StringAttr(), TypeAttr::get(type));
+      slices[constant] =
+          plan::SliceOp::create(builder, op.getLoc(), sliceType, Space::Constant,
+                                spaces.constants.place(constant.getValue()), getStorageBytes(type),
+                                StringAttr(), TypeAttr::get(type));
       return success();
     }
     if (auto call = dyn_cast<CallKernelOp>(op))
@@ -192,8 +196,9 @@ private:
       return lowerGemm(fusion);
     if (fusion && fusion.getKind() == FusionKind::Pack)
       return lowerPack(fusion);
-    return op.emitError("expected a kernel call, a fusion of kind library_gemm or pack, a reshape or "
-                        "a constant");
+    return op.emitError(
+        "expected a kernel call, a fusion of kind library_gemm or pack, a reshape or "
+        "a constant");
   }
 
   LogicalResult lowerCall(CallKernelOp call) {
@@ -248,11 +253,10 @@ private:
         auto whole = slice.getDefiningOp<plan::SliceOp>();
         if (!whole)
           return fusion.emitError("expected a part to be packed to be an argument's");
-        slice = plan::SliceOp::create(builder, fusion.getLoc(), whole.getSpace(),
-                                      whole.getOffset() + source.offset, source.bytes,
-                                      whole.getSpace() == Space::Checkpoint ? whole.getNameAttr()
-                                                                            : StringAttr(),
-                                      TypeAttr());
+        slice = plan::SliceOp::create(
+            builder, fusion.getLoc(), sliceType, whole.getSpace(),
+            whole.getOffset() + source.offset, source.bytes,
+            whole.getSpace() == Space::Checkpoint ? whole.getNameAttr() : StringAttr(), TypeAttr());
       }
       sources.push_back(slice);
       layouts.push_back(source.layout);
@@ -277,7 +281,7 @@ private:
   }
 
   Value createAlloc(Location loc, int64_t bytes) {
-    return plan::AllocOp::create(builder, loc, bytes);
+    return plan::AllocOp::create(builder, loc, sliceType, bytes);
   }
 
   void createCopy(Location loc, Value source, Value out, StringRef label, StringRef layer) {
@@ -300,6 +304,7 @@ private:
   func::FuncOp entry;
   SharedSpaces &spaces;
   OpBuilder builder;
+  Type sliceType;
   TargetAttr target;
   NamedSpace inputs, outputs;
   DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name

@@ -167,16 +167,15 @@ struct OrderCommandsPass : sinter::impl::OrderCommandsPassBase<OrderCommandsPass
 private:
   void order(func::FuncOp entry) {
     Graph graph(entry.front());
-    SmallVector<unsigned> written(llvm::seq<unsigned>(0, graph.size()));
+    auto written = llvm::to_vector(llvm::seq<unsigned>(0, graph.size()));
     SmallVector<unsigned> scheduled = graph.schedule();
     int64_t before = graph.peakOf(written), after = graph.peakOf(scheduled);
     remark::RemarkOpts options = remark::RemarkOpts::name("OrderCommands")
                                      .category("sinter-schedule")
                                      .function(entry.getName());
     if (after >= before) {
-      remark::missed(entry.getLoc(), options)
-          << remark::reason("list scheduling would live in {0} bytes, the program's order in {1}",
-                            after, before);
+      remark::missed(entry.getLoc(), options) << remark::reason(
+          "list scheduling would live in {0} bytes, the program's order in {1}", after, before);
       return;
     }
     remark::passed(entry.getLoc(), options)

@@ -37,7 +37,8 @@ struct VerifySchedulePass : sinter::impl::VerifySchedulePassBase<VerifyScheduleP
       bool expected = isa<plan::ProgramOp, plan::ConstantOp, ModuleOp>(op);
       if (!expected)
         op.emitError("expected only programs, constants and kernels after Schedule");
-      if (!expected || (program && (failed(verifyCommands(program)) || failed(verifyNames(program)))))
+      if (!expected ||
+          (program && (failed(verifyCommands(program)) || failed(verifyNames(program)))))
         return signalPassFailure();
     }
     if (failed(verifyPlaces()))
@@ -55,8 +56,8 @@ private:
         return op.emitError("expected only slices and commands in a program");
       for (Value read : command.getReads())
         if (read.getDefiningOp<plan::AllocOp>() && !written.contains(read))
-          return op.emitError("expected what it reads to be written before").attachNote(
-                     read.getLoc())
+          return op.emitError("expected what it reads to be written before")
+                     .attachNote(read.getLoc())
                  << "these bytes are not";
       for (Value write : command.getWrites()) {
         auto slice = write.getDefiningOp<plan::SliceOp>();
@@ -80,8 +81,8 @@ private:
                             shared ? StringRef() : program.getSymName());
       auto [entry, added] = places.insert({key, slice});
       plan::SliceOp first = entry->second;
-      if (!added && (first.getOffset() != slice.getOffset() || first.getBytes() != slice.getBytes() ||
-                     first.getType() != slice.getType()))
+      if (!added && (first.getOffset() != slice.getOffset() ||
+                     first.getBytes() != slice.getBytes() || first.getType() != slice.getType()))
         return (slice.emitError("expected one place and type for ")
                 << slice.getNameAttr() << " in all programs")
                    .attachNote(first.getLoc())
@@ -104,8 +105,8 @@ private:
       auto [previousSpace, previousProgram, previousOffset, previous] = sorted[i - 1];
       if (space == previousSpace && program == previousProgram &&
           previousOffset + previous.getBytes() > offset)
-        return (slice.emitError("expected ") << slice.getNameAttr() << " not to overlap with "
-                                             << previous.getNameAttr())
+        return (slice.emitError("expected ")
+                << slice.getNameAttr() << " not to overlap with " << previous.getNameAttr())
                    .attachNote(previous.getLoc())
                << "which is here";
     }

@@ -1,0 +1,107 @@
+// RUN: sinter-opt %s --sinter-lower-to-plan --split-input-file --verify-diagnostics
+
+// expected-error @below {{expected a lowered kernel (with sinter.grid)}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @no_grid(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<8xf32> {sinter.output = "y"})
+    attributes {sinter.entry} {
+  %0 = sinter.call_kernel @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @unfused(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<8xf32> {sinter.output = "y"})
+    attributes {sinter.entry} {
+  // expected-error @below {{expected a kernel call, a fusion of kind library_gemm or pack, a reshape or a constant}}
+  %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected an entry's argument to be bound by an attribute}}
+func.func @unbound(%x: tensor<8xf32>) -> (tensor<8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @first(%x: tensor<8xf32> {sinter.state = "s", sinter.donated = 0 : i64})
+    -> (tensor<8xf32> {sinter.state = "s"}) attributes {sinter.entry} {
+  return %x : tensor<8xf32>
+}
+// expected-error @below {{expected "s" to have one type in all entries, got 'tensor<4xf32>'}}
+func.func @second(%x: tensor<4xf32> {sinter.state = "s", sinter.donated = 0 : i64})
+    -> (tensor<4xf32> {sinter.state = "s"}) attributes {sinter.entry} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"})
+    -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  // expected-error @below {{expected an epilogue of post-ops, got sinter.tanh}}
+  %y = sinter.fusion library_gemm(%x, %p : tensor<2x8xf32>, !panels) -> (tensor<2x8xf32>) {
+  ^bb0(%a: tensor<2x8xf32>, %b: !panels):
+    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
+    %1 = sinter.tanh %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    sinter.yield %1 : tensor<2x8xf32>
+  }
+  return %y : tensor<2x8xf32>
+}
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"},
+    %v: tensor<8xf32> {sinter.prepared = "v"})
+    -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  // expected-error @below {{expected the other operand of sinter.mul to be an argument, a row or of the product's size}}
+  %y = sinter.fusion library_gemm(%x, %p, %v : tensor<2x8xf32>, !panels, tensor<8xf32>) -> (tensor<2x8xf32>) {
+  ^bb0(%a: tensor<2x8xf32>, %b: !panels, %c: tensor<8xf32>):
+    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
+    %1 = sinter.broadcast %c {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<2x8xf32>
+    %2 = sinter.mul %0, %1 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    sinter.yield %2 : tensor<2x8xf32>
+  }
+  return %y : tensor<2x8xf32>
+}
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @pack_arithmetic(%w: tensor<8x8xf32> {sinter.parameter = "w"})
+    -> (!panels {sinter.prepared = "p"}) attributes {sinter.entry} {
+  // expected-error @below {{expected slices, transposes, casts and concatenations before the pack, got sinter.neg}}
+  %y = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels) {
+  ^bb0(%a: tensor<8x8xf32>):
+    %0 = sinter.neg %a : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = sinter.pack %0 : (tensor<8x8xf32>) -> !panels
+    sinter.yield %1 : !panels
+  }
+  return %y : !panels
+}
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @pack_rounds(%w: tensor<8x8xf32> {sinter.parameter = "w"})
+    -> (!panels {sinter.prepared = "p"}) attributes {sinter.entry} {
+  // expected-error @below {{expected no narrowing cast before the last one}}
+  %y = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels) {
+  ^bb0(%a: tensor<8x8xf32>):
+    %0 = sinter.cast %a : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+    %1 = sinter.cast %0 : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+    %2 = sinter.pack %1 : (tensor<8x8xf32>) -> !panels
+    sinter.yield %2 : !panels
+  }
+  return %y : !panels
+}

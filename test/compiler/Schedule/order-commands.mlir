@@ -1,0 +1,28 @@
+// RUN: sinter-opt %s --sinter-order-commands | FileCheck %s
+// RUN: sinter-opt %s --sinter-order-commands %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+func.func private @widen(%x: tensor<8xf32>) -> tensor<800xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.constant dense<0.0> : tensor<800xf32>
+  return %0 : tensor<800xf32>
+}
+func.func private @narrow(%x: tensor<800xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.slice %x {offsets = array<i64: 0>} : (tensor<800xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// REMARK: Passed{{.*}}OrderCommands{{.*}}live bytes 3264 instead of 6432
+// CHECK-LABEL: func.func @branches
+func.func @branches(%x: tensor<8xf32> {sinter.input = "x"}, %y: tensor<8xf32> {sinter.input = "y"})
+    -> (tensor<8xf32> {sinter.output = "a"}, tensor<8xf32> {sinter.output = "b"})
+    attributes {sinter.entry} {
+  // CHECK: %[[WIDE0:.*]] = sinter.call_kernel @widen(%arg0)
+  // CHECK: %[[NARROW0:.*]] = sinter.call_kernel @narrow(%[[WIDE0]])
+  // CHECK: %[[WIDE1:.*]] = sinter.call_kernel @widen(%arg1)
+  // CHECK: %[[NARROW1:.*]] = sinter.call_kernel @narrow(%[[WIDE1]])
+  // CHECK: return %[[NARROW0]], %[[NARROW1]]
+  %wide0 = sinter.call_kernel @widen(%x) : (tensor<8xf32>) -> tensor<800xf32>
+  %wide1 = sinter.call_kernel @widen(%y) : (tensor<8xf32>) -> tensor<800xf32>
+  %narrow0 = sinter.call_kernel @narrow(%wide0) : (tensor<800xf32>) -> tensor<8xf32>
+  %narrow1 = sinter.call_kernel @narrow(%wide1) : (tensor<800xf32>) -> tensor<8xf32>
+  return %narrow0, %narrow1 : tensor<8xf32>, tensor<8xf32>
+}

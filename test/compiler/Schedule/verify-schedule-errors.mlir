@@ -1,0 +1,59 @@
+// RUN: sinter-opt %s --sinter-verify-schedule --split-input-file --verify-diagnostics
+
+// expected-error @below {{expected only programs, constants and kernels after Schedule}}
+func.func @left() {
+  return
+}
+
+// -----
+
+plan.program @read_before_write {
+  // expected-note @below {{these bytes are not}}
+  %a = plan.alloc 64
+  %y = plan.slice output[0, 64] "y"
+  // expected-error @below {{expected what it reads to be written before}}
+  plan.copy(%a) -> (%y)
+}
+
+// -----
+
+plan.program @decode {
+  %p = plan.slice parameter[0, 64] "p0"
+  // expected-error @below {{expected nothing to be written to the parameter space in @decode}}
+  plan.fill 0 -> (%p)
+}
+
+// -----
+
+plan.program @prepare {
+  %w = plan.slice checkpoint[0, 64] "w"
+  // expected-error @below {{expected nothing to be written to the checkpoint space in @prepare}}
+  plan.fill 0 -> (%w)
+}
+
+// -----
+
+plan.program @foreign_op {
+  // expected-error @below {{expected only slices and commands in a program}}
+  %0 = arith.constant 0 : i64
+}
+
+// -----
+
+plan.program @prefill {
+  // expected-note @below {{the first one}}
+  %c = plan.slice state[0, 64] "c" : tensor<16xf32>
+}
+plan.program @decode {
+  // expected-error @below {{expected one place and type for "c" in all programs}}
+  %c = plan.slice state[64, 64] "c" : tensor<16xf32>
+}
+
+// -----
+
+plan.program @overlap {
+  // expected-note @below {{which is here}}
+  %a = plan.slice state[0, 65] "a"
+  // expected-error @below {{expected "b" not to overlap with "a"}}
+  %b = plan.slice state[64, 64] "b"
+}

@@ -1,0 +1,64 @@
+// RUN: sinter-opt %s --split-input-file --verify-diagnostics
+
+// constant_c1
+// expected-error @below {{expected an offset that is a multiple of 64}}
+plan.constant 32 dense<1.0> : tensor<2xf32>
+
+// -----
+
+plan.program @slice_c1 {
+  // expected-error @below {{expected offset and bytes not to be negative}}
+  %0 = plan.slice arena[-64, 8]
+}
+
+// -----
+
+plan.program @slice_c2 {
+  // expected-error @below {{expected the name of a checkpoint tensor}}
+  %0 = plan.slice checkpoint[0, 8]
+}
+
+// -----
+
+plan.program @launch_c1_out_of_range {
+  %0 = plan.alloc 64
+  %1 = plan.alloc 64
+  // expected-error @below {{expected reusable to list inputs of a launch with one output}}
+  plan.launch @k grid 1 (%0) -> (%1) {reusable = array<i64: 1>}
+}
+
+// -----
+
+plan.program @launch_c1_two_outputs {
+  %0 = plan.alloc 64
+  %1 = plan.alloc 64
+  // expected-error @below {{expected reusable to list inputs of a launch with one output}}
+  plan.launch @k grid 1 (%0) -> (%1, %1) {reusable = array<i64: 0>}
+}
+
+// -----
+
+plan.program @gemm_c1 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected 1 extra slices for its post-ops, got 0}}
+  plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f32, out_dtype = f32, lhs_stride = 4,
+    out_stride = 4, post_ops = [#plan.post_op<add, f32, 4>]}
+}
+
+// -----
+
+plan.program @pack_c1_columns {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected one layout a source, with n adding up to 4}}
+  plan.pack(%0) -> (%0) {k = 4, n = 4, dtype = f32, width = 64, interleave = 1, depth = 16,
+    source_layouts = [#plan.pack_source<dtype = f32, n = 3, stride = 4, transposed = true>]}
+}
+
+// -----
+
+plan.program @pack_c1_sources {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected one layout a source, with n adding up to 4}}
+  plan.pack(%0, %0) -> (%0) {k = 4, n = 4, dtype = f32, width = 64, interleave = 1, depth = 16,
+    source_layouts = [#plan.pack_source<dtype = f32, n = 4, stride = 4, transposed = true>]}
+}
