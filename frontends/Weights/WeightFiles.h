@@ -1,7 +1,7 @@
 //===- WeightFiles.h - All weights of a model -----------------*- C++ -*-===//
 #pragma once
 
-#include "frontends/Weights/MappedFile.h"
+#include "runtime/Base/MappedFile.h"
 #include "frontends/Weights/Safetensors.h"
 #include <functional>
 

@@ -1,4 +1,4 @@
-#include "frontends/Weights/MappedFile.h"
+#include "runtime/Base/MappedFile.h"
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
