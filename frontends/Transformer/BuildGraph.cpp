@@ -75,21 +75,32 @@ private:
     Value y = graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
     if (!linear.bias)
       return y;
-    Value bias = selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}),
-                               *linear.bias, 0);
+    Value bias =
+        selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}), *linear.bias, 0);
     return graph.addToRows(y, graph.cast(bias, graph.getF32()));
   }
 
-  Value buildNorm(Value x, const NormSpec &norm) {
+  Value getNormWeight(const NormSpec &norm) {
     Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
-    if (spec.normUnitOffset)
-      weight = graph.add(weight, graph.splat({norm.size}, 1.0));
+    return spec.normUnitOffset ? graph.add(weight, graph.splat({norm.size}, 1.0)) : weight;
+  }
+
+  Value buildNorm(Value x, const NormSpec &norm) {
+    Value weight = getNormWeight(norm);
     if (spec.normKind == NormKind::RmsNorm)
       return graph.rmsNorm(x, weight, spec.normEps);
     Value bias;
     if (!norm.bias.empty())
       bias = graph.cast(getParameter(norm.bias, {norm.size}), graph.getF32());
     return graph.layerNorm(x, weight, bias, spec.normEps);
+  }
+
+  /// Norms over heads are RMS norms whatever the model's others are.
+  Value buildHeadNorm(Value heads, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
+    if (!norm)
+      return heads;
+    setLocation(layer, norm->name);
+    return graph.rmsNorm(heads, getNormWeight(*norm), spec.normEps);
   }
 
   /// The value normalized where there is a norm.
@@ -119,8 +130,8 @@ private:
     Value positions = getParameter(spec.positionEmbedding,
                                    {spec.maxPositions + spec.positionOffset, spec.hiddenSize});
     if (spec.positionOffset)
-      positions = graph.slice(positions, {spec.positionOffset, 0},
-                              {spec.maxPositions, spec.hiddenSize});
+      positions =
+          graph.slice(positions, {spec.positionOffset, 0}, {spec.maxPositions, spec.hiddenSize});
     Value rows = graph.embedding(positions, graph.positions(start, chunk));
     return graph.add(hidden, graph.cast(rows, graph.getF32()));
   }
@@ -132,7 +143,8 @@ private:
       alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
     if (spec.positions != PositionKind::Rotary)
       return;
-    RotaryFrequencies frequencies = rotaryFrequencies(spec.rotary, options.capacity);
+    RotaryFrequencies frequencies =
+        rotaryFrequencies(spec.rotary, options.ropeLength ? options.ropeLength : options.capacity);
     std::vector<float> cosines, sines;
     for (int64_t position = 0; position < options.capacity; ++position)
       for (float inverse : frequencies.inverse) {
@@ -162,16 +174,17 @@ private:
     Value query = buildHeads(x, layer.query, layer, spec.heads);
     Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
     Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
-    query = buildNorm(query, layer.queryNorm, layer);
-    key = buildNorm(key, layer.keyNorm, layer);
-    setLocation(layer, "attention");
+    query = buildHeadNorm(query, layer.queryNorm, layer);
+    key = buildHeadNorm(key, layer.keyNorm, layer);
+    // "self_attn" of "self_attn.q_proj".
+    setLocation(layer, layer.query.name.substr(0, layer.query.name.find('.')));
     query = buildRotary(query);
     key = buildRotary(key);
 
     std::string suffix = std::to_string(index);
     auto append = [&](const std::string &name, Value rows) {
-      Value cache = graph.getState(
-          name, {batch, options.capacity, spec.kvHeads, spec.headDim}, graph.getF32());
+      Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
+                                   graph.getF32());
       Value next = graph.cacheAppend(cache, rows, start, count);
       graph.setState(name, next);
       return next;
@@ -233,7 +246,8 @@ private:
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
     Value mixed = buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
-      Value output = buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
+      Value output =
+          buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
       return graph.add(graph.add(hidden, mixed), output);
     }
     hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
@@ -267,15 +281,39 @@ private:
 };
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> sinter::buildGraph(MLIRContext &context, const ModelSpec &spec,
-                                                   const GraphOptions &options) {
-  context.loadDialect<SinterDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (const std::string &entry : options.entries) {
+static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &options) {
+  for (auto [name, value] : {std::pair("batch", options.batch), std::pair("chunk", options.chunk),
+                             std::pair("capacity", options.capacity)})
+    if (value < 1 || value > INT32_MAX)
+      return fail(name, "it is " + std::to_string(value) + ", expected 1 to 2147483647", "");
+  if (options.chunk > options.capacity)
+    return fail("chunk",
+                std::to_string(options.chunk) + " tokens do not fit a cache of " +
+                    std::to_string(options.capacity),
+                "use a smaller chunk or a larger capacity");
+  if (spec.positions == PositionKind::Learned && options.capacity > spec.maxPositions)
+    return fail("capacity",
+                "the model has embeddings for " + std::to_string(spec.maxPositions) +
+                    " positions, not for " + std::to_string(options.capacity),
+                "use a smaller capacity");
+  for (const auto &[name, type] : options.parameterTypes)
+    if (type != DType::F32 && type != DType::F16 && type != DType::BF16)
+      return fail("tensor '" + name + "'",
+                  "dtype " + std::string(nameOf(type)) + " is not supported for parameters",
+                  "store it as F32, F16 or BF16");
+  for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits")
       return fail("--entry " + entry, "is not an entry of a decoder",
                   "entries are prefill, decode and logits");
+  return {};
+}
+
+Expected<OwningOpRef<ModuleOp>> sinter::buildGraph(MLIRContext &context, const ModelSpec &spec,
+                                                   const GraphOptions &options) {
+  SINTER_CHECK(checkOptions(spec, options));
+  context.loadDialect<SinterDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  for (const std::string &entry : options.entries)
     DecoderBuilder(*module, entry, spec, options).build();
-  }
   return module;
 }

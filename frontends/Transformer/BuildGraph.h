@@ -11,9 +11,12 @@ namespace sinter {
 
 /// The sizes that a graph is built for.
 struct GraphOptions {
-  int64_t batch = 1;      ///< slots
-  int64_t chunk = 128;    ///< tokens of a slot in one step of `prefill` and `logits`
+  int64_t batch = 1;       ///< slots
+  int64_t chunk = 128;     ///< tokens of a slot in one step of `prefill` and `logits`
   int64_t capacity = 1024; ///< positions of a slot's KV cache
+  /// The positions that will be used, for rotary types whose frequencies depend on the length of
+  /// the sequence (Rotary.h); 0: the capacity.
+  int64_t ropeLength = 0;
   std::vector<std::string> entries = {"prefill", "decode"}; ///< of prefill, decode, logits
   std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
 };
@@ -27,7 +30,9 @@ struct GraphOptions {
 /// All take `start` [batch] (positions already in each slot's cache) and `count` [batch] (valid
 /// tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
 /// [batch, capacity, kv heads, head size]. Everything is computed in f32; the Precision phase
-/// changes that. Fails on entries that it does not know.
+/// changes that. Fails where the options cannot be: sizes below 1, a chunk above the capacity, more
+/// positions than a learned embedding has, unknown entries, parameters that are not F32, F16 or
+/// BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
 
