@@ -2,6 +2,7 @@
 #include "compiler/Analysis/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Import/Passes.h"
+#include "compiler/Memory/Passes.h"
 #include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Passes.h"
 #include "compiler/Schedule/Passes.h"
@@ -24,6 +25,7 @@ void sinter::registerPasses() {
   registerAnalysisPasses();
   registerCodegenPasses();
   registerImportPasses();
+  registerMemoryPasses();
   registerPrecisionPasses();
   registerPrecisionPipeline();
   registerReferencePasses();

@@ -1,0 +1,36 @@
+#include "compiler/Memory/Liveness.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace sinter;
+
+SmallVector<plan::CommandInterface> sinter::getCommands(plan::ProgramOp program) {
+  return llvm::to_vector(program.getBlock()->getOps<plan::CommandInterface>());
+}
+
+int64_t sinter::getSliceBytes(Value slice) {
+  if (auto alloc = slice.getDefiningOp<plan::AllocOp>())
+    return alloc.getBytes();
+  return slice.getDefiningOp<plan::SliceOp>().getBytes();
+}
+
+SmallVector<Life> sinter::getLives(plan::ProgramOp program) {
+  llvm::DenseMap<Operation *, int64_t> timeOf;
+  for (auto [time, command] : llvm::enumerate(getCommands(program)))
+    timeOf[command] = time;
+  SmallVector<Life> lives;
+  for (Operation &op : *program.getBlock()) {
+    auto slice = dyn_cast<plan::SliceOp>(op);
+    if (!isa<plan::AllocOp>(op) && !(slice && slice.getSpace() == plan::Space::Arena))
+      continue;
+    if (op.use_empty())
+      continue;
+    Life life{op.getResult(0), INT64_MAX, -1};
+    for (Operation *user : op.getUsers()) {
+      life.first = std::min(life.first, timeOf.at(user));
+      life.last = std::max(life.last, timeOf.at(user));
+    }
+    lives.push_back(life);
+  }
+  return lives;
+}

@@ -1,0 +1,24 @@
+//===- Liveness.h - When slices of a program live ---------------*- C++ -*-===//
+#pragma once
+
+#include "dialects/Plan/PlanDialect.h"
+
+namespace sinter {
+
+/// The commands of a program, in order; their indices are the time that lives are measured in.
+llvm::SmallVector<plan::CommandInterface> getCommands(plan::ProgramOp program);
+
+/// Bytes of an alloc or a slice.
+int64_t getSliceBytes(mlir::Value slice);
+
+/// A slice that lives inside a step, from the first command that uses it to the last one.
+struct Life {
+  mlir::Value slice; ///< a plan.alloc, or after Memory a plan.slice of the arena
+  int64_t first;
+  int64_t last;
+};
+
+/// The lives of a program's allocs and arena slices, in program order; unused ones are left out.
+llvm::SmallVector<Life> getLives(plan::ProgramOp program);
+
+} // namespace sinter

@@ -1,0 +1,11 @@
+#include "compiler/Memory/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+void sinter::buildMemoryPipeline(OpPassManager &manager, const MemoryOptions &options) {
+  if (options.reuseInPlace)
+    manager.addPass(createReuseInPlacePass());
+  manager.addPass(createAssignOffsetsPass());
+  manager.addPass(createVerifyMemoryPass());
+}

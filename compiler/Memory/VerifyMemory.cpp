@@ -1,0 +1,69 @@
+#include "compiler/Memory/Liveness.h"
+#include "compiler/Memory/Passes.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_VERIFYMEMORYPASS
+#include "compiler/Memory/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// Slices start where vector loads are aligned.
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+struct VerifyMemoryPass : sinter::impl::VerifyMemoryPassBase<VerifyMemoryPass> {
+  using VerifyMemoryPassBase::VerifyMemoryPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (auto program : getOperation().getOps<plan::ProgramOp>())
+      if (failed(verifySlices(program)) || failed(verifyDisjoint(program)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult verifySlices(plan::ProgramOp program) {
+    if (!program.getArenaBytes() || !program.getArenaLowerBound() ||
+        *program.getArenaBytes() < *program.getArenaLowerBound())
+      return program.emitError(
+          "expected arena_bytes to be at least arena_lower_bound after Memory");
+    for (Operation &op : *program.getBlock()) {
+      if (isa<plan::AllocOp>(op))
+        return op.emitError("expected every slice to have a place after Memory");
+      auto slice = dyn_cast<plan::SliceOp>(op);
+      if (!slice || slice.getSpace() != plan::Space::Arena)
+        continue;
+      if (slice.getOffset() % kAlignment != 0)
+        return op.emitError("expected an offset that is a multiple of ") << kAlignment;
+      if (slice.getOffset() + slice.getBytes() > *program.getArenaBytes())
+        return op.emitError("expected the slice to end within the arena's ")
+               << *program.getArenaBytes() << " bytes";
+    }
+    return success();
+  }
+
+  LogicalResult verifyDisjoint(plan::ProgramOp program) {
+    SmallVector<Life> lives = getLives(program);
+    llvm::stable_sort(lives, [](const Life &a, const Life &b) { return a.first < b.first; });
+    SmallVector<Life> alive;
+    for (const Life &life : lives) {
+      llvm::erase_if(alive, [&](const Life &other) { return other.last < life.first; });
+      auto slice = life.slice.getDefiningOp<plan::SliceOp>();
+      for (const Life &other : alive) {
+        auto second = other.slice.getDefiningOp<plan::SliceOp>();
+        if (slice.getOffset() < second.getOffset() + second.getBytes() &&
+            second.getOffset() < slice.getOffset() + slice.getBytes())
+          return (slice.emitError("expected slices that live at once not to overlap; both live at "
+                                  "command ")
+                  << life.first)
+                     .attachNote(second.getLoc())
+                 << "the other slice";
+      }
+      alive.push_back(life);
+    }
+    return success();
+  }
+};
+} // namespace

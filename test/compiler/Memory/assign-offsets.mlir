@@ -1,0 +1,25 @@
+// RUN: sinter-opt %s --sinter-assign-offsets --sinter-verify-memory | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-offsets %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: Arena{{.*}}Function=decode{{.*}}3 buffers in 1216 bytes, the peak of live bytes is 1216
+// CHECK-LABEL: plan.program @decode attributes {arena_bytes = 1216 : i64, arena_lower_bound = 1216 : i64}
+plan.program @decode {
+  %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+  // 100 bytes take 128 of the arena. The first and the last live apart and share their bytes.
+  %a = plan.alloc 1000
+  %b = plan.alloc 100
+  %c = plan.alloc 1088
+  %unused = plan.alloc 100000
+  // CHECK: %[[A:.*]] = plan.slice arena[[[AC:[0-9]+]], 1000]
+  // CHECK: %[[B:.*]] = plan.slice arena[{{[0-9]+}}, 100]
+  // CHECK: %[[C:.*]] = plan.slice arena[[[AC]], 1088]
+  // CHECK-NOT: plan.slice arena
+  // CHECK: plan.copy(%{{.*}}) -> (%[[A]])
+  plan.copy(%x) -> (%a)
+  plan.copy(%a) -> (%b)
+  plan.copy(%b) -> (%c)
+}
+
+// CHECK-LABEL: plan.program @empty attributes {arena_bytes = 0 : i64, arena_lower_bound = 0 : i64}
+plan.program @empty {
+}

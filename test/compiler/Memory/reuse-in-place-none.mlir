@@ -1,0 +1,50 @@
+// RUN: sinter-opt %s --sinter-reuse-in-place | FileCheck %s
+
+// CHECK-LABEL: plan.program @needed_later
+plan.program @needed_later {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: plan.alloc
+  // CHECK: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
+  plan.launch @k2 grid 1 (%a, %b) -> (%y)
+}
+
+// CHECK-LABEL: plan.program @not_reusable
+plan.program @not_reusable {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: plan.alloc
+  // CHECK: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  plan.launch @reverse grid 1 (%a) -> (%b)
+  plan.copy(%b) -> (%y)
+}
+
+// The kernel reads the same bytes in another way too.
+// CHECK-LABEL: plan.program @read_twice
+plan.program @read_twice {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: plan.alloc
+  // CHECK: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  plan.launch @k grid 1 (%a, %a) -> (%b) {reusable = array<i64: 0>}
+  plan.copy(%b) -> (%y)
+}
+
+// CHECK-LABEL: plan.program @other_size
+plan.program @other_size {
+  %y = plan.slice output[0, 32] "y" : tensor<8xf32>
+  // CHECK: plan.alloc 64
+  // CHECK: plan.alloc 32
+  %a = plan.alloc 64
+  %b = plan.alloc 32
+  plan.fill 0 -> (%a)
+  plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
+  plan.copy(%b) -> (%y)
+}

@@ -1,0 +1,14 @@
+// RUN: sinter-opt %s --sinter-verify-memory | FileCheck %s
+
+// Slices that live one after the other may share bytes.
+// CHECK-LABEL: plan.program @apart
+plan.program @apart attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  %a = plan.slice arena[0, 64]
+  %b = plan.slice arena[64, 64]
+  %c = plan.slice arena[0, 64]
+  plan.fill 0 -> (%a)
+  plan.copy(%a) -> (%b)
+  plan.copy(%b) -> (%c)
+  plan.copy(%c) -> (%y)
+}
