@@ -14,7 +14,7 @@ static Value findReusable(plan::LaunchOp launch) {
   if (launch.getReusable().empty())
     return nullptr;
   auto out = launch.getOutputs().front().getDefiningOp<plan::AllocOp>();
-  if (!out || llvm::is_contained(launch.getInputs(), out))
+  if (!out || llvm::is_contained(launch.getInputs(), out.getSlice()))
     return nullptr;
   auto isReusable = [&](Value input) {
     auto alloc = input.getDefiningOp<plan::AllocOp>();

@@ -46,7 +46,12 @@ private:
 
   LogicalResult verifyDisjoint(plan::ProgramOp program) {
     SmallVector<Life> lives = getLives(program);
-    llvm::stable_sort(lives, [](const Life &a, const Life &b) { return a.first < b.first; });
+    llvm::sort(lives, [](const Life &a, const Life &b) {
+      return a.first != b.first
+                 ? a.first < b.first
+                 : a.slice != b.slice &&
+                       a.slice.getDefiningOp()->isBeforeInBlock(b.slice.getDefiningOp());
+    });
     SmallVector<Life> alive;
     for (const Life &life : lives) {
       llvm::erase_if(alive, [&](const Life &other) { return other.last < life.first; });
