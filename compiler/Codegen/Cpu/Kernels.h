@@ -15,6 +15,7 @@
 
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace sinter {
 
@@ -22,6 +23,11 @@ namespace sinter {
 inline constexpr llvm::StringLiteral kGridAttribute = "sinter.grid";
 /// Name of the module that holds the loop kernels.
 inline constexpr llvm::StringLiteral kKernelsModule = "kernels";
+
+/// The module with the loop kernels inside `module`, or null.
+inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
+  return module.lookupSymbol<mlir::ModuleOp>(kKernelsModule);
+}
 
 /// Elementwise ops, index ops, row reductions, gathers and cache updates, in any combination.
 mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,

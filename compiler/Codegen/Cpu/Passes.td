@@ -38,4 +38,50 @@ def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
+def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
+  let summary = "functions become polynomials";
+  let description = [{
+    After it: the kernels hold no op of the `math` dialect that would be a call of a library, on
+    scalars or vectors of f32: exp, tanh, erf and their like are written out, with a relative
+    error of a few units in the last place. A row's main loop and its tail compute the same
+    formula, so that an element's bits do not depend on where in a row it stands. f64 has no such
+    formulas; its functions stay and machine code emission refuses them.
+
+    exp(x) is 2^n * e^r with n = round(x / ln 2) and e^r a polynomial (the Cephes library's).
+
+    ```mlir
+    %1 = math.exp %0 : vector<16xf32>
+    ```
+    becomes
+    ```mlir
+    %n = arith.subf %rounded, %magic : vector<16xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect",
+    "mlir::vector::VectorDialect"];
+}
+
+def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleOp"> {
+  let summary = "loop kernels to the LLVM dialect, with the runtime's calling convention";
+  let description = [{
+    After it: the module `@kernels` holds, for every kernel, the function that the runtime calls,
+    `void @<kernel>(ptr slices, i64 begin, i64 end)` of hidden visibility, and `@<kernel>.body`,
+    which it inlines. Only ops of the LLVM dialect are left in it. Floating-point arithmetic may be
+    contracted (`a * b + c` rounded once), never reordered.
+
+    ```mlir
+    llvm.func hidden @k(%slices: !llvm.ptr, %begin: i64, %end: i64) {
+      %0 = llvm.getelementptr %slices[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+      %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+      llvm.call @k.body(%1, %begin, %end) : (!llvm.ptr, i64, i64) -> ()
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
+    "mlir::cf::ControlFlowDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+    "mlir::vector::VectorDialect"];
+}
+
 #endif // SINTER_CODEGEN_CPU_PASSES

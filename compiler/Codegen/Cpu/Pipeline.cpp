@@ -1,8 +1,12 @@
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void sinter::buildCodegenPipeline(OpPassManager &manager, const CodegenOptions &options) {
   manager.addPass(createLowerKernelsPass());
+  manager.addPass(createExpandMathPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLowerKernelsToLLVMPass());
 }

@@ -1,0 +1,106 @@
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "compiler/Codegen/Cpu/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// Arithmetic on values of one type, a float or a vector of floats.
+struct FloatBuilder : ImplicitLocOpBuilder {
+  FloatBuilder(Location loc, OpBuilder &builder, Type type)
+      : ImplicitLocOpBuilder(loc, builder), type(type) {}
+
+  Type withElement(Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value constant(TypedAttr value, Type valueType) {
+    if (auto vector = dyn_cast<VectorType>(valueType))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(*this, value);
+  }
+  Value number(double value) {
+    return constant(getFloatAttr(getElementTypeOrSelf(type), value), type);
+  }
+  Value integer(int32_t value) {
+    return constant(getI32IntegerAttr(value), withElement(getI32Type()));
+  }
+  Value mul(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
+  Value add(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
+  Value sub(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
+  /// a * b + c, rounded once.
+  Value fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
+  Value bitcast(Type element, Value value) {
+    return arith::BitcastOp::create(*this, withElement(element), value);
+  }
+  Value selectIf(arith::CmpFPredicate predicate, Value a, Value b, Value yes, Value no) {
+    return arith::SelectOp::create(*this, arith::CmpFOp::create(*this, predicate, a, b), yes, no);
+  }
+
+  /// The polynomial with these coefficients, the highest power's first.
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value result = number(coefficients.front());
+    for (double coefficient : coefficients.drop_front())
+      result = fma(result, x, number(coefficient));
+    return result;
+  }
+
+  /// e^x to a unit in the last place: 0 below -87, infinity above the largest float's logarithm.
+  Value exp(Value x) {
+    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+    Value magic = number(12582912.0);
+    Value shifted = fma(x, number(1.44269504088896341), magic);
+    Value n = sub(shifted, magic);
+    Value r = fma(n, number(-0.693359375), x);
+    r = fma(n, number(2.12194440e-4), r);
+    Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
+                             1.6666665459e-1, 5.0000001201e-1});
+    p = add(fma(p, mul(r, r), r), number(1.0));
+    // 2^(n - 1) from its bits, and doubled at the end: 2^128 is no float, e^88.7 is.
+    Type i32 = getI32Type();
+    Value bits = arith::SubIOp::create(*this, bitcast(i32, shifted),
+                                       integer(0x4B400000 - 126));
+    Value power = bitcast(getF32Type(), arith::ShLIOp::create(*this, bits, integer(23)));
+    Value y = mul(p, power);
+    y = add(y, y);
+    y = selectIf(arith::CmpFPredicate::OGT, x, number(88.7228), number(HUGE_VAL), y);
+    return selectIf(arith::CmpFPredicate::OLT, x, number(-87.0), number(0.0), y);
+  }
+
+  Type type;
+};
+
+struct ExpandExp : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "expected f32");
+    rewriter.replaceOp(op, FloatBuilder(op.getLoc(), rewriter, op.getType()).exp(op.getOperand()));
+    return success();
+  }
+};
+
+struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
+  using ExpandMathPassBase::ExpandMathPassBase;
+
+  void runOnOperation() override {
+    ModuleOp kernels = lookupKernels(getOperation());
+    if (!kernels)
+      return markAllAnalysesPreserved();
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandExp>(&getContext(), /*benefit=*/2);
+    populateMathPolynomialApproximationPatterns(patterns,
+                                                [](StringRef name) { return name != "math.exp"; });
+    if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

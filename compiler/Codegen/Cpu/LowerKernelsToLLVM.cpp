@@ -1,0 +1,121 @@
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_LOWERKERNELSTOLLVMPASS
+#include "compiler/Codegen/Cpu/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// Lets a multiplication and an addition become one instruction with one rounding. Nothing is
+/// reordered: results stay the same from run to run and from loop to unrolled loop.
+static void allowContraction(ModuleOp kernels) {
+  kernels.walk([](arith::ArithFastMathInterface op) {
+    auto flags = arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::contract);
+    op->setAttr(op.getFastMathAttrName(), flags);
+  });
+}
+
+static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
+  MLIRContext *context = kernels.getContext();
+  {
+    RewritePatternSet patterns(context);
+    populateAffineToStdConversionPatterns(patterns);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    ConversionTarget legal(*context);
+    legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
+    // Rounding to bf16 would otherwise be a call into a compiler's support library.
+    if (!target.hasFeature("avx512bf16")) {
+      arith::populateExpandBFloat16Patterns(patterns);
+      legal.addDynamicallyLegalOp<arith::TruncFOp>([](arith::TruncFOp op) {
+        return !getElementTypeOrSelf(op.getType()).isBF16();
+      });
+    }
+    if (failed(applyPartialConversion(kernels, legal, std::move(patterns))))
+      return failure();
+  }
+  LowerToLLVMOptions options(context);
+  options.useBarePtrCallConv = true;
+  LLVMTypeConverter converter(context, options);
+  RewritePatternSet patterns(context);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  vector::populateVectorFromElementsUnrollPatterns(patterns);
+  LLVMConversionTarget legal(*context);
+  legal.addLegalOp<ModuleOp>();
+  return applyFullConversion(kernels, legal, std::move(patterns));
+}
+
+/// Gives a kernel the runtime's calling convention: its body becomes an inlined function.
+static void wrap(LLVM::LLVMFuncOp body) {
+  OpBuilder builder(body);
+  Location loc = body.getLoc();
+  std::string name = body.getName().str();
+  body.setName(name + ".body");
+  body.setLinkage(LLVM::Linkage::Internal);
+  body.setAlwaysInline(true);
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i64 = builder.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                          {pointer, i64, i64});
+  auto kernel = LLVM::LLVMFuncOp::create(builder, loc, name, type);
+  kernel.setVisibility_(LLVM::Visibility::Hidden);
+  Block *entry = kernel.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(entry);
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i + 2 < body.getNumArguments(); ++i) {
+    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry->getArgument(0),
+                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    arguments.push_back(LLVM::LoadOp::create(builder, loc, pointer, address));
+  }
+  arguments.push_back(entry->getArgument(1));
+  arguments.push_back(entry->getArgument(2));
+  LLVM::CallOp::create(builder, loc, body, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+namespace {
+struct LowerKernelsToLLVMPass : sinter::impl::LowerKernelsToLLVMPassBase<LowerKernelsToLLVMPass> {
+  using LowerKernelsToLLVMPassBase::LowerKernelsToLLVMPassBase;
+
+  void runOnOperation() override {
+    ModuleOp kernels = lookupKernels(getOperation());
+    if (!kernels)
+      return markAllAnalysesPreserved();
+    TargetAttr target = TargetAttr::lookup(kernels);
+    if (!target) {
+      kernels.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
+      return signalPassFailure();
+    }
+    allowContraction(kernels);
+    if (failed(convertToLLVM(kernels, target)))
+      return signalPassFailure();
+    for (auto function : llvm::make_early_inc_range(kernels.getOps<LLVM::LLVMFuncOp>()))
+      if (!function.isExternal())
+        wrap(function);
+  }
+};
+} // namespace
