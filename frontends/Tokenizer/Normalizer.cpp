@@ -66,6 +66,15 @@ std::string normalForm(std::string_view text, utf8proc_option_t form) {
     out.append(text.substr(begin, other - begin));
     while (i < text.size() && !ascii(i))
       ++i;
+    // Characters that are to stay whole cut the stretch.
+    for (size_t at = other; at < i;) {
+      size_t begin = at;
+      if (!isNormalizationAtom(decodeUtf8(text, at)))
+        continue;
+      appendForm(out, text.substr(other, begin - other), form);
+      out.append(text.substr(begin, at - begin));
+      other = at;
+    }
     appendForm(out, text.substr(other, i - other), form);
   }
   return out;
@@ -203,7 +212,7 @@ public:
     if (clean)
       mapOrDrop(text, lostStart, [](char32_t c, std::string &out) {
         bool space = isWhitespace(c);
-        bool control = isOther(c) && c != '\t' && c != '\n' && c != '\r';
+        bool control = isControlOrPrivate(c) && c != '\t' && c != '\n' && c != '\r';
         if (c != 0 && c != 0xFFFD && !control)
           appendUtf8(out, space ? U' ' : c);
       });

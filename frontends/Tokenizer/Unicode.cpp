@@ -162,28 +162,62 @@ static std::string_view category(char32_t c) {
   return it != std::end(kUpdates) && c >= it->first ? it->category : known;
 }
 
-bool isNumeric(char32_t c) { return c < 0x80 ? c >= '0' && c <= '9' : category(c)[0] == 'N'; }
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+/// Capitals whose lower case is `distance` further on.
+struct Shift {
+  char32_t first, last;
+  int32_t distance;
+};
+
+#include "frontends/Tokenizer/UnicodeReference.inc"
+
+/// The range of a sorted list that has `c`, or null.
+template <typename R> const R *findRange(std::span<const R> ranges, char32_t c) {
+  auto it = std::lower_bound(ranges.begin(), ranges.end(), c,
+                             [](const R &range, char32_t c) { return range.last < c; });
+  return it != ranges.end() && c >= it->first ? &*it : nullptr;
+}
+
+bool in(std::span<const Range> ranges, char32_t c) { return findRange(ranges, c) != nullptr; }
+
+} // namespace
+
+bool isNumeric(char32_t c) {
+  return c < 0x80 ? c >= '0' && c <= '9' : (category(c)[0] == 'N') != in(kNumeric, c);
+}
 
 bool isPunctuation(char32_t c) {
   if (c < 0x80)
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
            (c >= '{' && c <= '~');
-  return category(c)[0] == 'P';
+  return (category(c)[0] == 'P') != in(kPunctuation, c);
 }
 
-bool isNonspacingMark(char32_t c) { return category(c) == "Mn"; }
+bool isNonspacingMark(char32_t c) { return (category(c) == "Mn") != in(kNonspacingMark, c); }
 
-bool isMark(char32_t c) { return category(c)[0] == 'M'; }
+bool isMark(char32_t c) { return (category(c)[0] == 'M') != in(kMark, c); }
 
-bool isOther(char32_t c) { return category(c)[0] == 'C'; }
+bool isControlOrPrivate(char32_t c) {
+  std::string_view known = category(c);
+  return (known == "Cc" || known == "Cf" || known == "Co") != in(kOther, c);
+}
+
+bool isNormalizationAtom(char32_t c) { return in(kAtoms, c); }
 
 void appendLowercase(std::string &text, char32_t c) {
-  // The one character whose lower case is two.
-  if (c == 0x130) {
+  if (c < 0x80)
+    text += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  else if (c == 0x130) // the one character whose lower case is two
     text += "i\xCC\x87";
-    return;
-  }
-  appendUtf8(text, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+  else if (const Shift *shift = findRange(std::span<const Shift>(kLowercase), c))
+    appendUtf8(text, c + static_cast<char32_t>(shift->distance));
+  else
+    appendUtf8(text, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
 }
 
 } // namespace sinter::tokenizer

@@ -53,6 +53,10 @@ size_t countUtf8(std::string_view text);
 /// Unicode's White_Space.
 bool isWhitespace(char32_t c);
 
+// The classes below are by general category, except for some rare characters of which the
+// reference implementation knows no better (UnicodeReference.inc): the same ids need the same
+// tables.
+
 /// General category N (decimal digits, letter numbers, other numbers).
 bool isNumeric(char32_t c);
 
@@ -65,8 +69,11 @@ bool isNonspacingMark(char32_t c);
 /// General category M.
 bool isMark(char32_t c);
 
-/// General categories C (control, format, unassigned, private use).
-bool isOther(char32_t c);
+/// General categories Cc, Cf and Co.
+bool isControlOrPrivate(char32_t c);
+
+/// Whether normalization leaves `c` as it is although newer Unicode takes it apart.
+bool isNormalizationAtom(char32_t c);
 
 /// A run of characters of one general category that the libraries may be too old to know.
 struct UnicodeUpdate {

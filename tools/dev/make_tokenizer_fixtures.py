@@ -144,6 +144,49 @@ def sentencepiece(name, pre, decoder, *, normalizer=None, added=(), post=True):
     return name, json.loads(tokenizer.to_str())
 
 
+def clip():
+    """Suffixed words, accents and case removed, unknown characters one by one."""
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.BPEDecoder(suffix="</w>")
+    trainer = trainers.BpeTrainer(vocab_size=400, show_progress=False, limit_alphabet=50,
+                                  end_of_word_suffix="</w>", special_tokens=["[UNK]", "[CLS]", "[SEP]"])
+    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("[SEP]", 2), ("[CLS]", 1))
+    made = json.loads(tokenizer.to_str())
+    made["model"]["merges"] = [" ".join(merge) for merge in made["model"]["merges"]]
+    return "clip", made
+
+
+def odds():
+    """The parts and flags that no other one uses."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True,
+                                     continuing_subword_prefix="##"))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFKC(), normalizers.Nmt(), normalizers.Strip(left=True, right=True),
+        normalizers.Replace(Regex(r" {2,}"), " "), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Metaspace(prepend_scheme="first", split=True),
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.Punctuation("contiguous"),
+        pre_tokenizers.Split("▁the", "merged_with_next"),
+        pre_tokenizers.Split(Regex("[aeiou]+"), "merged_with_previous"),
+        pre_tokenizers.Split(Regex(r"\w+"), "contiguous", invert=True)])
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="first")
+    trainer = trainers.BpeTrainer(vocab_size=420, show_progress=False, limit_alphabet=80,
+                                  continuing_subword_prefix="##", special_tokens=["<unk>"])
+    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.add_special_tokens([special("<left>", lstrip=True), special("<right>", rstrip=True),
+                                  special("<both>", lstrip=True, rstrip=True)])
+    tokenizer.add_tokens([AddedToken("King", normalized=True, single_word=True),
+                          AddedToken("Ångström", normalized=True),
+                          AddedToken("<b>", normalized=False), AddedToken("<b><b>", normalized=False),
+                          AddedToken("don't", normalized=True, single_word=True, rstrip=True)])
+    return "odds", json.loads(tokenizer.to_str())
+
+
 def all_fixtures():
     spaces = [AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)]
     yield byte_level(
@@ -176,6 +219,8 @@ def all_fixtures():
         added=[AddedToken("\n" * n, normalized=False) for n in range(2, 9)] +
               [AddedToken("▁" * n, normalized=False) for n in range(5, 9)])
     yield sentencepiece("t5", pre_tokenizers.Metaspace(), decoders.Metaspace(), post=False)
+    yield clip()
+    yield odds()
 
 
 CASES = [

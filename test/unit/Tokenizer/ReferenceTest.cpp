@@ -89,14 +89,14 @@ TEST_P(ReferenceTest, MixedText) {
 
 TEST_P(ReferenceTest, StreamGivesTheSameText) {
   Tokenizer tokenizer = load();
-  std::vector<int32_t> ids = tokenizer.encode(mixedText()).value();
+  std::vector<int32_t> ids = tokenizer.encode(mixedText().substr(0, 100'000)).value();
   for (bool skipSpecial : {false, true}) {
     StreamDecoder stream(tokenizer, skipSpecial);
     std::string text;
     for (int32_t id : ids)
       text += stream.push(id);
     text += stream.flush();
-    EXPECT_EQ(hashOf(text), hashOf(tokenizer.decode(ids, skipSpecial)));
+    EXPECT_EQ(text, tokenizer.decode(ids, skipSpecial));
   }
 }
 
