@@ -296,11 +296,15 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                 "the model has embeddings for " + std::to_string(spec.maxPositions) +
                     " positions, not for " + std::to_string(options.capacity),
                 "use a smaller capacity");
-  for (const auto &[name, type] : options.parameterTypes)
-    if (type != DType::F32 && type != DType::F16 && type != DType::BF16)
-      return fail("tensor '" + name + "'",
-                  "dtype " + std::string(nameOf(type)) + " is not supported for parameters",
+  for (const ParameterInfo &parameter : spec.parameters()) {
+    auto stored = options.parameterTypes.find(parameter.name);
+    if (stored != options.parameterTypes.end() && stored->second != DType::F32 &&
+        stored->second != DType::F16 && stored->second != DType::BF16)
+      return fail("tensor '" + parameter.name + "'",
+                  "dtype " + std::string(nameOf(stored->second)) +
+                      " is not supported for parameters",
                   "store it as F32, F16 or BF16");
+  }
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits")
       return fail("--entry " + entry, "is not an entry of a decoder",

@@ -1,5 +1,6 @@
 #include "frontends/Weights/WeightFiles.h"
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -77,6 +78,14 @@ Expected<WeightFiles> WeightFiles::fromBytes(std::span<const std::byte> bytes,
                                              std::string_view source) {
   WeightFiles weights;
   SINTER_CHECK(weights.addFile(bytes, {}, source));
+  SINTER_CHECK(weights.finish());
+  return weights;
+}
+
+Expected<WeightFiles> WeightFiles::fromFile(MappedFile file, std::string_view source) {
+  WeightFiles weights;
+  SINTER_CHECK(weights.addFile(file.bytes(), {}, source));
+  weights.mappings.push_back(std::move(file));
   SINTER_CHECK(weights.finish());
   return weights;
 }

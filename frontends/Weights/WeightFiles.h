@@ -1,8 +1,8 @@
 //===- WeightFiles.h - All weights of a model -----------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Base/MappedFile.h"
 #include "frontends/Weights/Safetensors.h"
+#include "runtime/Base/MappedFile.h"
 #include <functional>
 
 namespace sinter {
@@ -28,6 +28,9 @@ public:
   /// Reads a safetensors file that is in memory; `bytes` must outlive the result.
   static Expected<WeightFiles> fromBytes(std::span<const std::byte> bytes,
                                          std::string_view source = "embedded weights");
+
+  /// Reads a safetensors file that is mapped already; `source` names it in errors.
+  static Expected<WeightFiles> fromFile(MappedFile file, std::string_view source);
 
   /// The tensor of this name, or null.
   const Tensor *find(std::string_view name) const;
