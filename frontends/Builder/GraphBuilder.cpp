@@ -20,8 +20,8 @@ void GraphBuilder::finish() {
   SmallVector<DictionaryAttr> attributes;
   auto addResult = [&](Value value, StringRef attribute, StringRef name) {
     results.push_back(value);
-    attributes.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr(attribute, builder.getStringAttr(name))));
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(attribute, builder.getStringAttr(name))));
   };
   for (auto &[name, value] : outputs)
     addResult(value, SinterDialect::kOutput, name);
@@ -33,8 +33,8 @@ void GraphBuilder::finish() {
     addResult(state.next, SinterDialect::kState, name);
   }
   func::ReturnOp::create(builder, builder.getUnknownLoc(), results);
-  function.setType(builder.getFunctionType(function.front().getArgumentTypes(),
-                                           ValueRange(results).getTypes()));
+  function.setType(
+      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
   function.setAllArgAttrs(argumentAttributes);
   function.setAllResultAttrs(attributes);
 }
@@ -44,13 +44,14 @@ void GraphBuilder::finish() {
 //===----------------------------------------------------------------------===//
 
 Value GraphBuilder::addArgument(RankedTensorType type, StringRef attribute, StringRef name) {
-  argumentAttributes.push_back(builder.getDictionaryAttr(
-      builder.getNamedAttr(attribute, builder.getStringAttr(name))));
+  argumentAttributes.push_back(
+      builder.getDictionaryAttr(builder.getNamedAttr(attribute, builder.getStringAttr(name))));
   return function.front().addArgument(type, NameLoc::get(builder.getStringAttr(name)));
 }
 
 Value GraphBuilder::getInput(StringRef name, Shape shape) {
-  return addArgument(RankedTensorType::get(shape, builder.getI32Type()), SinterDialect::kInput, name);
+  return addArgument(RankedTensorType::get(shape, builder.getI32Type()), SinterDialect::kInput,
+                     name);
 }
 
 Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType) {
@@ -72,7 +73,9 @@ void GraphBuilder::setState(StringRef name, Value value) {
   state->second.next = value;
 }
 
-void GraphBuilder::addOutput(StringRef name, Value value) { outputs.push_back({name.str(), value}); }
+void GraphBuilder::addOutput(StringRef name, Value value) {
+  outputs.push_back({name.str(), value});
+}
 
 //===----------------------------------------------------------------------===//
 // Ops

@@ -74,13 +74,14 @@ public:
   mlir::Value layerNorm(mlir::Value x, mlir::Value weight, mlir::Value bias, double eps);
   mlir::Value rotary(mlir::Value x, mlir::Value cos, mlir::Value sin, mlir::Value start,
                      bool interleaved);
-  mlir::Value cacheAppend(mlir::Value cache, mlir::Value rows, mlir::Value start, mlir::Value count);
+  mlir::Value cacheAppend(mlir::Value cache, mlir::Value rows, mlir::Value start,
+                          mlir::Value count);
 
   /// What an attention does beyond softmax(scale q.k).v; it is causal.
   struct Attention {
     double scale = 1;
-    int64_t window = 0;  ///< 0: none
-    double softcap = 0;  ///< 0: none
+    int64_t window = 0;      ///< 0: none
+    double softcap = 0;      ///< 0: none
     mlir::Value alibiSlopes; ///< or null
   };
   mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,

@@ -37,8 +37,8 @@ def hugging_face_models():
     models = {
         "gpt2": ("GPT2Config", dict(vocab_size=67, n_embd=24, n_layer=2, n_head=3, n_positions=40,
                                     bos_token_id=1, eos_token_id=2)),
-        "gpt2-variant": ("GPT2Config", dict(vocab_size=61, n_embd=40, n_layer=3, n_head=2, n_inner=52,
-                                            n_positions=32, activation_function="relu",
+        "gpt2-variant": ("GPT2Config", dict(vocab_size=61, n_embd=40, n_layer=3, n_head=2,
+                                            n_inner=52, n_positions=32, activation_function="relu",
                                             scale_attn_by_inverse_layer_idx=True,
                                             tie_word_embeddings=False, bos_token_id=1,
                                             eos_token_id=2)),
@@ -52,7 +52,8 @@ def hugging_face_models():
         "llama-head-80": ("LlamaConfig", {**tiny, "num_attention_heads": 2, "head_dim": 80,
                                           "num_key_value_heads": 1}),
         "llama-linear": ("LlamaConfig", rope(rope_type="linear", rope_theta=500.0, factor=2.5)),
-        "llama-dynamic": ("LlamaConfig", {**rope(rope_type="dynamic", rope_theta=1000.0, factor=3.0),
+        "llama-dynamic": ("LlamaConfig", {**rope(rope_type="dynamic", rope_theta=1000.0,
+                                                 factor=3.0),
                                           "max_position_embeddings": 16}),
         "llama-dynamic-short": ("LlamaConfig", rope(rope_type="dynamic", rope_theta=1000.0,
                                                     factor=3.0)),
@@ -278,7 +279,8 @@ def sinter_forward(c, w, tokens):
 
     def rms(name, x):
         weight = w[name + ".weight"] + (1 if c.get("norm_unit_offset") else 0)
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + c.get("rms_norm_eps", 1e-5)) * weight
+        square = x.pow(2).mean(-1, keepdim=True)
+        return x * torch.rsqrt(square + c.get("rms_norm_eps", 1e-5)) * weight
 
     def norm(name, x):
         if c.get("norm_type") != "layer_norm":
