@@ -42,7 +42,7 @@ int64_t sinter::getRows(Type type) {
   return rows;
 }
 
-static FusionRole getRole(Operation *op) {
+FusionRole sinter::getRole(Operation *op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
   return fusible ? fusible.getFusionRole() : FusionRole::Opaque;
 }
@@ -73,6 +73,35 @@ static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
   return value.use_empty() || llvm::any_of(value.getUsers(), [&](Operation *user) {
            return !ops.contains(user) || (isAlias(user) && escapes(user->getResult(0), ops));
          });
+}
+
+/// Work items that a kernel has: of a product or an attention enough for every core; else the
+/// longest row-major prefix that all results have in common, without their last dimension.
+static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
+  std::optional<llvm::SmallSetVector<int64_t, 4>> common;
+  for (Operation *op : ops) {
+    FusionRole role = getRole(op);
+    if (role == FusionRole::Contraction || role == FusionRole::Attention ||
+        role == FusionRole::Opaque)
+      return std::numeric_limits<int64_t>::max();
+    for (Value result : op->getResults()) {
+      if (isAlias(op) || !escapes(result, ops))
+        continue;
+      // Of an update, the rows that are written.
+      Value shaped = role == FusionRole::Update ? op->getOperand(1) : result;
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(shaped.getType()).getShape();
+      llvm::SmallSetVector<int64_t, 4> prefixes;
+      prefixes.insert(1);
+      int64_t prefix = 1;
+      for (int64_t extent : shape.drop_back(shape.empty() ? 0 : 1))
+        prefixes.insert(prefix *= extent);
+      if (common)
+        common->remove_if([&](int64_t items) { return !prefixes.contains(items); });
+      else
+        common = std::move(prefixes);
+    }
+  }
+  return common && !common->empty() ? *llvm::max_element(*common) : 1;
 }
 
 double CostModel::getBandwidth(double bytes) const {
@@ -113,20 +142,12 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
   if (llvm::all_of(ops, isFree))
     return cost;
 
-  // Work items: rows where an op needs whole rows, enough for every core otherwise.
-  double items = static_cast<double>(target.getCores());
-  bool contraction = false;
-  int64_t contractionRows = 0;
-  for (Operation *op : ops) {
-    FusionRole role = getRole(op);
-    if (role == FusionRole::RowReduction)
-      items = std::min(items, static_cast<double>(getRows(op->getOperand(0).getType())));
-    if (role == FusionRole::Contraction) {
-      contraction = true;
-      contractionRows = getRows(op->getResult(0).getType());
-    }
-  }
-  double parallelism = items / static_cast<double>(target.getCores());
+  double cores = static_cast<double>(target.getCores());
+  double parallelism = std::min(cores, static_cast<double>(countWorkItems(ops))) / cores;
+  int64_t productRows = 0;
+  for (Operation *op : ops)
+    if (getRole(op) == FusionRole::Contraction)
+      productRows = getRows(op->getResult(0).getType());
 
   double computeNs = 0;
   llvm::SmallDenseSet<Value> read;
@@ -154,9 +175,9 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
   cost.bytes = std::max(cost.bytes, 0.0);
 
   double launches = 1.0, bandwidth = getBandwidth(cost.bytes);
-  if (contraction && choice == GemmChoice::Library) {
+  if (productRows > 0 && choice == GemmChoice::Library) {
     launches += kLibraryLaunches;
-    if (contractionRows < kFewRows)
+    if (productRows < kFewRows)
       bandwidth *= kLibraryBandwidthFewRows;
   }
   cost.ns = std::max(computeNs, cost.bytes / (bandwidth * parallelism)) +

@@ -7,8 +7,8 @@
 //
 // The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
-// read, and an operand that several ops read is read once. What it may lose: an op that works on
-// whole rows has no more work items than rows, so a long elementwise op fused to it can starve
+// read, and an operand that several ops read is read once. What it may lose: a kernel has as many
+// work items as the shapes of all its results have rows in common, so one more result can starve
 // cores; and a product leaves the library's GEMM, which comes closer to the peak than ours, when
 // its epilogue is one that the library cannot do (SelectLibraryGemm asks for both).
 //
@@ -73,6 +73,9 @@ bool isAlias(mlir::Operation *op);
 
 /// Whether an op is a constant with one value everywhere; fused, it is an immediate operand.
 bool isSplatConstant(mlir::Operation *op);
+
+/// The part that an op plays; Opaque for one without FusibleOpInterface.
+FusionRole getRole(mlir::Operation *op);
 
 /// Rows of a tensor: the product of all extents but the last (1 for rank 0 and 1).
 int64_t getRows(mlir::Type type);

@@ -1,6 +1,7 @@
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Analysis/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Passes.h"
 #include "compiler/Memory/Passes.h"
 #include "compiler/Precision/Passes.h"
@@ -24,6 +25,8 @@ void sinter::registerDialects(DialectRegistry &registry) {
 void sinter::registerPasses() {
   registerAnalysisPasses();
   registerCodegenPasses();
+  registerFusionPasses();
+  registerFusionPipeline();
   registerImportPasses();
   registerMemoryPasses();
   registerPrecisionPasses();

@@ -1,0 +1,95 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionGraph.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_FORMFUSIONSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct FormFusionsPass : sinter::impl::FormFusionsPassBase<FormFusionsPass> {
+  using FormFusionsPassBase::FormFusionsPassBase;
+
+  void runOnOperation() override {
+    TargetAttr target = requireTarget(getOperation());
+    if (!target)
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(SinterDialect::kEntry))
+        continue;
+      repeatIndexOps(function.front());
+      CostModel costs(target);
+      FusionGraph graph(function.front(), costs);
+      graph.mergeProducers();
+      graph.mergeSiblings();
+      if (getContext().getRemarkEngine())
+        reportDeclined(function, graph, costs);
+      form(function, graph, costs);
+      // Copies of index ops that no kernel took are one again.
+      DominanceInfo dominance(function);
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+    }
+  }
+
+private:
+  /// Gives each use of an op that only moves elements a copy of its own: fused, it costs nothing.
+  void repeatIndexOps(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (getRole(&op) != FusionRole::Index || op.getNumResults() != 1 ||
+          op.hasTrait<OpTrait::ConstantLike>())
+        continue;
+      SmallVector<OpOperand *> uses;
+      for (OpOperand &use : op.getUses())
+        if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+          uses.push_back(&use);
+      OpBuilder builder(&op);
+      builder.setInsertionPointAfter(&op);
+      for (OpOperand *use : llvm::drop_begin(uses, uses.empty() ? 0 : 1))
+        use->set(builder.clone(op)->getResult(0));
+    }
+  }
+
+  void reportDeclined(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {
+    graph.forEachDeclined([&](const FusionGraph::Group &producer,
+                              const FusionGraph::Group &consumer, const Cost &together,
+                              StringRef reason) {
+      remark::missed(consumer.ops.back()->getLoc(), getRemark("NotFused", function))
+          << llvm::formatv("{0} into {1}: {2} together, {3} apart; {4}",
+                           describeOps(producer.ops.getArrayRef()),
+                           describeOps(consumer.ops.getArrayRef()), formatNs(together.ns),
+                           formatNs(producer.cost.ns + consumer.cost.ns), reason)
+                 .str();
+    });
+  }
+
+  void form(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {
+    bool changed = false;
+    for (const FusionGraph::Group &group : graph.getGroups()) {
+      if (group.ops.size() < 2 || !group.kind)
+        continue;
+      double apart = 0;
+      for (Operation *op : group.ops)
+        apart += costs.getCost(op).ns;
+      std::string what = describeOps(group.ops.getArrayRef());
+      FusionOp fusion = wrapOps(group.ops.getArrayRef(), *group.kind);
+      remark::passed(fusion.getLoc(), getRemark("Fused", function))
+          << llvm::formatv("{0} as one {1} kernel: {2} together, {3} apart", what,
+                           stringifyFusionKind(*group.kind), formatNs(group.cost.ns),
+                           formatNs(apart))
+                 .str();
+      changed = true;
+    }
+    if (changed)
+      sortTopologically(&function.front());
+  }
+};
+} // namespace

@@ -1,0 +1,97 @@
+//===- FusionGraph.h - Kernels while they are being formed ------*- C++ -*-===//
+//
+// A partition of an entry's ops into groups, each of which will be one kernel. It starts with an
+// op a group and merges two of them at a time, the pair that gains the most first:
+//
+//   gain = cost(a) + cost(b) - cost(a and b)
+//
+// A queue holds the pairs that may be merged and gain something; a merge invalidates the pairs of
+// both groups (each group counts its changes) and adds those of the new one. Two groups are not
+// merged where a third one needs the first and is needed by the second: together they would wait
+// for themselves. Ties go to the pair that stands first, so that equal layers are cut alike and a
+// run repeats exactly.
+//
+// Constants are in no group; aliases (reshapes) cost nothing and join their consumer.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionRules.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <queue>
+#include <vector>
+
+namespace sinter {
+
+class FusionGraph {
+public:
+  /// Ops that are or become one kernel.
+  struct Group {
+    llvm::SetVector<mlir::Operation *> ops; ///< in the block's order; empty once merged away
+    Cost cost;
+    std::optional<FusionKind> kind; ///< none where the ops cannot be a kernel, even alone
+    unsigned changes = 0;
+  };
+
+  FusionGraph(mlir::Block &block, const CostModel &costs);
+
+  /// Merges producers with consumers until no pair gains.
+  void mergeProducers();
+
+  /// Merges groups that read the same computed value and do not depend on each other.
+  void mergeSiblings();
+
+  llvm::ArrayRef<Group> getGroups() const { return groups; }
+
+  /// Visits each pair of a producer and a consumer that stayed apart, with the cost that one
+  /// kernel would have (whether or not there can be such a kernel), and why.
+  void forEachDeclined(llvm::function_ref<void(const Group &producer, const Group &consumer,
+                                               const Cost &together, llvm::StringRef reason)>
+                           visit) const;
+
+private:
+  using Pair = std::pair<unsigned, unsigned>;
+
+  /// What merging two groups would make.
+  struct Merged {
+    llvm::SetVector<mlir::Operation *> ops;
+    Classification classification;
+    Cost cost;
+    double gain = 0;
+    bool cyclic = false;
+  };
+
+  struct Candidate {
+    double gain;
+    Pair pair;
+    unsigned firstChanges, secondChanges;
+    bool operator<(const Candidate &other) const {
+      return gain != other.gain ? gain < other.gain : pair > other.pair;
+    }
+  };
+
+  Merged evaluate(Pair pair) const;
+  /// Whether a third group lies on a path between the two.
+  bool wouldCycle(unsigned first, unsigned second) const;
+  /// Whether `to` is reached from `from` through another group.
+  bool reachesIndirectly(unsigned from, unsigned to) const;
+  Cost getCost(const llvm::SetVector<mlir::Operation *> &ops, FusionKind kind) const;
+  bool isFree(const Group &group) const;
+  void enqueue(Pair pair);
+  void enqueueNeighbours(unsigned group);
+  void merge(Pair pair, Merged merged);
+  /// Groups that use results of a group, in order.
+  llvm::SmallVector<unsigned> getConsumers(unsigned group) const;
+  llvm::SmallVector<unsigned> getProducers(unsigned group) const;
+
+  const CostModel &costs;
+  std::vector<Group> groups;
+  llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
+  /// The position of ops in the block.
+  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  std::priority_queue<Candidate> queue;
+};
+
+} // namespace sinter

@@ -1,0 +1,216 @@
+#include "compiler/Fusion/FusionRules.h"
+#include "compiler/Analysis/CostModel.h"
+
+using namespace mlir;
+using namespace sinter;
+
+using Ops = llvm::SetVector<Operation *>;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static bool isInside(Value value, const Ops &ops) {
+  return value.getDefiningOp() && ops.contains(value.getDefiningOp());
+}
+
+static bool escapes(Operation *op, const Ops &ops) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) { return !ops.contains(user); });
+}
+
+static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+
+/// A slice of the last dimension: whole rows stay where they are.
+static bool isColumnSlice(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  return slice && slice.getType().getShape().drop_back() ==
+                      slice.getOperand().getType().getShape().drop_back();
+}
+
+/// A broadcast that repeats one value a row over the row.
+static bool spreadsRows(Operation *op) {
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (!broadcast)
+    return false;
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+    if (dim != static_cast<int64_t>(i))
+      return false;
+  return true;
+}
+
+/// A broadcast of a scalar, or of rows over all other rows.
+static bool isRowBroadcast(Operation *op) {
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (!broadcast)
+    return false;
+  int64_t shift = broadcast.getType().getRank() - broadcast.getOperand().getType().getRank();
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+    if (dim != static_cast<int64_t>(i) + shift)
+      return broadcast.getOperand().getType().getNumElements() == 1;
+  return true;
+}
+
+/// The ops that are reached from `roots` inside.
+static llvm::SmallPtrSet<Operation *, 16> findDownstream(ArrayRef<Operation *> roots,
+                                                         const Ops &ops) {
+  llvm::SmallPtrSet<Operation *, 16> reached;
+  SmallVector<Operation *> open(roots);
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val()->getUsers())
+      if (ops.contains(user) && reached.insert(user).second)
+        open.push_back(user);
+  return reached;
+}
+
+static Classification classifyGemm(Operation *root, const Ops &ops) {
+  if (llvm::any_of(root->getOperands(), [&](Value v) { return isInside(v, ops); }))
+    return {std::nullopt, "a product reads its operands from memory"};
+  auto downstream = findDownstream(root, ops);
+  int64_t rows = getRows(root->getResult(0).getType()), columns = 0;
+  for (Operation *op : ops) {
+    if (op != root) {
+      FusionRole role = getRole(op);
+      if (role != FusionRole::Elementwise && role != FusionRole::Index)
+        return {std::nullopt, "an epilogue is made of elementwise ops"};
+      if (!isFloat(op->getResult(0).getType()) || !llvm::all_of(op->getOperandTypes(), isFloat))
+        return {std::nullopt, "an epilogue computes on floating-point numbers"};
+      if (role == FusionRole::Index && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
+          (downstream.contains(op) || !isRowBroadcast(op)))
+        return {std::nullopt, "an epilogue needs the elements of its own rows"};
+    }
+    if (!escapes(op, ops))
+      continue;
+    if (op != root && !downstream.contains(op))
+      return {std::nullopt, "a result does not need the product"};
+    int64_t count = typeOf(op->getResult(0)).getNumElements();
+    if (count % rows != 0 || (columns != 0 && columns != count / rows))
+      return {std::nullopt, "results of a product have its rows and equal columns"};
+    columns = count / rows;
+  }
+  return {FusionKind::Gemm, {}};
+}
+
+static Classification classifyAttention(Operation *root, const Ops &ops) {
+  auto downstream = findDownstream(root, ops);
+  for (Operation *op : ops) {
+    if (op == root)
+      continue;
+    bool moves = isAlias(op) || (isColumnSlice(op) && !downstream.contains(op));
+    bool rounds = isa<CastOp>(op) && downstream.contains(op) && isFloat(op->getResult(0).getType());
+    if (!moves && !rounds)
+      return {std::nullopt, "attention takes rows as they are in memory"};
+    if (!downstream.contains(op) &&
+        llvm::any_of(op->getUsers(), [&](Operation *user) {
+          return user == root ? root->getOperand(0) != op->getResult(0) : !ops.contains(user);
+        }))
+      return {std::nullopt, "attention reads keys and values from memory"};
+  }
+  unsigned results = llvm::count_if(ops, [&](Operation *op) { return escapes(op, ops); });
+  if (results > 1)
+    return {std::nullopt, "attention has one result"};
+  return {FusionKind::Attention, {}};
+}
+
+/// pack(concat?(transpose?(cast?(slice?)))), all of the ops and nothing else.
+static Classification classifyPack(Operation *root, const Ops &ops) {
+  constexpr StringRef reason = "packing takes slices, casts and transposes of matrices";
+  unsigned used = 1;
+  auto strip = [&](Value &value, auto matches) {
+    if (!isInside(value, ops) || !matches(value.getDefiningOp()))
+      return;
+    ++used;
+    value = value.getDefiningOp()->getOperand(0);
+  };
+  SmallVector<Value> sources{root->getOperand(0)};
+  if (isInside(sources[0], ops) && isa<ConcatOp>(sources[0].getDefiningOp())) {
+    auto concat = cast<ConcatOp>(sources[0].getDefiningOp());
+    if (concat.getDim() != 1)
+      return {std::nullopt, reason};
+    ++used;
+    sources.assign(concat.getOperands().begin(), concat.getOperands().end());
+  }
+  for (Value source : sources) {
+    strip(source, [](Operation *op) { return isa<TransposeOp>(op); });
+    strip(source, [](Operation *op) { return isa<CastOp>(op); });
+    strip(source, [](Operation *op) { return isa<SliceOp>(op); });
+    if (isInside(source, ops) || !isFloat(source.getType()) || typeOf(source).getRank() != 2)
+      return {std::nullopt, reason};
+  }
+  bool oneResult = llvm::none_of(
+      ops, [&](Operation *op) { return op != root && escapes(op, ops); });
+  if (used != ops.size() || !oneResult)
+    return {std::nullopt, reason};
+  return {FusionKind::Pack, {}};
+}
+
+static Classification classifyRows(const Ops &ops) {
+  SmallVector<Operation *> reductions;
+  llvm::copy_if(ops, std::back_inserter(reductions),
+                [](Operation *op) { return getRole(op) == FusionRole::RowReduction; });
+  auto reduced = findDownstream(reductions, ops);
+  auto isReduced = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && (reduced.contains(op) || llvm::is_contained(reductions, op));
+  };
+  for (Operation *op : ops) {
+    switch (getRole(op)) {
+    case FusionRole::Index:
+      // Spreading a value a row over the row is what reductions are for; reshapes keep order.
+      if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) &&
+          !isColumnSlice(op) && !spreadsRows(op))
+        return {std::nullopt, "rows would be reduced again for every element"};
+      break;
+    case FusionRole::Gather: {
+      // The operand that rows are chosen from has another shape than the result.
+      Value chosen = op->getOperand(0);
+      if (typeOf(chosen).getShape() != typeOf(op->getResult(0)).getShape() &&
+          isInside(chosen, ops) && getRole(chosen.getDefiningOp()) != FusionRole::Index)
+        return {std::nullopt, "rows are chosen from what is in memory"};
+      break;
+    }
+    case FusionRole::Update: {
+      auto update = cast<InPlaceOpInterface>(op);
+      for (OpResult result : op->getResults()) {
+        OpOperand *target = update.getInPlaceOperand(result);
+        if (target && isInside(target->get(), ops))
+          return {std::nullopt, "an update's memory comes from outside"};
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return ops.contains(user); }))
+          return {std::nullopt, "what is updated is read from memory"};
+      }
+      break;
+    }
+    case FusionRole::Opaque:
+      if (ops.size() > 1)
+        return {std::nullopt, "the op runs alone"};
+      break;
+    default:
+      break;
+    }
+  }
+  return {FusionKind::Rows, {}};
+}
+
+Classification sinter::classify(const Ops &ops) {
+  Operation *contraction = nullptr, *attention = nullptr, *pack = nullptr;
+  unsigned roots = 0;
+  for (Operation *op : ops) {
+    FusionRole role = getRole(op);
+    if (role == FusionRole::Contraction)
+      contraction = op;
+    else if (role == FusionRole::Attention)
+      attention = op;
+    else if (role == FusionRole::Opaque && op->getNumResults() == 1 &&
+             typeOf(op->getResult(0)).getEncoding())
+      pack = op;
+    else
+      continue;
+    ++roots;
+  }
+  if (roots > 1)
+    return {std::nullopt, "a kernel has one product, attention or packing"};
+  if (contraction)
+    return classifyGemm(contraction, ops);
+  if (attention)
+    return classifyAttention(attention, ops);
+  if (pack)
+    return classifyPack(pack, ops);
+  return classifyRows(ops);
+}

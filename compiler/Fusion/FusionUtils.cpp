@@ -1,0 +1,105 @@
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Analysis/CostModel.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace sinter;
+
+TargetAttr sinter::requireTarget(ModuleOp module) {
+  TargetAttr target = TargetAttr::lookup(module);
+  if (!target)
+    module.emitError("expected the module to say what it is compiled for (sinter.target)");
+  return target;
+}
+
+llvm::DenseSet<Value> sinter::findParameterValues(func::FuncOp entry) {
+  llvm::DenseSet<Value> values;
+  for (BlockArgument argument : entry.getArguments())
+    if (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kParameter) ||
+        entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPrepared))
+      values.insert(argument);
+  for (Operation &op : entry.front().without_terminator())
+    if (llvm::all_of(op.getOperands(), [&](Value operand) { return values.contains(operand); }))
+      values.insert(op.result_begin(), op.result_end());
+  return values;
+}
+
+std::string sinter::formatNs(double ns) {
+  if (ns < 1e3)
+    return llvm::formatv("{0:F0} ns", ns).str();
+  if (ns < 1e6)
+    return llvm::formatv("{0:F2} us", ns / 1e3).str();
+  return llvm::formatv("{0:F2} ms", ns / 1e6).str();
+}
+
+std::string sinter::describeOps(ArrayRef<Operation *> ops) {
+  std::string text;
+  auto append = [&](Operation *op) {
+    text += (text.empty() ? "" : " + ") + op->getName().stripDialect().str();
+  };
+  for (Operation *op : ops) {
+    if (auto fusion = dyn_cast<FusionOp>(op)) {
+      for (Operation &inner : fusion.getBlock()->without_terminator())
+        if (getRole(&inner) != FusionRole::Index)
+          append(&inner);
+    } else if (getRole(op) != FusionRole::Index) {
+      append(op);
+    }
+  }
+  if (text.empty())
+    for (Operation *op : ops)
+      append(op);
+  return text;
+}
+
+FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
+  llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+  llvm::SetVector<Value> inputs, outputs;
+  llvm::SetVector<Operation *> constants;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && inside.contains(producer))
+        continue;
+      if (producer && isSplatConstant(producer))
+        constants.insert(producer);
+      else
+        inputs.insert(operand);
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+        outputs.insert(result);
+  }
+  SmallVector<Location> locations;
+  for (Operation *op : ops)
+    locations.push_back(op->getLoc());
+  // Equal locations collapse: a fusion within a layer is at the layer.
+  Location loc = FusedLoc::get(ops.front()->getContext(), locations);
+
+  OpBuilder builder(ops.back());
+  SmallVector<Type> types = llvm::map_to_vector(outputs, [](Value v) { return v.getType(); });
+  auto fusion = FusionOp::create(builder, loc, types, inputs.getArrayRef(), kind);
+  Block *body = builder.createBlock(&fusion.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *constant : constants)
+    builder.clone(*constant, mapping);
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded =
+      llvm::map_to_vector(outputs, [&](Value v) { return mapping.lookup(v); });
+  YieldOp::create(builder, loc, yielded);
+  for (auto [i, output] : llvm::enumerate(outputs.getArrayRef()))
+    Value(output).replaceAllUsesWith(fusion.getResult(i));
+  for (Operation *op : llvm::reverse(ops)) {
+    op->dropAllUses();
+    op->erase();
+  }
+  for (Operation *constant : constants)
+    if (constant->use_empty())
+      constant->erase();
+  return fusion;
+}

@@ -1,0 +1,34 @@
+//===- FusionUtils.h - Shared by the passes of the phase --------*- C++ -*-===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "llvm/ADT/DenseSet.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include <string>
+
+namespace sinter {
+
+/// The module's target; without one, reports an error and returns null.
+TargetAttr requireTarget(mlir::ModuleOp module);
+
+/// The values of an entry that depend on parameters and constants alone, those included.
+llvm::DenseSet<mlir::Value> findParameterValues(mlir::func::FuncOp entry);
+
+/// A remark of this phase about an entry.
+inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::FuncOp entry) {
+  return mlir::remark::RemarkOpts::name(name).category("sinter-fusion").function(entry.getName());
+}
+
+/// "3.1 us", with three significant digits.
+std::string formatNs(double ns);
+
+/// What ops are called, in order, without what costs nothing: "matmul + add + gelu".
+std::string describeOps(llvm::ArrayRef<mlir::Operation *> ops);
+
+/// Moves ops of one block, given in the block's order, into a fusion where the last one stood.
+/// Constants with one value that they use are copied into it; values that are used elsewhere
+/// become its results. Users may stand before the fusion afterwards: sort the block.
+FusionOp wrapOps(llvm::ArrayRef<mlir::Operation *> ops, FusionKind kind);
+
+} // namespace sinter

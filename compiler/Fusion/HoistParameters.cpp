@@ -1,0 +1,199 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_HOISTPARAMETERSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// Equality of ops with the same operands.
+struct SameComputation : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
+        b == getTombstoneKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
+                                                const_cast<Operation *>(b),
+                                                OperationEquivalence::IgnoreLocations);
+  }
+};
+
+/// The entry @prepare while it grows: each parameter and each computation once.
+class Preparation {
+public:
+  explicit Preparation(ModuleOp module)
+      : builder(OpBuilder::atBlockBegin(module.getBody())) {
+    function = func::FuncOp::create(builder, module.getLoc(), SinterDialect::kPrepareEntry,
+                                    builder.getFunctionType({}, {}));
+    function->setAttr(SinterDialect::kEntry, builder.getUnitAttr());
+    function.addEntryBlock();
+    builder.setInsertionPointToEnd(&function.front());
+  }
+
+  /// The name under which @prepare gives `value` of an entry.
+  StringAttr prepare(func::FuncOp entry, Value value) {
+    Value copy = import(entry, value);
+    auto [found, isNew] = names.try_emplace(copy);
+    if (isNew)
+      found->second = builder.getStringAttr("p" + Twine(names.size() - 1));
+    return found->second;
+  }
+
+  /// Sets the function's type and the names of its results; removes it if it has none.
+  void finish() {
+    if (names.empty())
+      return function->erase();
+    SmallVector<Value> results = llvm::map_to_vector(names, [](auto &pair) { return pair.first; });
+    func::ReturnOp::create(builder, function.getLoc(), results);
+    function.setFunctionType(builder.getFunctionType(
+        llvm::to_vector(function.front().getArgumentTypes()), ValueRange(results).getTypes()));
+    for (auto [i, name] : llvm::enumerate(parameters))
+      function.setArgAttr(i, SinterDialect::kParameter, name);
+    for (auto [i, pair] : llvm::enumerate(names))
+      function.setResultAttr(i, SinterDialect::kPrepared, pair.second);
+  }
+
+private:
+  Value import(func::FuncOp entry, Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return importParameter(entry, argument);
+    auto result = cast<OpResult>(value);
+    Operation *op = result.getOwner();
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, import(entry, operand));
+    Operation *copy = builder.clone(*op, mapping);
+    auto [found, isNew] = computations.insert(copy);
+    if (!isNew)
+      copy->erase();
+    return (*found)->getResult(result.getResultNumber());
+  }
+
+  Value importParameter(func::FuncOp entry, BlockArgument argument) {
+    auto name =
+        entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kParameter);
+    Value &copy = arguments[name.getValue()];
+    if (!copy) {
+      copy = function.front().addArgument(argument.getType(), argument.getLoc());
+      parameters.push_back(name);
+    }
+    return copy;
+  }
+
+  OpBuilder builder;
+  func::FuncOp function;
+  llvm::StringMap<Value> arguments;
+  SmallVector<StringAttr> parameters;
+  llvm::DenseSet<Operation *, SameComputation> computations;
+  llvm::MapVector<Value, StringAttr> names;
+};
+
+struct HoistParametersPass : sinter::impl::HoistParametersPassBase<HoistParametersPass> {
+  using HoistParametersPassBase::HoistParametersPassBase;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry)) {
+        if (function.getName() == SinterDialect::kPrepareEntry)
+          return; // Hoisted already.
+        entries.push_back(function);
+      }
+    Preparation preparation(getOperation());
+    for (func::FuncOp entry : entries)
+      hoistFrom(entry, preparation);
+    preparation.finish();
+  }
+
+private:
+  void hoistFrom(func::FuncOp entry, Preparation &preparation) {
+    llvm::DenseSet<Value> values = findParameterValues(entry);
+    // What depends on a parameter, or is a table of numbers: else there is nothing to gain.
+    llvm::DenseSet<Value> worthwhile;
+    auto &block = entry.front();
+    for (BlockArgument argument : block.getArguments())
+      if (values.contains(argument))
+        worthwhile.insert(argument);
+    for (Operation &op : block.without_terminator())
+      if (llvm::any_of(op.getOperands(), [&](Value v) { return worthwhile.contains(v); }) ||
+          (op.hasTrait<OpTrait::ConstantLike>() && !isSplatConstant(&op)))
+        worthwhile.insert(op.result_begin(), op.result_end());
+
+    // The frontier: computed values that ops outside use. What a kernel does with addresses alone
+    // stays in the entry, so that its operand is the frontier.
+    llvm::MapVector<Value, StringAttr> frontier;
+    llvm::DenseSet<Operation *> staying;
+    for (Operation &op : llvm::reverse(block)) {
+      bool hoistable = !op.hasTrait<OpTrait::IsTerminator>() && op.getNumResults() > 0 &&
+                       values.contains(op.getResult(0)) && worthwhile.contains(op.getResult(0)) &&
+                       !op.hasTrait<OpTrait::ConstantLike>();
+      bool used = llvm::any_of(op.getUsers(),
+                               [&](Operation *user) { return staying.contains(user); });
+      bool addresses = getRole(&op) == FusionRole::Index && op.getNumOperands() == 1;
+      if (!hoistable || (used && addresses))
+        staying.insert(&op);
+      else if (used)
+        for (Value result : op.getResults())
+          frontier.insert({result, nullptr});
+    }
+    if (frontier.empty())
+      return;
+    SmallVector<Value> hoisted = llvm::map_to_vector(frontier, [](auto &pair) { return pair.first; });
+    std::reverse(hoisted.begin(), hoisted.end());
+    int64_t bytes = 0;
+    for (Value value : hoisted) {
+      StringAttr name = preparation.prepare(entry, value);
+      BlockArgument argument = getPrepared(entry, name, value);
+      value.replaceUsesWithIf(argument, [&](OpOperand &use) {
+        return staying.contains(use.getOwner());
+      });
+      bytes += getStorageBytes(value.getType());
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    eraseUnusedParameters(entry);
+    remark::passed(entry.getLoc(), getRemark("Hoisted", entry))
+        << llvm::formatv("{0} values of {1:F1} MB are prepared once", hoisted.size(), bytes / 1e6)
+               .str();
+  }
+
+  /// The argument for a prepared value; two values of an entry may turn out to be one.
+  BlockArgument getPrepared(func::FuncOp entry, StringAttr name, Value value) {
+    for (BlockArgument argument : entry.getArguments())
+      if (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPrepared) == name)
+        return argument;
+    unsigned index = entry.getNumArguments();
+    auto attributes = DictionaryAttr::get(
+        &getContext(), NamedAttribute(StringAttr::get(&getContext(), SinterDialect::kPrepared),
+                                      name));
+    (void)entry.insertArgument(index, value.getType(), attributes, value.getLoc());
+    return entry.getArgument(index);
+  }
+
+  void eraseUnusedParameters(func::FuncOp entry) {
+    BitVector unused(entry.getNumArguments());
+    for (BlockArgument argument : entry.getArguments())
+      if (argument.use_empty() &&
+          entry.getArgAttr(argument.getArgNumber(), SinterDialect::kParameter))
+        unused.set(argument.getArgNumber());
+    (void)entry.eraseArguments(unused);
+  }
+};
+} // namespace

@@ -1,0 +1,171 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Remarks.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_MERGEMATMULSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// A product that may be merged, with its bias where it has one.
+struct Product {
+  MatmulOp matmul;
+  PackOp pack;
+  AddOp biased; ///< matmul + broadcast(bias), or null
+  Value bias;   ///< [n]
+
+  /// What the rest of the graph uses.
+  Value getResult() { return biased ? biased.getResult() : matmul.getResult(); }
+};
+
+struct MergeMatmulsPass : sinter::impl::MergeMatmulsPassBase<MergeMatmulsPass> {
+  using MergeMatmulsPassBase::MergeMatmulsPassBase;
+
+  void runOnOperation() override {
+    TargetAttr target = requireTarget(getOperation());
+    if (!target)
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        mergeIn(function, CostModel(target));
+  }
+
+private:
+  void mergeIn(func::FuncOp function, const CostModel &costs) {
+    llvm::DenseSet<Value> constants = findParameterValues(function);
+    // By left-hand side; within it, by element type and how the result is used.
+    llvm::MapVector<Value, llvm::MapVector<int64_t, SmallVector<Product>>> groups;
+    for (auto matmul : function.getOps<MatmulOp>()) {
+      auto pack = matmul.getRhs().getDefiningOp<PackOp>();
+      if (!pack || matmul.getTransposeRhs() || !constants.contains(pack.getResult()))
+        continue;
+      Product product = matchBias(matmul, pack, constants);
+      groups[matmul.getLhs()][classifyUse(product)].push_back(product);
+    }
+    bool changed = false;
+    for (auto &[lhs, classes] : groups) {
+      for (auto &[use, products] : classes)
+        if (products.size() > 1) {
+          merge(function, products, costs);
+          changed = true;
+        }
+      if (classes.size() > 1)
+        remark::missed(lhs.getLoc(), getRemark("NotMerged", function))
+            << llvm::formatv("{0} products of one left-hand side stay apart: their results are "
+                             "used differently",
+                             classes.size())
+                   .str();
+    }
+    if (changed)
+      sortTopologically(&function.front());
+  }
+
+  /// matmul + broadcast(bias), where that is all that the product is used for.
+  Product matchBias(MatmulOp matmul, PackOp pack, const llvm::DenseSet<Value> &constants) {
+    Product product{matmul, pack, nullptr, nullptr};
+    if (!matmul->hasOneUse())
+      return product;
+    auto add = dyn_cast<AddOp>(*matmul->user_begin());
+    if (!add)
+      return product;
+    Value other = add.getLhs() == matmul.getResult() ? add.getRhs() : add.getLhs();
+    auto broadcast = other.getDefiningOp<BroadcastOp>();
+    if (broadcast && broadcast.getDims().size() == 1 &&
+        broadcast.getDims()[0] == broadcast.getType().getRank() - 1 &&
+        constants.contains(broadcast.getOperand())) {
+      product.biased = add;
+      product.bias = broadcast.getOperand();
+    }
+    return product;
+  }
+
+  /// 0 for results that are only rearranged, the width for those that are computed on: their
+  /// epilogues want a product of their own unless they meet, element by element.
+  int64_t classifyUse(Product product) {
+    bool rearranged = llvm::all_of(product.getResult().getUsers(), [](Operation *user) {
+      FusionRole role = getRole(user);
+      return role != FusionRole::Elementwise && role != FusionRole::RowReduction;
+    });
+    return rearranged ? 0 : product.matmul.getN();
+  }
+
+  void merge(func::FuncOp function, ArrayRef<Product> products, const CostModel &costs) {
+    // Behind the last one every operand is defined; users that stand before it are sorted later.
+    Operation *last = products.back().matmul;
+    for (Product product : products)
+      if (last->isBeforeInBlock(product.getResult().getDefiningOp()))
+        last = product.getResult().getDefiningOp();
+    OpBuilder builder(last->getContext());
+    builder.setInsertionPointAfter(last);
+    MatmulOp first = products.front().matmul;
+    Location loc = first.getLoc();
+    double apart = 0;
+    int64_t columns = 0;
+    SmallVector<Value> weights, biases;
+    for (Product product : products) {
+      apart += costs.getCost(product.matmul).ns;
+      columns += product.matmul.getN();
+      weights.push_back(product.pack.getOperand());
+      biases.push_back(product.bias);
+    }
+    PackOp firstPack = products.front().pack;
+    RankedTensorType packType = firstPack.getType(), resultType = first.getType();
+    auto dense = RankedTensorType::get({first.getK(), columns}, packType.getElementType());
+    Value weight = ConcatOp::create(builder, loc, dense, weights, /*dim=*/1);
+    weight = PackOp::create(builder, loc,
+                            RankedTensorType::get(dense.getShape(), dense.getElementType(),
+                                                  packType.getEncoding()),
+                            weight);
+    SmallVector<int64_t> shape(resultType.getShape());
+    shape.back() = columns;
+    auto merged = RankedTensorType::get(shape, resultType.getElementType());
+    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight,
+                                   /*transpose_rhs=*/false);
+    Value result = addBias(builder, loc, matmul.getResult(), products);
+
+    SmallVector<int64_t> offsets(shape.size(), 0);
+    for (Product product : products) {
+      auto slice = SliceOp::create(builder, loc, product.matmul.getType(), result, offsets);
+      offsets.back() += product.matmul.getN();
+      product.getResult().replaceAllUsesWith(slice);
+    }
+    remark::passed(loc, getRemark("Merged", function))
+        << llvm::formatv("{0} products of one left-hand side as one of {1} columns: {2} together, "
+                         "{3} apart",
+                         products.size(), columns, formatNs(costs.getCost(matmul).ns),
+                         formatNs(apart))
+               .str();
+    for (Product product : products) {
+      if (product.biased)
+        product.biased->erase();
+      product.matmul->erase();
+      if (product.pack->use_empty())
+        product.pack->erase();
+    }
+  }
+
+  /// The product with all biases added, zeros where there is none.
+  Value addBias(OpBuilder &builder, Location loc, Value product, ArrayRef<Product> products) {
+    if (llvm::none_of(products, [](const Product &part) { return part.bias; }))
+      return product;
+    auto type = cast<RankedTensorType>(product.getType());
+    auto vectorOf = [&](int64_t n) { return RankedTensorType::get({n}, type.getElementType()); };
+    SmallVector<Value> biases;
+    for (Product part : products)
+      biases.push_back(
+          part.bias ? part.bias
+                    : ConstantOp::create(builder, loc, vectorOf(part.matmul.getN()), 0.0));
+    Value bias = ConcatOp::create(builder, loc, vectorOf(type.getShape().back()), biases,
+                                  /*dim=*/0);
+    bias = BroadcastOp::create(builder, loc, type, bias, ArrayRef<int64_t>{type.getRank() - 1});
+    return AddOp::create(builder, loc, product, bias);
+  }
+};
+} // namespace

@@ -1,0 +1,133 @@
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// Names longer than this say less, not more.
+static constexpr size_t kNameLength = 48;
+
+namespace {
+struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  using OutlineKernelsPassBase::OutlineKernelsPassBase;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<FusionOp> fusions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        llvm::append_range(fusions, function.getOps<FusionOp>());
+    unsigned calls = 0;
+    llvm::DenseMap<unsigned, SmallVector<func::FuncOp>> kernels;
+    unsigned count = 0;
+    for (FusionOp fusion : fusions) {
+      if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
+        continue;
+      ++calls;
+      SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
+      auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {
+        return kernel->getAttrOfType<StringAttr>(SinterDialect::kKernel).getValue() ==
+                   stringifyFusionKind(fusion.getKind()) &&
+               areEqual(*fusion.getBlock(), kernel.front());
+      });
+      if (found == alike.end()) {
+        ++count;
+        alike.push_back(createKernel(fusion, symbols));
+        found = std::prev(alike.end());
+      }
+      OpBuilder builder(fusion);
+      auto call = CallKernelOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
+                                       found->getName(), fusion.getInputs());
+      fusion->replaceAllUsesWith(call);
+      fusion->erase();
+    }
+    if (calls > 0)
+      remark::passed(getOperation().getLoc(),
+                     remark::RemarkOpts::name("KernelsShared").category("sinter-fusion"))
+          << llvm::formatv("{0} launches of {1} kernels", calls, count).str();
+  }
+
+private:
+  static unsigned hash(FusionOp fusion) {
+    llvm::hash_code code = llvm::hash_combine(fusion.getBlock()->getNumArguments());
+    for (Operation &op : *fusion.getBlock())
+      code = llvm::hash_combine(
+          code, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue,
+                                                  OperationEquivalence::ignoreHashValue,
+                                                  OperationEquivalence::IgnoreLocations));
+    return static_cast<unsigned>(code);
+  }
+
+  /// Whether a fusion's body and a kernel's compute the same, op by op.
+  static bool areEqual(Block &body, Block &kernel) {
+    if (body.getArgumentTypes() != kernel.getArgumentTypes() ||
+        body.getOperations().size() != kernel.getOperations().size())
+      return false;
+    llvm::DenseMap<Value, Value> same;
+    for (auto [a, b] : llvm::zip_equal(body.getArguments(), kernel.getArguments()))
+      same[a] = b;
+    auto agree = [&](Operation &a, Operation &b) {
+      if (a.getNumOperands() != b.getNumOperands())
+        return false;
+      for (auto [x, y] : llvm::zip_equal(a.getOperands(), b.getOperands()))
+        if (same.lookup(x) != y)
+          return false;
+      return true;
+    };
+    for (auto [a, b] : llvm::zip_equal(body.without_terminator(), kernel.without_terminator())) {
+      if (!OperationEquivalence::isEquivalentTo(
+              &a, &b, OperationEquivalence::ignoreValueEquivalence, nullptr,
+              OperationEquivalence::IgnoreLocations) ||
+          !agree(a, b))
+        return false;
+      for (auto [x, y] : llvm::zip_equal(a.getResults(), b.getResults()))
+        same[x] = y;
+    }
+    return agree(*body.getTerminator(), *kernel.getTerminator());
+  }
+
+  func::FuncOp createKernel(FusionOp fusion, SymbolTable &symbols) {
+    OpBuilder builder(&getContext());
+    auto kernel = func::FuncOp::create(
+        builder, fusion.getLoc(), makeName(fusion),
+        builder.getFunctionType(fusion.getInputs().getTypes(), fusion.getResultTypes()));
+    kernel.setPrivate();
+    kernel->setAttr(SinterDialect::kKernel,
+                    builder.getStringAttr(stringifyFusionKind(fusion.getKind())));
+    symbols.insert(kernel);
+    Block *body = kernel.addEntryBlock();
+    builder.setInsertionPointToEnd(body);
+    IRMapping mapping;
+    mapping.map(fusion.getBlock()->getArguments(), body->getArguments());
+    for (Operation &op : fusion.getBlock()->without_terminator())
+      builder.clone(op, mapping);
+    SmallVector<Value> results =
+        llvm::map_to_vector(fusion.getYielded(), [&](Value v) { return mapping.lookup(v); });
+    func::ReturnOp::create(builder, fusion.getLoc(), results);
+    return kernel;
+  }
+
+  /// "matmul_add_gelu": what the kernel does, for people who read profiles.
+  static std::string makeName(FusionOp fusion) {
+    Operation *op = fusion;
+    std::string text = describeOps(op);
+    std::string name;
+    for (StringRef rest = text; !rest.empty();) {
+      auto [part, tail] = rest.split(" + ");
+      if (name.size() + part.size() > kNameLength)
+        break;
+      name += (name.empty() ? "" : "_") + part.str();
+      rest = tail;
+    }
+    return name;
+  }
+};
+} // namespace

@@ -1,0 +1,159 @@
+//===- Passes.td - What becomes one kernel ------------------*- tablegen -*-===//
+#ifndef SINTER_FUSION_PASSES
+#define SINTER_FUSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
+  let summary = "computes products that share their left-hand side as one";
+  let description = [{
+    After it, matmuls of an entry with the same left-hand side, weights that are parameters in the
+    same layout, and results that are used alike (rearranged; or computed on, with equal widths)
+    are one matmul with the weights side by side, and its result is sliced: Q, K and V, or gate and
+    up. Biases are merged with them; where only some have one, the others get zeros.
+
+    ```mlir
+    %0 = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+    %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+    %2 = sinter.pack %wk : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
+    %3 = sinter.matmul %x, %2 : (tensor<4x8xf32>, tensor<8x4xf32, #panels>) -> tensor<4x4xf32>
+    // =>
+    %0 = sinter.concat %wq, %wk {dim = 1 : i64}
+       : (tensor<8x16xf32>, tensor<8x4xf32>) -> tensor<8x20xf32>
+    %1 = sinter.pack %0 : (tensor<8x20xf32>) -> tensor<8x20xf32, #panels>
+    %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x20xf32, #panels>) -> tensor<4x20xf32>
+    %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
+    %4 = sinter.slice %2 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
+    ```
+  }];
+}
+
+def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
+  let summary = "selects rows before work is done on them";
+  let description = [{
+    After it no `sinter.last_row` reads the result of an op that works row by row and that nothing
+    else uses: the selection is moved to that op's operands, so that the last norm, the last MLP
+    and the logits' product run on one row a slot. Of a chunk of one row the selection is a reshape.
+
+    ```mlir
+    %0 = sinter.rms_norm %x, %w {eps = 1.0e-5}
+       : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+    %1 = sinter.last_row %0, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+    // =>
+    %0 = sinter.last_row %x, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+    %1 = sinter.rms_norm %0, %w {eps = 1.0e-5}
+       : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+    ```
+  }];
+}
+
+def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
+  let summary = "computes once what depends on parameters alone";
+  let description = [{
+    After it no entry packs, concatenates or computes on parameters and constants alone: such
+    values are results of the entry `@prepare`, bound once, and arguments of the entries, under the
+    same name `sinter.prepared`. Equal values of several entries are one. What only spreads or cuts
+    a parameter (broadcast, slice, reshape) stays where it is: a kernel does that with addresses.
+
+    ```mlir
+    func.func @decode(%w: tensor<8x8xf32> {sinter.parameter = "w"}, ...) {
+      %0 = sinter.pack %w : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
+      %1 = sinter.matmul %x, %0 ...
+    // =>
+    func.func @prepare(%w: tensor<8x8xf32> {sinter.parameter = "w"})
+        -> (tensor<8x8xf32, #panels> {sinter.prepared = "p0"})
+    func.func @decode(%p: tensor<8x8xf32, #panels> {sinter.prepared = "p0"}, ...) {
+      %1 = sinter.matmul %x, %p ...
+    ```
+  }];
+  let dependentDialects = ["mlir::func::FuncDialect"];
+}
+
+def FormFusionsPass : Pass<"sinter-form-fusions", "mlir::ModuleOp"> {
+  let summary = "merges ops into kernels where the cost model says that it pays";
+  let description = [{
+    After it no two kernels of an entry could be one, by the rules of the code generators, that the
+    cost model predicts to be faster together. Producers are merged with their consumers, the
+    largest gain first, then kernels that read the same value; ops that only move elements are
+    repeated for each user first. What FusibleOpInterface says of the ops decides which kind of
+    kernel a set of them can be (FusionRules.h).
+
+    Each fusion formed leaves a remark `Fused`, each pair of kernels that stays apart a remark
+    `NotFused`, with the time predicted for both sides and, for the latter, the reason.
+
+    ```mlir
+    %0 = sinter.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = sinter.rms_norm %0, %w {eps = 1.0e-5}
+       : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    // =>
+    %0:2 = sinter.fusion rows(%x, %y, %w : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>)
+        -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+    ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<8xf32>):
+      %1 = sinter.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %2 = sinter.rms_norm %1, %c {eps = 1.0e-5}
+         : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+      sinter.yield %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    ```
+  }];
+}
+
+def IsolateOpsPass : Pass<"sinter-isolate-ops", "mlir::ModuleOp"> {
+  let summary = "makes a kernel of each op that is in none";
+  let description = [{
+    After it an entry holds only fusions, reshapes of dense tensors (the same memory under another
+    type) and constants that are not one value everywhere; a constant that is one is inside of the
+    fusions that use it.
+
+    ```mlir
+    %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+    // =>
+    %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
+    ^bb0(%a: tensor<8xf32>):
+      %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+      sinter.yield %1 : tensor<8xf32>
+    }
+    ```
+  }];
+}
+
+def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp"> {
+  let summary = "leaves products to the device's library where it is faster";
+  let description = [{
+    After it a fusion of kind `gemm` that the library can do, epilogue included, and that the cost
+    model predicts to be faster there, has the kind `library_gemm`. Few rows are memory traffic,
+    where a generated kernel starts sooner; many rows are arithmetic, where the library is nearer to
+    the peak. A remark `LibraryGemm` gives both times.
+  }];
+}
+
+def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
+  let summary = "makes functions of fusions, equal ones the same";
+  let description = [{
+    After it a fusion of kind rows, gemm or attention is a `sinter.call_kernel` of a private
+    function with its body and its kind as `sinter.kernel`. Equal bodies are one function, however
+    many layers call it.
+
+    ```mlir
+    %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
+    ^bb0(%a: tensor<8xf32>):
+      %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+      sinter.yield %1 : tensor<8xf32>
+    }
+    // =>
+    %0 = sinter.call_kernel @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["mlir::func::FuncDialect"];
+}
+
+def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
+  let summary = "the gate of the Fusion phase";
+  let description = [{
+    After it an entry holds only calls of kernels, fusions of kind `library_gemm` and `pack`,
+    reshapes of dense tensors, constants and `return`; and every kernel is of kind rows, gemm or
+    attention, with one product in each gemm and one attention in each attention.
+  }];
+}
+
+#endif // SINTER_FUSION_PASSES

@@ -1,0 +1,146 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_SINKROWSELECTIONPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+namespace {
+struct SinkRowSelectionPass : sinter::impl::SinkRowSelectionPassBase<SinkRowSelectionPass> {
+  using SinkRowSelectionPassBase::SinkRowSelectionPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(SinterDialect::kEntry))
+        continue;
+      unsigned moved = 0;
+      replaceTrivial(function);
+      // Users come before their operands' producers, so one sweep is enough.
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+        moved += moveAbove(&op);
+      if (moved > 0)
+        remark::passed(function.getLoc(), getRemark("RowsSelected", function))
+            << llvm::formatv("{0} ops run on the last row of each slot only", moved).str();
+    }
+  }
+
+private:
+  /// Of one row the last is that one: decode steps select nothing, and all layers stay alike.
+  void replaceTrivial(func::FuncOp function) {
+    for (auto selection : llvm::make_early_inc_range(function.getOps<LastRowOp>())) {
+      if (selection.getOperand().getType().getDimSize(1) != 1)
+        continue;
+      OpBuilder builder(selection);
+      selection.replaceAllUsesWith(ReshapeOp::create(builder, selection.getLoc(),
+                                                     selection.getType(), selection.getOperand())
+                                       .getResult());
+      selection->erase();
+    }
+  }
+
+  /// Where all users of `op` select the same rows of its only result and the op works row by row:
+  /// runs it on those rows of its operands instead.
+  bool moveAbove(Operation *op) {
+    if (op->getNumResults() != 1 || op->use_empty())
+      return false;
+    LastRowOp selection;
+    for (Operation *user : op->getUsers()) {
+      auto other = dyn_cast<LastRowOp>(user);
+      if (!other || other.getOperand() != op->getResult(0) ||
+          (selection && selection.getCount() != other.getCount()))
+        return false;
+      selection = other;
+    }
+    SmallVector<Operation *> selections(op->getUsers());
+    for (Operation *user : selections)
+      if (user->isBeforeInBlock(selection))
+        selection = cast<LastRowOp>(user);
+    SmallVector<unsigned> operands;
+    if (!findRowOperands(op, operands))
+      return false;
+
+    OpBuilder builder(selection);
+    RankedTensorType selected = selection.getType();
+    IRMapping mapping;
+    for (unsigned index : operands) {
+      Value operand = op->getOperand(index);
+      auto type = RankedTensorType::get({selected.getDimSize(0), typeOf(operand).getDimSize(2)},
+                                        typeOf(operand).getElementType());
+      if (!mapping.contains(operand))
+        mapping.map(operand, select(builder, selection, operand, type));
+    }
+    Operation *moved = builder.clone(*op, mapping);
+    moved->getResult(0).setType(selected);
+    adjustAttributes(moved);
+    for (Operation *user : selections) {
+      user->getResult(0).replaceAllUsesWith(moved->getResult(0));
+      user->erase();
+    }
+    op->erase();
+    return true;
+  }
+
+  /// One selection a value: an existing one is reused if it stands early enough.
+  Value select(OpBuilder &builder, LastRowOp like, Value operand, RankedTensorType type) {
+    for (Operation *user : operand.getUsers())
+      if (auto other = dyn_cast<LastRowOp>(user))
+        if (other.getCount() == like.getCount() && other.getOperand() == operand &&
+            other->getBlock() == like->getBlock()) {
+          if (like->isBeforeInBlock(other))
+            other->moveBefore(like);
+          return other.getResult();
+        }
+    return LastRowOp::create(builder, like.getLoc(), type, operand, like.getCount());
+  }
+
+  /// The operands of which a row of the result needs only the same row. False if the op is none
+  /// that works row by row on [b, t, d].
+  bool findRowOperands(Operation *op, SmallVectorImpl<unsigned> &operands) {
+    RankedTensorType result = typeOf(op->getResult(0));
+    auto hasRows = [&](Value value) {
+      return typeOf(value).getRank() == 3 && !typeOf(value).getEncoding() &&
+             typeOf(value).getShape().drop_back() == result.getShape().drop_back();
+    };
+    switch (getRole(op)) {
+    case FusionRole::Elementwise:
+      for (OpOperand &operand : op->getOpOperands())
+        operands.push_back(operand.getOperandNumber());
+      return llvm::all_of(op->getOperands(), hasRows);
+    case FusionRole::RowReduction:
+    case FusionRole::Contraction:
+      operands.push_back(0);
+      return hasRows(op->getOperand(0));
+    case FusionRole::Index:
+      if (auto broadcast = dyn_cast<BroadcastOp>(op))
+        return llvm::all_of(broadcast.getDims(), [](int64_t dim) { return dim == 2; });
+      if (auto slice = dyn_cast<SliceOp>(op)) {
+        operands.push_back(0);
+        return hasRows(slice.getOperand());
+      }
+      return isSplatConstant(op);
+    default:
+      return false;
+    }
+  }
+
+  /// From [b, t, d] to [b, d], what an index op says of its dimensions.
+  void adjustAttributes(Operation *op) {
+    if (auto broadcast = dyn_cast<BroadcastOp>(op))
+      broadcast.setDims(broadcast.getDims().empty() ? ArrayRef<int64_t>{} : ArrayRef<int64_t>{1});
+    if (auto slice = dyn_cast<SliceOp>(op))
+      slice.setOffsets({0, slice.getOffsets()[2]});
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto value = cast<DenseElementsAttr>(constant.getValue());
+      constant.setValueAttr(value.resizeSplat(constant.getType()));
+    }
+  }
+};
+} // namespace

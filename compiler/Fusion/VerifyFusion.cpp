@@ -1,0 +1,60 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_VERIFYFUSIONPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct VerifyFusionPass : sinter::impl::VerifyFusionPassBase<VerifyFusionPass> {
+  using VerifyFusionPassBase::VerifyFusionPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    bool valid = true;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function->hasAttr(SinterDialect::kEntry))
+        for (Operation &op : function.front().without_terminator())
+          valid &= succeeded(verifyEntryOp(&op));
+      if (auto kind = function->getAttrOfType<StringAttr>(SinterDialect::kKernel))
+        valid &= succeeded(verifyKernel(function, kind.getValue()));
+    }
+    if (!valid)
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verifyEntryOp(Operation *op) {
+    if (isa<CallKernelOp>(op) || isAlias(op) || op->hasTrait<OpTrait::ConstantLike>())
+      return success();
+    if (auto fusion = dyn_cast<FusionOp>(op))
+      if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
+        return success();
+    return op->emitError("expected only kernels, library products, packings, reshapes and "
+                         "constants in an entry after Fusion");
+  }
+
+  LogicalResult verifyKernel(func::FuncOp kernel, StringRef name) {
+    std::optional<FusionKind> kind = symbolizeFusionKind(name);
+    unsigned products = 0, attentions = 0;
+    for (Operation &op : kernel.front().without_terminator()) {
+      products += getRole(&op) == FusionRole::Contraction;
+      attentions += getRole(&op) == FusionRole::Attention;
+    }
+    if (kind == FusionKind::Rows && products + attentions == 0)
+      return success();
+    if (kind == FusionKind::Gemm && products == 1 && attentions == 0)
+      return success();
+    if (kind == FusionKind::Attention && products == 0 && attentions == 1)
+      return success();
+    return kernel.emitError("expected a kernel of kind rows, gemm with one product or attention "
+                            "with one attention, got \"")
+           << name << "\" with " << products << " products and " << attentions << " attentions";
+  }
+};
+} // namespace
