@@ -147,8 +147,8 @@ private:
       return bad(std::string(name) + " lies in a space that does not exist here");
     if (slice->bytes() > *size || slice->offset() > *size - slice->bytes())
       return bad(std::string(name) + " [" + std::to_string(slice->offset()) + ", +" +
-                 std::to_string(slice->bytes()) + ") leaves its space of " +
-                 std::to_string(*size) + " bytes");
+                 std::to_string(slice->bytes()) + ") leaves its space of " + std::to_string(*size) +
+                 " bytes");
     return {};
   }
 
@@ -182,15 +182,16 @@ private:
     bool bounded = k != 0 && n != 0 && k <= largest && n <= largest;
     if (!bounded || !product(product(layout.count(), layout.paddedK()), layout.width * 4) ||
         slice->bytes() != layout.bytes())
-      return bad(std::string(name) + " has not the size of panels of [" + std::to_string(k) +
-                 ", " + std::to_string(n) + "]");
+      return bad(std::string(name) + " has not the size of panels of [" + std::to_string(k) + ", " +
+                 std::to_string(n) + "]");
     if (slice->offset() % 64 != 0)
       return bad(std::string(name) + " is not aligned to 64 bytes");
     return {};
   }
 
-  Expected<void> verifyBindings(
-      const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings, fb::Space space) {
+  Expected<void>
+  verifyBindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
+                 fb::Space space) {
     std::set<std::string_view> names;
     for (const fb::Binding *binding : each(bindings)) {
       std::string name = "binding '" + binding->name()->str().substr(0, 80) + "'";
@@ -217,6 +218,9 @@ private:
       if (kernel->offset() >= codeBytes)
         return bad("kernel '" + kernel->name()->str().substr(0, 80) +
                    "' has its entry outside of the code");
+    if (executable.constants() && executable.constants()->size() != 0 &&
+        reinterpret_cast<uintptr_t>(executable.constants()->data()) % 64 != 0)
+      return bad("has constants that are not aligned to 64 bytes");
     std::set<std::string_view> names;
     for (const fb::CheckpointTensor *tensor : each(executable.checkpoint())) {
       std::string name = "tensor '" + tensor->name()->str().substr(0, 80) + "'";
@@ -229,8 +233,7 @@ private:
   }
 
   Expected<void> verifyProgram() {
-    for (uint64_t bytes :
-         {program->input_bytes(), program->output_bytes(), program->arena_bytes()})
+    for (uint64_t bytes : {program->input_bytes(), program->output_bytes(), program->arena_bytes()})
       if (bytes > largest)
         return bad("asks for " + std::to_string(bytes) + " bytes of memory");
     SINTER_CHECK(verifyBindings(program->inputs(), fb::Space::Input));
@@ -281,14 +284,14 @@ private:
   Expected<void> verify(const fb::Gemm &gemm) const {
     if (!isComputeType(gemm.dtype()) || !isComputeType(gemm.out_dtype()))
       return bad("is a product of types other than f32 and bf16");
-    SINTER_CHECK(verifyMatrix(gemm.lhs(), "lhs", gemm.m(), gemm.k(), gemm.lhs_stride(),
-                              gemm.dtype()));
+    SINTER_CHECK(
+        verifyMatrix(gemm.lhs(), "lhs", gemm.m(), gemm.k(), gemm.lhs_stride(), gemm.dtype()));
     SINTER_CHECK(verifyPanels(gemm.rhs(), "rhs", gemm.k(), gemm.n(), gemm.dtype()));
     if (gemm.rhs()->space() != fb::Space::Parameter && gemm.rhs()->space() != fb::Space::Arena)
       return bad("rhs is neither a parameter nor in the arena");
     SINTER_CHECK(verifyWritable(gemm.out(), "out"));
-    SINTER_CHECK(verifyMatrix(gemm.out(), "out", gemm.m(), gemm.n(), gemm.out_stride(),
-                              gemm.out_dtype()));
+    SINTER_CHECK(
+        verifyMatrix(gemm.out(), "out", gemm.m(), gemm.n(), gemm.out_stride(), gemm.out_dtype()));
     if (overlap(*gemm.out(), *gemm.lhs()) || overlap(*gemm.out(), *gemm.rhs()))
       return bad("out overlaps what is still read");
     for (const fb::PostOp *step : each(gemm.post_ops())) {
@@ -356,7 +359,8 @@ Expected<const fb::Executable *> verifyExecutable(std::span<const std::byte> fla
   auto *data = reinterpret_cast<const uint8_t *>(flatbuffer.data());
   // The flatbuffer's own verifier asserts on larger buffers instead of refusing them.
   bool sound = flatbuffer.size() >= 16 && flatbuffer.size() < FLATBUFFERS_MAX_BUFFER_SIZE &&
-               reinterpret_cast<uintptr_t>(data) % 64 == 0 && fb::ExecutableBufferHasIdentifier(data);
+               reinterpret_cast<uintptr_t>(data) % 64 == 0 &&
+               fb::ExecutableBufferHasIdentifier(data);
   if (sound) {
     flatbuffers::Verifier verifier(data, flatbuffer.size(), deepestTable, mostTables);
     sound = fb::VerifyExecutableBuffer(verifier);

@@ -1,0 +1,121 @@
+#include "runtime/Exec/Checkpoint.h"
+#include "runtime/Exec/RandomWeights.h"
+#include "runtime/Exec/Slices.h"
+#include <algorithm>
+#include <map>
+#include <sys/mman.h>
+
+namespace sinter::runtime {
+namespace {
+
+constexpr uint64_t pageBytes = 4096;
+
+std::vector<int64_t> shapeOf(const fb::CheckpointTensor &tensor) {
+  if (!tensor.shape())
+    return {};
+  return {tensor.shape()->begin(), tensor.shape()->end()};
+}
+
+std::string describe(DType dtype, const std::vector<int64_t> &shape) {
+  std::string text(nameOf(dtype));
+  text += " [";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+uint64_t bytesOf(const fb::CheckpointTensor &tensor) {
+  uint64_t bytes = sizeOf(static_cast<DType>(tensor.dtype()));
+  for (int64_t extent : shapeOf(tensor))
+    bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+} // namespace
+
+Expected<Checkpoint> Checkpoint::open(const Executable &executable, const WeightSource *weights,
+                                      uint64_t seed) {
+  Checkpoint result;
+  result.executable = &executable;
+  result.weights = weights;
+  result.seed = seed;
+  const auto *tensors = executable.root().checkpoint();
+  size_t count = tensors ? tensors->size() : 0;
+  std::vector<uint64_t> offsets;
+  uint64_t randomBytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const fb::CheckpointTensor &tensor = *tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
+    uint64_t bytes = bytesOf(tensor);
+    result.total += bytes;
+    DType dtype = static_cast<DType>(tensor.dtype());
+    if (!weights) {
+      if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16)
+        return fail("tensor '" + tensor.name()->str() + "'",
+                    "there are no random weights of type " + std::string(nameOf(dtype)),
+                    "give the model's weights");
+      // Each begins on a page of its own, so that it can be given back alone.
+      offsets.push_back(randomBytes);
+      randomBytes += (bytes + pageBytes - 1) / pageBytes * pageBytes;
+      continue;
+    }
+    std::optional<StoredTensor> stored = weights->find(tensor.name()->string_view());
+    if (!stored)
+      return fail("tensor '" + tensor.name()->str() + "'", "is missing from the weights",
+                  "give the weights that the model was compiled for");
+    if (stored->dtype != dtype || stored->shape != shapeOf(tensor) || stored->data.size() != bytes)
+      return fail("tensor '" + tensor.name()->str() + "'",
+                  "is " + describe(stored->dtype, stored->shape) +
+                      " in the weights, the executable was compiled for " +
+                      describe(dtype, shapeOf(tensor)),
+                  "compile the model again with these weights");
+    result.data.push_back(stored->data);
+  }
+  if (!weights) {
+    SINTER_TRY(result.random, Region::allocate(randomBytes, "random weights"));
+    for (size_t i = 0; i < count; ++i)
+      result.data.emplace_back(result.random.data() + offsets[i],
+                               bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  }
+  if (const fb::Program *prepare = executable.program("prepare"))
+    result.findUses(*prepare);
+  return result;
+}
+
+void Checkpoint::findUses(const fb::Program &program) {
+  size_t commands = program.commands() ? program.commands()->size() : 0;
+  begins.resize(commands);
+  ends.resize(commands);
+  std::map<uint32_t, size_t> last;
+  for (size_t i = 0; i < commands; ++i)
+    forEachSlice(*program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
+                 [&](const fb::Slice &slice) {
+                   if (slice.space() != fb::Space::Checkpoint)
+                     return;
+                   if (!last.contains(slice.index()))
+                     begins[i].push_back(slice.index());
+                   last[slice.index()] = i;
+                 });
+  for (auto [tensor, command] : last)
+    ends[command].push_back(tensor);
+}
+
+void Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
+  if (weights)
+    return;
+  for (uint32_t index : begins[command]) {
+    const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
+    fillRandomWeight(pool, {address(index), data[index].size()}, static_cast<DType>(tensor.dtype()),
+                     tensor.shape() ? tensor.shape()->size() : 0, tensor.name()->string_view(),
+                     seed);
+  }
+}
+
+void Checkpoint::afterCommand(size_t command) {
+  for (uint32_t index : ends[command])
+    if (weights)
+      weights->release(executable->root().checkpoint()->Get(index)->name()->string_view());
+    else if (!data[index].empty())
+      ::madvise(address(index), data[index].size(), MADV_DONTNEED);
+}
+
+} // namespace sinter::runtime

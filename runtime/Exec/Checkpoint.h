@@ -1,0 +1,48 @@
+//===- Checkpoint.h - The tensors that `prepare` reads ----------*- C++ -*-===//
+//
+// Each tensor of the executable's list lies either in the weight files' mapping or, where there are
+// no files, in memory of ours that is filled from the seed just before its first use and given
+// back after its last. So only the tensors in use take memory, beside the prepared parameters.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Exec/Executable.h"
+#include "runtime/Exec/WeightSource.h"
+#include "runtime/Memory/Region.h"
+#include <vector>
+
+namespace sinter::runtime {
+
+class Checkpoint {
+public:
+  /// Finds every tensor of `executable` in `weights` and checks its type and shape, or, without
+  /// weights, plans random ones. Errors name the tensor.
+  static Expected<Checkpoint> open(const Executable &executable, const WeightSource *weights,
+                                   uint64_t seed);
+
+  /// The address of a tensor's first byte.
+  std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }
+
+  /// To be called before and after each command of `program` (the one that was opened for).
+  void beforeCommand(ThreadPool &pool, size_t command);
+  void afterCommand(size_t command);
+
+  /// Bytes of all tensors, as stored.
+  uint64_t bytes() const { return total; }
+
+private:
+  void findUses(const fb::Program &program);
+
+  const Executable *executable = nullptr;
+  const WeightSource *weights = nullptr;
+  uint64_t seed = 0;
+  uint64_t total = 0;
+  Region random;
+  std::vector<std::span<const std::byte>> data;
+  std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
+};
+
+} // namespace sinter::runtime

@@ -1,0 +1,95 @@
+//===- Trace.h - When every command ran -------------------------*- C++ -*-===//
+//
+// A session that has been given a trace notes the begin and the end of every command and of every
+// run of a program: two readings of the clock and one store into memory that was reserved before.
+// Since runs are noted as well, what lies between commands shows up as a row of its own and the
+// table's sum is the measured time.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include "runtime/Exec/Executable.h"
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace sinter::runtime {
+
+/// The times of one command, or of a whole run of a program.
+struct TraceEvent {
+  static constexpr uint32_t wholeRun = ~uint32_t(0);
+
+  uint32_t program = 0; ///< index into the executable's programs
+  uint32_t command = 0; ///< index into the program's commands, or wholeRun
+  int64_t begin = 0;    ///< ns of the steady clock
+  int64_t end = 0;
+};
+
+/// A list of events that never grows beyond its capacity.
+class Trace {
+public:
+  /// Reserves memory for `capacity` events.
+  explicit Trace(size_t capacity) { list.reserve(capacity); }
+
+  /// ns of the steady clock.
+  static int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  /// Notes an event, or counts it as dropped where the capacity is used up.
+  void add(const TraceEvent &event) {
+    if (list.size() < list.capacity())
+      list.push_back(event);
+    else
+      ++lost;
+  }
+
+  /// Forgets all events.
+  void clear() {
+    list.clear();
+    lost = 0;
+  }
+
+  const std::vector<TraceEvent> &events() const { return list; }
+
+  /// How many events did not fit.
+  uint64_t dropped() const { return lost; }
+
+private:
+  std::vector<TraceEvent> list;
+  uint64_t lost = 0;
+};
+
+/// A row of a profile: all commands that share a label, a layer, or both.
+struct ProfileRow {
+  std::string label;
+  std::string layer;
+  uint64_t count = 0;       ///< commands that ran
+  int64_t measuredNs = 0;   ///< time that they took together
+  uint64_t predictedNs = 0; ///< the cost model's estimate (the roofline), together
+  uint64_t flops = 0;
+  uint64_t bytes = 0;
+};
+
+/// What makes one row.
+enum class ProfileBy { Label, Layer, LabelAndLayer };
+
+/// The label of the row that holds the time between commands.
+inline constexpr const char *unattributedLabel = "(between commands)";
+
+/// Sums the events of a trace over `executable`'s commands, longest rows first, then the time
+/// between commands. The measured times add up to that of the runs.
+std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable, ProfileBy by);
+
+/// Time of all runs of programs in the trace, in ns.
+int64_t measuredTime(const Trace &trace);
+
+/// Writes the trace as JSON that chrome://tracing and Perfetto open. Fails where the path cannot be
+/// written.
+Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
+                                const Executable &executable);
+
+} // namespace sinter::runtime

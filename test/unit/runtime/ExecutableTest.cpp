@@ -1,0 +1,252 @@
+#include "runtime/Exec/Executable.h"
+#include "runtime/Base/AtomicFile.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using fb::Space;
+
+namespace {
+
+void expectError(const Parts &parts, std::string_view part) {
+  auto loaded = parts.load();
+  ASSERT_FALSE(loaded) << "expected: " << part;
+  std::string message = loaded.error().message();
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+class FileTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "sinter-XXXXXX";
+    folder = mkdtemp(pattern.data());
+    path = folder + "/model.sinter";
+    ASSERT_TRUE(writeExecutable(path, smallModel().build()));
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    auto view = std::as_bytes(std::span(text));
+    bytes.assign(view.begin(), view.end());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::string folder, path;
+  std::vector<std::byte> bytes;
+};
+
+TEST_F(FileTest, LoadsWhatWasWritten) {
+  auto executable = Executable::open(path);
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_NE((*executable)->program("run"), nullptr);
+  EXPECT_EQ((*executable)->program("walk"), nullptr);
+  EXPECT_TRUE(Executable::fromFile(bytes, "copy"));
+}
+
+TEST_F(FileTest, EveryTruncationIsNoticed) {
+  for (size_t size = 0; size < bytes.size(); ++size)
+    ASSERT_FALSE(Executable::fromFile(std::span(bytes).first(size), "cut")) << size;
+}
+
+TEST_F(FileTest, EveryFlippedBitIsNoticed) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::byte flip{static_cast<uint8_t>(1 << i % 8)};
+    bytes[i] ^= flip;
+    ASSERT_FALSE(Executable::fromFile(bytes, "flipped")) << i;
+    bytes[i] ^= flip;
+  }
+}
+
+TEST_F(FileTest, TrailingBytesAreNoticed) {
+  bytes.push_back(std::byte(0));
+  auto loaded = Executable::fromFile(bytes, "long");
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message().find("is damaged"), std::string::npos);
+}
+
+TEST_F(FileTest, MessagesSayWhatIsWrong) {
+  auto message = [&] { return Executable::fromFile(bytes, "m.sinter").error().message(); };
+  bytes[8] = std::byte(9);
+  EXPECT_EQ(message(), "m.sinter: has version 9 of the format, this Sinter reads 1; compile the "
+                       "model again with this Sinter");
+  bytes[8] = std::byte(1);
+  bytes[200] ^= std::byte(1);
+  EXPECT_EQ(message(), "m.sinter: is damaged: its content does not match its checksum; copy or "
+                       "compile it again");
+  bytes[0] = std::byte('{');
+  EXPECT_EQ(message(), "m.sinter: is not a Sinter executable; give a file that 'sinter compile' "
+                       "wrote");
+}
+
+TEST_F(FileTest, AbsentFile) {
+  EXPECT_FALSE(Executable::open(folder + "/absent.sinter"));
+  EXPECT_FALSE(Executable::open(folder));
+}
+
+// What the checksum cannot see: damage made before it was computed.
+TEST_F(FileTest, VerifierSurvivesEveryFlippedByte) {
+  std::vector<std::byte> flatbuffer = smallModel().build();
+  size_t accepted = 0;
+  for (size_t i = 0; i < flatbuffer.size(); ++i)
+    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+      flatbuffer[i] ^= std::byte(flip);
+      accepted += Executable::fromFlatbuffer(flatbuffer, "flipped").has_value();
+      flatbuffer[i] ^= std::byte(flip);
+    }
+  EXPECT_LT(accepted, flatbuffer.size() * 3);
+  for (size_t size = 0; size < flatbuffer.size(); size += 3)
+    (void)Executable::fromFlatbuffer(std::span(flatbuffer).first(size), "cut");
+}
+
+TEST(ExecutableTest, AcceptsTheSmallModel) {
+  auto loaded = smallModel().load();
+  EXPECT_TRUE(loaded) << loaded.error().message();
+}
+
+TEST(ExecutableTest, OtherVersion) {
+  Parts parts = smallModel();
+  parts.version = 2;
+  expectError(parts, "has version 2 of the format, this Sinter reads 1");
+}
+
+TEST(ExecutableTest, OtherProcessor) {
+  Parts parts = smallModel();
+  parts.features = {"warp-drive", "sse2", "antigravity"};
+  expectError(parts, "compiled for another processor: this one lacks warp-drive, antigravity");
+}
+
+TEST(ExecutableTest, KernelsAndTables) {
+  Parts parts = smallModel();
+  parts.entries = {16};
+  expectError(parts, "kernel 'double' has its entry outside of the code");
+  parts = smallModel();
+  parts.checkpoint[0].shape = {int64_t(1) << 40, int64_t(1) << 40};
+  expectError(parts, "tensor 'w.weight' has no possible type and shape");
+  parts.checkpoint[0].shape = {-1, 4};
+  expectError(parts, "tensor 'w.weight' has no possible type and shape");
+  parts = smallModel();
+  parts.checkpoint[1].name = "w.weight";
+  expectError(parts, "tensor 'w.weight' appears twice");
+  parts = smallModel();
+  parts.programs.push_back(parts.programs[1]);
+  expectError(parts, "two programs of this name");
+  parts = smallModel();
+  parts.parameterBytes = ~uint64_t(0);
+  expectError(parts, "bytes of memory");
+}
+
+TEST(ExecutableTest, Bindings) {
+  Parts parts = smallModel();
+  parts.programs[1].inputs[0].shape = {3, 21};
+  expectError(parts, "binding 'x' has a shape that is not its slice's size");
+  parts = smallModel();
+  parts.programs[1].outputs[0].slice = slice(Space::Arena, 0, 3 * 70 * 4);
+  expectError(parts, "binding 'y' lies in the wrong space");
+  parts = smallModel();
+  parts.states = {{"cache", fb::DType::F32, {4}, slice(Space::State, 0, 16)}};
+  expectError(parts, "binding 'cache' [0, +16) leaves its space of 0 bytes");
+  parts.stateBytes = 16;
+  EXPECT_TRUE(parts.load());
+}
+
+// Replaces a command of "run" and expects an error about it.
+void expectCommandError(Parts::Command command, std::string_view part) {
+  Parts parts = smallModel();
+  parts.stateBytes = 4096;
+  parts.constants.resize(100);
+  parts.programs[1].commands[1] = std::move(command);
+  expectError(parts, part);
+}
+
+TEST(ExecutableTest, Launches) {
+  fb::Slice arena = slice(Space::Arena, 0, 64);
+  expectCommandError(launch(1, 1, {}), "launches kernel 1, which does not exist");
+  expectCommandError(launch(0, uint64_t(1) << 60, {}), "has a grid of");
+  expectCommandError(launch(0, 1, {arena, slice(Space::Arena, 1 << 20, 64)}, "bad"),
+                     "program 'run', command 1 (bad): slice 1 [1048576, +64) leaves its space");
+  expectCommandError(launch(0, 1, {slice(Space::Arena, ~uint64_t(0) - 3, 64)}), "leaves its space");
+  expectCommandError(launch(0, 1, {slice(Space::Constant, 99, 2)}), "leaves its space of 100");
+  expectCommandError(launch(0, 1, {slice(Space::Checkpoint, 0, 4, 0)}), "does not exist here");
+}
+
+TEST(ExecutableTest, CopiesAndFills) {
+  fb::Slice a = slice(Space::Arena, 0, 64), b = slice(Space::Arena, 32, 64);
+  expectCommandError(copy(a, b), "copies between slices that overlap");
+  expectCommandError(copy(a, slice(Space::Arena, 64, 60)), "slices of different sizes");
+  expectCommandError(copy(a, slice(Space::Parameter, 0, 64)), "out lies in a space that is only");
+  expectCommandError(fill(slice(Space::Input, 0, 4), 0), "out lies in a space that is only read");
+  expectCommandError(fill(slice(Space::Constant, 0, 4), 0), "out lies in a space that is only");
+}
+
+TEST(ExecutableTest, Gemms) {
+  uint64_t panels = Panels{20, 70, DType::F32}.bytes();
+  GemmParts good;
+  good.m = 3, good.n = 70, good.k = 20;
+  good.lhs = slice(Space::Input, 0, 240);
+  good.rhs = slice(Space::Parameter, 0, panels);
+  good.out = slice(Space::State, 0, 840);
+  auto expect = [&](auto change, std::string_view part) {
+    GemmParts parts = good;
+    change(parts);
+    expectCommandError(gemm(parts), part);
+  };
+  expect([](GemmParts &p) { p.m = 0; }, "lhs is too small");
+  expect([](GemmParts &p) { p.m = 4; }, "lhs is too small for [4, 20] with row stride 20");
+  expect([](GemmParts &p) { p.k = uint64_t(1) << 63; }, "lhs is too small");
+  expect([](GemmParts &p) { p.lhsStride = 19; }, "lhs is too small");
+  expect([](GemmParts &p) { p.lhsStride = ~uint64_t(0); }, "lhs is too small");
+  expect([](GemmParts &p) { p.n = 129; }, "rhs has not the size of panels");
+  expect([](GemmParts &p) { p.outStride = 200; }, "out is too small");
+  expect([](GemmParts &p) { p.dtype = fb::DType::I32; }, "types other than f32 and bf16");
+  expect([](GemmParts &p) { p.lhs = slice(Space::State, 400, 240); }, "overlaps what is still");
+  expect([](GemmParts &p) { p.out = slice(Space::State, 2, 840); }, "not aligned to its elements");
+  expect([](GemmParts &p) { p.out = slice(Space::Input, 0, 840); }, "leaves its space");
+  expect([&](GemmParts &p) { p.rhs = slice(Space::Constant, 0, panels); }, "leaves its space");
+  expect([](GemmParts &p) { p.steps = {{fb::PostOpKind::Bias, slice(Space::Arena, 0, 276)}}; },
+         "an epilogue's operand is too small for [1, 70]");
+  expect(
+      [](GemmParts &p) {
+        p.steps = {{fb::PostOpKind::Add, slice(Space::State, 4, 840), fb::DType::F32, 70}};
+      },
+      "overlaps an epilogue's operand");
+}
+
+TEST(ExecutableTest, Packs) {
+  uint64_t panels = Panels{20, 70, DType::F32}.bytes();
+  Parts model = smallModel();
+  auto expect = [&](auto change, std::string_view part) {
+    PackParts parts{20,
+                    70,
+                    slice(Space::Parameter, 0, panels),
+                    {{slice(Space::Checkpoint, 0, 5600, 0), 70, 20}}};
+    change(parts);
+    Parts changed = model;
+    changed.programs[0].commands[0] = pack(parts);
+    expectError(changed, part);
+  };
+  expect([](PackParts &p) { p.width = 32; }, "panels of an unknown layout");
+  expect([](PackParts &p) { p.dtype = fb::DType::BF16; }, "panels of an unknown layout");
+  expect([](PackParts &p) { p.sources[0].n = 69; }, "sources with 69 of its 70 columns");
+  expect([](PackParts &p) { p.sources[0].n = 71; }, "more columns than it packs");
+  expect([](PackParts &p) { p.sources.push_back(p.sources[0]); }, "more columns than it packs");
+  expect([](PackParts &p) { p.sources[0].stride = 21; }, "a source is too small");
+  expect([](PackParts &p) { p.sources.clear(); }, "sources with 0 of its 70 columns");
+  expect([](PackParts &p) { p.sources[0].slice = slice(Space::Checkpoint, 0, 4, 2); },
+         "a source lies in a space that does not exist here");
+}
+
+TEST(ExecutableTest, Metadata) {
+  Parts parts = smallModel();
+  parts.metadata = {{"vocab_size", "50257"}, {"eos_token_ids", "1,22"}, {"name", "x1"}};
+  auto executable = *parts.load();
+  EXPECT_EQ(executable->metadataNumber("vocab_size").value(), 50257);
+  EXPECT_EQ(executable->metadataNumbers("eos_token_ids").value(), (std::vector<int64_t>{1, 22}));
+  EXPECT_TRUE(executable->metadataNumbers("absent").value().empty());
+  EXPECT_FALSE(executable->metadataNumber("absent"));
+  EXPECT_FALSE(executable->metadataNumber("eos_token_ids"));
+  EXPECT_FALSE(executable->metadataNumber("name"));
+}
+
+} // namespace

@@ -1,0 +1,277 @@
+#include "runtime/Exec/Session.h"
+#include "runtime/Exec/RandomWeights.h"
+#include "test/unit/runtime/Matrices.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using fb::Space;
+
+namespace {
+
+constexpr uint64_t m = 3, n = 70, k = 20;
+
+void doubleRows(void *const *slices, int64_t begin, int64_t end) {
+  auto *in = static_cast<const float *>(slices[0]);
+  auto *out = static_cast<float *>(slices[1]);
+  for (int64_t i = begin * int64_t(n); i < end * int64_t(n); ++i)
+    out[i] = 2 * in[i];
+}
+
+// Writes one element too far.
+void doubleRowsAndStray(void *const *slices, int64_t begin, int64_t end) {
+  doubleRows(slices, begin, end);
+  static_cast<float *>(slices[0])[m * n] = 1;
+}
+
+void strayBehindOutput(void *const *slices, int64_t begin, int64_t end) {
+  doubleRows(slices, begin, end);
+  static_cast<float *>(slices[1])[m * n] = 1;
+}
+
+// The small model's weights in memory.
+struct Weights : WeightSource {
+  Weights() : weight(randomBuffer(n * k, DType::F32, 1)), bias(randomBuffer(n, DType::F32, 2)) {}
+  std::optional<StoredTensor> find(std::string_view name) const override {
+    auto &self = const_cast<Weights &>(*this);
+    if (name == "w.weight" && !hideWeight)
+      return StoredTensor{weightType, {int64_t(n), int64_t(k)}, {self.weight.data(), n * k * 4}};
+    if (name == "w.bias")
+      return StoredTensor{DType::F32, biasShape, {self.bias.data(), n * 4}};
+    return std::nullopt;
+  }
+  void release(std::string_view name) const override { released.emplace_back(name); }
+
+  Buffer weight, bias;
+  bool hideWeight = false;
+  DType weightType = DType::F32;
+  std::vector<int64_t> biasShape = {int64_t(n)};
+  mutable std::vector<std::string> released;
+};
+
+SessionOptions options(const Weights *weights, unsigned threads = 2) {
+  SessionOptions result;
+  result.weights = weights;
+  result.threads = threads;
+  result.kernels["double"] = doubleRows;
+  return result;
+}
+
+std::vector<float> runOnce(Session &session) {
+  size_t run = session.program("run").value();
+  auto x = session.input(run, "x", DType::F32)->as<float>();
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = std::sin(float(i));
+  EXPECT_TRUE(session.run(run));
+  auto y = session.output(run, "y", DType::F32)->as<float>();
+  return {y.begin(), y.end()};
+}
+
+TEST(SessionTest, Computes) {
+  Weights weights;
+  auto session = Session::bind(*smallModel().load(), options(&weights));
+  ASSERT_TRUE(session) << session.error().message();
+  std::vector<float> y = runOnce(**session);
+  for (uint64_t i = 0; i < m; ++i)
+    for (uint64_t j = 0; j < n; ++j) {
+      double sum = loadAt(weights.bias.data(), j, DType::F32);
+      for (uint64_t p = 0; p < k; ++p)
+        sum += std::sin(float(i * k + p)) * loadAt(weights.weight.data(), j * k + p, DType::F32);
+      EXPECT_NEAR(y[i * n + j], 2 * sum, 1e-4);
+    }
+  EXPECT_EQ(weights.released, (std::vector<std::string>{"w.weight", "w.bias"}));
+}
+
+TEST(SessionTest, BitsDoNotDependOnTheThreads) {
+  Weights weights;
+  auto executable = *smallModel().load();
+  std::vector<float> one = runOnce(**Session::bind(executable, options(&weights, 1)));
+  for (unsigned threads : {2, 3, 5})
+    EXPECT_EQ(one, runOnce(**Session::bind(executable, options(&weights, threads))));
+}
+
+TEST(SessionTest, RandomWeightsFollowTheSeed) {
+  auto executable = *smallModel().load();
+  SessionOptions with = options(nullptr);
+  std::vector<float> first = runOnce(**Session::bind(executable, with));
+  with.threads = 1;
+  with.seed = 7; // the executable's own
+  EXPECT_EQ(first, runOnce(**Session::bind(executable, with)));
+  with.seed = 8;
+  EXPECT_NE(first, runOnce(**Session::bind(executable, with)));
+}
+
+TEST(SessionTest, RandomWeightsAreNormal) {
+  ThreadPool pool(2);
+  std::vector<float> values(200000);
+  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 2, "a.weight", 1);
+  double mean = 0, square = 0;
+  for (float value : values) {
+    mean += value / double(values.size());
+    square += double(value) * value / double(values.size());
+  }
+  EXPECT_NEAR(mean, 0, 2e-4);
+  EXPECT_NEAR(std::sqrt(square), 0.02, 2e-4);
+  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 1, "a.bias", 1);
+  EXPECT_EQ(values[17], 0);
+  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 1, "a.weight", 1);
+  EXPECT_EQ(values[17], 1);
+}
+
+TEST(SessionTest, MemoryIsCounted) {
+  Weights weights;
+  auto session = *Session::bind(*smallModel().load(), options(&weights));
+  MemoryUse use = session->memory();
+  EXPECT_EQ(use.parameter, (Panels{k, n, DType::F32}.bytes() + n * 4));
+  EXPECT_EQ(use.arena, m * n * 4 + 256);
+  EXPECT_EQ(use.input, m * k * 4);
+  EXPECT_EQ(use.output, m * n * 4);
+  EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
+  EXPECT_GT(use.library, 0u);
+  EXPECT_EQ(use.peak(), use.resident());
+}
+
+TEST(SessionTest, WeightErrors) {
+  auto executable = *smallModel().load();
+  auto message = [&](const Weights &weights) {
+    auto session = Session::bind(executable, options(&weights));
+    return session ? "" : session.error().message();
+  };
+  Weights missing;
+  missing.hideWeight = true;
+  EXPECT_EQ(message(missing), "tensor 'w.weight': is missing from the weights; give the weights "
+                              "that the model was compiled for");
+  Weights otherType;
+  otherType.weightType = DType::F16;
+  EXPECT_NE(message(otherType).find("is F16 [70, 20] in the weights, the executable was compiled "
+                                    "for F32 [70, 20]"),
+            std::string::npos);
+  Weights otherShape;
+  otherShape.biasShape = {1, int64_t(n)};
+  EXPECT_NE(message(otherShape).find("tensor 'w.bias': is F32 [1, 70]"), std::string::npos);
+}
+
+TEST(SessionTest, UnknownNames) {
+  auto executable = *smallModel().load();
+  SessionOptions with = options(nullptr);
+  with.programs = {"walk"};
+  EXPECT_FALSE(Session::bind(executable, with));
+  with.programs = {"prepare"};
+  EXPECT_FALSE(Session::bind(executable, with));
+  auto session = *Session::bind(executable, options(nullptr));
+  EXPECT_FALSE(session->program("walk"));
+  EXPECT_FALSE(session->program("prepare"));
+  EXPECT_FALSE(session->input(0, "z", DType::F32));
+  EXPECT_FALSE(session->input(0, "x", DType::I32));
+  EXPECT_FALSE(session->output(0, "x", DType::F32));
+  EXPECT_FALSE(session->state("cache"));
+}
+
+TEST(SessionTest, TooLargeForTheMachine) {
+  Parts parts = smallModel();
+  parts.stateBytes = uint64_t(1) << 45;
+  auto session = Session::bind(*parts.load(), options(nullptr));
+  ASSERT_FALSE(session);
+  EXPECT_NE(session.error().message().find("(caches 32768.0 GiB, "), std::string::npos)
+      << session.error().message();
+}
+
+TEST(SessionTest, StatesLastUntilCleared) {
+  Parts parts = smallModel();
+  parts.stateBytes = 64;
+  parts.states = {{"cache", fb::DType::F32, {16}, slice(Space::State, 0, 64)}};
+  parts.programs[1].commands.push_back(fill(slice(Space::State, 0, 64), 0x3f));
+  auto session = *Session::bind(*parts.load(), options(nullptr));
+  auto cache = session->state("cache")->as<uint8_t>();
+  EXPECT_EQ(cache[5], 0);
+  runOnce(*session);
+  EXPECT_EQ(cache[5], 0x3f);
+  session->clearState();
+  EXPECT_EQ(cache[5], 0);
+}
+
+TEST(SessionTest, DebugModeFindsStrayWrites) {
+  auto executable = *smallModel().load();
+  Weights weights;
+  SessionOptions with = options(&weights);
+  with.debug = true;
+  auto sound = *Session::bind(executable, with);
+  EXPECT_TRUE(sound->run(0));
+  for (KernelFunction kernel : {doubleRowsAndStray, strayBehindOutput}) {
+    with.kernels["double"] = kernel;
+    auto session = *Session::bind(executable, with);
+    auto result = session->run(0);
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message().find(
+                  "program 'run', command 1 (double): wrote outside of its slices"),
+              std::string::npos);
+  }
+}
+
+TEST(SessionTest, MachineCodeIsCalled) {
+  Parts parts = smallModel();
+  SessionOptions with = options(nullptr);
+  with.kernels.clear(); // the code is a row of `ret`
+  auto session = Session::bind(*parts.load(), with);
+  ASSERT_TRUE(session);
+  EXPECT_TRUE((*session)->run(0));
+  EXPECT_GT((*session)->memory().code, 0u);
+}
+
+TEST(TraceTest, RowsAddUpToTheRuns) {
+  auto session = *Session::bind(*smallModel().load(), options(nullptr));
+  Trace trace(100);
+  session->setTrace(&trace);
+  for (int i = 0; i < 5; ++i)
+    runOnce(*session);
+  session->setTrace(nullptr);
+  runOnce(*session);
+  EXPECT_EQ(trace.events().size(), 15u);
+  for (ProfileBy by : {ProfileBy::Label, ProfileBy::Layer, ProfileBy::LabelAndLayer}) {
+    std::vector<ProfileRow> rows = profile(trace, session->executable(), by);
+    ASSERT_EQ(rows.size(), 3u);
+    int64_t sum = 0;
+    for (const ProfileRow &row : rows) {
+      EXPECT_EQ(row.count, 5u);
+      EXPECT_GE(row.measuredNs, 0);
+      sum += row.measuredNs;
+    }
+    EXPECT_EQ(sum, measuredTime(trace));
+    EXPECT_EQ(rows.back().label, unattributedLabel);
+  }
+}
+
+TEST(TraceTest, FullTraceCountsWhatItDrops) {
+  auto session = *Session::bind(*smallModel().load(), options(nullptr));
+  Trace trace(2);
+  session->setTrace(&trace);
+  runOnce(*session);
+  EXPECT_EQ(trace.events().size(), 2u);
+  EXPECT_EQ(trace.dropped(), 1u);
+  trace.clear();
+  EXPECT_EQ(trace.dropped(), 0u);
+}
+
+TEST(TraceTest, WritesJson) {
+  Parts parts = smallModel();
+  parts.programs[1].commands[1].label = "a \"quoted\" \xff label";
+  auto session = *Session::bind(*parts.load(), options(nullptr));
+  Trace trace(10);
+  session->setTrace(&trace);
+  runOnce(*session);
+  std::string path = ::testing::TempDir() + "sinter-trace-" + std::to_string(getpid()) + ".json";
+  ASSERT_TRUE(writeChromeTrace(path, trace, session->executable()));
+  std::ifstream file(path);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(text.find("\"a \\\"quoted\\\" \xef\xbf\xbd label\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"layer\":\"layer.0\""), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->executable()));
+}
+
+} // namespace

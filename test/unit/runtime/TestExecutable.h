@@ -1,0 +1,252 @@
+// Executables made by hand, for tests of what reads and runs them.
+#pragma once
+
+#include "runtime/Device/Cpu/Panels.h"
+#include "runtime/Exec/Executable.h"
+#include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Exec/Executable_generated.h"
+#include <cstring>
+#include <functional>
+#include <map>
+
+namespace sinter::runtime::testing {
+
+using flatbuffers::Offset;
+
+inline fb::Slice slice(fb::Space space, uint64_t offset, uint64_t bytes, uint32_t index = 0) {
+  return {space, index, offset, bytes};
+}
+
+/// What an executable is made of; tests change a field and build.
+struct Parts {
+  uint32_t version = executableVersion;
+  std::vector<std::string> features;
+  std::vector<std::string> kernels;
+  std::vector<uint64_t> entries; ///< of kernels; 0 where there are fewer
+  std::vector<uint8_t> constants;
+  uint64_t parameterBytes = 0, stateBytes = 0;
+  uint64_t seed = 7;
+  std::map<std::string, std::string> metadata;
+
+  struct Tensor {
+    std::string name;
+    fb::DType dtype;
+    std::vector<int64_t> shape;
+    fb::Slice slice;
+  };
+  std::vector<Tensor> checkpoint; ///< without slices
+  std::vector<Tensor> states;
+
+  using MakeAction = std::function<Offset<void>(flatbuffers::FlatBufferBuilder &)>;
+  struct Command {
+    fb::Action kind;
+    MakeAction make;
+    std::string label, layer;
+    uint64_t flops = 0, bytes = 0, predictedNs = 0;
+  };
+  struct Program {
+    std::string name;
+    std::vector<Command> commands;
+    std::vector<Tensor> inputs, outputs;
+    uint64_t inputBytes = 0, outputBytes = 0, arenaBytes = 0;
+  };
+  std::vector<Program> programs;
+
+  /// The finished flatbuffer.
+  std::vector<std::byte> build() const {
+    flatbuffers::FlatBufferBuilder builder;
+    auto bindings = [&](const std::vector<Tensor> &tensors) {
+      std::vector<Offset<fb::Binding>> offsets;
+      for (const Tensor &tensor : tensors)
+        offsets.push_back(fb::CreateBindingDirect(builder, tensor.name.c_str(), tensor.dtype,
+                                                  &tensor.shape, &tensor.slice));
+      return builder.CreateVector(offsets);
+    };
+    std::vector<Offset<fb::Program>> programOffsets;
+    for (const Program &program : programs) {
+      std::vector<Offset<fb::Command>> commands;
+      for (const Command &command : program.commands) {
+        Offset<void> action = command.make(builder);
+        commands.push_back(fb::CreateCommandDirect(
+            builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
+            command.flops, command.bytes, command.predictedNs));
+      }
+      auto commandVector = builder.CreateVector(commands);
+      auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
+      programOffsets.push_back(fb::CreateProgram(
+          builder, builder.CreateString(program.name), commandVector, inputs, outputs,
+          program.inputBytes, program.outputBytes, program.arenaBytes, program.arenaBytes));
+    }
+    auto programVector = builder.CreateVector(programOffsets);
+    std::vector<Offset<fb::Kernel>> kernelOffsets;
+    for (size_t i = 0; i < kernels.size(); ++i)
+      kernelOffsets.push_back(
+          fb::CreateKernelDirect(builder, kernels[i].c_str(), i < entries.size() ? entries[i] : 0));
+    auto kernelVector = builder.CreateVector(kernelOffsets);
+    std::vector<Offset<fb::CheckpointTensor>> tensorOffsets;
+    for (const Tensor &tensor : checkpoint)
+      tensorOffsets.push_back(fb::CreateCheckpointTensorDirect(builder, tensor.name.c_str(),
+                                                               tensor.dtype, &tensor.shape));
+    auto tensorVector = builder.CreateVector(tensorOffsets);
+    auto stateVector = bindings(states);
+    std::vector<Offset<fb::Metadata>> metadataOffsets;
+    for (const auto &[key, value] : metadata)
+      metadataOffsets.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
+    auto metadataVector = builder.CreateVector(metadataOffsets);
+    auto featureVector = builder.CreateVectorOfStrings(features);
+    std::vector<uint8_t> code(16, 0xc3); // ret
+    builder.ForceVectorAlignment(code.size(), 1, 64);
+    auto codeVector = builder.CreateVector(code);
+    builder.ForceVectorAlignment(constants.size(), 1, 64);
+    auto constantVector = builder.CreateVector(constants);
+    fb::ExecutableBuilder executable(builder);
+    executable.add_version(version);
+    executable.add_cpu_features(featureVector);
+    executable.add_code(codeVector);
+    executable.add_kernels(kernelVector);
+    executable.add_constants(constantVector);
+    executable.add_checkpoint(tensorVector);
+    executable.add_states(stateVector);
+    executable.add_parameter_bytes(parameterBytes);
+    executable.add_state_bytes(stateBytes);
+    executable.add_programs(programVector);
+    executable.add_metadata(metadataVector);
+    executable.add_seed(seed);
+    fb::FinishExecutableBuffer(builder, executable.Finish());
+    auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+    return {data, data + builder.GetSize()};
+  }
+
+  /// The loaded executable, or the error.
+  Expected<std::shared_ptr<const Executable>> load() const {
+    return Executable::fromFlatbuffer(build(), "test.sinter");
+  }
+};
+
+inline Parts::Command launch(uint32_t kernel, uint64_t grid, std::vector<fb::Slice> slices,
+                             std::string label = "launch", std::string layer = "") {
+  return {fb::Action::Launch,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateLaunchDirect(builder, kernel, grid, &slices).Union();
+          },
+          label, layer};
+}
+
+struct GemmParts {
+  uint64_t m = 0, n = 0, k = 0;
+  fb::Slice lhs, rhs, out;
+  fb::DType dtype = fb::DType::F32, outDtype = fb::DType::F32;
+  uint64_t lhsStride = 0, outStride = 0; ///< 0: dense
+  struct Step {
+    fb::PostOpKind kind;
+    fb::Slice operand;
+    fb::DType dtype = fb::DType::F32;
+    uint64_t stride = 0;
+  };
+  std::vector<Step> steps;
+};
+
+inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
+  return {fb::Action::Gemm,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            std::vector<Offset<fb::PostOp>> steps;
+            for (const GemmParts::Step &step : parts.steps)
+              steps.push_back(
+                  fb::CreatePostOp(builder, step.kind, &step.operand, step.dtype, step.stride));
+            return fb::CreateGemmDirect(
+                       builder, parts.m, parts.n, parts.k, parts.dtype, parts.outDtype, &parts.lhs,
+                       parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs, &parts.out,
+                       parts.outStride ? parts.outStride : parts.n, &steps)
+                .Union();
+          },
+          label, ""};
+}
+
+struct PackParts {
+  uint64_t k, n;
+  fb::Slice out;
+  struct Source {
+    fb::Slice slice;
+    uint64_t n, stride;
+    bool transposed = true;
+    fb::DType dtype = fb::DType::F32;
+  };
+  std::vector<Source> sources;
+  fb::DType dtype = fb::DType::F32;
+  uint32_t width = 64, interleave = 1, depth = 16;
+};
+
+inline Parts::Command pack(const PackParts &parts) {
+  return {fb::Action::Pack,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            std::vector<Offset<fb::PackSource>> sources;
+            for (const PackParts::Source &source : parts.sources)
+              sources.push_back(fb::CreatePackSource(builder, &source.slice, source.dtype, source.n,
+                                                     source.stride, source.transposed));
+            return fb::CreatePackDirect(builder, parts.k, parts.n, parts.dtype, parts.width,
+                                        parts.interleave, parts.depth, &sources, &parts.out)
+                .Union();
+          },
+          "pack", ""};
+}
+
+inline Parts::Command copy(fb::Slice source, fb::Slice out) {
+  return {fb::Action::Copy,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateCopy(builder, &source, &out).Union();
+          },
+          "copy", ""};
+}
+
+inline Parts::Command fill(fb::Slice out, uint8_t value) {
+  return {fb::Action::Fill,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateFill(builder, &out, value).Union();
+          },
+          "fill", ""};
+}
+
+/// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, with the doubling by a kernel of the name
+/// "double" whose items are rows: one program "run", one "prepare".
+inline Parts smallModel(uint64_t m = 3, uint64_t n = 70, uint64_t k = 20) {
+  using fb::Space;
+  Parts parts;
+  parts.kernels = {"double"};
+  parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
+                      {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
+  uint64_t panels = Panels{k, n, DType::F32}.bytes();
+  parts.parameterBytes = panels + n * 4;
+  parts.programs.resize(2);
+  Parts::Program &prepare = parts.programs[0];
+  prepare.name = "prepare";
+  fb::Slice weight = slice(Space::Parameter, 0, panels);
+  fb::Slice bias = slice(Space::Parameter, panels, n * 4);
+  prepare.commands = {
+      pack({k, n, weight, {{slice(Space::Checkpoint, 0, n * k * 4, 0), n, k}}}),
+      copy(slice(Space::Checkpoint, 0, n * 4, 1), bias),
+  };
+  Parts::Program &run = parts.programs[1];
+  run.name = "run";
+  run.inputBytes = m * k * 4;
+  run.outputBytes = m * n * 4;
+  run.arenaBytes = m * n * 4 + 256;
+  fb::Slice x = slice(Space::Input, 0, m * k * 4), y = slice(Space::Output, 0, m * n * 4);
+  fb::Slice product = slice(Space::Arena, 64, m * n * 4);
+  run.inputs = {{"x", fb::DType::F32, {int64_t(m), int64_t(k)}, x}};
+  run.outputs = {{"y", fb::DType::F32, {int64_t(m), int64_t(n)}, y}};
+  run.commands = {gemm({m,
+                        n,
+                        k,
+                        x,
+                        weight,
+                        product,
+                        fb::DType::F32,
+                        fb::DType::F32,
+                        0,
+                        0,
+                        {{fb::PostOpKind::Bias, bias}}}),
+                  launch(0, m, {product, y}, "double", "layer.0")};
+  return parts;
+}
+
+} // namespace sinter::runtime::testing
