@@ -1,4 +1,5 @@
 #include "frontends/Weights/WeightFiles.h"
+#include "frontends/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -78,14 +79,6 @@ Expected<WeightFiles> WeightFiles::fromBytes(std::span<const std::byte> bytes,
                                              std::string_view source) {
   WeightFiles weights;
   SINTER_CHECK(weights.addFile(bytes, {}, source));
-  SINTER_CHECK(weights.finish());
-  return weights;
-}
-
-Expected<WeightFiles> WeightFiles::fromFile(MappedFile file, std::string_view source) {
-  WeightFiles weights;
-  SINTER_CHECK(weights.addFile(file.bytes(), {}, source));
-  weights.mappings.push_back(std::move(file));
   SINTER_CHECK(weights.finish());
   return weights;
 }
@@ -199,6 +192,25 @@ void WeightFiles::release(const Tensor &tensor) const {
 void WeightFiles::release() const {
   for (const MappedFile &mapping : mappings)
     mapping.release(mapping.bytes());
+}
+
+Expected<std::vector<std::byte>> packWeights(std::span<const ExpectedTensor> expected,
+                                             const WeightFiles &weights) {
+  std::vector<TensorToWrite> tensors;
+  for (const ExpectedTensor &wanted : expected) {
+    const Tensor *tensor = weights.find(wanted.name);
+    if (!tensor || !tensor->isFloat())
+      return fail("tensor '" + wanted.name + "'", "the weights do not hold it as numbers",
+                  "check that config.json belongs to these weights");
+    tensors.push_back({wanted.name, *tensor->dtype, tensor->shape, tensor->data});
+  }
+  SINTER_TRY(SafetensorsLayout layout, layOutSafetensors(tensors, {}, "embedded weights"));
+  std::vector<std::byte> bytes;
+  bytes.reserve(layout.bytes);
+  std::ranges::copy(std::as_bytes(std::span(layout.head)), std::back_inserter(bytes));
+  for (const TensorToWrite *tensor : layout.order)
+    bytes.insert(bytes.end(), tensor->data.begin(), tensor->data.end());
+  return bytes;
 }
 
 Expected<void> checkTensors(std::span<const ExpectedTensor> expected, const WeightFiles &weights,

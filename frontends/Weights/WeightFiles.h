@@ -29,9 +29,6 @@ public:
   static Expected<WeightFiles> fromBytes(std::span<const std::byte> bytes,
                                          std::string_view source = "embedded weights");
 
-  /// Reads a safetensors file that is mapped already; `source` names it in errors.
-  static Expected<WeightFiles> fromFile(MappedFile file, std::string_view source);
-
   /// The tensor of this name, or null.
   const Tensor *find(std::string_view name) const;
 
@@ -71,6 +68,12 @@ struct ExpectedTensor {
   std::string name;
   std::vector<int64_t> shape;
 };
+
+/// One safetensors file, in memory, with the tensors that a model needs, under the names that it
+/// needs them by: what an executable carries. Fails where one is missing or of a type that
+/// parameters cannot have.
+Expected<std::vector<std::byte>> packWeights(std::span<const ExpectedTensor> expected,
+                                             const WeightFiles &weights);
 
 /// Checks that `weights` hold exactly the `expected` tensors, in those shapes and as F32, F16 or
 /// BF16. Tensors beyond them are an error too, unless `isKnownSurplus(name)` (causal masks, inverse

@@ -1,7 +1,6 @@
 #include "runtime/Base/MappedFile.h"
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,32 +30,6 @@ Expected<MappedFile> MappedFile::open(const std::filesystem::path &path) {
   if (data == MAP_FAILED)
     return fail(path.string(), std::string("cannot be mapped: ") + std::strerror(error), "");
   return MappedFile(static_cast<const std::byte *>(data), size);
-}
-
-Expected<MappedFile> MappedFile::make(size_t size,
-                                      const std::function<void(std::span<std::byte>)> &fill) {
-  if (size == 0)
-    return MappedFile(nullptr, 0);
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  std::string name = (error ? "/tmp" : folder.string()) + "/sinter-XXXXXX";
-  std::string what = "a temporary file of " + std::to_string(size) + " bytes";
-  int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    return fail(what, std::strerror(errno), "set TMPDIR to a folder that can be written");
-  ::unlink(name.c_str());
-  // Reserving the blocks now makes a full disk an error here instead of a signal at a write.
-  int full = ::posix_fallocate(descriptor, 0, static_cast<off_t>(size));
-  void *data = full ? MAP_FAILED
-                    : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  int reason = full ? full : errno;
-  ::close(descriptor);
-  if (data == MAP_FAILED)
-    return fail(what, std::strerror(reason), "set TMPDIR to a folder with more room");
-  MappedFile file(static_cast<const std::byte *>(data), size);
-  fill({static_cast<std::byte *>(data), size});
-  ::mprotect(data, size, PROT_READ);
-  return file;
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept

@@ -4,7 +4,6 @@
 #include "runtime/Base/Error.h"
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <span>
 
 namespace sinter {
@@ -16,11 +15,6 @@ public:
   /// Maps `path`; an empty file gives an empty span. Fails where it is absent, not a regular file,
   /// or cannot be read.
   static Expected<MappedFile> open(const std::filesystem::path &path);
-
-  /// A file of `size` bytes that `fill` writes (they are zeros before), without a name in the
-  /// temporary folder: gone with the object. Fails where there is no room for it.
-  static Expected<MappedFile> make(size_t size,
-                                   const std::function<void(std::span<std::byte>)> &fill);
 
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;

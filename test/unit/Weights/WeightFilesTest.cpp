@@ -131,6 +131,36 @@ INSTANTIATE_TEST_SUITE_P(
                     BadIndex{R"({"weight_map":{"a":"1.safetensors","b":"1.safetensors"}})",
                              "places tensor 'b' here"}));
 
+TEST(PackWeights, GathersWhatIsNeededUnderItsName) {
+  TemporaryDirectory directory;
+  directory.write("1.safetensors", oneTensor("lm_head.weight"));
+  directory.write("2.safetensors", oneTensor("surplus"));
+  directory.write("model.safetensors.index.json",
+                  R"({"weight_map":{"lm_head.weight":"1.safetensors","surplus":"2.safetensors"}})");
+  auto weights = WeightFiles::open(directory.path);
+  ASSERT_TRUE(weights) << messageOf(weights);
+  ExpectedTensor expected[] = {{"embed_out.weight", {2}}};
+  auto bytes = packWeights(expected, *weights);
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  auto packed = WeightFiles::fromBytes(*bytes);
+  ASSERT_TRUE(packed) << messageOf(packed);
+  EXPECT_EQ(packed->names(), std::vector<std::string>{"embed_out.weight"});
+  EXPECT_EQ(std::to_integer<char>(packed->tensors()[0].data[7]), '8');
+}
+
+TEST(PackWeights, NamesWhatIsMissing) {
+  std::string integers = oneTensor("a", "I32");
+  auto weights = WeightFiles::fromBytes(bytesOf(integers));
+  ASSERT_TRUE(weights);
+  for (const char *name : {"a", "b"}) {
+    ExpectedTensor expected[] = {{name, {2}}};
+    auto bytes = packWeights(expected, *weights);
+    ASSERT_FALSE(bytes);
+    EXPECT_NE(bytes.error().message().find("tensor '" + std::string(name) + "'"),
+              std::string::npos);
+  }
+}
+
 TEST(CheckTensors, AcceptsTheExpectedAndKnownSurplus) {
   std::string file =
       safetensors(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
