@@ -104,11 +104,19 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   return common && !common->empty() ? *llvm::max_element(*common) : 1;
 }
 
-double CostModel::getBandwidth(double bytes) const {
+/// What a value is outside of the fusion whose body it is an argument of.
+static Value findOutside(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto fusion = dyn_cast<FusionOp>(argument.getOwner()->getParentOp()))
+      return fusion.getInputs()[argument.getArgNumber()];
+  return value;
+}
+
+double CostModel::getBandwidth(double bytes, bool cold) const {
   double memory = static_cast<double>(target.getMemoryGbs());
   if (bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
     return kPrivateCacheFactor * memory;
-  if (bytes <= static_cast<double>(target.getL3Bytes()))
+  if (!cold && bytes <= static_cast<double>(target.getL3Bytes()))
     return kSharedCacheFactor * memory;
   return memory;
 }
@@ -149,7 +157,11 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (getRole(op) == FusionRole::Contraction)
       productRows = getRows(op->getResult(0).getType());
 
-  double computeNs = 0;
+  double computeNs = 0, memoryNs = 0;
+  auto move = [&](int64_t bytes, bool cold) {
+    cost.bytes += static_cast<double>(bytes);
+    memoryNs += static_cast<double>(bytes) / getBandwidth(static_cast<double>(bytes), cold);
+  };
   llvm::SmallDenseSet<Value> read;
   for (Operation *op : ops) {
     if (isFree(op))
@@ -157,30 +169,32 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     auto work = cast<CostOpInterface>(op);
     computeNs += getComputeNs(op, parallelism, choice);
     cost.flops += static_cast<double>(work.getFlops());
-    cost.bytes += static_cast<double>(work.getBytes());
-    bool readsAll = work.getBytes() >= getOperandAndResultBytes(op);
-    int64_t reads = work.getBytes();
-    for (Type type : op->getResultTypes())
-      reads -= std::min(reads, getStorageBytes(type));
+    bool partial = work.getBytes() < getOperandAndResultBytes(op);
+    // An op that touches parts of its operands (a gather, an update) reads what it writes.
+    int64_t half = work.getBytes() / 2, reads = half;
     for (Value operand : op->getOperands()) {
       // A value from inside is not read from memory; one from outside is read once.
       Value source = findSource(operand, ops);
-      if (isInside(source, ops) || (!read.insert(source).second && readsAll))
-        cost.bytes -= static_cast<double>(std::min(getStorageBytes(operand.getType()), reads));
+      int64_t bytes = getStorageBytes(operand.getType());
+      if (isInside(source, ops))
+        reads -= std::min(reads, bytes);
+      else if (!partial && read.insert(source).second)
+        move(bytes, isa<BlockArgument>(findOutside(source)));
     }
+    if (partial && reads > 0)
+      move(reads, /*cold=*/false);
     for (Value result : op->getResults())
-      if (!escapes(result, ops))
-        cost.bytes -= static_cast<double>(getStorageBytes(result.getType()));
+      if (escapes(result, ops))
+        move(partial ? half : getStorageBytes(result.getType()), /*cold=*/false);
   }
-  cost.bytes = std::max(cost.bytes, 0.0);
 
-  double launches = 1.0, bandwidth = getBandwidth(cost.bytes);
+  double launches = 1.0, share = parallelism;
   if (productRows > 0 && choice == GemmChoice::Library) {
     launches += kLibraryLaunches;
     if (productRows < kFewRows)
-      bandwidth *= kLibraryBandwidthFewRows;
+      share *= kLibraryBandwidthFewRows;
   }
-  cost.ns = std::max(computeNs, cost.bytes / (bandwidth * parallelism)) +
+  cost.ns = std::max(computeNs, memoryNs / share) +
             launches * static_cast<double>(target.getLaunchNs());
   return cost;
 }

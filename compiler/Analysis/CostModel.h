@@ -1,9 +1,10 @@
 //===- CostModel.h - What a kernel is predicted to take ---------*- C++ -*-===//
 //
-// A roofline: a kernel takes as long as its arithmetic at the machine's peak or its traffic at the
-// bandwidth of the smallest memory that holds it, whichever is longer, and what it costs to start.
+// A roofline: a kernel takes as long as its arithmetic at the machine's peak or its traffic, each
+// value at the bandwidth of the smallest memory that holds it, whichever is longer, and what it
+// costs to start.
 //
-//   ns = max(sum of flops / rate, bytes / bandwidth) + launch
+//   ns = max(sum of flops / rate, sum of bytes / bandwidth) + launch
 //
 // The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
@@ -57,9 +58,10 @@ public:
   /// The body of a fusion or of an outlined kernel.
   Cost getBodyCost(mlir::Block &body, GemmChoice choice = GemmChoice::Generated) const;
 
-  /// GB/s at which a kernel that touches so many bytes gets them: of the private caches, of the
-  /// shared one, or of memory.
-  double getBandwidth(double bytes) const;
+  /// GB/s at which a value of so many bytes is read or written: of the private caches, of the
+  /// shared one, or of memory. Cold values, parameters and states, are in no shared cache: all of
+  /// the others passed through it since the last step.
+  double getBandwidth(double bytes, bool cold) const;
 
 private:
   /// Nanoseconds of one op's arithmetic, on `parallelism` of the cores.

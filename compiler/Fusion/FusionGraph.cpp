@@ -33,6 +33,17 @@ bool FusionGraph::isFree(const Group &group) const {
   return llvm::all_of(group.ops, isAlias);
 }
 
+FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
+  bool moves = true;
+  for (Operation *op : producer.ops) {
+    FusionRole role = getRole(op);
+    if (role == FusionRole::Contraction || role == FusionRole::Attention)
+      return Stage::Epilogue;
+    moves &= role == FusionRole::Index;
+  }
+  return moves ? Stage::Movement : Stage::Other;
+}
+
 SmallVector<unsigned> FusionGraph::getConsumers(unsigned group) const {
   llvm::SmallSetVector<unsigned, 4> found;
   for (Operation *op : groups[group].ops)
@@ -106,7 +117,7 @@ void FusionGraph::enqueue(Pair pair) {
   // An alias alone costs nothing; inside its consumer it lets others come closer.
   bool gains = merged.gain > kLeastGainNs || (isFree(first) && merged.gain > -kLeastGainNs);
   if (gains)
-    queue.push({merged.gain, pair, first.changes, second.changes});
+    queue.push({getStage(first), merged.gain, pair, first.changes, second.changes});
 }
 
 void FusionGraph::enqueueNeighbours(unsigned group) {

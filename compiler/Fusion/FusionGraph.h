@@ -5,6 +5,10 @@
 //
 //   gain = cost(a) + cost(b) - cost(a and b)
 //
+// What only moves elements joins its consumer before that, and products and attentions take their
+// epilogues next: a consumer of the epilogue would run anyway, so that leaving an op to the product
+// saves more than giving it to the consumer, though each of the two steps looks alike.
+//
 // A queue holds the pairs that may be merged and gain something; a merge invalidates the pairs of
 // both groups (each group counts its changes) and adds those of the new one. Two groups are not
 // merged where a third one needs the first and is needed by the second: together they would wait
@@ -63,11 +67,17 @@ private:
     bool cyclic = false;
   };
 
+  /// In the order in which they are merged.
+  enum class Stage { Movement, Epilogue, Other };
+
   struct Candidate {
+    Stage stage;
     double gain;
     Pair pair;
     unsigned firstChanges, secondChanges;
     bool operator<(const Candidate &other) const {
+      if (stage != other.stage)
+        return stage > other.stage;
       return gain != other.gain ? gain < other.gain : pair > other.pair;
     }
   };
@@ -79,6 +89,7 @@ private:
   bool reachesIndirectly(unsigned from, unsigned to) const;
   Cost getCost(const llvm::SetVector<mlir::Operation *> &ops, FusionKind kind) const;
   bool isFree(const Group &group) const;
+  Stage getStage(const Group &producer) const;
   void enqueue(Pair pair);
   void enqueueNeighbours(unsigned group);
   void merge(Pair pair, Merged merged);
