@@ -1,0 +1,46 @@
+//===- MemoryReport.h - Where the memory goes, for people -------*- C++ -*-===//
+//
+// What `sinter plan` says without running anything, as JSON, so that a program without MLIR can
+// read it. All numbers are bytes unless their names say otherwise.
+//
+//   {
+//     "peak_bytes": 1234,              the most that a session holds at once (see below)
+//     "resident_bytes": 1200,          what it holds while steps run
+//     "spaces": { "parameter": , "state": , "arena": , "input": , "output": , "constant": ,
+//                 "code": , "library": },
+//     "prepare_arena_bytes": 10,
+//     "checkpoint_bytes": 999,         tensors read while binding, in mapped files
+//     "largest": [ { "owner": "lm_head.weight", "space": "parameter", "bytes": 99 }, ... ],
+//     "programs": [ {
+//       "name": "prefill", "arena_bytes": 64, "arena_lower_bound_bytes": 64,
+//       "input_bytes": 64, "output_bytes": 64,
+//       "peak_command": 3, "live_at_peak_bytes": 64, "live_at_peak": [ 0, 2 ],
+//       "commands": [ { "label": , "layer": , "kind": "launch", "flops": , "bytes": ,
+//                       "predicted_ns":  } ],
+//       "buffers": [ { "label": , "layer": , "bytes": , "offset": , "first": , "last":  } ] } ]
+//   }
+//
+// The prediction follows the runtime's own account (MemoryUse in runtime/Exec/Session.h): one
+// arena, input and output region as large as the largest program's; preparing the weights holds
+// the arena of `prepare` in place of states and step memory, and the larger of both is the peak.
+// A buffer is labelled by the command that first writes it. `live_at_peak` are indices of buffers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include <cstdint>
+#include <string>
+
+namespace sinter {
+
+/// What the plan alone does not tell.
+struct MemoryReportInputs {
+  int64_t codeBytes = 0;    ///< of the machine code's image
+  int64_t libraryBytes = 0; ///< scratch of the library's GEMMs, all threads
+};
+
+/// The report on a module after the Memory phase, as JSON text.
+std::string makeMemoryReport(mlir::ModuleOp plan, const MemoryReportInputs &inputs);
+
+} // namespace sinter

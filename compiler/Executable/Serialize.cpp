@@ -1,0 +1,316 @@
+#include "compiler/Executable/Serialize.h"
+#include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Exec/Executable_generated.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sinter;
+using flatbuffers::Offset;
+
+/// Spaces that are regions of memory end at whole lines.
+static constexpr uint64_t kLine = 64;
+/// Room for everything but code, constants, attachments and weights.
+static constexpr uint64_t kTableBytes = uint64_t(64) << 20;
+
+DType sinter::toDType(Type elementType) {
+  if (elementType.isF32())
+    return DType::F32;
+  if (elementType.isBF16())
+    return DType::BF16;
+  if (elementType.isF16())
+    return DType::F16;
+  if (elementType.isF64())
+    return DType::F64;
+  assert(elementType.isInteger(32) && "expected an element type of the graph");
+  return DType::I32;
+}
+
+static fb::DType toFb(Type elementType) { return static_cast<fb::DType>(toDType(elementType)); }
+
+namespace {
+
+/// Builds the flatbuffer, leaves first.
+class Serializer {
+public:
+  Serializer(ModuleOp plan, const MachineCode &code, const CompileRequest &request)
+      : plan(plan), code(code), request(request) {}
+
+  Expected<std::vector<std::byte>> run() {
+    SINTER_CHECK(checkSize());
+    SINTER_CHECK(indexKernels());
+    indexTensors();
+    std::vector<Offset<fb::Program>> programs;
+    for (auto program : plan.getOps<plan::ProgramOp>()) {
+      SINTER_TRY(Offset<fb::Program> serialized, serializeProgram(program));
+      programs.push_back(serialized);
+    }
+    builder.Finish(serializeRoot(programs), fb::ExecutableIdentifier());
+    const auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+    return std::vector<std::byte>(begin, begin + builder.GetSize());
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Tables that commands refer to
+  //===--------------------------------------------------------------------===//
+
+  Expected<void> checkSize() {
+    uint64_t bytes = kTableBytes + code.image.size() + request.embeddedWeights.size();
+    for (auto constant : plan.getOps<plan::ConstantOp>())
+      bytes += getElementCount(constant) * 8;
+    for (const auto &[name, content] : request.attachments)
+      bytes += content.size();
+    if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
+      return fail("the executable", "it would pass the format's 2 GiB",
+                  "do not embed the weights, or choose a smaller capacity");
+    return {};
+  }
+
+  static uint64_t getElementCount(plan::ConstantOp constant) {
+    return constant.getValue().getNumElements();
+  }
+
+  Expected<void> indexKernels() {
+    for (const auto &[name, offset] : code.offsets)
+      kernelIndex.insert({name, kernelIndex.size()});
+    Expected<void> result;
+    plan.walk([&](plan::LaunchOp launch) {
+      if (kernelIndex.contains(launch.getKernel().str()) || !result)
+        return;
+      result = fail("kernel " + launch.getKernel().str(),
+                    "it is launched but there is no code for it", "report this as a defect");
+      result.error().defect = true;
+    });
+    return result;
+  }
+
+  /// Numbers the checkpoint's tensors, and finds out how large the shared spaces are.
+  void indexTensors() {
+    plan.walk([&](plan::SliceOp slice) {
+      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
+      switch (slice.getSpace()) {
+      case plan::Space::Checkpoint:
+        if (slice.getType())
+          checkpoint.insert({*slice.getName(), slice});
+        break;
+      case plan::Space::Parameter:
+        parameterBytes = std::max(parameterBytes, end);
+        break;
+      case plan::Space::State:
+        stateBytes = std::max(stateBytes, end);
+        if (slice.getName())
+          states.insert({*slice.getName(), slice});
+        break;
+      default:
+        break;
+      }
+    });
+    for (auto [index, entry] : llvm::enumerate(checkpoint))
+      checkpointIndex[entry.first] = index;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Leaves
+  //===--------------------------------------------------------------------===//
+
+  fb::Slice toFb(Value value) {
+    auto slice = value.getDefiningOp<plan::SliceOp>();
+    bool raw = slice.getSpace() == plan::Space::Checkpoint;
+    return fb::Slice(static_cast<fb::Space>(slice.getSpace()),
+                     raw ? checkpointIndex.lookup(*slice.getName()) : 0, slice.getOffset(),
+                     slice.getBytes());
+  }
+
+  /// The shape of a named tensor; of one in a padded layout, its storage as one dimension.
+  static std::vector<int64_t> getShape(plan::SliceOp slice) {
+    auto type = cast<RankedTensorType>(*slice.getType());
+    int64_t width = type.getElementTypeBitWidth() / 8;
+    if (type.getNumElements() * width == static_cast<int64_t>(slice.getBytes()))
+      return type.getShape().vec();
+    return {static_cast<int64_t>(slice.getBytes()) / width};
+  }
+
+  static Type getElementType(plan::SliceOp slice) {
+    return cast<RankedTensorType>(*slice.getType()).getElementType();
+  }
+
+  Offset<fb::Binding> serializeBinding(plan::SliceOp slice) {
+    fb::Slice place = toFb(slice.getSlice());
+    std::vector<int64_t> shape = getShape(slice);
+    return fb::CreateBindingDirect(builder, slice.getName()->str().c_str(),
+                                   ::toFb(getElementType(slice)), &shape, &place);
+  }
+
+  template <typename T> Offset<flatbuffers::Vector<uint8_t>> createBytes(const T &content) {
+    // The alignment is that of `force_align` in the schema.
+    builder.ForceVectorAlignment(content.size(), sizeof(uint8_t), kLine);
+    return builder.CreateVector(reinterpret_cast<const uint8_t *>(content.data()), content.size());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Programs
+  //===--------------------------------------------------------------------===//
+
+  Expected<Offset<fb::Program>> serializeProgram(plan::ProgramOp program) {
+    std::vector<Offset<fb::Command>> commands;
+    std::vector<Offset<fb::Binding>> inputs, outputs;
+    uint64_t inputBytes = 0, outputBytes = 0;
+    for (Operation &op : *program.getBlock()) {
+      if (isa<plan::CommandInterface>(op)) {
+        commands.push_back(serializeCommand(&op));
+        continue;
+      }
+      auto slice = cast<plan::SliceOp>(op);
+      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
+      if (slice.getSpace() == plan::Space::Input) {
+        inputs.push_back(serializeBinding(slice));
+        inputBytes = std::max(inputBytes, end);
+      } else if (slice.getSpace() == plan::Space::Output) {
+        outputs.push_back(serializeBinding(slice));
+        outputBytes = std::max(outputBytes, end);
+      }
+    }
+    return fb::CreateProgramDirect(
+        builder, program.getSymName().str().c_str(), &commands, &inputs, &outputs, inputBytes,
+        outputBytes, program.getArenaBytes().value_or(0), program.getArenaLowerBound().value_or(0));
+  }
+
+  Offset<fb::Command> serializeCommand(Operation *op) {
+    auto command = cast<plan::CommandInterface>(op);
+    auto [kind, action] =
+        llvm::TypeSwitch<Operation *, std::pair<fb::Action, Offset<void>>>(op)
+            .Case([&](plan::LaunchOp launch) {
+              return std::pair(fb::Action::Launch, serialize(launch).Union());
+            })
+            .Case([&](plan::GemmOp gemm) {
+              return std::pair(fb::Action::Gemm, serialize(gemm).Union());
+            })
+            .Case([&](plan::PackOp pack) {
+              return std::pair(fb::Action::Pack, serialize(pack).Union());
+            })
+            .Case([&](plan::CopyOp copy) {
+              fb::Slice source = toFb(copy.getSource()), out = toFb(copy.getOut());
+              return std::pair(fb::Action::Copy, fb::CreateCopy(builder, &source, &out).Union());
+            })
+            .Case([&](plan::FillOp fill) {
+              fb::Slice out = toFb(fill.getOut());
+              return std::pair(fb::Action::Fill,
+                               fb::CreateFill(builder, &out, fill.getValue()).Union());
+            });
+    auto label = builder.CreateSharedString(command.getLabel().str());
+    auto layer = builder.CreateSharedString(command.getLayer().str());
+    return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
+                             command.getBytes(), command.getPredictedNs());
+  }
+
+  Offset<fb::Launch> serialize(plan::LaunchOp launch) {
+    std::vector<fb::Slice> slices;
+    for (Value value : launch.getOperands())
+      slices.push_back(toFb(value));
+    return fb::CreateLaunchDirect(builder, kernelIndex.at(launch.getKernel().str()),
+                                  launch.getGrid(), &slices);
+  }
+
+  Offset<fb::Gemm> serialize(plan::GemmOp gemm) {
+    std::vector<Offset<fb::PostOp>> postOps;
+    auto extra = gemm.getExtras().begin();
+    for (auto postOp : gemm.getPostOps().getAsRange<plan::PostOpAttr>()) {
+      fb::Slice operand;
+      if (postOp.hasOperand())
+        operand = toFb(*extra++);
+      postOps.push_back(fb::CreatePostOp(builder, static_cast<fb::PostOpKind>(postOp.getKind()),
+                                         postOp.hasOperand() ? &operand : nullptr,
+                                         ::toFb(postOp.getDtype()), postOp.getStride()));
+    }
+    fb::Slice lhs = toFb(gemm.getLhs()), rhs = toFb(gemm.getRhs()), out = toFb(gemm.getOut());
+    return fb::CreateGemmDirect(builder, gemm.getM(), gemm.getN(), gemm.getK(),
+                                ::toFb(gemm.getDtype()), ::toFb(gemm.getOutDtype()), &lhs,
+                                gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(), &postOps);
+  }
+
+  Offset<fb::Pack> serialize(plan::PackOp pack) {
+    std::vector<Offset<fb::PackSource>> sources;
+    for (auto [value, layout] : llvm::zip_equal(
+             pack.getSources(), pack.getSourceLayouts().getAsRange<plan::PackSourceAttr>())) {
+      fb::Slice slice = toFb(value);
+      sources.push_back(fb::CreatePackSource(builder, &slice, ::toFb(layout.getDtype()),
+                                             layout.getN(), layout.getStride(),
+                                             layout.getTransposed()));
+    }
+    fb::Slice out = toFb(pack.getOut());
+    return fb::CreatePackDirect(builder, pack.getK(), pack.getN(), ::toFb(pack.getDtype()),
+                                pack.getWidth(), pack.getInterleave(), pack.getDepth(), &sources,
+                                &out);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The root
+  //===--------------------------------------------------------------------===//
+
+  Offset<fb::Executable> serializeRoot(const std::vector<Offset<fb::Program>> &programs) {
+    std::vector<Offset<fb::Kernel>> kernels;
+    for (const auto &[name, offset] : code.offsets)
+      kernels.push_back(fb::CreateKernelDirect(builder, name.c_str(), offset));
+    std::vector<Offset<fb::CheckpointTensor>> tensors;
+    for (auto [name, slice] : checkpoint) {
+      std::vector<int64_t> shape = getShape(slice);
+      tensors.push_back(fb::CreateCheckpointTensorDirect(builder, name.str().c_str(),
+                                                         ::toFb(getElementType(slice)), &shape));
+    }
+    std::vector<Offset<fb::Binding>> stateBindings;
+    for (auto [name, slice] : states)
+      stateBindings.push_back(serializeBinding(slice));
+    std::vector<Offset<fb::Metadata>> metadata;
+    for (const auto &[key, value] : request.metadata)
+      metadata.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
+    std::vector<Offset<fb::Attachment>> attachments;
+    for (const auto &[name, content] : request.attachments)
+      attachments.push_back(
+          fb::CreateAttachment(builder, builder.CreateString(name), createBytes(content)));
+    std::vector<Offset<fb::WeightFile>> weightFiles;
+    for (const FileReference &file : request.weightFiles)
+      weightFiles.push_back(
+          fb::CreateWeightFileDirect(builder, file.path.c_str(), file.bytes, file.hash.c_str()));
+    auto features = builder.CreateVectorOfStrings(code.cpuFeatures);
+    auto image = createBytes(code.image);
+    auto constants = createBytes(collectConstants());
+    auto embedded = createBytes(request.embeddedWeights);
+    return fb::CreateExecutable(builder, runtime::executableVersion,
+                                builder.CreateString(kProducer), features, image,
+                                builder.CreateVector(kernels), constants,
+                                builder.CreateVector(tensors), builder.CreateVector(stateBindings),
+                                parameterBytes, stateBytes, builder.CreateVector(programs),
+                                builder.CreateVector(metadata), builder.CreateVector(attachments),
+                                builder.CreateVector(weightFiles), request.seed, embedded);
+  }
+
+  std::vector<char> collectConstants() {
+    std::vector<char> bytes;
+    for (auto constant : plan.getOps<plan::ConstantOp>()) {
+      SmallVector<char> content = constant.getBytes();
+      uint64_t end = llvm::alignTo(constant.getOffset() + content.size(), kLine);
+      bytes.resize(std::max<size_t>(bytes.size(), end));
+      std::copy(content.begin(), content.end(), bytes.begin() + constant.getOffset());
+    }
+    return bytes;
+  }
+
+  static constexpr const char *kProducer = "sinter 0.1.0";
+
+  ModuleOp plan;
+  const MachineCode &code;
+  const CompileRequest &request;
+  flatbuffers::FlatBufferBuilder builder;
+  std::map<std::string, uint32_t> kernelIndex;
+  llvm::MapVector<StringRef, plan::SliceOp> checkpoint, states; ///< by name
+  llvm::DenseMap<StringRef, uint32_t> checkpointIndex;
+  uint64_t parameterBytes = 0, stateBytes = 0;
+};
+
+} // namespace
+
+Expected<std::vector<std::byte>> sinter::serialize(ModuleOp plan, const MachineCode &code,
+                                                   const CompileRequest &request) {
+  return Serializer(plan, code, request).run();
+}

@@ -1,0 +1,26 @@
+//===- Serialize.h - From a plan to an executable ---------------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Codegen/Cpu/MachineCode.h"
+#include "compiler/Pipelines/Compile.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/Base/Error.h"
+#include <cstddef>
+#include <vector>
+
+namespace sinter {
+
+/// The element type of a tensor as the executable names it.
+/// @pre the type is one of the graph's: f32, bf16, f16, f64, i32.
+DType toDType(mlir::Type elementType);
+
+/// Serializes a module after the Memory phase, one to one, into the flatbuffer of
+/// runtime/Exec/Executable.fbs (without the file's envelope, see runtime/Exec/ExecutableFile.h).
+/// Metadata, attachments, weight files, embedded weights and the seed come from the request.
+/// Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks (a defect)
+/// and where the result would pass the format's 2 GiB.
+Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const MachineCode &code,
+                                           const CompileRequest &request);
+
+} // namespace sinter
