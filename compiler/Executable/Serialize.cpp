@@ -197,6 +197,9 @@ private:
               fb::Slice out = toFb(fill.getOut());
               return std::pair(fb::Action::Fill,
                                fb::CreateFill(builder, &out, fill.getValue()).Union());
+            })
+            .Default([](Operation *) -> std::pair<fb::Action, Offset<void>> {
+              llvm_unreachable("the plan has no other commands");
             });
     auto label = builder.CreateSharedString(command.getLabel().str());
     auto layer = builder.CreateSharedString(command.getLayer().str());

@@ -21,7 +21,12 @@ namespace {
 struct SharedSpaces {
   NamedSpace states, parameters;
   ConstantSpace constants;
+  /// Tensors of the checkpoint that steps read as they are: `@prepare` copies them to parameters.
+  llvm::MapVector<StringAttr, Type> unprepared;
 };
+
+/// The name among the parameters of a checkpoint's tensor that nothing prepares.
+std::string getUnpreparedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
 
 /// Turns one entry into a program.
 class ProgramLowering {
@@ -71,6 +76,8 @@ private:
       auto name = attributes ? attributes.getAs<StringAttr>(kind.attribute) : nullptr;
       if (!name)
         continue;
+      if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPrepareEntry)
+        return bindUnprepared(name, type, loc);
       Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
       if (slice)
         return slice;
@@ -84,6 +91,18 @@ private:
     }
     return emitError(loc, "expected an entry's ")
            << (result ? "result" : "argument") << " to be bound by an attribute";
+  }
+
+  /// Only `@prepare` sees the checkpoint; it will copy the tensor here.
+  FailureOr<Value> bindUnprepared(StringAttr tensor, Type type, Location loc) {
+    StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
+    FailureOr<int64_t> offset = spaces.parameters.place(name, type);
+    if (failed(offset))
+      return emitError(loc, "expected ")
+             << tensor << " to have one type in all entries, got " << type;
+    spaces.unprepared[tensor] = type;
+    return Value(plan::SliceOp::create(builder, loc, sliceType, Space::Parameter, *offset,
+                                       getStorageBytes(type), name, TypeAttr::get(type)));
   }
 
   LogicalResult bindArguments() {
@@ -324,11 +343,45 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
         return signalPassFailure();
     for (func::FuncOp entry : entries)
       entry.erase();
+    copyUnprepared(module, spaces);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (function->hasAttr(SinterDialect::kKernel))
         function.erase();
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     spaces.constants.materialize(builder, module.getLoc());
+  }
+
+private:
+  /// Copies what steps read of the checkpoint as it is, in `@prepare`, which is made if need be.
+  static void copyUnprepared(ModuleOp module, SharedSpaces &spaces) {
+    if (spaces.unprepared.empty())
+      return;
+    Location loc = module.getLoc();
+    auto program = module.lookupSymbol<plan::ProgramOp>(SinterDialect::kPrepareEntry);
+    if (!program) {
+      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+      program = plan::ProgramOp::create(builder, loc, SinterDialect::kPrepareEntry, IntegerAttr(),
+                                        IntegerAttr());
+      program.getBody().emplaceBlock();
+    }
+    llvm::DenseMap<StringRef, Value> checkpoint;
+    for (auto slice : program.getBlock()->getOps<plan::SliceOp>())
+      if (slice.getSpace() == Space::Checkpoint && slice.getType())
+        checkpoint[*slice.getName()] = slice;
+    OpBuilder builder = OpBuilder::atBlockEnd(program.getBlock());
+    auto createSlice = [&](Space space, int64_t offset, StringAttr name, Type type) -> Value {
+      return plan::SliceOp::create(builder, loc, plan::SliceType::get(type.getContext()), space,
+                                   offset, getStorageBytes(type), name, TypeAttr::get(type));
+    };
+    for (auto [tensor, type] : spaces.unprepared) {
+      Value &source = checkpoint[tensor];
+      if (!source)
+        source = createSlice(Space::Checkpoint, 0, tensor, type);
+      StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
+      Value out = createSlice(Space::Parameter, *spaces.parameters.place(name, type), name, type);
+      plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, 2 * getStorageBytes(type),
+                           /*predicted_ns=*/0, "copy", "");
+    }
   }
 };
 } // namespace

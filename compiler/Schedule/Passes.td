@@ -52,6 +52,9 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
     States, prepared parameters and constants have one offset for all programs, inputs and outputs
     one in their own program; all are multiples of 64. What lives inside a step is a `plan.alloc`.
 
+    Only `@prepare` reads the checkpoint: a `sinter.parameter` of another entry is copied there
+    to the parameter space.
+
     `call_kernel` becomes `plan.launch` with the kernel's `sinter.grid`, a `library_gemm` fusion
     `plan.gemm`, a `pack` fusion `plan.pack`; a reshape costs nothing. A returned value is computed
     where it belongs (in the output's slice, in the state's) if nothing else needs those bytes
@@ -81,7 +84,8 @@ def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
   let description = [{
     After it: a module holds programs, constants and the loop kernels only; a slice is made before
     the commands that use it; what a step allocates is written before it is read; commands write
-    to state, output and alloc slices only, `@prepare` also to parameters; named slices of one name
+    to state, output and alloc slices only, `@prepare` also to parameters, and only `@prepare` reads
+    the checkpoint; named slices of one name
     and space agree across programs, and others do not overlap.
   }];
 }

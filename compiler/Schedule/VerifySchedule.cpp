@@ -54,11 +54,15 @@ private:
       auto command = dyn_cast<plan::CommandInterface>(op);
       if (!command)
         return op.emitError("expected only slices and commands in a program");
-      for (Value read : command.getReads())
+      for (Value read : command.getReads()) {
+        auto slice = read.getDefiningOp<plan::SliceOp>();
+        if (slice && slice.getSpace() == Space::Checkpoint && program.getSymName() != "prepare")
+          return op.emitError("expected the checkpoint to be read in @prepare only");
         if (read.getDefiningOp<plan::AllocOp>() && !written.contains(read))
           return op.emitError("expected what it reads to be written before")
                      .attachNote(read.getLoc())
                  << "these bytes are not";
+      }
       for (Value write : command.getWrites()) {
         auto slice = write.getDefiningOp<plan::SliceOp>();
         if (slice && !isWritable(slice.getSpace(), program))

@@ -57,3 +57,12 @@ plan.program @overlap {
   // expected-error @below {{expected "b" not to overlap with "a"}}
   %b = plan.slice state[64, 64] "b"
 }
+
+// -----
+
+plan.program @decode {
+  %w = plan.slice checkpoint[0, 64] "w"
+  %y = plan.slice output[0, 64] "y"
+  // expected-error @below {{expected the checkpoint to be read in @prepare only}}
+  plan.copy(%w) -> (%y)
+}
