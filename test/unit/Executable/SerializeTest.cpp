@@ -1,0 +1,211 @@
+#include "compiler/Executable/Serialize.h"
+#include "compiler/Executable/MemoryReport.h"
+#include "compiler/Executable/PlanHtml.h"
+#include "compiler/Memory/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/Exec/Executable.h"
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+
+constexpr const char *kPlan = R"mlir(
+plan.constant 0 dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+plan.constant 64 dense<5> : tensor<2xi32>
+plan.program @prepare {
+  %w = plan.slice checkpoint[0, 512] "w" : tensor<16x8xf32>
+  %v = plan.slice checkpoint[0, 32] "v" : tensor<8xf32>
+  %half = plan.slice checkpoint[256, 256] "w"
+  %p = plan.slice parameter[0, 4096] "p0" : tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+  plan.pack(%w, %half) -> (%p) {k = 8, n = 24, dtype = f32, width = 64, interleave = 1, depth = 16, label = "pack",
+    source_layouts = [#plan.pack_source<dtype = f32, n = 16, stride = 8, transposed = true>,
+                      #plan.pack_source<dtype = f32, n = 8, stride = 8, transposed = true>]}
+  %q = plan.slice parameter[4096, 32] "p1" : tensor<8xf32>
+  plan.copy(%v) -> (%q)
+}
+plan.program @decode {
+  %x = plan.slice input[0, 32] "x" : tensor<1x8xf32>
+  %n = plan.slice input[64, 4] "count" : tensor<1xi32>
+  %y = plan.slice output[0, 96] "logits" : tensor<1x24xf32>
+  %p = plan.slice parameter[0, 4096] "p0" : tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+  %q = plan.slice parameter[4096, 32] "p1" : tensor<8xf32>
+  %k = plan.slice state[0, 512] "k_cache.0" : tensor<1x2x1x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
+  %v = plan.slice state[512, 64] "v_cache.0" : tensor<1x2x1x8xf32, #sinter.head_major>
+  %c = plan.slice constant[64, 8] : tensor<2xi32>
+  %h = plan.alloc 32
+  %b = plan.alloc 96
+  plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm", layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5}
+  plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
+  plan.fill 3 -> (%b)
+  plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32, lhs_stride = 8, out_stride = 24,
+    post_ops = [#plan.post_op<silu, f32, 0>, #plan.post_op<add, f32, 24>], label = "matmul+silu+add", layer = "lm_head"}
+}
+)mlir";
+
+class SerializeTest : public ::testing::Test {
+protected:
+  SerializeTest() {
+    context.loadDialect<plan::PlanDialect, SinterDialect>();
+    module = parseSourceString<ModuleOp>(kPlan, &context);
+    PassManager manager(&context);
+    buildMemoryPipeline(manager);
+    EXPECT_TRUE(module && succeeded(manager.run(*module)));
+    code.image.resize(256, std::byte(0xc3));
+    code.offsets = {{"append", 0}, {"norm", 64}};
+  }
+
+  std::shared_ptr<const runtime::Executable> load() {
+    auto bytes = serialize(*module, code, request);
+    EXPECT_TRUE(bytes) << bytes.error().message();
+    auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
+    EXPECT_TRUE(executable) << executable.error().message();
+    return executable.value_or(nullptr);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  MachineCode code;
+  CompileRequest request;
+};
+
+TEST_F(SerializeTest, RuntimeBelievesIt) { ASSERT_TRUE(load()); }
+
+TEST_F(SerializeTest, Spaces) {
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  const fb::Executable &root = executable->root();
+  EXPECT_EQ(root.parameter_bytes(), 4096u + 64u);
+  EXPECT_EQ(root.state_bytes(), 512u + 64u);
+  ASSERT_EQ(root.constants()->size(), 128u);
+  EXPECT_EQ(reinterpret_cast<const float *>(root.constants()->data())[2], 3.0f);
+  // A splat is written out.
+  EXPECT_EQ(reinterpret_cast<const int32_t *>(root.constants()->data() + 64)[1], 5);
+  const fb::Program *decode = executable->program("decode");
+  EXPECT_EQ(decode->input_bytes(), 128u);
+  EXPECT_EQ(decode->output_bytes(), 128u);
+  EXPECT_EQ(decode->arena_bytes(), 192u);
+  EXPECT_EQ(decode->arena_lower_bound(), 192u);
+}
+
+TEST_F(SerializeTest, Bindings) {
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  const fb::Executable &root = executable->root();
+  ASSERT_EQ(root.checkpoint()->size(), 2u);
+  EXPECT_EQ(root.checkpoint()->Get(0)->name()->str(), "w");
+  EXPECT_EQ(root.checkpoint()->Get(0)->shape()->Get(1), 8);
+  ASSERT_EQ(root.states()->size(), 2u);
+  // A padded layout has no shape but its storage; one without padding keeps its own.
+  EXPECT_EQ(root.states()->Get(0)->shape()->size(), 1u);
+  EXPECT_EQ(root.states()->Get(0)->shape()->Get(0), 128);
+  EXPECT_EQ(root.states()->Get(1)->shape()->size(), 4u);
+  const fb::Program *decode = executable->program("decode");
+  ASSERT_EQ(decode->inputs()->size(), 2u);
+  EXPECT_EQ(decode->inputs()->Get(1)->dtype(), fb::DType::I32);
+  EXPECT_EQ(decode->outputs()->Get(0)->name()->str(), "logits");
+}
+
+TEST_F(SerializeTest, Commands) {
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  const auto &commands = *executable->program("decode")->commands();
+  ASSERT_EQ(commands.size(), 4u);
+  EXPECT_EQ(commands[0]->layer()->str(), "model.layers.0");
+  EXPECT_EQ(commands[0]->predicted_ns(), 5u);
+  const fb::Launch *norm = commands[0]->action_as_Launch();
+  ASSERT_TRUE(norm);
+  EXPECT_EQ(executable->root().kernels()->Get(norm->kernel())->name()->str(), "norm");
+  EXPECT_EQ(norm->grid(), 7u);
+  ASSERT_EQ(norm->slices()->size(), 3u);
+  EXPECT_EQ(norm->slices()->Get(1)->space(), fb::Space::Parameter);
+  EXPECT_EQ(norm->slices()->Get(1)->offset(), 4096u);
+  EXPECT_EQ(commands[2]->action_as_Fill()->value(), 3);
+  const fb::Gemm *gemm = commands[3]->action_as_Gemm();
+  ASSERT_EQ(gemm->post_ops()->size(), 2u);
+  EXPECT_EQ(gemm->post_ops()->Get(0)->operand(), nullptr);
+  EXPECT_EQ(gemm->post_ops()->Get(1)->operand()->bytes(), 96u);
+  const fb::Pack *pack = executable->program("prepare")->commands()->Get(0)->action_as_Pack();
+  ASSERT_EQ(pack->sources()->size(), 2u);
+  EXPECT_EQ(pack->sources()->Get(1)->slice()->offset(), 256u);
+  EXPECT_EQ(pack->sources()->Get(1)->slice()->index(), 0u);
+}
+
+TEST_F(SerializeTest, WhatIsCarriedAlong) {
+  request.metadata = {{"vocab_size", "24"}};
+  request.attachments = {{"tokenizer.json", "{}"}};
+  request.weightFiles = {{"model.safetensors", 12, "ff"}};
+  request.seed = 42;
+  code.cpuFeatures = {"sse2"};
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(executable->metadata("vocab_size"), "24");
+  EXPECT_EQ(executable->attachment("tokenizer.json")->size(), 2u);
+  EXPECT_EQ(executable->root().weight_files()->Get(0)->hash()->str(), "ff");
+  EXPECT_EQ(executable->root().seed(), 42u);
+  EXPECT_EQ(executable->root().code()->size(), 256u);
+}
+
+TEST_F(SerializeTest, EqualInputGivesEqualBytes) {
+  EXPECT_EQ(*serialize(*module, code, request), *serialize(*module, code, request));
+}
+
+TEST_F(SerializeTest, KernelWithoutCodeIsADefect) {
+  code.offsets.erase("norm");
+  auto bytes = serialize(*module, code, request);
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().what, "kernel norm");
+  EXPECT_TRUE(bytes.error().defect);
+}
+
+TEST_F(SerializeTest, MemoryReport) {
+  auto report = nlohmann::json::parse(makeMemoryReport(*module, {256, 1000}), nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["spaces"]["parameter"], 4160);
+  EXPECT_EQ(report["spaces"]["arena"], 192);
+  EXPECT_EQ(report["resident_bytes"], 4160 + 576 + 192 + 128 + 128 + 128 + 256 + 1000);
+  EXPECT_EQ(report["peak_bytes"], report["resident_bytes"]);
+  EXPECT_EQ(report["checkpoint_bytes"], 544);
+  EXPECT_EQ(report["largest"][0]["owner"], "w + w");
+  const auto &decode = report["programs"][1];
+  EXPECT_EQ(decode["peak_command"], 2);
+  EXPECT_EQ(decode["live_at_peak_bytes"], 192);
+  EXPECT_EQ(decode["live_at_peak"], nlohmann::json({0, 1}));
+  EXPECT_EQ(decode["buffers"][0]["label"], "rms_norm");
+  EXPECT_EQ(decode["buffers"][0]["last"], 3);
+}
+
+TEST_F(SerializeTest, PreparingCanBeThePeak) {
+  for (auto program : module->getOps<plan::ProgramOp>())
+    if (program.getSymName() == "prepare")
+      program.setArenaBytes(100000);
+  auto report = nlohmann::json::parse(makeMemoryReport(*module, {}), nullptr, false);
+  EXPECT_EQ(report["peak_bytes"], 4160 + 128 + 100000);
+}
+
+TEST_F(SerializeTest, PlanHtmlHoldsTheReportAndNothingFromOutside) {
+  auto page = renderPlanHtml(makeMemoryReport(*module, {}), "tiny <model>");
+  ASSERT_TRUE(page) << page.error().message();
+  EXPECT_NE(page->find("tiny &lt;model&gt;"), std::string::npos);
+  EXPECT_NE(page->find("\"live_at_peak\""), std::string::npos);
+  for (const char *outside : {"src=", "href=", "@import", "fetch("})
+    EXPECT_EQ(page->find(outside), std::string::npos) << outside;
+}
+
+TEST(PlanHtml, ReportThatIsNoneIsRefused) {
+  for (const char *text : {"", "{", "[]", "{}", "{\"programs\": 3}"})
+    EXPECT_FALSE(renderPlanHtml(text, "x")) << text;
+}
+
+TEST(PlanHtml, TextCannotLeaveTheScript) {
+  auto page = renderPlanHtml(
+      R"({"spaces": {}, "largest": [{"owner": "</script><b>"}], "programs": []})", "x");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->find("</script><b>"), std::string::npos);
+}
+
+} // namespace
