@@ -31,8 +31,8 @@ public:
   /// @param product one vector for each of getProductOffsets().
   /// @param arguments the loop kernel's memrefs, operands then results.
   /// @param mask lanes to compute, or null for all.
-  void emit(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row,
-            mlir::Value column, mlir::ValueRange product, mlir::Value mask) const;
+  void emit(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row, mlir::Value column,
+            mlir::ValueRange product, mlir::Value mask) const;
 
 private:
   /// Where a vector of a result finds its elements in a value: row `row(m)` of a matrix with

@@ -20,6 +20,7 @@
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "compiler/Codegen/Cpu/StridedInput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -47,42 +48,37 @@ struct GemmPlan {
   bool pairs = false; // rhs holds pairs of bf16
   int64_t m = 0, n = 0, k = 0;
 
-  int64_t panels = 0;     // along the results' columns
-  int64_t rowBlock = 0;   // rows of a work item
+  int64_t panels = 0;   // along the results' columns
+  int64_t rowBlock = 0; // rows of a work item
   int64_t rowBlocks = 0;
   int64_t kBlock = 0;
   int64_t tileRows = 0;
   int64_t tileVectors = 0;
 };
 
-/// Finds lhs as a matrix inside an argument: through reshapes, and slices of columns.
+/// Finds lhs as a matrix inside an argument.
 LogicalResult findLhs(GemmPlan &plan) {
-  Value value = plan.matmul.getLhs();
-  int64_t offset = 0;
-  std::optional<int64_t> stride;
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      int64_t columns = reshape.getType().getShape().back();
-      int64_t sourceColumns = reshape.getOperand().getType().getShape().back();
-      if (stride && columns != sourceColumns)
-        return op->emitError("expected a reshape that keeps rows between a sliced lhs and an input");
-      value = reshape.getOperand();
+  FailureOr<StridedInput> lhs = StridedInput::trace(plan.matmul.getLhs());
+  if (failed(lhs))
+    return failure();
+  ArrayRef<int64_t> shape = plan.matmul.getLhs().getType().getShape();
+  int64_t rank = shape.size();
+  plan.lhsArgument = lhs->argument;
+  plan.lhsOffset = lhs->offset;
+  // Dimensions before k, from the inside out, must be those of one matrix.
+  plan.lhsStride = plan.k;
+  int64_t rows = 1;
+  for (int64_t i = rank - 2; i >= 0; --i) {
+    if (shape[i] == 1)
       continue;
-    }
-    auto slice = dyn_cast<SliceOp>(op);
-    ArrayRef<int64_t> source = slice ? slice.getOperand().getType().getShape() : ArrayRef<int64_t>();
-    if (!slice || slice.getType().getShape().back() != (stride ? *stride : plan.k) ||
-        slice.getType().getShape().drop_back() != source.drop_back())
-      return op->emitError("expected the matmul's lhs to be an input, or columns of one");
-    offset += slice.getOffsets().back();
-    stride = source.back();
-    value = slice.getOperand();
+    if (rows == 1)
+      plan.lhsStride = lhs->strides[i];
+    else if (lhs->strides[i] != plan.lhsStride * rows)
+      return plan.matmul.emitError("expected rows of lhs at one distance from each other");
+    rows *= shape[i];
   }
-  if (cast<RankedTensorType>(value.getType()).getEncoding())
-    return plan.matmul.emitError("expected a dense lhs, got ") << value.getType();
-  plan.lhsArgument = cast<BlockArgument>(value).getArgNumber();
-  plan.lhsStride = stride.value_or(plan.k);
-  plan.lhsOffset = offset;
+  if (plan.k > 1 && lhs->strides.back() != 1)
+    return plan.matmul.emitError("expected rows of lhs to be contiguous");
   return success();
 }
 
@@ -94,7 +90,8 @@ LogicalResult findRhs(GemmPlan &plan) {
   plan.rhsArgument = argument.getArgNumber();
   auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
   if (!panels && !type.getEncoding()) {
-    plan.rhs = plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
+    plan.rhs =
+        plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
     return success();
   }
   int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
@@ -137,17 +134,16 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   // All rows at once where the registers hold them against a whole panel; else the widest tile
   // that still has several rows.
   plan.tileVectors = panelVectors;
-  while (plan.tileVectors > 1 && RegisterTile::getMaxRows(target, plan.tileVectors) <
-                                     std::min<int64_t>(plan.m, 4))
+  while (plan.tileVectors > 1 &&
+         RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, 4))
     plan.tileVectors /= 2;
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
   // A block of the panel stays in L2 while the tiles of the block of rows pass over it.
   int64_t rowBytes = kPanelWidth * elementBytes * sets;
-  int64_t blocks = plan.m <= plan.tileRows
-                       ? 1
-                       : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
+  int64_t blocks =
+      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
   int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
@@ -209,12 +205,13 @@ private:
                  [&](Value row) { body(plan.tileRows, row); });
     if (full == plan.m)
       return;
-    Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lastRow,
-                                         builder.index(plan.m));
+    Value isLast =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lastRow, builder.index(plan.m));
     builder.ifThen(isLast, [&] { body(plan.m - full, builder.index(full)); });
   }
 
-  /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd, :]
+  /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd,
+  /// :]
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
       for (int64_t c = 0; c < kPanelWidth / lanes; c += plan.tileVectors) {

@@ -20,6 +20,8 @@ using Generator = FailureOr<int64_t> (*)(func::FuncOp, func::FuncOp, const Targe
 /// The generator of a kind of kernel, or null where none is needed.
 static Generator getGenerator(FusionKind kind) {
   switch (kind) {
+  case FusionKind::Attention:
+    return lowerAttentionKernel;
   case FusionKind::Gemm:
     return lowerGemmKernel;
   case FusionKind::Rows:

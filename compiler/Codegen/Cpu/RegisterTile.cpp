@@ -57,7 +57,6 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
 
   if (getConstantIntValue(whole) && getConstantIntValue(whole) == getConstantIntValue(end))
     return carried;
-  return builder.loop(whole, end, depth, carried, [&](Value k, ValueRange values) {
-    return step(builder, k, values);
-  });
+  return builder.loop(whole, end, depth, carried,
+                      [&](Value k, ValueRange values) { return step(builder, k, values); });
 }

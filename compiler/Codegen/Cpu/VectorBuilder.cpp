@@ -24,9 +24,7 @@ VectorType VectorBuilder::vectorOf(Type element, int64_t multiple) {
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
-Value VectorBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
-}
+Value VectorBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
 Value VectorBuilder::add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
 Value VectorBuilder::sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
 Value VectorBuilder::mul(Value a, int64_t b) {
@@ -134,15 +132,19 @@ Value VectorBuilder::exp2(Value x) {
   Value shifter = splat(12582912.0);
   Value shifted = addF(x, shifter);
   Value f = subF(x, subF(shifted, shifter));
-  static constexpr double coefficients[] = {
-      1.5461444684223565e-4, 1.3400428177186533e-3, 9.618056678579819e-3, 5.550327226671287e-2,
-      2.4022650922288566e-1, 6.931472067028323e-1, 1.0};
+  static constexpr double coefficients[] = {1.5461444684223565e-4,
+                                            1.3400428177186533e-3,
+                                            9.618056678579819e-3,
+                                            5.550327226671287e-2,
+                                            2.4022650922288566e-1,
+                                            6.931472067028323e-1,
+                                            1.0};
   Value power = splat(coefficients[0]);
   for (double coefficient : llvm::drop_begin(coefficients))
     power = fma(power, f, splat(coefficient));
-  Value exponent = arith::ShLIOp::create(
-      *this, arith::BitcastOp::create(*this, integers, shifted),
-      arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, 23)));
+  Value exponent =
+      arith::ShLIOp::create(*this, arith::BitcastOp::create(*this, integers, shifted),
+                            arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, 23)));
   Value bits =
       arith::AddIOp::create(*this, arith::BitcastOp::create(*this, integers, power), exponent);
   Value result = arith::BitcastOp::create(*this, x.getType(), bits);
@@ -177,18 +179,19 @@ Value VectorBuilder::maskBelow(Value count) {
 
 static Type elementOf(Value memory) { return cast<MemRefType>(memory.getType()).getElementType(); }
 
+Value VectorBuilder::loadStored(Value memory, Value offset, Value mask) {
+  VectorType type = vectorOf(elementOf(memory));
+  if (!mask)
+    return vector::LoadOp::create(*this, type, memory, offset);
+  Value zeros = arith::ConstantOp::create(*this, getZeroAttr(type));
+  return vector::MaskedLoadOp::create(*this, type, memory, offset, mask, zeros);
+}
+
 Value VectorBuilder::load(Value memory, Value offset, Value mask) {
-  Type element = elementOf(memory);
-  VectorType type = vectorOf(element);
-  Value vector;
-  if (mask) {
-    Value zeros = arith::ConstantOp::create(*this, getZeroAttr(type));
-    vector = vector::MaskedLoadOp::create(*this, type, memory, offset, mask, zeros);
-  } else {
-    vector = vector::LoadOp::create(*this, type, memory, offset);
-  }
-  return element.isF32() ? vector
-                         : arith::ExtFOp::create(*this, vectorOf(getF32Type()), vector).getResult();
+  Value vector = loadStored(memory, offset, mask);
+  return elementOf(memory).isF32()
+             ? vector
+             : arith::ExtFOp::create(*this, vectorOf(getF32Type()), vector).getResult();
 }
 
 void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) {
@@ -203,9 +206,8 @@ void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) 
 
 Value VectorBuilder::loadScalar(Value memory, Value offset) {
   Value scalar = memref::LoadOp::create(*this, memory, offset);
-  return scalar.getType().isF32()
-             ? scalar
-             : arith::ExtFOp::create(*this, getF32Type(), scalar).getResult();
+  return scalar.getType().isF32() ? scalar
+                                  : arith::ExtFOp::create(*this, getF32Type(), scalar).getResult();
 }
 
 void VectorBuilder::storeScalar(Value scalar, Value memory, Value offset) {
@@ -232,15 +234,15 @@ Value VectorBuilder::scratch(int64_t elements, Type element) {
 // Pairs of bf16
 //===----------------------------------------------------------------------===//
 
-bool VectorBuilder::hasPairDot() const {
+bool VectorBuilder::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
 
 Value VectorBuilder::pairDot(Value acc, Value a, Value b) {
-  if (hasPairDot())
-    return LLVM::CallIntrinsicOp::create(
-               *this, acc.getType(), getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-               ValueRange{acc, a, b})
+  if (hasPairDot(target))
+    return LLVM::CallIntrinsicOp::create(*this, acc.getType(),
+                                         getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                         ValueRange{acc, a, b})
         .getResult(0);
   // A bf16 is the upper half of an f32: widening is a shift or a mask.
   VectorType integers = vectorOf(getI32Type());
@@ -270,8 +272,7 @@ Value VectorBuilder::splatPair(Value memory, Value offset, bool alone) {
   } else {
     Type element = elementOf(memory);
     Value pair = vector::LoadOp::create(*this, VectorType::get({2}, element), memory, offset);
-    Value word =
-        vector::BitCastOp::create(*this, VectorType::get({1}, getI32Type()), pair);
+    Value word = vector::BitCastOp::create(*this, VectorType::get({1}, getI32Type()), pair);
     bits = vector::ExtractOp::create(*this, word, 0);
   }
   return vector::BitCastOp::create(*this, vectorOf(elementOf(memory), 2), splat(bits));

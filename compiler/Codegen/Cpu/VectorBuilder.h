@@ -40,8 +40,8 @@ public:
 
   // Control flow.
   /// for (i = begin; i < end; i += step) with values carried round; returns their last values.
-  using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value i,
-                                                                     mlir::ValueRange carried)>;
+  using LoopBody =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value i, mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> loop(mlir::Value begin, mlir::Value end, int64_t step,
                                       mlir::ValueRange initial, LoopBody body);
   void loop(mlir::Value begin, mlir::Value end, int64_t step,
@@ -76,6 +76,8 @@ public:
 
   // Memory. `offset` counts elements of a flat memref; a mask switches lanes off.
   mlir::Value load(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  /// The same in the storage's type.
+  mlir::Value loadStored(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   void store(mlir::Value vector, mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// One element in every lane.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value offset);
@@ -87,8 +89,8 @@ public:
   mlir::Value scratch(int64_t elements, mlir::Type element);
 
   // Pairs of bf16, what a dot-product instruction multiplies: vector<2 * lanes x bf16>.
-  /// Whether the target multiplies pairs in one instruction.
-  bool hasPairDot() const;
+  /// Whether a target multiplies pairs in one instruction.
+  static bool hasPairDot(TargetAttr target);
   /// acc[i] + a[2i] b[2i] + a[2i + 1] b[2i + 1].
   mlir::Value pairDot(mlir::Value acc, mlir::Value a, mlir::Value b);
   mlir::Value loadPairs(mlir::Value memory, mlir::Value offset);

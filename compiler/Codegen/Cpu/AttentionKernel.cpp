@@ -1,0 +1,410 @@
+//===- AttentionKernel.cpp - Softmax of scores times values, streaming ------===//
+//
+// Scores never exist as a matrix (Dao et al., "FlashAttention", 2022; Milakov, Gimelshein, "Online
+// normalizer calculation for softmax", 2018). For a block of query rows, whose output O, largest
+// score m and sum of weights l are kept in scratch:
+//
+//   for each block of keys that a row may see
+//     for each tile of rows
+//       S = Q K^T                   register tiles; rows of Q against vectors of positions
+//       mask, m' = max(m, max S), P = 2^(S - m'), c = 2^(m - m')
+//       l = l c + sum P,  O = O c + P V
+//   O / l
+//
+// Scores are in units of log 2 (the factor is part of the scale), so that one exp2 is all that the
+// softmax needs. Blocks beyond what a tile sees are skipped; within a block every score is
+// compared with its row's bounds. All lengths but the compiled ones come from `start`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/Cpu/AttentionPlan.h"
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+
+/// Below every score: the running maximum of a row that has seen nothing.
+constexpr double kNothing = -3.0e38;
+
+class AttentionEmitter {
+public:
+  AttentionEmitter(func::FuncOp loopKernel, TargetAttr target, const AttentionPlan &plan)
+      : builder(loopKernel, target), plan(plan), op(plan.op),
+        arguments(loopKernel.getArguments().drop_back(2)), lanes(builder.getLanes()),
+        rowWidth(llvm::alignTo(plan.headSize, lanes)) {}
+
+  void emit(Value begin, Value end) {
+    Type f32 = builder.getF32Type();
+    queries = builder.scratch(plan.blockRows * rowWidth, plan.pairs ? keyType() : f32);
+    outputs = builder.scratch(plan.blockRows * rowWidth, f32);
+    largest = builder.scratch(plan.blockRows, f32);
+    sums = builder.scratch(plan.blockRows * lanes, f32);
+    scores = builder.scratch(plan.tileRows * plan.keyBlock, f32);
+    if (pairValues())
+      weights = builder.scratch(plan.tileRows * plan.keyBlock, keyType());
+    if (plan.keys == AttentionPlan::Keys::Copied)
+      copiedKeys = builder.scratch(plan.keyBlock * plan.headSize, f32);
+
+    builder.loop(begin, end, 1, [&](Value item) {
+      // The last rows see the most keys: they go first.
+      Value block = builder.sub(builder.index(plan.blocks - 1), builder.rem(item, plan.blocks));
+      Value headOfSlot = builder.div(item, plan.blocks);
+      keyHead = builder.rem(headOfSlot, plan.keyHeads);
+      slot = builder.div(headOfSlot, plan.keyHeads);
+      firstRow = builder.mul(block, plan.blockRows);
+      start = builder.index(0);
+      if (plan.startArgument) {
+        Value loaded = memref::LoadOp::create(builder, arguments[*plan.startArgument], slot);
+        start = arith::IndexCastOp::create(builder, builder.getIndexType(), loaded);
+        start = builder.max(start, builder.index(0));
+      }
+      emitBlock();
+    });
+  }
+
+private:
+  Type keyType() { return getElementTypeOrSelf(op.getKey().getType()); }
+  /// Whether weights times values are products of pairs too.
+  bool pairValues() const { return plan.pairs; }
+
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  /// Row r of the block as (t, head); rows beyond the last repeat it.
+  std::pair<Value, Value> positionAndHead(Value rowOfBlock) {
+    Value row = builder.min(builder.add(firstRow, rowOfBlock), builder.index(plan.rows - 1));
+    Value head = builder.add(builder.mul(keyHead, plan.group), builder.rem(row, plan.group));
+    return {builder.div(row, plan.group), head};
+  }
+
+  Value maskOfColumns(int64_t column) {
+    if (column + lanes <= plan.headSize)
+      return {};
+    return builder.maskBelow(builder.index(plan.headSize - column));
+  }
+
+  /// What a product of query and key is multiplied with.
+  double getFactor() {
+    double scale = op.getScale().convertToDouble();
+    return op.getSoftcap() ? scale / op.getSoftcap()->convertToDouble()
+                           : scale * std::numbers::log2e;
+  }
+
+  void prepareRow(Value r) {
+    auto [t, head] = positionAndHead(r);
+    ArrayRef<int64_t> strides = plan.query.strides;
+    Value at = builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(t, strides[1])),
+                           builder.add(builder.mul(head, strides[2]), plan.query.offset));
+    Value row = builder.mul(r, rowWidth);
+    for (int64_t d = 0; d < rowWidth; d += lanes) {
+      Value query =
+          builder.load(arguments[plan.query.argument], builder.add(at, d), maskOfColumns(d));
+      // Pairs are rounded to bf16, so their factor waits until they are multiplied.
+      if (!plan.pairs)
+        query = builder.mulF(query, builder.splat(getFactor()));
+      builder.store(query, queries, builder.add(row, d));
+      builder.store(builder.splat(0.0), outputs, builder.add(row, d));
+    }
+    builder.store(builder.splat(0.0), sums, builder.mul(r, lanes));
+    builder.storeScalar(arith::ConstantOp::create(builder, builder.getF32FloatAttr(kNothing)),
+                        largest, r);
+  }
+
+  void finishRow(Value r) {
+    auto [t, head] = positionAndHead(r);
+    Value sum = builder.horizontalSum(builder.load(sums, builder.mul(r, lanes)));
+    Value zero = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0));
+    Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0));
+    Value some = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, sum, zero);
+    Value inverse =
+        arith::SelectOp::create(builder, some, arith::DivFOp::create(builder, one, sum), zero);
+    Value factor = builder.splat(inverse);
+    Value position = builder.add(builder.mul(slot, plan.length), t);
+    Value at = builder.mul(builder.add(builder.mul(position, plan.heads), head), plan.headSize);
+    for (int64_t d = 0; d < rowWidth; d += lanes) {
+      Value output =
+          builder.mulF(builder.load(outputs, builder.add(builder.mul(r, rowWidth), d)), factor);
+      for (Type type : plan.roundings)
+        output = builder.roundTo(output, type);
+      builder.store(output, arguments.back(), builder.add(at, d), maskOfColumns(d));
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blocks and tiles
+  //===--------------------------------------------------------------------===//
+
+  /// Positions that rows [r, r + count) of the block see together: [first, second).
+  std::pair<Value, Value> visibleKeys(Value r, int64_t count) {
+    Value from = builder.index(0), to = builder.index(plan.capacity);
+    if (op.getCausal()) {
+      auto [t, head] = positionAndHead(builder.add(r, count - 1));
+      to = builder.min(to, builder.add(builder.add(start, t), 1));
+    }
+    if (op.getWindow()) {
+      auto [t, head] = positionAndHead(r);
+      int64_t window = static_cast<int64_t>(*op.getWindow());
+      from = builder.max(from, builder.add(builder.add(start, t), 1 - window));
+    }
+    return {from, to};
+  }
+
+  void emitBlock() {
+    int64_t lastBlockRows = plan.rows - (plan.blocks - 1) * plan.blockRows;
+    blockRows = builder.index(plan.blockRows);
+    if (lastBlockRows != plan.blockRows)
+      blockRows = builder.min(blockRows, builder.sub(builder.index(plan.rows), firstRow));
+    builder.loop(builder.index(0), builder.index(plan.blockRows), 1,
+                 [&](Value r) { prepareRow(r); });
+
+    auto [from, to] = visibleKeys(builder.index(0), plan.blockRows);
+    Value aligned = builder.mul(builder.div(from, plan.keyBlock), plan.keyBlock);
+    builder.loop(aligned, to, plan.keyBlock, [&](Value key) {
+      if (plan.keys == AttentionPlan::Keys::Copied)
+        copyKeys(key, to);
+      builder.loop(builder.index(0), blockRows, plan.tileRows, [&](Value r) {
+        auto [tileFrom, tileTo] = visibleKeys(r, plan.tileRows);
+        Value beforeEnd = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, key, tileTo);
+        Value afterBegin = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, tileFrom,
+                                                 builder.add(key, plan.keyBlock));
+        builder.ifThen(arith::AndIOp::create(builder, beforeEnd, afterBegin),
+                       [&, bound = tileTo] { emitTile(key, r, bound); });
+      });
+    });
+    builder.loop(builder.index(0), blockRows, 1, [&](Value r) { finishRow(r); });
+  }
+
+  /// Keys [key, key + keyBlock) as panels [keyBlock / lanes][headSize][lanes] of f32.
+  void copyKeys(Value key, Value end) {
+    Value count = builder.min(builder.sub(end, key), builder.index(plan.keyBlock));
+    ArrayRef<int64_t> strides = plan.denseKey.strides;
+    Value head =
+        builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(keyHead, strides[2])),
+                    plan.denseKey.offset);
+    builder.loop(builder.index(0), count, 1, [&](Value j) {
+      Value source = builder.add(head, builder.mul(builder.add(key, j), strides[1]));
+      Value target = builder.add(builder.mul(builder.div(j, lanes), plan.headSize * lanes),
+                                 builder.rem(j, lanes));
+      builder.loop(builder.index(0), builder.index(plan.headSize), 1, [&](Value d) {
+        Value element = builder.loadScalar(arguments[plan.keyArgument],
+                                           builder.add(source, builder.mul(d, strides[3])));
+        builder.storeScalar(element, copiedKeys, builder.add(target, builder.mul(d, lanes)));
+      });
+    });
+  }
+
+  /// Offset of element d of the vector of positions `vector` of the block at `key`.
+  Value keyVectorAt(Value key, int64_t vector, Value d) {
+    if (plan.keys == AttentionPlan::Keys::Copied)
+      return builder.add(builder.mul(d, lanes), vector * plan.headSize * lanes);
+    int64_t interleave = plan.pairs ? 2 : 1, width = plan.panelWidth;
+    int64_t depth = llvm::alignTo(plan.headSize, interleave);
+    int64_t panels = llvm::divideCeil(plan.capacity, width);
+    Value head =
+        builder.mul(builder.add(builder.mul(slot, plan.keyHeads), keyHead), panels * width * depth);
+    // Vectors beyond the capacity's last panel are masked: they may as well read that one.
+    Value panel = builder.min(builder.add(builder.div(key, width), vector * lanes / width),
+                              builder.index(panels - 1));
+    Value at = builder.add(head, builder.mul(panel, width * depth));
+    // d is even where pairs are read.
+    return builder.add(builder.add(at, builder.mul(d, width)), vector * lanes % width * interleave);
+  }
+
+  void emitTile(Value key, Value r, Value bound) {
+    SmallVector<Value> tops(plan.tileRows);
+    for (int64_t v = 0; v < plan.keyBlock / lanes; v += plan.keyVectors)
+      emitScores(key, r, v, tops);
+    SmallVector<Value> corrections = emitWeights(r, tops);
+    Value count = builder.min(builder.sub(bound, key), builder.index(plan.keyBlock));
+    for (int64_t v = 0; v < rowWidth / lanes; v += plan.valueVectors)
+      emitOutputs(key, r, v, count, corrections);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The three steps of a tile
+  //===--------------------------------------------------------------------===//
+
+  /// Masked scores of keyVectors vectors of positions to scratch; `tops` gathers the largest.
+  void emitScores(Value key, Value r, int64_t firstVector, SmallVector<Value> &tops) {
+    RegisterTile tile;
+    tile.rows = plan.tileRows;
+    tile.vectors = plan.keyVectors;
+    tile.depth = plan.pairs ? 2 : 1;
+    tile.lhs = [&](int64_t row, Value d) {
+      Value at = builder.add(builder.mul(builder.add(r, row), rowWidth), d);
+      return plan.pairs ? builder.splatPair(queries, at) : builder.loadSplat(queries, at);
+    };
+    Value memory =
+        plan.keys == AttentionPlan::Keys::Copied ? copiedKeys : arguments[plan.keyArgument];
+    tile.rhs = [&](Value d) {
+      SmallVector<Value> vectors;
+      for (int64_t v = 0; v < plan.keyVectors; ++v) {
+        Value at = keyVectorAt(key, firstVector + v, d);
+        vectors.push_back(plan.pairs ? builder.loadPairs(memory, at) : builder.load(memory, at));
+      }
+      return vectors;
+    };
+    SmallVector<Value> products = tile.accumulate(
+        builder, builder.index(0), builder.index(llvm::alignTo(plan.headSize, tile.depth)),
+        tile.zeros(builder));
+
+    SmallVector<Value> positions;
+    for (int64_t v = 0; v < plan.keyVectors; ++v)
+      positions.push_back(builder.laneIndices(builder.add(key, (firstVector + v) * lanes)));
+    for (int64_t row = 0; row < plan.tileRows; ++row) {
+      Value rowOfBlock = builder.add(r, row);
+      auto [t, head] = positionAndHead(rowOfBlock);
+      auto [from, to] = visibleKeys(rowOfBlock, 1);
+      Value position = builder.splatI32(builder.add(start, t));
+      Value upper = builder.splatI32(to), lower = builder.splatI32(from), slope;
+      if (plan.slopesArgument)
+        slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
+                             builder.splat(std::numbers::log2e));
+      for (int64_t v = 0; v < plan.keyVectors; ++v) {
+        Value score = transform(products[row * plan.keyVectors + v]);
+        if (slope) {
+          Value distance = arith::SubIOp::create(builder, positions[v], position);
+          score = builder.fma(slope, arith::SIToFPOp::create(builder, score.getType(), distance),
+                              score);
+        }
+        Value hidden = builder.splat(-std::numeric_limits<double>::infinity());
+        score = builder.select(
+            arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, positions[v], upper), score,
+            hidden);
+        if (op.getWindow())
+          score = builder.select(
+              arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, positions[v], lower), score,
+              hidden);
+        tops[row] = tops[row] ? builder.maxF(tops[row], score) : score;
+        builder.store(score, scores,
+                      builder.index(row * plan.keyBlock + (firstVector + v) * lanes));
+      }
+    }
+  }
+
+  /// From a product to a score in units of log 2, before bias and mask.
+  Value transform(Value product) {
+    if (plan.pairs)
+      product = builder.mulF(product, builder.splat(getFactor()));
+    if (!op.getSoftcap())
+      return product;
+    double cap = op.getSoftcap()->convertToDouble();
+    return builder.mulF(math::TanhOp::create(builder, product),
+                        builder.splat(cap * std::numbers::log2e));
+  }
+
+  /// Scores to weights; returns what each row's former sums are to be multiplied with.
+  SmallVector<Value> emitWeights(Value r, ArrayRef<Value> tops) {
+    SmallVector<Value> corrections;
+    for (int64_t row = 0; row < plan.tileRows; ++row) {
+      Value rowOfBlock = builder.add(r, row);
+      Value before = builder.loadSplat(largest, rowOfBlock);
+      Value top = builder.maxF(builder.horizontalMax(tops[row]), before);
+      builder.storeScalar(vector::ExtractOp::create(builder, top, 0), largest, rowOfBlock);
+      corrections.push_back(builder.exp2(builder.subF(before, top)));
+      Value sum =
+          builder.mulF(builder.load(sums, builder.mul(rowOfBlock, lanes)), corrections.back());
+      for (int64_t v = 0; v < plan.keyBlock; v += lanes) {
+        Value at = builder.index(row * plan.keyBlock + v);
+        Value weight = builder.exp2(builder.subF(builder.load(scores, at), top));
+        sum = builder.addF(sum, weight);
+        builder.store(weight, pairValues() ? weights : scores, at);
+      }
+      builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
+    }
+    return corrections;
+  }
+
+  /// outputs = outputs * correction + weights * values for some vectors of columns.
+  void emitOutputs(Value key, Value r, int64_t firstVector, Value count,
+                   ArrayRef<Value> corrections) {
+    RegisterTile tile;
+    tile.rows = plan.tileRows;
+    tile.vectors = std::min(plan.valueVectors, rowWidth / lanes - firstVector);
+    tile.depth = pairValues() ? 2 : 1;
+    tile.lhs = [&](int64_t row, Value j) {
+      Value at = builder.add(j, row * plan.keyBlock);
+      return pairValues() ? builder.splatPair(weights, at) : builder.loadSplat(scores, at);
+    };
+    ArrayRef<int64_t> strides = plan.value.strides;
+    Value head =
+        builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(keyHead, strides[2])),
+                    plan.value.offset + firstVector * lanes);
+    auto rowAt = [&](Value j) {
+      return builder.add(head, builder.mul(builder.add(key, j), strides[1]));
+    };
+    tile.rhs = [&](Value j) {
+      SmallVector<Value> vectors;
+      for (int64_t v = 0; v < tile.vectors; ++v)
+        vectors.push_back(pairValues() ? loadValuePairs(rowAt, key, j, firstVector, v)
+                                       : loadValues(rowAt(j), firstVector, v));
+      return vectors;
+    };
+    SmallVector<Value> accumulators;
+    auto outputAt = [&](int64_t i) {
+      Value row = builder.mul(builder.add(r, i / tile.vectors), rowWidth);
+      return builder.add(row, (firstVector + i % tile.vectors) * lanes);
+    };
+    for (int64_t i = 0; i < tile.rows * tile.vectors; ++i)
+      accumulators.push_back(
+          builder.mulF(builder.load(outputs, outputAt(i)), corrections[i / tile.vectors]));
+    // Weights of a whole block exist, those beyond `count` are zero.
+    Value end = count;
+    if (pairValues())
+      end = builder.mul(builder.div(builder.add(count, 1), 2), 2);
+    accumulators = tile.accumulate(builder, builder.index(0), end, accumulators);
+    for (int64_t i = 0; i < tile.rows * tile.vectors; ++i)
+      builder.store(accumulators[i], outputs, outputAt(i));
+  }
+
+  Value loadValues(Value row, int64_t firstVector, int64_t v) {
+    return builder.load(arguments[plan.valueArgument], builder.add(row, v * lanes),
+                        maskOfColumns((firstVector + v) * lanes));
+  }
+
+  /// Values of two positions side by side, column by column.
+  Value loadValuePairs(llvm::function_ref<Value(Value)> rowAt, Value key, Value j,
+                       int64_t firstVector, int64_t v) {
+    // The partner of the last of an odd number of positions has the weight zero.
+    Value partner = builder.add(j, 1);
+    if (plan.capacity % 2 != 0)
+      partner = builder.min(partner, builder.sub(builder.index(plan.capacity - 1), key));
+    auto narrow = [&](Value position) {
+      return builder.loadStored(arguments[plan.valueArgument],
+                                builder.add(rowAt(position), v * lanes),
+                                maskOfColumns((firstVector + v) * lanes));
+    };
+    return vector::InterleaveOp::create(builder, narrow(j), narrow(partner));
+  }
+
+  VectorBuilder builder;
+  const AttentionPlan &plan;
+  AttentionOp op;
+  ValueRange arguments;
+  int64_t lanes, rowWidth;
+  // Scratch: rows of the block, then of one tile.
+  Value queries, outputs, largest, sums, scores, weights, copiedKeys;
+  // Of the current item.
+  Value slot, keyHead, firstRow, blockRows, start;
+};
+
+} // namespace
+
+FailureOr<int64_t> sinter::lowerAttentionKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                                const TargetAttr &target) {
+  FailureOr<AttentionPlan> plan = AttentionPlan::make(tensorKernel, target);
+  if (failed(plan))
+    return failure();
+  ValueRange arguments = loopKernel.getArguments();
+  AttentionEmitter(loopKernel, target, *plan).emit(arguments.drop_back().back(), arguments.back());
+  return plan->getGrid();
+}

@@ -1,0 +1,64 @@
+#include "compiler/Codegen/Cpu/StridedInput.h"
+
+using namespace mlir;
+using namespace sinter;
+
+static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+/// Rewrites a view of a slice's result into one of its operand. The view's dimensions must each
+/// lie inside one dimension of the result; then their strides scale like that dimension's.
+static LogicalResult throughSlice(SliceOp slice, ArrayRef<int64_t> extents, StridedInput &view) {
+  ArrayRef<int64_t> shape = slice.getType().getShape();
+  SmallVector<int64_t> from = rowMajorStrides(shape);
+  SmallVector<int64_t> to = rowMajorStrides(slice.getOperand().getType().getShape());
+  // Where each dimension of the result is read: from the offset on, `reach` further.
+  SmallVector<int64_t> index(shape.size()), reach(shape.size(), 0);
+  int64_t rest = view.offset;
+  for (size_t j = 0; j < shape.size(); ++j) {
+    index[j] = rest / from[j];
+    rest %= from[j];
+  }
+  for (auto [extent, stride] : llvm::zip_equal(extents, view.strides)) {
+    if (extent == 1)
+      continue;
+    size_t j = 0;
+    while (j < shape.size() && (from[j] > stride || shape[j] == 1))
+      ++j;
+    if (j == shape.size() || stride % from[j] != 0 || stride * (extent - 1) >= from[j] * shape[j])
+      return failure();
+    reach[j] += stride / from[j] * (extent - 1);
+    stride = stride / from[j] * to[j];
+  }
+  view.offset = 0;
+  for (size_t j = 0; j < shape.size(); ++j) {
+    if (index[j] + reach[j] >= shape[j])
+      return failure();
+    view.offset += (index[j] + slice.getOffsets()[j]) * to[j];
+  }
+  return success();
+}
+
+FailureOr<StridedInput> StridedInput::trace(Value value) {
+  ArrayRef<int64_t> extents = cast<RankedTensorType>(value.getType()).getShape();
+  StridedInput view;
+  view.strides = rowMajorStrides(extents);
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      value = reshape.getOperand();
+      continue;
+    }
+    auto slice = dyn_cast<SliceOp>(op);
+    if (!slice || failed(throughSlice(slice, extents, view)))
+      return op->emitError("expected an input of the kernel, or a strided part of one");
+    value = slice.getOperand();
+  }
+  if (cast<RankedTensorType>(value.getType()).getEncoding())
+    return emitError(value.getLoc(), "expected a dense input, got ") << value.getType();
+  view.argument = cast<BlockArgument>(value).getArgNumber();
+  return view;
+}

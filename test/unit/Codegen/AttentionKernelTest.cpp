@@ -1,0 +1,210 @@
+#include "test/unit/Codegen/DifferentialTest.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+struct Case {
+  int64_t batch, length, heads, keyHeads, headSize, capacity;
+  std::string attributes = "causal";
+  /// "f32" and "bf16" of query, cache and result.
+  std::string query = "f32", cache = "f32", result = "f32";
+  /// "" is dense.
+  std::string keyLayout = "#sinter.key_panels<width = 16, interleave = 1>";
+  std::string valueLayout = "#sinter.head_major";
+  bool start = true, alibi = false;
+};
+
+std::string makeKernel(const Case &c) {
+  auto encoded = [](const std::string &layout) { return layout.empty() ? "" : ", " + layout; };
+  std::string q = llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads,
+                                c.headSize, c.query);
+  std::string o = llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads,
+                                c.headSize, c.result);
+  auto cache = [&](const std::string &layout) {
+    return llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}{5}>", c.batch, c.capacity, c.keyHeads,
+                         c.headSize, c.cache, encoded(layout)).str();
+  };
+  std::string k = cache(c.keyLayout), v = cache(c.valueLayout);
+  std::string s = llvm::formatv("tensor<{0}xi32>", c.batch);
+  std::string a = llvm::formatv("tensor<{0}xf32>", c.heads);
+  std::string parameters = "%q: " + q + ", %k: " + k + ", %v: " + v;
+  std::string operands = "%q, %k, %v", types = q + ", " + k + ", " + v;
+  if (c.start) {
+    parameters += ", %s: " + s;
+    operands += ", %s";
+    types += ", " + s;
+  }
+  if (c.alibi) {
+    parameters += ", %a: " + a;
+    operands += ", %a";
+    types += ", " + a;
+  }
+  return llvm::formatv(R"(
+    func.func private @kernel({0}) -> {1} attributes {{sinter.kernel = "attention"} {{
+      %0 = sinter.attention {2} {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {6}>}
+        : ({4}) -> {1}
+      return %0 : {1}
+    })", parameters, o, operands, c.attributes.empty() ? "" : c.attributes + ", ", types,
+                       c.start ? 1 : 0, c.alibi ? 1 : 0).str();
+}
+
+/// Normal numbers; starts that leave room for the chunk, the last slot's filling the capacity;
+/// positive slopes.
+MakeArgument makeArguments(const Case &c) {
+  return [c](unsigned index, RankedTensorType type) {
+    ReferenceTensor tensor = makeNormal(type, index + 1);
+    if (type.getElementType().isInteger(32))
+      for (int64_t b = 0; b < c.batch; ++b)
+        tensor[b] = b + 1 == c.batch ? c.capacity - c.length : (b * 37) % (c.capacity - c.length + 1);
+    if (type.getRank() == 1 && type.getElementType().isF32())
+      for (int64_t h = 0; h < c.heads; ++h)
+        tensor[h] = 0.5 / (h + 1);
+    return tensor;
+  };
+}
+
+void check(const Case &c, double tolerance, TargetAttr target = {}) {
+  expectSameAsReference(makeKernel(c), tolerance, target, makeArguments(c));
+}
+
+class AttentionShapes : public testing::TestWithParam<Case> {};
+
+TEST_P(AttentionShapes, F32) { check(GetParam(), 2e-6); }
+TEST_P(AttentionShapes, F32In256Bits) { check(GetParam(), 2e-6, getHostTarget(256)); }
+TEST_P(AttentionShapes, Bf16Cache) {
+  Case c = GetParam();
+  c.cache = "bf16";
+  if (!c.keyLayout.empty())
+    c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+  check(c, 6e-3);
+}
+TEST_P(AttentionShapes, Bf16CacheWithoutPairs) {
+  Case c = GetParam();
+  c.cache = "bf16";
+  check(c, 2e-6);
+}
+TEST_P(AttentionShapes, Bf16) {
+  Case c = GetParam();
+  c.query = c.cache = c.result = "bf16";
+  if (!c.keyLayout.empty())
+    c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+  check(c, 8e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, AttentionShapes,
+    testing::Values(Case{1, 1, 2, 2, 64, 100}, Case{2, 1, 4, 4, 64, 64}, Case{3, 1, 8, 2, 20, 77},
+                    Case{2, 1, 5, 1, 48, 129}, Case{1, 16, 2, 2, 64, 16}, Case{2, 13, 6, 3, 80, 45},
+                    Case{1, 100, 3, 1, 8, 130}, Case{1, 70, 1, 1, 256, 200}, Case{2, 3, 2, 2, 1, 9},
+                    Case{1, 64, 2, 2, 33, 300}));
+
+TEST(Attention, NotCausal) { check({2, 9, 4, 2, 32, 75, ""}, 2e-6); }
+TEST(Attention, Window) { check({2, 90, 4, 2, 32, 200, "causal, window = 17 : i64"}, 2e-6); }
+TEST(Attention, WindowOfOneRow) { check({2, 1, 4, 2, 32, 200, "causal, window = 40 : i64"}, 2e-6); }
+TEST(Attention, WindowNotCausal) { check({2, 30, 4, 2, 32, 100, "window = 5 : i64"}, 2e-6); }
+TEST(Attention, Softcap) { check({2, 20, 4, 2, 24, 90, "causal, softcap = 2.0 : f64"}, 2e-6); }
+
+TEST(Attention, Alibi) {
+  Case c{2, 20, 4, 2, 24, 90};
+  c.alibi = true;
+  check(c, 2e-6);
+}
+
+TEST(Attention, AlibiSoftcapWindowInBf16) {
+  Case c{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+  c.alibi = true;
+  c.cache = "bf16";
+  c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+  check(c, 8e-3);
+}
+
+TEST(Attention, WithoutStart) {
+  Case c{2, 50, 4, 4, 16, 50};
+  c.start = false;
+  check(c, 2e-6);
+}
+
+TEST(Attention, DenseCaches) {
+  Case c{2, 21, 4, 2, 40, 70};
+  c.keyLayout = c.valueLayout = "";
+  check(c, 2e-6);
+  c.cache = "bf16";
+  check(c, 2e-6);
+}
+
+TEST(Attention, QueryInsideMergedProduct) {
+  expectSameAsReference(R"(
+    #keys = #sinter.key_panels<width = 16, interleave = 1>
+    func.func private @kernel(%x: tensor<10x64xf32>, %k: tensor<2x40x2x8xf32, #keys>,
+                              %v: tensor<2x40x2x8xf32, #sinter.head_major>, %s: tensor<2xi32>)
+        -> tensor<10x32xbf16> attributes {sinter.kernel = "attention"} {
+      %0 = sinter.slice %x {offsets = array<i64: 0, 0>} : (tensor<10x64xf32>) -> tensor<10x32xf32>
+      %1 = sinter.reshape %0 : (tensor<10x32xf32>) -> tensor<2x5x4x8xf32>
+      %2 = sinter.attention %1, %k, %v, %s
+        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}
+        : (tensor<2x5x4x8xf32>, tensor<2x40x2x8xf32, #keys>,
+           tensor<2x40x2x8xf32, #sinter.head_major>, tensor<2xi32>) -> tensor<2x5x4x8xf32>
+      %3 = sinter.cast %2 : (tensor<2x5x4x8xf32>) -> tensor<2x5x4x8xbf16>
+      %4 = sinter.reshape %3 : (tensor<2x5x4x8xbf16>) -> tensor<10x32xbf16>
+      return %4 : tensor<10x32xbf16>
+    })", 3e-3, {}, [](unsigned index, RankedTensorType type) {
+    ReferenceTensor tensor = makeNormal(type, index + 1);
+    if (type.getElementType().isInteger(32)) {
+      tensor[0] = 20;
+      tensor[1] = 0;
+    }
+    return tensor;
+  });
+}
+
+TEST(Attention, QueryInsideEachHead) {
+  expectSameAsReference(R"(
+    #keys = #sinter.key_panels<width = 16, interleave = 1>
+    func.func private @kernel(%x: tensor<2x5x96xf32>, %k: tensor<2x40x4x8xf32, #keys>,
+                              %v: tensor<2x40x4x8xf32, #sinter.head_major>)
+        -> tensor<2x5x4x8xf32> attributes {sinter.kernel = "attention"} {
+      %0 = sinter.reshape %x : (tensor<2x5x96xf32>) -> tensor<2x5x4x24xf32>
+      %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>} : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
+      %2 = sinter.attention %1, %k, %v
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
+           tensor<2x40x4x8xf32, #sinter.head_major>) -> tensor<2x5x4x8xf32>
+      return %2 : tensor<2x5x4x8xf32>
+    })", 2e-6);
+}
+
+TEST(AttentionErrors, HeadTooWide) {
+  expectError(makeKernel({1, 1, 1, 1, 257, 16}), "expected heads of 256 elements at the most");
+}
+
+TEST(AttentionErrors, OtherPanels) {
+  Case c{1, 1, 1, 1, 16, 16};
+  c.keyLayout = "#sinter.key_panels<width = 8, interleave = 1>";
+  expectError(makeKernel(c), "expected key_panels of a multiple of 16 positions");
+  c.keyLayout = "#sinter.head_major";
+  expectError(makeKernel(c), "expected keys dense or in key_panels");
+}
+
+TEST(AttentionErrors, ValuesInPanels) {
+  Case c{1, 1, 1, 1, 16, 16};
+  c.valueLayout = "#sinter.key_panels<width = 16, interleave = 1>";
+  expectError(makeKernel(c), "expected values dense or head_major");
+}
+
+TEST(AttentionErrors, TransposedQuery) {
+  expectError(R"(
+    func.func private @kernel(%x: tensor<1x4x5x8xf32>, %k: tensor<1x40x4x8xf32>)
+        -> tensor<1x5x4x8xf32> attributes {sinter.kernel = "attention"} {
+      %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
+      %1 = sinter.attention %0, %k, %k
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>
+      return %1 : tensor<1x5x4x8xf32>
+    })", "expected an input of the kernel, or a strided part of one");
+}
+
+} // namespace
