@@ -1,19 +1,12 @@
 #include "test/unit/Codegen/KernelJit.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/MachineCode.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Pipelines/Registration.h"
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include <cstring>
 #include <sys/mman.h>
 
@@ -124,18 +117,6 @@ TargetAttr sinter::test::getHostTarget(int64_t vectorBits) {
                          host.getL3Bytes());
 }
 
-namespace {
-struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMathPass)
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
-} // namespace
-
 KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (error.empty())
@@ -147,70 +128,31 @@ KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target) {
     return;
   (*module)->setAttr(SinterDialect::kTarget, target);
   kernel = module->lookupSymbol<func::FuncOp>("kernel");
-  PassManager lowering(&context);
-  lowering.addPass(createLowerKernelsPass());
-  if (failed(lowering.run(*module)))
+  PassManager passes(&context);
+  buildCodegenPipeline(passes, CodegenOptions());
+  if (failed(passes.run(*module)))
     return;
   grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute).getInt();
 
-  auto loops = cast<ModuleOp>(module->lookupSymbol<ModuleOp>(kKernelsModule).clone());
-  OwningOpRef<ModuleOp> owned(loops);
-  PassManager passes(&context);
-  passes.addPass(std::make_unique<ApproximateMathPass>());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addPass(createLoopInvariantCodeMotionPass());
-  passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createConvertVectorToLLVMPass());
-  passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions options;
-  options.useBarePtrCallConv = true;
-  passes.addPass(createConvertFuncToLLVMPass(options));
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(passes.run(loops)))
+  auto code = emitMachineCode(module->lookupSymbol<ModuleOp>(kKernelsModule), target);
+  if (!code) {
+    error = code.error().message();
     return;
+  }
+  imageBytes = code->image.size();
+  image = mmap(nullptr, imageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert(image != MAP_FAILED);
+  memcpy(image, code->image.data(), imageBytes);
+  mprotect(image, imageBytes, PROT_READ | PROT_EXEC);
+  char *entry = static_cast<char *>(image) + code->offsets.at("kernel");
+  function = reinterpret_cast<decltype(function)>(entry);
+}
 
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
-  const llvm::Target *machine = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!machine)
-    return;
-  auto make = [&] {
-    return std::unique_ptr<llvm::TargetMachine>(machine->createTargetMachine(
-        triple, target.getCpu(), target.getFeatures(), llvm::TargetOptions(), llvm::Reloc::PIC_,
-        std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  };
-  auto optimizing = make();
-  ExecutionEngineOptions engineOptions;
-  auto transformer = makeOptimizingTransformer(2, 0, optimizing.get());
-  engineOptions.transformer = transformer;
-  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Aggressive;
-  engineOptions.enableObjectDump = getenv("SINTER_DUMP_OBJECT") != nullptr;
-  auto created = ExecutionEngine::create(loops, engineOptions, make());
-  if (!created) {
-    error = llvm::toString(created.takeError());
-    return;
-  }
-  engine = std::move(*created);
-  auto found = engine->lookupPacked("kernel");
-  if (!found) {
-    error = llvm::toString(found.takeError());
-    return;
-  }
-  function = *found;
-  if (const char *path = getenv("SINTER_DUMP_OBJECT"))
-    engine->dumpToObjectFile(path);
+KernelJit::~KernelJit() {
+  if (image)
+    munmap(image, imageBytes);
 }
 
 void KernelJit::run(ArrayRef<void *> slices, int64_t begin, int64_t end) const {
-  SmallVector<void *> pointers(slices), packed;
-  for (void *&pointer : pointers)
-    packed.push_back(&pointer);
-  packed.push_back(&begin);
-  packed.push_back(&end);
-  function(packed.data());
+  function(slices.data(), begin, end);
 }

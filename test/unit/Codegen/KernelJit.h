@@ -9,10 +9,8 @@
 
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstddef>
-#include <memory>
 #include <string>
 
 namespace sinter::test {
@@ -45,6 +43,9 @@ public:
   /// diagnostic and nothing can be run.
   KernelJit(mlir::MLIRContext &context, llvm::StringRef text, TargetAttr target);
 
+  KernelJit(const KernelJit &) = delete;
+  ~KernelJit();
+
   const std::string &getError() const { return error; }
   mlir::func::FuncOp getKernel() const { return kernel; }
   int64_t getGrid() const { return grid; }
@@ -56,8 +57,9 @@ private:
   mlir::func::FuncOp kernel;
   int64_t grid = 0;
   std::string error;
-  std::unique_ptr<mlir::ExecutionEngine> engine;
-  void (*function)(void **) = nullptr;
+  void *image = nullptr; // executable pages
+  size_t imageBytes = 0;
+  void (*function)(void *const *slices, int64_t begin, int64_t end) = nullptr;
 };
 
 /// A context with all dialects.

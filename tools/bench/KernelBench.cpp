@@ -1,0 +1,337 @@
+//===- KernelBench.cpp - Generated kernels against the machine --------------===//
+//
+// Measures what the machine can do (multiply-adds in registers, reading memory), then the GEMM and
+// attention kernels that the compiler generates for it, each as a share of its limit. All on as
+// many threads as the target has cores; work items are handed out one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Codegen/KernelJit.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <atomic>
+#include <benchmark/benchmark.h>
+#include <cstring>
+#include <immintrin.h>
+#include <map>
+#include <sys/mman.h>
+#include <thread>
+
+using namespace mlir;
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+/// Threads that spin between runs, so that what is measured is kernels and not wake-ups.
+class Crew {
+public:
+  explicit Crew(int count) : count(count) {
+    for (int i = 1; i < count; ++i)
+      threads.emplace_back([this, i] { serve(i); });
+  }
+  ~Crew() {
+    stop = true;
+    round.fetch_add(1);
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  /// Calls work(thread) on every thread and waits for all.
+  void run(const std::function<void(int)> &work) {
+    current = &work;
+    busy = count - 1;
+    round.fetch_add(1, std::memory_order_release);
+    work(0);
+    while (busy.load(std::memory_order_acquire) > 0)
+      _mm_pause();
+  }
+  int size() const { return count; }
+
+private:
+  void serve(int thread) {
+    for (int seen = 0;;) {
+      while (round.load(std::memory_order_acquire) == seen)
+        _mm_pause();
+      ++seen;
+      if (stop)
+        return;
+      (*current)(thread);
+      busy.fetch_sub(1, std::memory_order_release);
+    }
+  }
+  int count;
+  std::atomic<int> round = 0, busy = 0;
+  std::atomic<bool> stop = false;
+  const std::function<void(int)> *current = nullptr;
+  std::vector<std::thread> threads;
+};
+
+Crew &getCrew() {
+  static Crew crew(getHostTarget().getCores());
+  return crew;
+}
+
+/// Memory in huge pages where the system gives them, as the runtime's is.
+void *allocate(size_t bytes) {
+  size_t rounded = llvm::alignTo(bytes, size_t(2) << 20);
+  void *memory =
+      mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The best of some runs of `work`, in units a second.
+double best(double units, llvm::function_ref<void()> work) {
+  double rate = 0;
+  for (int i = 0; i < 7; ++i) {
+    Clock::time_point begin = Clock::now();
+    work();
+    rate = std::max(rate, units / secondsSince(begin));
+  }
+  return rate;
+}
+
+__attribute__((target("avx512f"))) float multiplyAdd512(int64_t turns) {
+  __m512 sums[12], a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
+  for (__m512 &sum : sums)
+    sum = a;
+  for (int64_t i = 0; i < turns; ++i)
+    for (__m512 &sum : sums)
+      sum = _mm512_fmadd_ps(sum, a, b);
+  for (__m512 &sum : sums)
+    b = _mm512_add_ps(b, sum);
+  return _mm512_reduce_add_ps(b);
+}
+
+__attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t turns) {
+  __m256 sums[12], a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
+  for (__m256 &sum : sums)
+    sum = a;
+  for (int64_t i = 0; i < turns; ++i)
+    for (__m256 &sum : sums)
+      sum = _mm256_fmadd_ps(sum, a, b);
+  for (__m256 &sum : sums)
+    b = _mm256_add_ps(b, sum);
+  return b[0] + b[3] + b[7];
+}
+
+/// f32 operations a second of all threads together.
+double getPeak() {
+  static double peak = [] {
+    constexpr int64_t turns = 4'000'000;
+    bool wide = getHostTarget().getVectorBits() == 512;
+    return best(2.0 * 12 * (wide ? 16 : 8) * turns * getCrew().size(), [&] {
+      getCrew().run([&](int) {
+        benchmark::DoNotOptimize(wide ? multiplyAdd512(turns) : multiplyAdd256(turns));
+      });
+    });
+  }();
+  return peak;
+}
+
+__attribute__((target("avx2"))) uint64_t readAll(const char *data, size_t bytes) {
+  __m256i sums[8] = {};
+  for (size_t i = 0; i + 256 <= bytes; i += 256)
+    for (int j = 0; j < 8; ++j)
+      sums[j] = _mm256_xor_si256(
+          sums[j], _mm256_loadu_si256(reinterpret_cast<const __m256i *>(data + i + 32 * j)));
+  for (int j = 1; j < 8; ++j)
+    sums[0] = _mm256_xor_si256(sums[0], sums[j]);
+  return _mm256_extract_epi64(sums[0], 0) ^ _mm256_extract_epi64(sums[0], 2);
+}
+
+/// Bytes a second that all threads together read from memory.
+double getReadBandwidth() {
+  static double bandwidth = [] {
+    constexpr size_t bytes = size_t(512) << 20;
+    char *data = static_cast<char *>(allocate(bytes));
+    memset(data, 1, bytes);
+    size_t share = bytes / getCrew().size();
+    double rate = best(bytes, [&] {
+      getCrew().run([&](int i) { benchmark::DoNotOptimize(readAll(data + i * share, share)); });
+    });
+    munmap(data, bytes);
+    return rate;
+  }();
+  return bandwidth;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Enough copies of a kernel's slices to miss every cache, or one to hit.
+class Workload {
+public:
+  Workload(const std::string &text, bool cold) : jit(getContext(), text, getHostTarget()) {
+    if (!jit.getError().empty())
+      return;
+    SmallVector<Type> types(jit.getKernel().getArgumentTypes());
+    types.append(jit.getKernel().getResultTypes().begin(), jit.getKernel().getResultTypes().end());
+    int64_t bytes = 0;
+    for (Type type : types)
+      bytes += getStorageBytes(type);
+    int64_t copies = cold ? llvm::divideCeil(int64_t(256) << 20, bytes) : 1;
+    for (int64_t copy = 0; copy < copies; ++copy)
+      for (Type type : types)
+        slices.emplace_back(make(type));
+    each = types.size();
+  }
+
+  const std::string &getError() const { return jit.getError(); }
+
+  /// Runs the kernel on the next copy.
+  void run() {
+    ArrayRef<void *> own = ArrayRef(slices).slice(next * each, each);
+    next = (next + 1) % (slices.size() / each);
+    std::atomic<int64_t> item = 0;
+    getCrew().run([&](int) {
+      for (int64_t i; (i = item.fetch_add(1, std::memory_order_relaxed)) < jit.getGrid();)
+        jit.run(own, i, i + 1);
+    });
+  }
+
+private:
+  /// Small numbers; a start at which the whole capacity is used is what `integers` are.
+  void *make(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t bytes = getStorageBytes(tensor);
+    void *memory = allocate(bytes);
+    if (tensor.getElementType().isF32())
+      for (int64_t i = 0; i < bytes / 4; ++i)
+        static_cast<float *>(memory)[i] = static_cast<float>(i % 7) * 0.01f;
+    else if (tensor.getElementType().isBF16())
+      for (int64_t i = 0; i < bytes / 2; ++i)
+        static_cast<uint16_t *>(memory)[i] = static_cast<uint16_t>(0x3c00 + i % 7);
+    return memory;
+  }
+
+  KernelJit jit;
+  std::vector<void *> slices;
+  size_t each = 0, next = 0;
+};
+
+void runGemm(benchmark::State &state, const std::string &element, const std::string &epilogue) {
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  bool pairs = element == "bf16";
+  std::string body = "return %p : tensor<{0}x{2}xf32>";
+  std::string arguments;
+  if (epilogue == "gelu") {
+    arguments = ", %b: tensor<{2}xf32>";
+    body = R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>} : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
+      %1 = sinter.add %p, %0 : (tensor<{0}x{2}xf32>, tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
+      %2 = sinter.gelu %1 {{tanh} : (tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
+      return %2 : tensor<{0}x{2}xf32>)";
+  }
+  std::string pattern = R"(
+    #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
+    func.func private @kernel(%x: tensor<{0}x{1}x{3}>, %w: tensor<{1}x{2}x{3}, #panels>)" +
+                        arguments + R"()
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %w
+        : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
+      )" + body + "\n}";
+  // Few rows read weights that no cache holds; many reuse them.
+  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16),
+                /*cold=*/m <= 16);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  work.run();
+  double least = 1e9;
+  for (auto _ : state) {
+    Clock::time_point begin = Clock::now();
+    work.run();
+    double seconds = secondsSince(begin);
+    least = std::min(least, seconds);
+    state.SetIterationTime(seconds);
+  }
+  double flops = 2.0 * m * k * n, bytes = double(k) * n * (pairs ? 2 : 4);
+  state.counters["GFLOP/s"] = flops / least * 1e-9;
+  state.counters["of_f32_peak"] = flops / least / getPeak();
+  state.counters["GB/s"] = bytes / least * 1e-9;
+  state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
+}
+
+void runAttention(benchmark::State &state, const std::string &element) {
+  int64_t length = state.range(0), capacity = state.range(1), heads = state.range(2),
+          keyHeads = state.range(3), width = state.range(4);
+  bool pairs = element == "bf16";
+  std::string text =
+      llvm::formatv(R"(
+    #keys = #sinter.key_panels<width = 16, interleave = {5}>
+    func.func private @kernel(%q: tensor<1x{0}x{2}x{4}xf32>,
+        %k: tensor<1x{1}x{3}x{4}x{6}, #keys>, %v: tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>)
+        -> tensor<1x{0}x{2}x{4}xf32> attributes {{sinter.kernel = "attention"} {{
+      %0 = sinter.attention %q, %k, %v
+        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        : (tensor<1x{0}x{2}x{4}xf32>, tensor<1x{1}x{3}x{4}x{6}, #keys>,
+           tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
+      return %0 : tensor<1x{0}x{2}x{4}xf32>
+    })", length, capacity, heads, keyHeads, width, pairs ? 2 : 1, element,
+                    length > 1 ? "causal, " : "");
+  Workload work(text, /*cold=*/length == 1);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  work.run();
+  double least = 1e9;
+  for (auto _ : state) {
+    Clock::time_point begin = Clock::now();
+    work.run();
+    double seconds = secondsSince(begin);
+    least = std::min(least, seconds);
+    state.SetIterationTime(seconds);
+  }
+  double visible = length > 1 ? (length + 1) / 2.0 : capacity;
+  double flops = 4.0 * length * visible * heads * width;
+  double bytes = 2.0 * capacity * keyHeads * width * (pairs ? 2 : 4);
+  state.counters["GFLOP/s"] = flops / least * 1e-9;
+  state.counters["of_f32_peak"] = flops / least / getPeak();
+  state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
+}
+
+void addGemms(const std::string &element, const std::string &epilogue) {
+  auto *family = benchmark::RegisterBenchmark(
+      ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
+      [=](benchmark::State &state) { runGemm(state, element, epilogue); });
+  family->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.2);
+  for (int64_t m : {1, 2, 4, 8, 64, 512})
+    for (auto [k, n] : {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
+      family->Args({m, k, n});
+  family->Args({1, 768, 50304});
+}
+
+void addAttentions(const std::string &element) {
+  auto *family =
+      benchmark::RegisterBenchmark(("attention/" + element).c_str(), [=](benchmark::State &state) {
+        runAttention(state, element);
+      });
+  family->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.2);
+  family->Args({512, 512, 12, 12, 64})->Args({512, 512, 16, 4, 128});
+  family->Args({1, 512, 12, 12, 64})->Args({1, 2048, 32, 8, 128});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  printf("%s, %d threads: %.0f GFLOP/s f32, %.1f GB/s read\n", getHostTarget().getCpu().data(),
+         getCrew().size(), getPeak() * 1e-9, getReadBandwidth() * 1e-9);
+  for (const char *element : {"f32", "bf16"}) {
+    addGemms(element, "");
+    addAttentions(element);
+  }
+  addGemms("f32", "gelu");
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
