@@ -1,0 +1,90 @@
+//===- Generator.h - From prompts to tokens ---------------------*- C++ -*-===//
+//
+// Drives the step programs of a language model: `prefill` over the prompts in chunks, then `decode`
+// token by token. Each request has a slot of its own; a step takes, for every slot, `count` tokens
+// after the `start` that its cache holds already, so slots of different lengths run side by side
+// and one that has nothing to do takes part with a count of zero.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include "runtime/Exec/Session.h"
+#include "runtime/Generate/Sampler.h"
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sinter::runtime {
+
+struct GenerateRequest {
+  std::vector<int32_t> prompt;
+  int64_t maxNewTokens = 0;
+  SamplerOptions sampler;
+};
+
+/// Why a slot stopped.
+enum class StopReason { EndOfSequence, MaxNewTokens, Capacity, Caller };
+
+struct GenerateResult {
+  /// The new tokens; an end-of-sequence token is the last of them.
+  std::vector<int32_t> tokens;
+  StopReason reason = StopReason::MaxNewTokens;
+};
+
+/// What a run took.
+struct GenerateTimes {
+  uint64_t promptTokens = 0, newTokens = 0;
+  double prefillSeconds = 0; ///< until every slot had its first new token
+  double decodeSeconds = 0;  ///< all after it
+};
+
+class Generator {
+public:
+  /// Called with each new token of a request as it is chosen; false stops that request.
+  using Callback = std::function<bool(size_t request, int32_t token)>;
+
+  /// Looks up the programs "prefill" and "decode" (one of them is enough) and their tensors, and
+  /// the metadata keys vocab_size, max_seq and eos_token_ids. The session outlives the generator.
+  static Expected<Generator> create(Session &session);
+
+  /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
+  /// prompt, one that leaves no room for a token, a token id out of range.
+  Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
+                                            const Callback &callback = {});
+
+  /// The limits of the executable.
+  size_t batch() const { return slots; }
+  int64_t vocabulary() const { return vocab; }
+  int64_t capacity() const { return maxTokens; }
+
+  /// Of the last run.
+  const GenerateTimes &times() const { return lastTimes; }
+
+private:
+  // A step program with its inputs and output.
+  struct Step {
+    size_t program = 0;
+    size_t chunk = 0; ///< tokens of a slot that it takes at most
+    std::span<int32_t> tokens, start, count;
+    std::span<const float> logits;
+  };
+  struct Slot;
+
+  explicit Generator(Session &session) : session(&session) {}
+  Expected<std::optional<Step>> findStep(std::string_view name);
+  Expected<void> check(const GenerateRequest &request) const;
+  const Step &chooseStep(std::span<const Slot> active) const;
+  Expected<void> advance(std::span<Slot> active, const Callback &callback);
+  bool accept(Slot &slot, size_t index, const float *logits, const Callback &callback) const;
+
+  Session *session;
+  std::optional<Step> prefill, decode;
+  size_t slots = 0;
+  int64_t vocab = 0, maxTokens = 0;
+  std::vector<int64_t> endTokens;
+  GenerateTimes lastTimes;
+};
+
+} // namespace sinter::runtime
