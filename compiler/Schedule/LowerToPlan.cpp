@@ -1,7 +1,8 @@
+#include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/CommandInfo.h"
-#include "compiler/Schedule/LibraryCommands.h"
+#include "compiler/Schedule/PackCommand.h"
 #include "compiler/Schedule/Passes.h"
 #include "compiler/Schedule/SpaceLayout.h"
 #include "llvm/ADT/MapVector.h"
@@ -241,19 +242,32 @@ private:
   }
 
   LogicalResult lowerGemm(FusionOp fusion) {
-    std::string reason;
-    FailureOr<LibraryGemm> gemm = matchLibraryGemm(*fusion.getBlock(), reason);
-    if (failed(gemm))
-      return fusion.emitError(reason);
-    auto sliceOf = [&](BlockArgument argument) {
-      return getSlice(fusion.getInputs()[argument.getArgNumber()]);
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
+    if (!gemm)
+      return fusion.emitError("expected one product and an epilogue of the library's post-ops");
+    auto sliceOf = [&](Value argument) {
+      return getSlice(fusion.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
     };
-    SmallVector<Value> extras = llvm::map_to_vector(gemm->extras, sliceOf);
-    SmallVector<Attribute> postOps(gemm->postOps.begin(), gemm->postOps.end());
+    auto elementsOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    MatmulOp matmul = gemm->matmul;
+    int64_t n = matmul.getN(), k = matmul.getK();
+    SmallVector<Value> extras;
+    SmallVector<Attribute> postOps;
+    for (const LibraryPostOp &postOp : gemm->postOps) {
+      if (postOp.operand)
+        extras.push_back(sliceOf(postOp.operand));
+      bool row = postOp.kind == plan::PostOpKind::Bias;
+      postOps.push_back(
+          plan::PostOpAttr::get(fusion.getContext(), postOp.kind,
+                                postOp.operand ? elementsOf(postOp.operand) : builder.getF32Type(),
+                                postOp.operand && !row ? n : 0));
+    }
     CommandInfo info = describeCommand(fusion, target);
-    plan::GemmOp::create(builder, fusion.getLoc(), gemm->m, gemm->n, gemm->k, gemm->dtype,
-                         gemm->outType, /*lhs_stride=*/gemm->k, /*out_stride=*/gemm->n,
-                         sliceOf(gemm->lhs), sliceOf(gemm->rhs), extras,
+    plan::GemmOp::create(builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
+                         elementsOf(gemm->result), /*lhs_stride=*/k, /*out_stride=*/n,
+                         sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
                          makeSlice(fusion.getResult(0)), builder.getArrayAttr(postOps), info.flops,
                          info.bytes, info.predictedNs, info.label, info.layer);
     return success();

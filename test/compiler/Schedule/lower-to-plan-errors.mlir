@@ -45,7 +45,7 @@ func.func @second(%x: tensor<4xf32> {sinter.state = "s", sinter.donated = 0 : i6
 
 func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
-  // expected-error @below {{expected an epilogue of post-ops, got sinter.tanh}}
+  // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
   %y = sinter.fusion library_gemm(%x, %p : tensor<2x8xf32>, !panels) -> (tensor<2x8xf32>) {
   ^bb0(%a: tensor<2x8xf32>, %b: !panels):
     %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
@@ -62,7 +62,7 @@ func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinte
 func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"},
     %v: tensor<8xf32> {sinter.prepared = "v"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
-  // expected-error @below {{expected the other operand of sinter.mul to be an argument, a row or of the product's size}}
+  // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
   %y = sinter.fusion library_gemm(%x, %p, %v : tensor<2x8xf32>, !panels, tensor<8xf32>) -> (tensor<2x8xf32>) {
   ^bb0(%a: tensor<2x8xf32>, %b: !panels, %c: tensor<8xf32>):
     %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
