@@ -229,7 +229,9 @@ Expected<void> Session::Impl::runChecked(const BoundProgram &bound) {
                        "', command " + std::to_string(i);
     if (command.label())
       what += " (" + command.label()->str() + ")";
-    return fail(what, "wrote outside of its slices", "report this as a defect of the compiler");
+    Error error{what, "wrote outside of its slices", "report this"};
+    error.defect = true;
+    return tl::unexpected(std::move(error));
   }
   return {};
 }

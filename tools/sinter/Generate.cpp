@@ -1,0 +1,170 @@
+#include "tools/sinter/Generate.h"
+#include "frontends/Tokenizer/Tokenizer.h"
+#include "runtime/Exec/Session.h"
+#include "runtime/Generate/Generator.h"
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unistd.h>
+
+using namespace sinter;
+using namespace sinter::cli;
+using namespace sinter::runtime;
+
+/// The tokenizer that an executable carries, or an error that says how to do without.
+static Expected<Tokenizer> openTokenizer(const Executable &executable) {
+  Tokenizer::Files files;
+  if (const auto *attachments = executable.root().attachments())
+    for (const fb::Attachment *attachment : *attachments)
+      if (const auto *content = attachment->content())
+        files[attachment->name()->str()].assign(reinterpret_cast<const char *>(content->data()),
+                                                content->size());
+  if (files.empty())
+    return fail(executable.name(), "it has no tokenizer", "use --tokens and --ids");
+  return Tokenizer::fromFiles(files);
+}
+
+void cli::addGenerateOptions(CLI::App &command, GenerateOptions &options) {
+  CLI::Option *prompt = command.add_option("--prompt", options.prompt, "text to go on from");
+  prompt->each([&options](const std::string &) { options.hasPrompt = true; });
+  command.add_option("--tokens", options.tokens, "token ids to go on from: 1,2,3")
+      ->delimiter(',')
+      ->excludes(prompt);
+  command
+      .add_option("--max-new-tokens", options.maxNewTokens, "stop after this many (default 128)")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+  command
+      .add_option("--temperature", options.temperature, "0 (default): always the likeliest token")
+      ->check(CLI::Range(0.0, 1e6));
+  command.add_option("--top-k", options.topK, "choose among the K likeliest; 0 (default): all")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+  command
+      .add_option("--top-p", options.topP,
+                  "choose among the likeliest that reach P together (default 1)")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--ids", options.ids, "print the new token ids on one line instead of text");
+}
+
+Expected<std::vector<int32_t>> cli::promptTokens(const Executable &executable,
+                                                 const GenerateOptions &options) {
+  if (options.hasPrompt) {
+    SINTER_TRY(Tokenizer tokenizer, openTokenizer(executable));
+    return tokenizer.encode(options.prompt);
+  }
+  if (options.tokens.empty())
+    return fail("prompt", "there is none", "give --prompt TEXT or --tokens 1,2,3");
+  std::vector<int32_t> tokens;
+  for (int64_t token : options.tokens) {
+    if (token < 0 || token > std::numeric_limits<int32_t>::max())
+      return fail("token " + std::to_string(token), "is no token id",
+                  "use ids of the model's tokenizer");
+    tokens.push_back(static_cast<int32_t>(token));
+  }
+  return tokens;
+}
+
+/// Prints text at once; false once nobody listens any more.
+static bool printNow(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
+
+static const char *nameOf(StopReason reason) {
+  switch (reason) {
+  case StopReason::EndOfSequence:
+    return "end_of_sequence";
+  case StopReason::MaxNewTokens:
+    return "max_new_tokens";
+  case StopReason::Capacity:
+    return "capacity";
+  case StopReason::Caller:
+    return "output_closed";
+  }
+  return "";
+}
+
+static void printJson(const GenerateResult &result, const std::optional<std::string> &text,
+                      const GenerateTimes &times, uint64_t peakBytes) {
+  nlohmann::json object = {{"ids", result.tokens},
+                           {"stop", nameOf(result.reason)},
+                           {"prompt_tokens", times.promptTokens},
+                           {"new_tokens", times.newTokens},
+                           {"prefill_ms", times.prefillSeconds * 1e3},
+                           {"decode_ms", times.decodeSeconds * 1e3},
+                           {"peak_bytes", peakBytes}};
+  if (text)
+    object["text"] = *text;
+  if (times.newTokens > 1)
+    object["tokens_per_second"] = double(times.newTokens - 1) / times.decodeSeconds;
+  std::printf("%s\n",
+              object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+static void printTimes(const GenerateTimes &times) {
+  std::fprintf(stderr, "%llu prompt tokens in %.1f ms",
+               static_cast<unsigned long long>(times.promptTokens), times.prefillSeconds * 1e3);
+  if (times.newTokens > 1)
+    std::fprintf(stderr, ", then %.1f tokens/s", double(times.newTokens - 1) / times.decodeSeconds);
+  std::fputc('\n', stderr);
+}
+
+Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
+                             const WeightSource *weights, const GenerateOptions &options) {
+  GenerateRequest request;
+  SINTER_TRY(request.prompt, promptTokens(*executable, options));
+  request.maxNewTokens = options.maxNewTokens;
+  request.sampler = {static_cast<float>(options.temperature), options.topK,
+                     static_cast<float>(options.topP), options.seed.value_or(0)};
+
+  std::optional<StreamDecoder> decoder;
+  if (!options.ids) {
+    Expected<Tokenizer> tokenizer = openTokenizer(*executable);
+    if (!tokenizer && !options.json)
+      return tl::unexpected(tokenizer.error());
+    if (tokenizer)
+      decoder.emplace(*tokenizer);
+  }
+
+  SessionOptions sessionOptions;
+  sessionOptions.threads = options.threads;
+  sessionOptions.weights = weights;
+  sessionOptions.seed = options.seed;
+  for (const char *name : {"prefill", "decode"})
+    if (executable->program(name))
+      sessionOptions.programs.push_back(name);
+  SINTER_TRY(std::unique_ptr<Session> session, Session::bind(executable, sessionOptions));
+  SINTER_TRY(Generator generator, Generator::create(*session));
+
+  // The new text depends on what stands before it: a space at the very beginning is dropped.
+  if (decoder)
+    for (int32_t token : request.prompt)
+      decoder->push(token);
+  std::string text;
+  bool first = true;
+  auto receive = [&](size_t, int32_t token) {
+    std::string piece;
+    if (options.ids)
+      piece = (first ? "" : ",") + std::to_string(token);
+    else if (decoder)
+      piece = decoder->push(token);
+    first = false;
+    text += piece;
+    return options.json || printNow(piece);
+  };
+  SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), receive));
+
+  std::string rest = decoder ? decoder->flush() : "";
+  text += rest;
+  if (options.json) {
+    printJson(results.front(), decoder ? std::optional(text) : std::nullopt, generator.times(),
+              session->memory().peak());
+    return {};
+  }
+  // Text is printed as it is, so that it can be compared; a terminal gets its prompt on a new line.
+  bool newline = options.ids || isatty(STDOUT_FILENO);
+  if (!printNow(rest + (newline ? "\n" : "")))
+    return fail("standard output", "cannot be written", "");
+  printTimes(generator.times());
+  return {};
+}
