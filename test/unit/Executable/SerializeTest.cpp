@@ -15,14 +15,17 @@ using namespace sinter;
 namespace {
 
 constexpr const char *kPlan = R"mlir(
+!panels = tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+!keys = tensor<1x2x1x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
 plan.constant 0 dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
 plan.constant 64 dense<5> : tensor<2xi32>
 plan.program @prepare {
   %w = plan.slice checkpoint[0, 512] "w" : tensor<16x8xf32>
   %v = plan.slice checkpoint[0, 32] "v" : tensor<8xf32>
   %half = plan.slice checkpoint[256, 256] "w"
-  %p = plan.slice parameter[0, 4096] "p0" : tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-  plan.pack(%w, %half) -> (%p) {k = 8, n = 24, dtype = f32, width = 64, interleave = 1, depth = 16, label = "pack",
+  %p = plan.slice parameter[0, 4096] "p0" : !panels
+  plan.pack(%w, %half) -> (%p) {k = 8, n = 24, dtype = f32, width = 64, interleave = 1, depth = 16,
+    label = "pack",
     source_layouts = [#plan.pack_source<dtype = f32, n = 16, stride = 8, transposed = true>,
                       #plan.pack_source<dtype = f32, n = 8, stride = 8, transposed = true>]}
   %q = plan.slice parameter[4096, 32] "p1" : tensor<8xf32>
@@ -32,18 +35,21 @@ plan.program @decode {
   %x = plan.slice input[0, 32] "x" : tensor<1x8xf32>
   %n = plan.slice input[64, 4] "count" : tensor<1xi32>
   %y = plan.slice output[0, 96] "logits" : tensor<1x24xf32>
-  %p = plan.slice parameter[0, 4096] "p0" : tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+  %p = plan.slice parameter[0, 4096] "p0" : !panels
   %q = plan.slice parameter[4096, 32] "p1" : tensor<8xf32>
-  %k = plan.slice state[0, 512] "k_cache.0" : tensor<1x2x1x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
+  %k = plan.slice state[0, 512] "k_cache.0" : !keys
   %v = plan.slice state[512, 64] "v_cache.0" : tensor<1x2x1x8xf32, #sinter.head_major>
   %c = plan.slice constant[64, 8] : tensor<2xi32>
   %h = plan.alloc 32
   %b = plan.alloc 96
-  plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm", layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5}
+  plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
+    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
   plan.fill 3 -> (%b)
-  plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32, lhs_stride = 8, out_stride = 24,
-    post_ops = [#plan.post_op<silu, f32, 0>, #plan.post_op<add, f32, 24>], label = "matmul+silu+add", layer = "lm_head"}
+  plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32,
+    lhs_stride = 8, out_stride = 24,
+    post_ops = [#plan.post_op<silu, f32, 0>, #plan.post_op<add, f32, 24>],
+    label = "matmul+silu+add", layer = "lm_head"}
 }
 )mlir";
 

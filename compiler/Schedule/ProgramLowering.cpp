@@ -1,0 +1,336 @@
+#include "compiler/Schedule/ProgramLowering.h"
+#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Schedule/Buffers.h"
+#include "compiler/Schedule/CommandInfo.h"
+#include "compiler/Schedule/PackCommand.h"
+
+using namespace mlir;
+using namespace sinter;
+using plan::Space;
+
+std::string sinter::getUnpreparedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
+
+namespace {
+
+/// Turns one entry into a program.
+class ProgramLowering {
+public:
+  ProgramLowering(func::FuncOp entry, SharedSpaces &spaces)
+      : entry(entry), spaces(spaces), builder(entry),
+        sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)) {}
+
+  LogicalResult run() {
+    auto program = plan::ProgramOp::create(builder, entry.getLoc(), entry.getName(),
+                                           /*arena_bytes=*/IntegerAttr(),
+                                           /*arena_lower_bound=*/IntegerAttr());
+    builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
+    if (failed(bindArguments()) || failed(bindResults()))
+      return failure();
+    for (Operation &op : entry.front().without_terminator())
+      if (failed(lower(op)))
+        return failure();
+    copyResults();
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Arguments and results
+  //===--------------------------------------------------------------------===//
+
+  /// The slice that an argument or a result is bound to by its attributes.
+  FailureOr<Value> bind(DictionaryAttr attributes, Type type, Location loc, bool result) {
+    struct Kind {
+      StringRef attribute;
+      Space space;
+      NamedSpace *names;
+    };
+    const Kind argumentKinds[] = {
+        {SinterDialect::kParameter, Space::Checkpoint, nullptr},
+        {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kState, Space::State, &spaces.states},
+        {SinterDialect::kInput, Space::Input, &inputs},
+    };
+    const Kind resultKinds[] = {
+        {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kState, Space::State, &spaces.states},
+        {SinterDialect::kOutput, Space::Output, &outputs},
+    };
+    for (const Kind &kind : result ? ArrayRef<Kind>(resultKinds) : ArrayRef<Kind>(argumentKinds)) {
+      auto name = attributes ? attributes.getAs<StringAttr>(kind.attribute) : nullptr;
+      if (!name)
+        continue;
+      if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPrepareEntry)
+        return bindUnprepared(name, type, loc);
+      Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
+      if (slice)
+        return slice;
+      FailureOr<int64_t> offset =
+          kind.names ? kind.names->place(name, type) : FailureOr<int64_t>(0);
+      if (failed(offset))
+        return emitError(loc, "expected ")
+               << name << " to have one type in all entries, got " << type;
+      return slice = plan::SliceOp::create(builder, loc, sliceType, kind.space, *offset,
+                                           getStorageBytes(type), name, TypeAttr::get(type));
+    }
+    return emitError(loc, "expected an entry's ")
+           << (result ? "result" : "argument") << " to be bound by an attribute";
+  }
+
+  /// Only `@prepare` sees the checkpoint; it will copy the tensor here.
+  FailureOr<Value> bindUnprepared(StringAttr tensor, Type type, Location loc) {
+    StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
+    FailureOr<int64_t> offset = spaces.parameters.place(name, type);
+    if (failed(offset))
+      return emitError(loc, "expected ")
+             << tensor << " to have one type in all entries, got " << type;
+    spaces.unprepared[tensor] = type;
+    return Value(plan::SliceOp::create(builder, loc, sliceType, Space::Parameter, *offset,
+                                       getStorageBytes(type), name, TypeAttr::get(type)));
+  }
+
+  LogicalResult bindArguments() {
+    for (BlockArgument argument : entry.getArguments()) {
+      FailureOr<Value> slice = bind(entry.getArgAttrDict(argument.getArgNumber()),
+                                    argument.getType(), argument.getLoc(), /*result=*/false);
+      if (failed(slice))
+        return failure();
+      slices[argument] = *slice;
+    }
+    return success();
+  }
+
+  /// Finds the slice of each result, and which values can be computed right there.
+  LogicalResult bindResults() {
+    Operation *terminator = entry.front().getTerminator();
+    for (OpOperand &returned : terminator->getOpOperands()) {
+      FailureOr<Value> slice = bind(entry.getResultAttrDict(returned.getOperandNumber()),
+                                    returned.get().getType(), entry.getLoc(), /*result=*/true);
+      if (failed(slice))
+        return failure();
+      Value buffer = getBuffer(returned.get());
+      destinations.push_back(*slice);
+      if (canComputeIn(buffer, *slice) && !slices.contains(buffer))
+        slices[buffer] = *slice;
+    }
+    return success();
+  }
+
+  /// Whether a buffer may live in a returned value's slice from the start: it is made by a command,
+  /// as large, and if the slice is a state's, nothing needs the old state any more.
+  bool canComputeIn(Value buffer, Value slice) {
+    Operation *producer = buffer.getDefiningOp();
+    if (!producer || isa<ConstantOp>(producer) ||
+        getStorageBytes(buffer.getType()) !=
+            static_cast<int64_t>(slice.getDefiningOp<plan::SliceOp>().getBytes()))
+      return false;
+    for (BlockArgument argument : entry.getArguments())
+      if (slices.at(argument) == slice && isNeededFrom(argument, producer))
+        return false;
+    return true;
+  }
+
+  /// Whether the memory of an argument, in any version, is used by `op` or after it.
+  bool isNeededFrom(BlockArgument argument, Operation *op) {
+    for (Operation &user : entry.front())
+      if (!user.isBeforeInBlock(op) && !isa<ReshapeOp>(user))
+        for (Value operand : user.getOperands())
+          if (getBuffer(operand) == argument)
+            return true;
+    return false;
+  }
+
+  /// Copies what was not computed where it belongs. A copy runs before one that overwrites its
+  /// source; in a cycle, one source is put aside.
+  void copyResults() {
+    Operation *terminator = entry.front().getTerminator();
+    SmallVector<std::pair<Value, Value>> pending;
+    for (auto [value, destination] : llvm::zip_equal(terminator->getOperands(), destinations))
+      if (Value source = getSlice(value); source != destination)
+        pending.push_back({source, destination});
+    while (!pending.empty()) {
+      auto free = llvm::find_if(pending, [&](auto &copy) {
+        return llvm::none_of(pending, [&](auto &other) { return other.first == copy.second; });
+      });
+      if (free == pending.end()) {
+        Value source = pending.front().first;
+        Value aside = createAlloc(terminator->getLoc(), getBytes(source));
+        createCopy(terminator->getLoc(), source, aside, "copy", "");
+        for (auto &copy : pending)
+          if (copy.first == source)
+            copy.first = aside;
+        continue;
+      }
+      createCopy(terminator->getLoc(), free->first, free->second, "copy", "");
+      pending.erase(free);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Commands
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult lower(Operation &op) {
+    if (isa<ReshapeOp>(op)) {
+      if (!cast<RankedTensorType>(op.getOperand(0).getType()).getEncoding() &&
+          !cast<RankedTensorType>(op.getResult(0).getType()).getEncoding())
+        return success();
+      return op.emitError("expected a reshape between kernels to be of dense tensors");
+    }
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto type = cast<RankedTensorType>(constant.getType());
+      if (type.getEncoding())
+        return op.emitError("expected a constant between kernels to be dense");
+      slices[constant] =
+          plan::SliceOp::create(builder, op.getLoc(), sliceType, Space::Constant,
+                                spaces.constants.place(constant.getValue()), getStorageBytes(type),
+                                StringAttr(), TypeAttr::get(type));
+      return success();
+    }
+    if (auto call = dyn_cast<CallKernelOp>(op))
+      return lowerCall(call);
+    if (auto copy = dyn_cast<CopyOp>(op)) {
+      CommandInfo info = describeCommand(copy, target);
+      createCopy(op.getLoc(), getSlice(copy.getOperand()), makeSlice(copy), info.label, info.layer);
+      return success();
+    }
+    auto fusion = dyn_cast<FusionOp>(op);
+    if (fusion && fusion.getKind() == FusionKind::LibraryGemm)
+      return lowerGemm(fusion);
+    if (fusion && fusion.getKind() == FusionKind::Pack)
+      return lowerPack(fusion);
+    return op.emitError(
+        "expected a kernel call, a fusion of kind library_gemm or pack, a reshape or "
+        "a constant");
+  }
+
+  LogicalResult lowerCall(CallKernelOp call) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr());
+    auto grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute);
+    if (!grid)
+      return kernel.emitError("expected a lowered kernel (with ") << kGridAttribute << ")";
+    SmallVector<Value> inputSlices, outputSlices;
+    for (Value operand : call.getInputs())
+      inputSlices.push_back(getSlice(operand));
+    for (Value result : call.getOutputs())
+      outputSlices.push_back(makeSlice(result));
+    SmallVector<int64_t> reusable;
+    for (int64_t argument : findReusableArguments(kernel.front()))
+      reusable.push_back(argument);
+    CommandInfo info = describeCommand(call, target);
+    plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
+                           outputSlices, reusable, info.flops, info.bytes, info.predictedNs,
+                           info.label, info.layer);
+    return success();
+  }
+
+  LogicalResult lowerGemm(FusionOp fusion) {
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
+    if (!gemm)
+      return fusion.emitError("expected one product and an epilogue of the library's post-ops");
+    auto sliceOf = [&](Value argument) {
+      return getSlice(fusion.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
+    };
+    auto elementsOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    MatmulOp matmul = gemm->matmul;
+    int64_t n = matmul.getN(), k = matmul.getK();
+    SmallVector<Value> extras;
+    SmallVector<Attribute> postOps;
+    for (const LibraryPostOp &postOp : gemm->postOps) {
+      if (postOp.operand)
+        extras.push_back(sliceOf(postOp.operand));
+      bool row = postOp.kind == plan::PostOpKind::Bias;
+      postOps.push_back(
+          plan::PostOpAttr::get(fusion.getContext(), postOp.kind,
+                                postOp.operand ? elementsOf(postOp.operand) : builder.getF32Type(),
+                                postOp.operand && !row ? n : 0));
+    }
+    CommandInfo info = describeCommand(fusion, target);
+    plan::GemmOp::create(builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
+                         elementsOf(gemm->result), /*lhs_stride=*/k, /*out_stride=*/n,
+                         sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
+                         makeSlice(fusion.getResult(0)), builder.getArrayAttr(postOps), info.flops,
+                         info.bytes, info.predictedNs, info.label, info.layer);
+    return success();
+  }
+
+  LogicalResult lowerPack(FusionOp fusion) {
+    std::string reason;
+    FailureOr<PackCommand> pack = matchPack(*fusion.getBlock(), reason);
+    if (failed(pack))
+      return fusion.emitError(reason);
+    SmallVector<Value> sources;
+    SmallVector<Attribute> layouts;
+    for (const PackSource &source : pack->sources) {
+      Value slice = getSlice(fusion.getInputs()[source.argument.getArgNumber()]);
+      if (source.bytes != getBytes(slice)) {
+        auto whole = slice.getDefiningOp<plan::SliceOp>();
+        if (!whole)
+          return fusion.emitError("expected a part to be packed to be an argument's");
+        slice = plan::SliceOp::create(
+            builder, fusion.getLoc(), sliceType, whole.getSpace(),
+            whole.getOffset() + source.offset, source.bytes,
+            whole.getSpace() == Space::Checkpoint ? whole.getNameAttr() : StringAttr(), TypeAttr());
+      }
+      sources.push_back(slice);
+      layouts.push_back(source.layout);
+    }
+    CommandInfo info = describeCommand(fusion, target);
+    plan::PackOp::create(builder, fusion.getLoc(), pack->k, pack->n, pack->dtype,
+                         pack->panels.getWidth(), pack->panels.getInterleave(),
+                         pack->panels.getDepth(), sources, makeSlice(fusion.getResult(0)),
+                         builder.getArrayAttr(layouts), info.flops, info.bytes, info.predictedNs,
+                         info.label, info.layer);
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Slices
+  //===--------------------------------------------------------------------===//
+
+  static int64_t getBytes(Value slice) {
+    if (auto alloc = slice.getDefiningOp<plan::AllocOp>())
+      return alloc.getBytes();
+    return slice.getDefiningOp<plan::SliceOp>().getBytes();
+  }
+
+  Value createAlloc(Location loc, int64_t bytes) {
+    return plan::AllocOp::create(builder, loc, sliceType, bytes);
+  }
+
+  void createCopy(Location loc, Value source, Value out, StringRef label, StringRef layer) {
+    int64_t bytes = 2 * getBytes(source);
+    int64_t ns = target ? bytes / target.getMemoryGbs() : 0;
+    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, label, layer);
+  }
+
+  /// The slice of a value that is there already.
+  Value getSlice(Value value) { return slices.at(getBuffer(value)); }
+
+  /// The slice of a value that the next command computes.
+  Value makeSlice(Value value) {
+    Value &slice = slices[getBuffer(value)];
+    if (!slice)
+      slice = createAlloc(value.getLoc(), getStorageBytes(value.getType()));
+    return slice;
+  }
+
+  func::FuncOp entry;
+  SharedSpaces &spaces;
+  OpBuilder builder;
+  Type sliceType;
+  TargetAttr target;
+  NamedSpace inputs, outputs;
+  DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name
+  DenseMap<Value, Value> slices;                          ///< by buffer
+  SmallVector<Value> destinations;                        ///< of the results
+};
+
+} // namespace
+
+LogicalResult sinter::lowerEntry(func::FuncOp entry, SharedSpaces &spaces) {
+  return ProgramLowering(entry, spaces).run();
+}

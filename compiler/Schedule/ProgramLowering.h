@@ -1,0 +1,25 @@
+//===- ProgramLowering.h - One entry becomes a program ----------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Schedule/SpaceLayout.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sinter {
+
+/// The spaces that all programs share.
+struct SharedSpaces {
+  NamedSpace states, parameters;
+  ConstantSpace constants;
+  /// Tensors of the checkpoint that steps read as they are: `@prepare` copies them to parameters.
+  llvm::MapVector<mlir::StringAttr, mlir::Type> unprepared;
+};
+
+/// The name among the parameters of a checkpoint's tensor that nothing prepares.
+std::string getUnpreparedName(mlir::StringAttr tensor);
+
+/// Creates, before an entry, the plan.program of its name; the entry stays. Emits an error and
+/// fails on what a plan cannot hold.
+mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, SharedSpaces &spaces);
+
+} // namespace sinter
