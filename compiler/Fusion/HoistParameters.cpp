@@ -154,7 +154,8 @@ private:
     }
     if (frontier.empty())
       return;
-    SmallVector<Value> hoisted = llvm::map_to_vector(frontier, [](auto &pair) { return pair.first; });
+    SmallVector<Value> hoisted =
+        llvm::map_to_vector(frontier, [](auto &pair) { return pair.first; });
     std::reverse(hoisted.begin(), hoisted.end());
     int64_t bytes = 0;
     for (Value value : hoisted) {

@@ -209,4 +209,3 @@ module {
     return %65, %17, %18, %47, %48 : tensor<2x4x64xf32>, tensor<2x16x4x4xf32>, tensor<2x16x4x4xf32>, tensor<2x16x4x4xf32>, tensor<2x16x4x4xf32>
   }
 }
-

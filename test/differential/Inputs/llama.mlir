@@ -158,4 +158,3 @@ module {
     return %48, %12, %13, %34, %35 : tensor<2x4x64xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>
   }
 }
-

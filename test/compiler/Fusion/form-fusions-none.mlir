@@ -1,0 +1,64 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-form-fusions | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-form-fusions %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=norm_after_product | Remark="matmul into rms_norm: {{[0-9.]+ [mun]s}} together, {{[0-9.]+ [mun]s}} apart; an epilogue is made of elementwise ops"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=product_of_computed | Remark="relu into matmul: {{.*}}; a product reads its operands from memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=two_products | Remark="matmul into matmul: {{.*}}; a kernel has one product, attention or packing"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=updated_cache | Remark="cache_append into relu: {{.*}}; what is updated is read from memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=starved | Remark="exp into last_row: {{.*}}; rows are chosen from what is in memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=library | Remark="matmul into softcap: {{.*}}; apart is as fast"
+
+// CHECK-NOT: sinter.fusion
+
+func.func @norm_after_product(%x: tensor<4x8xf32>, %w: tensor<8x16xf32, #panels>, %n: tensor<16xf32>)
+    -> tensor<4x16xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %1 = sinter.rms_norm %0, %n {eps = 1.0e-5} : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+
+func.func @product_of_computed(%x: tensor<4x8xf32>, %w: tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = sinter.matmul %0, %w : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+
+func.func @two_products(%x: tensor<4x8xf32>, %w: tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
+  %1 = sinter.matmul %0, %w : (tensor<4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+func.func @updated_cache(%c: tensor<1x8x2x4xf32>, %r: tensor<1x1x2x4xf32>, %start: tensor<1xi32>,
+                         %count: tensor<1xi32>) -> tensor<1x8x2x4xf32> attributes {sinter.entry} {
+  %0 = sinter.cache_append %c, %r, %start, %count : (tensor<1x8x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x2x4xf32>
+  %1 = sinter.relu %0 : (tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32>
+  return %1 : tensor<1x8x2x4xf32>
+}
+
+func.func @reduced_again(%x: tensor<8xf32>, %n: tensor<8xf32>) -> tensor<4x8xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.rms_norm %x, %n {eps = 1.0e-5} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %1 = sinter.broadcast %0 {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+func.func @starved(%x: tensor<1x512x8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.exp %x : (tensor<1x512x8xf32>) -> tensor<1x512x8xf32>
+  %1 = sinter.last_row %0, %count : (tensor<1x512x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+  return %1 : tensor<1x8xf32>
+}
+
+// The library multiplies faster by more than a pass over the result takes.
+func.func @library(%x: tensor<512x4096xf32>, %w: tensor<4096x4096xf32, #panels>)
+    -> tensor<512x4096xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<512x4096xf32>, tensor<4096x4096xf32, #panels>) -> tensor<512x4096xf32>
+  %1 = sinter.softcap %0 {cap = 30.0 : f64} : (tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  return %1 : tensor<512x4096xf32>
+}
