@@ -1,0 +1,105 @@
+//===- Limits.cpp - What this machine can do at most ------------------------===//
+//
+// Prints one JSON object: the rates of the library's matrix product on large, cache-friendly shapes
+// (f32 and bf16, the best shape counts) and the rate at which memory is read. bench.py divides
+// Sinter's figures by these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Base/VectorClones.h"
+#include "runtime/Device/Cpu/Gemm.h"
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+using namespace sinter;
+using namespace sinter::runtime;
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The shortest time of `fn` in seconds, over repetitions that together take about `budget`.
+template <typename Fn> double shortest(double budget, Fn &&fn) {
+  fn(); // warms caches and clocks
+  double best = 1e30, end = now() + budget;
+  do {
+    double start = now();
+    fn();
+    best = std::min(best, now() - start);
+  } while (now() < end);
+  return best;
+}
+
+/// Memory that is aligned to cache lines and has been written.
+struct Buffer {
+  explicit Buffer(size_t bytes) : data(std::aligned_alloc(64, (bytes + 63) / 64 * 64)) {
+    std::memset(data, 0, bytes);
+  }
+  ~Buffer() { std::free(data); }
+  void *data;
+};
+
+/// FLOP/s of out[m, n] = lhs[m, k] . rhs[k, n].
+double measureGemm(ThreadPool &pool, DType dtype, uint64_t m, uint64_t n, uint64_t k) {
+  size_t bytes = dtype == DType::F32 ? 4 : 2;
+  Buffer lhs(m * k * bytes), rhs((n + 63) / 64 * 64 * (k + 31) / 32 * 32 * bytes), out(m * n * 4);
+  GemmLibrary library(pool.size());
+  GemmProblem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.dtype = dtype;
+  problem.lhs = lhs.data;
+  problem.lhsStride = k;
+  problem.rhs = rhs.data;
+  problem.out = out.data;
+  problem.outStride = n;
+  Gemm gemm = library.bind(problem);
+  return 2.0 * m * n * k / shortest(0.8, [&] { gemm.run(pool); });
+}
+
+SINTER_VECTOR_CLONES uint64_t sum(const uint64_t *data, uint64_t count) {
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    total += data[i];
+  return total;
+}
+
+/// Bytes per second that all threads together read from memory.
+double measureRead(ThreadPool &pool) {
+  constexpr uint64_t kWords = uint64_t(1) << 26; // 512 MiB: beyond any cache here
+  constexpr uint64_t kBlock = uint64_t(1) << 15;
+  Buffer buffer(kWords * 8);
+  auto *words = static_cast<uint64_t *>(buffer.data);
+  std::vector<uint64_t> sums(kWords / kBlock);
+  double seconds = shortest(1.5, [&] {
+    pool.run(sums.size(), 16, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t i = begin; i < end; ++i)
+        sums[i] = sum(words + i * kBlock, kBlock);
+    });
+  });
+  return kWords * 8 / seconds;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  ThreadPool pool(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0);
+  const uint64_t shapes[][3] = {{512, 768, 3072}, {512, 3072, 768}, {1024, 2048, 2048}};
+  double peaks[2] = {0, 0};
+  for (int type = 0; type < 2; ++type)
+    for (auto [m, n, k] : shapes) {
+      double rate = measureGemm(pool, type == 0 ? DType::F32 : DType::BF16, m, n, k);
+      peaks[type] = std::max(peaks[type], rate);
+    }
+  std::printf("{\"threads\": %u, \"f32_gemm_gflops\": %.1f, \"bf16_gemm_gflops\": %.1f, "
+              "\"read_gb_per_s\": %.2f}\n",
+              pool.size(), peaks[0] * 1e-9, peaks[1] * 1e-9, measureRead(pool) * 1e-9);
+  return 0;
+}

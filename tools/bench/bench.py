@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Measures Sinter, the machine's limits and the peers that are installed, in one run.
+
+    tools/bench/bench.py --sinter build/bin/sinter [--json FILE] [--only TEXT] [--no-peers]
+
+Peers: PyTorch (in `python3`, or in the interpreter that SINTER_TORCH_PYTHON names) and `llama-bench`
+on the PATH, which needs model files: --gguf-f32, --gguf-bf16. What is not found is said. Every figure
+is the median of its own program; ratios come from the same run, so a busy machine spoils both
+sides alike but not equally: run it on a quiet one.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = HERE.parents[1] / "examples/models"
+
+# name, description, mode, tokens of a step, context before it, dtype
+WORKS = [
+    ("prefill 124M, 512, f32", "gpt2-124m.json", "prefill", 512, 0, "f32"),
+    ("prefill 124M, 512, bf16", "gpt2-124m.json", "prefill", 512, 0, "bf16"),
+    ("decode 124M, after 512, f32", "gpt2-124m.json", "decode", 1, 512, "f32"),
+    ("decode 124M, after 512, bf16", "gpt2-124m.json", "decode", 1, 512, "bf16"),
+    ("prefill 1M, 64, f32", "gpt2-1m.json", "prefill", 64, 0, "f32"),
+    ("decode 1M, after 64, f32", "gpt2-1m.json", "decode", 1, 64, "f32"),
+]
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_json(command, **options):
+    """The last JSON object that a command prints; None, with a word, where it fails."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    if done.returncode == 0:
+        for line in reversed(done.stdout.splitlines()):
+            if line.startswith(("{", "[")):
+                return json.loads(line)
+        return json.loads(done.stdout)
+    reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
+    say(f"  failed: {' '.join(str(part) for part in command)}: {reason}")
+    return None
+
+
+def work_of(config, mode, tokens, context, dtype):
+    """What a step cannot do without, from the description alone: (flops, bytes read).
+
+    Matrix products and causal attention; the head for the last row only. Bytes: every weight that
+    takes part, once, and the keys and values in the cache.
+    """
+    width, layers, vocabulary = config["n_embd"], config["n_layer"], config["vocab_size"]
+    size = 4 if dtype == "f32" else 2
+    body = 12 * width * width * layers
+    keys = tokens * context + tokens * (tokens + 1) // 2
+    flops = 2 * body * tokens + 4 * keys * width * layers + 2 * width * vocabulary
+    read = (body + width * vocabulary + 2 * layers * width * (context + tokens)) * size
+    return flops, read
+
+
+def measure_sinter(sinter, threads, work):
+    name, model, mode, tokens, context, dtype = work
+    command = [sinter, "bench", MODELS / model, "--mode", mode, "--dtype", dtype, "--json"]
+    command += ["--seq", tokens] if mode == "prefill" else ["--context", context]
+    return run_json(command + (["--threads", threads] if threads else []))
+
+
+def measure_torch(python, threads):
+    """{(work, "eager" | "compile"): milliseconds}"""
+    found = {}
+    for name, model, mode, tokens, context, dtype in WORKS:
+        for kind in ("eager", "compile"):
+            say(f"  PyTorch {kind}: {name}")
+            result = run_json([python, HERE / "peers/torch_bench.py", MODELS / model, mode, tokens,
+                               context, dtype, kind, threads])
+            if result:
+                found[name, kind] = result["ms_median"]
+    return found
+
+
+def measure_llama(tool, files, threads):
+    """{work: milliseconds} from llama-bench, for the 124M shape."""
+    found = {}
+    for dtype, file in files.items():
+        if not file:
+            continue
+        say(f"  llama-bench: {file}")
+        for name, model, mode, tokens, context, kind in WORKS:
+            if kind != dtype or model != "gpt2-124m.json":
+                continue
+            size = ["-p", 512, "-n", 0] if mode == "prefill" else ["-p", 0, "-n", 32, "-d", context]
+            rows = run_json([tool, "-m", file, "-t", threads, "-r", 5, "-o", "json", *size])
+            if rows:
+                found[name] = 1e3 * tokens / rows[-1]["avg_ts"]
+    return found
+
+
+def measure_compile(sinter):
+    """Milliseconds from config to executable: cold, four times as deep, again from the cache."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        deep = json.loads((MODELS / "gpt2-124m.json").read_text())
+        deep["n_layer"] = 48
+        (pathlib.Path(folder) / "deep.json").write_text(json.dumps(deep))
+        environment = {**os.environ, "XDG_CACHE_HOME": folder + "/cache"}
+        for key, model, options in [
+            ("12 layers", MODELS / "gpt2-124m.json", ["--no-cache"]),
+            ("48 layers", folder + "/deep.json", ["--no-cache"]),
+            ("fill", MODELS / "gpt2-124m.json", []),
+            ("cached", MODELS / "gpt2-124m.json", []),
+        ]:
+            times = []
+            for _ in range(1 if key == "fill" else 3):
+                start = time.monotonic()
+                done = subprocess.run([sinter, "compile", model, "-o", folder + "/out.sinter",
+                                       *options], capture_output=True, text=True, env=environment)
+                times.append(1e3 * (time.monotonic() - start))
+                if done.returncode:
+                    say(f"  failed: sinter compile: {done.stderr.strip()}")
+                    return found
+            found[key] = sorted(times)[len(times) // 2]
+    return found
+
+
+def find_torch():
+    python = os.environ.get("SINTER_TORCH_PYTHON", "python3")
+    code = "import torch; print(torch.__version__)"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return (python, done.stdout.strip()) if done.returncode == 0 else (None, None)
+
+
+def table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [cell.ljust(width) if i == 0 else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        print("  ".join(cells).rstrip())
+        if number == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def ratio(value):
+    return f"{value:.2f}" if value else "-"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sinter", type=pathlib.Path, required=True)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=0, help="default: one a core")
+    parser.add_argument("--only", default="", help="works whose name contains this")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--gguf-f32", help="GPT-2 124M for llama-bench")
+    parser.add_argument("--gguf-bf16", help="the same in bf16")
+    args = parser.parse_args()
+    works = [work for work in WORKS if args.only in work[0]]
+
+    say("limits")
+    limits = run_json([args.sinter.parent / "sinter-limits", args.threads])
+    if not limits:
+        return 1
+    say("Sinter")
+    ours = {work[0]: measure_sinter(args.sinter, args.threads, work) for work in works}
+    compile_ms = measure_compile(args.sinter) if not args.only else {}
+
+    torch_ms, llama_ms = {}, {}
+    notes = []
+    if not args.no_peers:
+        python, version = find_torch()
+        if python:
+            say(f"PyTorch {version}")
+            torch_ms = measure_torch(python, limits["threads"])
+        else:
+            notes.append("PyTorch was not found (pip install torch, or set SINTER_TORCH_PYTHON).")
+        tool = shutil.which("llama-bench")
+        files = {"f32": args.gguf_f32, "bf16": args.gguf_bf16}
+        if tool and any(files.values()):
+            llama_ms = measure_llama(tool, files, limits["threads"])
+        elif tool:
+            notes.append("llama-bench is there, but no model for it (--gguf-f32, --gguf-bf16).")
+        else:
+            notes.append("llama-bench was not found on the PATH.")
+
+    results = []
+    rows = [["work", "ms", "tokens/s", "GFLOP/s", "GB/s", "of limit", "x eager", "x compile",
+             "x llama.cpp"]]
+    for name, model, mode, tokens, context, dtype in works:
+        measured = ours[name]
+        if not measured:
+            continue
+        ms = measured["ms_median"]
+        config = json.loads((MODELS / model).read_text())
+        flops, read = work_of(config, mode, tokens, context, dtype)
+        gflops, gbytes = flops / ms * 1e-6, read / ms * 1e-6
+        limit = limits[f"{dtype}_gemm_gflops"] if mode == "prefill" else limits["read_gb_per_s"]
+        peers = {"eager": torch_ms.get((name, "eager")), "compile": torch_ms.get((name, "compile")),
+                 "llama.cpp": llama_ms.get(name)}
+        speedups = {peer: time_ms / ms if time_ms else None for peer, time_ms in peers.items()}
+        of_limit = (gflops if mode == "prefill" else gbytes) / limit
+        results.append({"work": name, "ms": ms, "tokens_per_second": 1e3 * tokens / ms,
+                        "gflops": gflops, "gb_per_s": gbytes, "of_limit": of_limit,
+                        "peers_ms": peers, "speedup": speedups, "sinter": measured})
+        rows.append([name, f"{ms:.3f}", f"{1e3 * tokens / ms:.1f}", f"{gflops:.1f}", f"{gbytes:.1f}",
+                     ratio(of_limit), *[ratio(speedups[peer]) for peer in peers]])
+
+    print(f"limits on {limits['threads']} threads: f32 GEMM {limits['f32_gemm_gflops']:.0f} GFLOP/s, "
+          f"bf16 GEMM {limits['bf16_gemm_gflops']:.0f} GFLOP/s, "
+          f"read {limits['read_gb_per_s']:.1f} GB/s")
+    table(rows)
+    by_name = {result["work"]: result["ms"] for result in results}
+    for work in ("prefill 124M, 512", "decode 124M, after 512"):
+        if f"{work}, f32" in by_name and f"{work}, bf16" in by_name:
+            gain = by_name[f"{work}, f32"] / by_name[f"{work}, bf16"]
+            print(f"{work}: bf16 is {gain:.2f} x our f32")
+    if compile_ms:
+        print("compile, 124M shape: " + ", ".join(
+            f"{key} {ms:.0f} ms" for key, ms in compile_ms.items() if key != "fill"))
+    for note in notes:
+        print(note)
+    print("\"of limit\": prefill against the GEMM rate of its type, decode against the read rate")
+    if args.json:
+        args.json.write_text(json.dumps({"limits": limits, "works": results,
+                                         "compile_ms": compile_ms, "notes": notes}, indent=1) + "\n")
+        say(f"written: {args.json}")
+    return 0 if len(results) == len(works) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
