@@ -60,6 +60,13 @@ static llvm::SmallPtrSet<Operation *, 16> findDownstream(ArrayRef<Operation *> r
   return reached;
 }
 
+/// Whether a slice of the product begins where one of rhs' panels does.
+static bool startsAtPanel(Operation *root, Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  auto panels = dyn_cast_or_null<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding());
+  return !slice || !panels || slice.getOffsets().back() % panels.getWidth() == 0;
+}
+
 static Classification classifyGemm(Operation *root, const Ops &ops) {
   if (llvm::any_of(root->getOperands(), [&](Value v) { return isInside(v, ops); }))
     return {std::nullopt, "a product reads its operands from memory"};
@@ -75,6 +82,8 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
       if (role == FusionRole::Index && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
           (downstream.contains(op) || !isRowBroadcast(op)))
         return {std::nullopt, "an epilogue needs the elements of its own rows"};
+      if (downstream.contains(op) && !startsAtPanel(root, op))
+        return {std::nullopt, "columns of the product are not whole panels"};
     }
     if (!escapes(op, ops))
       continue;

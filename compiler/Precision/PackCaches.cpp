@@ -1,3 +1,4 @@
+#include "compiler/Codegen/Cpu/CacheLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -23,6 +24,11 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
   using PackCachesPassBase::PackCachesPassBase;
 
   void runOnOperation() override {
+    TargetAttr target = TargetAttr::lookup(getOperation());
+    if (!target) {
+      getOperation().emitError("expected the module to say what it is compiled for (sinter.target)");
+      return signalPassFailure();
+    }
     llvm::MapVector<StringAttr, StateUses> states;
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -34,7 +40,7 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
                                                            SinterDialect::kState))
           collectUses(argument, states[name]);
     for (auto &[name, uses] : states)
-      assignLayout(name, uses);
+      assignLayout(name, uses, target);
     for (func::FuncOp entry : entries)
       entry.setFunctionType(FunctionType::get(
           &getContext(), llvm::to_vector(entry.front().getArgumentTypes()),
@@ -59,7 +65,7 @@ private:
     }
   }
 
-  void assignLayout(StringAttr name, const StateUses &uses) {
+  void assignLayout(StringAttr name, const StateUses &uses, TargetAttr target) {
     auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-precision");
     Location loc = uses.appearances.front().getLoc();
     if (uses.other || uses.keys == uses.values) {
@@ -68,19 +74,14 @@ private:
                  .str();
       return;
     }
-    Attribute layout = getLayout(uses);
+    Type element = cast<RankedTensorType>(uses.appearances.front().getType()).getElementType();
+    Attribute layout = uses.keys ? getKeyLayout(element, target) : getValueLayout(element, target);
     for (Value value : uses.appearances) {
       auto type = cast<RankedTensorType>(value.getType());
       value.setType(RankedTensorType::get(type.getShape(), type.getElementType(), layout));
     }
     remark::passed(loc, opts)
         << (name.getValue() + (uses.keys ? " in key panels" : " head by head")).str();
-  }
-
-  Attribute getLayout(const StateUses &uses) {
-    if (uses.values)
-      return HeadMajorAttr::get(&getContext());
-    return KeyPanelsAttr::get(&getContext(), /*width=*/16, /*interleave=*/1);
   }
 };
 } // namespace

@@ -53,9 +53,9 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
 def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
   let summary = "lays KV caches out for the attention that reads them";
   let description = [{
-    After it a state that is appended to and read as an attention's keys has the layout
-    `#sinter.key_panels`, as its values `#sinter.head_major`: arguments, results and the ops in
-    between. A state that some entry uses otherwise, or as both, stays dense in all of them: the
+    After it a state that is appended to and read as an attention's keys, or as its values, has the
+    layout that the target's attention kernels want (Codegen/Cpu/CacheLayouts.h: `#sinter.key_panels`
+    and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry uses otherwise, or as both, stays dense in all of them: the
     entries share its memory.
 
     ```mlir

@@ -48,9 +48,23 @@ func.func @gemm_epilogue(%x: tensor<4x8xf32>, %w: tensor<8x16xf32, #panels>, %b:
 
 // A few rows: gate and up are multiplied before they leave the kernel.
 // CHECK-LABEL: func.func @swiglu
-// CHECK: sinter.fusion gemm({{.*}} -> (tensor<1x16xf32>)
+// CHECK: sinter.fusion gemm({{.*}} -> (tensor<1x64xf32>)
 // CHECK-NOT: sinter.fusion
-func.func @swiglu(%x: tensor<1x8xf32>, %w: tensor<8x32xf32, #panels>) -> tensor<1x16xf32>
+func.func @swiglu(%x: tensor<1x8xf32>, %w: tensor<8x128xf32, #panels>) -> tensor<1x64xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x128xf32, #panels>) -> tensor<1x128xf32>
+  %g = sinter.slice %0 {offsets = array<i64: 0, 0>} : (tensor<1x128xf32>) -> tensor<1x64xf32>
+  %u = sinter.slice %0 {offsets = array<i64: 0, 64>} : (tensor<1x128xf32>) -> tensor<1x64xf32>
+  %s = sinter.silu %g : (tensor<1x64xf32>) -> tensor<1x64xf32>
+  %m = sinter.mul %s, %u : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  return %m : tensor<1x64xf32>
+}
+
+// Where up does not begin with a panel it is a kernel of its own.
+// CHECK-LABEL: func.func @swiglu_narrow
+// CHECK: sinter.matmul
+// CHECK: sinter.fusion rows(
+func.func @swiglu_narrow(%x: tensor<1x8xf32>, %w: tensor<8x32xf32, #panels>) -> tensor<1x16xf32>
     attributes {sinter.entry} {
   %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x32xf32, #panels>) -> tensor<1x32xf32>
   %g = sinter.slice %0 {offsets = array<i64: 0, 0>} : (tensor<1x32xf32>) -> tensor<1x16xf32>

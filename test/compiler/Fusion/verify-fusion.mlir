@@ -10,7 +10,8 @@
 // CHECK-NEXT: sinter.reshape
 // CHECK-NEXT: sinter.call_kernel @[[OUT:matmul_add.*]](
 // CHECK-NEXT: sinter.call_kernel @[[NORM:rms_norm.*]](
-// CHECK-NEXT: sinter.call_kernel @[[GATE_UP:matmul_silu_mul.*]](
+// CHECK-NEXT: sinter.call_kernel @matmul
+// CHECK-NEXT: sinter.call_kernel @silu_mul
 // CHECK-NEXT: sinter.call_kernel @[[DOWN:matmul_add.*]](
 // CHECK: sinter.call_kernel @[[QKV]](
 // CHECK-NEXT: sinter.call_kernel @[[ROTARY]](

@@ -1,5 +1,5 @@
-// RUN: sinter-opt %s --sinter-pack-caches | FileCheck %s
-// RUN: sinter-opt %s --sinter-pack-caches %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: [Missed] {{.*}}cache.0 stays dense: it is not read only as keys or only as values
 // REMARK: [Missed] {{.*}}cache.1 stays dense

@@ -1,5 +1,5 @@
-// RUN: sinter-opt %s --sinter-pack-caches | FileCheck %s
-// RUN: sinter-opt %s --sinter-pack-caches %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK-DAG: [Passed] {{.*}}k_cache.0 in key panels
 // REMARK-DAG: [Passed] {{.*}}v_cache.0 head by head
