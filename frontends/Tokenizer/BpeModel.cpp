@@ -24,10 +24,6 @@ static constexpr size_t kCacheWordLimit = 256;
 /// U+2581, which stands for a space.
 static constexpr std::string_view kMetaspace = "\xE2\x96\x81";
 
-size_t StringHash::operator()(std::string_view text) const {
-  return XXH3_64bits(text.data(), text.size());
-}
-
 void MergeTable::reset(size_t count) {
   slots.assign(std::bit_ceil(count * 2 + 1), {});
   mask = slots.size() - 1;
@@ -41,24 +37,18 @@ void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   slots[i] = {key, merge};
 }
 
-Expected<void> BpeModel::setVocabulary(const Reader &vocabulary) {
-  if (!vocabulary.value().is_object())
-    return vocabulary.bad("is not an object");
-  const auto &object = vocabulary.value().get_ref<const nlohmann::json::object_t &>();
-  ids.reserve(object.size());
+Expected<void> BpeModel::setVocabulary(const Reader &reader, Vocabulary vocabulary) {
   int32_t limit = 0;
-  for (const auto &[token, value] : object) {
-    const auto *id = value.get_ptr<const uint64_t *>();
-    if (!id || *id >= static_cast<uint64_t>(kIdLimit))
-      return vocabulary.bad("has an id that is not a whole number below " +
-                            std::to_string(kIdLimit));
-    ids.emplace(token, static_cast<int32_t>(*id));
-    limit = std::max(limit, static_cast<int32_t>(*id) + 1);
-  }
-  if (ids.empty())
-    return vocabulary.bad("has no tokens");
-  tokenOfId.assign(static_cast<size_t>(limit), nullptr);
+  for (const auto &[token, id] : vocabulary.ids)
+    limit = std::max(limit, id);
+  if (!vocabulary.good || limit >= kIdLimit)
+    return reader.bad("has an id that is not a whole number below " + std::to_string(kIdLimit));
+  if (vocabulary.ids.empty())
+    return reader.bad("has no tokens");
+  ids = std::move(vocabulary.ids);
+  tokenOfId.assign(static_cast<size_t>(limit) + 1, nullptr);
   for (const auto &[token, id] : ids) {
+    // Of two tokens with one id, the one that comes first in order of bytes stands for it.
     const std::string *&known = tokenOfId[static_cast<size_t>(id)];
     if (!known || token < *known)
       known = &token;
@@ -66,29 +56,23 @@ Expected<void> BpeModel::setVocabulary(const Reader &vocabulary) {
   return {};
 }
 
-Expected<void> BpeModel::addMerge(const Reader &reader, std::string_view left,
-                                  std::string_view right) {
-  auto absent = [&](std::string_view token) {
-    return reader.bad("merges a token that is not in the vocabulary: merge " +
-                      std::to_string(mergeCount) + ", " + std::to_string(token.size()) +
-                      " bytes long");
-  };
+/// Adds a merge; false if one of the three tokens is not in the vocabulary.
+bool BpeModel::addMerge(std::string_view left, std::string_view right) {
   int32_t leftId = find(left), rightId = find(right);
-  if (leftId < 0 || rightId < 0)
-    return absent(leftId < 0 ? left : right);
-  if (right.size() < prefix.size())
-    return absent(right);
-  std::string joined = std::string(left) + std::string(right.substr(prefix.size()));
+  if (leftId < 0 || rightId < 0 || right.size() < prefix.size())
+    return false;
+  std::string joined(left);
+  joined += right.substr(prefix.size());
   int32_t id = find(joined);
   if (id < 0)
-    return absent(joined);
+    return false;
   merges.add(leftId, rightId, {mergeCount++, id});
   // A token in which U+2581 follows another character could reach over the start of a word.
   for (size_t at = joined.find(kMetaspace); at != std::string::npos;
        at = joined.find(kMetaspace, at + 3))
     if (at > 0 && !std::string_view(joined).substr(0, at).ends_with(kMetaspace))
       cutsAtMetaspace = false;
-  return {};
+  return true;
 }
 
 void BpeModel::finish() {
@@ -118,7 +102,11 @@ static bool cutMerge(std::string_view line, std::string_view &left, std::string_
   return true;
 }
 
-Expected<BpeModel> BpeModel::read(const Reader &reader) {
+static constexpr const char *kAbsent = "merges to or from a token that is not in the vocabulary";
+static constexpr const char *kNotTwo = "is not two tokens with a space between them";
+
+Expected<BpeModel> BpeModel::read(const Reader &reader, Vocabulary vocabulary,
+                                  const MergeList &merges) {
   // Files from before models had types hold only BPE's merges.
   SINTER_TRY(std::string type,
              reader.string("type", reader.has("merges") ? "BPE" : "without type"));
@@ -137,36 +125,34 @@ Expected<BpeModel> BpeModel::read(const Reader &reader) {
   SINTER_TRY(model.byteFallback, reader.boolean("byte_fallback", false));
   SINTER_TRY(model.ignoreMerges, reader.boolean("ignore_merges", false));
   model.cutsAtMetaspace = true;
-  SINTER_TRY(Reader vocabulary, reader.object("vocab"));
-  SINTER_CHECK(model.setVocabulary(vocabulary));
-  SINTER_TRY(std::vector<Reader> merges, reader.list("merges"));
-  model.merges.reset(merges.size());
-  for (const Reader &merge : merges) {
-    const nlohmann::json &value = merge.value();
-    std::string_view left, right;
-    if (const auto *line = value.get_ptr<const std::string *>()) {
-      if (line->starts_with("#version"))
-        continue;
-      if (!cutMerge(*line, left, right))
-        return merge.bad("is not two tokens with a space between them");
-    } else if (value.is_array() && value.size() == 2 && value[0].is_string() &&
-               value[1].is_string()) {
-      left = value[0].get_ref<const std::string &>();
-      right = value[1].get_ref<const std::string &>();
-    } else {
-      return merge.bad("is not a pair of tokens");
-    }
-    SINTER_CHECK(model.addMerge(merge, left, right));
+  SINTER_TRY(Reader vocabularyReader, reader.object("vocab"));
+  SINTER_CHECK(model.setVocabulary(vocabularyReader, std::move(vocabulary)));
+  SINTER_CHECK(reader.list("merges"));
+  model.merges.reset(merges.merges.size());
+  for (size_t i = 0; i < merges.merges.size(); ++i) {
+    const MergeList::Merge &merge = merges.merges[i];
+    Reader place = reader.element("merges", i);
+    if (i == merges.bad)
+      return place.bad("is not a pair of tokens");
+    std::string_view left = merge.left, right = merge.right;
+    if (merge.line && left.starts_with("#version"))
+      continue;
+    if (merge.line && !cutMerge(merge.left, left, right))
+      return place.bad(kNotTwo);
+    if (!model.addMerge(left, right))
+      return place.bad(kAbsent);
   }
+  if (merges.bad != MergeList::kNone)
+    return reader.element("merges", merges.bad).bad("is not a pair of tokens");
   model.finish();
   return model;
 }
 
-Expected<BpeModel> BpeModel::readGpt2(const Reader &vocabulary, std::string_view text) {
+Expected<BpeModel> BpeModel::readGpt2(const Reader &reader, Vocabulary vocabulary,
+                                      std::string_view text) {
   BpeModel model;
-  SINTER_CHECK(model.setVocabulary(vocabulary));
+  SINTER_CHECK(model.setVocabulary(reader, std::move(vocabulary)));
   model.merges.reset(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
-  const nlohmann::json root;
   for (size_t number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -175,11 +161,11 @@ Expected<BpeModel> BpeModel::readGpt2(const Reader &vocabulary, std::string_view
       line.remove_suffix(1);
     if (line.starts_with("#version"))
       continue;
-    Reader place(root, "merges.txt", "line " + std::to_string(number));
     std::string_view left, right;
-    if (!cutMerge(line, left, right))
-      return place.bad("is not two tokens with a space between them");
-    SINTER_CHECK(model.addMerge(place, left, right));
+    bool two = cutMerge(line, left, right);
+    if (!two || !model.addMerge(left, right))
+      return fail("merges.txt", "line " + std::to_string(number) + " " + (two ? kAbsent : kNotTwo),
+                  "use the merges.txt that the model was published with");
   }
   model.finish();
   return model;

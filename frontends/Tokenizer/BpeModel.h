@@ -16,26 +16,16 @@
 #pragma once
 
 #include "frontends/Tokenizer/Reader.h"
+#include "frontends/Tokenizer/TokenizerFile.h"
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace sinter::tokenizer {
-
-/// Hashes strings by their bytes, whatever type holds them.
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const;
-};
-
-/// A map from strings that is looked up with views of strings.
-template <typename T>
-using StringMap = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
 /// Merges by the pair of tokens that they join; a table with open addressing, since encoding does
 /// little else than to ask it.
@@ -82,11 +72,14 @@ private:
 /// The "model" of a tokenizer file, of type BPE.
 class BpeModel {
 public:
-  /// Reads the model of a tokenizer.json.
-  static Expected<BpeModel> read(const Reader &reader);
+  /// Reads the model of a tokenizer.json. `reader` is at "model"; the large tables come apart.
+  static Expected<BpeModel> read(const Reader &reader, Vocabulary vocabulary,
+                                 const MergeList &merges);
 
-  /// Reads GPT-2's pair of files: an object from tokens to ids, and a text of one merge a line.
-  static Expected<BpeModel> readGpt2(const Reader &vocabulary, std::string_view merges);
+  /// Takes GPT-2's pair of files: a vocabulary, and a text of one merge a line. `reader` is at
+  /// the vocabulary.
+  static Expected<BpeModel> readGpt2(const Reader &reader, Vocabulary vocabulary,
+                                     std::string_view merges);
 
   /// The id of a token, or -1.
   int32_t find(std::string_view token) const;
@@ -123,8 +116,8 @@ public:
   Expected<void> encode(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const;
 
 private:
-  Expected<void> setVocabulary(const Reader &vocabulary);
-  Expected<void> addMerge(const Reader &reader, std::string_view left, std::string_view right);
+  Expected<void> setVocabulary(const Reader &reader, Vocabulary vocabulary);
+  bool addMerge(std::string_view left, std::string_view right);
   void finish();
 
   Expected<void> encodeCached(std::string_view word, std::vector<int32_t> &out,

@@ -6,7 +6,9 @@
 #include "frontends/Tokenizer/Pieces.h"
 #include "frontends/Tokenizer/Unicode.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utf8proc.h>
 
 namespace sinter::tokenizer {
@@ -48,6 +50,67 @@ void appendForm(std::string &out, std::string_view text, utf8proc_option_t form)
   std::free(mapped);
 }
 
+/// The characters of `text` taken apart, with combining marks in canonical order. utf8proc orders
+/// them by a sort that is quadratic in the length of a run of marks, and linear on ordered ones.
+std::string orderMarks(std::string_view text, utf8proc_option_t form) {
+  auto options = static_cast<utf8proc_option_t>(form | UTF8PROC_DECOMPOSE);
+  struct Character {
+    utf8proc_int32_t c;
+    utf8proc_propval_t order;
+    size_t place;
+  };
+  std::vector<Character> characters;
+  for (size_t i = 0; i < text.size();) {
+    utf8proc_int32_t parts[32];
+    int boundary = 0;
+    utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(decodeUtf8(text, i)), parts,
+                                std::size(parts), options, &boundary);
+    for (utf8proc_ssize_t k = 0; k < count; ++k)
+      characters.push_back(
+          {parts[k], utf8proc_get_property(parts[k])->combining_class, characters.size()});
+  }
+  for (auto at = characters.begin(); at != characters.end();) {
+    auto isMark = [](const Character &character) { return character.order != 0; };
+    auto begin = std::find_if(at, characters.end(), isMark);
+    at = std::find_if_not(begin, characters.end(), isMark);
+    std::sort(begin, at, [](const Character &a, const Character &b) {
+      return std::pair(a.order, a.place) < std::pair(b.order, b.place);
+    });
+  }
+  std::string ordered;
+  for (const Character &character : characters)
+    appendUtf8(ordered, static_cast<char32_t>(character.c));
+  return ordered;
+}
+
+/// Appends a normalization form of a stretch in which characters that are to stay whole cut parts.
+void appendStretch(std::string &out, std::string_view text, utf8proc_option_t form) {
+  constexpr size_t kManyMarks = 64;
+  size_t from = 0, marks = 0, mostMarks = 0;
+  auto flush = [&](size_t end) {
+    std::string_view part = text.substr(from, end - from);
+    if (mostMarks > kManyMarks)
+      appendForm(out, orderMarks(part, form), form);
+    else
+      appendForm(out, part, form);
+    marks = mostMarks = 0;
+  };
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    char32_t c = decodeUtf8(text, i);
+    marks =
+        utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class ? marks + 1 : 0;
+    mostMarks = std::max(mostMarks, marks);
+    if (!isNormalizationAtom(c))
+      continue;
+    flush(begin);
+    out.append(text.substr(begin, i - begin));
+    from = i;
+  }
+  flush(text.size());
+}
+
 /// A normalization form of `text`. ASCII is left as it is; only its last character before others
 /// takes part, since it may combine with them.
 std::string normalForm(std::string_view text, utf8proc_option_t form) {
@@ -66,16 +129,7 @@ std::string normalForm(std::string_view text, utf8proc_option_t form) {
     out.append(text.substr(begin, other - begin));
     while (i < text.size() && !ascii(i))
       ++i;
-    // Characters that are to stay whole cut the stretch.
-    for (size_t at = other; at < i;) {
-      size_t begin = at;
-      if (!isNormalizationAtom(decodeUtf8(text, at)))
-        continue;
-      appendForm(out, text.substr(other, begin - other), form);
-      out.append(text.substr(begin, at - begin));
-      other = at;
-    }
-    appendForm(out, text.substr(other, i - other), form);
+    appendStretch(out, text.substr(other, i - other), form);
   }
   return out;
 }

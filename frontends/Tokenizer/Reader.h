@@ -46,6 +46,11 @@ public:
   /// The elements of the list at `key`.
   Expected<std::vector<Reader>> list(const char *key) const;
 
+  /// The place of an element of the list at `key`, for errors.
+  Reader element(const char *key, size_t index) const {
+    return Reader(*json, file, at(key) + "[" + std::to_string(index) + "]");
+  }
+
   /// An error at this place: "<file>: <path> <why>".
   tl::unexpected<Error> bad(const std::string &why) const;
 

@@ -33,39 +33,6 @@ constexpr const char *kVocabularyJson = "vocab.json";
 constexpr const char *kMergesText = "merges.txt";
 constexpr uintmax_t kMaxFileBytes = uintmax_t(1) << 30;
 
-/// Finds where a text stops being JSON.
-struct ErrorPosition : nlohmann::json_sax<nlohmann::json> {
-  size_t position = 0;
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t &) override { return true; }
-  bool string(string_t &) override { return true; }
-  bool binary(binary_t &) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t &) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t at, const std::string &, const nlohmann::json::exception &) override {
-    position = at;
-    return false;
-  }
-};
-
-Expected<nlohmann::json> parseJson(const std::string &name, const std::string &content) {
-  nlohmann::json json = nlohmann::json::parse(content, nullptr, false);
-  if (!json.is_discarded())
-    return json;
-  ErrorPosition error;
-  nlohmann::json::sax_parse(content, &error);
-  return fail(name,
-              "is not JSON: wrong at byte " + std::to_string(error.position) + " of " +
-                  std::to_string(content.size()),
-              "download the file again");
-}
-
 Expected<std::string> readFile(const std::filesystem::path &path) {
   std::error_code error;
   uintmax_t size = std::filesystem::file_size(path, error);
@@ -80,7 +47,7 @@ Expected<std::string> readFile(const std::filesystem::path &path) {
   return content;
 }
 
-/// The last of `token`'s trailing strings that a special token of GPT-2's kind may be.
+/// GPT-2's one special token, which its two files do not mention as such.
 AddedToken endOfText() {
   AddedToken token;
   token.content = "<|endoftext|>";
@@ -123,8 +90,13 @@ Expected<Tokenizer> Tokenizer::fromFiles(const Files &files) {
     if (vocabulary == files.end() || merges == files.end())
       return fail("tokenizer", "neither tokenizer.json nor vocab.json and merges.txt are present",
                   "compile the model with its tokenizer files, or give token ids instead of text");
-    SINTER_TRY(nlohmann::json json, parseJson(kVocabularyJson, vocabulary->second));
-    SINTER_TRY(parts->model, BpeModel::readGpt2(Reader(json, kVocabularyJson, ""), merges->second));
+    SINTER_TRY(TokenizerFile parsed,
+               TokenizerFile::parseVocabulary(kVocabularyJson, vocabulary->second));
+    Reader reader(parsed.rest, kVocabularyJson, "");
+    if (!parsed.rest.is_object())
+      return reader.bad("is not a JSON object");
+    SINTER_TRY(parts->model,
+               BpeModel::readGpt2(reader, std::move(parsed.vocabulary), merges->second));
     if (!isValidUtf8(merges->second))
       return fail(kMergesText, "is not valid UTF-8", "download the file again");
     parts->preTokenizer = makeGpt2PreTokenizer();
@@ -136,15 +108,15 @@ Expected<Tokenizer> Tokenizer::fromFiles(const Files &files) {
     return Tokenizer(std::move(parts));
   }
 
-  SINTER_TRY(nlohmann::json json, parseJson(kTokenizerJson, file->second));
-  Reader root(json, kTokenizerJson, "");
-  if (!json.is_object())
+  SINTER_TRY(TokenizerFile parsed, TokenizerFile::parse(kTokenizerJson, file->second));
+  Reader root(parsed.rest, kTokenizerJson, "");
+  if (!parsed.rest.is_object())
     return root.bad("is not a JSON object");
   SINTER_TRY(std::string version, root.string("version", "1.0"));
   if (version != "1.0")
     return root.unknown("the version", version);
   SINTER_TRY(Reader model, root.object("model"));
-  SINTER_TRY(parts->model, BpeModel::read(model));
+  SINTER_TRY(parts->model, BpeModel::read(model, std::move(parsed.vocabulary), parsed.merges));
   if (root.has("normalizer")) {
     SINTER_TRY(Reader reader, root.object("normalizer"));
     SINTER_TRY(parts->normalizer, readNormalizer(reader));

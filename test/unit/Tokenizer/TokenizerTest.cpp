@@ -147,6 +147,23 @@ TEST(Tokenizer, LongWordsAreFast) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+/// Nor must a long run of combining marks in the wrong order, which normalization sorts.
+TEST(Tokenizer, LongRunsOfMarksAreFast) {
+  Json json = small();
+  json["normalizer"] = {{"type", "NFC"}};
+  json["model"]["vocab"]["\xCC\x81"] = 5;
+  json["model"]["vocab"]["\xCC\xA3"] = 6;
+  std::string text = "b";
+  for (int i = 0; i < 100'000; ++i)
+    text += "\xCC\x81\xCC\xA3"; // above, below; below comes first in canonical order
+  auto begin = std::chrono::steady_clock::now();
+  Ids ids = encode(json, text);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  ASSERT_EQ(ids.size(), 199'999u); // the first one below becomes part of U+1E05
+  EXPECT_EQ(ids.front(), 6);
+  EXPECT_EQ(ids.back(), 5);
+}
+
 TEST(TokenizerErrors, NoFiles) {
   expectError(Tokenizer::fromDirectory("/no/such/folder"), "has no tokenizer.json");
   expectError(Tokenizer::fromFiles({}), "neither tokenizer.json nor vocab.json");
@@ -190,8 +207,16 @@ TEST(TokenizerErrors, WrongShapes) {
   expectError(with("/model/merges", "a b"), "model.merges is not a list");
   expectError(with("/model/merges/0", "a b c"), "model.merges[0] is not two tokens");
   expectError(with("/model/merges/0", {"a"}), "model.merges[0] is not a pair");
-  expectError(with("/model/merges/0", {"a", "z"}), "model.merges[0] merges a token that is not in");
-  expectError(with("/model/merges/0", {"a", "c"}), "model.merges[0] merges a token that is not in");
+  expectError(with("/model/merges/1", {"a", "b", "c"}), "model.merges[1] is not a pair");
+  expectError(with("/model/merges/1", {"a", 1}), "model.merges[1] is not a pair");
+  expectError(with("/model/merges/1", {{"a", "b"}, "c"}), "model.merges[1] is not a pair");
+  expectError(with("/model/merges/1", Json::object()), "model.merges[1] is not a pair");
+  expectError(with("/model/merges/1", 5), "model.merges[1] is not a pair");
+  expectError(with("/model/vocab/a", {{"b", 1}}), "model.vocab has an id that is not");
+  expectError(with("/model/merges/0", {"a", "z"}),
+              "model.merges[0] merges to or from a token that is not in");
+  expectError(with("/model/merges/0", {"a", "c"}),
+              "model.merges[0] merges to or from a token that is not in");
   expectError(with("/model/dropout", 0.1), "drops merges at random");
   expectError(with("/model/byte_fallback", "yes"), "model.byte_fallback is not true or false");
   expectError(with("/added_tokens", 1), "added_tokens is not a list");
@@ -264,9 +289,9 @@ TEST(TokenizerErrors, Gpt2Files) {
     return Tokenizer::fromFiles({{"vocab.json", vocabulary}, {"merges.txt", merges}});
   };
   expectError(with("[", "a b"), "vocab.json: is not JSON");
-  expectError(with("[]", "a b"), "vocab.json: is not an object");
+  expectError(with("[]", "a b"), "vocab.json: is not a JSON object");
   expectError(with(R"({"a": "b"})", "a b"), "vocab.json: has an id that is not");
-  expectError(with(R"({"a": 0})", "#version: 0.2\na b"), "merges.txt: line 2 merges a token");
+  expectError(with(R"({"a": 0})", "#version: 0.2\na b"), "merges.txt: line 2 merges to or from");
   expectError(with(R"({"a": 0})", "a"), "merges.txt: line 1 is not two tokens");
   expectError(with(R"({"a": 0})", "\n"), "merges.txt: line 1 is not two tokens");
   expectError(with(R"({"a": 0})", "#version \xFF"), "merges.txt: is not valid UTF-8");
