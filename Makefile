@@ -34,7 +34,7 @@ format:
 	tools/dev/format.sh
 
 demo: build
-	SINTER=$(BUILD)/bin/sinter examples/demo.sh
+	SINTER=$(BUILD)/bin/sinter DEMO_OUT=$(BUILD)/demo examples/demo.sh
 
 bench: build
 	tools/bench/bench.py --sinter $(BUILD)/bin/sinter --json $(BUILD)/bench.json

@@ -90,7 +90,7 @@ def pass_names(tree):
         if path.parts[0] == "compiler":
             if path.parent / (base + ".cpp") not in tree.known:
                 tree.breach(path, line, f"{name} lives in {path.parent / base}.cpp")
-            test = pathlib.Path("test") / path.parent / kebab(base)
+            test = pathlib.Path("test/compiler") / path.parts[1] / kebab(base)
             if not any(re.fullmatch(rf"{test}(-.*)?\.mlir", str(p)) for p in tree.known):
                 tree.breach(path, line, f"{name} is tested in {test}.mlir")
 
