@@ -1,0 +1,93 @@
+// RUN: sinter-opt %s --split-input-file --verify-diagnostics
+
+func.func @attention_c1(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x6xf32>) {
+  // expected-error @below {{expected q [b, t, h, d], k and v [b, s, g, d] and a result of q's shape}}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x2x6xf32>, tensor<1x4x2x6xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x3x8xf32>) {
+  // expected-error @below {{expected 3 key-value heads to divide 4 query heads}}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %start: tensor<2xi32>) {
+  // expected-error @below {{expected start to be [b]}}
+  %0 = sinter.attention %q, %k, %k, %start {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %slopes: tensor<2xf32>) {
+  // expected-error @below {{expected alibi_slopes to be [h]}}
+  %0 = sinter.attention %q, %k, %k, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>) {
+  // expected-error @below {{expected window and softcap to be positive}}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f64, window = 0 : i64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %v: tensor<1x4x2x8xbf16>) {
+  // expected-error @below {{expected k and v of one element type}}
+  %0 = sinter.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xbf16>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c1(%x: tensor<4x4x8xf32>, %t: tensor<16x4xf32>) {
+  // expected-error @below {{expected an operand [b, t, h, d]}}
+  %0 = sinter.rotary %x, %t, %t : (tensor<4x4x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2(%x: tensor<1x4x4x8xf32>, %t: tensor<16x5xf32>) {
+  // expected-error @below {{expected cos and sin of one type [positions, r/2] with r <= d}}
+  %0 = sinter.rotary %x, %t, %t : (tensor<1x4x4x8xf32>, tensor<16x5xf32>, tensor<16x5xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c3(%x: tensor<1x4x4x8xf32>, %t: tensor<16x4xf32>, %start: tensor<3xi32>) {
+  // expected-error @below {{expected start to be [b]}}
+  %0 = sinter.rotary %x, %t, %t, %start : (tensor<1x4x4x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<3xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cache_append_c1(%c: tensor<1x16x2x8xf32>, %r: tensor<1x4x2x6xf32>, %s: tensor<1xi32>) {
+  // expected-error @below {{expected cache [b, c, h, d] and rows [b, t, h, d]}}
+  %0 = sinter.cache_append %c, %r, %s, %s : (tensor<1x16x2x8xf32>, tensor<1x4x2x6xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x16x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @cache_append_c2(%c: tensor<1x16x2x8xf32>, %r: tensor<1x4x2x8xf32>, %s: tensor<2xi32>) {
+  // expected-error @below {{expected start and count to be [b]}}
+  %0 = sinter.cache_append %c, %r, %s, %s : (tensor<1x16x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<1x16x2x8xf32>
+  return
+}

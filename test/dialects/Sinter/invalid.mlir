@@ -1,0 +1,137 @@
+// RUN: sinter-opt %s --split-input-file --verify-diagnostics
+
+func.func @softcap_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'sinter.softcap' op expected}}
+  %0 = sinter.softcap %x {cap = 0.0 : f64} : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<4x8xf32>, %w: tensor<1x8x16xf32>) {
+  // expected-error @below {{expected rhs of rank 2 and lhs of rank 1 at least}}
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<1x8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
+  // expected-error @below {{expected lhs and rhs to agree on k, got 8 and 16}}
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
+  // expected-error @below {{expected a result of lhs' shape with k replaced by n = 16, got 'tensor<16x4xf32>'}}
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<16x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
+  // expected-error @below {{expected lhs and rhs of one element type, got 'f32' and 'bf16'}}
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{expected the operand's type without its last dimension}}
+  %0 = sinter.reduce sum %x : (tensor<4x8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{expected parameters of the operand's last dimension}}
+  %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected eps not to be negative}}
+  %0 = sinter.rms_norm %x, %w {eps = -1.0} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<2x8xf32>) {
+  // expected-error @below {{expected parameters of the operand's last dimension}}
+  %0 = sinter.layer_norm %x, %w, %b {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected eps not to be negative}}
+  %0 = sinter.layer_norm %x, %w {eps = -0.5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @fusion_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{expected block arguments of the operands' types}}
+  %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    sinter.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{expected yielded values of the results' types}}
+  %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    sinter.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @no_kernel(tensor<8xf32>) -> tensor<8xf32>
+func.func @call_kernel_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{expected a kernel (a func.func with sinter.kernel) named no_kernel}}
+  %0 = sinter.call_kernel @no_kernel(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func private @kernel(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @call_kernel_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{expected the kernel's type, '(tensor<8xf32>) -> tensor<8xf32>'}}
+  %0 = sinter.call_kernel @kernel(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a target of kind "cpu", got "gpu"}}
+#target_c1 = #sinter.target<kind = "gpu", cpu = "x", features = "", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+
+// -----
+
+// expected-error @below {{expected a target's numbers to be positive}}
+#target_c2 = #sinter.target<kind = "cpu", cpu = "x", features = "", vector_bits = 256, registers = 16, cores = 0, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+
+// -----
+
+// expected-error @below {{expected vector_bits to be a multiple of 64, got 100}}
+#target_c3 = #sinter.target<kind = "cpu", cpu = "x", features = "", vector_bits = 100, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>

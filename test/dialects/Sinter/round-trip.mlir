@@ -1,0 +1,113 @@
+// RUN: sinter-opt %s --verify-roundtrip | FileCheck %s
+
+#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+#keys = #sinter.key_panels<width = 16, interleave = 2>
+
+// CHECK: sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256
+module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3",
+    features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192,
+    gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576,
+    l3_bytes = 0>} {
+
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xbf16> {
+  // CHECK: sinter.add %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = sinter.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = sinter.sub %0, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = sinter.mul %1, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = sinter.div %2, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %4 = sinter.maximum %3, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %5 = sinter.minimum %4, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %6 = sinter.neg %5 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %7 = sinter.exp %6 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %8 = sinter.rsqrt %7 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %9 = sinter.tanh %8 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %10 = sinter.sigmoid %9 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %11 = sinter.relu %10 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %12 = sinter.silu %11 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.gelu %{{.*}} {tanh}
+  %13 = sinter.gelu %12 {tanh} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.softcap %{{.*}} {cap = 3.000000e+01 : f64}
+  %14 = sinter.softcap %13 {cap = 30.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.cast
+  %15 = sinter.cast %14 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  return %15 : tensor<4x8xbf16>
+}
+
+// CHECK-LABEL: func.func @index
+func.func @index(%x: tensor<4x8xf32>, %start: tensor<2xi32>, %count: tensor<2xi32>)
+    -> (tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<8x4xf32, #panels>, tensor<2x2xf32>) {
+  // CHECK: sinter.constant dense<1.000000e+00> : tensor<8xf32>
+  %0 = sinter.constant dense<1.0> : tensor<8xf32>
+  // CHECK: sinter.broadcast %{{.*}} {dims = array<i64: 1>}
+  %1 = sinter.broadcast %0 {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.concat %{{.*}}, %{{.*}} {dim = 1 : i64}
+  %2 = sinter.concat %x, %1 {dim = 1 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+  %3 = sinter.broadcast %2 {dims = array<i64: 1, 2>} : (tensor<4x16xf32>) -> tensor<2x4x16xf32>
+  // CHECK: sinter.slice %{{.*}} {offsets = array<i64: 1, 4>}
+  %4 = sinter.slice %x {offsets = array<i64: 1, 4>} : (tensor<4x8xf32>) -> tensor<2x4xf32>
+  // CHECK: sinter.reshape
+  %5 = sinter.reshape %4 : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
+  // CHECK: sinter.transpose %{{.*}} {permutation = array<i64: 1, 0>}
+  %6 = sinter.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  // CHECK: sinter.pack %{{.*}} : (tensor<8x4xf32>) -> tensor<8x4xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+  %7 = sinter.pack %6 : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
+  // CHECK: sinter.positions
+  %8 = sinter.positions %start : (tensor<2xi32>) -> tensor<2x3xi32>
+  // CHECK: sinter.embedding
+  %9 = sinter.embedding %x, %8 : (tensor<4x8xf32>, tensor<2x3xi32>) -> tensor<2x3x8xf32>
+  // CHECK: sinter.last_row
+  %10 = sinter.last_row %5, %count : (tensor<2x2x2xf32>, tensor<2xi32>) -> tensor<2x2xf32>
+  return %3, %9, %7, %10 : tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<8x4xf32, #panels>, tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4xf32> {
+  // CHECK: sinter.rms_norm %{{.*}}, %{{.*}} {eps = 1.000000e-05 : f64}
+  %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps
+  %1 = sinter.layer_norm %0, %w, %w {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.layer_norm %{{.*}}, %{{.*}} {eps
+  %2 = sinter.layer_norm %1, %w {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.reduce mean %{{.*}} : (tensor<4x8xf32>) -> tensor<4xf32>
+  %3 = sinter.reduce mean %2 : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<1x4x4x8xf32>, %r: tensor<1x4x2x8xf32>, %cos: tensor<16x4xf32>,
+                     %start: tensor<1xi32>, %count: tensor<1xi32>, %slopes: tensor<4xf32>,
+                     %k: tensor<1x32x2x8xbf16, #keys>, %v: tensor<1x32x2x8xbf16, #sinter.head_major>)
+    -> tensor<1x4x4x8xf32> {
+  // CHECK: sinter.rotary %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {interleaved}
+  %0 = sinter.rotary %q, %cos, %cos, %start {interleaved} : (tensor<1x4x4x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<1xi32>) -> tensor<1x4x4x8xf32>
+  // CHECK: sinter.cache_append {{.*}} -> tensor<1x32x2x8xbf16, #sinter.key_panels<width = 16, interleave = 2>>
+  %1 = sinter.cache_append %k, %r, %start, %count : (tensor<1x32x2x8xbf16, #keys>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xbf16, #keys>
+  // CHECK: sinter.attention {{.*}}causal{{.*}}scale = 3.500000e-01 : f64, softcap = 5.000000e+01 : f64, window = 16 : i64
+  %2 = sinter.attention %0, %1, %v, %start, %slopes {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, scale = 0.35 : f64, softcap = 50.0 : f64, window = 16 : i64}
+      : (tensor<1x4x4x8xf32>, tensor<1x32x2x8xbf16, #keys>, tensor<1x32x2x8xbf16, #sinter.head_major>, tensor<1xi32>, tensor<4xf32>) -> tensor<1x4x4x8xf32>
+  return %2 : tensor<1x4x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @kernels
+func.func @kernels(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  // CHECK: sinter.matmul %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  // CHECK: sinter.matmul {{.*}} {transpose_rhs}
+  %1 = sinter.matmul %0, %w {transpose_rhs} : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.fusion gemm(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x16xf32>) {
+  %2 = sinter.fusion gemm(%1, %w : tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x16xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>):
+    %3 = sinter.matmul %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    // CHECK: sinter.yield %{{.*}} : tensor<4x16xf32>
+    sinter.yield %3 : tensor<4x16xf32>
+  }
+  // CHECK: sinter.call_kernel @relu(%{{.*}}) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %4 = sinter.call_kernel @relu(%2) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %4 : tensor<4x16xf32>
+}
+func.func private @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.relu %x : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+}
