@@ -25,8 +25,15 @@ std::optional<uint64_t> product(std::optional<uint64_t> a, uint64_t b) {
   return result;
 }
 
+// The flatbuffer's own verifier does not look at the alignment of a vector's elements.
+template <typename Vector> bool isAligned(const Vector *vector) {
+  return vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+}
+
 std::optional<uint64_t> tensorBytes(const flatbuffers::Vector<int64_t> *shape, fb::DType dtype) {
   std::optional<uint64_t> bytes = sizeOf(static_cast<DType>(dtype));
+  if (shape && !isAligned(shape))
+    return std::nullopt;
   if (shape)
     for (int64_t extent : *shape) {
       if (extent < 0)
@@ -273,6 +280,8 @@ private:
       return bad("launches kernel " + std::to_string(launch.kernel()) + ", which does not exist");
     if (launch.grid() > largest)
       return bad("has a grid of " + std::to_string(launch.grid()) + " items");
+    if (launch.slices() && !isAligned(launch.slices()))
+      return bad("has slices that are not aligned");
     if (launch.slices())
       for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i) {
         std::string name = "slice " + std::to_string(i);
