@@ -302,17 +302,48 @@ uint64_t GemmLibrary::scratchBytes() const {
   return total;
 }
 
+// True if the library can write the tiles straight to the output: they are dense there, and so are
+// the operands of the same shape.
+static bool isDense(const GemmProblem &problem, const GemmTile &tile) {
+  auto dense = [&](uint64_t stride) {
+    return problem.m == 1 || (stride == problem.n && tile.n >= problem.n);
+  };
+  // An Add to the output itself is the library's sum; anything else that reads what the library
+  // overwrites, it may overwrite too early.
+  size_t sums = 0;
+  for (const GemmPostOp &step : problem.postOps) {
+    if (isWide(step.kind) && !dense(step.stride))
+      return false;
+    if (step.operand == problem.out && (!isInPlace(step, problem) || ++sums > 1))
+      return false;
+  }
+  return dense(problem.outStride);
+}
+
+// Tiles of up to 128 rows and 4 panels: larger ones fall out of the second-level cache, smaller
+// ones use the weights that they read too little. Among the widths, the one that two threads finish
+// first, by a model of a tile's time: two because an even split suits any even number of threads.
 GemmTile chooseTile(const GemmProblem &problem) {
-  bool dense = problem.outStride == problem.n;
-  for (const GemmPostOp &step : problem.postOps)
-    dense = dense && (!isWide(step.kind) || step.stride == problem.n);
-  // Few rows: the weights are what costs, so they are what is shared out.
-  if (problem.m < 32)
-    return {problem.m, std::min<uint64_t>(128, roundUp(problem.n, Panels::width)), false};
-  if (dense && problem.n <= 8192)
-    return {problem.m >= 256 ? 64u : problem.m >= 128 ? 32u : 16u, problem.n, true};
-  return {std::min<uint64_t>(problem.m, 64), std::min<uint64_t>(256, roundUp(problem.n, 64)),
-          false};
+  constexpr double flopsPerNs = 200, bytesPerNs = 15, callNs = 800;
+  constexpr uint64_t rowsAtMost = 128, panelsAtMost = 4;
+  constexpr double efficiency[panelsAtMost] = {0.90, 0.96, 0.98, 1.0};
+  uint64_t rowTiles = (problem.m + rowsAtMost - 1) / rowsAtMost;
+  GemmTile tile;
+  tile.m = (problem.m + rowTiles - 1) / rowTiles;
+  uint64_t panelCount = Panels{problem.k, problem.n, problem.dtype}.count();
+  double panelNs = std::max(2.0 * double(tile.m * Panels::width * problem.k) / flopsPerNs,
+                            double(Panels::width * problem.k * sizeOf(problem.dtype)) / bytesPerNs);
+  double best = 0;
+  for (uint64_t width = panelsAtMost; width >= 1; --width) {
+    uint64_t tiles = rowTiles * ((panelCount + width - 1) / width);
+    double tileNs = panelNs * double(std::min(width, panelCount)) / efficiency[width - 1] + callNs;
+    double time = double((tiles + 1) / 2) * tileNs;
+    if (tile.n == 0 || time < best) {
+      best = time;
+      tile.n = std::min(width, panelCount) * Panels::width;
+    }
+  }
+  return tile;
 }
 
 Gemm GemmLibrary::bind(const GemmProblem &problem) {
@@ -323,7 +354,6 @@ Gemm GemmLibrary::bind(const GemmProblem &problem) {
   GemmTile &tile = impl->tile;
   const std::vector<GemmPostOp> &steps = problem.postOps;
 
-  // One row is dense whatever its stride, so blocks of it can be written in place as well.
   auto fits = [&](bool direct) {
     return [&, direct](const GemmPostOp &step) { return !isWide(step.kind) || direct; };
   };
@@ -351,12 +381,7 @@ Gemm GemmLibrary::bind(const GemmProblem &problem) {
       }
     return true;
   };
-  bool native = build(tile.rows || problem.m == 1);
-  if (!native && impl->direct) {
-    tile = {std::min<uint64_t>(problem.m, 64), std::min<uint64_t>(256, roundUp(problem.n, 64)),
-            false};
-    native = build(false);
-  }
+  bool native = build(isDense(problem, tile)) || (impl->direct && build(false));
   if (!native) {
     impl->nativeSteps = 0;
     for (auto &row : impl->kernels)

@@ -7,13 +7,10 @@
 // whichever thread is free: so the bits of the result do not depend on the number of threads, and
 // the library's own threading never meets ours.
 //
-// oneDNN 2.6 runs its fast kernels ("brg") only where lhs and out are dense. Hence two kinds of
-// tile:
-//
-//   rows     [tile.m, n]       out is dense: the library writes it, every post-op included
-//   blocks   [tile.m, tile.n]  the library writes a dense f32 block in this thread's scratch, with
-//                              the leading bias and activations; our epilogue does the rest and
-//                              writes out
+// oneDNN 2.6 runs its fast kernels ("brg") only where lhs and out are dense. A tile that is as wide
+// as a dense output, or one row, is written in place with every post-op. Any other is written as a
+// dense f32 block in this thread's scratch, with the leading bias and activations, and our epilogue
+// does the rest and writes out: some 3 % of a tile's time, and tiles can be cut in both directions.
 //
 // Where there is no fast kernel (no AVX-512), plain loops that the compiler vectorizes compute the
 // block instead: correct, but several times slower than a tuned library.
@@ -54,15 +51,16 @@ struct GemmProblem {
   const void *lhs = nullptr;
   uint64_t lhsStride = 0;
   void *rhs = nullptr; ///< panels; the library may rewrite their padding with zeros at bind
-  void *out = nullptr; ///< may be the operand of an Add of the same type and stride, else disjoint
+  void *out = nullptr; ///< may be the operand of an Add or a Multiply of the same type and
+                       ///< stride; else disjoint
   uint64_t outStride = 0;
   std::vector<GemmPostOp> postOps;
 };
 
-/// How a product is cut; a function of its shape, never of the machine.
+/// How a product is cut: tiles of m rows and n columns. A function of the problem, never of the
+/// machine.
 struct GemmTile {
-  uint64_t m = 0, n = 0;
-  bool rows = false; ///< n is the whole width and the library writes out itself
+  uint64_t m = 0, n = 0; ///< n is a multiple of 64
 };
 
 /// The cut that Gemm uses for this problem.
