@@ -5,11 +5,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ReuseInPlacePass : Pass<"sinter-reuse-in-place", "mlir::ModuleOp"> {
-  let summary = "a launch writes over an input that nobody needs any more";
+  let summary = "a command writes over an input that nobody needs any more";
   let description = [{
-    After it, where a launch has one output that is an alloc, and among its `reusable` inputs is an
-    alloc of the same size that this launch is the last to use, both are one alloc. Off, each
-    output has memory of its own.
+    After it, where a command has one output that is an alloc, and may write it over one of its
+    inputs that is an alloc of the same size and that this command is the last to use, both are one
+    alloc. A launch may use its `reusable` inputs, a GEMM the operand of an `add` of its output's
+    type and stride. Off, each output has memory of its own.
 
     ```mlir
     plan.launch @gelu grid 4(%h) -> (%g) {reusable = array<i64: 0>}

@@ -9,36 +9,54 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
+/// Whether an operand of a command is an alloc of `bytes` bytes that nobody needs afterwards, and
+/// which the command reads through `allowed` operands only.
+static bool isDying(Value slice, Operation *command, int64_t bytes,
+                    llvm::function_ref<bool(unsigned)> allowed) {
+  auto alloc = slice.getDefiningOp<plan::AllocOp>();
+  if (!alloc || static_cast<int64_t>(alloc.getBytes()) != bytes)
+    return false;
+  return llvm::all_of(slice.getUses(), [&](OpOperand &use) {
+    return use.getOwner() == command ? allowed(use.getOperandNumber())
+                                     : use.getOwner()->isBeforeInBlock(command);
+  });
+}
+
 /// The input of a launch that its output may be written over, or null.
-static Value findReusable(plan::LaunchOp launch) {
-  if (launch.getReusable().empty())
-    return nullptr;
-  auto out = launch.getOutputs().front().getDefiningOp<plan::AllocOp>();
-  if (!out || llvm::is_contained(launch.getInputs(), out.getSlice()))
-    return nullptr;
-  auto isReusable = [&](Value input) {
-    auto alloc = input.getDefiningOp<plan::AllocOp>();
-    if (!alloc || alloc.getBytes() != out.getBytes())
-      return false;
-    for (OpOperand &use : input.getUses()) {
-      // Uses by the launch itself are its inputs: operands begin with them.
-      if (use.getOwner() == launch
-              ? !llvm::is_contained(launch.getReusable(), int64_t(use.getOperandNumber()))
-              : !use.getOwner()->isBeforeInBlock(launch))
-        return false;
-    }
-    return true;
+static Value findReusable(plan::LaunchOp launch, int64_t bytes) {
+  // Operands begin with the inputs.
+  auto allowed = [&](unsigned operand) {
+    return llvm::is_contained(launch.getReusable(), int64_t(operand));
   };
   for (int64_t index : launch.getReusable())
-    if (Value input = launch.getInputs()[index]; isReusable(input))
+    if (Value input = launch.getInputs()[index]; isDying(input, launch, bytes, allowed))
       return input;
   return nullptr;
 }
 
-/// Whether a slice is written first by this launch.
-static bool isFirstUse(Value slice, Operation *launch) {
-  return llvm::all_of(slice.getUsers(), [&](Operation *user) {
-    return user == launch || launch->isBeforeInBlock(user);
+/// The operand of an Add that a product may be written over, or null: the runtime takes an operand
+/// that is the same matrix as out, of one type and stride.
+static Value findReusable(plan::GemmOp gemm, int64_t bytes) {
+  unsigned index = gemm.getExtras().getBeginOperandIndex();
+  for (auto postOp : gemm.getPostOps().getAsRange<plan::PostOpAttr>()) {
+    if (!postOp.hasOperand())
+      continue;
+    unsigned operand = index++;
+    if (postOp.getKind() != plan::PostOpKind::Add || postOp.getDtype() != gemm.getOutDtype() ||
+        postOp.getStride() != static_cast<int64_t>(gemm.getOutStride()))
+      continue;
+    Value extra = gemm->getOperand(operand);
+    if (isDying(extra, gemm, bytes, [&](unsigned used) { return used == operand; }))
+      return extra;
+  }
+  return nullptr;
+}
+
+/// Whether a slice is written first by this command, which does not read it.
+static bool isMadeBy(Value slice, Operation *command) {
+  return llvm::all_of(slice.getUses(), [&](OpOperand &use) {
+    return use.getOwner() == command ? use.getOperandNumber() + 1 == command->getNumOperands()
+                                     : command->isBeforeInBlock(use.getOwner());
   });
 }
 
@@ -47,13 +65,23 @@ struct ReuseInPlacePass : sinter::impl::ReuseInPlacePassBase<ReuseInPlacePass> {
   using ReuseInPlacePassBase::ReuseInPlacePassBase;
 
   void runOnOperation() override {
-    getOperation().walk([&](plan::LaunchOp launch) {
-      Value input = findReusable(launch);
-      if (!input || !isFirstUse(launch.getOutputs().front(), launch))
+    getOperation().walk([&](Operation *op) {
+      auto command = dyn_cast<plan::CommandInterface>(op);
+      if (!command || command.getWrites().size() != 1)
         return;
-      Operation *alloc = launch.getOutputs().front().getDefiningOp();
-      alloc->getResult(0).replaceAllUsesWith(input);
-      alloc->erase();
+      Value out = command.getWrites().front();
+      auto alloc = out.getDefiningOp<plan::AllocOp>();
+      if (!alloc || !isMadeBy(out, op))
+        return;
+      Value input;
+      if (auto launch = dyn_cast<plan::LaunchOp>(op))
+        input = findReusable(launch, alloc.getBytes());
+      else if (auto gemm = dyn_cast<plan::GemmOp>(op))
+        input = findReusable(gemm, alloc.getBytes());
+      if (!input)
+        return;
+      out.replaceAllUsesWith(input);
+      alloc.erase();
       ++numReused;
     });
   }

@@ -30,10 +30,10 @@ public:
   explicit Graph(Block &block) {
     for (Operation &op : block.without_terminator())
       add(&op);
-    // The returned values live on to the end.
+    // Returned values have memory outside of the step, if one cares to compute them there.
     for (Value value : block.getTerminator()->getOperands())
       if (auto found = bufferOf.find(getBuffer(value)); found != bufferOf.end())
-        ++uses[found->second];
+        bytes[found->second] = 0;
     for (auto [index, node] : llvm::enumerate(nodes))
       addReadersBeforeUpdates(index);
     for (auto [index, node] : llvm::enumerate(nodes)) {
@@ -152,8 +152,8 @@ private:
   std::vector<Node> nodes;
   DenseMap<Operation *, unsigned> indexOf;
   DenseMap<Value, unsigned> bufferOf;
-  SmallVector<int64_t> bytes; ///< of each buffer
-  SmallVector<unsigned> uses; ///< nodes that touch each buffer; one more if it is returned
+  SmallVector<int64_t> bytes; ///< of each buffer; none if it is returned
+  SmallVector<unsigned> uses; ///< nodes that touch each buffer
 };
 
 struct OrderCommandsPass : sinter::impl::OrderCommandsPassBase<OrderCommandsPass> {

@@ -48,3 +48,20 @@ plan.program @other_size {
   plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
   plan.copy(%b) -> (%y)
 }
+
+// A product is not written over what it is made of, nor over a factor.
+// CHECK-LABEL: plan.program @product
+plan.program @product {
+  %p = plan.slice parameter[0, 1024] "p0"
+  // CHECK-COUNT-4: plan.alloc 64
+  %h = plan.alloc 64
+  %y = plan.alloc 64
+  %g = plan.alloc 64
+  %z = plan.alloc 64
+  plan.fill 0 -> (%h)
+  plan.gemm(%h, %p, %h) -> (%y) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
+    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
+  plan.fill 0 -> (%g)
+  plan.gemm(%y, %p, %g) -> (%z) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
+    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<multiply, f32, 16>]}
+}

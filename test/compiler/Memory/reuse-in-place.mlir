@@ -19,3 +19,23 @@ plan.program @chain {
   // CHECK: plan.launch @k grid 1(%[[A]]) -> (%{{.*}})
   plan.launch @k grid 1 (%c) -> (%y) {reusable = array<i64: 0>}
 }
+
+// A product is added to the residual where that is.
+// CHECK-LABEL: plan.program @residual
+plan.program @residual {
+  %p = plan.slice parameter[0, 1024] "p0"
+  // CHECK: %[[H:.*]] = plan.alloc 64
+  // CHECK: %[[X:.*]] = plan.alloc 64
+  // CHECK-NOT: plan.alloc
+  %h = plan.alloc 64
+  %x = plan.alloc 64
+  %y = plan.alloc 64
+  plan.fill 0 -> (%h)
+  plan.fill 0 -> (%x)
+  // CHECK: plan.gemm(%[[X]], %{{.*}}, %[[H]]) -> (%[[H]])
+  plan.gemm(%x, %p, %h) -> (%y) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
+    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
+  // CHECK: plan.copy(%[[H]])
+  %z = plan.slice output[0, 64] "z" : tensor<16xf32>
+  plan.copy(%y) -> (%z)
+}

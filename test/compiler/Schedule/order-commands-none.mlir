@@ -18,7 +18,7 @@ func.func private @read(%c: tensor<1x4x1x8xf32>) -> tensor<1x1x1x8xf32>
 }
 
 // A chain has one order.
-// REMARK: Missed{{.*}}OrderCommands{{.*}}list scheduling would live in 3200 bytes, the program's order in 3200
+// REMARK: Missed{{.*}}OrderCommands{{.*}}list scheduling would live in 0 bytes, the program's order in 0
 // CHECK-LABEL: func.func @chain
 func.func @chain(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<800xf32> {sinter.output = "y"})
     attributes {sinter.entry} {

@@ -10,7 +10,7 @@ func.func private @narrow(%x: tensor<800xf32>) -> tensor<8xf32> attributes {sint
   return %0 : tensor<8xf32>
 }
 
-// REMARK: Passed{{.*}}OrderCommands{{.*}}live bytes 3264 instead of 6432
+// REMARK: Passed{{.*}}OrderCommands{{.*}}live bytes 3200 instead of 6400
 // CHECK-LABEL: func.func @branches
 func.func @branches(%x: tensor<8xf32> {sinter.input = "x"}, %y: tensor<8xf32> {sinter.input = "y"})
     -> (tensor<8xf32> {sinter.output = "a"}, tensor<8xf32> {sinter.output = "b"})
