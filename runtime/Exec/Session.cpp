@@ -92,13 +92,34 @@ struct Session::Impl {
   std::unique_ptr<DebugChecks> checks;
   MemoryUse use;
 
+  Expected<void> select(std::shared_ptr<const Executable> selected, const SessionOptions &options);
   Expected<void> selectPrograms(const std::vector<std::string> &names);
+  void recordPrograms();
   Expected<void> loadKernels(const KernelTable &table);
   Expected<void> allocate(bool debug);
   Expected<void> prepare(const SessionOptions &options);
   Resolver resolver(const Region &arenaInUse, const Checkpoint *checkpoint) const;
   Expected<void> runChecked(const BoundProgram &bound);
 };
+
+// Everything that takes no memory to speak of.
+Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
+                                     const SessionOptions &options) {
+  executable = std::move(selected);
+  pool = options.pool;
+  if (!pool) {
+    ownPool = std::make_unique<ThreadPool>(options.threads);
+    pool = ownPool.get();
+  }
+  gemms = std::make_unique<GemmLibrary>(pool->size());
+  SINTER_CHECK(selectPrograms(options.programs));
+  return loadKernels(options.kernels);
+}
+
+void Session::Impl::recordPrograms() {
+  for (BoundProgram &bound : programs)
+    bound.recording = record(*bound.program, resolver(arena, nullptr));
+}
 
 Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
   const auto *all = executable->root().programs();
@@ -153,7 +174,6 @@ Expected<void> Session::Impl::loadKernels(const KernelTable &table) {
 }
 
 Expected<void> Session::Impl::allocate(bool debug) {
-  SINTER_CHECK(checkMemory(*executable, use));
   SINTER_TRY(parameter, Region::allocate(use.parameter, "weights", debug));
   SINTER_TRY(state, Region::allocate(use.state, "caches", debug));
   SINTER_TRY(arena, Region::allocate(use.arena, "activations", debug));
@@ -242,21 +262,25 @@ Session::~Session() = default;
 Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executable> executable,
                                                  const SessionOptions &options) {
   auto impl = std::make_unique<Impl>();
-  impl->executable = std::move(executable);
-  impl->pool = options.pool;
-  if (!impl->pool) {
-    impl->ownPool = std::make_unique<ThreadPool>(options.threads);
-    impl->pool = impl->ownPool.get();
-  }
-  impl->gemms = std::make_unique<GemmLibrary>(impl->pool->size());
-  SINTER_CHECK(impl->selectPrograms(options.programs));
-  SINTER_CHECK(impl->loadKernels(options.kernels));
+  SINTER_CHECK(impl->select(std::move(executable), options));
+  SINTER_CHECK(checkMemory(*impl->executable, impl->use));
   SINTER_CHECK(impl->allocate(options.debug));
-  for (BoundProgram &bound : impl->programs)
-    bound.recording = record(*bound.program, impl->resolver(impl->arena, nullptr));
+  impl->recordPrograms();
   SINTER_CHECK(impl->prepare(options));
   impl->use.library = impl->gemms->scratchBytes();
   return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+// Regions cost address space alone until they are written to, so recording the programs over them
+// makes the library tell its share.
+Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
+                                  const SessionOptions &options) {
+  Session::Impl impl;
+  SINTER_CHECK(impl.select(std::move(executable), options));
+  SINTER_CHECK(impl.allocate(false));
+  impl.recordPrograms();
+  impl.use.library = impl.gemms->scratchBytes();
+  return impl.use;
 }
 
 Expected<size_t> Session::program(std::string_view name) const {

@@ -69,6 +69,11 @@ struct MemoryUse {
   uint64_t peak() const;
 };
 
+/// What a session of these options would hold, without reading weights or touching memory. The
+/// numbers are those that the session measures of itself, but for `checkpoint`, which stays 0.
+Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
+                                  const SessionOptions &options = {});
+
 /// A named tensor of a session's memory.
 struct TensorView {
   DType dtype = DType::F32;
@@ -114,6 +119,8 @@ public:
   MemoryUse memory() const;
 
 private:
+  friend Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
+                                           const SessionOptions &options);
   struct Impl;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;

@@ -134,6 +134,9 @@ TEST(SessionTest, MemoryIsCounted) {
   EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
   EXPECT_GT(use.library, 0u);
   EXPECT_EQ(use.peak(), use.resident());
+  MemoryUse predicted = predictMemory(*smallModel().load(), options(nullptr)).value();
+  EXPECT_EQ(predicted.peak(), use.peak());
+  EXPECT_EQ(predicted.library, use.library);
 }
 
 TEST(SessionTest, WeightErrors) {
@@ -179,6 +182,14 @@ TEST(SessionTest, TooLargeForTheMachine) {
   ASSERT_FALSE(session);
   EXPECT_NE(session.error().message().find("(caches 32768.0 GiB, "), std::string::npos)
       << session.error().message();
+}
+
+TEST(SessionTest, MemoryIsPredictedBeyondTheMachine) {
+  Parts parts = smallModel();
+  parts.stateBytes = uint64_t(1) << 40;
+  auto predicted = predictMemory(*parts.load(), options(nullptr));
+  ASSERT_TRUE(predicted) << predicted.error().message();
+  EXPECT_EQ(predicted->state, uint64_t(1) << 40);
 }
 
 TEST(SessionTest, StatesLastUntilCleared) {
