@@ -1,6 +1,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Pipelines/DecisionCollector.h"
+#include "mlir/IR/Remarks.h"
 #include <chrono>
 
 using namespace mlir;

@@ -45,6 +45,7 @@ struct FileReference {
 struct CompileRequest {
   const ModelSpec *spec = nullptr; ///< the model, or null where `source` is given
   std::string source;              ///< MLIR text of the graph instead
+  std::string description;         ///< what `spec` was read from, for the cache's key
   /// Element types of the checkpoint's tensors; those that it does not name are F32.
   std::map<std::string, DType> parameterTypes;
   std::map<std::string, std::string> metadata;
@@ -77,8 +78,8 @@ struct CompileResult {
 /// `defect` set is Sinter's own fault.
 Expected<CompileResult> compile(const CompileRequest &request);
 
-/// What makes two compilations the same: hash of the request, the target as found on this machine
-/// and the compiler's build. Attachments and weight files are part of it.
+/// A hash of all that two compilations with the same result share: the request (a model by its
+/// description), this machine's processor and the compiler's build.
 std::string getCacheKey(const CompileRequest &request);
 
 } // namespace sinter

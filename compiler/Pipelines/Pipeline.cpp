@@ -30,7 +30,7 @@ Expected<Phase> sinter::parsePhase(llvm::StringRef name) {
     if (name.equals_insensitive(known))
       return static_cast<Phase>(i);
   return fail(name.str(), "is not a phase of the compiler",
-              "phases are " + llvm::join(kPhaseNames, ", "));
+              "phases are " + llvm::join(ArrayRef(kPhaseNames), ", "));
 }
 
 bool sinter::isSpeedPass(llvm::StringRef argument) {
@@ -53,9 +53,9 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Codegen:
     return buildCodegenPipeline(manager, CodegenOptions());
   case Phase::Schedule:
-    return buildSchedulePipeline(manager, ScheduleOptions());
+    return buildSchedulePipeline(manager);
   case Phase::Memory:
-    return buildMemoryPipeline(manager, MemoryOptions());
+    return buildMemoryPipeline(manager);
   }
 }
 
@@ -86,7 +86,7 @@ Expected<std::vector<PassStep>> sinter::listPasses(const PipelineOptions &option
   for (const std::string &disabled : options.disabledPasses)
     if (!isSpeedPass(disabled))
       return fail("--disable-pass " + disabled, "is not a pass that can be left out",
-                  "those are " + llvm::join(kSpeedPasses, ", "));
+                  "those are " + llvm::join(ArrayRef(kSpeedPasses), ", "));
   std::vector<PassStep> added;
   for (const std::string &text : options.addedPasses) {
     SINTER_TRY(std::vector<PassStep> steps, parseAddedPass(text));

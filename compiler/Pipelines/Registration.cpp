@@ -13,6 +13,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -23,6 +24,8 @@ void sinter::registerDialects(DialectRegistry &registry) {
 }
 
 void sinter::registerPasses() {
+  registerCanonicalizerPass();
+  registerCSEPass();
   registerAnalysisPasses();
   registerCodegenPasses();
   registerFusionPasses();

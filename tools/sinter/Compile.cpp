@@ -1,6 +1,6 @@
 //===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
 
-#include "runtime/Base/AtomicFile.h"
+#include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Model.h"
 #include "tools/sinter/Output.h"
@@ -67,7 +67,7 @@ static Expected<void> run(const CompileCommandOptions &options) {
     std::fwrite(result.text.data(), 1, result.text.size(), stdout);
     return {};
   }
-  return writeFileAtomically(options.output, result.executable);
+  return runtime::writeExecutable(options.output, result.executable);
 }
 
 void sinter::cli::addCompile(CLI::App &program) {

@@ -1,6 +1,7 @@
 #include "tools/sinter/Model.h"
-#include "runtime/Base/AtomicFile.h"
+#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Device/Cpu/Features.h"
+#include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
 #include <chrono>
 #include <cstdlib>
@@ -42,12 +43,17 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
     return model;
   }
   SINTER_TRY(model.spec, loadModelSpec(model.path));
-  if (!fs::is_directory(status))
+  if (!fs::is_directory(status)) {
+    SINTER_TRY(model.description, readFile(model.path));
     return model;
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
+  }
+  for (const char *name : {"config.json", "generation_config.json"})
     if (fs::exists(model.path / name)) {
-      SINTER_TRY(model.tokenizerFiles[name], readFile(model.path / name));
+      SINTER_TRY(std::string text, readFile(model.path / name));
+      model.description += text;
     }
+  if (auto files = Tokenizer::readFiles(model.path))
+    model.tokenizerFiles = std::move(*files);
   SINTER_TRY(model.weights, WeightFiles::open(model.path));
   SINTER_CHECK(checkWeights(model));
   return model;
@@ -87,6 +93,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
                 "use at most that many");
   CompileRequest request;
   request.spec = &model.spec;
+  request.description = model.description;
   CompileOptions &compile = request.options;
   compile.target = options.target;
   compile.cores = getThreads(options);
@@ -115,11 +122,8 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
   if (model.weights) {
-    for (const Tensor &tensor : model.weights->tensors())
-      request.parameterTypes[tensor.name] = tensor.dtype;
-    // Parameters that find() resolves under another name have their tensor's type too.
     for (const ParameterInfo &parameter : model.spec.parameters())
-      request.parameterTypes[parameter.name] = model.weights->find(parameter.name)->dtype;
+      request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
     for (const WeightFiles::File &file : model.weights->files())
       request.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
@@ -147,23 +151,18 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
   fs::path directory = options.noCache || !options.passPlugins.empty() ? fs::path() : getCacheDirectory();
   fs::path cached = directory / (getCacheKey(request) + ".sinter");
   std::error_code ignored;
-  if (!directory.empty() && fs::exists(cached, ignored)) {
-    auto content = readFile(cached);
-    if (content) {
-      Compiled compiled;
-      auto *bytes = reinterpret_cast<const std::byte *>(content->data());
-      compiled.executable.assign(bytes, bytes + content->size());
-      compiled.fromCache = true;
-      compiled.compileMs = elapsedMs();
-      return compiled;
-    }
-  }
+  if (!directory.empty() && fs::exists(cached, ignored))
+    // A damaged file in the cache is made anew.
+    if (auto executable = runtime::Executable::open(cached.string()))
+      return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/true};
   Progress progress("compiling", 0);
   SINTER_TRY(CompileResult result, compile(request));
   if (!directory.empty()) {
     // A cache that cannot be written costs time, not correctness.
     fs::create_directories(directory, ignored);
-    (void)writeFileAtomically(cached, result.executable);
+    (void)runtime::writeExecutable(cached.string(), result.executable);
   }
-  return Compiled{std::move(result.executable), elapsedMs(), false};
+  SINTER_TRY(auto executable,
+             runtime::Executable::fromFlatbuffer(result.executable, options.model));
+  return Compiled{std::move(executable), elapsedMs(), /*fromCache=*/false};
 }

@@ -4,6 +4,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Transformer/ModelSpec.h"
 #include "frontends/Weights/WeightFiles.h"
+#include "runtime/Exec/Executable.h"
 #include "tools/sinter/Options.h"
 #include <filesystem>
 #include <optional>
@@ -15,6 +16,7 @@ struct Model {
   std::filesystem::path path;
   bool isExecutable = false;          ///< a .sinter file: spec and weights are inside it
   ModelSpec spec;                     ///< unless isExecutable
+  std::string description;            ///< the text that spec was read from
   std::optional<WeightFiles> weights; ///< of a directory that has them
   std::map<std::string, std::string> tokenizerFiles; ///< name to content; empty where there are none
 };
@@ -31,9 +33,9 @@ Expected<CompileRequest> makeRequest(const Model &model, const ModelOptions &opt
                                      std::vector<std::string> entries, int64_t chunk,
                                      int64_t capacity);
 
-/// An executable's bytes and how long they took to get.
+/// An executable and how long it took to get.
 struct Compiled {
-  std::vector<std::byte> executable;
+  std::shared_ptr<const runtime::Executable> executable;
   double compileMs = 0;
   bool fromCache = false;
 };

@@ -1,0 +1,92 @@
+#include "compiler/Pipelines/Compile.h"
+#include "runtime/Device/Cpu/Features.h"
+#include <cstdio>
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+using namespace sinter;
+
+namespace {
+/// A hash of a sequence of fields; each is preceded by its length, so no two sequences collide.
+class KeyHasher {
+public:
+  KeyHasher() : state(XXH3_createState()) { XXH3_128bits_reset(state); }
+  ~KeyHasher() { XXH3_freeState(state); }
+  KeyHasher(const KeyHasher &) = delete;
+  KeyHasher &operator=(const KeyHasher &) = delete;
+
+  void add(uint64_t number) { XXH3_128bits_update(state, &number, sizeof number); }
+  void add(std::string_view text) {
+    add(text.size());
+    XXH3_128bits_update(state, text.data(), text.size());
+  }
+  void add(const std::vector<std::string> &list) {
+    add(list.size());
+    for (const std::string &text : list)
+      add(text);
+  }
+  void add(const std::map<std::string, std::string> &map) {
+    add(map.size());
+    for (const auto &[key, value] : map) {
+      add(key);
+      add(value);
+    }
+  }
+
+  std::string finish() const {
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    char text[33];
+    std::snprintf(text, sizeof text, "%016llx%016llx",
+                  static_cast<unsigned long long>(hash.high64),
+                  static_cast<unsigned long long>(hash.low64));
+    return text;
+  }
+
+private:
+  XXH3_state_t *state;
+};
+
+/// Adds what tells one build of the compiler from another: the file that holds this function.
+void addBuild(KeyHasher &hasher) {
+  Dl_info info;
+  struct stat status;
+  if (!dladdr(reinterpret_cast<void *>(&addBuild), &info) || stat(info.dli_fname, &status) != 0)
+    return;
+  hasher.add(status.st_size);
+  hasher.add(status.st_mtim.tv_sec);
+  hasher.add(status.st_mtim.tv_nsec);
+}
+} // namespace
+
+std::string sinter::getCacheKey(const CompileRequest &request) {
+  KeyHasher hasher;
+  addBuild(hasher);
+  hasher.add(runtime::cpuFeatures());
+  hasher.add(request.description);
+  hasher.add(request.source);
+  hasher.add(request.parameterTypes.size());
+  for (const auto &[name, type] : request.parameterTypes) {
+    hasher.add(name);
+    hasher.add(static_cast<uint64_t>(type));
+  }
+  hasher.add(request.metadata);
+  hasher.add(request.attachments);
+  for (const FileReference &file : request.weightFiles) {
+    hasher.add(file.path);
+    hasher.add(file.bytes);
+    hasher.add(file.hash);
+  }
+  hasher.add(request.seed);
+  const CompileOptions &options = request.options;
+  hasher.add(options.target);
+  for (int64_t number :
+       {options.cores, int64_t(options.computeType), int64_t(options.cacheType), options.batch,
+        options.chunk, options.capacity})
+    hasher.add(static_cast<uint64_t>(number));
+  hasher.add(options.entries);
+  hasher.add(options.disabledPasses);
+  hasher.add(options.passPlugins);
+  hasher.add(options.addedPasses);
+  return hasher.finish();
+}

@@ -1,0 +1,42 @@
+#include "tools/sinter/Measure.h"
+#include "tools/sinter/Output.h"
+#include <chrono>
+#include <random>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+Expected<std::vector<double>> sinter::cli::measure(Runner &runner, const ModeOptions &mode,
+                                                   const Repetition &repetition, uint64_t seed,
+                                                   const std::function<void()> &beforeCounted) {
+  SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
+  SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(int64_t vocabulary, runner.executable().metadataNumber("vocab_size"));
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<int32_t> anyToken(0, static_cast<int32_t>(vocabulary - 1));
+  std::vector<int32_t> tokens(batch * chunk), start(batch), count(batch);
+  for (int32_t &token : tokens)
+    token = anyToken(random);
+
+  // A decode step reads the cache up to --context; a prefill starts from nothing, chunk by chunk.
+  int64_t first = mode.mode == "decode" ? mode.context : 0;
+  int64_t total = mode.mode == "decode" ? 1 : mode.sequence;
+  std::vector<double> milliseconds;
+  Progress progress("measuring " + mode.mode, repetition.warmup + repetition.iterations);
+  for (int64_t i = 0; i < repetition.warmup + repetition.iterations; ++i) {
+    if (i == repetition.warmup)
+      beforeCounted();
+    auto begin = std::chrono::steady_clock::now();
+    for (int64_t at = 0; at < total; at += chunk) {
+      std::ranges::fill(start, static_cast<int32_t>(first + at));
+      std::ranges::fill(count, static_cast<int32_t>(std::min(chunk, total - at)));
+      SINTER_CHECK(runner.step(mode.mode, tokens, start, count));
+    }
+    double elapsed =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (i >= repetition.warmup)
+      milliseconds.push_back(elapsed);
+    progress.advance(i + 1);
+  }
+  return milliseconds;
+}

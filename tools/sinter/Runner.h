@@ -1,0 +1,48 @@
+//===- Runner.h - A model that is ready to run ------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Exec/Session.h"
+#include "tools/sinter/Model.h"
+#include "tools/sinter/Weights.h"
+#include <span>
+
+namespace sinter::cli {
+
+/// A compiled model bound to memory.
+class Runner {
+public:
+  /// Compiles MODEL for the given entries and sizes (or takes it from the cache, or opens it where
+  /// it is an executable) and binds it. Fails, before anything runs, where memory does not suffice.
+  static Expected<Runner> open(const ModelOptions &options, std::vector<std::string> entries,
+                               int64_t chunk, int64_t capacity);
+
+  /// The same for a model that is open.
+  static Expected<Runner> open(Model model, const ModelOptions &options,
+                               std::vector<std::string> entries, int64_t chunk, int64_t capacity);
+
+  runtime::Session &session() { return *bound; }
+  const runtime::Executable &executable() const { return *loaded; }
+  /// Milliseconds from the model's description to its executable.
+  double compileMs() const { return milliseconds; }
+  /// Tokens that a step of this entry takes of each slot.
+  Expected<int64_t> getChunk(const std::string &entry) const;
+
+  /// Runs one step of an entry: `count[b]` tokens of slot b, placed after its first `start[b]`.
+  /// `tokens` holds chunk tokens a slot.
+  Expected<void> step(const std::string &entry, std::span<const int32_t> tokens,
+                      std::span<const int32_t> start, std::span<const int32_t> count);
+
+  /// The logits of the entry's last step.
+  Expected<std::span<const float>> getLogits(const std::string &entry) const;
+
+private:
+  Expected<void> bind(const ModelOptions &options, std::vector<std::string> entries);
+
+  std::shared_ptr<const runtime::Executable> loaded;
+  std::unique_ptr<WeightFiles> files; ///< stays where it is: the source refers to it
+  std::unique_ptr<WeightFilesSource> source;
+  std::unique_ptr<runtime::Session> bound;
+  double milliseconds = 0;
+};
+
+} // namespace sinter::cli

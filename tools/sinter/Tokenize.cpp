@@ -1,0 +1,60 @@
+//===- Tokenize.cpp - `sinter tokenize`: text to ids and back ---------------===//
+
+#include "frontends/Tokenizer/Tokenizer.h"
+#include "tools/sinter/Commands.h"
+#include "tools/sinter/Ids.h"
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+namespace {
+struct TokenizeOptions {
+  std::string model, text, file, decode;
+  bool noSpecial = false, json = false;
+  CLI::Option *textOption = nullptr, *fileOption = nullptr, *decodeOption = nullptr;
+};
+} // namespace
+
+static Expected<void> run(const TokenizeOptions &options) {
+  SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromDirectory(options.model));
+  if (*options.decodeOption) {
+    SINTER_TRY(std::vector<int32_t> ids, parseIds(options.decode));
+    std::string text = tokenizer.decode(ids);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return {};
+  }
+  std::string text = options.text;
+  if (*options.fileOption) {
+    std::ifstream stream(options.file, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+    if (!stream)
+      return fail("--file " + options.file, "cannot be read", "check that it exists and may be read");
+  } else if (!*options.textOption) {
+    return fail("sinter tokenize", "there is nothing to do", "give --text, --file or --decode");
+  }
+  SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(text, !options.noSpecial));
+  if (options.json)
+    std::printf("{\"ids\":[%s]}\n", joinIds(ids).c_str());
+  else
+    std::printf("%s\n", joinIds(ids).c_str());
+  return {};
+}
+
+void sinter::cli::addTokenize(CLI::App &program) {
+  CLI::App *command = program.add_subcommand("tokenize", "Turns text into token ids, or back");
+  auto options = std::make_shared<TokenizeOptions>();
+  command->add_option("MODEL", options->model, "directory with the tokenizer's files")->required();
+  options->textOption = command->add_option("--text", options->text, "text to encode");
+  options->fileOption = command->add_option("--file", options->file, "file to encode");
+  options->decodeOption =
+      command->add_option("--decode", options->decode, "ids to decode, comma-separated");
+  command->add_flag("--no-special", options->noSpecial, "add no special tokens");
+  command->add_flag("--json", options->json, "print one machine-readable object");
+  options->textOption->excludes(options->fileOption)->excludes(options->decodeOption);
+  options->fileOption->excludes(options->decodeOption);
+  command->callback([options] { finish(run(*options)); });
+}
