@@ -1,5 +1,6 @@
 //===- Plan.cpp - `sinter plan`: the memory, without running ----------------===//
 
+#include "compiler/Executable/PlanHtml.h"
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Mode.h"
@@ -52,7 +53,8 @@ static Expected<void> run(const PlanOptions &options) {
                                                  options.mode.getCapacity(options.capacity)));
   SINTER_TRY(CompileResult result, compile(request));
   if (!options.html.empty()) {
-    SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(result.memoryPage))));
+    SINTER_TRY(std::string page, renderPlanHtml(result.memoryReport, options.model + ", " + options.mode.mode));
+    SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
   if (options.json)
     std::printf("%s\n", result.memoryReport.c_str());

@@ -7,10 +7,12 @@ int main(int argc, char **argv) {
   CLI::App program("Compiles and runs transformers.", "sinter");
   program.require_subcommand(1);
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
-
+  sinter::cli::addBench(program);
   sinter::cli::addCompile(program);
   sinter::cli::addExplain(program);
-
+  sinter::cli::addLogits(program);
+  sinter::cli::addPlan(program);
+  sinter::cli::addProfile(program);
   sinter::cli::addTokenize(program);
   sinter::cli::addVerifyPass(program);
   try {

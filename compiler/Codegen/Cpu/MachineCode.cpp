@@ -13,6 +13,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
+#include "runtime/Device/Cpu/Features.h"
 #include <mutex>
 
 using namespace mlir;
@@ -115,11 +116,11 @@ static Expected<llvm::SmallVector<char, 0>> emit(OptimizedModule &optimized,
   return bytes;
 }
 
-/// "+avx2,-sse4a" -> {"avx2"}.
+/// "+avx2,-sse4a,+shstk" -> {"avx2"}: the features that kernels could have been made to use.
 static std::vector<std::string> listFeatures(llvm::StringRef features) {
   std::vector<std::string> names;
   for (llvm::StringRef feature : llvm::split(features, ','))
-    if (feature.consume_front("+"))
+    if (feature.consume_front("+") && runtime::isKnownCpuFeature(feature))
       names.push_back(feature.str());
   return names;
 }

@@ -109,6 +109,13 @@ bool hasCpuFeature(std::string_view name) {
   return false;
 }
 
+bool isKnownCpuFeature(std::string_view name) {
+  for (const Feature &feature : features)
+    if (feature.name == name)
+      return true;
+  return false;
+}
+
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &names) {
   std::vector<std::string> missing;
   for (const std::string &name : names)

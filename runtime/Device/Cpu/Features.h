@@ -11,6 +11,10 @@ namespace sinter::runtime {
 /// operating system keeps its registers. False for names that are not known here.
 bool hasCpuFeature(std::string_view name);
 
+/// True if the feature is known here, whether this processor has it or not: one that changes what
+/// generated code may do. LLVM has names for more (of system instructions, say).
+bool isKnownCpuFeature(std::string_view name);
+
 /// Those of `names` that this processor lacks, in their order.
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &names);
 
