@@ -100,13 +100,20 @@ std::string classOf(const NamedSet &set) {
 constexpr std::string_view kCategories = " c cc cf cn co cs l ll lm lo lt lu m mc me mn n nd nl no "
                                          "p pc pd pe pf pi po ps s sc sk sm so z zl zp zs ";
 
-/// \w as Oniguruma has it: with the superscript digits and fractions of Latin-1.
+/// \w as Oniguruma has it outside of classes: with Latin-1's superscript digits and fractions.
 std::string rubyWordClass() { return wordClass() + "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"; }
 
 /// One member of a class: a character, or a set given as the inside of a PCRE2 class.
 struct Member {
   char32_t character = 0;
-  std::string set; ///< empty for a character
+  std::string set;         ///< empty for a character
+  std::string alternative; ///< in the place of a set: a class of its own, such as "[^a]"
+};
+
+/// A whole class as an expression that matches one character.
+struct ClassExpression {
+  std::string text;
+  bool plain; ///< "[...]", not negated, so that it can join a class around it
 };
 
 class Translator {
@@ -128,6 +135,7 @@ private:
   struct Group {
     size_t begin = 0;   ///< where the group starts in `out`
     size_t wrapped = 0; ///< groups opened by (?i) that close with this one
+    bool caseless = false;
   };
 
   static tl::unexpected<Error> no(std::string why) { return fail("", std::move(why), ""); }
@@ -148,8 +156,8 @@ private:
       return escape();
     case '[': {
       beginAtom();
-      SINTER_TRY(std::string body, charClass(0));
-      out += body;
+      SINTER_TRY(ClassExpression expression, charClass(0));
+      out += expression.text;
       return {};
     }
     case '(':
@@ -247,13 +255,15 @@ private:
     return {};
   }
 
+  void open() { groups.push_back({out.size(), 0, groups.back().caseless}); }
+
   Expected<void> openGroup() {
     if (groups.size() > kMaxNesting)
       return no("groups nest too deeply");
     static constexpr std::string_view plain[] = {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>"};
     for (std::string_view prefix : plain)
       if (at(prefix)) {
-        groups.push_back({out.size(), 0});
+        open();
         out += prefix;
         position += prefix.size();
         atom = kNone;
@@ -277,7 +287,7 @@ private:
     } else {
       ++position;
     }
-    groups.push_back({out.size(), 0});
+    open();
     out += "(?:";
     atom = kNone;
     return {};
@@ -287,10 +297,13 @@ private:
   Expected<void> flags() {
     size_t i = position + 2;
     std::string text = "(?";
+    bool on = true, caseless = groups.back().caseless;
     for (; i < in.size() && in[i] != ')' && in[i] != ':'; ++i) {
       char c = in[i];
       if (c != 'i' && c != 'm' && c != '-')
         return no("a group '(?...' is of a kind that is not known");
+      on = on && c != '-';
+      caseless = c == 'i' ? on : caseless;
       text += c == 'm' ? 's' : c; // Ruby's (?m) lets '.' match a newline
     }
     if (i >= in.size())
@@ -298,10 +311,11 @@ private:
     bool scoped = in[i] == ':';
     position = i + 1;
     if (scoped) {
-      groups.push_back({out.size(), 0});
+      open();
     } else if (++groups.back().wrapped > kMaxNesting) {
       return no("too many flags");
     }
+    groups.back().caseless = caseless;
     out += text + ":";
     atom = kNone;
     return {};
@@ -329,32 +343,21 @@ private:
       position += 2;
       return {};
     }
-    case 'S':
-      out += "[^" + std::string(kSpaceClass) + "]";
-      position += 2;
-      return {};
-    case 'D':
-      out += "[^" + categoryClass("Nd") + "]";
-      position += 2;
-      return {};
-    case 'W':
-      out += "[^" + rubyWordClass() + "]";
-      position += 2;
-      return {};
     default: {
-      // Outside a class, not having a property is being outside the class of those that have it.
-      bool negated = (c == 'P') != (c == 'p' && at("\\p{^"));
-      if (negated && (c == 'P' || c == 'p')) {
-        position += 2;
-        SINTER_TRY(Member excluded, property(c == 'p'));
-        out += "[^" + excluded.set + "]";
-        return {};
-      }
       SINTER_TRY(Member member, classEscape(false));
-      out += member.set.empty() ? hex(member.character) : "[" + member.set + "]";
+      if (!member.alternative.empty())
+        out += member.alternative;
+      else
+        out += member.set.empty() ? hex(member.character) : "[" + member.set + "]";
       return {};
     }
     }
+  }
+
+  static Member character(char32_t c) { return Member{c, "", ""}; }
+
+  static Member setOf(std::string body, bool negated) {
+    return negated ? Member{0, "", "[^" + body + "]"} : Member{0, std::move(body), ""};
   }
 
   /// The escape at the position, as a member of a class.
@@ -365,37 +368,38 @@ private:
     case '\0':
       return no("the pattern ends in '\\'");
     case 's':
-      return Member{0, std::string(kSpaceClass)};
-    case 'S': // PCRE2's \S lacks U+180E, which is no space any more
-      return Member{0, "\\S\\x{180e}"};
+      return setOf(std::string(kSpaceClass), false);
+    case 'S': // inside of a class PCRE2's own, which lacks U+180E, a space no more
+      return inClass ? setOf("\\S\\x{180e}", false) : setOf(std::string(kSpaceClass), true);
     case 'w':
-      return Member{0, rubyWordClass()};
+    case 'W':
+      return setOf(inClass ? wordClass() : rubyWordClass(), c == 'W');
     case 'd':
-      return Member{0, categoryClass("Nd")};
     case 'D':
-      return Member{0, "\\P{Nd}"};
+      return setOf(categoryClass("Nd"), c == 'D');
     case 'h':
-      return Member{0, "0-9a-fA-F"};
+    case 'H':
+      return setOf("0-9a-fA-F", c == 'H');
     case 'p':
     case 'P':
       return property(c == 'P');
     case 'n':
-      return Member{'\n', ""};
+      return character('\n');
     case 'r':
-      return Member{'\r', ""};
+      return character('\r');
     case 't':
-      return Member{'\t', ""};
+      return character('\t');
     case 'f':
-      return Member{'\f', ""};
+      return character('\f');
     case 'v':
-      return Member{'\v', ""};
+      return character('\v');
     case 'a':
-      return Member{'\a', ""};
+      return character('\a');
     case 'e':
-      return Member{0x1B, ""};
+      return character(0x1B);
     case 'b':
       if (inClass)
-        return Member{'\b', ""};
+        return character('\b');
       break;
     case 'x':
       return codePoint(2, true);
@@ -407,7 +411,7 @@ private:
     if (isAsciiLetterOrDigit(c))
       return no(std::string("the escape '\\") + c + "' is not known");
     --position;
-    return Member{decodeUtf8(in, position), ""};
+    return character(decodeUtf8(in, position));
   }
 
   /// The hexadecimal digits behind \x or \u.
@@ -437,7 +441,7 @@ private:
       return no("'\\x' above 7f names a byte, not a character");
     if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
       return no("a hexadecimal escape names no character");
-    return Member{value, ""};
+    return character(value);
   }
 
   /// "{Name}" behind \p or \P.
@@ -458,16 +462,24 @@ private:
     if (kCategories.find(" " + name + " ") != kNone) {
       std::string category = name;
       category[0] = static_cast<char>(category[0] - 32);
-      set = negated ? "\\P{" + category + "}" : categoryClass(category);
+      set = categoryClass(category);
     } else if (const NamedSet *known = lookUp(name)) {
-      if (negated)
-        return no("the property '" + name + "' is not supported negated");
       set = classOf(*known);
     } else {
       // A script; PCRE2 says so if it knows none of this name.
-      set = (negated ? "\\P{sc:" : "\\p{sc:") + std::string(written) + "}";
+      set = "\\p{sc:" + std::string(written) + "}";
     }
-    return Member{0, set};
+    if (groups.back().caseless && isOfCase(set))
+      return no("the property '" + name + "' under (?i) is not supported");
+    return setOf(std::move(set), negated);
+  }
+
+  /// Whether a class tells upper from lower case. Oniguruma would let (?i) blur that; PCRE2 not.
+  static bool isOfCase(const std::string &set) {
+    for (const char *part : {"{Lu}", "{Ll}", "{Lt}", "{Uppercase}", "{Lowercase}"})
+      if (set.find(part) != kNone)
+        return true;
+    return false;
   }
 
   static const NamedSet *lookUp(const std::string &name) {
@@ -488,72 +500,117 @@ private:
     std::string name(in.substr(position + 2, close - position - 2));
     for (const NamedSet &known : kSharedSets)
       if (name == known.name) {
+        if (groups.back().caseless && isOfCase(classOf(known)))
+          return no("the class '[:" + name + ":]' under (?i) is not supported");
         position = close + 2;
-        return Member{0, classOf(known)};
+        return setOf(classOf(known), false);
       }
     return no("a class '[:...:]' is not known");
   }
 
-  /// The class at the position, rewritten whole; nested classes join the one around them.
-  Expected<std::string> charClass(size_t depth) {
+  /// What stands between two "&&" of a class: members, and classes that cannot be among them.
+  struct Operand {
+    std::string body;
+    std::vector<std::string> alternatives;
+
+    bool empty() const { return body.empty() && alternatives.empty(); }
+
+    std::string expression() const {
+      if (alternatives.empty())
+        return "[" + body + "]";
+      std::string text = body.empty() ? "(?:" : "(?:[" + body + "]|";
+      for (const std::string &alternative : alternatives)
+        text += alternative + "|";
+      text.back() = ')';
+      return text;
+    }
+  };
+
+  /// The class at the position. PCRE2's classes have neither classes inside nor intersections:
+  /// the first become alternatives, the second conditions on the character ahead.
+  Expected<ClassExpression> charClass(size_t depth) {
     if (depth > kMaxNesting)
       return no("classes nest too deeply");
     ++position;
     bool negated = peek() == '^';
     position += negated;
-    std::string body;
-    bool first = true;
-    for (;; first = false) {
+    std::string conditions;
+    Operand operand;
+    for (bool first = true; first || peek() != ']'; first = false) {
       if (position >= in.size())
         return no("a class is not closed");
-      if (peek() == ']' && !first)
-        break;
-      if (at("&&"))
-        return no("'&&' in a class is not supported");
-      if (at("[:")) {
-        SINTER_TRY(Member member, posixClass());
-        body += member.set;
+      if (!at("&&")) {
+        SINTER_CHECK(classItem(operand, depth));
         continue;
       }
-      if (peek() == '[') {
-        SINTER_TRY(std::string nested, charClass(depth + 1));
-        if (nested[1] == '^')
-          return no("a negated class inside a class is not supported");
-        body.append(nested, 1, nested.size() - 2);
-        continue;
-      }
-      SINTER_TRY(Member low, member());
-      if (!low.set.empty()) {
-        body += low.set;
-        continue;
-      }
-      body += hex(low.character);
-      // A range, unless what follows the '-' is the end or a set: then the '-' is itself.
-      if (peek() == '-' && peek(1) != ']' && peek(1) != '[' && position + 1 < in.size()) {
-        ++position;
-        SINTER_TRY(Member high, member());
-        if (!high.set.empty())
-          body += "\\-" + high.set;
-        else if (high.character < low.character)
-          return no("a range in a class runs backwards");
-        else
-          body += "-" + hex(high.character);
-      }
+      position += 2;
+      if (operand.empty())
+        return no("'&&' in a class has nothing on its left");
+      conditions += "(?=" + operand.expression() + ")";
+      operand = {};
     }
     ++position;
-    return (negated ? "[^" : "[") + body + "]";
+    if (operand.empty())
+      return no("'&&' in a class has nothing on its right");
+    if (conditions.empty() && operand.alternatives.empty())
+      return ClassExpression{(negated ? "[^" : "[") + operand.body + "]", !negated};
+    std::string text = conditions + operand.expression();
+    return ClassExpression{negated ? "(?:(?!" + text + ")(?s:.))" : "(?:" + text + ")", false};
+  }
+
+  /// One character, range, set or nested class.
+  Expected<void> classItem(Operand &operand, size_t depth) {
+    if (at("[:")) {
+      SINTER_TRY(Member posix, posixClass());
+      operand.body += posix.set;
+      return {};
+    }
+    if (peek() == '[') {
+      SINTER_TRY(ClassExpression nested, charClass(depth + 1));
+      if (nested.plain)
+        operand.body.append(nested.text, 1, nested.text.size() - 2);
+      else
+        operand.alternatives.push_back(std::move(nested.text));
+      return {};
+    }
+    SINTER_TRY(Member low, member());
+    if (!low.alternative.empty()) {
+      operand.alternatives.push_back(std::move(low.alternative));
+      return {};
+    }
+    if (!low.set.empty()) {
+      operand.body += low.set;
+      return {};
+    }
+    operand.body += hex(low.character);
+    // A range, unless what follows the '-' is the end or a set: then the '-' is itself.
+    if (peek() != '-' || peek(1) == ']' || peek(1) == '[' || position + 1 >= in.size())
+      return {};
+    ++position;
+    SINTER_TRY(Member high, member());
+    if (!high.alternative.empty()) {
+      operand.body += "\\-";
+      operand.alternatives.push_back(std::move(high.alternative));
+    } else if (!high.set.empty()) {
+      operand.body += "\\-" + high.set;
+    } else if (high.character < low.character) {
+      return no("a range in a class runs backwards");
+    } else {
+      operand.body += "-" + hex(high.character);
+    }
+    return {};
   }
 
   Expected<Member> member() {
     if (peek() == '\\')
       return classEscape(true);
-    return Member{decodeUtf8(in, position), ""};
+    return character(decodeUtf8(in, position));
   }
 
   std::string_view in;
   size_t position = 0;
   std::string out;
-  std::vector<Group> groups = {{}};
+  std::vector<Group> groups = std::vector<Group>(1);
   size_t atom = kNone;
   size_t quantified = kNone, quantifiedEnd = 0;
   size_t wraps = 0;

@@ -63,9 +63,24 @@ TEST(Regex, ClassesNestAndRange) {
   EXPECT_EQ(matches("[\\x{4e00}-\\u9fff]+", "a\xE5\xA4\xA9"), (Strings{"\xE5\xA4\xA9"}));
 }
 
+TEST(Regex, ClassesIntersectAndExclude) {
+  EXPECT_EQ(matches("[a-e&&c-z]+", "abcdef"), (Strings{"cde"}));
+  EXPECT_EQ(matches("[\\p{L}&&[^\\p{Han}]]+", "ab\xE6\xBC\xA2\xC3\xA9"),
+            (Strings{"ab", "\xC3\xA9"}));
+  EXPECT_EQ(matches("[^a-e&&c-z]+", "abcdef"), (Strings{"ab", "f"}));
+  EXPECT_EQ(matches("[a-z&&[^aeiou]&&[a-m]]+", "abcmnz"), (Strings{"bcm"}));
+  EXPECT_EQ(matches("[x[^a-z]]+", "xa1b"), (Strings{"x", "1"}));
+  EXPECT_EQ(matches("[\\Wb]+", "ab -c"), (Strings{"b -"}));
+  EXPECT_EQ(matches("[^\\W\\d]+", "a1 b"), (Strings{"a", "b"}));
+  EXPECT_EQ(matches("[\\P{L}a]+", "ab1"), (Strings{"a", "1"}));
+  EXPECT_EQ(matches("[^\\n&&\\s]", " \n"), (Strings{" "}));
+}
+
 TEST(Regex, FlagsAndGroups) {
   EXPECT_EQ(matches("(?i:'S|'t)", "'s 'T"), (Strings{"'s", "'T"}));
   EXPECT_EQ(matches("(?i)ab|c", "AB C"), (Strings{"AB", "C"}));
+  EXPECT_EQ(matches("(?i:a)\\p{Lu}|(?i:b(?-i:\\p{Ll}))", "AA Bb BB"), (Strings{"AA", "Bb"}));
+  EXPECT_EQ(matches("(?>..+|b?)e", "zef"), Strings{});
   EXPECT_EQ(matches("(?m:a.b)", "a\nb"), (Strings{"a\nb"}));
   EXPECT_EQ(matches("a.b", "a\nb"), Strings{});
   EXPECT_EQ(matches("^a$", "b\na\nb"), (Strings{"a"}));
@@ -85,10 +100,12 @@ TEST(RegexErrors, NamesWhatIsNotSupported) {
     EXPECT_NE(regex.error().message().find(part), std::string::npos) << regex.error().message();
     EXPECT_EQ(regex.error().message().find('\n'), std::string::npos);
   };
-  expectError("[a&&b]", "'&&'");
-  expectError("[a[^b]]", "a negated class inside");
+  expectError("[&&b]", "nothing on its left");
+  expectError("[a&&]", "nothing on its right");
   expectError("(a)\\1", "the escape '\\1'");
   expectError("\\K", "the escape '\\K'");
+  expectError("(?i)a\\p{Lu}", "under (?i)");
+  expectError("(?i:(a[[:upper:]]))", "under (?i)");
   expectError("(?x: a)", "'(?...'");
   expectError("(?~a)", "'(?...'");
   expectError("(a", "not closed");
