@@ -302,9 +302,10 @@ Expected<void> Session::run(size_t program) {
       bound.recording.runStep(i, *impl->pool);
     return {};
   }
+  // One reading of the clock ends a command and begins the next.
   int64_t begin = Trace::now(), last = begin;
   for (size_t i = 0; i < count; ++i) {
-    int64_t start = Trace::now();
+    int64_t start = last;
     bound.recording.runStep(i, *impl->pool);
     last = Trace::now();
     trace->add({bound.index, static_cast<uint32_t>(i), start, last});

@@ -1,7 +1,7 @@
 //===- Trace.h - When every command ran -------------------------*- C++ -*-===//
 //
-// A session that has been given a trace notes the begin and the end of every command and of every
-// run of a program: two readings of the clock and one store into memory that was reserved before.
+// A session that has been given a trace notes when every command and every run of a program began
+// and ended: one reading of the clock a command and one store into memory that was reserved before.
 // Since runs are noted as well, what lies between commands shows up as a row of its own and the
 // table's sum is the measured time.
 //
