@@ -84,6 +84,10 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
         return {std::nullopt, "an epilogue needs the elements of its own rows"};
       if (downstream.contains(op) && !startsAtPanel(root, op))
         return {std::nullopt, "columns of the product are not whole panels"};
+      if (!downstream.contains(op) && isa<SliceOp>(op) &&
+          typeOf(op->getResult(0)).getShape().back() !=
+              typeOf(root->getResult(0)).getShape().back())
+        return {std::nullopt, "an epilogue reads rows as long as the product's"};
     }
     if (!escapes(op, ops))
       continue;
