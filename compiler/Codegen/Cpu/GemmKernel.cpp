@@ -2,7 +2,7 @@
 //
 // A work item is a panel of the right-hand side (64 columns) times a block of rows. Within it:
 //
-//   for each block of k (one, unless the panel is larger than half of the L2 cache)
+//   for each block of k (one, unless the panel is larger than a quarter of the L2 cache)
 //     for each tile of rows that the registers hold
 //       the product of the tile, in registers (RegisterTile.h), to a scratch
 //   the epilogue, row by row, from the scratch
@@ -140,15 +140,16 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
-  // A block of the panel stays in L2 while the tiles of the block of rows pass over it.
+  // A block of the panel stays in L2 while the tiles of the block of rows pass over it, and lhs'
+  // block of rows while panel after panel does.
   int64_t rowBytes = kPanelWidth * elementBytes * sets;
   int64_t blocks =
-      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
+      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
   int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
   int64_t rows = std::min(mostRows, std::max<int64_t>(plan.tileRows, target.getL2Bytes() / 2 /
-                                                                         (plan.k * elementBytes)));
+                                                                         (plan.kBlock * elementBytes)));
   rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
   int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
   plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
