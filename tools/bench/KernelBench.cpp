@@ -10,8 +10,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
 #include <benchmark/benchmark.h>
-#include <ctime>
 #include <cstring>
+#include <ctime>
 #include <immintrin.h>
 #include <map>
 #include <sys/mman.h>
@@ -77,8 +77,7 @@ Crew &getCrew() {
 /// Memory in huge pages where the system gives them, as the runtime's is.
 void *allocate(size_t bytes) {
   size_t rounded = llvm::alignTo(bytes, size_t(2) << 20);
-  void *memory =
-      mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   madvise(memory, rounded, MADV_HUGEPAGE);
   return memory;
 }
@@ -233,7 +232,8 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
   std::string arguments;
   if (epilogue == "gelu") {
     arguments = ", %b: tensor<{2}xf32>";
-    body = R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>} : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
+    body =
+        R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>} : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
       %1 = sinter.add %p, %0 : (tensor<{0}x{2}xf32>, tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
       %2 = sinter.gelu %1 {{tanh} : (tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
       return %2 : tensor<{0}x{2}xf32>)";
@@ -271,8 +271,7 @@ void runAttention(benchmark::State &state, const std::string &element) {
   int64_t length = state.range(0), capacity = state.range(1), heads = state.range(2),
           keyHeads = state.range(3), width = state.range(4);
   bool pairs = element == "bf16";
-  std::string text =
-      llvm::formatv(R"(
+  std::string text = llvm::formatv(R"(
     #keys = #sinter.key_panels<width = 16, interleave = {5}>
     func.func private @kernel(%q: tensor<1x{0}x{2}x{4}xf32>,
         %k: tensor<1x{1}x{3}x{4}x{6}, #keys>, %v: tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>)
@@ -282,8 +281,9 @@ void runAttention(benchmark::State &state, const std::string &element) {
         : (tensor<1x{0}x{2}x{4}xf32>, tensor<1x{1}x{3}x{4}x{6}, #keys>,
            tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
       return %0 : tensor<1x{0}x{2}x{4}xf32>
-    })", length, capacity, heads, keyHeads, width, pairs ? 2 : 1, element,
-                    length > 1 ? "causal, " : "");
+    })",
+                                   length, capacity, heads, keyHeads, width, pairs ? 2 : 1, element,
+                                   length > 1 ? "causal, " : "");
   Workload work(text, /*cold=*/length == 1);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
@@ -310,16 +310,16 @@ void addGemms(const std::string &element, const std::string &epilogue) {
       [=](benchmark::State &state) { runGemm(state, element, epilogue); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   for (int64_t m : {1, 2, 4, 8, 64, 512})
-    for (auto [k, n] : {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
+    for (auto [k, n] :
+         {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
       family->Args({m, k, n});
   family->Args({1, 768, 50304});
 }
 
 void addAttentions(const std::string &element) {
   auto *family =
-      benchmark::RegisterBenchmark(("attention/" + element).c_str(), [=](benchmark::State &state) {
-        runAttention(state, element);
-      });
+      benchmark::RegisterBenchmark(("attention/" + element).c_str(),
+                                   [=](benchmark::State &state) { runAttention(state, element); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   family->Args({512, 512, 12, 12, 64})->Args({512, 512, 16, 4, 128});
   family->Args({1, 512, 12, 12, 64})->Args({1, 2048, 32, 8, 128});

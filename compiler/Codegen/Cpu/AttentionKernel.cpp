@@ -249,6 +249,8 @@ private:
       SmallVector<Value> vectors;
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
         Value at = keyVectorAt(key, firstVector + v, d);
+        if (isStream() && plan.keys == AttentionPlan::Keys::Panels)
+          builder.prefetch(memory, at, plan.keyBlock * plan.headSize);
         vectors.push_back(plan.pairs ? builder.loadPairs(memory, at) : builder.load(memory, at));
       }
       return vectors;
@@ -366,8 +368,14 @@ private:
       builder.store(accumulators[i], outputs, outputAt(i));
   }
 
+  /// Whether every key and value is read once (decode): then they are asked for a block ahead.
+  bool isStream() const { return plan.rows == plan.tileRows; }
+
   Value loadValues(Value row, int64_t firstVector, int64_t v) {
-    return builder.load(arguments[plan.valueArgument], builder.add(row, v * lanes),
+    Value at = builder.add(row, v * lanes);
+    if (isStream())
+      builder.prefetch(arguments[plan.valueArgument], at, plan.keyBlock * plan.value.strides[1]);
+    return builder.load(arguments[plan.valueArgument], at,
                         maskOfColumns((firstVector + v) * lanes));
   }
 
@@ -379,8 +387,11 @@ private:
     if (plan.capacity % 2 != 0)
       partner = builder.min(partner, builder.sub(builder.index(plan.capacity - 1), key));
     auto narrow = [&](Value position) {
-      return builder.loadStored(arguments[plan.valueArgument],
-                                builder.add(rowAt(position), v * lanes),
+      Value at = builder.add(rowAt(position), v * lanes);
+      // Every other vector begins a line.
+      if (isStream() && v % 2 == 0)
+        builder.prefetch(arguments[plan.valueArgument], at, plan.keyBlock * plan.value.strides[1]);
+      return builder.loadStored(arguments[plan.valueArgument], at,
                                 maskOfColumns((firstVector + v) * lanes));
     };
     return vector::InterleaveOp::create(builder, narrow(j), narrow(partner));

@@ -115,8 +115,9 @@ static void cut(AttentionPlan &plan, TargetAttr target) {
   while (plan.keyBlock / lanes % plan.keyVectors != 0 ||
          (plan.keyVectors > 1 && RegisterTile::getMaxRows(target, plan.keyVectors) < plan.tileRows))
     --plan.keyVectors;
-  plan.valueVectors =
-      fit(std::min<int64_t>(llvm::divideCeil(plan.headSize, lanes), 8), plan.tileRows);
+  int64_t columns = llvm::divideCeil(plan.headSize, lanes);
+  int64_t widest = fit(std::min<int64_t>(columns, 8), plan.tileRows);
+  plan.valueVectors = llvm::divideCeil(columns, llvm::divideCeil(columns, widest));
 
   int64_t rowBytes = 8 * llvm::alignTo(plan.headSize, lanes);
   int64_t tiles =

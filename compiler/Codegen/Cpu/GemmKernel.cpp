@@ -34,7 +34,7 @@ constexpr int64_t kPanelWidth = 64;
 /// Scratch of a work item in bytes; kernels have 128 KiB of stack in all.
 constexpr int64_t kScratchBytes = 64 * 1024;
 /// How far ahead a stream from memory is asked for.
-constexpr int64_t kPrefetchBytes = 2048;
+constexpr int64_t kPrefetchBytes = 8192;
 
 /// What a kernel computes and how it is cut.
 struct GemmPlan {
@@ -137,6 +137,11 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   while (plan.tileVectors > 1 &&
          RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, 4))
     plan.tileVectors /= 2;
+  // A few rows more than that fit against half of a panel: each half is a stream of its own, while
+  // a second tile of rows would wait for memory behind the first one.
+  if (plan.tileVectors > 1 && plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
+      plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
+    plan.tileVectors /= 2;
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
@@ -148,8 +153,9 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
   int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
-  int64_t rows = std::min(mostRows, std::max<int64_t>(plan.tileRows, target.getL2Bytes() / 2 /
-                                                                         (plan.kBlock * elementBytes)));
+  int64_t rows =
+      std::min(mostRows, std::max<int64_t>(plan.tileRows,
+                                           target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
   rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
   int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
   plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
@@ -273,18 +279,12 @@ private:
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
       Value here = builder.add(at, v * step);
+      // Into the next panel, too.
       if (plan.m <= plan.tileRows)
-        prefetch(rhs, here);
+        builder.prefetch(rhs, here, kPrefetchBytes / (plan.pairs ? 2 : 4));
       vectors.push_back(plan.pairs ? builder.loadPairs(rhs, here) : builder.load(rhs, here));
     }
     return vectors;
-  }
-
-  /// Asks for the stream ahead, into the next panel too, but not beyond the end of rhs.
-  void prefetch(Value rhs, Value at) {
-    int64_t size = cast<MemRefType>(rhs.getType()).getNumElements();
-    Value ahead = builder.add(at, kPrefetchBytes / (plan.pairs ? 2 : 4));
-    builder.prefetch(rhs, builder.min(ahead, builder.index(size - 1)));
   }
 
   /// rhs without a layout: correct for any matmul, but a transposed one is gathered.

@@ -220,7 +220,9 @@ Value VectorBuilder::loadSplat(Value memory, Value offset) {
   return splat(loadScalar(memory, offset));
 }
 
-void VectorBuilder::prefetch(Value memory, Value offset) {
+void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
+  int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
+  offset = min(add(offset, ahead), index(last));
   memref::PrefetchOp::create(*this, memory, offset, /*isWrite=*/false, /*localityHint=*/3,
                              /*isDataCache=*/true);
 }

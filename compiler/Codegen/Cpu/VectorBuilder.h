@@ -84,7 +84,8 @@ public:
   /// One element as a scalar f32.
   mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
-  void prefetch(mlir::Value memory, mlir::Value offset);
+  /// Asks for the line `ahead` elements further on, or for the memory's last one.
+  void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead);
   /// Memory of this function call, aligned to 64 bytes. @pre called outside of loops.
   mlir::Value scratch(int64_t elements, mlir::Type element);
 
