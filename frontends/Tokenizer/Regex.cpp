@@ -5,7 +5,9 @@
 #include "frontends/Tokenizer/Unicode.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <algorithm>
 #include <cassert>
+#include <cstdint>
 #include <pcre2.h>
 
 namespace sinter::tokenizer {
@@ -20,8 +22,6 @@ struct MatchState {
 
   MatchState() {
     pcre2_jit_stack_assign(context, nullptr, stack);
-    // A hostile pattern gives up instead of running for hours or eating the machine.
-    pcre2_set_match_limit(context, 5'000'000);
     pcre2_set_heap_limit(context, 256 << 10);
   }
   MatchState(const MatchState &) = delete;
@@ -108,6 +108,10 @@ int Regex::match(std::string_view text, size_t from) const {
 
 Expected<void> Regex::forEachMatch(std::string_view text,
                                    const std::function<void(size_t, size_t)> &visit) const {
+  // A hostile pattern gives up instead of running for hours. Honest ones take back what they
+  // matched, character by character, over as much as all of the text.
+  pcre2_set_match_limit(matchState().context, static_cast<uint32_t>(std::min<size_t>(
+                                                  1'000'000 + 64 * text.size(), UINT32_MAX)));
   size_t from = 0;
   size_t lastEnd = std::string_view::npos;
   while (from <= text.size()) {

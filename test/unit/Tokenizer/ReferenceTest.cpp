@@ -100,6 +100,15 @@ TEST_P(ReferenceTest, StreamGivesTheSameText) {
   }
 }
 
+/// Patterns that take back what they matched do so over the whole run, and must be let.
+TEST_P(ReferenceTest, LongRunsOfOneCharacter) {
+  Tokenizer tokenizer = load();
+  for (char c : {' ', '\n', 'a', 'A', '1', '!'}) {
+    Expected<std::vector<int32_t>> ids = tokenizer.encode(std::string(500'000, c) + "b");
+    EXPECT_TRUE(ids) << ids.error().message();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ReferenceTest, testing::ValuesIn(names()),
                          [](const auto &info) { return info.param; });
 
