@@ -1,0 +1,146 @@
+#include "test/e2e/CompiledModel.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace sinter::test {
+
+template <typename T> static T valueOf(Expected<T> expected) {
+  EXPECT_TRUE(expected) << expected.error().message();
+  return std::move(*expected);
+}
+
+std::filesystem::path modelsFolder() {
+  const char *other = std::getenv("SINTER_MODELS");
+  return other ? other : SINTER_TEST_MODELS;
+}
+
+std::vector<std::string> modelNames() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(modelsFolder()))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The checkpoint as the runtime reads it.
+class CompiledModel::Source : public runtime::WeightSource {
+public:
+  explicit Source(const WeightFiles &weights) : weights(weights) {}
+
+  std::optional<runtime::StoredTensor> find(std::string_view name) const override {
+    const Tensor *tensor = weights.find(name);
+    if (!tensor || !tensor->dtype)
+      return std::nullopt;
+    return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
+  }
+
+private:
+  const WeightFiles &weights;
+};
+
+CompiledModel::CompiledModel(const std::string &name)
+    : spec(valueOf(loadModelSpec(modelsFolder() / name))),
+      weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
+      expected(valueOf(WeightFiles::open(modelsFolder() / name / "expected.safetensors"))),
+      source(std::make_unique<Source>(weights)) {
+  const Tensor &ids = *expected.find("tokens");
+  length = ids.shape[0];
+  tokens.resize(length);
+  std::memcpy(tokens.data(), ids.data.data(), ids.data.size());
+}
+
+CompiledModel::~CompiledModel() = default;
+
+void CompiledModel::compile(CompileOptions options, unsigned threads) {
+  CompileRequest request;
+  request.spec = &spec;
+  if (options.capacity == 0)
+    options.capacity = length;
+  request.options = options;
+  for (const ParameterInfo &parameter : spec.parameters())
+    request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
+  CompileResult compiled = valueOf(sinter::compile(request));
+  auto executable =
+      valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.threads = threads;
+  sessionOptions.weights = source.get();
+  session = valueOf(runtime::Session::bind(executable, sessionOptions));
+  chunk = options.chunk;
+}
+
+std::vector<float> CompiledModel::step(const std::string &entry, const std::vector<int64_t> &start,
+                                       const std::vector<int64_t> &count) {
+  size_t program = valueOf(session->program(entry));
+  auto input = [&](const char *name) {
+    return valueOf(session->input(program, name, DType::I32)).as<int32_t>();
+  };
+  auto ids = input("tokens"), starts = input("start"), counts = input("count");
+  std::fill(ids.begin(), ids.end(), 0);
+  size_t width = ids.size() / starts.size();
+  for (size_t slot = 0; slot < start.size(); ++slot) {
+    std::copy_n(tokens.begin() + start[slot], count[slot], ids.begin() + slot * width);
+    starts[slot] = static_cast<int32_t>(start[slot]);
+    counts[slot] = static_cast<int32_t>(count[slot]);
+  }
+  Expected<void> run = session->run(program);
+  EXPECT_TRUE(run) << run.error().message();
+  auto logits = valueOf(session->output(program, "logits", DType::F32)).as<float>();
+  return {logits.begin(), logits.end()};
+}
+
+std::vector<float> CompiledModel::logits() {
+  session->clearState();
+  std::vector<float> all;
+  for (int64_t at = 0; at < length; at += chunk) {
+    int64_t count = std::min(chunk, length - at);
+    std::vector<float> rows = step("logits", {at}, {count});
+    all.insert(all.end(), rows.begin(), rows.begin() + count * spec.vocabSize);
+  }
+  return all;
+}
+
+double CompiledModel::errorOf(std::span<const float> rows, int64_t first, int64_t count) const {
+  const Tensor &logits = *expected.find("logits");
+  double difference = 0, norm = 0;
+  for (int64_t i = 0; i < count * spec.vocabSize; ++i) {
+    float wanted;
+    std::memcpy(&wanted, logits.data.data() + (first * spec.vocabSize + i) * sizeof(float),
+                sizeof(float));
+    difference += (double(rows[i]) - wanted) * (double(rows[i]) - wanted);
+    norm += double(wanted) * wanted;
+  }
+  double error = std::sqrt(difference / norm);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+double CompiledModel::worstError(std::span<const float> logits) const {
+  double worst = 0;
+  for (int64_t t = 0; t < length; ++t)
+    worst = std::max(worst, errorOf(logits.subspan(t * spec.vocabSize), t, 1));
+  return worst;
+}
+
+void CompiledModel::runRagged(const std::function<void(std::span<const float>, int64_t)> &check) {
+  // Slot 0 runs ahead in full chunks, slot 1 comes behind with fewer tokens and pauses.
+  session->clearState();
+  std::vector<int64_t> start = {0, 0};
+  auto run = [&](const char *entry, const std::vector<int64_t> &count) {
+    std::vector<float> logits = step(entry, start, count);
+    for (size_t slot = 0; slot < start.size(); ++slot) {
+      start[slot] += count[slot];
+      if (count[slot] > 0)
+        check(std::span(logits).subspan(slot * spec.vocabSize, spec.vocabSize), start[slot] - 1);
+    }
+  };
+  for (std::vector<int64_t> count : {std::vector<int64_t>{7, 3}, {7, 0}, {2, 6}, {0, 7}})
+    run("prefill", count);
+  while (start[0] < length)
+    run("decode", {1, start[1] < length ? 1 : 0});
+}
+
+} // namespace sinter::test

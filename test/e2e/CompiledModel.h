@@ -1,0 +1,62 @@
+//===- CompiledModel.h - A kept model, compiled and bound -----*- C++ -*-===//
+#pragma once
+
+#include "compiler/Pipelines/Compile.h"
+#include "frontends/Weights/WeightFiles.h"
+#include "runtime/Exec/Session.h"
+#include <filesystem>
+#include <functional>
+
+namespace sinter::test {
+
+/// The folder with models: test/e2e/models, or $SINTER_MODELS, where make_reference_models.py wrote
+/// more of them.
+std::filesystem::path modelsFolder();
+
+/// The names of all models, sorted.
+std::vector<std::string> modelNames();
+
+/// A model under test/e2e/models, through the compiler and the runtime.
+class CompiledModel {
+public:
+  /// Reads the model; failures are failures of the test.
+  explicit CompiledModel(const std::string &name);
+  ~CompiledModel();
+
+  /// Compiles and binds. Sizes and types are those of `options`; the capacity, where it is 0, is
+  /// the length of the expected sequence.
+  void compile(CompileOptions options, unsigned threads = 1);
+
+  /// Runs an entry on tokens [start, start + count) of each slot; returns its logits.
+  std::vector<float> step(const std::string &entry, const std::vector<int64_t> &start,
+                          const std::vector<int64_t> &count);
+
+  /// All logits of one sequence, `chunk` tokens at a time, through `logits`.
+  std::vector<float> logits();
+
+  /// ||rows - expected rows|| / ||expected rows|| of the logits of `count` positions from `first`.
+  double errorOf(std::span<const float> rows, int64_t first, int64_t count) const;
+
+  /// ||logits - expected|| / ||expected|| over all positions.
+  double errorOf(std::span<const float> logits) const { return errorOf(logits, 0, length); }
+
+  /// The largest errorOf() of a single position.
+  double worstError(std::span<const float> logits) const;
+
+  /// A ragged run of two slots: chunks of at most 7 through `prefill`, then token by token through
+  /// `decode`. Calls `check` with each row of logits and its position.
+  void runRagged(const std::function<void(std::span<const float> row, int64_t position)> &check);
+
+  ModelSpec spec;
+  std::vector<int32_t> tokens;
+  int64_t length = 0; ///< tokens
+
+private:
+  class Source;
+  WeightFiles weights, expected;
+  std::unique_ptr<Source> source;
+  std::unique_ptr<runtime::Session> session;
+  int64_t chunk = 0;
+};
+
+} // namespace sinter::test

@@ -1,0 +1,100 @@
+// The kept models, of every family, compiled and run: the logits of the whole sequence at once, in
+// chunks, and of ragged slots token by token are those of the reference, within 1e-5 in f32 and
+// 2e-2 in bf16. The number of threads changes no bit, leaving out all speed passes nothing but
+// roundings.
+
+#include "test/e2e/CompiledModel.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+class Logits : public testing::TestWithParam<std::string> {
+protected:
+  Logits() : model(GetParam()) {}
+
+  /// Options for `entries` of `batch` slots and chunks of `chunk` tokens.
+  static CompileOptions options(std::vector<std::string> entries, int64_t batch, int64_t chunk,
+                                DType type = DType::F32) {
+    CompileOptions result;
+    result.entries = std::move(entries);
+    result.batch = batch;
+    result.chunk = chunk;
+    result.capacity = 0;
+    result.computeType = result.cacheType = type;
+    return result;
+  }
+
+  CompiledModel model;
+};
+
+TEST_P(Logits, OfOneChunk) {
+  model.compile(options({"logits"}, 1, model.length));
+  EXPECT_LE(model.worstError(model.logits()), 1e-5);
+}
+
+TEST_P(Logits, OfChunks) {
+  model.compile(options({"logits"}, 1, 5));
+  EXPECT_LE(model.worstError(model.logits()), 1e-5);
+}
+
+TEST_P(Logits, OfRaggedSlots) {
+  model.compile(options({"prefill", "decode"}, 2, 7));
+  model.runRagged([&](std::span<const float> row, int64_t position) {
+    EXPECT_LE(model.errorOf(row, position, 1), 1e-5) << position;
+  });
+}
+
+TEST_P(Logits, InBf16) {
+  model.compile(options({"logits"}, 1, model.length, DType::BF16));
+  double error = model.errorOf(model.logits());
+  RecordProperty("error", std::to_string(error));
+  EXPECT_LE(error, 2e-2);
+}
+
+TEST_P(Logits, OfRaggedSlotsInBf16) {
+  model.compile(options({"prefill", "decode"}, 2, 7, DType::BF16));
+  model.runRagged([&](std::span<const float> row, int64_t position) {
+    // Single rows scatter more than the whole.
+    EXPECT_LE(model.errorOf(row, position, 1), 4e-2) << position;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Logits, testing::ValuesIn(modelNames()), [](const auto &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(LogitsOfThreads, AreTheSameBits) {
+  for (const char *name : {"llama", "gemma2", "sinter-alibi-mqa"}) {
+    CompiledModel model(name);
+    CompileOptions options;
+    options.entries = {"logits"};
+    options.chunk = model.length;
+    options.capacity = 0;
+    model.compile(options, 1);
+    std::vector<float> one = model.logits();
+    model.compile(options, 3);
+    EXPECT_EQ(one, model.logits()) << name;
+  }
+}
+
+TEST(LogitsWithoutSpeedPasses, AreTheSame) {
+  for (const char *name : {"gpt2", "llama", "gemma2", "phi3", "sinter-mixed"}) {
+    CompiledModel model(name);
+    CompileOptions options;
+    options.entries = {"logits"};
+    options.chunk = model.length;
+    options.capacity = 0;
+#define SINTER_SPEED_PASS(argument) options.disabledPasses.push_back(argument);
+#include "compiler/Pipelines/Phases.def"
+    model.compile(options);
+    EXPECT_LE(model.worstError(model.logits()), 1e-5) << name;
+  }
+}
+
+} // namespace
