@@ -1,28 +1,35 @@
 """The lit suite: FileCheck tests beside the folders that they mirror."""
 
 import os
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
 
 config.name = "Sinter"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "fuzz", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 
+# Compiled executables of the tests stay with the tests.
+config.environment["SINTER_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 
 # Remarks as FileCheck and -verify-diagnostics see them: `sinter-opt %remarks`.
 config.substitutions.append(
     ("%remarks", "--remarks-filter='sinter.*' --remark-policy=all --remark-format=emitRemark")
 )
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%models", os.path.join(config.test_source_root, "e2e", "models")))
 config.substitutions.append(("%sinter_bin_dir", config.sinter_bin_dir))
 config.substitutions.append(("%sinter_lib_dir", config.sinter_lib_dir))
 llvm_config.use_default_substitutions()
 llvm_config.add_tool_substitutions(
     [
+        "sinter",
         "sinter-opt",
+        "sinter-run",
         "sinter-lsp-server",
         "sinter-reduce",
         "mlir-opt",
