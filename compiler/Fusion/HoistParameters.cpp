@@ -157,11 +157,19 @@ private:
     SmallVector<Value> hoisted =
         llvm::map_to_vector(frontier, [](auto &pair) { return pair.first; });
     std::reverse(hoisted.begin(), hoisted.end());
-    int64_t bytes = 0;
+    // Two values of an entry may turn out to be one.
+    llvm::MapVector<StringAttr, Value> prepared;
+    SmallVector<StringAttr> names;
     for (Value value : hoisted) {
-      StringAttr name = preparation.prepare(entry, value);
-      BlockArgument argument = getPrepared(entry, name, value);
-      value.replaceUsesWithIf(argument, [&](OpOperand &use) {
+      names.push_back(preparation.prepare(entry, value));
+      prepared.insert({names.back(), value});
+    }
+    unsigned first = entry.getNumArguments();
+    addArguments(entry, prepared);
+    int64_t bytes = 0;
+    for (auto [value, name] : llvm::zip_equal(hoisted, names)) {
+      unsigned index = first + std::distance(prepared.begin(), prepared.find(name));
+      Value(value).replaceUsesWithIf(entry.getArgument(index), [&](OpOperand &use) {
         return staying.contains(use.getOwner());
       });
       bytes += getStorageBytes(value.getType());
@@ -175,17 +183,19 @@ private:
                .str();
   }
 
-  /// The argument for a prepared value; two values of an entry may turn out to be one.
-  BlockArgument getPrepared(func::FuncOp entry, StringAttr name, Value value) {
-    for (BlockArgument argument : entry.getArguments())
-      if (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPrepared) == name)
-        return argument;
-    unsigned index = entry.getNumArguments();
-    auto attributes = DictionaryAttr::get(
-        &getContext(), NamedAttribute(StringAttr::get(&getContext(), SinterDialect::kPrepared),
-                                      name));
-    (void)entry.insertArgument(index, value.getType(), attributes, value.getLoc());
-    return entry.getArgument(index);
+  /// Appends an argument for each prepared value, of its type.
+  void addArguments(func::FuncOp entry, const llvm::MapVector<StringAttr, Value> &prepared) {
+    SmallVector<unsigned> indices(prepared.size(), entry.getNumArguments());
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attributes;
+    SmallVector<Location> locations;
+    auto key = StringAttr::get(&getContext(), SinterDialect::kPrepared);
+    for (auto &[name, value] : prepared) {
+      types.push_back(value.getType());
+      attributes.push_back(DictionaryAttr::get(&getContext(), NamedAttribute(key, name)));
+      locations.push_back(value.getLoc());
+    }
+    (void)entry.insertArguments(indices, types, attributes, locations);
   }
 
   void eraseUnusedParameters(func::FuncOp entry) {
