@@ -95,23 +95,26 @@ bool FusionGraph::wouldCycle(unsigned first, unsigned second) const {
   return reachesIndirectly(first, second) || reachesIndirectly(second, first);
 }
 
-FusionGraph::Merged FusionGraph::evaluate(Pair pair) const {
+FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   const Group &first = groups[pair.first], &second = groups[pair.second];
+  SmallVector<Operation *> ops;
+  ops.reserve(first.ops.size() + second.ops.size());
+  std::merge(first.ops.begin(), first.ops.end(), second.ops.begin(), second.ops.end(),
+             std::back_inserter(ops),
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   Merged merged;
-  SmallVector<Operation *> ops(first.ops.begin(), first.ops.end());
-  llvm::append_range(ops, second.ops);
-  llvm::sort(ops, [&](Operation *a, Operation *b) { return position.at(a) < position.at(b); });
   merged.ops.insert(ops.begin(), ops.end());
   merged.classification = classify(merged.ops);
-  merged.cost =
-      getCost(merged.ops, merged.classification.kind.value_or(FusionKind::Rows));
+  if (onlyKernels && !merged.classification)
+    return merged;
+  merged.cost = getCost(merged.ops, merged.classification.kind.value_or(FusionKind::Rows));
   merged.gain = first.cost.ns + second.cost.ns - merged.cost.ns;
   return merged;
 }
 
 void FusionGraph::enqueue(Pair pair) {
   const Group &first = groups[pair.first], &second = groups[pair.second];
-  Merged merged = evaluate(pair);
+  Merged merged = evaluate(pair, /*onlyKernels=*/true);
   if (!merged.classification)
     return;
   // An alias alone costs nothing; inside its consumer it lets others come closer.
@@ -173,7 +176,7 @@ void FusionGraph::mergeSiblings() {
               llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
             continue;
-          Merged merged = evaluate({first, second});
+          Merged merged = evaluate({first, second}, /*onlyKernels=*/true);
           if (merged.classification && merged.gain > kLeastGainNs)
             merge({first, second}, std::move(merged));
         }

@@ -64,7 +64,6 @@ private:
     Classification classification;
     Cost cost;
     double gain = 0;
-    bool cyclic = false;
   };
 
   /// In the order in which they are merged.
@@ -82,7 +81,8 @@ private:
     }
   };
 
-  Merged evaluate(Pair pair) const;
+  /// @param onlyKernels leaves cost and gain out where there can be no such kernel.
+  Merged evaluate(Pair pair, bool onlyKernels = false) const;
   /// Whether a third group lies on a path between the two.
   bool wouldCycle(unsigned first, unsigned second) const;
   /// Whether `to` is reached from `from` through another group.

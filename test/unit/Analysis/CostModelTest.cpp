@@ -1,0 +1,137 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Analysis/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+constexpr llvm::StringLiteral kPanels = "#sinter.panels<width = 64, interleave = 1, depth = 16>";
+
+class CostModelTest : public testing::Test {
+protected:
+  CostModelTest() {
+    context.loadDialect<SinterDialect, func::FuncDialect>();
+    target = *parseTarget(&context, "cpu:x86-64-v4", 2);
+  }
+
+  /// The ops of a function whose body is `text`.
+  llvm::SetVector<Operation *> parse(const std::string &arguments, const std::string &text) {
+    module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") {\n" + text +
+                                             "\nreturn\n}",
+                                         ParserConfig(&context));
+    llvm::SetVector<Operation *> ops;
+    EXPECT_TRUE(module);
+    if (module)
+      for (Operation &op :
+           (*module->getOps<func::FuncOp>().begin()).front().without_terminator())
+        ops.insert(&op);
+    return ops;
+  }
+
+  MLIRContext context;
+  TargetAttr target;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(CostModelTest, ChargesArithmeticOrTraffic) {
+  CostModel costs(target);
+  std::string type = "tensor<1024x1024xf32>";
+  auto ops = parse("%x: " + type + ", %w: " + type,
+                   "%0 = sinter.matmul %x, %w : (" + type + ", " + type + ") -> " + type);
+  Cost cost = costs.getCost(ops[0]);
+  EXPECT_EQ(cost.flops, 2.0 * 1024 * 1024 * 1024);
+  EXPECT_EQ(cost.bytes, 3.0 * 1024 * 1024 * 4);
+  // Bound by arithmetic: between the peak and twice what it takes.
+  EXPECT_GT(cost.ns, cost.flops / target.getGflopsF32());
+  EXPECT_LT(cost.ns, 2 * cost.flops / target.getGflopsF32());
+
+  ops = parse("%x: tensor<1x1024xf32>, %w: " + type,
+              "%0 = sinter.matmul %x, %w : (tensor<1x1024xf32>, " + type +
+                  ") -> tensor<1x1024xf32>");
+  cost = costs.getCost(ops[0]);
+  // Bound by reading the weight.
+  EXPECT_NEAR(cost.ns, cost.bytes / target.getMemoryGbs() + target.getLaunchNs(), 0.1 * cost.ns);
+}
+
+TEST_F(CostModelTest, KeepsWhatStaysInsideOutOfMemory) {
+  CostModel costs(target);
+  std::string type = "tensor<64x1024xf32>";
+  auto ops = parse("%x: " + type, "%0 = sinter.exp %x : (" + type + ") -> " + type +
+                                      "\n%1 = sinter.mul %0, %x : (" + type + ", " + type +
+                                      ") -> " + type);
+  Cost together = costs.getFusedCost(ops), apart = costs.getCost(ops[0]);
+  apart += costs.getCost(ops[1]);
+  double tensor = 64 * 1024 * 4;
+  EXPECT_EQ(apart.bytes, 5 * tensor);
+  // x is read once and the product is written; the exponentials are neither.
+  EXPECT_EQ(together.bytes, 2 * tensor);
+  EXPECT_EQ(together.flops, apart.flops);
+  EXPECT_LT(together.ns, apart.ns - target.getLaunchNs() / 2.0);
+}
+
+TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
+  CostModel costs(target);
+  auto ops = parse("%t: tensor<50000x64xf32>, %i: tensor<1x4xi32>",
+                   "%0 = sinter.embedding %t, %i : (tensor<50000x64xf32>, tensor<1x4xi32>) -> "
+                   "tensor<1x4x64xf32>");
+  EXPECT_LT(costs.getCost(ops[0]).bytes, 3 * 4 * 64 * 4);
+}
+
+TEST_F(CostModelTest, GivesAliasesAndConstantsNoCost) {
+  CostModel costs(target);
+  auto ops = parse("%x: tensor<4x8xf32>",
+                   "%0 = sinter.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>\n"
+                   "%1 = sinter.constant dense<1.0> : tensor<32xf32>");
+  EXPECT_EQ(costs.getFusedCost(ops).ns, 0);
+  EXPECT_TRUE(isAlias(ops[0]));
+  EXPECT_TRUE(isSplatConstant(ops[1]));
+}
+
+TEST_F(CostModelTest, MatchesPostOpsInOrder) {
+  std::string panels = "tensor<8x16xf32, " + kPanels.str() + ">", type = "tensor<4x16xf32>";
+  auto ops = parse(
+      "%x: tensor<4x8xf32>, %w: " + panels + ", %b: tensor<16xf32>, %h: " + type,
+      "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type +
+          "\n%1 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<16xf32>) -> " + type +
+          "\n%2 = sinter.add %1, %0 : (" + type + ", " + type + ") -> " + type +
+          "\n%3 = sinter.silu %2 : (" + type + ") -> " + type + "\n%4 = sinter.mul %h, %3 : (" +
+          type + ", " + type + ") -> " + type);
+  auto gemm = matchLibraryGemm(ops);
+  ASSERT_TRUE(gemm);
+  ASSERT_EQ(gemm->postOps.size(), 3u);
+  EXPECT_EQ(gemm->postOps[0].kind, plan::PostOpKind::Bias);
+  EXPECT_EQ(gemm->postOps[1].kind, plan::PostOpKind::Silu);
+  EXPECT_EQ(gemm->postOps[2].kind, plan::PostOpKind::Multiply);
+  EXPECT_EQ(gemm->result, ops[4]->getResult(0));
+}
+
+TEST_F(CostModelTest, RefusesEpiloguesThatAreNoChain) {
+  std::string panels = "tensor<8x16xf32, " + kPanels.str() + ">", type = "tensor<4x16xf32>";
+  std::string matmul =
+      "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type;
+  std::string arguments = "%x: tensor<4x8xf32>, %w: " + panels;
+  EXPECT_TRUE(matchLibraryGemm(parse(arguments, matmul)));
+  // The product is needed twice, or by an op that is no post-op.
+  EXPECT_FALSE(matchLibraryGemm(parse(
+      arguments, matmul + "\n%1 = sinter.mul %0, %0 : (" + type + ", " + type + ") -> " + type)));
+  EXPECT_FALSE(matchLibraryGemm(
+      parse(arguments, matmul + "\n%1 = sinter.exp %0 : (" + type + ") -> " + type)));
+  // A weight that is not in panels.
+  EXPECT_FALSE(matchLibraryGemm(
+      parse("%x: tensor<4x8xf32>, %w: tensor<8x16xf32>",
+            "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> " + type)));
+}
+
+TEST_F(CostModelTest, RefusesUnknownTargets) {
+  EXPECT_FALSE(parseTarget(&context, "", 0));
+  EXPECT_FALSE(parseTarget(&context, "cpu:", 0));
+  EXPECT_FALSE(parseTarget(&context, "cuda", 0));
+  EXPECT_FALSE(parseTarget(&context, "cpu:i386", 0));
+  TargetAttr host = *parseTarget(&context, "cpu", 3);
+  EXPECT_EQ(host.getCores(), 3);
+}
+} // namespace
