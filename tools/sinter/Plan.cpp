@@ -2,6 +2,7 @@
 
 #include "compiler/Executable/PlanHtml.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Exec/Session.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Mode.h"
 #include "tools/sinter/Model.h"
@@ -44,22 +45,40 @@ static void print(const nlohmann::json &report) {
   }
 }
 
+/// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
+/// pages. They are what a session of these options measures of itself.
+static Expected<std::string> addRuntime(const CompileResult &compiled, const PlanOptions &options) {
+  nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
+  SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
+             runtime::Executable::fromFlatbuffer(compiled.executable, options.model));
+  runtime::SessionOptions session;
+  session.threads = getThreads(options);
+  session.programs = {options.mode.mode};
+  SINTER_TRY(runtime::MemoryUse use, runtime::predictMemory(executable, session));
+  report["spaces"]["code"] = use.code;
+  report["spaces"]["library"] = use.library;
+  report["resident_bytes"] = use.resident();
+  report["peak_bytes"] = use.peak();
+  return report.dump();
+}
+
 static Expected<void> run(const PlanOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "is compiled already", "plan the model itself");
-  SINTER_TRY(CompileRequest request, makeRequest(model, options, {options.mode.mode},
-                                                 options.mode.getChunk(),
-                                                 options.mode.getCapacity(options.capacity)));
+  SINTER_TRY(CompileRequest request,
+             makeRequest(model, options, {options.mode.mode}, options.mode.getChunk(),
+                         options.mode.getCapacity(options.capacity)));
   SINTER_TRY(CompileResult result, compile(request));
+  SINTER_TRY(std::string report, addRuntime(result, options));
   if (!options.html.empty()) {
-    SINTER_TRY(std::string page, renderPlanHtml(result.memoryReport, options.model + ", " + options.mode.mode));
+    SINTER_TRY(std::string page, renderPlanHtml(report, options.model + ", " + options.mode.mode));
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
   if (options.json)
-    std::printf("%s\n", result.memoryReport.c_str());
+    std::printf("%s\n", report.c_str());
   else
-    print(nlohmann::json::parse(result.memoryReport));
+    print(nlohmann::json::parse(report, nullptr, false));
   return {};
 }
 
