@@ -4,8 +4,6 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Model.h"
 #include "tools/sinter/Output.h"
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 using namespace sinter;
@@ -33,13 +31,10 @@ static Expected<void> addWeights(const Model &model, bool embed, CompileRequest 
     }
     return {};
   }
-  if (request.weightFiles.size() != 1)
-    return fail("--embed-weights", "the weights are in several files", "merge them into one first");
-  std::ifstream stream(request.weightFiles[0].path, std::ios::binary);
-  std::vector<char> content((std::istreambuf_iterator<char>(stream)),
-                            std::istreambuf_iterator<char>());
-  auto *bytes = reinterpret_cast<const std::byte *>(content.data());
-  request.embeddedWeights.assign(bytes, bytes + content.size());
+  std::vector<ExpectedTensor> needed;
+  for (const ParameterInfo &parameter : model.spec.parameters())
+    needed.push_back({parameter.name, parameter.shape});
+  SINTER_TRY(request.embeddedWeights, packWeights(needed, *model.weights));
   request.weightFiles.clear();
   return {};
 }
