@@ -70,9 +70,14 @@ static Expected<std::vector<PassStep>> parseAddedPass(const std::string &text) {
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   OpPassManager parsed(ModuleOp::getOperationName());
-  if (failed(parsePassPipeline(pipeline, parsed, stream)))
-    return fail("--add-pass " + text, StringRef(errors).trim().str(),
+  if (failed(parsePassPipeline(pipeline, parsed, stream))) {
+    // The lines after the first quote the pipeline and point into it.
+    StringRef reason = StringRef(errors).trim().split('\n').first;
+    size_t begin = reason.find("error: ");
+    return fail("--add-pass " + text,
+                reason.drop_front(begin == StringRef::npos ? 0 : begin + 7).str(),
                 "load the plugin that has it with --load-pass-plugin");
+  }
   std::vector<PassStep> steps;
   for (Pass &pass : parsed.getPasses()) {
     PassStep &step = steps.emplace_back(PassStep{phase, pass.getArgument().str(), ""});

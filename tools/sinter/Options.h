@@ -45,9 +45,12 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->check(CLI::Range(1, 1 << 30));
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
   command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
-      ->delimiter(',');
-  command.add_option("--load-pass-plugin", options.passPlugins, "shared library with passes");
-  command.add_option("--add-pass", options.addedPasses, "run a pass: after:PHASE:PASS[{options}]");
+      ->delimiter(',')
+      ->allow_extra_args(false); // what follows is MODEL
+  command.add_option("--load-pass-plugin", options.passPlugins, "shared library with passes")
+      ->allow_extra_args(false);
+  command.add_option("--add-pass", options.addedPasses, "run a pass: after:PHASE:PASS[{options}]")
+      ->allow_extra_args(false);
 }
 
 } // namespace sinter::cli
