@@ -233,7 +233,8 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
   if (epilogue == "gelu") {
     arguments = ", %b: tensor<{2}xf32>";
     body =
-        R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>} : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
+        R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>}
+        : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
       %1 = sinter.add %p, %0 : (tensor<{0}x{2}xf32>, tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
       %2 = sinter.gelu %1 {{tanh} : (tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
       return %2 : tensor<{0}x{2}xf32>)";

@@ -45,7 +45,8 @@ std::string makeKernel(const Case &c) {
   }
   return llvm::formatv(R"(
     func.func private @kernel({0}) -> {1} attributes {{sinter.kernel = "attention"} {{
-      %0 = sinter.attention {2} {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {6}>}
+      %0 = sinter.attention {2}
+        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {6}>}
         : ({4}) -> {1}
       return %0 : {1}
     })", parameters, o, operands, c.attributes.empty() ? "" : c.attributes + ", ", types,
@@ -59,7 +60,8 @@ MakeArgument makeArguments(const Case &c) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
     if (type.getElementType().isInteger(32))
       for (int64_t b = 0; b < c.batch; ++b)
-        tensor[b] = b + 1 == c.batch ? c.capacity - c.length : (b * 37) % (c.capacity - c.length + 1);
+        tensor[b] = b + 1 == c.batch ? c.capacity - c.length
+                                     : (b * 37) % (c.capacity - c.length + 1);
     if (type.getRank() == 1 && type.getElementType().isF32())
       for (int64_t h = 0; h < c.heads; ++h)
         tensor[h] = 0.5 / (h + 1);
@@ -168,7 +170,8 @@ TEST(Attention, QueryInsideEachHead) {
                               %v: tensor<2x40x4x8xf32, #sinter.head_major>)
         -> tensor<2x5x4x8xf32> attributes {sinter.kernel = "attention"} {
       %0 = sinter.reshape %x : (tensor<2x5x96xf32>) -> tensor<2x5x4x24xf32>
-      %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>} : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
+      %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>}
+        : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v
         {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
@@ -199,7 +202,8 @@ TEST(AttentionErrors, TransposedQuery) {
   expectError(R"(
     func.func private @kernel(%x: tensor<1x4x5x8xf32>, %k: tensor<1x40x4x8xf32>)
         -> tensor<1x5x4x8xf32> attributes {sinter.kernel = "attention"} {
-      %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
+      %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>}
+        : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
       %1 = sinter.attention %0, %k, %k
         {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
         : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>

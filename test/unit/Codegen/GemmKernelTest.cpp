@@ -135,7 +135,8 @@ TEST(GemmErrors, GateAndUpNotInPanels) {
 
 TEST(GemmErrors, TransposedResult) {
   expectError(withEpilogue("", "tensor<100x10xf32>", R"(
-    %0 = sinter.transpose %p {permutation = array<i64: 1, 0>} : (tensor<10x100xf32>) -> tensor<100x10xf32>
+    %0 = sinter.transpose %p {permutation = array<i64: 1, 0>}
+      : (tensor<10x100xf32>) -> tensor<100x10xf32>
     return %0 : tensor<100x10xf32>)"), "expected an elementwise, broadcast");
 }
 
@@ -169,7 +170,8 @@ TEST(GemmOperands, ColumnsOfAnInput) {
     #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
     func.func private @kernel(%x: tensor<2x4x90xf32>, %w: tensor<30x70xf32, #panels>)
         -> tensor<2x4x70xf32> attributes {sinter.kernel = "gemm"} {
-      %s = sinter.slice %x {offsets = array<i64: 0, 0, 60>} : (tensor<2x4x90xf32>) -> tensor<2x4x30xf32>
+      %s = sinter.slice %x {offsets = array<i64: 0, 0, 60>}
+        : (tensor<2x4x90xf32>) -> tensor<2x4x30xf32>
       %p = sinter.matmul %s, %w
         : (tensor<2x4x30xf32>, tensor<30x70xf32, #panels>) -> tensor<2x4x70xf32>
       return %p : tensor<2x4x70xf32>
@@ -189,7 +191,8 @@ TEST(GemmOperands, DenseTransposedWeights) {
   expectSameAsReference(R"(
     func.func private @kernel(%x: tensor<9x30xf32>, %w: tensor<70x30xf32>)
         -> tensor<9x70xf32> attributes {sinter.kernel = "gemm"} {
-      %p = sinter.matmul %x, %w {transpose_rhs} : (tensor<9x30xf32>, tensor<70x30xf32>) -> tensor<9x70xf32>
+      %p = sinter.matmul %x, %w {transpose_rhs}
+        : (tensor<9x30xf32>, tensor<70x30xf32>) -> tensor<9x70xf32>
       return %p : tensor<9x70xf32>
     })", 1e-6);
 }
