@@ -492,24 +492,39 @@ public:
                 [&](int32_t i) { return std::pair<double, double>(crowds[i], area(i)); }),
     };
     Skyline skyline(boxes, budget);
-    for (const auto &order : orders) {
-      std::vector<int32_t> rank(order.size());
-      for (size_t i = 0; i < order.size(); ++i)
-        rank[order[i]] = i;
-      if (keep(skyline.run(rank)))
+    const int64_t before = budget;
+    for (const auto &order : orders)
+      if (keep(skyline.run(rankOf(order))))
         return best;
-    }
+    const int64_t skylineCost = (before - budget) / static_cast<int64_t>(orders.size());
     for (const auto &order : orders)
       if (firstFit.cost() < budget / 4 && keep(firstFit.run(order)))
         return best;
-    if (firstFit.knowsOverlaps())
+    if (firstFit.knowsOverlaps()) {
       repair(orders);
+      return best;
+    }
+    // Too crowded to repair: more skylines, each with other preferences near the first criterion.
+    while (budget > skylineCost && best.height > bound) {
+      std::vector<double> keys;
+      for (size_t i = 0; i < boxes.size(); ++i)
+        keys.push_back(area(i) * (1 + 3 * double(next() >> 11) * 0x1p-53));
+      keep(skyline.run(rankOf(orderBy(boxes.size(), [&](int32_t i) { return keys[i]; }))));
+    }
     return best;
   }
 
 private:
   /// Times that a window is laid anew before it is given up.
   static constexpr int kRounds = 12;
+
+  /// The place of each box in an order.
+  static std::vector<int32_t> rankOf(const std::vector<int32_t> &order) {
+    std::vector<int32_t> rank(order.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      rank[order[i]] = i;
+    return rank;
+  }
 
   /// Remembers a placement if it is the best so far; whether nothing can be better.
   bool keep(Placement placement) {

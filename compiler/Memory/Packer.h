@@ -22,8 +22,9 @@
 //    none fits, the stretch is lost and rises to its lower neighbour. O(n log n) a criterion.
 // 2. First fit in an order (by size, by area, ...): each buffer at the lowest offset that is free
 //    for its whole life. O(n^2) at the worst.
-// 3. Squeaky wheel: buffers that stick out of the wanted arena move to the front of the order, and
-//    first fit runs again.
+// 3. Repair: the highest buffer and what lives with it are taken out and laid anew around the rest,
+//    by first fit; buffers that still stick out choose earlier next time (squeaky wheel). Where
+//    too many lives overlap for that, more skylines with other preferences.
 //
 // The budget counts steps, never seconds: equal input gives equal output on every machine.
 //
