@@ -30,7 +30,7 @@ Expected<Phase> parsePhase(llvm::StringRef name);
 struct PassStep {
   Phase phase;
   std::string argument; ///< "sinter-form-fusions"
-  std::string text;     ///< with its options, as --pass-pipeline takes it inside builtin.module(...)
+  std::string text; ///< with its options, as --pass-pipeline takes it inside builtin.module(...)
 };
 
 /// What may differ between two pipelines.

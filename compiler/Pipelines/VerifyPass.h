@@ -26,6 +26,7 @@ struct PassVerdict {
 /// Runs the pipeline of `request` up to the pass, then the pass, and compares what every entry
 /// computes before and after it by the reference evaluator, on generated inputs. A failure comes
 /// with a reduced module. "all" checks every pass until kernels are no longer graphs (Schedule).
-Expected<std::vector<PassVerdict>> verifyPass(const CompileRequest &request, const PassCheck &check);
+Expected<std::vector<PassVerdict>> verifyPass(const CompileRequest &request,
+                                              const PassCheck &check);
 
 } // namespace sinter

@@ -26,7 +26,8 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
   void runOnOperation() override {
     TargetAttr target = TargetAttr::lookup(getOperation());
     if (!target) {
-      getOperation().emitError("expected the module to say what it is compiled for (sinter.target)");
+      getOperation().emitError(
+          "expected the module to say what it is compiled for (sinter.target)");
       return signalPassFailure();
     }
     llvm::MapVector<StringAttr, StateUses> states;

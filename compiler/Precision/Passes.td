@@ -55,8 +55,8 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
   let description = [{
     After it a state that is appended to and read as an attention's keys, or as its values, has the
     layout that the target's attention kernels want (Codegen/Cpu/CacheLayouts.h: `#sinter.key_panels`
-    and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry uses otherwise, or as both, stays dense in all of them: the
-    entries share its memory.
+    and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry
+    uses otherwise, or as both, stays dense in all of them: the entries share its memory.
 
     ```mlir
     %k1 = sinter.cache_append %k, %rows, %start, %count

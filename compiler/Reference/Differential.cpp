@@ -118,7 +118,8 @@ private:
 
   /// Returns the results of the earliest op with which the failure still shows.
   void dropLaterOps() {
-    size_t count = std::distance(getEntry(*best).front().begin(), getEntry(*best).front().end()) - 1;
+    size_t count =
+        std::distance(getEntry(*best).front().begin(), getEntry(*best).front().end()) - 1;
     for (size_t i = 0; i < count; ++i) {
       OwningOpRef<ModuleOp> candidate = best->clone();
       func::FuncOp function = getEntry(*candidate);
@@ -131,7 +132,8 @@ private:
 
   /// Makes one more value an argument; false when none can be.
   bool replaceValuesByArguments() {
-    size_t count = std::distance(getEntry(*best).front().begin(), getEntry(*best).front().end()) - 1;
+    size_t count =
+        std::distance(getEntry(*best).front().begin(), getEntry(*best).front().end()) - 1;
     for (size_t i = count; i-- > 0;) {
       OwningOpRef<ModuleOp> candidate = best->clone();
       func::FuncOp function = getEntry(*candidate);
@@ -143,7 +145,8 @@ private:
       unsigned index = function.getNumArguments();
       auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(
           SinterDialect::kInput, builder.getStringAttr("cut" + std::to_string(index))));
-      if (failed(function.insertArgument(index, op.getResult(0).getType(), attributes, op.getLoc())))
+      if (failed(
+              function.insertArgument(index, op.getResult(0).getType(), attributes, op.getLoc())))
         continue;
       op.getResult(0).replaceAllUsesWith(function.getArgument(index));
       if (accept(std::move(candidate)))

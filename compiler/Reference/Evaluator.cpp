@@ -74,7 +74,8 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry, 
       name = output.str();
     else if (StringRef state = getName(attributes, SinterDialect::kState); !state.empty())
       name = ("state:" + state).str();
-    else if (StringRef parameter = getName(attributes, SinterDialect::kPrepared); !parameter.empty())
+    else if (StringRef parameter = getName(attributes, SinterDialect::kPrepared);
+             !parameter.empty())
       name = ("prepared:" + parameter).str();
     results[name] = std::move(value);
   }

@@ -10,7 +10,16 @@
 namespace sinter {
 
 /// The part that an op can play in a fused kernel; see FusibleOpInterface.
-enum class FusionRole { Elementwise, RowReduction, Index, Gather, Update, Contraction, Attention, Opaque };
+enum class FusionRole {
+  Elementwise,
+  RowReduction,
+  Index,
+  Gather,
+  Update,
+  Contraction,
+  Attention,
+  Opaque
+};
 
 /// The name of a role, for remarks: "elementwise", "row reduction", ...
 llvm::StringRef stringifyFusionRole(FusionRole role);

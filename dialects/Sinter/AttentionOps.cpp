@@ -74,7 +74,8 @@ SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> ope
         int64_t position = t + (start ? static_cast<int64_t>((*start)[b]) : 0);
         int64_t end = getCausal() ? std::min(keys, position + 1) : keys;
         int64_t begin =
-            getWindow() ? std::max<int64_t>(0, position - static_cast<int64_t>(*getWindow()) + 1) : 0;
+            getWindow() ? std::max<int64_t>(0, position - static_cast<int64_t>(*getWindow()) + 1)
+                        : 0;
         double largest = -HUGE_VAL, sum = 0;
         for (int64_t j = begin; j < end; ++j) {
           double score = 0;
@@ -139,7 +140,8 @@ SmallVector<ReferenceTensor> RotaryOp::evaluate(ArrayRef<ReferenceTensor> operan
       for (int64_t h = 0; h < x.getShape()[2]; ++h)
         for (int64_t i = 0; i < half; ++i) {
           int64_t row = std::min(last, t + (getStart() ? static_cast<int64_t>(operands[3][b]) : 0));
-          int64_t first = getInterleaved() ? 2 * i : i, second = getInterleaved() ? 2 * i + 1 : i + half;
+          int64_t first = getInterleaved() ? 2 * i : i,
+                  second = getInterleaved() ? 2 * i + 1 : i + half;
           double p = x.at({b, t, h, first}), q = x.at({b, t, h, second});
           double c = cos.at({row, i}), s = sin.at({row, i});
           result.at({b, t, h, first}) = p * c - q * s;

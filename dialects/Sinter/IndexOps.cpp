@@ -21,9 +21,10 @@ static ReferenceTensor tabulate(RankedTensorType type, Element element) {
 
 void ConstantOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type,
                        double splat) {
-  Attribute value = isa<FloatType>(type.getElementType())
-                        ? Attribute(builder.getFloatAttr(type.getElementType(), splat))
-                        : builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(splat));
+  Attribute value =
+      isa<FloatType>(type.getElementType())
+          ? Attribute(builder.getFloatAttr(type.getElementType(), splat))
+          : builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(splat));
   build(builder, state, type, DenseElementsAttr::get(type, value));
 }
 
@@ -40,7 +41,8 @@ SmallVector<ReferenceTensor> ConstantOp::evaluate(ArrayRef<ReferenceTensor>) {
 LogicalResult BroadcastOp::verify() {
   RankedTensorType operand = getOperand().getType();
   ArrayRef<int64_t> dims = getDims();
-  bool increasing = std::adjacent_find(dims.begin(), dims.end(), std::greater_equal<>()) == dims.end();
+  bool increasing =
+      std::adjacent_find(dims.begin(), dims.end(), std::greater_equal<>()) == dims.end();
   if (static_cast<int64_t>(dims.size()) != operand.getRank() || !increasing ||
       (!dims.empty() && (dims.front() < 0 || dims.back() >= getType().getRank()))) // broadcast_c1
     return emitOpError("expected one increasing result dimension an operand dimension in dims");
@@ -213,7 +215,8 @@ LogicalResult PackOp::verify() {
   if (operand.getShape() != getType().getShape() ||
       operand.getElementType() != getType().getElementType()) // pack_c1
     return emitOpError("expected operand and result of one shape and element type");
-  if (operand.getEncoding() || !isa_and_nonnull<LayoutAttrInterface>(getType().getEncoding())) // pack_c2
+  if (operand.getEncoding() ||
+      !isa_and_nonnull<LayoutAttrInterface>(getType().getEncoding())) // pack_c2
     return emitOpError("expected a dense operand and a result with a layout");
   return success();
 }
@@ -271,7 +274,8 @@ SmallVector<ReferenceTensor> EmbeddingOp::evaluate(ArrayRef<ReferenceTensor> ope
   int64_t rows = operands[0].getShape()[0];
   return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
     double id = operands[1].at(index.drop_back());
-    return operands[0].at({std::clamp<int64_t>(static_cast<int64_t>(id), 0, rows - 1), index.back()});
+    return operands[0].at(
+        {std::clamp<int64_t>(static_cast<int64_t>(id), 0, rows - 1), index.back()});
   })};
 }
 

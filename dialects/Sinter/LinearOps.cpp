@@ -20,7 +20,8 @@ LogicalResult MatmulOp::verify() {
   if (rhs.getRank() != 2 || lhs.getRank() < 1) // matmul_c1
     return emitOpError("expected rhs of rank 2 and lhs of rank 1 at least, got ")
            << lhs << " and " << rhs;
-  int64_t k = rhs.getDimSize(getTransposeRhs() ? 1 : 0), n = rhs.getDimSize(getTransposeRhs() ? 0 : 1);
+  int64_t k = rhs.getDimSize(getTransposeRhs() ? 1 : 0),
+          n = rhs.getDimSize(getTransposeRhs() ? 0 : 1);
   if (lhs.getShape().back() != k) // matmul_c2
     return emitOpError("expected lhs and rhs to agree on k, got ")
            << lhs.getShape().back() << " and " << k;

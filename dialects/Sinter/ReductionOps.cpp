@@ -71,9 +71,11 @@ struct RowBuilder {
   Value repeat(Value perColumn) {
     auto columns = cast<RankedTensorType>(perColumn.getType());
     if (columns.getElementType() != type.getElementType())
-      perColumn = CastOp::create(
-          builder, loc, RankedTensorType::get(columns.getShape(), type.getElementType()), perColumn);
-    return BroadcastOp::create(builder, loc, type, perColumn, ArrayRef<int64_t>{type.getRank() - 1});
+      perColumn = CastOp::create(builder, loc,
+                                 RankedTensorType::get(columns.getShape(), type.getElementType()),
+                                 perColumn);
+    return BroadcastOp::create(builder, loc, type, perColumn,
+                               ArrayRef<int64_t>{type.getRank() - 1});
   }
   Value mean(Value rows) {
     return ReduceOp::create(builder, loc, rowType, rows, ReductionKind::Mean);

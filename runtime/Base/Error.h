@@ -42,7 +42,8 @@ inline tl::unexpected<Error> fail(std::string what, std::string why, std::string
 #define SINTER_CONCAT(a, b) SINTER_CONCAT_IMPL(a, b)
 
 /// Declares `declaration` from the value of `expression`, or returns its error.
-#define SINTER_TRY(declaration, expression) SINTER_TRY_IMPL(SINTER_CONCAT(expected, __LINE__), declaration, expression)
+#define SINTER_TRY(declaration, expression)                                                        \
+  SINTER_TRY_IMPL(SINTER_CONCAT(expected, __LINE__), declaration, expression)
 #define SINTER_TRY_IMPL(name, declaration, expression)                                             \
   auto name = (expression);                                                                        \
   if (!name)                                                                                       \

@@ -6,5 +6,6 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sinter::registerEverything(registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sinter's optimizer driver\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Sinter's optimizer driver\n", registry));
 }

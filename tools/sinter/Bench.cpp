@@ -72,7 +72,8 @@ static Expected<void> run(const BenchOptions &options) {
                                              formatNumber(times.back(), 3)});
   table.addRow({"GFLOP/s", formatNumber(flops * steps / median * 1e-6, 1)});
   table.addRow({"GB/s", formatNumber(bytes * steps / median * 1e-6, 1)});
-  table.addRow({"of the roofline", formatNumber(100 * predictedNs * steps * 1e-6 / median, 1) + " %"});
+  table.addRow(
+      {"of the roofline", formatNumber(100 * predictedNs * steps * 1e-6 / median, 1) + " %"});
   table.addRow({"compile ms", formatNumber(runner.compileMs(), 1)});
   table.addRow({"peak memory", formatBytes(memory.peak())});
   table.addRow({"arena", formatBytes(program.arena_bytes())});

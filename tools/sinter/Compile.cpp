@@ -50,9 +50,10 @@ static Expected<void> run(const CompileCommandOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "is compiled already", "give a model's directory or config.json");
-  int64_t capacity = options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
-  SINTER_TRY(CompileRequest request,
-             makeRequest(model, options, options.entries, std::min(options.chunk, capacity), capacity));
+  int64_t capacity =
+      options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
+  SINTER_TRY(CompileRequest request, makeRequest(model, options, options.entries,
+                                                 std::min(options.chunk, capacity), capacity));
   request.options.emit = options.emit;
   request.options.stopAfter = options.stopAfter;
   if (!prints)
@@ -80,6 +81,7 @@ void sinter::cli::addCompile(CLI::App &program) {
                    "print a stage instead: graph, fused, program, llvm, asm")
       ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm"}));
   command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
-  command->add_flag("--embed-weights", options->embedWeights, "carry the weights in the executable");
+  command->add_flag("--embed-weights", options->embedWeights,
+                    "carry the weights in the executable");
   command->callback([options] { finish(run(*options)); });
 }

@@ -42,7 +42,8 @@ static Expected<Ready> compileFor(Model model, const GenerateCommandOptions &opt
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
   };
   int64_t needed = prompt + options.generation.maxNewTokens;
-  int64_t capacity = options.capacity ? options.capacity : std::max(kLeastCapacity, roundUp(needed));
+  int64_t capacity =
+      options.capacity ? options.capacity : std::max(kLeastCapacity, roundUp(needed));
   if (!options.capacity && model.spec.positions == PositionKind::Learned)
     capacity = std::min(capacity, model.spec.maxPositions);
   int64_t chunk = std::min(capacity, std::clamp(roundUp(prompt), kLeastChunk, kLargestChunk));

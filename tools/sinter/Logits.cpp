@@ -19,10 +19,11 @@ struct LogitsOptions : ModelOptions {
 
 /// A NumPy file, format 1.0, of float32 [rows, columns].
 static std::string makeNpy(std::span<const float> values, int64_t rows, int64_t columns) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) +
-                       ", " + std::to_string(columns) + "), }";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
+                       std::to_string(rows) + ", " + std::to_string(columns) + "), }";
   constexpr size_t kPrefix = 10, kAlignment = 64;
-  header.resize((kPrefix + header.size() + kAlignment) / kAlignment * kAlignment - kPrefix - 1, ' ');
+  header.resize((kPrefix + header.size() + kAlignment) / kAlignment * kAlignment - kPrefix - 1,
+                ' ');
   header += '\n';
   std::string file("\x93NUMPY\x01\x00", 8);
   file += static_cast<char>(header.size() & 0xff);
@@ -75,6 +76,7 @@ void sinter::cli::addLogits(CLI::App &program) {
   addModelOptions(*command, *options);
   command->add_option("--tokens", options->tokens, "ids, comma-separated")->required();
   command->add_option("-o,--output", options->output, "NumPy file to write")->required();
-  command->add_option("--chunk", options->chunk, "tokens taken at a time")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--chunk", options->chunk, "tokens taken at a time")
+      ->check(CLI::Range(1, 1 << 20));
   command->callback([options] { finish(run(*options)); });
 }

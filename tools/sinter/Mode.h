@@ -25,7 +25,8 @@ struct ModeOptions {
 inline void addModeOptions(CLI::App &command, ModeOptions &options) {
   command.add_option("--mode", options.mode, "prefill, decode or logits")
       ->check(CLI::IsMember({"prefill", "decode", "logits"}));
-  command.add_option("--seq", options.sequence, "tokens of a prefill")->check(CLI::Range(1, 1 << 24));
+  command.add_option("--seq", options.sequence, "tokens of a prefill")
+      ->check(CLI::Range(1, 1 << 24));
   command.add_option("--context", options.context, "positions before a decode step")
       ->check(CLI::Range(1, 1 << 24));
 }

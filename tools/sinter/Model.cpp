@@ -148,7 +148,8 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
         .count();
   };
   // A plugin may change between runs without its path changing.
-  fs::path directory = options.noCache || !options.passPlugins.empty() ? fs::path() : getCacheDirectory();
+  fs::path directory =
+      options.noCache || !options.passPlugins.empty() ? fs::path() : getCacheDirectory();
   fs::path cached = directory / (getCacheKey(request) + ".sinter");
   std::error_code ignored;
   if (!directory.empty() && fs::exists(cached, ignored))

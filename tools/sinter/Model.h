@@ -18,7 +18,8 @@ struct Model {
   ModelSpec spec;                     ///< unless isExecutable
   std::string description;            ///< the text that spec was read from
   std::optional<WeightFiles> weights; ///< of a directory that has them
-  std::map<std::string, std::string> tokenizerFiles; ///< name to content; empty where there are none
+  std::map<std::string, std::string>
+      tokenizerFiles; ///< name to content; empty where there are none
 };
 
 /// Opens MODEL: checks that it exists, reads its config.json and maps its weights, whose names and

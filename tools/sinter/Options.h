@@ -34,9 +34,11 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--target", options.target, "cpu, or cpu:NAME for another processor");
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--dtype", options.dtype, "compute type: f32 or bf16 (default: the checkpoint's)")
+  command
+      .add_option("--dtype", options.dtype, "compute type: f32 or bf16 (default: the checkpoint's)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  command.add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
+  command
+      .add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
       ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_flag("--json", options.json, "print one machine-readable object");
   command.add_option("--seed", options.seed, "of random weights and of sampling");

@@ -32,7 +32,8 @@ static Expected<void> run(const TokenizeOptions &options) {
     std::ifstream stream(options.file, std::ios::binary);
     text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
     if (!stream)
-      return fail("--file " + options.file, "cannot be read", "check that it exists and may be read");
+      return fail("--file " + options.file, "cannot be read",
+                  "check that it exists and may be read");
   } else if (!*options.textOption) {
     return fail("sinter tokenize", "there is nothing to do", "give --text, --file or --decode");
   }

@@ -70,10 +70,10 @@ static Expected<void> run(const VerifyPassOptions &options) {
     SINTER_CHECK(writeFileAtomically(options.reproducer, std::as_bytes(std::span(text))));
   else
     std::printf("\n%s", text.c_str());
-  return fail("--pass " + options.check.pass,
-              "changes what " + failures.front().entry + " computes",
-              options.reproducer.empty() ? "a small module that shows it is printed above"
-                                         : "a small module that shows it is in " + options.reproducer);
+  return fail(
+      "--pass " + options.check.pass, "changes what " + failures.front().entry + " computes",
+      options.reproducer.empty() ? "a small module that shows it is printed above"
+                                 : "a small module that shows it is in " + options.reproducer);
 }
 
 void sinter::cli::addVerifyPass(CLI::App &program) {
@@ -85,8 +85,10 @@ void sinter::cli::addVerifyPass(CLI::App &program) {
   command->add_option("--pass", options->check.pass, "argument of the pass, or all")->required();
   command->add_option("--after", options->check.after,
                       "phase after which a plugin's pass runs (default: Import)");
-  command->add_option("--tolerance", options->check.tolerance, "largest relative error that passes");
-  command->add_option("--reproducer", options->reproducer, "file for the reduced module of a failure");
+  command->add_option("--tolerance", options->check.tolerance,
+                      "largest relative error that passes");
+  command->add_option("--reproducer", options->reproducer,
+                      "file for the reduced module of a failure");
   command->callback([options] {
     options->check.seed = options->seed;
     finish(run(*options));

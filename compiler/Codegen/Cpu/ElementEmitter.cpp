@@ -17,7 +17,8 @@ Type ElementEmitter::getComputeType(Type storage) {
 
 bool ElementEmitter::supports(Operation *op) {
   return isa<ElementwiseOpInterface, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, PackOp,
-             ConstantOp, ReduceOp, EmbeddingOp, LastRowOp, PositionsOp, RotaryOp, CacheAppendOp>(op);
+             ConstantOp, ReduceOp, EmbeddingOp, LastRowOp, PositionsOp, RotaryOp, CacheAppendOp>(
+      op);
 }
 
 ElementEmitter::Key ElementEmitter::makeKey(const void *what, ArrayRef<AffineExpr> index) {
@@ -463,7 +464,8 @@ FailureOr<Value> ElementEmitter::choose(AffineExpr expr, int64_t bound, Type typ
                                         space.materialize(builder, loc, expr), limit);
   auto branches = scf::IfOp::create(builder, loc, type, isBelow, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
-  for (auto [block, branch] : {std::pair(branches.thenBlock(), below), {branches.elseBlock(), above}}) {
+  for (auto [block, branch] :
+       {std::pair(branches.thenBlock(), below), {branches.elseBlock(), above}}) {
     builder.setInsertionPointToEnd(block);
     Scope scope(*this);
     llvm::SaveAndRestore<std::map<Key, unsigned> *> never(filled, nullptr);
@@ -516,17 +518,20 @@ FailureOr<Value> ElementEmitter::emitRotary(RotaryOp op, ArrayRef<AffineExpr> in
     Value crossed = arith::MulFOp::create(builder, loc, *y, *sin);
     return combine(straight, crossed);
   };
-  auto subtract = [&](Value a, Value b) -> Value { return arith::SubFOp::create(builder, loc, a, b); };
+  auto subtract = [&](Value a, Value b) -> Value {
+    return arith::SubFOp::create(builder, loc, a, b);
+  };
   auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
   if (op.getInterleaved()) {
     auto interleaved = [&]() {
-      return rotate(i + 1 - (i % 2) * 2, i.floorDiv(2), [&](Value straight, Value crossed) -> Value {
-        Value odd = space.materialize(builder, loc, space.simplify(i % 2));
-        Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-        Value isEven = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, odd, zero);
-        Value negative = arith::NegFOp::create(builder, loc, crossed);
-        return add(straight, arith::SelectOp::create(builder, loc, isEven, negative, crossed));
-      });
+      return rotate(
+          i + 1 - (i % 2) * 2, i.floorDiv(2), [&](Value straight, Value crossed) -> Value {
+            Value odd = space.materialize(builder, loc, space.simplify(i % 2));
+            Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+            Value isEven = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, odd, zero);
+            Value negative = arith::NegFOp::create(builder, loc, crossed);
+            return add(straight, arith::SelectOp::create(builder, loc, isEven, negative, crossed));
+          });
     };
     return choose(i, 2 * half, type, interleaved, pass);
   }
@@ -548,8 +553,8 @@ FailureOr<Value> ElementEmitter::emitReduce(ReduceOp op, ArrayRef<AffineExpr> in
   bool isMax = op.getKind() == ReductionKind::Max;
   Value total = arith::ConstantOp::create(
       builder, loc,
-      isMax ? builder.getFloatAttr(
-                  type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true))
+      isMax ? builder.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(),
+                                                         /*Negative=*/true))
             : builder.getFloatAttr(type, 0.0));
   auto combine = [&](Value a, Value b) -> Value {
     if (isMax)

@@ -119,8 +119,8 @@ private:
   getSources(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
 
   /// The row that a gather reads for an element, and the index that it depends on.
-  mlir::FailureOr<mlir::AffineExpr> getGatherRow(mlir::Operation *op,
-                                                 llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
+  mlir::FailureOr<mlir::AffineExpr>
+  getGatherRow(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
   static Index getGatherIndex(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
 
   void collectCuts(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index, mlir::AffineExpr dim,

@@ -20,7 +20,8 @@ using namespace mlir;
 using namespace sinter;
 
 static tl::unexpected<Error> makeDefect(std::string why) {
-  auto error = fail("machine code", std::move(why), "please report it with the model's config.json");
+  auto error =
+      fail("machine code", std::move(why), "please report it with the model's config.json");
   error.value().defect = true;
   return error;
 }

@@ -42,7 +42,8 @@ private:
       auto content = section.getContents();
       if (!content)
         return content.takeError();
-      uint64_t offset = alignTo(image.size(), std::max<uint64_t>(section.getAlignment().value(), 64));
+      uint64_t offset =
+          alignTo(image.size(), std::max<uint64_t>(section.getAlignment().value(), 64));
       image.resize(offset);
       auto *bytes = reinterpret_cast<const std::byte *>(content->data());
       image.insert(image.end(), bytes, bytes + content->size());

@@ -119,7 +119,8 @@ private:
     open.insert(tensor);
     for (size_t i = 0; i < open.size(); ++i)
       if (Operation *op = open[i].getDefiningOp()) {
-        if (isa<ReduceOp>(op) && typeOf(open[i]).getNumElements() == typeOf(tensor).getNumElements())
+        if (isa<ReduceOp>(op) &&
+            typeOf(open[i]).getNumElements() == typeOf(tensor).getNumElements())
           return true;
         open.insert(op->operand_begin(), op->operand_end());
       }
@@ -137,7 +138,8 @@ private:
         products.push_back(product(ArrayRef(output.shape).take_front(rank)));
     }
     for (int64_t candidate : prefixes.front())
-      if (llvm::all_of(prefixes, [&](auto &products) { return llvm::is_contained(products, candidate); }))
+      if (llvm::all_of(prefixes,
+                       [&](auto &products) { return llvm::is_contained(products, candidate); }))
         items = std::max(items, candidate);
     // Cut the numbering wherever some result does, if the cuts are of one chain.
     SmallVector<int64_t> cuts;
@@ -190,7 +192,8 @@ private:
   LogicalResult prepareFor(ArrayRef<AffineExpr> point, std::pair<int64_t, int64_t> next) {
     Index whole(point);
     for (size_t i = point.size(); i < group.front().shape.size(); ++i) {
-      auto [lower, upper] = i == point.size() ? next : std::pair(int64_t{0}, group.front().shape[i]);
+      auto [lower, upper] =
+          i == point.size() ? next : std::pair(int64_t{0}, group.front().shape[i]);
       whole.push_back(space.addDim(nullptr, lower, upper));
     }
     auto dims = ArrayRef(whole).drop_front(point.size());
@@ -261,7 +264,8 @@ private:
     // Unsigned, so that no number can name memory before the cache.
     Value fits = isBelow(arith::CmpIPredicate::ult, position,
                          arith::ConstantIndexOp::create(builder, loc, capacity));
-    auto guard = scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isValid, fits));
+    auto guard =
+        scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isValid, fits));
     builder.setInsertionPoint(guard.thenYield());
     ElementEmitter::Scope scope(emitter);
     cachePosition = space.addDim(position, 0, capacity);

@@ -50,7 +50,8 @@ private:
 constexpr const char *kKernels = R"(
 module @kernels {
   llvm.func @ramp(%slices: !llvm.ptr, %begin: i64, %end: i64) {
-    %ramp = llvm.mlir.constant(dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : vector<8xf32>) : vector<8xf32>
+    %ramp = llvm.mlir.constant(
+      dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : vector<8xf32>) : vector<8xf32>
     %out = llvm.load %slices : !llvm.ptr -> !llvm.ptr
     %at = llvm.getelementptr %out[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, f32
     llvm.store %ramp, %at {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
