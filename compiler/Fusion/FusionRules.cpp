@@ -185,6 +185,11 @@ static Classification classifyRows(const Ops &ops) {
         OpOperand *target = update.getInPlaceOperand(result);
         if (target && isInside(target->get(), ops))
           return {std::nullopt, "an update's memory comes from outside"};
+        // Another op would see some rows before and some after the update.
+        if (target && llvm::any_of(target->get().getUses(), [&](OpOperand &use) {
+              return &use != target && ops.contains(use.getOwner());
+            }))
+          return {std::nullopt, "what is updated is read by another op"};
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return ops.contains(user); }))
           return {std::nullopt, "what is updated is read from memory"};
       }

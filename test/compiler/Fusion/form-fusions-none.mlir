@@ -7,6 +7,7 @@
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=product_of_computed | Remark="relu into matmul: {{.*}}; a product reads its operands from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=two_products | Remark="matmul into matmul: {{.*}}; a kernel has one product, attention or packing"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=updated_cache | Remark="cache_append into relu: {{.*}}; what is updated is read from memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=read_before | Remark="add into cache_append: {{.*}}; what is updated is read by another op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=starved | Remark="exp into last_row: {{.*}}; rows are chosen from what is in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=library | Remark="matmul into softcap: {{.*}}; apart is as fast"
@@ -39,6 +40,15 @@ func.func @updated_cache(%c: tensor<1x8x2x4xf32>, %r: tensor<1x1x2x4xf32>, %star
   %0 = sinter.cache_append %c, %r, %start, %count : (tensor<1x8x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x2x4xf32>
   %1 = sinter.relu %0 : (tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32>
   return %1 : tensor<1x8x2x4xf32>
+}
+
+// The sum is of what was there before the update, which happens in place.
+func.func @read_before(%c: tensor<1x8x2x4xf32>, %r: tensor<1x8x2x4xf32>, %start: tensor<1xi32>,
+                       %count: tensor<1xi32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+    attributes {sinter.entry} {
+  %0 = sinter.add %c, %r : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32>
+  %1 = sinter.cache_append %c, %0, %start, %count : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x2x4xf32>
+  return %1, %0 : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
 }
 
 func.func @reduced_again(%x: tensor<8xf32>, %n: tensor<8xf32>) -> tensor<4x8xf32>
