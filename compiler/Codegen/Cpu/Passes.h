@@ -18,7 +18,12 @@ namespace sinter {
 #include "compiler/Codegen/Cpu/Passes.h.inc"
 
 /// Switches of the phase's speed passes.
-struct CodegenOptions : mlir::PassPipelineOptions<CodegenOptions> {};
+struct CodegenOptions : mlir::PassPipelineOptions<CodegenOptions> {
+  Option<bool> vectorizeLoops{*this, "vectorize-loops", llvm::cl::desc("run VectorizeLoops"),
+                              llvm::cl::init(true)};
+  Option<bool> unrollLoops{*this, "unroll-loops", llvm::cl::desc("run UnrollLoops"),
+                           llvm::cl::init(true)};
+};
 
 /// Kernels on tensors to loops and those to the LLVM dialect, in the module `@kernels`.
 void buildCodegenPipeline(mlir::OpPassManager &manager, const CodegenOptions &options);

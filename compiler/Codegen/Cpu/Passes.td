@@ -38,6 +38,59 @@ def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
+def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
+  let summary = "innermost loops of rows kernels in vectors";
+  let description = [{
+    After it: an innermost loop with constant bounds whose memory accesses are linear in its
+    counter, and which carries nothing but sums and maxima, works on vectors of the target's
+    width: several partial sums at a time (combined in a fixed order, so that results do not
+    depend on anything but the extent), and the last elements of a row in one vector with the
+    lanes beyond them switched off. Accesses with a stride are made lane by lane. A remark says
+    what was chosen, or why a loop stays as it is.
+
+    ```mlir
+    scf.for %i = %c0 to %c20 step %c1 {
+      %0 = memref.load %x[%i] : memref<20xf32>
+      %1 = arith.negf %0 : f32
+      memref.store %1, %y[%i] : memref<20xf32>
+    }
+    ```
+    becomes, for vectors of 256 bits,
+    ```mlir
+    scf.for %i = %c0 to %c16 step %c8 {
+      %0 = vector.load %x[%i] : memref<20xf32>, vector<8xf32>
+      %1 = arith.negf %0 : vector<8xf32>
+      vector.store %1, %y[%i] : memref<20xf32>, vector<8xf32>
+    }
+    %2 = vector.maskedload %x[%c16], %mask, %zeros : ...
+    %3 = arith.negf %2 : vector<8xf32>
+    vector.maskedstore %y[%c16], %mask, %3 : ...
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
+    "mlir::vector::VectorDialect"];
+}
+
+def UnrollLoopsPass : Pass<"sinter-unroll-loops", "mlir::ModuleOp"> {
+  let summary = "several vectors a step";
+  let description = [{
+    After it: an innermost loop over vectors does as many steps at once as the target's registers
+    hold, if that divides the number of its steps: a step's latency hides behind the others' and
+    the counter costs less. Loops with sums have their accumulators from VectorizeLoops. A remark
+    says the factor, or why there is none.
+
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c16 { body(%i) }
+    ```
+    becomes
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c32 { body(%i); body(%i + 16) }
+    ```
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::scf::SCFDialect"];
+}
+
 def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
   let summary = "functions become polynomials";
   let description = [{

@@ -6,6 +6,11 @@ using namespace mlir;
 
 void sinter::buildCodegenPipeline(OpPassManager &manager, const CodegenOptions &options) {
   manager.addPass(createLowerKernelsPass());
+  manager.addPass(createCSEPass());
+  if (options.vectorizeLoops)
+    manager.addPass(createVectorizeLoopsPass());
+  if (options.unrollLoops)
+    manager.addPass(createUnrollLoopsPass());
   manager.addPass(createExpandMathPass());
   manager.addPass(createCSEPass());
   manager.addPass(createLowerKernelsToLLVMPass());
