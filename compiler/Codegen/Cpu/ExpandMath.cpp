@@ -100,6 +100,16 @@ struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
     populateMathPolynomialApproximationPatterns(patterns,
                                                 [](StringRef name) { return name != "math.exp"; });
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
+      return signalPassFailure();
+    WalkResult left = kernels.walk([](Operation *op) {
+      if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+          isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+              math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op))
+        return WalkResult::advance();
+      op->emitError("expected a function of f32 that has a polynomial");
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
       signalPassFailure();
   }
 };

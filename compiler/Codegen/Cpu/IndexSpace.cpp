@@ -107,9 +107,15 @@ private:
             llvm::divideFloorSigned(range.last, divisor)};
   }
 
-  bool liesWithin(const Linear &linear, int64_t extent) {
+  bool liesWithin(const Linear &linear, int64_t extent) { return getQuotient(linear, extent) == 0; }
+
+  /// The one value that linear floordiv divisor takes, if it does not change.
+  std::optional<int64_t> getQuotient(const Linear &linear, int64_t divisor) {
     IndexSpace::Range range = getRange(linear);
-    return range.first >= 0 && range.last < extent;
+    int64_t quotient = llvm::divideFloorSigned(range.first, divisor);
+    if (quotient != llvm::divideFloorSigned(range.last, divisor))
+      return std::nullopt;
+    return quotient;
   }
 
   /// Moves the terms that are multiples of `factor` out of `linear`; returns them divided by it.
@@ -141,8 +147,10 @@ private:
 
   Linear divide(Linear linear, int64_t divisor) {
     Linear quotient = takeMultiples(linear, divisor);
-    if (liesWithin(linear, divisor))
+    if (std::optional<int64_t> fixed = getQuotient(linear, divisor)) {
+      quotient.constant += *fixed;
       return quotient;
+    }
     if (int64_t grain = findGrain(linear, divisor); grain > 1) {
       Linear big = takeMultiples(linear, grain);
       quotient.add(divide(big, divisor / grain));
@@ -161,8 +169,10 @@ private:
 
   Linear remainder(Linear linear, int64_t divisor) {
     takeMultiples(linear, divisor);
-    if (liesWithin(linear, divisor))
+    if (std::optional<int64_t> fixed = getQuotient(linear, divisor)) {
+      linear.constant -= *fixed * divisor;
       return linear;
+    }
     if (int64_t grain = findGrain(linear, divisor); grain > 1) {
       Linear big = takeMultiples(linear, grain);
       linear.add(remainder(big, divisor / grain), grain);

@@ -26,11 +26,11 @@ using namespace mlir;
 using namespace sinter;
 
 /// Lets a multiplication and an addition become one instruction with one rounding. Nothing is
-/// reordered: results stay the same from run to run and from loop to unrolled loop. A conversion
-/// is not contracted: to bf16 and back is a rounding that the graph asks for.
+/// reordered: results stay the same from run to run and from loop to unrolled loop. Conversions are
+/// left alone: contracting a rounding to bf16 and back would drop it.
 static void allowContraction(ModuleOp kernels) {
   kernels.walk([](arith::ArithFastMathInterface op) {
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
       return;
     auto flags = arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::contract);
     op->setAttr(op.getFastMathAttrName(), flags);
@@ -47,7 +47,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
     // Rounding to bf16 would otherwise be a call into a compiler's support library.
-    if (!target.hasFeature("avx512bf16")) {
+    if (!target.hasFeature("avx512bf16") || target.getVectorBits() < 512) {
       arith::populateExpandBFloat16Patterns(patterns);
       legal.addDynamicallyLegalOp<arith::TruncFOp>([](arith::TruncFOp op) {
         return !getElementTypeOrSelf(op.getType()).isBF16();

@@ -17,13 +17,8 @@ namespace sinter {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Cpu/Passes.h.inc"
 
-/// Switches of the phase's speed passes.
-struct CodegenOptions : mlir::PassPipelineOptions<CodegenOptions> {
-  Option<bool> vectorizeLoops{*this, "vectorize-loops", llvm::cl::desc("run VectorizeLoops"),
-                              llvm::cl::init(true)};
-  Option<bool> unrollLoops{*this, "unroll-loops", llvm::cl::desc("run UnrollLoops"),
-                           llvm::cl::init(true)};
-};
+/// The phase has no options: its speed passes are left out by name (Phases.def).
+struct CodegenOptions : mlir::PassPipelineOptions<CodegenOptions> {};
 
 /// Kernels on tensors to loops and those to the LLVM dialect, in the module `@kernels`.
 void buildCodegenPipeline(mlir::OpPassManager &manager, const CodegenOptions &options);

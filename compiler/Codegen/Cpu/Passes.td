@@ -98,7 +98,7 @@ def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
     scalars or vectors of f32: exp, tanh, erf and their like are written out, with a relative
     error of a few units in the last place. A row's main loop and its tail compute the same
     formula, so that an element's bits do not depend on where in a row it stands. f64 has no such
-    formulas; its functions stay and machine code emission refuses them.
+    formulas: a function of it is an error.
 
     exp(x) is 2^n * e^r with n = round(x / ln 2) and e^r a polynomial (the Cephes library's).
 

@@ -7,10 +7,8 @@ using namespace mlir;
 void sinter::buildCodegenPipeline(OpPassManager &manager, const CodegenOptions &options) {
   manager.addPass(createLowerKernelsPass());
   manager.addPass(createCSEPass());
-  if (options.vectorizeLoops)
-    manager.addPass(createVectorizeLoopsPass());
-  if (options.unrollLoops)
-    manager.addPass(createUnrollLoopsPass());
+  manager.addPass(createVectorizeLoopsPass());
+  manager.addPass(createUnrollLoopsPass());
   manager.addPass(createExpandMathPass());
   manager.addPass(createCSEPass());
   manager.addPass(createLowerKernelsToLLVMPass());

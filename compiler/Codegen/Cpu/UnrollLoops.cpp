@@ -44,7 +44,7 @@ struct UnrollLoopsPass : sinter::impl::UnrollLoopsPassBase<UnrollLoopsPass> {
       std::string reason;
       int64_t factor = chooseFactor(loop, target, reason);
       if (factor == 1) {
-        remark::missed(loc, options.function(kernel)) << "a loop is not unrolled: " << reason;
+        remark::missed(loc, options.function(kernel)) << "a loop is not unrolled: " + reason;
         continue;
       }
       if (succeeded(loopUnrollByFactor(loop, factor)))

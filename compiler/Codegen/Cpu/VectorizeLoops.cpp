@@ -390,7 +390,7 @@ struct VectorizeLoopsPass : sinter::impl::VectorizeLoopsPassBase<VectorizeLoopsP
       StringRef kernel = loop->getParentOfType<func::FuncOp>().getName();
       std::string reason = vectorizer.check();
       if (!reason.empty()) {
-        remark::missed(loc, options.function(kernel)) << "a loop stays scalar: " << reason;
+        remark::missed(loc, options.function(kernel)) << "a loop stays scalar: " + reason;
         continue;
       }
       vectorizer.run();

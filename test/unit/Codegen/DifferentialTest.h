@@ -14,7 +14,7 @@ using MakeArgument = std::function<ReferenceTensor(unsigned index, mlir::RankedT
 /// ||a - b|| / ||b|| <= tolerance for every result, and the same bits however the work items are
 /// split and ordered.
 void expectSameAsReference(llvm::StringRef text, double tolerance, TargetAttr target = {},
-                           MakeArgument make = {});
+                           MakeArgument make = {}, bool speedPasses = true);
 
 /// Normal numbers that depend on the seed only.
 ReferenceTensor makeNormal(mlir::RankedTensorType type, unsigned seed);

@@ -6,7 +6,6 @@
 #include "compiler/Pipelines/Registration.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include <cstring>
 #include <sys/mman.h>
 
@@ -60,6 +59,8 @@ void GuardedStorage::write(const ReferenceTensor &tensor) {
   forElements(type, [&](int64_t i, int64_t offset) {
     if (type.getElementType().isF32())
       reinterpret_cast<float *>(start)[offset] = static_cast<float>(tensor[i]);
+    else if (type.getElementType().isF16())
+      reinterpret_cast<_Float16 *>(start)[offset] = static_cast<_Float16>(tensor[i]);
     else if (type.getElementType().isInteger(32))
       reinterpret_cast<int32_t *>(start)[offset] = static_cast<int32_t>(tensor[i]);
     else {
@@ -78,6 +79,10 @@ ReferenceTensor GuardedStorage::read() const {
       float value;
       memcpy(&value, start + 4 * offset, 4);
       tensor[i] = value;
+    } else if (type.getElementType().isF16()) {
+      tensor[i] = reinterpret_cast<const _Float16 *>(start)[offset];
+    } else if (type.getElementType().isInteger(32)) {
+      tensor[i] = reinterpret_cast<const int32_t *>(start)[offset];
     } else {
       uint16_t half;
       memcpy(&half, start + 2 * offset, 2);
@@ -98,7 +103,6 @@ MLIRContext &sinter::test::getContext() {
   static MLIRContext *context = [] {
     DialectRegistry registry;
     registerEverything(registry);
-    registerAllToLLVMIRTranslations(registry);
     auto *result = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
     result->loadAllAvailableDialects();
     return result;
@@ -117,7 +121,7 @@ TargetAttr sinter::test::getHostTarget(int64_t vectorBits) {
                          host.getL3Bytes());
 }
 
-KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target) {
+KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target, bool speedPasses) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (error.empty())
       error = diagnostic.str();
@@ -129,12 +133,17 @@ KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target) {
   (*module)->setAttr(SinterDialect::kTarget, target);
   kernel = module->lookupSymbol<func::FuncOp>("kernel");
   PassManager passes(&context);
-  buildCodegenPipeline(passes, CodegenOptions());
+  if (speedPasses) {
+    buildCodegenPipeline(passes, CodegenOptions());
+  } else {
+    passes.addPass(createLowerKernelsPass());
+    passes.addPass(createExpandMathPass());
+    passes.addPass(createLowerKernelsToLLVMPass());
+  }
   if (failed(passes.run(*module)))
     return;
   grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute).getInt();
-
-  auto code = emitMachineCode(module->lookupSymbol<ModuleOp>(kKernelsModule), target);
+  auto code = emitMachineCode(lookupKernels(*module), target);
   if (!code) {
     error = code.error().message();
     return;

@@ -41,7 +41,8 @@ class KernelJit {
 public:
   /// Lowers the kernel `@kernel` of `text` for `target`. Where that fails, `error` holds the first
   /// diagnostic and nothing can be run.
-  KernelJit(mlir::MLIRContext &context, llvm::StringRef text, TargetAttr target);
+  KernelJit(mlir::MLIRContext &context, llvm::StringRef text, TargetAttr target,
+            bool speedPasses = true);
 
   KernelJit(const KernelJit &) = delete;
   ~KernelJit();

@@ -1,0 +1,70 @@
+// RUN: sinter-opt %s --sinter-vectorize-loops %remarks 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+module @kernels {
+
+// A main loop and the last four elements.
+// CHECK-LABEL: func.func @negate
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8
+// CHECK: %[[X:.*]] = vector.load %arg0[%[[I]]] : memref<20xf32>, vector<8xf32>
+// CHECK: %[[Y:.*]] = arith.negf %[[X]] : vector<8xf32>
+// CHECK: vector.store %[[Y]], %arg1[%[[I]]]
+// CHECK: vector.maskedload %arg0
+// CHECK: vector.maskedstore %arg1
+// REMARK: remark: {{.*}}Passed{{.*}}VectorizeLoops{{.*}}negate{{.*}}20 elements in vectors of 8, 1 at a time
+func.func @negate(%x: memref<20xf32>, %y: memref<20xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  scf.for %i = %c0 to %c20 step %c1 {
+    %0 = memref.load %x[%i] : memref<20xf32>
+    %1 = arith.negf %0 : f32
+    memref.store %1, %y[%i] : memref<20xf32>
+  }
+  return
+}
+
+// Four partial sums, added in pairs.
+// CHECK-LABEL: func.func @sum
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c32{{.*}} iter_args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK-COUNT-4: vector.load
+// CHECK: scf.yield
+// CHECK: arith.addf
+// CHECK: vector.shuffle
+// CHECK: vector.extract
+// REMARK: {{.*}}sum{{.*}}64 elements in vectors of 8, 4 at a time
+func.func @sum(%x: memref<64xf32>, %y: memref<1xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %s = scf.for %i = %c0 to %c64 step %c1 iter_args(%a = %zero) -> f32 {
+    %0 = memref.load %x[%i] : memref<64xf32>
+    %1 = arith.addf %a, %0 : f32
+    scf.yield %1 : f32
+  }
+  memref.store %s, %y[%c0] : memref<1xf32>
+  return
+}
+
+// One element for all lanes; a stride lane by lane.
+// CHECK-LABEL: func.func @strided
+// CHECK: %[[W:.*]] = memref.load %arg2
+// CHECK: vector.broadcast %[[W]]
+// CHECK: vector.from_elements
+func.func @strided(%x: memref<64xf32>, %y: memref<64xf32>, %w: memref<4xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %at = affine.apply affine_map<(d0) -> (d0 * 4 + 1)>(%i)
+    %0 = memref.load %x[%at] : memref<64xf32>
+    %1 = memref.load %w[%c1] : memref<4xf32>
+    %2 = arith.mulf %0, %1 : f32
+    memref.store %2, %y[%i] : memref<64xf32>
+  }
+  return
+}
+}
+}

@@ -1,0 +1,244 @@
+//===- RowsKernelTest.cpp - Rows kernels against their definition ------------===//
+
+#include "test/unit/Codegen/DifferentialTest.h"
+#include "llvm/ADT/StringExtras.h"
+#include <regex>
+
+using namespace mlir;
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+/// A kernel's text with $names replaced.
+std::string fill(std::string text,
+                 std::initializer_list<std::pair<const char *, std::string>> values) {
+  for (auto &[name, value] : values)
+    text = std::regex_replace(text, std::regex("\\$" + std::string(name) + "(?![A-Z])"), value);
+  return text;
+}
+
+std::string n(int64_t number) { return std::to_string(number); }
+
+constexpr int64_t kWidths[] = {1, 3, 17, 48, 63, 64, 65, 1000};
+
+constexpr const char *kUnary = R"(
+func.func private @kernel(%x: tensor<3x65x$TYPE>) -> tensor<3x65x$TYPE> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.$OP %x $ATTRIBUTES : (tensor<3x65x$TYPE>) -> tensor<3x65x$TYPE>
+  return %0 : tensor<3x65x$TYPE>
+})";
+
+constexpr const char *kBinary = R"(
+func.func private @kernel(%x: tensor<5x33xf32>, %y: tensor<5x33xf32>) -> tensor<5x33xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.$OP %x, %y : (tensor<5x33xf32>, tensor<5x33xf32>) -> tensor<5x33xf32>
+  return %0 : tensor<5x33xf32>
+})";
+
+constexpr const char *kRmsNorm = R"(
+func.func private @kernel(%x: tensor<4x$Nx$TYPE>, %w: tensor<$Nxf32>) -> tensor<4x$Nx$TYPE> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<4x$Nx$TYPE>, tensor<$Nxf32>) -> tensor<4x$Nx$TYPE>
+  return %0 : tensor<4x$Nx$TYPE>
+})";
+
+constexpr const char *kSoftmax = R"(
+func.func private @kernel(%x: tensor<3x$Nxf32>) -> tensor<3x$Nxf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.reduce max %x : (tensor<3x$Nxf32>) -> tensor<3xf32>
+  %1 = sinter.broadcast %0 {dims = array<i64: 0>} : (tensor<3xf32>) -> tensor<3x$Nxf32>
+  %2 = sinter.sub %x, %1 : (tensor<3x$Nxf32>, tensor<3x$Nxf32>) -> tensor<3x$Nxf32>
+  %3 = sinter.exp %2 : (tensor<3x$Nxf32>) -> tensor<3x$Nxf32>
+  %4 = sinter.reduce sum %3 : (tensor<3x$Nxf32>) -> tensor<3xf32>
+  %5 = sinter.broadcast %4 {dims = array<i64: 0>} : (tensor<3xf32>) -> tensor<3x$Nxf32>
+  %6 = sinter.div %3, %5 : (tensor<3x$Nxf32>, tensor<3x$Nxf32>) -> tensor<3x$Nxf32>
+  return %6 : tensor<3x$Nxf32>
+})";
+
+/// Values over the whole range that activations meet.
+MakeArgument spread(double low, double high) {
+  return [=](unsigned, RankedTensorType type) {
+    ReferenceTensor tensor(type);
+    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+      tensor[i] = static_cast<float>(low + (high - low) * i / std::max<int64_t>(1, tensor.getNumElements() - 1));
+    tensor.round();
+    return tensor;
+  };
+}
+} // namespace
+
+TEST(RowsKernel, UnaryOps) {
+  for (const char *op : {"neg", "exp", "tanh", "sigmoid", "relu", "silu", "gelu"})
+    for (double range : {0.01, 1.0, 20.0})
+      expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 4e-7, {},
+                            spread(-range, range));
+  expectSameAsReference(fill(kUnary, {{"OP", "gelu"}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}}), 4e-7);
+  expectSameAsReference(
+      fill(kUnary, {{"OP", "softcap"}, {"ATTRIBUTES", "{cap = 30.0}"}, {"TYPE", "f32"}}), 4e-7, {},
+      spread(-100, 100));
+  expectSameAsReference(fill(kUnary, {{"OP", "rsqrt"}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 2e-7, {},
+                        spread(1e-3, 100));
+}
+
+TEST(RowsKernel, SixteenBitTypes) {
+  for (const char *type : {"bf16", "f16"})
+    for (const char *op : {"gelu", "silu", "neg"})
+      expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", ""}, {"TYPE", type}}), 2e-3);
+}
+
+TEST(RowsKernel, ExpFromEndToEnd) {
+  std::string text = fill(kUnary, {{"OP", "exp"}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}});
+  KernelJit jit(getContext(), text, getHostTarget());
+  ASSERT_EQ(jit.getError(), "");
+  std::vector<float> x(195), y(195);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = -86.5f + 175.0f * i / x.size();
+  x[0] = -HUGE_VALF;
+  x[1] = -1e30f;
+  x[2] = HUGE_VALF;
+  x[3] = NAN;
+  x[4] = 88.7f;
+  x[5] = 89.0f;
+  void *slices[] = {x.data(), y.data()};
+  jit.run(slices, 0, jit.getGrid());
+  EXPECT_EQ(y[0], 0.0f);
+  EXPECT_EQ(y[1], 0.0f);
+  EXPECT_EQ(y[2], HUGE_VALF);
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_EQ(y[5], HUGE_VALF);
+  for (size_t i = 4; i < x.size(); ++i)
+    if (i != 5)
+      EXPECT_NEAR(y[i] / std::exp(double(x[i])), 1.0, 2.4e-7) << x[i];
+}
+
+TEST(RowsKernel, BinaryOps) {
+  for (const char *op : {"add", "sub", "mul", "div", "maximum", "minimum"})
+    expectSameAsReference(fill(kBinary, {{"OP", op}}), 1e-7);
+}
+
+TEST(RowsKernel, RowsOfAllWidths) {
+  for (int64_t width : kWidths) {
+    expectSameAsReference(fill(kRmsNorm, {{"N", n(width)}, {"TYPE", "f32"}}), 4e-7);
+    expectSameAsReference(fill(kSoftmax, {{"N", n(width)}}), 4e-7);
+  }
+  for (int64_t width : {17, 64, 65})
+    expectSameAsReference(fill(kRmsNorm, {{"N", n(width)}, {"TYPE", "bf16"}}), 4e-3);
+}
+
+TEST(RowsKernel, NarrowVectors) {
+  for (int64_t width : {3, 65})
+    for (int64_t bits : {128, 256}) {
+      expectSameAsReference(fill(kRmsNorm, {{"N", n(width)}, {"TYPE", "bf16"}}), 4e-3, getHostTarget(bits));
+      expectSameAsReference(fill(kSoftmax, {{"N", n(width)}}), 4e-7, getHostTarget(bits));
+    }
+}
+
+TEST(RowsKernel, SpeedPassesOnlySpeedUp) {
+  for (int64_t width : {1, 65})
+    expectSameAsReference(fill(kSoftmax, {{"N", n(width)}}), 4e-7, {}, {}, /*speedPasses=*/false);
+}
+
+TEST(RowsKernel, LayerNorm) {
+  for (const char *bias : {"", ", %b"})
+    expectSameAsReference(fill(R"(
+func.func private @kernel(%x: tensor<2x3x200xf32>, %w: tensor<200xbf16>, %b: tensor<200xbf16>) -> tensor<2x3x200xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.layer_norm %x, %w $BIAS {eps = 1.0e-5} : (tensor<2x3x200xf32>, tensor<200xbf16> $TYPE) -> tensor<2x3x200xf32>
+  return %0 : tensor<2x3x200xf32>
+})",
+                               {{"BIAS", bias}, {"TYPE", *bias ? ", tensor<200xbf16>" : ""}}),
+                          4e-7);
+}
+
+TEST(RowsKernel, IndexOps) {
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<4x6x10xf32>, %y: tensor<4x6x7xf32>, %z: tensor<17xf32>) -> tensor<6x4x17xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.concat %y, %x {dim = 2} : (tensor<4x6x7xf32>, tensor<4x6x10xf32>) -> tensor<4x6x17xf32>
+  %1 = sinter.transpose %0 {permutation = array<i64: 1, 0, 2>} : (tensor<4x6x17xf32>) -> tensor<6x4x17xf32>
+  %2 = sinter.broadcast %z {dims = array<i64: 2>} : (tensor<17xf32>) -> tensor<6x4x17xf32>
+  %3 = sinter.mul %1, %2 : (tensor<6x4x17xf32>, tensor<6x4x17xf32>) -> tensor<6x4x17xf32>
+  return %3 : tensor<6x4x17xf32>
+})", 1e-7);
+  // Along rows, with a boundary inside; the operand's columns become rows.
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<3x20xf32>, %y: tensor<20x2xf32>) -> tensor<5x10xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.transpose %y {permutation = array<i64: 1, 0>} : (tensor<20x2xf32>) -> tensor<2x20xf32>
+  %1 = sinter.concat %x, %0 {dim = 0} : (tensor<3x20xf32>, tensor<2x20xf32>) -> tensor<5x20xf32>
+  %2 = sinter.slice %1 {offsets = array<i64: 0, 5>} : (tensor<5x20xf32>) -> tensor<5x10xf32>
+  return %2 : tensor<5x10xf32>
+})", 1e-7);
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<6x35xf32>) -> tensor<14x15xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.reshape %x : (tensor<6x35xf32>) -> tensor<14x15xf32>
+  %1 = sinter.neg %0 : (tensor<14x15xf32>) -> tensor<14x15xf32>
+  return %1 : tensor<14x15xf32>
+})", 1e-7);
+}
+
+TEST(RowsKernel, NormsOfHeadsInsideARow) {
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<2x3x128xf32>, %w: tensor<32xf32>) -> tensor<2x3x128xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.reshape %x : (tensor<2x3x128xf32>) -> tensor<2x3x4x32xf32>
+  %1 = sinter.rms_norm %0, %w {eps = 1.0e-6} : (tensor<2x3x4x32xf32>, tensor<32xf32>) -> tensor<2x3x4x32xf32>
+  %2 = sinter.reshape %1 : (tensor<2x3x4x32xf32>) -> tensor<2x3x128xf32>
+  return %2 : tensor<2x3x128xf32>
+})", 4e-7);
+}
+
+TEST(RowsKernel, SeveralResults) {
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<2x5x70xf32>, %y: tensor<2x5x70xf32>, %w: tensor<70xf32>) -> (tensor<2x5x70xf32>, tensor<2x5x70xbf16>, tensor<2x5xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.add %x, %y : (tensor<2x5x70xf32>, tensor<2x5x70xf32>) -> tensor<2x5x70xf32>
+  %1 = sinter.rms_norm %0, %w {eps = 1.0e-5} : (tensor<2x5x70xf32>, tensor<70xf32>) -> tensor<2x5x70xf32>
+  %2 = sinter.cast %1 : (tensor<2x5x70xf32>) -> tensor<2x5x70xbf16>
+  %3 = sinter.reduce mean %1 : (tensor<2x5x70xf32>) -> tensor<2x5xf32>
+  return %0, %2, %3 : tensor<2x5x70xf32>, tensor<2x5x70xbf16>, tensor<2x5xf32>
+})", 4e-3);
+}
+
+TEST(RowsKernel, GathersStayInsideTheirTables) {
+  auto make = [](unsigned index, RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, index);
+    ReferenceTensor ids(type);
+    for (int64_t i = 0; i < ids.getNumElements(); ++i)
+      ids[i] = i % 3 == 0 ? i : i % 3 == 1 ? -7 : 1 << 30;
+    return ids;
+  };
+  expectSameAsReference(R"(
+func.func private @kernel(%t: tensor<11x40xbf16>, %i: tensor<2x6xi32>) -> tensor<2x6x40xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.embedding %t, %i : (tensor<11x40xbf16>, tensor<2x6xi32>) -> tensor<2x6x40xbf16>
+  %1 = sinter.cast %0 : (tensor<2x6x40xbf16>) -> tensor<2x6x40xf32>
+  return %1 : tensor<2x6x40xf32>
+})", 1e-7, {}, make);
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<3x6x40xf32>, %n: tensor<3xi32>, %w: tensor<40xf32>) -> tensor<3x40xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.last_row %x, %n : (tensor<3x6x40xf32>, tensor<3xi32>) -> tensor<3x40xf32>
+  %1 = sinter.rms_norm %0, %w {eps = 1.0e-6} : (tensor<3x40xf32>, tensor<40xf32>) -> tensor<3x40xf32>
+  return %1 : tensor<3x40xf32>
+})", 4e-7, {}, make);
+}
+
+TEST(RowsKernel, LearnedPositions) {
+  auto make = [](unsigned index, RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, index);
+    ReferenceTensor start(type);
+    start[0] = 4;
+    return start;
+  };
+  expectSameAsReference(R"(
+func.func private @kernel(%t: tensor<16x24xf32>, %s: tensor<2xi32>) -> (tensor<2x6x24xf32>, tensor<2x6xi32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.positions %s : (tensor<2xi32>) -> tensor<2x6xi32>
+  %1 = sinter.embedding %t, %0 : (tensor<16x24xf32>, tensor<2x6xi32>) -> tensor<2x6x24xf32>
+  return %1, %0 : tensor<2x6x24xf32>, tensor<2x6xi32>
+})", 1e-7, {}, make);
+}
+
+TEST(RowsKernel, WhatCannotBeGeneratedIsSaid) {
+  expectError(R"(
+func.func private @kernel(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.matmul %x, %y : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+})", "expected an op that a rows kernel can compute");
+  expectError(R"(
+func.func private @kernel(%x: tensor<2xf64>) -> tensor<2xf64> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.tanh %x : (tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+})", "expected a function of f32");
+}
