@@ -69,7 +69,6 @@ public:
     if (!getConstant(loop.getLowerBound(), lower) || !getConstant(loop.getUpperBound(), upper) ||
         !matchPattern(loop.getStep(), m_One()))
       return "its bounds are not known";
-    widest = 16;
     for (Operation &op : loop.getBody()->without_terminator())
       if (std::string reason = checkOp(op); !reason.empty())
         return reason;
@@ -84,6 +83,10 @@ public:
     lanes = target.getVectorBits() / std::max<int64_t>(widest, 32);
     if (upper - lower < 2)
       return "it is too short";
+    // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
+    // library for the way back.
+    if (narrowest < 32 && target.getVectorBits() < 512 && (upper - lower) % lanes != 0)
+      return "its last elements have 16 bits, which the target cannot mask";
     return {};
   }
 
@@ -181,6 +184,7 @@ private:
       if (!stride)
         return "it accesses memory at an index that is not linear in the counter";
       widest = std::max<int64_t>(widest, element.getIntOrFloatBitWidth());
+      narrowest = std::min<int64_t>(narrowest, element.getIntOrFloatBitWidth());
       return {};
     };
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
@@ -362,7 +366,9 @@ private:
 
   scf::ForOp loop;
   TargetAttr target;
-  int64_t lower = 0, upper = 0, lanes = 0, widest = 0, accumulators = 1;
+  int64_t lower = 0, upper = 0, lanes = 0, accumulators = 1;
+  /// Bits of the widest value and of the narrowest element in memory.
+  int64_t widest = 16, narrowest = 64;
   SmallVector<Operation *> combines;
   llvm::DenseSet<Value> varying;
 };

@@ -50,9 +50,9 @@ func.func @sum(%x: memref<64xf32>, %y: memref<1xf32>, %begin: index, %end: index
 
 // One element for all lanes; a stride lane by lane.
 // CHECK-LABEL: func.func @strided
+// CHECK: vector.from_elements
 // CHECK: %[[W:.*]] = memref.load %arg2
 // CHECK: vector.broadcast %[[W]]
-// CHECK: vector.from_elements
 func.func @strided(%x: memref<64xf32>, %y: memref<64xf32>, %w: memref<4xf32>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
