@@ -37,8 +37,7 @@ public:
   std::string finish() const {
     XXH128_hash_t hash = XXH3_128bits_digest(state);
     char text[33];
-    std::snprintf(text, sizeof text, "%016llx%016llx",
-                  static_cast<unsigned long long>(hash.high64),
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
                   static_cast<unsigned long long>(hash.low64));
     return text;
   }
@@ -80,9 +79,8 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   hasher.add(request.seed);
   const CompileOptions &options = request.options;
   hasher.add(options.target);
-  for (int64_t number :
-       {options.cores, int64_t(options.computeType), int64_t(options.cacheType), options.batch,
-        options.chunk, options.capacity})
+  for (int64_t number : {options.cores, int64_t(options.computeType), int64_t(options.cacheType),
+                         options.batch, options.chunk, options.capacity})
     hasher.add(static_cast<uint64_t>(number));
   hasher.add(options.entries);
   hasher.add(options.disabledPasses);

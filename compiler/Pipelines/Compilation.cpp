@@ -93,8 +93,8 @@ std::string Compilation::print() const {
 }
 
 tl::unexpected<Error> Compilation::makeDefect(std::string what) const {
-  auto error = fail(std::move(what), errors.getFirst(),
-                    "please report it with the model's config.json");
+  auto error =
+      fail(std::move(what), errors.getFirst(), "please report it with the model's config.json");
   error.value().defect = true;
   return error;
 }

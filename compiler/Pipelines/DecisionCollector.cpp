@@ -37,7 +37,7 @@ private:
 LogicalResult sinter::collectDecisions(MLIRContext &context, std::vector<Decision> &decisions) {
   remark::RemarkCategories categories;
   categories.passed = categories.missed = "sinter.*";
-  return remark::enableOptimizationRemarks(
-      context, std::make_unique<DecisionStreamer>(decisions),
-      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+  return remark::enableOptimizationRemarks(context, std::make_unique<DecisionStreamer>(decisions),
+                                           std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                           categories);
 }

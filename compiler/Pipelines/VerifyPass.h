@@ -18,9 +18,9 @@ struct PassVerdict {
   std::string pass;
   std::string entry;
   bool holds = false;
-  double error = 0;        ///< ||after - before|| / ||before||, the worst result
-  std::string message;     ///< where there is no error to state
-  std::string reproducer;  ///< MLIR text of a small module that fails; empty where the pass holds
+  double error = 0;       ///< ||after - before|| / ||before||, the worst result
+  std::string message;    ///< where there is no error to state
+  std::string reproducer; ///< MLIR text of a small module that fails; empty where the pass holds
 };
 
 /// Runs the pipeline of `request` up to the pass, then the pass, and compares what every entry

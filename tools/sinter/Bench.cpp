@@ -17,9 +17,12 @@ struct BenchOptions : ModelOptions {
 };
 } // namespace
 
-static Expected<void> run(const BenchOptions &options) {
+static Expected<void> run(BenchOptions &options) {
+  SINTER_TRY(Model model, openModel(options));
+  if (!model.isExecutable)
+    options.mode.limitDefaults(model.spec);
   const ModeOptions &mode = options.mode;
-  SINTER_TRY(Runner runner, Runner::open(options, {mode.mode}, mode.getChunk(),
+  SINTER_TRY(Runner runner, Runner::open(std::move(model), options, {mode.mode}, mode.getChunk(),
                                          mode.getCapacity(options.capacity)));
   SINTER_TRY(std::vector<double> times, measure(runner, mode, options.repetition, options.seed));
   std::ranges::sort(times);

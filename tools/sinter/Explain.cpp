@@ -16,13 +16,14 @@ struct ExplainOptions : ModelOptions {
 };
 } // namespace
 
-static Expected<void> run(const ExplainOptions &options) {
+static Expected<void> run(ExplainOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "decisions are not kept in executables", "explain the model itself");
-  SINTER_TRY(CompileRequest request, makeRequest(model, options, {options.mode.mode},
-                                                 options.mode.getChunk(),
-                                                 options.mode.getCapacity(options.capacity)));
+  options.mode.limitDefaults(model.spec);
+  SINTER_TRY(CompileRequest request,
+             makeRequest(model, options, {options.mode.mode}, options.mode.getChunk(),
+                         options.mode.getCapacity(options.capacity)));
   SINTER_TRY(CompileResult result, compile(request));
   if (options.json) {
     nlohmann::json decisions = nlohmann::json::array();

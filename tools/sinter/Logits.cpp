@@ -40,16 +40,17 @@ static Expected<void> run(const LogitsOptions &options) {
   auto length = static_cast<int64_t>(ids.size());
   int64_t capacity = options.capacity ? options.capacity : length;
   if (length > capacity)
-    return fail("--tokens", std::to_string(length) + " tokens do not fit --max-seq " +
-                                std::to_string(capacity),
+    return fail("--tokens",
+                std::to_string(length) + " tokens do not fit --max-seq " + std::to_string(capacity),
                 "give fewer tokens or a larger --max-seq");
   SINTER_TRY(Runner runner,
              Runner::open(options, {"logits"}, std::min(options.chunk, length), capacity));
   SINTER_TRY(int64_t vocabulary, runner.executable().metadataNumber("vocab_size"));
   for (int32_t id : ids)
     if (id >= vocabulary)
-      return fail("--tokens", "id " + std::to_string(id) + " is not below the vocabulary's " +
-                                  std::to_string(vocabulary),
+      return fail("--tokens",
+                  "id " + std::to_string(id) + " is not below the vocabulary's " +
+                      std::to_string(vocabulary),
                   "check that the ids are this model's");
   SINTER_TRY(int64_t chunk, runner.getChunk("logits"));
   SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));

@@ -12,6 +12,13 @@ Expected<std::vector<double>> sinter::cli::measure(Runner &runner, const ModeOpt
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
   SINTER_TRY(int64_t vocabulary, runner.executable().metadataNumber("vocab_size"));
+  SINTER_TRY(int64_t capacity, runner.executable().metadataNumber("max_seq"));
+  int64_t needed = mode.mode == "decode" ? mode.context + 1 : mode.sequence;
+  if (needed > capacity)
+    return fail("--mode " + mode.mode,
+                std::to_string(needed) + " positions do not fit the executable's " +
+                    std::to_string(capacity),
+                "use a smaller --seq or --context, or compile with a larger --max-seq");
   std::mt19937_64 random(seed);
   std::uniform_int_distribution<int32_t> anyToken(0, static_cast<int32_t>(vocabulary - 1));
   std::vector<int32_t> tokens(batch * chunk), start(batch), count(batch);

@@ -15,8 +15,8 @@ struct Repetition {
 /// Milliseconds of every repetition of the mode's step: a whole prefill of --seq tokens from an
 /// empty cache, or one decode step after --context positions, in all slots alike. The tokens are
 /// made from the seed. `beforeCounted` is called once after the warm-up.
-Expected<std::vector<double>> measure(Runner &runner, const ModeOptions &mode,
-                                      const Repetition &repetition, uint64_t seed,
-                                      const std::function<void()> &beforeCounted = [] {});
+Expected<std::vector<double>> measure(
+    Runner &runner, const ModeOptions &mode, const Repetition &repetition, uint64_t seed,
+    const std::function<void()> &beforeCounted = [] {});
 
 } // namespace sinter::cli

@@ -1,6 +1,7 @@
 //===- Mode.h - What a command looks at: prefill or decode ------*- C++ -*-===//
 #pragma once
 
+#include "frontends/Transformer/ModelSpec.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -20,15 +21,27 @@ struct ModeOptions {
   int64_t getCapacity(int64_t asked) const {
     return asked ? asked : mode == "decode" ? context + 1 : sequence;
   }
+  /// Shortens lengths that were not asked for to what a model with learned positions has.
+  void limitDefaults(const ModelSpec &spec) {
+    if (spec.positions != PositionKind::Learned)
+      return;
+    if (!*sequenceOption)
+      sequence = std::min(sequence, spec.maxPositions);
+    if (!*contextOption)
+      context = std::min(context, spec.maxPositions - 1);
+  }
+
+  CLI::Option *sequenceOption = nullptr, *contextOption = nullptr;
 };
 
 inline void addModeOptions(CLI::App &command, ModeOptions &options) {
   command.add_option("--mode", options.mode, "prefill, decode or logits")
       ->check(CLI::IsMember({"prefill", "decode", "logits"}));
-  command.add_option("--seq", options.sequence, "tokens of a prefill")
-      ->check(CLI::Range(1, 1 << 24));
-  command.add_option("--context", options.context, "positions before a decode step")
-      ->check(CLI::Range(1, 1 << 24));
+  options.sequenceOption = command.add_option("--seq", options.sequence, "tokens of a prefill")
+                               ->check(CLI::Range(1, 1 << 24));
+  options.contextOption =
+      command.add_option("--context", options.context, "positions before a decode step")
+          ->check(CLI::Range(1, 1 << 24));
 }
 
 } // namespace sinter::cli

@@ -10,16 +10,16 @@ namespace sinter::cli {
 
 /// Options that all commands which take a MODEL share.
 struct ModelOptions {
-  std::string model;           ///< directory, config.json or .sinter file
-  std::string target = "cpu";  ///< cpu, or cpu:<name>
-  int threads = 0;             ///< 0: one a core
-  std::string dtype;           ///< f32 or bf16; empty: the checkpoint's
-  std::string cacheDtype;      ///< f32 or bf16; empty: dtype's
-  bool json = false;           ///< one object instead of tables
-  uint64_t seed = 0;           ///< random weights and sampling
-  int64_t batch = 1;           ///< slots
-  int64_t capacity = 0;        ///< --max-seq; 0: what the command needs
-  bool noCache = false;        ///< neither read nor write compiled executables
+  std::string model;          ///< directory, config.json or .sinter file
+  std::string target = "cpu"; ///< cpu, or cpu:<name>
+  int threads = 0;            ///< 0: one a core
+  std::string dtype;          ///< f32 or bf16; empty: the checkpoint's
+  std::string cacheDtype;     ///< f32 or bf16; empty: dtype's
+  bool json = false;          ///< one object instead of tables
+  uint64_t seed = 0;          ///< random weights and sampling
+  int64_t batch = 1;          ///< slots
+  int64_t capacity = 0;       ///< --max-seq; 0: what the command needs
+  bool noCache = false;       ///< neither read nor write compiled executables
   std::vector<std::string> disabledPasses;
   std::vector<std::string> passPlugins;
   std::vector<std::string> addedPasses;

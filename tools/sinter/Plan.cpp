@@ -62,10 +62,11 @@ static Expected<std::string> addRuntime(const CompileResult &compiled, const Pla
   return report.dump();
 }
 
-static Expected<void> run(const PlanOptions &options) {
+static Expected<void> run(PlanOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "is compiled already", "plan the model itself");
+  options.mode.limitDefaults(model.spec);
   SINTER_TRY(CompileRequest request,
              makeRequest(model, options, {options.mode.mode}, options.mode.getChunk(),
                          options.mode.getCapacity(options.capacity)));

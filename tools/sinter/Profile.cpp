@@ -32,17 +32,19 @@ static void print(const std::vector<runtime::ProfileRow> &rows, double totalNs, 
   table.print();
 }
 
-static Expected<void> run(const ProfileOptions &options) {
+static Expected<void> run(ProfileOptions &options) {
+  SINTER_TRY(Model model, openModel(options));
+  if (!model.isExecutable)
+    options.mode.limitDefaults(model.spec);
   const ModeOptions &mode = options.mode;
-  SINTER_TRY(Runner runner, Runner::open(options, {mode.mode}, mode.getChunk(),
+  SINTER_TRY(Runner runner, Runner::open(std::move(model), options, {mode.mode}, mode.getChunk(),
                                          mode.getCapacity(options.capacity)));
   const fb::Program &program = *runner.executable().program(mode.mode);
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   int64_t steps = mode.mode == "decode" ? 1 : (mode.sequence + chunk - 1) / chunk;
   runtime::Trace trace((program.commands()->size() + 1) * steps * options.repetition.iterations);
-  SINTER_TRY(std::vector<double> times,
-             measure(runner, mode, options.repetition, options.seed,
-                     [&] { runner.session().setTrace(&trace); }));
+  SINTER_TRY(std::vector<double> times, measure(runner, mode, options.repetition, options.seed,
+                                                [&] { runner.session().setTrace(&trace); }));
   runner.session().setTrace(nullptr);
 
   auto by = options.by == "op"      ? runtime::ProfileBy::Label

@@ -1,6 +1,7 @@
 //===- Tokenize.cpp - `sinter tokenize`: text to ids and back ---------------===//
 
 #include "frontends/Tokenizer/Tokenizer.h"
+#include "runtime/Exec/Executable.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Ids.h"
 #include <cstdio>
@@ -19,10 +20,26 @@ struct TokenizeOptions {
 };
 } // namespace
 
+/// The tokenizer of a model's directory, or the one that an executable carries.
+static Expected<Tokenizer> openTokenizer(const std::filesystem::path &path) {
+  if (path.extension() != ".sinter")
+    return Tokenizer::fromDirectory(path);
+  SINTER_TRY(auto executable, runtime::Executable::open(path.string()));
+  Tokenizer::Files files;
+  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
+    if (auto content = executable->attachment(name))
+      files[name] = std::string(reinterpret_cast<const char *>(content->data()), content->size());
+  return Tokenizer::fromFiles(files);
+}
+
 static Expected<void> run(const TokenizeOptions &options) {
-  SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromDirectory(options.model));
+  SINTER_TRY(Tokenizer tokenizer, openTokenizer(options.model));
   if (*options.decodeOption) {
     SINTER_TRY(std::vector<int32_t> ids, parseIds(options.decode));
+    for (int32_t id : ids)
+      if (!tokenizer.token(id))
+        return fail("--decode", "id " + std::to_string(id) + " is not one of the tokenizer's",
+                    "ids are below " + std::to_string(tokenizer.vocabSize()));
     std::string text = tokenizer.decode(ids);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
@@ -48,7 +65,10 @@ static Expected<void> run(const TokenizeOptions &options) {
 void sinter::cli::addTokenize(CLI::App &program) {
   CLI::App *command = program.add_subcommand("tokenize", "Turns text into token ids, or back");
   auto options = std::make_shared<TokenizeOptions>();
-  command->add_option("MODEL", options->model, "directory with the tokenizer's files")->required();
+  command
+      ->add_option("MODEL", options->model,
+                   "directory with the tokenizer's files, or .sinter executable")
+      ->required();
   options->textOption = command->add_option("--text", options->text, "text to encode");
   options->fileOption = command->add_option("--file", options->file, "file to encode");
   options->decodeOption =
