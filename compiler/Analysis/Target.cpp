@@ -61,7 +61,7 @@ static TargetAttr describe(MLIRContext *context, StringRef cpu,
     auto found = features.find(name);
     return found != features.end() && found->second;
   };
-  constexpr double kGigahertz = 3.0;
+  constexpr double kGigahertz = 4.0;
   bool avx512 = has("avx512f") && has("avx512vl"), avx = has("avx2") && has("fma");
   int64_t vectorBits = avx512 ? 512 : avx ? 256 : 128;
   int64_t multiplyBits = cpu == "znver4" ? 256 : vectorBits;
@@ -74,7 +74,7 @@ static TargetAttr describe(MLIRContext *context, StringRef cpu,
     text += (text.empty() ? "" : ",") + std::string(usable ? "+" : "-") + name;
   return TargetAttr::get(context, "cpu", cpu, text, vectorBits, avx512 ? 32 : 16, cores,
                          static_cast<int64_t>(gflops), static_cast<int64_t>(gflops * bf16Factor),
-                         std::min<int64_t>(15 * cores, 240), 500 + 250 * cores, caches.l1,
+                         std::min<int64_t>(35 * cores, 400), 500 + 250 * cores, caches.l1,
                          caches.l2, caches.l3);
 }
 

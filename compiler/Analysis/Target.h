@@ -4,10 +4,10 @@
 // processor's name, its instruction sets and its caches, so that one machine always makes the same
 // decisions. The figures are coarse on purpose; the cost model only compares.
 //
-// The assumptions, per core: 3.0 GHz; two multiply-add units as wide as a vector register (half
+// The assumptions, per core: 4.0 GHz; two multiply-add units as wide as a vector register (half
 // of that where 512-bit operations are executed in two passes: Zen 4); bf16 products twice as fast
-// as f32 with avx512bf16, 16 times with amx-bf16, as fast as f32 otherwise; 15 GB/s of memory up to
-// 240 GB/s for the machine. Starting a kernel on all cores costs 500 ns and 250 ns a core.
+// as f32 with avx512bf16, 16 times with amx-bf16, as fast as f32 otherwise; 35 GB/s of memory up to
+// 400 GB/s for the machine. Starting a kernel on all cores costs 500 ns and 250 ns a core.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -17,16 +17,31 @@ std::string sinter::describeLocation(Location location) {
   return llvm::join(names, " + ");
 }
 
+/// What a remark says: its sentences, and its figures by name.
+static std::string describe(const remark::detail::Remark &remark) {
+  std::string text;
+  for (const remark::detail::Remark::Arg &argument : remark.getArgs()) {
+    text += text.empty() ? "" : " ";
+    text += argument.key == "Remark" || argument.key == "Reason"
+                ? argument.val
+                : argument.key + " " + argument.val;
+  }
+  return text;
+}
+
 namespace {
 class DecisionStreamer : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit DecisionStreamer(std::vector<Decision> &decisions) : decisions(decisions) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    // What concerns no function in particular says so with this name.
+    StringRef function = remark.getFunction();
     decisions.push_back(Decision{remark.getRemarkType() == llvm::remarks::Type::Passed,
                                  remark.getCombinedCategoryName().str(),
-                                 remark.getRemarkName().str(), remark.getFunction().str(),
-                                 describeLocation(remark.getLocation()), remark.getMsg()});
+                                 remark.getRemarkName().str(),
+                                 function == "<unknown function>" ? "" : function.str(),
+                                 describeLocation(remark.getLocation()), describe(remark)});
   }
 
 private:

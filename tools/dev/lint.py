@@ -180,8 +180,14 @@ def layout(tree):
     tree.each_line(paths, r"[ \t]+$", "blanks at the end of the line")
     for path in tree.files(*CODE, ".py", ".sh"):
         budget = 100 if path.suffix in {".cpp", ".h"} else 120
+        inside_raw_string = False  # IR of a test: an op is one line, however long its types
         for number, line in enumerate(tree.lines(path), 1):
-            if len(line) > budget and "http" not in line:
+            raw = inside_raw_string
+            if 'R"(' in line:
+                inside_raw_string = True
+            if ')"' in line:
+                inside_raw_string = False
+            if len(line) > budget and "http" not in line and not raw:
                 tree.breach(path, number, f"{len(line)} columns, the budget is {budget}")
     for path in paths:
         data = (ROOT / path).read_bytes()

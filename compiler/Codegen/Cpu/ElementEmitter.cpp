@@ -234,9 +234,8 @@ ElementEmitter::getSegments(ArrayRef<Value> tensors,
     SmallVector<int64_t> cuts;
     for (Value tensor : tensors)
       collectCuts(tensor, makeIndex(tensor, dim), dim, cuts);
-    auto cut = llvm::find_if(cuts, [&, lower = lower, upper = upper](int64_t at) {
-      return at > lower && at < upper;
-    });
+    auto cut = llvm::find_if(
+        cuts, [&, lower = lower, upper = upper](int64_t at) { return at > lower && at < upper; });
     if (cut == cuts.end()) {
       done.emplace_back(lower, upper);
     } else {
@@ -297,9 +296,8 @@ void ElementEmitter::chooseBuffers(Block &block) {
   // Values that some reduction needs.
   llvm::DenseSet<Value> reduced;
   for (Operation &op : llvm::reverse(block))
-    if (isa<ReduceOp>(op) || llvm::any_of(op.getResults(), [&](Value result) {
-          return reduced.contains(result);
-        }))
+    if (isa<ReduceOp>(op) ||
+        llvm::any_of(op.getResults(), [&](Value result) { return reduced.contains(result); }))
       reduced.insert(op.operand_begin(), op.operand_end());
   llvm::DenseMap<Value, int64_t> costs;
   for (Operation &op : block.without_terminator()) {
@@ -445,8 +443,8 @@ FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> inde
     return element;
   }
   if (isa<PositionsOp>(op)) {
-    Value t = arith::IndexCastOp::create(builder, loc, type,
-                                         space.materialize(builder, loc, index[1]));
+    Value t =
+        arith::IndexCastOp::create(builder, loc, type, space.materialize(builder, loc, index[1]));
     return arith::AddIOp::create(builder, loc, elements[0], t).getResult();
   }
   return elements[0];

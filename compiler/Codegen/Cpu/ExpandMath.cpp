@@ -66,8 +66,7 @@ struct FloatBuilder : ImplicitLocOpBuilder {
     p = add(fma(p, mul(r, r), r), number(1.0));
     // 2^(n - 1) from its bits, and doubled at the end: 2^128 is no float, e^88.7 is.
     Type i32 = getI32Type();
-    Value bits = arith::SubIOp::create(*this, bitcast(i32, shifted),
-                                       integer(0x4B400000 - 126));
+    Value bits = arith::SubIOp::create(*this, bitcast(i32, shifted), integer(0x4B400000 - 126));
     Value power = bitcast(getF32Type(), arith::ShLIOp::create(*this, bits, integer(23)));
     Value y = mul(p, power);
     y = add(y, y);

@@ -80,8 +80,8 @@ struct LowerKernelsPass : sinter::impl::LowerKernelsPassBase<LowerKernelsPass> {
         continue;
       std::optional<FusionKind> kind = symbolizeFusionKind(name.getValue());
       if (!kind) {
-        function.emitError("expected a kind of fusion as ") << SinterDialect::kKernel << ", got "
-                                                            << name;
+        function.emitError("expected a kind of fusion as ")
+            << SinterDialect::kKernel << ", got " << name;
         return signalPassFailure();
       }
       if (Generator generator = getGenerator(*kind))

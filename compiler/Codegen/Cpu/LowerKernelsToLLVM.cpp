@@ -49,9 +49,8 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     // Rounding to bf16 would otherwise be a call into a compiler's support library.
     if (!target.hasFeature("avx512bf16") || target.getVectorBits() < 512) {
       arith::populateExpandBFloat16Patterns(patterns);
-      legal.addDynamicallyLegalOp<arith::TruncFOp>([](arith::TruncFOp op) {
-        return !getElementTypeOrSelf(op.getType()).isBF16();
-      });
+      legal.addDynamicallyLegalOp<arith::TruncFOp>(
+          [](arith::TruncFOp op) { return !getElementTypeOrSelf(op.getType()).isBF16(); });
     }
     if (failed(applyPartialConversion(kernels, legal, std::move(patterns))))
       return failure();

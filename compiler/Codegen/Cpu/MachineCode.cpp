@@ -3,6 +3,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "runtime/Device/Cpu/Features.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LLVMContext.h"
@@ -13,7 +14,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-#include "runtime/Device/Cpu/Features.h"
 #include <mutex>
 
 using namespace mlir;
@@ -45,10 +45,9 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const TargetAttr &
     return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      backend->createTargetMachine(triple, target.getCpu(), target.getFeatures(), options,
-                                   llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                   llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
+      triple, target.getCpu(), target.getFeatures(), options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 /// Scalar cleanup and addressing; loops are vectorized and unrolled before, by our passes.

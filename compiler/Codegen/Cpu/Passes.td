@@ -137,4 +137,22 @@ def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleO
     "mlir::vector::VectorDialect"];
 }
 
+def VerifyCodegenPass : Pass<"sinter-verify-codegen", "mlir::ModuleOp"> {
+  let summary = "the gate of the Codegen phase";
+  let description = [{
+    After it: every kernel says in `sinter.grid` how many work items it has, and the module
+    `@kernels` holds a function of its name with the runtime's calling convention. That module is
+    of the LLVM dialect alone and calls nothing outside of itself: there is no library to link with.
+
+    ```mlir
+    module @kernels {
+      llvm.func hidden @k(%slices: !llvm.ptr, %begin: i64, %end: i64) { ... }
+    }
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {sinter.grid = 1 : i64, sinter.kernel = "rows"} { ... }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
 #endif // SINTER_CODEGEN_CPU_PASSES

@@ -12,4 +12,5 @@ void sinter::buildCodegenPipeline(OpPassManager &manager, const CodegenOptions &
   manager.addPass(createExpandMathPass());
   manager.addPass(createCSEPass());
   manager.addPass(createLowerKernelsToLLVMPass());
+  manager.addPass(createVerifyCodegenPass());
 }

@@ -68,8 +68,8 @@ public:
 
     unsigned end = loops.getNumArguments() - 1;
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    auto loop = scf::ForOp::create(builder, loc, loops.getArgument(end - 1), loops.getArgument(end),
-                                   one);
+    auto loop =
+        scf::ForOp::create(builder, loc, loops.getArgument(end - 1), loops.getArgument(end), one);
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     ElementEmitter::Scope scope(emitter);
     Index item = splitItem(loop.getInductionVar(), extents);
@@ -144,9 +144,8 @@ private:
     // Cut the numbering wherever some result does, if the cuts are of one chain.
     SmallVector<int64_t> cuts;
     for (auto &products : prefixes)
-      llvm::append_range(cuts, llvm::make_filter_range(products, [&](int64_t cut) {
-        return cut <= items;
-      }));
+      llvm::append_range(
+          cuts, llvm::make_filter_range(products, [&](int64_t cut) { return cut <= items; }));
     llvm::sort(cuts);
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     SmallVector<int64_t> extents;

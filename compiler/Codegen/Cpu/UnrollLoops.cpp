@@ -79,7 +79,8 @@ private:
       reason = "it has one step";
       return 1;
     }
-    int64_t largest = std::max<int64_t>(1, std::min<int64_t>(target.getRegisters() / 8, 64 / operations));
+    int64_t largest =
+        std::max<int64_t>(1, std::min<int64_t>(target.getRegisters() / 8, 64 / operations));
     // Only a divisor: a remainder would be one more loop for a handful of steps.
     for (int64_t factor = largest; factor > 1; --factor)
       if (*steps % factor == 0)

@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/LoopStride.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -12,50 +13,6 @@ namespace sinter {
 
 using namespace mlir;
 using namespace sinter;
-
-/// By how much `value` grows when `counter` grows by one; nothing where that is not constant.
-static std::optional<int64_t> getStride(Value value, Value counter) {
-  if (value == counter)
-    return 1;
-  Operation *op = value.getDefiningOp();
-  auto *loop = counter.getParentBlock();
-  if (!op || op->getBlock() != loop)
-    return 0;
-  auto operandStride = [&](unsigned i) { return getStride(op->getOperand(i), counter); };
-  if (auto apply = dyn_cast<affine::AffineApplyOp>(op)) {
-    // The change of a + b * i is b; of a floordiv it is known only where the inside stays.
-    std::function<std::optional<int64_t>(AffineExpr)> change =
-        [&](AffineExpr expr) -> std::optional<int64_t> {
-      if (auto dim = dyn_cast<AffineDimExpr>(expr))
-        return operandStride(dim.getPosition());
-      auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-      if (!binary)
-        return 0;
-      std::optional<int64_t> left = change(binary.getLHS()), right = change(binary.getRHS());
-      if (!left || !right)
-        return std::nullopt;
-      if (expr.getKind() == AffineExprKind::Add)
-        return *left + *right;
-      if (*left == 0 && *right == 0)
-        return 0;
-      auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-      if (expr.getKind() == AffineExprKind::Mul && factor)
-        return *left * factor.getValue();
-      return std::nullopt;
-    };
-    return change(apply.getAffineMap().getResult(0));
-  }
-  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    std::optional<int64_t> left = operandStride(0), right = operandStride(1);
-    if (!left || !right)
-      return std::nullopt;
-    return isa<arith::AddIOp>(op) ? *left + *right : *left - *right;
-  }
-  bool fixed = llvm::all_of(op->getOperands(), [&](Value operand) {
-    return getStride(operand, counter) == 0;
-  });
-  return fixed && isMemoryEffectFree(op) ? std::optional<int64_t>(0) : std::nullopt;
-}
 
 namespace {
 /// A loop that can be run in vectors: its bounds are constants, its memory accesses are of
@@ -122,17 +79,15 @@ public:
       };
       auto wide = scf::ForOp::create(builder, loc, index(at), index(at + steps * step * count),
                                      index(step * count), initial);
-      OpBuilder body = combines.empty()
-                           ? OpBuilder(wide.getBody()->getTerminator())
-                           : OpBuilder::atBlockEnd(wide.getBody());
+      OpBuilder body = combines.empty() ? OpBuilder(wide.getBody()->getTerminator())
+                                        : OpBuilder::atBlockEnd(wide.getBody());
       SmallVector<Value> next;
       for (int64_t i = 0; i < count; ++i) {
         Value counter = wide.getInductionVar();
         if (i > 0)
-          counter = arith::AddIOp::create(
-              body, loc, counter, arith::ConstantIndexOp::create(body, loc, i * step));
-        ValueRange carried =
-            wide.getRegionIterArgs().slice(i * combines.size(), combines.size());
+          counter = arith::AddIOp::create(body, loc, counter,
+                                          arith::ConstantIndexOp::create(body, loc, i * step));
+        ValueRange carried = wide.getRegionIterArgs().slice(i * combines.size(), combines.size());
         llvm::append_range(next, emitBody(body, counter, carried, step, nullptr));
       }
       if (!combines.empty()) {
@@ -151,7 +106,8 @@ public:
       SmallVector<bool> on(lanes, false);
       std::fill_n(on.begin(), upper - at, true);
       auto type = VectorType::get({lanes}, builder.getI1Type());
-      Value mask = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<bool>(on)));
+      Value mask =
+          arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<bool>(on)));
       Value counter = arith::ConstantIndexOp::create(builder, loc, at);
       ValueRange carried = combines.empty() ? ValueRange() : ValueRange(partial[0]);
       SmallVector<Value> next = emitBody(builder, counter, carried, lanes, mask);
@@ -325,11 +281,11 @@ private:
       return vector::MaskedLoadOp::create(builder, loc, type, load.getMemRef(), index, mask, zeros);
     SmallVector<Value> elements;
     for (int64_t lane = 0; lane < width; ++lane)
-      elements.push_back(isOff(mask, lane)
-                             ? Value(arith::ConstantOp::create(
-                                   builder, loc, builder.getZeroAttr(load.getType())))
-                             : memref::LoadOp::create(builder, loc, load.getMemRef(),
-                                                      offset(builder, index, lane * stride)));
+      elements.push_back(
+          isOff(mask, lane)
+              ? Value(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(load.getType())))
+              : memref::LoadOp::create(builder, loc, load.getMemRef(),
+                                       offset(builder, index, lane * stride)));
     return vector::FromElementsOp::create(builder, loc, type, elements);
   }
 

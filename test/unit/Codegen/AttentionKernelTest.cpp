@@ -20,13 +20,14 @@ struct Case {
 
 std::string makeKernel(const Case &c) {
   auto encoded = [](const std::string &layout) { return layout.empty() ? "" : ", " + layout; };
-  std::string q = llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads,
-                                c.headSize, c.query);
+  std::string q =
+      llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads, c.headSize, c.query);
   std::string o = llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads,
                                 c.headSize, c.result);
   auto cache = [&](const std::string &layout) {
     return llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}{5}>", c.batch, c.capacity, c.keyHeads,
-                         c.headSize, c.cache, encoded(layout)).str();
+                         c.headSize, c.cache, encoded(layout))
+        .str();
   };
   std::string k = cache(c.keyLayout), v = cache(c.valueLayout);
   std::string s = llvm::formatv("tensor<{0}xi32>", c.batch);
@@ -49,8 +50,10 @@ std::string makeKernel(const Case &c) {
         {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {6}>}
         : ({4}) -> {1}
       return %0 : {1}
-    })", parameters, o, operands, c.attributes.empty() ? "" : c.attributes + ", ", types,
-                       c.start ? 1 : 0, c.alibi ? 1 : 0).str();
+    })",
+                       parameters, o, operands, c.attributes.empty() ? "" : c.attributes + ", ",
+                       types, c.start ? 1 : 0, c.alibi ? 1 : 0)
+      .str();
 }
 
 /// Normal numbers; starts that leave room for the chunk, the last slot's filling the capacity;
@@ -60,8 +63,8 @@ MakeArgument makeArguments(const Case &c) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
     if (type.getElementType().isInteger(32))
       for (int64_t b = 0; b < c.batch; ++b)
-        tensor[b] = b + 1 == c.batch ? c.capacity - c.length
-                                     : (b * 37) % (c.capacity - c.length + 1);
+        tensor[b] =
+            b + 1 == c.batch ? c.capacity - c.length : (b * 37) % (c.capacity - c.length + 1);
     if (type.getRank() == 1 && type.getElementType().isF32())
       for (int64_t h = 0; h < c.heads; ++h)
         tensor[h] = 0.5 / (h + 1);
@@ -97,12 +100,12 @@ TEST_P(AttentionShapes, Bf16) {
   check(c, 8e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Attention, AttentionShapes,
-    testing::Values(Case{1, 1, 2, 2, 64, 100}, Case{2, 1, 4, 4, 64, 64}, Case{3, 1, 8, 2, 20, 77},
-                    Case{2, 1, 5, 1, 48, 129}, Case{1, 16, 2, 2, 64, 16}, Case{2, 13, 6, 3, 80, 45},
-                    Case{1, 100, 3, 1, 8, 130}, Case{1, 70, 1, 1, 256, 200}, Case{2, 3, 2, 2, 1, 9},
-                    Case{1, 64, 2, 2, 33, 300}));
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionShapes,
+                         testing::Values(Case{1, 1, 2, 2, 64, 100}, Case{2, 1, 4, 4, 64, 64},
+                                         Case{3, 1, 8, 2, 20, 77}, Case{2, 1, 5, 1, 48, 129},
+                                         Case{1, 16, 2, 2, 64, 16}, Case{2, 13, 6, 3, 80, 45},
+                                         Case{1, 100, 3, 1, 8, 130}, Case{1, 70, 1, 1, 256, 200},
+                                         Case{2, 3, 2, 2, 1, 9}, Case{1, 64, 2, 2, 33, 300}));
 
 TEST(Attention, NotCausal) { check({2, 9, 4, 2, 32, 75, ""}, 2e-6); }
 TEST(Attention, Window) { check({2, 90, 4, 2, 32, 200, "causal, window = 17 : i64"}, 2e-6); }
@@ -153,14 +156,15 @@ TEST(Attention, QueryInsideMergedProduct) {
       %3 = sinter.cast %2 : (tensor<2x5x4x8xf32>) -> tensor<2x5x4x8xbf16>
       %4 = sinter.reshape %3 : (tensor<2x5x4x8xbf16>) -> tensor<10x32xbf16>
       return %4 : tensor<10x32xbf16>
-    })", 3e-3, {}, [](unsigned index, RankedTensorType type) {
-    ReferenceTensor tensor = makeNormal(type, index + 1);
-    if (type.getElementType().isInteger(32)) {
-      tensor[0] = 20;
-      tensor[1] = 0;
-    }
-    return tensor;
-  });
+    })",
+                        3e-3, {}, [](unsigned index, RankedTensorType type) {
+                          ReferenceTensor tensor = makeNormal(type, index + 1);
+                          if (type.getElementType().isInteger(32)) {
+                            tensor[0] = 20;
+                            tensor[1] = 0;
+                          }
+                          return tensor;
+                        });
 }
 
 TEST(Attention, QueryInsideEachHead) {
@@ -177,7 +181,8 @@ TEST(Attention, QueryInsideEachHead) {
         : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
            tensor<2x40x4x8xf32, #sinter.head_major>) -> tensor<2x5x4x8xf32>
       return %2 : tensor<2x5x4x8xf32>
-    })", 2e-6);
+    })",
+                        2e-6);
 }
 
 TEST(AttentionErrors, HeadTooWide) {
@@ -208,7 +213,8 @@ TEST(AttentionErrors, TransposedQuery) {
         {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
         : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>
       return %1 : tensor<1x5x4x8xf32>
-    })", "expected an input of the kernel, or a strided part of one");
+    })",
+              "expected an input of the kernel, or a strided part of one");
 }
 
 } // namespace

@@ -16,7 +16,9 @@ std::string product(int64_t m, int64_t k, int64_t n, llvm::StringRef element = "
       %0 = sinter.matmul %x, %w
         : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, {4}>) -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
-    })", m, k, n, element, layout).str();
+    })",
+                       m, k, n, element, layout)
+      .str();
 }
 
 struct Shape {
@@ -62,17 +64,20 @@ std::string withEpilogue(llvm::StringRef arguments, llvm::StringRef result, llvm
       %p = sinter.matmul %x, %w
         : (tensor<10x40xf32>, tensor<40x{3}xf32, #panels>) -> tensor<10x{3}xf32>
       {2}
-    })", arguments, result, body, n).str();
+    })",
+                       arguments, result, body, n)
+      .str();
 }
 
 TEST(GemmEpilogue, BiasGeluResidual) {
-  expectSameAsReference(withEpilogue(", %b: tensor<100xf32>, %r: tensor<10x100xf32>",
-                                     "tensor<10x100xf32>", R"(
+  expectSameAsReference(
+      withEpilogue(", %b: tensor<100xf32>, %r: tensor<10x100xf32>", "tensor<10x100xf32>", R"(
     %0 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<100xf32>) -> tensor<10x100xf32>
     %1 = sinter.add %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
     %2 = sinter.gelu %1 {tanh} : (tensor<10x100xf32>) -> tensor<10x100xf32>
     %3 = sinter.add %2, %r : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
-    return %3 : tensor<10x100xf32>)"), 1e-6);
+    return %3 : tensor<10x100xf32>)"),
+      1e-6);
 }
 
 TEST(GemmEpilogue, ReshapesToHeads) {
@@ -80,14 +85,16 @@ TEST(GemmEpilogue, ReshapesToHeads) {
     %0 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<100xf32>) -> tensor<10x100xf32>
     %1 = sinter.mul %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
     %2 = sinter.reshape %1 : (tensor<10x100xf32>) -> tensor<2x5x4x25xf32>
-    return %2 : tensor<2x5x4x25xf32>)"), 1e-6);
+    return %2 : tensor<2x5x4x25xf32>)"),
+                        1e-6);
 }
 
 TEST(GemmEpilogue, OneNumberARow) {
   expectSameAsReference(withEpilogue(", %s: tensor<10xf32>", "tensor<10x100xf32>", R"(
     %0 = sinter.broadcast %s {dims = array<i64: 0>} : (tensor<10xf32>) -> tensor<10x100xf32>
     %1 = sinter.mul %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
-    return %1 : tensor<10x100xf32>)"), 1e-6);
+    return %1 : tensor<10x100xf32>)"),
+                        1e-6);
 }
 
 TEST(GemmEpilogue, OneRowABatch) {
@@ -95,7 +102,8 @@ TEST(GemmEpilogue, OneRowABatch) {
     %0 = sinter.broadcast %s {dims = array<i64: 0, 2>} : (tensor<2x100xf32>) -> tensor<2x5x100xf32>
     %1 = sinter.reshape %p : (tensor<10x100xf32>) -> tensor<2x5x100xf32>
     %2 = sinter.add %1, %0 : (tensor<2x5x100xf32>, tensor<2x5x100xf32>) -> tensor<2x5x100xf32>
-    return %2 : tensor<2x5x100xf32>)"), 1e-6);
+    return %2 : tensor<2x5x100xf32>)"),
+                        1e-6);
 }
 
 TEST(GemmEpilogue, ConstantsAndRounding) {
@@ -104,15 +112,17 @@ TEST(GemmEpilogue, ConstantsAndRounding) {
     %0 = sinter.mul %p, %c : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
     %1 = sinter.cast %0 : (tensor<10x100xf32>) -> tensor<10x100xbf16>
     %2 = sinter.add %1, %r : (tensor<10x100xbf16>, tensor<10x100xbf16>) -> tensor<10x100xbf16>
-    return %2 : tensor<10x100xbf16>)"), 1e-3);
+    return %2 : tensor<10x100xbf16>)"),
+                        1e-3);
 }
 
 TEST(GemmEpilogue, TwoResults) {
-  expectSameAsReference(withEpilogue(", %r: tensor<10x100xf32>",
-                                     "(tensor<10x100xf32>, tensor<10x100xbf16>)", R"(
+  expectSameAsReference(
+      withEpilogue(", %r: tensor<10x100xf32>", "(tensor<10x100xf32>, tensor<10x100xbf16>)", R"(
     %0 = sinter.add %p, %r : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
     %1 = sinter.cast %0 : (tensor<10x100xf32>) -> tensor<10x100xbf16>
-    return %0, %1 : tensor<10x100xf32>, tensor<10x100xbf16>)"), 1e-3);
+    return %0, %1 : tensor<10x100xf32>, tensor<10x100xbf16>)"),
+      1e-3);
 }
 
 TEST(GemmEpilogue, GateAndUp) {
@@ -121,7 +131,9 @@ TEST(GemmEpilogue, GateAndUp) {
     %u = sinter.slice %p {offsets = array<i64: 0, 128>} : (tensor<10x256xf32>) -> tensor<10x128xf32>
     %0 = sinter.silu %g : (tensor<10x128xf32>) -> tensor<10x128xf32>
     %1 = sinter.mul %0, %u : (tensor<10x128xf32>, tensor<10x128xf32>) -> tensor<10x128xf32>
-    return %1 : tensor<10x128xf32>)", 256), 1e-6);
+    return %1 : tensor<10x128xf32>)",
+                                     256),
+                        1e-6);
 }
 
 TEST(GemmErrors, GateAndUpNotInPanels) {
@@ -137,13 +149,15 @@ TEST(GemmErrors, TransposedResult) {
   expectError(withEpilogue("", "tensor<100x10xf32>", R"(
     %0 = sinter.transpose %p {permutation = array<i64: 1, 0>}
       : (tensor<10x100xf32>) -> tensor<100x10xf32>
-    return %0 : tensor<100x10xf32>)"), "expected an elementwise, broadcast");
+    return %0 : tensor<100x10xf32>)"),
+              "expected an elementwise, broadcast");
 }
 
 TEST(GemmErrors, RowReduction) {
   expectError(withEpilogue("", "tensor<10xf32>", R"(
     %0 = sinter.reduce sum %p : (tensor<10x100xf32>) -> tensor<10xf32>
-    return %0 : tensor<10xf32>)"), "expected an elementwise, broadcast");
+    return %0 : tensor<10xf32>)"),
+              "expected an elementwise, broadcast");
 }
 
 TEST(GemmErrors, OtherPanels) {
@@ -154,7 +168,8 @@ TEST(GemmErrors, OtherPanels) {
       %p = sinter.matmul %x, %w
         : (tensor<1x16xf32>, tensor<16x64xf32, #panels>) -> tensor<1x64xf32>
       return %p : tensor<1x64xf32>
-    })", "expected rhs [k, n] in panels of 64 columns");
+    })",
+              "expected rhs [k, n] in panels of 64 columns");
 }
 
 TEST(GemmErrors, NoMatmul) {
@@ -162,7 +177,8 @@ TEST(GemmErrors, NoMatmul) {
     func.func private @kernel(%x: tensor<1x16xf32>) -> tensor<1x16xf32>
         attributes {sinter.kernel = "gemm"} {
       return %x : tensor<1x16xf32>
-    })", "expected a matmul in a GEMM kernel");
+    })",
+              "expected a matmul in a GEMM kernel");
 }
 
 TEST(GemmOperands, ColumnsOfAnInput) {
@@ -175,7 +191,8 @@ TEST(GemmOperands, ColumnsOfAnInput) {
       %p = sinter.matmul %s, %w
         : (tensor<2x4x30xf32>, tensor<30x70xf32, #panels>) -> tensor<2x4x70xf32>
       return %p : tensor<2x4x70xf32>
-    })", 1e-6);
+    })",
+                        1e-6);
 }
 
 TEST(GemmOperands, DenseWeights) {
@@ -184,7 +201,8 @@ TEST(GemmOperands, DenseWeights) {
         -> tensor<9x70xf32> attributes {sinter.kernel = "gemm"} {
       %p = sinter.matmul %x, %w : (tensor<9x30xbf16>, tensor<30x70xbf16>) -> tensor<9x70xf32>
       return %p : tensor<9x70xf32>
-    })", 1e-6);
+    })",
+                        1e-6);
 }
 
 TEST(GemmOperands, DenseTransposedWeights) {
@@ -194,7 +212,8 @@ TEST(GemmOperands, DenseTransposedWeights) {
       %p = sinter.matmul %x, %w {transpose_rhs}
         : (tensor<9x30xf32>, tensor<70x30xf32>) -> tensor<9x70xf32>
       return %p : tensor<9x70xf32>
-    })", 1e-6);
+    })",
+                        1e-6);
 }
 
 } // namespace

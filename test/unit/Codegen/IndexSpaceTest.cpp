@@ -59,14 +59,14 @@ TEST_F(IndexSpaceTest, NegativeOffsetsAreRoundedDown) {
 
 TEST_F(IndexSpaceTest, WhatDoesNotSimplifyStaysCorrect) {
   AffineExpr i = space.addDim(nullptr, 0, 35), j = space.addDim(nullptr, 0, 6);
-  for (AffineExpr expr : {(i * 6 + j).floorDiv(10), (i * 6 + j) % 10, (i * 7 + j).floorDiv(14) % 5,
-                          (i * 6 + j).floorDiv(4).floorDiv(3), (i * 3 - j).floorDiv(5) * 5 + (i * 3 - j) % 5}) {
+  for (AffineExpr expr :
+       {(i * 6 + j).floorDiv(10), (i * 6 + j) % 10, (i * 7 + j).floorDiv(14) % 5,
+        (i * 6 + j).floorDiv(4).floorDiv(3), (i * 3 - j).floorDiv(5) * 5 + (i * 3 - j) % 5}) {
     AffineExpr simple = space.simplify(expr);
     for (int64_t x = 0; x < 35; ++x)
       for (int64_t y = 0; y < 6; ++y) {
         auto evaluate = [&](AffineExpr e) {
-          return cast<AffineConstantExpr>(
-                     e.replaceDims({space.constant(x), space.constant(y)}))
+          return cast<AffineConstantExpr>(e.replaceDims({space.constant(x), space.constant(y)}))
               .getValue();
         };
         ASSERT_EQ(evaluate(simple), evaluate(expr));

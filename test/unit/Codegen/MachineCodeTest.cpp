@@ -1,7 +1,7 @@
 //===- MachineCodeTest.cpp - Kernels become code that runs ------------------===//
 
-#include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/MachineCode.h"
+#include "compiler/Analysis/Target.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include <cstring>

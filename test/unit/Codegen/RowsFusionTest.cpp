@@ -44,9 +44,11 @@ func.func private @kernel(%start: tensor<3xi32>, %count: tensor<3xi32>, %qkv: te
 } // namespace
 
 TEST(RowsFusion, RotationsAndCaches) {
-  for (const char *layout : {"#sinter.key_panels<width = 16, interleave = 1>", "#sinter.head_major"})
+  for (const char *layout :
+       {"#sinter.key_panels<width = 16, interleave = 1>", "#sinter.head_major"})
     expectSameAsReference(makeAppend("f32", layout), 2e-7, {}, makeRagged);
-  for (const char *layout : {"#sinter.key_panels<width = 16, interleave = 2>", "#sinter.head_major"})
+  for (const char *layout :
+       {"#sinter.key_panels<width = 16, interleave = 2>", "#sinter.head_major"})
     expectSameAsReference(makeAppend("bf16", layout), 4e-3, {}, makeRagged);
 }
 
@@ -55,7 +57,8 @@ TEST(RowsFusion, InterleavedRotation) {
 func.func private @kernel(%start: tensor<2xi32>, %x: tensor<2x3x2x20xf32>, %cos: tensor<5x8xf32>, %sin: tensor<5x8xf32>) -> tensor<2x3x2x20xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.rotary %x, %cos, %sin, %start {interleaved} : (tensor<2x3x2x20xf32>, tensor<5x8xf32>, tensor<5x8xf32>, tensor<2xi32>) -> tensor<2x3x2x20xf32>
   return %0 : tensor<2x3x2x20xf32>
-})", 2e-7, {}, makeRagged);
+})",
+                        2e-7, {}, makeRagged);
 }
 
 TEST(RowsFusion, NormThenRotation) {
@@ -66,7 +69,8 @@ func.func private @kernel(%start: tensor<2xi32>, %x: tensor<2x3x96xf32>, %w: ten
   %2 = sinter.rotary %1, %cos, %sin, %start : (tensor<2x3x2x48xf32>, tensor<50x24xf32>, tensor<50x24xf32>, tensor<2xi32>) -> tensor<2x3x2x48xf32>
   %3 = sinter.cast %2 : (tensor<2x3x2x48xf32>) -> tensor<2x3x2x48xbf16>
   return %3 : tensor<2x3x2x48xbf16>
-})", 4e-3, {}, makeRagged);
+})",
+                        4e-3, {}, makeRagged);
 }
 
 // Chains of ops chosen at random, values kept small; every value can be used again.
@@ -104,8 +108,8 @@ TEST(RowsFusion, RandomOps) {
       case 3: {
         std::string reduced = add(std::string("reduce ") + reductions[below(2)] + " " + any(),
                                   "(" + type + ") -> " + perRow);
-        values.push_back(add("broadcast " + reduced + " {dims = array<i64: 0>}",
-                             "(" + perRow + ") -> " + type));
+        values.push_back(
+            add("broadcast " + reduced + " {dims = array<i64: 0>}", "(" + perRow + ") -> " + type));
         break;
       }
       case 4: {
@@ -114,10 +118,11 @@ TEST(RowsFusion, RandomOps) {
         unsigned cut = 1 + below(width - 1);
         std::string left = llvm::formatv("tensor<{0}x{1}xf32>", rows, cut);
         std::string right = llvm::formatv("tensor<{0}x{1}xf32>", rows, width - cut);
-        std::string a = add("slice " + any() + " {offsets = array<i64: 0, 0>}",
-                            "(" + type + ") -> " + left);
-        std::string b = add("slice " + any() + " {offsets = array<i64: 0, " + std::to_string(cut) + ">}",
-                            "(" + type + ") -> " + right);
+        std::string a =
+            add("slice " + any() + " {offsets = array<i64: 0, 0>}", "(" + type + ") -> " + left);
+        std::string b =
+            add("slice " + any() + " {offsets = array<i64: 0, " + std::to_string(cut) + ">}",
+                "(" + type + ") -> " + right);
         values.push_back(add("concat " + b + ", " + a + " {dim = 1}",
                              "(" + right + ", " + left + ") -> " + type));
         break;
@@ -125,9 +130,10 @@ TEST(RowsFusion, RandomOps) {
       }
     }
     std::string last = values.back(), other = any();
-    expectSameAsReference("func.func private @kernel(%x: " + type + ", %y: " + type + ") -> (" + type +
-                              ", " + type + ") attributes {sinter.kernel = \"rows\"} {\n" + body +
-                              "  return " + last + ", " + other + " : " + type + ", " + type + "\n}",
+    expectSameAsReference("func.func private @kernel(%x: " + type + ", %y: " + type + ") -> (" +
+                              type + ", " + type + ") attributes {sinter.kernel = \"rows\"} {\n" +
+                              body + "  return " + last + ", " + other + " : " + type + ", " +
+                              type + "\n}",
                           2e-6);
   }
 }

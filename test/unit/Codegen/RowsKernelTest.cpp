@@ -56,7 +56,8 @@ MakeArgument spread(double low, double high) {
   return [=](unsigned, RankedTensorType type) {
     ReferenceTensor tensor(type);
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
-      tensor[i] = static_cast<float>(low + (high - low) * i / std::max<int64_t>(1, tensor.getNumElements() - 1));
+      tensor[i] = static_cast<float>(low + (high - low) * i /
+                                               std::max<int64_t>(1, tensor.getNumElements() - 1));
     tensor.round();
     return tensor;
   };
@@ -66,14 +67,15 @@ MakeArgument spread(double low, double high) {
 TEST(RowsKernel, UnaryOps) {
   for (const char *op : {"neg", "exp", "tanh", "sigmoid", "relu", "silu", "gelu"})
     for (double range : {0.01, 1.0, 20.0})
-      expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 4e-7, {},
-                            spread(-range, range));
-  expectSameAsReference(fill(kUnary, {{"OP", "gelu"}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}}), 4e-7);
+      expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 4e-7,
+                            {}, spread(-range, range));
+  expectSameAsReference(fill(kUnary, {{"OP", "gelu"}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}}),
+                        4e-7);
   expectSameAsReference(
       fill(kUnary, {{"OP", "softcap"}, {"ATTRIBUTES", "{cap = 30.0}"}, {"TYPE", "f32"}}), 4e-7, {},
       spread(-100, 100));
-  expectSameAsReference(fill(kUnary, {{"OP", "rsqrt"}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 2e-7, {},
-                        spread(1e-3, 100));
+  expectSameAsReference(fill(kUnary, {{"OP", "rsqrt"}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 2e-7,
+                        {}, spread(1e-3, 100));
 }
 
 TEST(RowsKernel, SixteenBitTypes) {
@@ -124,7 +126,8 @@ TEST(RowsKernel, RowsOfAllWidths) {
 TEST(RowsKernel, NarrowVectors) {
   for (int64_t width : {3, 65})
     for (int64_t bits : {128, 256}) {
-      expectSameAsReference(fill(kRmsNorm, {{"N", n(width)}, {"TYPE", "bf16"}}), 4e-3, getHostTarget(bits));
+      expectSameAsReference(fill(kRmsNorm, {{"N", n(width)}, {"TYPE", "bf16"}}), 4e-3,
+                            getHostTarget(bits));
       expectSameAsReference(fill(kSoftmax, {{"N", n(width)}}), 4e-7, getHostTarget(bits));
     }
 }
@@ -153,7 +156,8 @@ func.func private @kernel(%x: tensor<4x6x10xf32>, %y: tensor<4x6x7xf32>, %z: ten
   %2 = sinter.broadcast %z {dims = array<i64: 2>} : (tensor<17xf32>) -> tensor<6x4x17xf32>
   %3 = sinter.mul %1, %2 : (tensor<6x4x17xf32>, tensor<6x4x17xf32>) -> tensor<6x4x17xf32>
   return %3 : tensor<6x4x17xf32>
-})", 1e-7);
+})",
+                        1e-7);
   // Along rows, with a boundary inside; the operand's columns become rows.
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<3x20xf32>, %y: tensor<20x2xf32>) -> tensor<5x10xf32> attributes {sinter.kernel = "rows"} {
@@ -161,13 +165,15 @@ func.func private @kernel(%x: tensor<3x20xf32>, %y: tensor<20x2xf32>) -> tensor<
   %1 = sinter.concat %x, %0 {dim = 0} : (tensor<3x20xf32>, tensor<2x20xf32>) -> tensor<5x20xf32>
   %2 = sinter.slice %1 {offsets = array<i64: 0, 5>} : (tensor<5x20xf32>) -> tensor<5x10xf32>
   return %2 : tensor<5x10xf32>
-})", 1e-7);
+})",
+                        1e-7);
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<6x35xf32>) -> tensor<14x15xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.reshape %x : (tensor<6x35xf32>) -> tensor<14x15xf32>
   %1 = sinter.neg %0 : (tensor<14x15xf32>) -> tensor<14x15xf32>
   return %1 : tensor<14x15xf32>
-})", 1e-7);
+})",
+                        1e-7);
 }
 
 TEST(RowsKernel, NormsOfHeadsInsideARow) {
@@ -177,7 +183,8 @@ func.func private @kernel(%x: tensor<2x3x128xf32>, %w: tensor<32xf32>) -> tensor
   %1 = sinter.rms_norm %0, %w {eps = 1.0e-6} : (tensor<2x3x4x32xf32>, tensor<32xf32>) -> tensor<2x3x4x32xf32>
   %2 = sinter.reshape %1 : (tensor<2x3x4x32xf32>) -> tensor<2x3x128xf32>
   return %2 : tensor<2x3x128xf32>
-})", 4e-7);
+})",
+                        4e-7);
 }
 
 TEST(RowsKernel, SeveralResults) {
@@ -188,7 +195,8 @@ func.func private @kernel(%x: tensor<2x5x70xf32>, %y: tensor<2x5x70xf32>, %w: te
   %2 = sinter.cast %1 : (tensor<2x5x70xf32>) -> tensor<2x5x70xbf16>
   %3 = sinter.reduce mean %1 : (tensor<2x5x70xf32>) -> tensor<2x5xf32>
   return %0, %2, %3 : tensor<2x5x70xf32>, tensor<2x5x70xbf16>, tensor<2x5xf32>
-})", 4e-3);
+})",
+                        4e-3);
 }
 
 TEST(RowsKernel, GathersStayInsideTheirTables) {
@@ -205,13 +213,15 @@ func.func private @kernel(%t: tensor<11x40xbf16>, %i: tensor<2x6xi32>) -> tensor
   %0 = sinter.embedding %t, %i : (tensor<11x40xbf16>, tensor<2x6xi32>) -> tensor<2x6x40xbf16>
   %1 = sinter.cast %0 : (tensor<2x6x40xbf16>) -> tensor<2x6x40xf32>
   return %1 : tensor<2x6x40xf32>
-})", 1e-7, {}, make);
+})",
+                        1e-7, {}, make);
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<3x6x40xf32>, %n: tensor<3xi32>, %w: tensor<40xf32>) -> tensor<3x40xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.last_row %x, %n : (tensor<3x6x40xf32>, tensor<3xi32>) -> tensor<3x40xf32>
   %1 = sinter.rms_norm %0, %w {eps = 1.0e-6} : (tensor<3x40xf32>, tensor<40xf32>) -> tensor<3x40xf32>
   return %1 : tensor<3x40xf32>
-})", 4e-7, {}, make);
+})",
+                        4e-7, {}, make);
 }
 
 TEST(RowsKernel, LearnedPositions) {
@@ -227,7 +237,8 @@ func.func private @kernel(%t: tensor<16x24xf32>, %s: tensor<2xi32>) -> (tensor<2
   %0 = sinter.positions %s : (tensor<2xi32>) -> tensor<2x6xi32>
   %1 = sinter.embedding %t, %0 : (tensor<16x24xf32>, tensor<2x6xi32>) -> tensor<2x6x24xf32>
   return %1, %0 : tensor<2x6x24xf32>, tensor<2x6xi32>
-})", 1e-7, {}, make);
+})",
+                        1e-7, {}, make);
 }
 
 TEST(RowsKernel, WhatCannotBeGeneratedIsSaid) {
@@ -235,10 +246,12 @@ TEST(RowsKernel, WhatCannotBeGeneratedIsSaid) {
 func.func private @kernel(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.matmul %x, %y : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
-})", "expected an op that a rows kernel can compute");
+})",
+              "expected an op that a rows kernel can compute");
   expectError(R"(
 func.func private @kernel(%x: tensor<2xf64>) -> tensor<2xf64> attributes {sinter.kernel = "rows"} {
   %0 = sinter.tanh %x : (tensor<2xf64>) -> tensor<2xf64>
   return %0 : tensor<2xf64>
-})", "expected a function of f32");
+})",
+              "expected a function of f32");
 }
