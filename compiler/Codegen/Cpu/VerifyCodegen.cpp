@@ -41,7 +41,7 @@ private:
   }
 
   LogicalResult verifyCode(ModuleOp code) {
-    auto foreign = code.getBody()->walk([](Operation *op) {
+    auto foreign = code.getBody()->walk<WalkOrder::PreOrder>([](Operation *op) {
       if (!isa<LLVM::LLVMDialect>(op->getDialect())) {
         op->emitError("expected only ops of the LLVM dialect in kernels after Codegen");
         return WalkResult::interrupt();
