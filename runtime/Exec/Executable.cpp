@@ -34,12 +34,14 @@ Expected<void> Executable::verify(std::span<const std::byte> flatbuffer) {
   return checkCpuFeatures(*verified, source);
 }
 
-Expected<std::shared_ptr<const Executable>> Executable::open(const std::string &path) {
+Expected<std::shared_ptr<const Executable>> Executable::open(const std::string &path,
+                                                             std::string_view source) {
   auto bytes = std::make_unique<Bytes>();
   SINTER_TRY(MappedFile file, MappedFile::open(path));
   bytes->file = std::move(file);
   SINTER_TRY(std::span<const std::byte> flatbuffer, openEnvelope(bytes->file->bytes(), path));
-  std::shared_ptr<Executable> executable(new Executable(std::move(bytes), path));
+  std::shared_ptr<Executable> executable(
+      new Executable(std::move(bytes), source.empty() ? path : source));
   SINTER_CHECK(executable->verify(flatbuffer));
   return executable;
 }

@@ -24,8 +24,10 @@ public:
   ~Executable();
 
   /// Maps the file at `path` and verifies it. Errors: unreadable, truncated, damaged, of another
-  /// version, for another processor, or with numbers that do not agree.
-  static Expected<std::shared_ptr<const Executable>> open(const std::string &path);
+  /// version, for another processor, or with numbers that do not agree. Later errors call it
+  /// `source`, or by its path where that is empty.
+  static Expected<std::shared_ptr<const Executable>> open(const std::string &path,
+                                                          std::string_view source = {});
 
   /// The same for a file's bytes, which are copied; `source` names them in errors.
   static Expected<std::shared_ptr<const Executable>> fromFile(std::span<const std::byte> file,

@@ -154,7 +154,7 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
   std::error_code ignored;
   if (!directory.empty() && fs::exists(cached, ignored))
     // A damaged file in the cache is made anew.
-    if (auto executable = runtime::Executable::open(cached.string()))
+    if (auto executable = runtime::Executable::open(cached.string(), options.model))
       return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/true};
   Progress progress("compiling", 0);
   SINTER_TRY(CompileResult result, compile(request));
