@@ -30,6 +30,7 @@ Executable::Executable(std::unique_ptr<Bytes> bytes, std::string_view source)
 Executable::~Executable() = default;
 
 Expected<void> Executable::verify(std::span<const std::byte> flatbuffer) {
+  content = flatbuffer;
   SINTER_TRY(verified, verifyExecutable(flatbuffer, source));
   return checkCpuFeatures(*verified, source);
 }

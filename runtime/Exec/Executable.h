@@ -41,6 +41,9 @@ public:
   /// The verified root.
   const fb::Executable &root() const { return *verified; }
 
+  /// The bytes of the flatbuffer, as writeExecutable takes them.
+  std::span<const std::byte> flatbuffer() const { return content; }
+
   /// What errors call this executable.
   const std::string &name() const { return source; }
 
@@ -66,6 +69,7 @@ private:
 
   std::unique_ptr<Bytes> bytes;
   std::string source;
+  std::span<const std::byte> content;
   const fb::Executable *verified = nullptr;
 };
 

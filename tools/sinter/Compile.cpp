@@ -56,14 +56,19 @@ static Expected<void> run(const CompileCommandOptions &options) {
                                                  std::min(options.chunk, capacity), capacity));
   request.options.emit = options.emit;
   request.options.stopAfter = options.stopAfter;
-  if (!prints)
-    SINTER_CHECK(addWeights(model, options.embedWeights, request));
-  SINTER_TRY(CompileResult result, compile(request));
   if (prints) {
+    SINTER_TRY(CompileResult result, compile(request));
     std::fwrite(result.text.data(), 1, result.text.size(), stdout);
     return {};
   }
-  return runtime::writeExecutable(options.output, result.executable);
+  SINTER_CHECK(addWeights(model, options.embedWeights, request));
+  // The cache holds what runs here, without weights.
+  if (options.embedWeights || options.target != ModelOptions().target) {
+    SINTER_TRY(CompileResult result, compile(request));
+    return runtime::writeExecutable(options.output, result.executable);
+  }
+  SINTER_TRY(Compiled compiled, compileCached(request, options));
+  return runtime::writeExecutable(options.output, compiled.executable->flatbuffer());
 }
 
 void sinter::cli::addCompile(CLI::App &program) {
