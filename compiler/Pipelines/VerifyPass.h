@@ -25,7 +25,8 @@ struct PassVerdict {
 
 /// Runs the pipeline of `request` up to the pass, then the pass, and compares what every entry
 /// computes before and after it by the reference evaluator, on generated inputs. A failure comes
-/// with a reduced module. "all" checks every pass until kernels are no longer graphs (Schedule).
+/// with a reduced module. "all" checks every pass up to Fusion; those after it work on loops and
+/// commands, which the reference does not evaluate, and are refused.
 Expected<std::vector<PassVerdict>> verifyPass(const CompileRequest &request,
                                               const PassCheck &check);
 
