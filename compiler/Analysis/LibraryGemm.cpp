@@ -51,7 +51,7 @@ private:
     return isFromLibrary(getElements(lhs)) && getElements(gemm.matmul.getResult()).isF32() &&
            isa_and_nonnull<PanelsAttr>(rhs.getType().getEncoding()) &&
            !lhs.getType().getEncoding() && !isInside(rhs) && !isInside(lhs) &&
-           !gemm.matmul.getTransposeRhs();
+           !gemm.matmul.getTransposeRhs() && !gemm.matmul.getTransposeLhs();
   }
 
   /// The user of a value that stays inside; null at the end of the chain. A value with users both

@@ -1,9 +1,9 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "llvm/ADT/MapVector.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_MERGEMATMULSPASS
@@ -44,7 +44,8 @@ private:
     llvm::MapVector<Value, llvm::MapVector<int64_t, SmallVector<Product>>> groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
       auto pack = matmul.getRhs().getDefiningOp<PackOp>();
-      if (!pack || matmul.getTransposeRhs() || !constants.contains(pack.getResult()))
+      if (!pack || matmul.getTransposeRhs() || matmul.getTransposeLhs() ||
+          !constants.contains(pack.getResult()))
         continue;
       Product product = matchBias(matmul, pack, constants);
       groups[matmul.getLhs()][classifyUse(product)].push_back(product);
@@ -119,10 +120,10 @@ private:
     RankedTensorType packType = firstPack.getType(), resultType = first.getType();
     auto dense = RankedTensorType::get({first.getK(), columns}, packType.getElementType());
     Value weight = ConcatOp::create(builder, loc, dense, weights, /*dim=*/1);
-    weight = PackOp::create(builder, loc,
-                            RankedTensorType::get(dense.getShape(), dense.getElementType(),
-                                                  packType.getEncoding()),
-                            weight);
+    weight = PackOp::create(
+        builder, loc,
+        RankedTensorType::get(dense.getShape(), dense.getElementType(), packType.getEncoding()),
+        weight);
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
@@ -159,9 +160,9 @@ private:
     auto vectorOf = [&](int64_t n) { return RankedTensorType::get({n}, type.getElementType()); };
     SmallVector<Value> biases;
     for (Product part : products)
-      biases.push_back(
-          part.bias ? part.bias
-                    : ConstantOp::create(builder, loc, vectorOf(part.matmul.getN()), 0.0));
+      biases.push_back(part.bias
+                           ? part.bias
+                           : ConstantOp::create(builder, loc, vectorOf(part.matmul.getN()), 0.0));
     Value bias = ConcatOp::create(builder, loc, vectorOf(type.getShape().back()), biases,
                                   /*dim=*/0);
     bias = BroadcastOp::create(builder, loc, type, bias, ArrayRef<int64_t>{type.getRank() - 1});

@@ -32,11 +32,11 @@ private:
     std::string what = describeOps(op);
     Cost generated = costs.getBodyCost(*fusion.getBlock());
     Cost library = costs.getBodyCost(*fusion.getBlock(), GemmChoice::Library);
-    std::string times = llvm::formatv("{0} by the library, {1} generated",
-                                      formatNs(library.ns), formatNs(generated.ns));
+    std::string times = llvm::formatv("{0} by the library, {1} generated", formatNs(library.ns),
+                                      formatNs(generated.ns));
     if (!matchLibraryGemm(fusion)) {
       remark::missed(fusion.getLoc(), getRemark("LibraryGemm", function))
-          << (what + ": " + times + "; the epilogue is none of the library's");
+          << (what + ": " + times + "; the library has no such product");
       return;
     }
     if (library.ns >= generated.ns) {

@@ -24,10 +24,30 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
-        function.walk([&](MatmulOp matmul) { packRhs(matmul); });
+        function.walk([&](MatmulOp matmul) {
+          packLhs(matmul);
+          packRhs(matmul);
+        });
   }
 
 private:
+  static Value pack(OpBuilder &builder, Location loc, Value matrix) {
+    auto type = cast<RankedTensorType>(matrix.getType());
+    auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                        getPanels(type.getElementType()));
+    return PackOp::create(builder, loc, packed, matrix);
+  }
+
+  /// Pairs of 16-bit numbers are neighbours along k, which they are not in the rows of a transposed
+  /// lhs. Kernels read f32 there as it is.
+  void packLhs(MatmulOp matmul) {
+    RankedTensorType type = matmul.getLhs().getType();
+    if (!matmul.getTransposeLhs() || type.getEncoding() || type.getElementTypeBitWidth() != 16)
+      return;
+    OpBuilder builder(matmul);
+    matmul.getLhsMutable().assign(pack(builder, matmul.getLoc(), matmul.getLhs()));
+  }
+
   void packRhs(MatmulOp matmul) {
     Value rhs = matmul.getRhs();
     if (cast<RankedTensorType>(rhs.getType()).getEncoding())
@@ -36,15 +56,12 @@ private:
     Location loc = matmul.getLoc();
     if (matmul.getTransposeRhs()) {
       auto type = cast<RankedTensorType>(rhs.getType());
-      auto transposed = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)},
-                                              type.getElementType());
+      auto transposed =
+          RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
       rhs = TransposeOp::create(builder, loc, transposed, rhs, ArrayRef<int64_t>{1, 0});
       matmul.setTransposeRhs(false);
     }
-    auto type = cast<RankedTensorType>(rhs.getType());
-    auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
-                                        getPanels(type.getElementType()));
-    matmul.getRhsMutable().assign(PackOp::create(builder, loc, packed, rhs).getResult());
+    matmul.getRhsMutable().assign(pack(builder, loc, rhs));
   }
 };
 } // namespace

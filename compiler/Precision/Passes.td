@@ -29,12 +29,15 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
 }
 
 def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
-  let summary = "puts every matmul's right-hand side into panels";
+  let summary = "puts the operands of matmuls into panels";
   let description = [{
     After it the right-hand side of each matmul of an entry is `[k, n]` in `#sinter.panels`, the
-    result of a `sinter.pack` beside the matmul, and no matmul transposes: a transposed weight goes
-    through `sinter.transpose` first. Panels are 64 columns wide; f32 pads k to 16, 16-bit types
-    interleave pairs of rows and pad k to 32, which are oneDNN's BA16a64b and BA16a64b2a.
+    result of a `sinter.pack` beside the matmul, and no matmul transposes it: a transposed weight
+    goes through `sinter.transpose` first. Panels are 64 columns wide; f32 pads k to 16, 16-bit
+    types interleave pairs of rows and pad k to 32, which are oneDNN's BA16a64b and BA16a64b2a.
+
+    A transposed left-hand side, `[k, m]`, of a 16-bit type is in such panels too: products read
+    pairs of it along k. One of f32 stays as it is, its rows are read a few columns at a time.
 
     ```mlir
     %0 = sinter.matmul %x, %w {transpose_rhs}
@@ -74,7 +77,8 @@ def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
   let summary = "the gate of the Precision phase";
   let description = [{
     After it every matmul of an entry multiplies f32 or bf16 by a right-hand side in panels that it
-    does not transpose, and gives f32; row reductions and attentions give f32.
+    does not transpose, and gives f32; a transposed left-hand side of bf16 is in panels too. Row
+    reductions and attentions give f32.
   }];
 }
 

@@ -35,10 +35,15 @@ private:
       auto matmul = cast<MatmulOp>(op);
       if (!getElements(matmul.getLhs()).isF32() && !getElements(matmul.getLhs()).isBF16())
         return op.emitError("expected operands of f32 or bf16 after Precision");
-      if (matmul.getTransposeRhs() || !isa_and_nonnull<PanelsAttr>(
-                                          matmul.getRhs().getType().getEncoding()))
+      if (matmul.getTransposeRhs() ||
+          !isa_and_nonnull<PanelsAttr>(matmul.getRhs().getType().getEncoding()))
         return op.emitError(
             "expected a right-hand side in panels, not transposed, after Precision");
+      RankedTensorType lhs = matmul.getLhs().getType();
+      if (matmul.getTransposeLhs() && lhs.getElementType().isBF16() &&
+          !isa_and_nonnull<PanelsAttr>(lhs.getEncoding()))
+        return op.emitError("expected a transposed left-hand side of bf16 in panels after "
+                            "Precision");
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
                        role == FusionRole::RowReduction;

@@ -5,12 +5,15 @@ using namespace sinter;
 
 int64_t MatmulOp::getM() {
   int64_t rows = 1;
-  for (int64_t extent : getLhs().getType().getShape().drop_back())
+  for (int64_t extent : getType().getShape().drop_back())
     rows *= extent;
   return rows;
 }
 int64_t MatmulOp::getN() { return getType().getShape().back(); }
-int64_t MatmulOp::getK() { return getLhs().getType().getShape().back(); }
+int64_t MatmulOp::getK() {
+  ArrayRef<int64_t> shape = getLhs().getType().getShape();
+  return getTransposeLhs() ? shape.front() : shape.back();
+}
 
 int64_t MatmulOp::getFlops() { return 2 * getM() * getN() * getK(); }
 FusionRole MatmulOp::getFusionRole() { return FusionRole::Contraction; }
@@ -20,12 +23,14 @@ LogicalResult MatmulOp::verify() {
   if (rhs.getRank() != 2 || lhs.getRank() < 1) // matmul_c1
     return emitOpError("expected rhs of rank 2 and lhs of rank 1 at least, got ")
            << lhs << " and " << rhs;
+  if (getTransposeLhs() && lhs.getRank() != 2) // matmul_c5
+    return emitOpError("expected a transposed lhs of rank 2, got ") << lhs;
   int64_t k = rhs.getDimSize(getTransposeRhs() ? 1 : 0),
           n = rhs.getDimSize(getTransposeRhs() ? 0 : 1);
-  if (lhs.getShape().back() != k) // matmul_c2
-    return emitOpError("expected lhs and rhs to agree on k, got ")
-           << lhs.getShape().back() << " and " << k;
-  SmallVector<int64_t> shape(lhs.getShape().drop_back());
+  if (getK() != k) // matmul_c2
+    return emitOpError("expected lhs and rhs to agree on k, got ") << getK() << " and " << k;
+  SmallVector<int64_t> shape(getTransposeLhs() ? lhs.getShape().drop_front()
+                                               : lhs.getShape().drop_back());
   shape.push_back(n);
   if (getType().getShape() != ArrayRef(shape)) // matmul_c3
     return emitOpError("expected a result of lhs' shape with k replaced by n = ")
@@ -39,12 +44,13 @@ LogicalResult MatmulOp::verify() {
 SmallVector<ReferenceTensor> MatmulOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   ReferenceTensor result(getType());
   int64_t m = getM(), n = getN(), k = getK();
-  int64_t strideK = getTransposeRhs() ? 1 : n, strideN = getTransposeRhs() ? k : 1;
+  int64_t lhsM = getTransposeLhs() ? 1 : k, lhsK = getTransposeLhs() ? m : 1;
+  int64_t rhsK = getTransposeRhs() ? 1 : n, rhsN = getTransposeRhs() ? k : 1;
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t p = 0; p < k; ++p)
-        sum += operands[0][i * k + p] * operands[1][p * strideK + j * strideN];
+        sum += operands[0][i * lhsM + p * lhsK] * operands[1][p * rhsK + j * rhsN];
       result[i * n + j] = sum;
     }
   result.round();

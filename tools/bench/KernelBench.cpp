@@ -129,6 +129,30 @@ __attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t turns) {
   return b[0] + b[3] + b[7];
 }
 
+__attribute__((target("avx512f,avx512bf16"))) float multiplyAddPairs(int64_t turns) {
+  __m512 sums[12] = {};
+  __m512bh a = {};
+  for (int64_t i = 0; i < turns; ++i)
+    for (__m512 &sum : sums)
+      asm volatile("vdpbf16ps %1, %1, %0" : "+v"(sum) : "v"(a));
+  for (int i = 1; i < 12; ++i)
+    sums[0] = _mm512_add_ps(sums[0], sums[i]);
+  return _mm512_reduce_add_ps(sums[0]);
+}
+
+/// bf16 operations a second of all threads together; zero where there are no such instructions.
+double getPairPeak() {
+  static double peak = [] {
+    constexpr int64_t turns = 4'000'000;
+    if (!getHostTarget().hasFeature("avx512bf16"))
+      return 0.0;
+    return best(4.0 * 12 * 16 * turns * getCrew().size(), [&] {
+      getCrew().run([&](int) { benchmark::DoNotOptimize(multiplyAddPairs(turns)); });
+    });
+  }();
+  return peak;
+}
+
 /// f32 operations a second of all threads together.
 double getPeak() {
   static double peak = [] {
@@ -225,6 +249,27 @@ private:
   size_t each = 0, next = 0;
 };
 
+/// Runs the work as often as the benchmark wants; the seconds of the fastest run.
+double measure(benchmark::State &state, Workload &work) {
+  work.run();
+  double least = std::numeric_limits<double>::max();
+  for (auto _ : state) {
+    double begin = now();
+    work.run();
+    double seconds = now() - begin;
+    least = std::min(least, seconds);
+    state.SetIterationTime(seconds);
+  }
+  return least;
+}
+
+void setProductRates(benchmark::State &state, double seconds, double flops, bool pairs) {
+  state.counters["GFLOP/s"] = flops / seconds * 1e-9;
+  state.counters["of_f32_peak"] = flops / seconds / getPeak();
+  if (pairs && getPairPeak() > 0)
+    state.counters["of_bf16_peak"] = flops / seconds / getPairPeak();
+}
+
 void runGemm(benchmark::State &state, const std::string &element, const std::string &epilogue) {
   int64_t m = state.range(0), k = state.range(1), n = state.range(2);
   bool pairs = element == "bf16";
@@ -252,20 +297,31 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
                 /*cold=*/m <= 16);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
-  work.run();
-  double least = 1e9;
-  for (auto _ : state) {
-    double begin = now();
-    work.run();
-    double seconds = now() - begin;
-    least = std::min(least, seconds);
-    state.SetIterationTime(seconds);
-  }
+  double least = measure(state, work);
   double flops = 2.0 * m * k * n, bytes = double(k) * n * (pairs ? 2 : 4);
-  state.counters["GFLOP/s"] = flops / least * 1e-9;
-  state.counters["of_f32_peak"] = flops / least / getPeak();
+  setProductRates(state, least, flops, pairs);
   state.counters["GB/s"] = bytes / least * 1e-9;
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
+}
+
+/// The gradient of a weight: [k, m] transposed times [k, n], lhs as PackWeights leaves it.
+void runGradient(benchmark::State &state, const std::string &element) {
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  bool pairs = element == "bf16";
+  constexpr const char *pattern = R"(
+    #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
+    func.func private @kernel(%x: tensor<{1}x{0}x{3}{6}>, %g: tensor<{1}x{2}x{3}, #panels>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %g {{transpose_lhs}
+        : (tensor<{1}x{0}x{3}{6}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
+      return %p : tensor<{0}x{2}xf32>
+    })";
+  Workload work(llvm::formatv(pattern, m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16,
+                              pairs ? ", #panels" : ""),
+                /*cold=*/false);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  setProductRates(state, measure(state, work), 2.0 * m * k * n, pairs);
 }
 
 void runAttention(benchmark::State &state, const std::string &element) {
@@ -288,15 +344,7 @@ void runAttention(benchmark::State &state, const std::string &element) {
   Workload work(text, /*cold=*/length == 1);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
-  work.run();
-  double least = 1e9;
-  for (auto _ : state) {
-    double begin = now();
-    work.run();
-    double seconds = now() - begin;
-    least = std::min(least, seconds);
-    state.SetIterationTime(seconds);
-  }
+  double least = measure(state, work);
   double visible = length > 1 ? (length + 1) / 2.0 : capacity;
   double flops = 4.0 * length * visible * heads * width;
   double bytes = 2.0 * capacity * keyHeads * width * (pairs ? 2 : 4);
@@ -314,7 +362,21 @@ void addGemms(const std::string &element, const std::string &epilogue) {
     for (auto [k, n] :
          {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
       family->Args({m, k, n});
+  for (auto [k, n] :
+       {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}, {2304, 768}})
+    family->Args({1024, k, n});
+  family->Args({256, 768, 50257})->Args({256, 50257, 768});
   family->Args({1, 768, 50304});
+}
+
+void addGradients(const std::string &element) {
+  auto *family =
+      benchmark::RegisterBenchmark(("gradient/" + element).c_str(),
+                                   [=](benchmark::State &state) { runGradient(state, element); });
+  family->UseManualTime()->Unit(benchmark::kMicrosecond);
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
+    family->Args({m, 1024, n});
+  family->Args({50257, 256, 768});
 }
 
 void addAttentions(const std::string &element) {
@@ -339,6 +401,7 @@ int main(int argc, char **argv) {
          getCrew().size(), getPeak() * 1e-9, getReadBandwidth() * 1e-9);
   for (const char *element : {"f32", "bf16"}) {
     addGemms(element, "");
+    addGradients(element);
     addAttentions(element);
   }
   addGemms("f32", "gelu");

@@ -42,7 +42,10 @@ struct GemmPlan {
 
   MatmulOp matmul;
   unsigned lhsArgument = 0, rhsArgument = 0;
-  int64_t lhsStride = 0, lhsOffset = 0;
+  // Element [row, k] of lhs: offset + place of the row + k * strideK. Rows are `stride` apart, or,
+  // in panels, columns of panels `lhsPanelElements` apart.
+  int64_t lhsStride = 0, lhsStrideK = 1, lhsOffset = 0;
+  int64_t lhsPanelWidth = 0, lhsPanelElements = 0;
   Rhs rhs = Rhs::Panels;
   int64_t panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
@@ -56,8 +59,39 @@ struct GemmPlan {
   int64_t tileVectors = 0;
 };
 
+/// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
+LogicalResult findTransposedLhs(GemmPlan &plan) {
+  Value lhs = plan.matmul.getLhs();
+  RankedTensorType type = plan.matmul.getLhs().getType();
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (!panels) {
+    if (!type.getElementType().isF32())
+      return plan.matmul.emitError("expected a transposed lhs of f32 or in panels, got ") << type;
+    FailureOr<StridedInput> input = StridedInput::trace(lhs);
+    if (failed(input))
+      return failure();
+    plan.lhsArgument = input->argument;
+    plan.lhsOffset = input->offset;
+    plan.lhsStrideK = input->strides[0];
+    plan.lhsStride = input->strides[1];
+    return success();
+  }
+  auto argument = dyn_cast<BlockArgument>(lhs);
+  int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
+  if (!argument || panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
+    return plan.matmul.emitError("expected a packed lhs to be an input with interleave ")
+           << interleave << ", got " << type;
+  plan.lhsArgument = argument.getArgNumber();
+  plan.lhsStride = interleave;
+  plan.lhsStrideK = plan.lhsPanelWidth = panels.getWidth();
+  plan.lhsPanelElements = llvm::alignTo(plan.k, panels.getDepth()) * panels.getWidth();
+  return success();
+}
+
 /// Finds lhs as a matrix inside an argument.
 LogicalResult findLhs(GemmPlan &plan) {
+  if (plan.matmul.getTransposeLhs())
+    return findTransposedLhs(plan);
   FailureOr<StridedInput> lhs = StridedInput::trace(plan.matmul.getLhs());
   if (failed(lhs))
     return failure();
@@ -232,13 +266,14 @@ private:
         if (!first)
           for (int64_t i = 0; i < rows * tile.vectors; ++i)
             sums[i] = builder.load(scratch, at(i / tile.vectors, i % tile.vectors));
-        // The last element of an odd k stands alone: lhs ends there, the panel has a zero.
+        // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
         sums = tile.accumulate(builder, kBegin, even, sums);
         if (odd) {
           tile.lhs = [&](int64_t r, Value k) {
-            return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k), true);
+            return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k),
+                                     /*alone=*/plan.lhsPanelWidth == 0);
           };
           sums = tile.step(builder, even, sums);
         }
@@ -248,8 +283,13 @@ private:
   }
 
   Value lhsAt(Value row, int64_t r, Value k) {
-    Value start = builder.mul(builder.add(row, r), plan.lhsStride);
-    return builder.add(builder.add(start, k), plan.lhsOffset);
+    Value at = builder.add(row, r);
+    Value start =
+        plan.lhsPanelWidth == 0
+            ? builder.mul(at, plan.lhsStride)
+            : builder.add(builder.mul(builder.div(at, plan.lhsPanelWidth), plan.lhsPanelElements),
+                          builder.mul(builder.rem(at, plan.lhsPanelWidth), plan.lhsStride));
+    return builder.add(builder.add(start, builder.mul(k, plan.lhsStrideK)), plan.lhsOffset);
   }
 
   RegisterTile makeTile(int64_t rows, Value row, int64_t offset, int64_t firstVector) {

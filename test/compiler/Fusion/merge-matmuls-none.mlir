@@ -33,3 +33,15 @@ func.func @computed_weights(%x: tensor<4x8xf32>, %wa: tensor<8x16xf32> {sinter.i
   %b = sinter.matmul %x, %pb : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
   return %a, %b : tensor<4x16xf32>, tensor<4x16xf32>
 }
+
+// CHECK-LABEL: func.func @transposed_rows
+// CHECK-COUNT-2: sinter.matmul
+func.func @transposed_rows(%x: tensor<8x4xf32>, %wa: tensor<8x16xf32> {sinter.parameter = "a"},
+                           %wb: tensor<8x16xf32> {sinter.parameter = "b"})
+    -> (tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
+  %pa = sinter.pack %wa : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+  %pb = sinter.pack %wb : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+  %a = sinter.matmul %x, %pa {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %b = sinter.matmul %x, %pb {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  return %a, %b : tensor<4x16xf32>, tensor<4x16xf32>
+}

@@ -2,7 +2,8 @@
 // RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-select-library-gemm %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: [Missed] LibraryGemm | {{.*}}Function=decode | Remark="matmul: {{.*}} by the library, {{.*}} generated"
-// REMARK: [Missed] LibraryGemm | {{.*}}Function=softcap | Remark="matmul + softcap: {{.*}}; the epilogue is none of the library's"
+// REMARK: [Missed] LibraryGemm | {{.*}}Function=transposed | Remark="matmul: {{.*}}; the library has no such product"
+// REMARK: [Missed] LibraryGemm | {{.*}}Function=softcap | Remark="matmul + softcap: {{.*}}; the library has no such product"
 
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 
@@ -18,6 +19,20 @@ func.func @decode(%x: tensor<1x768xf32>, %w: tensor<768x768xf32, #panels>) -> te
     sinter.yield %1 : tensor<1x768xf32>
   }
   return %0 : tensor<1x768xf32>
+}
+
+// The library's lhs is [m, k].
+// CHECK-LABEL: func.func @transposed
+// CHECK: sinter.fusion gemm
+func.func @transposed(%x: tensor<768x512xf32>, %w: tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.fusion gemm(%x, %w : tensor<768x512xf32>, tensor<768x768xf32, #panels>)
+      -> (tensor<512x768xf32>) {
+  ^bb0(%a0: tensor<768x512xf32>, %a1: tensor<768x768xf32, #panels>):
+    %1 = sinter.matmul %a0, %a1 {transpose_lhs} : (tensor<768x512xf32>, tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
+    sinter.yield %1 : tensor<512x768xf32>
+  }
+  return %0 : tensor<512x768xf32>
 }
 
 // CHECK-LABEL: func.func @softcap

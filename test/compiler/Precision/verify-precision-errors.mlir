@@ -19,6 +19,16 @@ func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x16xf16, #panels>) -> tensor<4x
 
 // -----
 
+#panels = #sinter.panels<width = 64, interleave = 2, depth = 32>
+func.func @dense_gradient(%x: tensor<4x8xbf16>, %g: tensor<4x16xbf16, #panels>) -> tensor<8x16xf32>
+    attributes {sinter.entry} {
+  // expected-error @below {{expected a transposed left-hand side of bf16 in panels after Precision}}
+  %y = sinter.matmul %x, %g {transpose_lhs} : (tensor<4x8xbf16>, tensor<4x16xbf16, #panels>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
 func.func @narrow(%x: tensor<4x8xbf16>) -> tensor<4xbf16> attributes {sinter.entry} {
   // expected-error @below {{expected an f32 result after Precision}}
   %y = sinter.reduce sum %x : (tensor<4x8xbf16>) -> tensor<4xbf16>

@@ -8,3 +8,12 @@ func.func @entry(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32>
   %y = sinter.matmul %x, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
+
+// CHECK-LABEL: func.func @gradient
+// CHECK-COUNT-2: sinter.pack
+// CHECK: sinter.matmul {{.*}} {transpose_lhs}
+func.func @gradient(%x: tensor<32x8xf32>, %g: tensor<32x16xf32>) -> tensor<8x16xf32>
+    attributes {sinter.entry} {
+  %y = sinter.matmul %x, %g {transpose_lhs} : (tensor<32x8xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

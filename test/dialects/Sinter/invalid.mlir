@@ -40,6 +40,31 @@ func.func @matmul_c4(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
 
 // -----
 
+// The k of a transposed lhs is its first extent.
+func.func @matmul_c2_transposed(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
+  // expected-error @below {{expected lhs and rhs to agree on k, got 4 and 8}}
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3_transposed(%x: tensor<8x4xf32>, %w: tensor<8x16xf32>) {
+  // expected-error @below {{expected a result of lhs' shape with k replaced by n = 16, got 'tensor<8x16xf32>'}}
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5(%x: tensor<2x8x4xf32>, %w: tensor<2x16xf32>) {
+  // expected-error @below {{expected a transposed lhs of rank 2, got 'tensor<2x8x4xf32>'}}
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<2x8x4xf32>, tensor<2x16xf32>) -> tensor<8x4x16xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_c1(%x: tensor<4x8xf32>) {
   // expected-error @below {{expected the operand's type without its last dimension}}
   %0 = sinter.reduce sum %x : (tensor<4x8xf32>) -> tensor<8xf32>

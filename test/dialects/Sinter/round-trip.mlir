@@ -95,6 +95,8 @@ func.func @kernels(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32
   %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   // CHECK: sinter.matmul {{.*}} {transpose_rhs}
   %1 = sinter.matmul %0, %w {transpose_rhs} : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.matmul {{.*}} {transpose_lhs} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  %dw = sinter.matmul %x, %0 {transpose_lhs} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   // CHECK: sinter.fusion gemm(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x16xf32>) {
   %2 = sinter.fusion gemm(%1, %w : tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x16xf32>) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>):

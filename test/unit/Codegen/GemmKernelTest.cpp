@@ -21,6 +21,23 @@ std::string product(int64_t m, int64_t k, int64_t n, llvm::StringRef element = "
       .str();
 }
 
+/// A kernel that multiplies [k, m] transposed, of layout `lhs` (", ..." or nothing), by [k, n].
+std::string transposedProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element,
+                              llvm::StringRef lhs) {
+  llvm::StringRef rhs = element == "f32"
+                            ? ", #sinter.panels<width = 64, interleave = 1, depth = 16>"
+                            : ", #sinter.panels<width = 64, interleave = 2, depth = 32>";
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{1}x{0}x{3}{4}>, %g: tensor<{1}x{2}x{3}{5}>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %0 = sinter.matmul %x, %g {{transpose_lhs}
+        : (tensor<{1}x{0}x{3}{4}>, tensor<{1}x{2}x{3}{5}>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, element, lhs, rhs)
+      .str();
+}
+
 struct Shape {
   int64_t m, k, n;
 };
@@ -45,6 +62,19 @@ TEST_P(GemmShapes, Bf16) {
 TEST_P(GemmShapes, Bf16In256Bits) {
   auto [m, k, n] = GetParam();
   expectSameAsReference(product(m, k, n, "bf16"), 1e-6, getHostTarget(256));
+}
+
+TEST_P(GemmShapes, TransposedF32) {
+  auto [m, k, n] = GetParam();
+  expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6);
+  expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6, getHostTarget(256));
+}
+
+TEST_P(GemmShapes, TransposedBf16) {
+  auto [m, k, n] = GetParam();
+  llvm::StringRef panels = ", #sinter.panels<width = 64, interleave = 2, depth = 32>";
+  expectSameAsReference(transposedProduct(m, k, n, "bf16", panels), 1e-5);
+  expectSameAsReference(transposedProduct(m, k, n, "bf16", panels), 1e-6, getHostTarget(256));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmShapes,
@@ -172,6 +202,17 @@ TEST(GemmErrors, OtherPanels) {
               "expected rhs [k, n] in panels of 64 columns");
 }
 
+TEST(GemmErrors, TransposedLhsOfDensePairs) {
+  expectError(transposedProduct(8, 16, 64, "bf16", ""),
+              "expected a transposed lhs of f32 or in panels");
+}
+
+TEST(GemmErrors, PanelsOfLhsWithoutPairs) {
+  expectError(transposedProduct(8, 16, 64, "bf16",
+                                ", #sinter.panels<width = 64, interleave = 1, depth = 32>"),
+              "expected a packed lhs to be an input with interleave 2");
+}
+
 TEST(GemmErrors, NoMatmul) {
   expectError(R"(
     func.func private @kernel(%x: tensor<1x16xf32>) -> tensor<1x16xf32>
@@ -191,6 +232,32 @@ TEST(GemmOperands, ColumnsOfAnInput) {
       %p = sinter.matmul %s, %w
         : (tensor<2x4x30xf32>, tensor<30x70xf32, #panels>) -> tensor<2x4x70xf32>
       return %p : tensor<2x4x70xf32>
+    })",
+                        1e-6);
+}
+
+TEST(GemmOperands, TransposedColumnsOfAnInput) {
+  expectSameAsReference(R"(
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func private @kernel(%x: tensor<2x15x90xf32>, %g: tensor<30x70xf32, #panels>)
+        -> tensor<40x70xf32> attributes {sinter.kernel = "gemm"} {
+      %r = sinter.reshape %x : (tensor<2x15x90xf32>) -> tensor<30x90xf32>
+      %s = sinter.slice %r {offsets = array<i64: 0, 50>}
+        : (tensor<30x90xf32>) -> tensor<30x40xf32>
+      %p = sinter.matmul %s, %g {transpose_lhs}
+        : (tensor<30x40xf32>, tensor<30x70xf32, #panels>) -> tensor<40x70xf32>
+      return %p : tensor<40x70xf32>
+    })",
+                        1e-6);
+}
+
+TEST(GemmOperands, BothTransposed) {
+  expectSameAsReference(R"(
+    func.func private @kernel(%x: tensor<30x9xf32>, %w: tensor<70x30xf32>)
+        -> tensor<9x70xf32> attributes {sinter.kernel = "gemm"} {
+      %p = sinter.matmul %x, %w {transpose_lhs, transpose_rhs}
+        : (tensor<30x9xf32>, tensor<70x30xf32>) -> tensor<9x70xf32>
+      return %p : tensor<9x70xf32>
     })",
                         1e-6);
 }

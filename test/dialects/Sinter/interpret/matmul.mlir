@@ -16,3 +16,19 @@ func.func @matmul_transposed() {
   check.expect_const %r2, dense<[[1.470005, 1.1979719999999998, -4.3071909999999995, -3.150906], [4.225051, 2.116573, -4.739367, -2.507942]]> : tensor<2x4xf64> : tensor<2x4xf64>
   return
 }
+
+func.func @matmul_lhs_transposed() {
+  %c0 = sinter.constant dense<[[0.691, -2.606], [1.643, 1.811], [0.661, 0.893]]> : tensor<3x2xf64>
+  %c1 = sinter.constant dense<[[-0.782, -0.257, 0.008, -0.276], [1.294, 1.007, -2.711, -1.889], [-0.175, -0.422, 0.214, 0.217]]> : tensor<3x4xf64>
+  %r2 = sinter.matmul %c0, %c1 {transpose_lhs} : (tensor<3x2xf64>, tensor<3x4xf64>) -> tensor<2x4xf64>
+  check.expect_const %r2, dense<[[1.470005, 1.1979719999999998, -4.3071909999999995, -3.150906], [4.225051, 2.116573, -4.739367, -2.507942]]> : tensor<2x4xf64> : tensor<2x4xf64>
+  return
+}
+
+func.func @matmul_both_transposed() {
+  %c0 = sinter.constant dense<[[0.691, -2.606], [1.643, 1.811], [0.661, 0.893]]> : tensor<3x2xf64>
+  %c1 = sinter.constant dense<[[-0.782, 1.294, -0.175], [-0.257, 1.007, -0.422], [0.008, -2.711, 0.214], [-0.276, -1.889, 0.217]]> : tensor<4x3xf64>
+  %r2 = sinter.matmul %c0, %c1 {transpose_lhs, transpose_rhs} : (tensor<3x2xf64>, tensor<4x3xf64>) -> tensor<2x4xf64>
+  check.expect_const %r2, dense<[[1.470005, 1.1979719999999998, -4.3071909999999995, -3.150906], [4.225051, 2.116573, -4.739367, -2.507942]]> : tensor<2x4xf64> : tensor<2x4xf64>
+  return
+}
