@@ -1,6 +1,6 @@
 #include "compiler/Analysis/CostModel.h"
-#include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -194,8 +194,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (productRows < kFewRows)
       share *= kLibraryBandwidthFewRows;
   }
-  cost.ns = std::max(computeNs, memoryNs / share) +
-            launches * static_cast<double>(target.getLaunchNs());
+  cost.ns =
+      std::max(computeNs, memoryNs / share) + launches * static_cast<double>(target.getLaunchNs());
   return cost;
 }
 

@@ -19,8 +19,7 @@ struct Caches {
 /// Bytes of one of the first core's caches as Linux reports it ("32768K"), or nothing. The C
 /// library's figures are of a whole package, which a virtual machine may have only a part of.
 static std::optional<int64_t> readCacheBytes(unsigned index) {
-  std::string path =
-      "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size";
+  std::string path = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size";
   auto file = llvm::MemoryBuffer::getFileAsStream(path);
   if (!file)
     return std::nullopt;

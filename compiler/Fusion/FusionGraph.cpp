@@ -29,9 +29,7 @@ Cost FusionGraph::getCost(const llvm::SetVector<Operation *> &ops, FusionKind ki
   return library.ns < generated.ns ? library : generated;
 }
 
-bool FusionGraph::isFree(const Group &group) const {
-  return llvm::all_of(group.ops, isAlias);
-}
+bool FusionGraph::isFree(const Group &group) const { return llvm::all_of(group.ops, isAlias); }
 
 FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
   bool moves = true;
@@ -171,9 +169,8 @@ void FusionGraph::mergeSiblings() {
       for (unsigned first : readers)
         for (unsigned second : readers) {
           if (first >= second || groups[first].ops.empty() || groups[second].ops.empty() ||
-              isFree(groups[first]) || isFree(groups[second]) ||
-              reachesIndirectly(first, second) || reachesIndirectly(second, first) ||
-              llvm::is_contained(getConsumers(first), second) ||
+              isFree(groups[first]) || isFree(groups[second]) || reachesIndirectly(first, second) ||
+              reachesIndirectly(second, first) || llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
             continue;
           Merged merged = evaluate({first, second}, /*onlyKernels=*/true);

@@ -110,8 +110,7 @@ static Classification classifyAttention(Operation *root, const Ops &ops) {
     bool rounds = isa<CastOp>(op) && downstream.contains(op) && isFloat(op->getResult(0).getType());
     if (!moves && !rounds)
       return {std::nullopt, "attention takes rows as they are in memory"};
-    if (!downstream.contains(op) &&
-        llvm::any_of(op->getUsers(), [&](Operation *user) {
+    if (!downstream.contains(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
           return user == root ? root->getOperand(0) != op->getResult(0) : !ops.contains(user);
         }))
       return {std::nullopt, "attention reads keys and values from memory"};
@@ -147,8 +146,8 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
     if (isInside(source, ops) || !isFloat(source.getType()) || typeOf(source).getRank() != 2)
       return {std::nullopt, reason};
   }
-  bool oneResult = llvm::none_of(
-      ops, [&](Operation *op) { return op != root && escapes(op, ops); });
+  bool oneResult =
+      llvm::none_of(ops, [&](Operation *op) { return op != root && escapes(op, ops); });
   if (used != ops.size() || !oneResult)
     return {std::nullopt, reason};
   return {FusionKind::Pack, {}};
@@ -167,8 +166,8 @@ static Classification classifyRows(const Ops &ops) {
     switch (getRole(op)) {
     case FusionRole::Index:
       // Spreading a value a row over the row is what reductions are for; reshapes keep order.
-      if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) &&
-          !isColumnSlice(op) && !spreadsRows(op))
+      if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
+          !spreadsRows(op))
         return {std::nullopt, "rows would be reduced again for every element"};
       break;
     case FusionRole::Gather: {

@@ -1,8 +1,8 @@
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Analysis/CostModel.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace sinter;

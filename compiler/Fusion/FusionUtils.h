@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dialects/Sinter/SinterDialect.h"
-#include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/DenseSet.h"
 #include <string>
 
 namespace sinter {

@@ -1,10 +1,10 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_HOISTPARAMETERSPASS
@@ -37,8 +37,7 @@ struct SameComputation : llvm::DenseMapInfo<Operation *> {
 /// The entry @prepare while it grows: each parameter and each computation once.
 class Preparation {
 public:
-  explicit Preparation(ModuleOp module)
-      : builder(OpBuilder::atBlockBegin(module.getBody())) {
+  explicit Preparation(ModuleOp module) : builder(OpBuilder::atBlockBegin(module.getBody())) {
     function = func::FuncOp::create(builder, module.getLoc(), SinterDialect::kPrepareEntry,
                                     builder.getFunctionType({}, {}));
     function->setAttr(SinterDialect::kEntry, builder.getUnitAttr());
@@ -143,8 +142,8 @@ private:
       bool hoistable = !op.hasTrait<OpTrait::IsTerminator>() && op.getNumResults() > 0 &&
                        values.contains(op.getResult(0)) && worthwhile.contains(op.getResult(0)) &&
                        !op.hasTrait<OpTrait::ConstantLike>();
-      bool used = llvm::any_of(op.getUsers(),
-                               [&](Operation *user) { return staying.contains(user); });
+      bool used =
+          llvm::any_of(op.getUsers(), [&](Operation *user) { return staying.contains(user); });
       bool addresses = getRole(&op) == FusionRole::Index && op.getNumOperands() == 1;
       if (!hoistable || (used && addresses))
         staying.insert(&op);

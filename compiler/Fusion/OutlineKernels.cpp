@@ -1,8 +1,8 @@
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "llvm/ADT/MapVector.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -83,9 +83,9 @@ private:
       return true;
     };
     for (auto [a, b] : llvm::zip_equal(body.without_terminator(), kernel.without_terminator())) {
-      if (!OperationEquivalence::isEquivalentTo(
-              &a, &b, OperationEquivalence::ignoreValueEquivalence, nullptr,
-              OperationEquivalence::IgnoreLocations) ||
+      if (!OperationEquivalence::isEquivalentTo(&a, &b,
+                                                OperationEquivalence::ignoreValueEquivalence,
+                                                nullptr, OperationEquivalence::IgnoreLocations) ||
           !agree(a, b))
         return false;
       for (auto [x, y] : llvm::zip_equal(a.getResults(), b.getResults()))

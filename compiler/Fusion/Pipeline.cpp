@@ -22,7 +22,6 @@ void sinter::buildFusionPipeline(OpPassManager &manager, const FusionOptions &op
 }
 
 void sinter::registerFusionPipeline() {
-  PassPipelineRegistration<FusionOptions>("sinter-fusion-pipeline",
-                                          "The Fusion phase: from ops to kernels",
-                                          buildFusionPipeline);
+  PassPipelineRegistration<FusionOptions>(
+      "sinter-fusion-pipeline", "The Fusion phase: from ops to kernels", buildFusionPipeline);
 }

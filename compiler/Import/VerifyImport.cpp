@@ -48,17 +48,17 @@ private:
         if (std::optional<NamedAttribute> binding = attributes.getNamed(kind))
           if (isa<StringAttr>(binding->getValue()))
             return *binding;
-    return function.emitError("expected ") << what << " to be bound by one of "
-                                           << llvm::join(kinds, ", ");
+    return function.emitError("expected ")
+           << what << " to be bound by one of " << llvm::join(kinds, ", ");
   }
 
   LogicalResult verifyBindings(func::FuncOp function) {
     llvm::StringSet<> names;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      auto binding = findBinding(
-          function, function.getArgAttrDict(i),
-          {SinterDialect::kParameter, SinterDialect::kState, SinterDialect::kInput},
-          "argument " + Twine(i));
+      auto binding =
+          findBinding(function, function.getArgAttrDict(i),
+                      {SinterDialect::kParameter, SinterDialect::kState, SinterDialect::kInput},
+                      "argument " + Twine(i));
       if (failed(binding))
         return failure();
       StringRef name = cast<StringAttr>(binding->getValue()).getValue();

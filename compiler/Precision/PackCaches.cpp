@@ -1,9 +1,9 @@
 #include "compiler/Codegen/Cpu/CacheLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
-#include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_PACKCACHESPASS
@@ -37,15 +37,15 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
         entries.push_back(function);
     for (func::FuncOp entry : entries)
       for (BlockArgument argument : entry.getArguments())
-        if (auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                           SinterDialect::kState))
+        if (auto name =
+                entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState))
           collectUses(argument, states[name]);
     for (auto &[name, uses] : states)
       assignLayout(name, uses, target);
     for (func::FuncOp entry : entries)
-      entry.setFunctionType(FunctionType::get(
-          &getContext(), llvm::to_vector(entry.front().getArgumentTypes()),
-          llvm::to_vector(entry.front().getTerminator()->getOperandTypes())));
+      entry.setFunctionType(
+          FunctionType::get(&getContext(), llvm::to_vector(entry.front().getArgumentTypes()),
+                            llvm::to_vector(entry.front().getTerminator()->getOperandTypes())));
   }
 
 private:
@@ -70,9 +70,9 @@ private:
     auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-precision");
     Location loc = uses.appearances.front().getLoc();
     if (uses.other || uses.keys == uses.values) {
-      remark::missed(loc, opts)
-          << (name.getValue() + " stays dense: it is not read only as keys or only as values")
-                 .str();
+      remark::missed(loc, opts) << (name.getValue() +
+                                    " stays dense: it is not read only as keys or only as values")
+                                       .str();
       return;
     }
     Type element = cast<RankedTensorType>(uses.appearances.front().getType()).getElementType();

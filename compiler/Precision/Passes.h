@@ -18,8 +18,8 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
   Option<std::string> cacheType{*this, "cache-type",
                                 llvm::cl::desc("Element type of KV caches: f32 or bf16"),
                                 llvm::cl::init("f32")};
-  ListOption<std::string> disabledPasses{
-      *this, "disabled-passes", llvm::cl::desc("Speed passes to leave out, by argument")};
+  ListOption<std::string> disabledPasses{*this, "disabled-passes",
+                                         llvm::cl::desc("Speed passes to leave out, by argument")};
 };
 
 /// Chooses element types, then layouts of weights and caches, then checks both.

@@ -1,6 +1,6 @@
 #include "dialects/Check/CheckDialect.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Builders.h"
 #include <cmath>
 
 using namespace mlir;

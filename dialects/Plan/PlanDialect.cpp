@@ -78,8 +78,8 @@ LogicalResult GemmOp::verify() {
   auto reading = llvm::count_if(getPostOps().getAsRange<PostOpAttr>(),
                                 [](PostOpAttr postOp) { return postOp.hasOperand(); });
   if (reading != static_cast<int64_t>(getExtras().size())) // gemm_c1
-    return emitOpError("expected ") << reading << " extra slices for its post-ops, got "
-                                    << getExtras().size();
+    return emitOpError("expected ")
+           << reading << " extra slices for its post-ops, got " << getExtras().size();
   return success();
 }
 

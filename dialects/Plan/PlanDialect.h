@@ -19,7 +19,7 @@ llvm::SmallVector<char> getElementBytes(mlir::ElementsAttr elements);
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Plan/PlanAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/Plan/PlanTypes.h.inc"
 #include "dialects/Plan/PlanInterfaces.h.inc"
+#include "dialects/Plan/PlanTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Plan/PlanOps.h.inc"

@@ -45,8 +45,8 @@ LogicalResult AttentionOp::verify() {
                                    "q's shape"),
                        *this);
   if (q.getDimSize(2) % k.getDimSize(2) != 0) // attention_c2
-    return emitOpError("expected ") << k.getDimSize(2) << " key-value heads to divide "
-                                    << q.getDimSize(2) << " query heads";
+    return emitOpError("expected ")
+           << k.getDimSize(2) << " key-value heads to divide " << q.getDimSize(2) << " query heads";
   if (!hasShapeOrAbsent(getStart(), {q.getDimSize(0)})) // attention_c3
     return emitOpError("expected start to be [b]");
   if (!hasShapeOrAbsent(getAlibiSlopes(), {q.getDimSize(2)})) // attention_c4

@@ -130,14 +130,13 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
     return mul(x[0], buildSigmoid(builder, loc, doubled));
   }
   Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
-  return mul(mul(x[0], constant(0.5)),
-             arith::AddFOp::create(builder, loc, error, constant(1.0)));
+  return mul(mul(x[0], constant(0.5)), arith::AddFOp::create(builder, loc, error, constant(1.0)));
 }
 double GeluOp::evaluateScalar(ArrayRef<double> x) {
   if (getTanh())
     return 0.5 * x[0] *
-           (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) *
-                            (x[0] + 0.044715 * x[0] * x[0] * x[0])));
+           (1.0 +
+            std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
   return 0.5 * x[0] * (1.0 + std::erf(x[0] / std::numbers::sqrt2));
 }
 

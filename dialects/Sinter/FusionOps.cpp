@@ -1,6 +1,6 @@
 #include "dialects/Sinter/SinterDialect.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace sinter;

@@ -48,8 +48,8 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError("expected one increasing result dimension an operand dimension in dims");
   for (auto [dim, extent] : llvm::zip_equal(dims, operand.getShape()))
     if (getType().getDimSize(dim) != extent) // broadcast_c2
-      return emitOpError("expected result dimension ") << dim << " to be " << extent << ", got "
-                                                       << getType().getDimSize(dim);
+      return emitOpError("expected result dimension ")
+             << dim << " to be " << extent << ", got " << getType().getDimSize(dim);
   if (operand.getElementType() != getType().getElementType()) // broadcast_c3
     return emitOpError("expected operand and result of one element type");
   return success();
@@ -135,8 +135,8 @@ LogicalResult SliceOp::verify() {
   for (auto [offset, extent, whole] :
        llvm::zip_equal(getOffsets(), getType().getShape(), operand.getShape()))
     if (offset < 0 || offset + extent > whole) // slice_c2
-      return emitOpError("expected the box to lie inside ") << operand << ", got offset " << offset
-                                                            << " and extent " << extent;
+      return emitOpError("expected the box to lie inside ")
+             << operand << ", got offset " << offset << " and extent " << extent;
   return success();
 }
 

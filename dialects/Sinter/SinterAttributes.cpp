@@ -108,9 +108,8 @@ int64_t TargetAttr::getLanes(Type elementType) const {
 bool TargetAttr::hasFeature(StringRef feature) const {
   SmallVector<StringRef> parts;
   getFeatures().split(parts, ',');
-  return llvm::any_of(parts, [&](StringRef part) {
-    return part.consume_front("+") && part == feature;
-  });
+  return llvm::any_of(parts,
+                      [&](StringRef part) { return part.consume_front("+") && part == feature; });
 }
 
 TargetAttr TargetAttr::lookup(Operation *op) {

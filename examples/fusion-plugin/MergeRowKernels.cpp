@@ -27,8 +27,7 @@ struct Wiring {
 
   bool operator<(const Wiring &other) const {
     return std::tie(producer, consumer, producerOperands, consumerOperands) <
-           std::tie(other.producer, other.consumer, other.producerOperands,
-                    other.consumerOperands);
+           std::tie(other.producer, other.consumer, other.producerOperands, other.consumerOperands);
   }
 };
 
@@ -77,7 +76,7 @@ std::optional<std::string> MergeRowKernelsPass::findObstacle(func::FuncOp kernel
 }
 
 std::optional<std::string> MergeRowKernelsPass::findObstacle(CallKernelOp producer,
-                                                            CallKernelOp consumer) {
+                                                             CallKernelOp consumer) {
   for (CallKernelOp call : {producer, consumer})
     if (std::optional<std::string> obstacle = findObstacle(lookup(call)))
       return obstacle;
@@ -171,8 +170,9 @@ void MergeRowKernelsPass::runOnOperation() {
         if (!producer)
           continue;
         if (std::optional<std::string> obstacle = findObstacle(producer, call)) {
-          remark::missed(call.getLoc(), remark::RemarkOpts::name("MergeRowKernels")
-                                            .category("example-merge-row-kernels"))
+          remark::missed(
+              call.getLoc(),
+              remark::RemarkOpts::name("MergeRowKernels").category("example-merge-row-kernels"))
               << *obstacle;
           continue;
         }

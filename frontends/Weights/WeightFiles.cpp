@@ -1,11 +1,10 @@
 #include "frontends/Weights/WeightFiles.h"
 #include "frontends/Weights/SafetensorsLayout.h"
+#include "runtime/Base/ContentHash.h"
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <xxhash.h>
 
 namespace sinter {
 namespace {
@@ -164,24 +163,15 @@ std::vector<std::string> WeightFiles::names() const {
 
 std::string WeightFiles::contentHash(size_t file) const {
   constexpr size_t step = size_t(16) << 20;
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                 XXH3_freeState);
-  XXH3_128bits_reset(state.get());
+  ContentHash hash;
   for (std::span<const std::byte> rest = content[file]; !rest.empty();) {
     std::span<const std::byte> part = rest.first(std::min(step, rest.size()));
-    XXH3_128bits_update(state.get(), part.data(), part.size());
+    hash.add(part);
     if (file < mappings.size())
       mappings[file].release(part);
     rest = rest.subspan(part.size());
   }
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
-  std::string text;
-  for (unsigned char byte : canonical.digest) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
+  return hash.hex();
 }
 
 void WeightFiles::release(const Tensor &tensor) const {

@@ -14,9 +14,9 @@ namespace sinter {
 
 /// A mistake of the user's, or of the world's, in one line.
 struct Error {
-  std::string what;   ///< the thing that failed, e.g. "model.safetensors"
-  std::string why;    ///< the reason, e.g. "the header says 812 bytes, the file has 100"
-  std::string remedy; ///< what to do, e.g. "download the file again"
+  std::string what;    ///< the thing that failed, e.g. "model.safetensors"
+  std::string why;     ///< the reason, e.g. "the header says 812 bytes, the file has 100"
+  std::string remedy;  ///< what to do, e.g. "download the file again"
   bool defect = false; ///< not the user's mistake but Sinter's
 
   /// "<what>: <why>; <remedy>", without the parts that are empty.

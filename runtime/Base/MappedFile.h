@@ -16,6 +16,8 @@ public:
   /// or cannot be read.
   static Expected<MappedFile> open(const std::filesystem::path &path);
 
+  /// No file: an empty span.
+  MappedFile() = default;
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;
   MappedFile(const MappedFile &) = delete;

@@ -15,11 +15,11 @@
 #include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Evaluator.h"
 #include "frontends/Transformer/BuildGraph.h"
-#include "test/support/ReferenceModel.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "test/support/ReferenceModel.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -34,9 +34,9 @@ struct Variant {
   std::vector<std::string> disabled;
 };
 
-const std::vector<std::string> kSpeedPasses = {
-    "sinter-merge-matmuls", "sinter-sink-row-selection", "sinter-hoist-parameters",
-    "sinter-form-fusions", "sinter-select-library-gemm"};
+const std::vector<std::string> kSpeedPasses = {"sinter-merge-matmuls", "sinter-sink-row-selection",
+                                               "sinter-hoist-parameters", "sinter-form-fusions",
+                                               "sinter-select-library-gemm"};
 
 std::vector<Variant> makeVariants() {
   return {{"all", "f32", "f32", {}},

@@ -20,8 +20,7 @@ using namespace sinter::runtime;
 namespace {
 
 double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// The shortest time of `fn` in seconds, over repetitions that together take about `budget`.

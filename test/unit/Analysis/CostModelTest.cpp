@@ -20,14 +20,12 @@ protected:
 
   /// The ops of a function whose body is `text`.
   llvm::SetVector<Operation *> parse(const std::string &arguments, const std::string &text) {
-    module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") {\n" + text +
-                                             "\nreturn\n}",
-                                         ParserConfig(&context));
+    module = parseSourceString<ModuleOp>(
+        "func.func @f(" + arguments + ") {\n" + text + "\nreturn\n}", ParserConfig(&context));
     llvm::SetVector<Operation *> ops;
     EXPECT_TRUE(module);
     if (module)
-      for (Operation &op :
-           (*module->getOps<func::FuncOp>().begin()).front().without_terminator())
+      for (Operation &op : (*module->getOps<func::FuncOp>().begin()).front().without_terminator())
         ops.insert(&op);
     return ops;
   }
@@ -49,9 +47,9 @@ TEST_F(CostModelTest, ChargesArithmeticOrTraffic) {
   EXPECT_GT(cost.ns, cost.flops / target.getGflopsF32());
   EXPECT_LT(cost.ns, 2 * cost.flops / target.getGflopsF32());
 
-  ops = parse("%x: tensor<1x1024xf32>, %w: " + type,
-              "%0 = sinter.matmul %x, %w : (tensor<1x1024xf32>, " + type +
-                  ") -> tensor<1x1024xf32>");
+  ops =
+      parse("%x: tensor<1x1024xf32>, %w: " + type,
+            "%0 = sinter.matmul %x, %w : (tensor<1x1024xf32>, " + type + ") -> tensor<1x1024xf32>");
   cost = costs.getCost(ops[0]);
   // Bound by reading the weight.
   EXPECT_NEAR(cost.ns, cost.bytes / target.getMemoryGbs() + target.getLaunchNs(), 0.1 * cost.ns);
@@ -83,9 +81,9 @@ TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
 
 TEST_F(CostModelTest, GivesAliasesAndConstantsNoCost) {
   CostModel costs(target);
-  auto ops = parse("%x: tensor<4x8xf32>",
-                   "%0 = sinter.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>\n"
-                   "%1 = sinter.constant dense<1.0> : tensor<32xf32>");
+  auto ops =
+      parse("%x: tensor<4x8xf32>", "%0 = sinter.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>\n"
+                                   "%1 = sinter.constant dense<1.0> : tensor<32xf32>");
   EXPECT_EQ(costs.getFusedCost(ops).ns, 0);
   EXPECT_TRUE(isAlias(ops[0]));
   EXPECT_TRUE(isSplatConstant(ops[1]));
@@ -93,13 +91,12 @@ TEST_F(CostModelTest, GivesAliasesAndConstantsNoCost) {
 
 TEST_F(CostModelTest, MatchesPostOpsInOrder) {
   std::string panels = "tensor<8x16xf32, " + kPanels.str() + ">", type = "tensor<4x16xf32>";
-  auto ops = parse(
-      "%x: tensor<4x8xf32>, %w: " + panels + ", %b: tensor<16xf32>, %h: " + type,
-      "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type +
-          "\n%1 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<16xf32>) -> " + type +
-          "\n%2 = sinter.add %1, %0 : (" + type + ", " + type + ") -> " + type +
-          "\n%3 = sinter.silu %2 : (" + type + ") -> " + type + "\n%4 = sinter.mul %h, %3 : (" +
-          type + ", " + type + ") -> " + type);
+  auto ops = parse("%x: tensor<4x8xf32>, %w: " + panels + ", %b: tensor<16xf32>, %h: " + type,
+                   "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type +
+                       "\n%1 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<16xf32>) -> " +
+                       type + "\n%2 = sinter.add %1, %0 : (" + type + ", " + type + ") -> " + type +
+                       "\n%3 = sinter.silu %2 : (" + type + ") -> " + type +
+                       "\n%4 = sinter.mul %h, %3 : (" + type + ", " + type + ") -> " + type);
   auto gemm = matchLibraryGemm(ops);
   ASSERT_TRUE(gemm);
   ASSERT_EQ(gemm->postOps.size(), 3u);
@@ -111,13 +108,12 @@ TEST_F(CostModelTest, MatchesPostOpsInOrder) {
 
 TEST_F(CostModelTest, RefusesEpiloguesThatAreNoChain) {
   std::string panels = "tensor<8x16xf32, " + kPanels.str() + ">", type = "tensor<4x16xf32>";
-  std::string matmul =
-      "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type;
+  std::string matmul = "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, " + panels + ") -> " + type;
   std::string arguments = "%x: tensor<4x8xf32>, %w: " + panels;
   EXPECT_TRUE(matchLibraryGemm(parse(arguments, matmul)));
   // The product is needed twice, or by an op that is no post-op.
-  EXPECT_FALSE(matchLibraryGemm(parse(
-      arguments, matmul + "\n%1 = sinter.mul %0, %0 : (" + type + ", " + type + ") -> " + type)));
+  EXPECT_FALSE(matchLibraryGemm(parse(arguments, matmul + "\n%1 = sinter.mul %0, %0 : (" + type +
+                                                     ", " + type + ") -> " + type)));
   EXPECT_FALSE(matchLibraryGemm(
       parse(arguments, matmul + "\n%1 = sinter.exp %0 : (" + type + ") -> " + type)));
   // A weight that is not in panels.

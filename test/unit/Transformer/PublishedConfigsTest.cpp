@@ -24,10 +24,8 @@ TEST_P(PublishedConfig, HasItsParameters) {
   EXPECT_EQ(spec->parameterCount(), GetParam().parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, PublishedConfig,
-    testing::Values(
-        Published{"gpt2", 124'439'808, R"({
+INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
+                         testing::Values(Published{"gpt2", 124'439'808, R"({
           "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
           "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256,
           "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
@@ -36,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
           "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
           "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50}},
           "vocab_size": 50257})"},
-        Published{"llama_3_1_8b", 8'030'261'248, R"({
+                                         Published{"llama_3_1_8b", 8'030'261'248, R"({
           "architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
           "bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009], "hidden_act": "silu",
           "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
@@ -47,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "original_max_position_embeddings": 8192, "rope_type": "llama3"},
           "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
           "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 128256})"},
-        Published{"llama_2_7b", 6'738'415'616, R"({
+                                         Published{"llama_2_7b", 6'738'415'616, R"({
           "_name_or_path": "meta-llama/Llama-2-7b-hf", "architectures": ["LlamaForCausalLM"],
           "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096,
           "initializer_range": 0.02, "intermediate_size": 11008, "max_position_embeddings": 4096,
@@ -55,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
           "num_key_value_heads": 32, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
           "rope_scaling": null, "tie_word_embeddings": false, "torch_dtype": "float16",
           "transformers_version": "4.31.0.dev0", "use_cache": true, "vocab_size": 32000})"},
-        Published{"mistral_7b", 7'241'732'096, R"({
+                                         Published{"mistral_7b", 7'241'732'096, R"({
           "architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
           "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
           "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
@@ -63,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
           "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 4096,
           "tie_word_embeddings": false, "torch_dtype": "bfloat16",
           "transformers_version": "4.34.0.dev0", "use_cache": true, "vocab_size": 32000})"},
-        Published{"qwen2_5_0_5b", 494'032'768, R"({
+                                         Published{"qwen2_5_0_5b", 494'032'768, R"({
           "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
           "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 896,
           "initializer_range": 0.02, "intermediate_size": 4864, "max_position_embeddings": 32768,
@@ -72,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
           "rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": true,
           "torch_dtype": "bfloat16", "transformers_version": "4.40.1", "use_cache": true,
           "use_mrope": false, "use_sliding_window": false, "vocab_size": 151936})"},
-        Published{"qwen3_0_6b", 596'049'920, R"({
+                                         Published{"qwen3_0_6b", 596'049'920, R"({
           "architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
           "bos_token_id": 151643, "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu",
           "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072,
@@ -82,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
           "sliding_window": null, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
           "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
           "vocab_size": 151936})"},
-        Published{"gemma_2_2b", 2'614'341'888, R"({
+                                         Published{"gemma_2_2b", 2'614'341'888, R"({
           "architectures": ["Gemma2ForCausalLM"], "attention_bias": false,
           "attention_dropout": 0.0, "attn_logit_softcapping": 50.0, "bos_token_id": 2,
           "cache_implementation": "hybrid", "eos_token_id": 1, "final_logit_softcapping": 30.0,
@@ -94,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
           "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096,
           "torch_dtype": "float32", "transformers_version": "4.42.4", "use_cache": true,
           "vocab_size": 256000})"},
-        Published{"pythia_70m", 70'426'624, R"({
+                                         Published{"pythia_70m", 70'426'624, R"({
           "architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0, "eos_token_id": 0,
           "hidden_act": "gelu", "hidden_size": 512, "initializer_range": 0.02,
           "intermediate_size": 2048, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
@@ -102,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
           "rotary_emb_base": 10000, "rotary_pct": 0.25, "tie_word_embeddings": false,
           "torch_dtype": "float16", "transformers_version": "4.24.0", "use_cache": true,
           "use_parallel_residual": true, "vocab_size": 50304})"},
-        Published{"phi_3_mini", 3'821'079'552, R"({
+                                         Published{"phi_3_mini", 3'821'079'552, R"({
           "_name_or_path": "Phi-3-mini-4k-instruct", "architectures": ["Phi3ForCausalLM"],
           "attention_dropout": 0.0,
           "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}, "bos_token_id": 1,
@@ -114,6 +112,6 @@ INSTANTIATE_TEST_SUITE_P(
           "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
           "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true,
           "attention_bias": false, "vocab_size": 32064})"}),
-    [](const auto &info) { return info.param.name; });
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace
