@@ -1,5 +1,6 @@
 #include "compiler/Pipelines/Compile.h"
 #include "runtime/Device/Cpu/Features.h"
+#include <bit>
 #include <cstdio>
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -83,6 +84,17 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
                          options.batch, options.chunk, options.capacity})
     hasher.add(static_cast<uint64_t>(number));
   hasher.add(options.entries);
+  const TrainingOptions &training = options.training;
+  hasher.add(training.optimizer);
+  for (double number :
+       {training.beta1, training.beta2, training.epsilon, training.momentum, training.weightDecay,
+        training.gradientClip, training.dropout, training.zLoss})
+    hasher.add(std::bit_cast<uint64_t>(number));
+  for (uint64_t number : {uint64_t{training.nesterov}, static_cast<uint64_t>(training.accumulate),
+                          uint64_t{training.documentMask}, training.memoryBudget})
+    hasher.add(number);
+  hasher.add(training.noDecay);
+  hasher.add(training.rematerialize);
   hasher.add(options.disabledPasses);
   hasher.add(options.passPlugins);
   hasher.add(options.addedPasses);

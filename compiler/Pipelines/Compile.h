@@ -17,6 +17,24 @@
 
 namespace sinter {
 
+/// What the compiler has to know of a training run. What changes from step to step (the learning
+/// rate, the weight of a token) is an input of the step instead.
+struct TrainingOptions {
+  std::string optimizer = "adamw";                  ///< adamw, sgd, adafactor or muon
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8; ///< of adamw and muon
+  double momentum = 0.9;                            ///< of sgd and muon
+  bool nesterov = false;                            ///< of sgd
+  double weightDecay = 0.1;                         ///< of parameters of two dimensions or more ...
+  std::string noDecay;              ///< ... whose names contain none of these, separated by commas
+  double gradientClip = 1;          ///< the largest global norm; 0: any
+  int64_t accumulate = 1;           ///< microbatches of a step
+  double dropout = 0;               ///< of embeddings, attention and residual branches
+  double zLoss = 0;                 ///< times the squared log-partition function of each token
+  bool documentMask = false;        ///< an input `first` says which keys a query may see at all
+  uint64_t memoryBudget = 0;        ///< bytes that the step may take in all; 0: as many as it needs
+  std::string rematerialize = "op"; ///< what is recomputed under a budget: op, layer or block
+};
+
 /// What to compile a model for.
 struct CompileOptions {
   std::string target = "cpu";     ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
@@ -26,7 +44,9 @@ struct CompileOptions {
   int64_t batch = 1;              ///< slots
   int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time
   int64_t capacity = 1024;        ///< positions of a slot's KV cache
-  std::vector<std::string> entries = {"prefill", "decode"}; ///< of prefill, decode, logits
+  /// Of prefill, decode, logits, train_step and evaluate.
+  std::vector<std::string> entries = {"prefill", "decode"};
+  TrainingOptions training;                ///< of train_step and evaluate
   std::vector<std::string> disabledPasses; ///< speed passes to leave out, by argument
   std::vector<std::string> passPlugins;    ///< shared libraries that register passes
   std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass pipeline>"
