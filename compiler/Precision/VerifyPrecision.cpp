@@ -46,7 +46,7 @@ private:
                             "Precision");
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
-                       role == FusionRole::RowReduction;
+                       role == FusionRole::RowReduction || role == FusionRole::ColumnReduction;
     if (accumulates && !getElements(op->getResult(0)).isF32())
       return op.emitError("expected an f32 result after Precision");
     return success();

@@ -12,6 +12,8 @@ llvm::StringRef sinter::stringifyFusionRole(FusionRole role) {
     return "elementwise";
   case FusionRole::RowReduction:
     return "row reduction";
+  case FusionRole::ColumnReduction:
+    return "column reduction";
   case FusionRole::Index:
     return "index";
   case FusionRole::Gather:

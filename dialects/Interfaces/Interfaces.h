@@ -13,6 +13,7 @@ namespace sinter {
 enum class FusionRole {
   Elementwise,
   RowReduction,
+  ColumnReduction,
   Index,
   Gather,
   Update,

@@ -91,6 +91,16 @@ Value ExpOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 }
 double ExpOp::evaluateScalar(ArrayRef<double> x) { return std::exp(x[0]); }
 
+Value LogOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return math::LogOp::create(builder, loc, x[0]);
+}
+double LogOp::evaluateScalar(ArrayRef<double> x) { return std::log(x[0]); }
+
+Value SqrtOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return math::SqrtOp::create(builder, loc, x[0]);
+}
+double SqrtOp::evaluateScalar(ArrayRef<double> x) { return std::sqrt(x[0]); }
+
 // A square root and a division: hardware's approximate rsqrt is not good to the last bits.
 Value RsqrtOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   Value root = math::SqrtOp::create(builder, loc, x[0]);

@@ -44,6 +44,10 @@ def MinimumOp : Sinter_BinaryOp<"minimum", 1, [Commutative]> {
 
 def NegOp : Sinter_UnaryOp<"neg", 1> { let summary = "-x"; }
 def ExpOp : Sinter_UnaryOp<"exp", 1> { let summary = "e^x"; }
+def LogOp : Sinter_UnaryOp<"log", 1> {
+  let summary = "the natural logarithm of x; NaN below zero";
+}
+def SqrtOp : Sinter_UnaryOp<"sqrt", 1> { let summary = "the square root of x; NaN below zero"; }
 def RsqrtOp : Sinter_UnaryOp<"rsqrt", 2> { let summary = "1 / sqrt(x)"; }
 def TanhOp : Sinter_UnaryOp<"tanh", 1> { let summary = "tanh(x)"; }
 def SigmoidOp : Sinter_UnaryOp<"sigmoid", 3> { let summary = "1 / (1 + e^-x)"; }

@@ -247,6 +247,54 @@ SmallVector<ReferenceTensor> PositionsOp::evaluate(ArrayRef<ReferenceTensor> ope
 }
 
 //===----------------------------------------------------------------------===//
+// OneHotOp, PickOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult OneHotOp::verify() {
+  if (getType().getRank() < 1 ||
+      getType().getShape().drop_back() != getIds().getType().getShape() ||
+      !isa<FloatType>(getType().getElementType())) // one_hot_c1
+    return emitOpError("expected a floating-point result of ids' shape with the classes appended, "
+                       "got ")
+           << getIds().getType() << " -> " << getType();
+  return success();
+}
+
+SmallVector<ReferenceTensor> OneHotOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
+    return static_cast<double>(index.back()) == operands[0].at(index.drop_back()) ? 1.0 : 0.0;
+  })};
+}
+
+int64_t PickOp::getFlops() { return 0; }
+FusionRole PickOp::getFusionRole() { return FusionRole::Gather; }
+
+// The chosen elements alone are read.
+int64_t PickOp::getBytes() {
+  return 2 * getStorageBytes(getType()) + getStorageBytes(getIds().getType());
+}
+
+LogicalResult PickOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  if (operand.getRank() < 1 || getType().getShape() != operand.getShape().drop_back() ||
+      getIds().getType().getShape() != getType().getShape() ||
+      getType().getElementType() != operand.getElementType()) // pick_c1
+    return emitOpError("expected ids and a result of the operand's shape without its last "
+                       "dimension, got ")
+           << operand << ", " << getIds().getType() << " -> " << getType();
+  return success();
+}
+
+SmallVector<ReferenceTensor> PickOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  int64_t width = operands[0].getShape().back();
+  return {tabulate(getType(), [&](SmallVector<int64_t> index) {
+    auto id = static_cast<int64_t>(operands[1].at(index));
+    index.push_back(id);
+    return id >= 0 && id < width ? operands[0].at(index) : 0.0;
+  })};
+}
+
+//===----------------------------------------------------------------------===//
 // EmbeddingOp
 //===----------------------------------------------------------------------===//
 

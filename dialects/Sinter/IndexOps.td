@@ -101,6 +101,27 @@ def PositionsOp : Sinter_ReferenceOp<"positions"> {
   let hasVerifier = 1;
 }
 
+def OneHotOp : Sinter_IndexOp<"one_hot"> {
+  let summary = "result[..., j] = 1 where j is ids[...], else 0";
+  let description = [{
+    A row whose id is outside `[0, classes)` is all zeros.
+    C1: the result is ids' shape with the number of classes appended, of a floating-point type.
+  }];
+  let arguments = (ins Sinter_IndexTensor:$ids);
+}
+
+def PickOp : Sinter_ReferenceOp<"pick", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
+  let summary = "one element of each row: result[...] = operand[..., ids[...]]";
+  let description = [{
+    0 where an id is outside of the row: the adjoint of a row's pick is a `one_hot`.
+    C1: ids and the result have operand's shape without its last dimension; element types agree.
+  }];
+  let arguments = (ins Sinter_FloatTensor:$operand, Sinter_IndexTensor:$ids);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
 def EmbeddingOp : Sinter_ReferenceOp<"embedding", [
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";

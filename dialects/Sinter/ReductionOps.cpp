@@ -1,4 +1,4 @@
-#include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/RowFormulas.h"
 #include <cmath>
 
 using namespace mlir;
@@ -35,12 +35,46 @@ SmallVector<ReferenceTensor> ReduceOp::evaluate(ArrayRef<ReferenceTensor> operan
 }
 
 //===----------------------------------------------------------------------===//
+// ColumnSumOp
+//===----------------------------------------------------------------------===//
+
+Type sinter::getSumType(Type element) {
+  bool narrow = element.getIntOrFloatBitWidth() < 32;
+  return narrow ? Float32Type::get(element.getContext()) : element;
+}
+
+int64_t ColumnSumOp::getFlops() { return getOperand().getType().getNumElements(); }
+FusionRole ColumnSumOp::getFusionRole() { return FusionRole::ColumnReduction; }
+
+LogicalResult ColumnSumOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  SmallVector<int64_t> shape(operand.getShape());
+  if (shape.size() >= 2)
+    shape.erase(shape.end() - 2);
+  if (operand.getRank() < 2 || getType().getShape() != ArrayRef(shape)) // column_sum_c1
+    return emitOpError("expected the operand's shape without the dimension before the last, got ")
+           << operand << " -> " << getType();
+  if (getType().getElementType() != getSumType(operand.getElementType())) // column_sum_c2
+    return emitOpError("expected a result of ")
+           << getSumType(operand.getElementType()) << ", got " << getType();
+  return success();
+}
+
+SmallVector<ReferenceTensor> ColumnSumOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(getType());
+  ArrayRef<int64_t> shape = operands[0].getShape();
+  int64_t width = shape.back(), rows = shape[shape.size() - 2];
+  for (int64_t i = 0; i < operands[0].getNumElements(); ++i)
+    result[i / (rows * width) * width + i % width] += operands[0][i];
+  return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Shared constraints: `[d]` parameters (c1), eps >= 0 (c2).
-static LogicalResult verifyNorm(Operation *op, RankedTensorType operand, ValueRange parameters,
-                                APFloat eps) {
+LogicalResult sinter::verifyNorm(Operation *op, RankedTensorType operand, ValueRange parameters,
+                                 APFloat eps) {
   for (Value parameter : parameters) {
     auto type = cast<RankedTensorType>(parameter.getType());
     if (operand.getRank() < 1 || type.getRank() != 1 ||
@@ -52,50 +86,6 @@ static LogicalResult verifyNorm(Operation *op, RankedTensorType operand, ValueRa
     return op->emitOpError("expected eps not to be negative");
   return success();
 }
-
-namespace {
-/// Builds formulas over rows of one type.
-struct RowBuilder {
-  OpBuilder &builder;
-  Location loc;
-  RankedTensorType type;
-  RankedTensorType rowType =
-      RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
-
-  /// A value a row, repeated along it.
-  Value spread(Value perRow) {
-    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rowType.getRank()));
-    return BroadcastOp::create(builder, loc, type, perRow, dims);
-  }
-  /// A value a column, repeated for every row, in the rows' element type.
-  Value repeat(Value perColumn) {
-    auto columns = cast<RankedTensorType>(perColumn.getType());
-    if (columns.getElementType() != type.getElementType())
-      perColumn = CastOp::create(builder, loc,
-                                 RankedTensorType::get(columns.getShape(), type.getElementType()),
-                                 perColumn);
-    return BroadcastOp::create(builder, loc, type, perColumn,
-                               ArrayRef<int64_t>{type.getRank() - 1});
-  }
-  Value mean(Value rows) {
-    return ReduceOp::create(builder, loc, rowType, rows, ReductionKind::Mean);
-  }
-  /// 1 / sqrt(mean(x^2) + eps), a value a row.
-  Value inverseRootMeanSquare(Value rows, APFloat eps) {
-    Value square = mean(MulOp::create(builder, loc, rows, rows));
-    Value shift = ConstantOp::create(builder, loc, rowType, eps.convertToDouble());
-    return RsqrtOp::create(builder, loc, AddOp::create(builder, loc, square, shift));
-  }
-};
-
-/// mean((x - center)^2) of a row.
-double meanSquare(ArrayRef<double> row, double center) {
-  double sum = 0;
-  for (double x : row)
-    sum += (x - center) * (x - center);
-  return sum / row.size();
-}
-} // namespace
 
 int64_t RmsNormOp::getFlops() { return 4 * getType().getNumElements(); }
 FusionRole RmsNormOp::getFusionRole() { return FusionRole::RowReduction; }
@@ -156,5 +146,61 @@ SmallVector<ReferenceTensor> LayerNormOp::evaluate(ArrayRef<ReferenceTensor> ope
       result[i + j] = (row[j] - mean) * scale * operands[1][j] + (getBias() ? operands[2][j] : 0.0);
   }
   result.round();
+  return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
+// CrossEntropyOp
+//===----------------------------------------------------------------------===//
+
+double sinter::logSumExp(ArrayRef<double> row) {
+  double largest = *llvm::max_element(row), sum = 0;
+  for (double x : row)
+    sum += std::exp(x - largest);
+  return largest + std::log(sum);
+}
+
+int64_t CrossEntropyOp::getFlops() { return 4 * getLogits().getType().getNumElements(); }
+FusionRole CrossEntropyOp::getFusionRole() { return FusionRole::RowReduction; }
+
+LogicalResult CrossEntropyOp::verify() {
+  RankedTensorType logits = getLogits().getType();
+  if (logits.getRank() != 2 || getType().getShape() != logits.getShape().drop_back() ||
+      getTargets().getType().getShape() != getType().getShape()) // cross_entropy_c1
+    return emitOpError("expected logits [n, v], targets [n] and a result [n], got ")
+           << logits << ", " << getTargets().getType() << " -> " << getType();
+  if (getType().getElementType() != getSumType(logits.getElementType())) // cross_entropy_c2
+    return emitOpError("expected a result of ")
+           << getSumType(logits.getElementType()) << ", got " << getType();
+  if (getZLoss().isNegative() && !getZLoss().isZero()) // cross_entropy_c3
+    return emitOpError("expected z_loss not to be negative");
+  return success();
+}
+
+SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
+  RowBuilder rows{builder, getLoc(), getLogits().getType()};
+  Value scale = rows.logSumExp(getLogits());
+  Value penalized = scale;
+  if (!getZLoss().isZero()) {
+    Value weight =
+        ConstantOp::create(builder, getLoc(), rows.rowType, getZLoss().convertToDouble());
+    penalized = rows.add(scale, rows.mul(weight, rows.mul(scale, scale)));
+  }
+  Value chosen = rows.pick(getLogits(), getTargets());
+  Value loss = rows.sub(rows.mul(penalized, rows.isInside(getTargets())), chosen);
+  return {rows.cast(loss, getType().getElementType())};
+}
+
+SmallVector<ReferenceTensor> CrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(getType());
+  int64_t width = operands[0].getShape().back();
+  for (int64_t i = 0; i < result.getNumElements(); ++i) {
+    auto target = static_cast<int64_t>(operands[1][i]);
+    if (target < 0 || target >= width)
+      continue;
+    double scale = logSumExp(operands[0].data().slice(i * width, width));
+    result[i] =
+        scale - operands[0][i * width + target] + getZLoss().convertToDouble() * scale * scale;
+  }
   return {std::move(result)};
 }

@@ -16,6 +16,26 @@ def ReduceOp : Sinter_ReferenceOp<"reduce"> {
   let assemblyFormat = "$kind $operand attr-dict `:` functional-type(operands, results)";
 }
 
+def ColumnSumOp : Sinter_ReferenceOp<"column_sum"> {
+  let summary = "sums over rows: result[..., j] = sum over i of operand[..., i, j]";
+  let description = [{
+    Sums the dimension before the last, in the order of the rows. A tall matrix is summed in two
+    stages, reshaped to blocks of rows first: each stage then has work for every core, and the
+    order of the sum does not depend on how many there are.
+    C1: the result's shape is operand's without the dimension before the last.
+    C2: the result's element type is what operand's are summed in: f32 for those of 16 bits.
+
+    ```mlir
+    %0 = sinter.reshape %x : (tensor<1024x768xf32>) -> tensor<64x16x768xf32>
+    %1 = sinter.column_sum %0 : (tensor<64x16x768xf32>) -> tensor<64x768xf32>
+    %2 = sinter.column_sum %1 : (tensor<64x768xf32>) -> tensor<768xf32>
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$operand);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
 def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [DeclareOpInterfaceMethods<ComposedOpInterface>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / sqrt(mean(x^2) + eps) * weight, along rows";
@@ -38,6 +58,23 @@ def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [DeclareOpInterfaceMethods<Co
   }];
   let arguments = (ins Sinter_FloatTensor:$operand, Sinter_FloatTensor:$weight,
                        Optional<Sinter_FloatTensor>:$bias, F64Attr:$eps);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def CrossEntropyOp : Sinter_ReferenceOp<"cross_entropy", [
+    DeclareOpInterfaceMethods<ComposedOpInterface>]> {
+  let summary = "the negative log likelihood of each row's target";
+  let description = [{
+    `result[i] = l[i] - logits[i, targets[i]] + z_loss * l[i]^2` with `l[i]` the logarithm of the
+    sum of e^logits[i, :]; 0 for a target outside `[0, v)`, which marks a row to be ignored. The
+    last term keeps the logits' scale near one (Chowdhery et al., "PaLM", 2022, section 5).
+
+    C1: logits is `[n, v]`, targets and the result are `[n]`.
+    C2: the result's element type is what logits' are summed in. C3: z_loss is not negative.
+  }];
+  let arguments = (ins Sinter_FloatTensor:$logits, Sinter_IndexTensor:$targets,
+                       DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
 }

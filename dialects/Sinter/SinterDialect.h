@@ -21,6 +21,9 @@ llvm::SmallVector<ReferenceTensor> evaluateElementwise(mlir::Operation *op,
 llvm::SmallVector<ReferenceTensor> evaluateBlock(mlir::Block &block,
                                                  llvm::ArrayRef<ReferenceTensor> arguments);
 
+/// The element type that sums of elements of a type are kept in: f32 for those of 16 bits.
+mlir::Type getSumType(mlir::Type element);
+
 /// Of a block that computes results from arguments: the argument that result `index` replaces in
 /// place (through a chain of InPlaceOpInterface ops), or null.
 mlir::BlockArgument findInPlaceArgument(mlir::Block &block, unsigned index);

@@ -5,8 +5,10 @@
 include "dialects/Sinter/AttentionOps.td"
 include "dialects/Sinter/ElementwiseOps.td"
 include "dialects/Sinter/FusionOps.td"
+include "dialects/Sinter/GradientOps.td"
 include "dialects/Sinter/IndexOps.td"
 include "dialects/Sinter/LinearOps.td"
+include "dialects/Sinter/RandomOps.td"
 include "dialects/Sinter/ReductionOps.td"
 
 #endif // SINTER_OPS

@@ -126,3 +126,35 @@ func.func @last_row_c1(%x: tensor<2x4x8xf32>, %count: tensor<3xi32>) {
   %0 = sinter.last_row %x, %count : (tensor<2x4x8xf32>, tensor<3xi32>) -> tensor<2x8xf32>
   return
 }
+
+// -----
+
+func.func @one_hot_c1(%i: tensor<4xi32>) {
+  // expected-error @below {{expected a floating-point result of ids' shape with the classes appended}}
+  %0 = sinter.one_hot %i : (tensor<4xi32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @one_hot_c1_type(%i: tensor<4xi32>) {
+  // expected-error @below {{expected a floating-point result}}
+  %0 = sinter.one_hot %i : (tensor<4xi32>) -> tensor<4x8xi32>
+  return
+}
+
+// -----
+
+func.func @pick_c1(%x: tensor<4x8xf32>, %i: tensor<8xi32>) {
+  // expected-error @below {{expected ids and a result of the operand's shape without its last dimension}}
+  %0 = sinter.pick %x, %i : (tensor<4x8xf32>, tensor<8xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pick_c1_type(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
+  // expected-error @below {{expected ids and a result of the operand's shape without its last dimension}}
+  %0 = sinter.pick %x, %i : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xbf16>
+  return
+}

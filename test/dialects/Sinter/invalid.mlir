@@ -160,3 +160,67 @@ func.func @call_kernel_c2(%x: tensor<4xf32>) {
 
 // expected-error @below {{expected vector_bits to be a multiple of 64, got 100}}
 #target_c3 = #sinter.target<kind = "cpu", cpu = "x", features = "", vector_bits = 100, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+
+// -----
+
+func.func @column_sum_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{expected the operand's shape without the dimension before the last, got 'tensor<4x8xf32>' -> 'tensor<4xf32>'}}
+  %0 = sinter.column_sum %x : (tensor<4x8xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @column_sum_c1_rank(%x: tensor<8xf32>) {
+  // expected-error @below {{expected the operand's shape without the dimension before the last}}
+  %0 = sinter.column_sum %x : (tensor<8xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @column_sum_c2(%x: tensor<4x8xbf16>) {
+  // expected-error @below {{expected a result of 'f32', got 'tensor<8xbf16>'}}
+  %0 = sinter.column_sum %x : (tensor<4x8xbf16>) -> tensor<8xbf16>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1(%x: tensor<4x8xf32>, %t: tensor<8xi32>) {
+  // expected-error @below {{expected logits [n, v], targets [n] and a result [n]}}
+  %0 = sinter.cross_entropy %x, %t : (tensor<4x8xf32>, tensor<8xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2(%x: tensor<4x8xbf16>, %t: tensor<4xi32>) {
+  // expected-error @below {{expected a result of 'f32', got 'tensor<4xbf16>'}}
+  %0 = sinter.cross_entropy %x, %t : (tensor<4x8xbf16>, tensor<4xi32>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c3(%x: tensor<4x8xf32>, %t: tensor<4xi32>) {
+  // expected-error @below {{expected z_loss not to be negative}}
+  %0 = sinter.cross_entropy %x, %t {z_loss = -1.0 : f64} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c1(%x: tensor<4x8xf32>, %s: tensor<1xi32>) {
+  // expected-error @below {{expected seed to be [2], got 'tensor<1xi32>'}}
+  %0 = sinter.dropout %x, %s {probability = 0.5 : f64, stream = 0 : i64} : (tensor<4x8xf32>, tensor<1xi32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c2(%x: tensor<4x8xf32>, %s: tensor<2xi32>) {
+  // expected-error @below {{expected probability to be at least 0 and below 1, got 1}}
+  %0 = sinter.dropout %x, %s {probability = 1.0 : f64, stream = 0 : i64} : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<4x8xf32>
+  return
+}

@@ -25,8 +25,12 @@ func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xb
   %10 = sinter.sigmoid %9 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %11 = sinter.relu %10 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %12 = sinter.silu %11 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.log
+  // CHECK: sinter.sqrt
+  %16 = sinter.log %12 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %17 = sinter.sqrt %16 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: sinter.gelu %{{.*}} {tanh}
-  %13 = sinter.gelu %12 {tanh} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %13 = sinter.gelu %17 {tanh} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: sinter.softcap %{{.*}} {cap = 3.000000e+01 : f64}
   %14 = sinter.softcap %13 {cap = 30.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: sinter.cast
@@ -72,6 +76,32 @@ func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4xf32> {
   // CHECK: sinter.reduce mean %{{.*}} : (tensor<4x8xf32>) -> tensor<4xf32>
   %3 = sinter.reduce mean %2 : (tensor<4x8xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @training
+func.func @training(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %ids: tensor<4xi32>, %seed: tensor<2xi32>)
+    -> (tensor<8xf32>, tensor<9x8xf32>) {
+  // CHECK: sinter.dropout %{{.*}}, %{{.*}} {probability = 1.000000e-01 : f64, stream = 3 : i64}
+  %0 = sinter.dropout %x, %seed {probability = 0.1, stream = 3 : i64} : (tensor<4x8xf32>, tensor<2xi32>) -> tensor<4x8xf32>
+  // CHECK: sinter.one_hot %{{.*}} : (tensor<4xi32>) -> tensor<4x8xf32>
+  %1 = sinter.one_hot %ids : (tensor<4xi32>) -> tensor<4x8xf32>
+  // CHECK: sinter.pick %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  %2 = sinter.pick %1, %ids : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  // CHECK: sinter.cross_entropy %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  %3 = sinter.cross_entropy %0, %ids : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+  // CHECK: sinter.cross_entropy_grad {{.*}} {z_loss = 1.000000e-04 : f64}
+  %4 = sinter.cross_entropy_grad %0, %ids, %3 {z_loss = 1.0e-4 : f64} : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.rms_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {blocks = 2 : i64, eps
+  %5:2 = sinter.rms_norm_grad %0, %w, %4 {blocks = 2 : i64, eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
+  // CHECK: sinter.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {blocks = 2 : i64, eps
+  %6:3 = sinter.layer_norm_grad %5#0, %w, %4 {blocks = 2 : i64, eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+  // CHECK: sinter.column_sum %{{.*}} : (tensor<2x8xf32>) -> tensor<8xf32>
+  %7 = sinter.column_sum %6#1 : (tensor<2x8xf32>) -> tensor<8xf32>
+  // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}} {rows = 9 : i64}
+  %8 = sinter.embedding_grad %ids, %6#0 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<9x8xf32>
+  // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}}, %{{.*}} {rows = 9 : i64}
+  %9 = sinter.embedding_grad %ids, %6#0, %8 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>
+  return %7, %9 : tensor<8xf32>, tensor<9x8xf32>
 }
 
 // CHECK-LABEL: func.func @attention

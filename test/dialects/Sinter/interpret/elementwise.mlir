@@ -125,3 +125,17 @@ func.func @cast() {
   check.expect_const %r1, dense<[1.0, -2.0]> : tensor<2xf64> : tensor<2xf64>
   return
 }
+
+func.func @log() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %r1 = sinter.log %c0 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  check.expect_const %r1, dense<[[-0.36961545521446726, 0.49652383905513103, -0.41400143913045073], [0.9578164787026533, 0.5938791789012763, -0.11316869810563798]]> : tensor<2x3xf64> : tensor<2x3xf64>
+  return
+}
+
+func.func @sqrt() {
+  %c0 = sinter.constant dense<[[0.691, 1.643, 0.661], [2.606, 1.811, 0.893]]> : tensor<2x3xf64>
+  %r1 = sinter.sqrt %c0 : (tensor<2x3xf64>) -> tensor<2x3xf64>
+  check.expect_const %r1, dense<[[0.8312640976248162, 1.2817956155331474, 0.8130190649671138], [1.6143109985377662, 1.3457340004622014, 0.944986772394196]]> : tensor<2x3xf64> : tensor<2x3xf64>
+  return
+}

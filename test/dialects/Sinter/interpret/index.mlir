@@ -59,3 +59,18 @@ func.func @last_row() {
   check.expect_const %r2, dense<[[4.0, 5.0, 6.0, 7.0], [12.0, 13.0, 14.0, 15.0]]> : tensor<2x4xf64> : tensor<2x4xf64>
   return
 }
+
+func.func @one_hot() {
+  %c0 = sinter.constant dense<[[2, 0], [-1, 3]]> : tensor<2x2xi32>
+  %r1 = sinter.one_hot %c0 : (tensor<2x2xi32>) -> tensor<2x2x3xf64>
+  check.expect_const %r1, dense<[[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]> : tensor<2x2x3xf64> : tensor<2x2x3xf64>
+  return
+}
+
+func.func @pick() {
+  %c0 = sinter.constant dense<[[[-0.802, -1.324, -0.248], [0.42, 1.136, 0.11]], [[-0.553, -0.785, 0.749], [1.635, 0.273, -1.233]]]> : tensor<2x2x3xf64>
+  %c1 = sinter.constant dense<[[2, 0], [-1, 3]]> : tensor<2x2xi32>
+  %r2 = sinter.pick %c0, %c1 : (tensor<2x2x3xf64>, tensor<2x2xi32>) -> tensor<2x2xf64>
+  check.expect_const %r2, dense<[[-0.248, 0.42], [0.0, 0.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  return
+}

@@ -38,3 +38,26 @@ func.func @layer_norm() {
   check.expect_const %r3, dense<[[1.006614007669529, -0.14935834051353034, 0.0010001991138613997], [1.6056757995154465, -0.11025469684362948, -0.5069517925618442]]> : tensor<2x3xf64> : tensor<2x3xf64>
   return
 }
+
+func.func @column_sum() {
+  %c0 = sinter.constant dense<[[[-0.958, 1.6, 0.203, -1.732], [-0.084, -1.163, -0.629, -0.488], [-0.713, 0.553, -0.063, -0.589]], [[0.41, 0.83, -1.643, -0.257], [-0.981, -0.173, -1.289, 0.021], [-0.038, -0.304, -1.048, -0.396]]]> : tensor<2x3x4xf64>
+  %r1 = sinter.column_sum %c0 : (tensor<2x3x4xf64>) -> tensor<2x4xf64>
+  check.expect_const %r1, dense<[[-1.755, 0.9900000000000001, -0.489, -2.8089999999999997], [-0.609, 0.35300000000000004, -3.98, -0.632]]> : tensor<2x4xf64> : tensor<2x4xf64>
+  return
+}
+
+func.func @cross_entropy() {
+  %c0 = sinter.constant dense<[[-3.2729999999999997, -4.0649999999999995, 0.675, -3.327, 3.51], [2.151, -5.994, 0.8160000000000001, -3.306, 0.099], [0.132, -5.964, -0.6990000000000001, -0.768, 2.886]]> : tensor<3x5xf64>
+  %c1 = sinter.constant dense<[4, -1, 0]> : tensor<3xi32>
+  %r2 = sinter.cross_entropy %c0, %c1 : (tensor<3x5xf64>, tensor<3xi32>) -> tensor<3xf64>
+  check.expect_const %r2, dense<[0.05962443800406847, 0.0, 2.8650404279792445]> : tensor<3xf64> : tensor<3xf64>
+  return
+}
+
+func.func @cross_entropy_z_loss() {
+  %c0 = sinter.constant dense<[[-3.2729999999999997, -4.0649999999999995, 0.675, -3.327, 3.51], [2.151, -5.994, 0.8160000000000001, -3.306, 0.099], [0.132, -5.964, -0.6990000000000001, -0.768, 2.886]]> : tensor<3x5xf64>
+  %c1 = sinter.constant dense<[4, -1, 0]> : tensor<3xi32>
+  %r2 = sinter.cross_entropy %c0, %c1 {z_loss = 0.25 : f64} : (tensor<3x5xf64>, tensor<3xi32>) -> tensor<3xf64>
+  check.expect_const %r2, dense<[3.2451790951030337, 0.0, 5.110603259714749]> : tensor<3xf64> : tensor<3xf64>
+  return
+}
