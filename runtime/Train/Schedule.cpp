@@ -67,8 +67,8 @@ double Schedule::at(uint64_t step) const {
     return learningRate;
   case ScheduleKind::Linear:
   case ScheduleKind::Cosine:
-    if (steps - 1 > warmup)
-      progress = double(step - warmup) / double(steps - 1 - warmup);
+    if (steps > warmup)
+      progress = double(step - warmup) / double(steps - warmup);
     if (kind == ScheduleKind::Cosine)
       progress = (1 - std::cos(std::numbers::pi * progress)) / 2;
     break;

@@ -4,12 +4,13 @@
 //
 //   s < W      lr * (s + 1) / W                                   every schedule begins so
 //   constant   lr
-//   linear     min + (lr - min) * (1 - p)                         p = (s - W) / (N - 1 - W)
+//   linear     min + (lr - min) * (1 - p)                         p = (s - W) / (N - W)
 //   cosine     min + (lr - min) * (1 + cos(pi * p)) / 2           the same p
 //   wsd        lr until the decay begins at step N - D, then      D = decayFraction * N, at least 1
 //              min + (lr - min) * (1 - q)                         q = (s - (N - D) + 1) / D
 //
-// linear, cosine and wsd (warmup, stable, decay) are at `min` at the last step.
+// linear and cosine would be at `min` at step N, one behind the last; wsd (warmup, stable, decay) is
+// there at the last.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -25,26 +25,15 @@ struct ModelOptions {
   std::vector<std::string> addedPasses;
 };
 
-/// Adds the options and the positional MODEL to a command.
-inline void addModelOptions(CLI::App &command, ModelOptions &options) {
-  command
-      .add_option("MODEL", options.model,
-                  "Hugging Face directory, config.json (random weights) or .sinter executable")
-      ->required();
+/// Adds the options that say how to compile and run, whatever the model and the work.
+inline void addRunOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--target", options.target, "cpu, or cpu:NAME for another processor");
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
   command
       .add_option("--dtype", options.dtype, "compute type: f32 or bf16 (default: the checkpoint's)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  command
-      .add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
-      ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_flag("--json", options.json, "print one machine-readable object");
-  command.add_option("--seed", options.seed, "of random weights and of sampling");
-  command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
-  command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
-      ->check(CLI::Range(1, 1 << 30));
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
   command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
       ->delimiter(',')
@@ -53,6 +42,27 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--add-pass", options.addedPasses, "run a pass: after:PHASE:PASS[{options}]")
       ->allow_extra_args(false);
+}
+
+/// Adds the positional MODEL to a command.
+inline void addModel(CLI::App &command, ModelOptions &options) {
+  command
+      .add_option("MODEL", options.model,
+                  "Hugging Face directory, config.json (random weights) or .sinter executable")
+      ->required();
+}
+
+/// Adds all of ModelOptions to a command.
+inline void addModelOptions(CLI::App &command, ModelOptions &options) {
+  addModel(command, options);
+  addRunOptions(command, options);
+  command
+      .add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
+      ->check(CLI::IsMember({"f32", "bf16"}));
+  command.add_option("--seed", options.seed, "of random weights and of sampling");
+  command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
+  command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
+      ->check(CLI::Range(1, 1 << 30));
 }
 
 } // namespace sinter::cli

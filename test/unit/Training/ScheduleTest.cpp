@@ -35,18 +35,18 @@ TEST(Schedule, ConstantStays) {
 }
 
 TEST(Schedule, LinearDecays) {
-  Schedule schedule = make(ScheduleKind::Linear, 13, 2);
+  Schedule schedule = make(ScheduleKind::Linear, 12, 2);
   EXPECT_EQ(schedule.at(2), 1);
   EXPECT_NEAR(schedule.at(7), 0.55, 1e-12);
-  EXPECT_NEAR(schedule.at(12), 0.1, 1e-12);
+  EXPECT_NEAR(schedule.at(11), 0.19, 1e-12);
 }
 
 TEST(Schedule, CosineDecays) {
-  Schedule schedule = make(ScheduleKind::Cosine, 13, 2);
+  Schedule schedule = make(ScheduleKind::Cosine, 12, 2);
   EXPECT_EQ(schedule.at(2), 1);
   EXPECT_NEAR(schedule.at(7), 0.55, 1e-12);
   EXPECT_NEAR(schedule.at(4), 0.1 + 0.45 * (1 + std::cos(0.2 * M_PI)), 1e-12);
-  EXPECT_NEAR(schedule.at(12), 0.1, 1e-12);
+  EXPECT_NEAR(schedule.at(11), 0.1 + 0.45 * (1 + std::cos(0.9 * M_PI)), 1e-12);
 }
 
 TEST(Schedule, WsdIsStableThenDecays) {

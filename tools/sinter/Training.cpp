@@ -1,0 +1,177 @@
+#include "tools/sinter/Training.h"
+#include <charconv>
+#include <cmath>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
+  TrainingOptions &training = options.training;
+  auto add = [&](const char *group, const char *name, auto &variable, const char *type,
+                 const char *text) {
+    return command.add_option(name, variable, text)
+        ->group(group)
+        ->type_name(type)
+        ->capture_default_str();
+  };
+  const char *group = "Optimizer";
+  add(group, "--optimizer", training.optimizer, "NAME",
+      "adamw; sgd: momentum; adafactor: factored second moments, little memory; muon: orthogonal "
+      "updates of matrices, adamw for the rest")
+      ->check(CLI::IsMember({"adamw", "sgd", "adafactor", "muon"}));
+  add(group, "--weight-decay", training.weightDecay, "F",
+      "decoupled decay of parameters of two or more dimensions, times the learning rate");
+  add(group, "--no-decay", training.noDecay, "TEXT,...",
+      "no decay for parameters whose names contain one of these, such as wte,wpe");
+  add(group, "--beta1", training.beta1, "F", "adamw, muon: decay of the mean gradient");
+  add(group, "--beta2", training.beta2, "F", "adamw, muon: decay of the mean squared gradient");
+  add(group, "--eps", training.epsilon, "F", "adamw, muon: added to the root of the latter");
+  add(group, "--momentum", training.momentum, "F", "sgd, muon: decay of the sum of gradients");
+  command.add_flag("--nesterov", training.nesterov, "sgd: look one step ahead")->group(group);
+  add(group, "--grad-clip", training.gradientClip, "F",
+      "largest norm of all gradients together; 0: any");
+  add(group, "--accumulate", training.accumulate, "K",
+      "microbatches of --batch rows whose gradients make one step")
+      ->check(CLI::Range(1, 1 << 20));
+
+  group = "Regularization";
+  add(group, "--dropout", training.dropout, "P",
+      "probability, for embeddings, attention weights and what layers add");
+  add(group, "--z-loss", training.zLoss, "F",
+      "adds F times the squared log of each softmax's sum to the loss; 1e-4, for example");
+  command
+      .add_flag("--document-mask", training.documentMask,
+                "documents in one row do not see each other, and no loss is taken where one ends")
+      ->group(group);
+
+  group = "Memory";
+  add(group, "--memory-budget", options.memoryBudget, "SIZE",
+      "the most that the run may hold, as 8GiB, 500MB or bytes; activations are recomputed to fit "
+      "(default: what it needs)");
+  add(group, "--rematerialize", training.rematerialize, "WHAT",
+      "what is recomputed under a budget: single ops, the cheapest first, or all of a layer, or of "
+      "a block (attention, MLP)")
+      ->check(CLI::IsMember({"op", "layer", "block"}));
+}
+
+Expected<uint64_t> sinter::cli::parseByteSize(std::string_view text, const std::string &option) {
+  double number = 0;
+  auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(rest, text.data() + text.size());
+  for (char &c : unit)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},         {"b", 1},    {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30},
+      {"tib", 0x1p40}, {"kb", 1e3}, {"mb", 1e6},     {"gb", 1e9},     {"tb", 1e12}};
+  double factor = 0;
+  for (const auto &[name, size] : kUnits)
+    if (unit == name)
+      factor = size;
+  if (status != std::errc() || factor == 0 || !std::isfinite(number))
+    return fail(option + " " + std::string(text), "is not a size",
+                "write a number and B, KiB, MiB, GiB, KB, MB or GB, as 8GiB");
+  double bytes = std::floor(number * factor);
+  if (bytes < 1 || bytes >= 0x1p63)
+    return fail(option + " " + std::string(text), "is not a size that a machine can have",
+                "give a size from 1B to 8000000TiB");
+  return static_cast<uint64_t>(bytes);
+}
+
+/// Fails unless `value` is at least `least` and below (or, if `closed`, at most) `limit`.
+static Expected<void> checkNumber(const char *option, double value, double least, double limit,
+                                  bool closed, const char *example) {
+  if (value >= least && (value < limit || (closed && value == limit)) && std::isfinite(value))
+    return {};
+  char range[64];
+  if (std::isfinite(limit))
+    std::snprintf(range, sizeof range, "is not a number from %g to %s%g", least,
+                  closed ? "" : "below ", limit);
+  else
+    std::snprintf(range, sizeof range, "is not a number from %g up", least);
+  char what[64];
+  std::snprintf(what, sizeof what, "%s %g", option, value);
+  return fail(what, range, std::string("give ") + example + ", for example");
+}
+
+Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
+  TrainingOptions &training = options.training;
+  constexpr double kAny = HUGE_VAL;
+  SINTER_CHECK(checkNumber("--beta1", training.beta1, 0, 1, false, "0.9"));
+  SINTER_CHECK(checkNumber("--beta2", training.beta2, 0, 1, false, "0.95"));
+  SINTER_CHECK(checkNumber("--eps", training.epsilon, 0, kAny, false, "1e-8"));
+  SINTER_CHECK(checkNumber("--momentum", training.momentum, 0, 1, false, "0.9"));
+  SINTER_CHECK(checkNumber("--weight-decay", training.weightDecay, 0, kAny, false, "0.1"));
+  SINTER_CHECK(checkNumber("--grad-clip", training.gradientClip, 0, kAny, false, "1"));
+  SINTER_CHECK(checkNumber("--dropout", training.dropout, 0, 1, false, "0.1"));
+  SINTER_CHECK(checkNumber("--z-loss", training.zLoss, 0, kAny, false, "1e-4"));
+  if (!options.memoryBudget.empty()) {
+    SINTER_TRY(training.memoryBudget, parseByteSize(options.memoryBudget, "--memory-budget"));
+  }
+  return {};
+}
+
+Expected<CompileRequest> sinter::cli::makeTrainRequest(const Model &model,
+                                                       const ModelOptions &options,
+                                                       const StepOptions &step, int64_t sequence,
+                                                       bool evaluate) {
+  const ModelSpec &spec = model.spec;
+  if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
+    return fail("--seq " + std::to_string(sequence),
+                "the model has " + std::to_string(spec.maxPositions) + " learned positions",
+                "use at most that many");
+  std::vector<std::string> entries = {"train_step"};
+  if (evaluate)
+    entries.push_back("evaluate");
+  SINTER_TRY(CompileRequest request,
+             makeRequest(model, options, std::move(entries), sequence, sequence));
+  request.options.cacheType = DType::F32;
+  request.options.training = step.training;
+  request.metadata.merge(describeStep(options.batch, sequence, step));
+  return request;
+}
+
+/// The shortest text that reads as this number.
+static std::string writeNumber(double value) {
+  char text[32];
+  auto [end, status] = std::to_chars(text, text + sizeof text, value);
+  return status == std::errc() ? std::string(text, end) : "";
+}
+
+std::map<std::string, std::string> sinter::cli::describeStep(int64_t batch, int64_t sequence,
+                                                             const StepOptions &step) {
+  const TrainingOptions &training = step.training;
+  return {
+      {"--batch", std::to_string(batch)},
+      {"--seq", std::to_string(sequence)},
+      {"--accumulate", std::to_string(training.accumulate)},
+      {"--optimizer", training.optimizer},
+      {"--weight-decay", writeNumber(training.weightDecay)},
+      {"--no-decay", training.noDecay},
+      {"--beta1", writeNumber(training.beta1)},
+      {"--beta2", writeNumber(training.beta2)},
+      {"--eps", writeNumber(training.epsilon)},
+      {"--momentum", writeNumber(training.momentum)},
+      {"--nesterov", training.nesterov ? "true" : "false"},
+      {"--grad-clip", writeNumber(training.gradientClip)},
+      {"--dropout", writeNumber(training.dropout)},
+      {"--z-loss", writeNumber(training.zLoss)},
+      {"--document-mask", training.documentMask ? "true" : "false"},
+  };
+}
+
+double sinter::cli::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequence) {
+  auto elements = [](const LinearSpec &linear) { return double(linear.in) * double(linear.out); };
+  double weights = elements(spec.head), attention = 0;
+  for (const LayerSpec &layer : spec.layers) {
+    for (const LinearSpec *linear :
+         {&layer.query, &layer.key, &layer.value, &layer.output, &layer.up, &layer.down})
+      weights += elements(*linear);
+    if (layer.gate)
+      weights += elements(*layer.gate);
+    // Query i sees the keys 0 to i, or the last `window` of them.
+    double window = double(layer.window ? std::min(layer.window, sequence) : sequence);
+    double pairs = window * (window + 1) / 2 + (double(sequence) - window) * window;
+    attention += 4 * double(batch) * pairs * double(spec.heads) * double(spec.headDim);
+  }
+  return 3 * (2 * double(batch) * double(sequence) * weights + attention);
+}

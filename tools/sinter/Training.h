@@ -1,0 +1,50 @@
+//===- Training.h - What a training step is compiled for --------*- C++ -*-===//
+//
+// Options and requests that all commands share which look at a training step: train and compare run
+// it, compile writes it, bench, plan, profile and explain with `--mode train` measure it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "tools/sinter/Model.h"
+
+namespace sinter::cli {
+
+/// The options of a training step beside --batch and --seq.
+struct StepOptions {
+  TrainingOptions training;
+  std::string memoryBudget; ///< as given; training.memoryBudget once they are checked
+};
+
+/// Adds all of them, in the groups "Optimizer", "Regularization" and "Memory".
+void addStepOptions(CLI::App &command, StepOptions &options);
+
+/// Reads the sizes and checks the numbers; errors name the option.
+Expected<void> checkStepOptions(StepOptions &options);
+
+/// "8GiB" as bytes: a number, perhaps with decimals, and B (or nothing), KiB, MiB, GiB, TiB (powers
+/// of 1024), KB, MB, GB or TB (powers of 1000), in any case. `option` names it in errors.
+Expected<uint64_t> parseByteSize(std::string_view text, const std::string &option);
+
+/// What compile() needs to know to make the programs of a training run: steps over
+/// options.batch rows of `sequence` tokens, and `evaluate` too if there is something to evaluate.
+/// The options are checked. Fails where the model has fewer positions than that.
+Expected<CompileRequest> makeTrainRequest(const Model &model, const ModelOptions &options,
+                                          const StepOptions &step, int64_t sequence, bool evaluate);
+
+/// What a training step was compiled for, option by option: "--optimizer" -> "adamw". An executable
+/// carries it as metadata, and a run may only be resumed with the same.
+std::map<std::string, std::string> describeStep(int64_t batch, int64_t sequence,
+                                                const StepOptions &step);
+
+/// Floating-point operations of forward and backward passes over batch rows of `sequence` tokens
+/// that the mathematics asks for, nothing counted twice that is computed twice: with n tokens, W
+/// the elements of all weight matrices (the head's too, also where it is the embedding) and, for
+/// each layer, d wide heads of which there are h and V pairs of a query and a key that it sees,
+///
+///   3 * (2 n W + sum over layers of 4 V h d)
+///
+/// 2 for multiply and add, 3 for forward, gradients of operands, gradients of weights.
+double getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequence);
+
+} // namespace sinter::cli
