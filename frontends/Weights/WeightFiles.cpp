@@ -1,6 +1,6 @@
 #include "frontends/Weights/WeightFiles.h"
-#include "frontends/Weights/SafetensorsLayout.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 //===- WeightFiles.h - All weights of a model -----------------*- C++ -*-===//
 #pragma once
 
-#include "frontends/Weights/Safetensors.h"
 #include "runtime/Base/MappedFile.h"
+#include "runtime/Weights/Safetensors.h"
 #include <functional>
 
 namespace sinter {

@@ -1,5 +1,7 @@
 #include "runtime/Base/AtomicFile.h"
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +27,65 @@ bool writeAll(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
+constexpr size_t pageBytes = 4096;
+constexpr size_t directFrom = size_t(1) << 20; // less is not worth opening a file twice
+constexpr size_t directStep = size_t(16) << 20;
+
+// Writes whole pages of `bytes` past the page cache, as far as the file system goes along, and
+// leaves `file` in the ordinary mode. Returns what is left.
+std::span<const std::byte> writeDirect(int file, std::span<const std::byte> bytes) {
+  while (bytes.size() >= pageBytes) {
+    size_t step = std::min(directStep, bytes.size() / pageBytes * pageBytes);
+    ssize_t written = ::write(file, bytes.data(), step);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      break; // an ordinary write will do, or tell why it cannot
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    if (written % pageBytes != 0)
+      break;
+  }
+  ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_DIRECT);
+  return bytes;
+}
+
 } // namespace
+
+Expected<void> writeFileSynced(const std::string &path,
+                               std::span<const std::span<const std::byte>> parts) {
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  bool direct = parts.size() == 1 && parts[0].size() >= directFrom &&
+                reinterpret_cast<uintptr_t>(parts[0].data()) % pageBytes == 0;
+  int file = direct ? ::open(path.c_str(), flags | O_DIRECT, 0666) : -1;
+  if (file < 0) {
+    // A file system may make the file and only then find that it cannot be written directly.
+    if (direct && errno == EINVAL)
+      ::unlink(path.c_str());
+    direct = false;
+    file = ::open(path.c_str(), flags, 0666);
+  }
+  if (file < 0)
+    return writeFailure(path, errno);
+  bool ok = true;
+  for (std::span<const std::byte> part : parts)
+    ok = ok && writeAll(file, direct ? writeDirect(file, part) : part);
+  ok = ok && ::fsync(file) == 0;
+  int error = errno;
+  if (::close(file) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  return ok ? Expected<void>() : writeFailure(path, error);
+}
+
+Expected<void> syncFolder(const std::string &path) {
+  int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool ok = folder >= 0 && ::fsync(folder) == 0;
+  int error = errno;
+  if (folder >= 0)
+    ::close(folder);
+  return ok ? Expected<void>() : writeFailure(path, error);
+}
 
 Expected<void> writeFileAtomically(const std::string &path,
                                    std::span<const std::span<const std::byte>> parts) {

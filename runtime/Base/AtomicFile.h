@@ -20,4 +20,13 @@ Expected<void> writeFileAtomically(const std::string &path,
 /// The same for one block of `bytes`.
 Expected<void> writeFileAtomically(const std::string &path, std::span<const std::byte> bytes);
 
+/// Writes a new file and waits until it is on the disk; for files of a folder that is itself
+/// renamed into place. One large block that begins on a page goes past the system's page cache,
+/// which saves most of the processor time that writing takes. On an error what was written stays.
+Expected<void> writeFileSynced(const std::string &path,
+                               std::span<const std::span<const std::byte>> parts);
+
+/// Waits until the entries of a folder (files made, renamed or removed in it) are on the disk.
+Expected<void> syncFolder(const std::string &path);
+
 } // namespace sinter

@@ -1,4 +1,4 @@
-#include "frontends/Weights/Safetensors.h"
+#include "runtime/Weights/Safetensors.h"
 #include "test/unit/Weights/TestFiles.h"
 
 using namespace sinter;

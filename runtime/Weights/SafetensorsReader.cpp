@@ -1,4 +1,4 @@
-#include "frontends/Weights/Safetensors.h"
+#include "runtime/Weights/Safetensors.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
-#include "frontends/Weights/SafetensorsLayout.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <cassert>
 #include <nlohmann/json.hpp>

@@ -58,8 +58,8 @@ struct TensorToWrite {
   std::span<const std::byte> data;
 };
 
-/// Writes a safetensors file: aside (PATH.partial), synced to the disk, then renamed, so PATH never
-/// holds half a file. Tensors are sorted by element size, then name, and the data begin at a
+/// Writes a safetensors file aside, syncs it to the disk and renames it, so PATH never holds half
+/// a file. Tensors are sorted by element size, then name, and the data begin at a
 /// multiple of 64 bytes: equal tensors give equal files. Fails where the path cannot be written or
 /// a name is used twice.
 Expected<void> writeSafetensors(const std::filesystem::path &path,

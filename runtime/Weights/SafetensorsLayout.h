@@ -1,7 +1,7 @@
 //===- SafetensorsLayout.h - Where a file's tensors go --------*- C++ -*-===//
 #pragma once
 
-#include "frontends/Weights/Safetensors.h"
+#include "runtime/Weights/Safetensors.h"
 
 namespace sinter {
 

@@ -1,0 +1,65 @@
+//===- CheckpointFolder.h - Checkpoints on the disk -------------*- C++ -*-===//
+//
+// A checkpoint is a folder `step-N` of some files and `manifest.json`, which has their sizes and
+// hashes. It is made under another name (`.writing-step-N`), every file and the folder are synced,
+// and it is renamed; removing one begins with a renaming too (`.removing-step-N`). So at any moment
+// what is called `step-N` is whole, unless somebody or the disk damaged it, and a process that is
+// killed leaves nothing behind that could be taken for one.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sinter::runtime {
+
+/// A file of a checkpoint and its content.
+struct CheckpointFile {
+  std::string name;
+  std::span<const std::byte> content;
+};
+
+/// A checkpoint that is there, whole or not.
+struct CheckpointEntry {
+  std::filesystem::path path;
+  uint64_t step = 0;
+};
+
+class CheckpointFolder {
+public:
+  explicit CheckpointFolder(std::filesystem::path path) : path(std::move(path)) {}
+
+  /// Makes the folder, and removes what a killed process left of unfinished work.
+  Expected<void> open() const;
+
+  /// Writes `files` as the checkpoint of `step` and returns when it is on the disk. A checkpoint of
+  /// that step that is there is replaced. On an error nothing that was there is touched.
+  Expected<void> write(uint64_t step, std::span<const CheckpointFile> files) const;
+
+  /// Removes all checkpoints of steps up to `step` but the newest `keep` ones; 0 keeps all.
+  Expected<void> removeOld(uint64_t step, uint64_t keep) const;
+
+  /// All checkpoints by name, newest first; none where there is no folder.
+  std::vector<CheckpointEntry> list() const;
+
+  /// The newest checkpoint that is whole. `onDamaged` is told of each newer one that is not.
+  std::optional<CheckpointEntry>
+  findNewestWhole(const std::function<void(const Error &)> &onDamaged) const;
+
+private:
+  std::filesystem::path path;
+};
+
+/// Fails, with the file and the difference named, where a checkpoint's files are not those of its
+/// manifest. Reads all of them.
+Expected<void> verifyCheckpoint(const std::filesystem::path &checkpoint);
+
+} // namespace sinter::runtime

@@ -1,0 +1,53 @@
+#include "runtime/Checkpoint/Snapshot.h"
+#include "runtime/Weights/SafetensorsLayout.h"
+#include <algorithm>
+#include <cstring>
+
+namespace sinter::runtime {
+namespace {
+
+constexpr uint64_t pageBytes = 4096;
+constexpr uint64_t bytesPerPiece = uint64_t(1) << 20;
+
+} // namespace
+
+Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
+  Snapshot snapshot;
+  for (const SnapshotFile &file : files) {
+    // transformers reads only files that say which framework they are for.
+    SINTER_TRY(SafetensorsLayout layout,
+               layOutSafetensors(file.tensors, {{"format", "pt"}}, file.name));
+    uint64_t position = snapshot.total + layout.head.size();
+    for (const TensorToWrite *tensor : layout.order) {
+      snapshot.pieces.push_back({tensor->data, position});
+      position += byteSizeOf(*tensor);
+    }
+    snapshot.files.push_back({file.name, std::move(layout.head), snapshot.total, layout.bytes});
+    snapshot.total += (layout.bytes + pageBytes - 1) / pageBytes * pageBytes;
+  }
+  return snapshot;
+}
+
+Expected<void> Snapshot::capture(ThreadPool &pool) {
+  if (!memory.data()) {
+    SINTER_TRY(memory, Region::allocate(total, "the snapshot of a checkpoint"));
+    for (const File &file : files)
+      std::memcpy(memory.data() + file.offset, file.head.data(), file.head.size());
+  }
+  for (const Piece &piece : pieces) {
+    std::byte *out = memory.data() + piece.offset;
+    pool.run(piece.source.size(), bytesPerPiece, [&](uint64_t begin, uint64_t end) {
+      std::memcpy(out + begin, piece.source.data() + begin, end - begin);
+    });
+  }
+  return {};
+}
+
+std::vector<Snapshot::Image> Snapshot::images() const {
+  std::vector<Image> images;
+  for (const File &file : files)
+    images.push_back({file.name, memory.bytes().subspan(file.offset, file.bytes)});
+  return images;
+}
+
+} // namespace sinter::runtime

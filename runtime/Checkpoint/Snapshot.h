@@ -1,0 +1,55 @@
+//===- Snapshot.h - States as they were between two steps -------*- C++ -*-===//
+//
+// A copy of tensors, laid out as the safetensors files that will hold it, so that writing it is
+// writing one block. The copy is all that a step waits for; its memory is taken once, when the
+// first snapshot is.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Memory/Region.h"
+#include "runtime/Weights/Safetensors.h"
+
+namespace sinter::runtime {
+
+/// A file and the tensors that it holds.
+struct SnapshotFile {
+  std::string name;
+  std::vector<TensorToWrite> tensors; ///< their data are read by every capture()
+};
+
+class Snapshot {
+public:
+  /// Lays the files out. Fails where two tensors of a file have one name.
+  static Expected<Snapshot> plan(std::span<const SnapshotFile> files);
+
+  /// The memory that capture() takes. The tensors' data are not looked at for it.
+  uint64_t bytes() const { return total; }
+
+  /// Copies the tensors as they are now. Fails where there is no memory for them.
+  Expected<void> capture(ThreadPool &pool);
+
+  struct Image {
+    std::string name;
+    std::span<const std::byte> content; ///< begins on a page
+  };
+  /// The files as of the last capture().
+  std::vector<Image> images() const;
+
+private:
+  struct File {
+    std::string name, head;
+    uint64_t offset, bytes;
+  };
+  struct Piece {
+    std::span<const std::byte> source;
+    uint64_t offset;
+  };
+  std::vector<File> files;
+  std::vector<Piece> pieces;
+  uint64_t total = 0;
+  Region memory;
+};
+
+} // namespace sinter::runtime
