@@ -130,6 +130,19 @@ void shapes(benchmark::internal::Benchmark *bench) {
 BENCHMARK_CAPTURE(gemm, f32, DType::F32)->Apply(shapes);
 BENCHMARK_CAPTURE(gemm, bf16, DType::BF16)->Apply(shapes);
 
+// What packing is measured against: the same bytes, moved in one piece by every thread.
+void copy(benchmark::State &state) {
+  constexpr uint64_t bytes = 3072 * 3072 * 4;
+  Region source = filled(bytes), out = filled(bytes);
+  constexpr uint64_t pieces = 64, piece = bytes / pieces;
+  for (auto _ : state)
+    pool().run(pieces, 1, [&](uint64_t begin, uint64_t end) {
+      std::memcpy(out.data() + begin * piece, source.data() + begin * piece, (end - begin) * piece);
+    });
+  state.SetBytesProcessed(state.iterations() * int64_t(2 * bytes));
+}
+BENCHMARK(copy)->UseRealTime();
+
 void packWeights(benchmark::State &state, DType from, DType to, bool transposed) {
   constexpr uint64_t k = 3072, n = 3072;
   Panels layout{k, n, to};
@@ -137,9 +150,11 @@ void packWeights(benchmark::State &state, DType from, DType to, bool transposed)
   PackSource packed{source.data(), from, n, transposed ? k : n, transposed};
   for (auto _ : state)
     pack(pool(), layout, std::span(&packed, 1), out.data());
-  state.SetBytesProcessed(state.iterations() * int64_t(k * n * sizeOf(from)));
+  state.SetBytesProcessed(state.iterations() * int64_t(k * n * (sizeOf(from) + sizeOf(to))));
 }
 BENCHMARK_CAPTURE(packWeights, f32, DType::F32, DType::F32, false)->UseRealTime();
+BENCHMARK_CAPTURE(packWeights, f32ToBf16, DType::F32, DType::BF16, false)->UseRealTime();
+BENCHMARK_CAPTURE(packWeights, bf16, DType::BF16, DType::BF16, false)->UseRealTime();
 BENCHMARK_CAPTURE(packWeights, f32Transposed, DType::F32, DType::F32, true)->UseRealTime();
 BENCHMARK_CAPTURE(packWeights, bf16Transposed, DType::BF16, DType::BF16, true)->UseRealTime();
 BENCHMARK_CAPTURE(packWeights, f32ToBf16Transposed, DType::F32, DType::BF16, true)->UseRealTime();

@@ -2,7 +2,6 @@
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/VectorClones.h"
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -11,42 +10,87 @@ namespace {
 
 constexpr uint64_t width = Panels::width;
 
-// 16 consecutive 32-bit words; a register where the machine has one that wide.
+// A 32-bit word of a panel is one f32 or a pair of bf16; vectors are of 16 of them, a register
+// where the machine has one that wide.
 typedef uint32_t Words __attribute__((vector_size(64)));
-constexpr uint64_t wordCount = 16;
+typedef float Floats __attribute__((vector_size(64)));
+typedef uint16_t Halves __attribute__((vector_size(32)));
+constexpr uint64_t lanes = 16;
 
-// Converts `count` elements at `source` to `To`, which is float or uint16_t (bf16).
-template <typename To>
-SINTER_INLINE void convert(To *__restrict out, const std::byte *__restrict source, DType from,
-                           uint64_t count) {
-  constexpr bool toFloat = std::is_same_v<To, float>;
-  auto each = [&](auto element, auto toValue) {
-    using Element = decltype(element);
-    for (uint64_t i = 0; i < count; ++i) {
-      Element value;
-      std::memcpy(&value, source + i * sizeof(Element), sizeof(Element));
-      out[i] = toValue(value);
-    }
-  };
-  switch (from) {
-  case DType::F32:
-    if constexpr (toFloat)
-      std::memcpy(out, source, count * sizeof(float));
-    else
-      each(float(), [](float value) { return floatToBf16(value); });
+// Rows of a panel that a task packs: enough that a transposed source is read in long pieces, few
+// enough that every core has some.
+constexpr uint64_t rowsOfTask = 512;
+
+constexpr uint64_t perWord(DType to) { return to == DType::BF16 ? 2 : 1; }
+
+//===----------------------------------------------------------------------===//
+// Sixteen elements at a time
+//===----------------------------------------------------------------------===//
+
+// The bits of 16 elements as f32. (Vectors go through memory: as arguments, their place would
+// depend on the instruction set.)
+template <DType From> SINTER_INLINE void loadFloats(Words &out, const std::byte *source) {
+  if constexpr (From == DType::F32) {
+    std::memcpy(&out, source, sizeof(Words));
     return;
-  case DType::BF16:
-    if constexpr (toFloat)
-      each(uint16_t(), [](uint16_t value) { return bf16ToFloat(value); });
-    else
-      std::memcpy(out, source, count * sizeof(uint16_t));
+  }
+  Halves halves;
+  std::memcpy(&halves, source, sizeof(Halves));
+  Words bits = __builtin_convertvector(halves, Words);
+  if constexpr (From == DType::BF16) {
+    out = bits << 16;
     return;
-  default:
-    if constexpr (toFloat)
-      each(uint16_t(), [](uint16_t value) { return f16ToFloat(value); });
-    else
-      each(uint16_t(), [](uint16_t value) { return floatToBf16(f16ToFloat(value)); });
+  }
+  // f16ToFloat.
+  Words magnitude = bits & 0x7fff;
+  Words scaled = reinterpret_cast<Words>(reinterpret_cast<Floats>(magnitude << 13) * 0x1p112f);
+  Words special = reinterpret_cast<Words>(magnitude >= 0x7c00);
+  out = (special & (((magnitude & 0x3ff) << 13) | 0x7f800000)) | (~special & scaled) |
+        (bits & 0x8000) << 16;
+}
+
+// 16 elements as bf16, each in the lower half of a word.
+template <DType From> SINTER_INLINE void loadBf16(Words &out, const std::byte *source) {
+  if constexpr (From == DType::BF16) {
+    Halves halves;
+    std::memcpy(&halves, source, sizeof(Halves));
+    out = __builtin_convertvector(halves, Words);
     return;
+  }
+  // floatToBf16.
+  Words bits;
+  loadFloats<From>(bits, source);
+  Words rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  Words nan = reinterpret_cast<Words>((bits & 0x7fffffff) > 0x7f800000);
+  out = ((nan & (bits | 0x400000)) | (~nan & rounded)) >> 16;
+}
+
+// A row of words of 16 columns, from one row of a source or from two.
+template <DType From, DType To>
+SINTER_INLINE void loadAcross(Words &out, const std::byte *row, uint64_t stride) {
+  if constexpr (To == DType::F32) {
+    loadFloats<From>(out, row);
+  } else {
+    Words even, odd;
+    loadBf16<From>(even, row);
+    loadBf16<From>(odd, row + stride);
+    out = even | odd << 16;
+  }
+}
+
+// 16 words of one column, which is a row of the source.
+template <DType From, DType To> SINTER_INLINE void loadAlong(Words &out, const std::byte *row) {
+  if constexpr (To == DType::F32) {
+    loadFloats<From>(out, row);
+  } else if constexpr (From == DType::BF16) {
+    std::memcpy(&out, row, sizeof(Words));
+  } else {
+    Words words[2];
+    loadBf16<From>(words[0], row);
+    loadBf16<From>(words[1], row + lanes * sizeOf(From));
+    Halves halves[2] = {__builtin_convertvector(words[0], Halves),
+                        __builtin_convertvector(words[1], Halves)};
+    std::memcpy(&out, halves, sizeof(Words));
   }
 }
 
@@ -65,151 +109,145 @@ SINTER_INLINE void exchange(Words *rows, std::integer_sequence<int, Lane...>) {
   }
 }
 
-// out[p][column] = words[column][p] for 16 columns and 16 words; a row of `out` is `width` words.
-SINTER_VECTOR_CLONES void transpose(uint32_t *__restrict out, const uint32_t *__restrict words) {
-  Words rows[wordCount];
-#pragma clang loop unroll(full)
-  for (uint64_t i = 0; i < wordCount; ++i)
-    std::memcpy(&rows[i], words + i * wordCount, sizeof(Words));
-  constexpr std::make_integer_sequence<int, 16> lanes;
-  exchange<1>(rows, lanes);
-  exchange<2>(rows, lanes);
-  exchange<4>(rows, lanes);
-  exchange<8>(rows, lanes);
-#pragma clang loop unroll(full)
-  for (uint64_t i = 0; i < wordCount; ++i)
-    std::memcpy(out + i * width, &rows[i], sizeof(Words));
+SINTER_INLINE void transpose(Words *rows) {
+  constexpr std::make_integer_sequence<int, 16> numbers;
+  exchange<1>(rows, numbers);
+  exchange<2>(rows, numbers);
+  exchange<4>(rows, numbers);
+  exchange<8>(rows, numbers);
 }
 
-SINTER_VECTOR_CLONES void convertRow(float *out, const std::byte *source, DType from,
-                                     uint64_t count) {
-  convert(out, source, from, count);
-}
+//===----------------------------------------------------------------------===//
+// Parts of a panel
+//===----------------------------------------------------------------------===//
 
-SINTER_VECTOR_CLONES void convertRow(uint16_t *out, const std::byte *source, DType from,
-                                     uint64_t count) {
-  convert(out, source, from, count);
-}
-
-// Two rows of bf16 into pairs: out[2j] = even[j], out[2j + 1] = odd[j].
-SINTER_VECTOR_CLONES void interleave(uint16_t *__restrict out, const uint16_t *__restrict even,
-                                     const uint16_t *__restrict odd, uint64_t count) {
-  for (uint64_t j = 0; j < count; ++j) {
-    out[2 * j] = even[j];
-    out[2 * j + 1] = odd[j];
-  }
-}
-
-// Columns [first, first + count) of a source into columns [column, ...) of a panel of To.
-template <typename To> class PanelWriter {
-public:
-  PanelWriter(const Panels &layout, std::byte *panel)
-      : layout(layout), panel(reinterpret_cast<To *>(panel)) {}
-
-  void write(const PackSource &source, uint64_t first, uint64_t count, uint64_t column) {
-    if (source.transposed)
-      writeTransposed(source, first, count, column);
-    else
-      writeRows(source, first, count, column);
-  }
-
-  /// Zeroes what no source reaches: the rows from k on, and the columns from `columns` on.
-  void pad(uint64_t columns) {
-    uint64_t pairs = layout.interleave();
-    for (uint64_t p = 0; p < layout.paddedK(); p += pairs)
-      if (columns < width)
-        std::memset(panel + (p * width + columns * pairs), 0,
-                    (width - columns) * pairs * sizeof(To));
-    // An odd k leaves half a pair; writers fill it with zeros themselves.
-    uint64_t begin = (layout.k + pairs - 1) / pairs * pairs;
-    if (begin < layout.paddedK())
-      std::memset(panel + begin * width, 0, (layout.paddedK() - begin) * width * sizeof(To));
-  }
-
-private:
-  // A 32-bit word is one f32 or a pair of bf16, so one transposition serves both.
-  void writeTransposed(const PackSource &source, uint64_t first, uint64_t count, uint64_t column) {
-    constexpr uint64_t perWord = sizeof(uint32_t) / sizeof(To);
-    constexpr uint64_t depth = wordCount * perWord;
-    auto *words = reinterpret_cast<uint32_t *>(panel);
-    alignas(64) To block[wordCount][depth];
-    size_t elementBytes = sizeOf(source.dtype);
-    for (uint64_t p = 0; p < layout.k; p += depth) {
-      uint64_t valid = std::min(depth, layout.k - p);
-      uint64_t validWords = (valid + perWord - 1) / perWord;
-      for (uint64_t j = 0; j < count; j += wordCount) {
-        uint64_t columns = std::min(wordCount, count - j);
-        if (valid < depth || columns < wordCount)
-          std::memset(block, 0, sizeof(block));
-        for (uint64_t c = 0; c < columns; ++c)
-          convertRow(block[c],
-                     static_cast<const std::byte *>(source.data) +
-                         ((first + j + c) * source.stride + p) * elementBytes,
-                     source.dtype, valid);
-        uint32_t *target = words + p / perWord * width + column + j;
-        const auto *from = reinterpret_cast<const uint32_t *>(block);
-        if (validWords == wordCount && columns == wordCount) {
-          transpose(target, from);
-          continue;
-        }
-        for (uint64_t w = 0; w < validWords; ++w)
-          for (uint64_t c = 0; c < columns; ++c)
-            target[w * width + c] = from[c * wordCount + w];
-      }
-    }
-  }
-
-  void writeRows(const PackSource &source, uint64_t first, uint64_t count, uint64_t column) {
-    size_t elementBytes = sizeOf(source.dtype);
-    auto row = [&](uint64_t p) {
-      return static_cast<const std::byte *>(source.data) +
-             (p * source.stride + first) * elementBytes;
-    };
-    if constexpr (std::is_same_v<To, float>) {
-      for (uint64_t p = 0; p < layout.k; ++p)
-        convertRow(panel + p * width + column, row(p), source.dtype, count);
-    } else {
-      alignas(64) uint16_t even[width], odd[width];
-      for (uint64_t p = 0; p < layout.k; p += 2) {
-        convertRow(even, row(p), source.dtype, count);
-        if (p + 1 < layout.k)
-          convertRow(odd, row(p + 1), source.dtype, count);
-        else
-          std::memset(odd, 0, sizeof(odd));
-        interleave(panel + (p * width + column * 2), even, odd, count);
-      }
-    }
-  }
-
-  Panels layout;
-  To *panel;
+// Rows [begin, end) of some columns that one source has in a panel.
+struct Part {
+  const std::byte *source; // row 0 of the first of the columns
+  uint64_t stride;         // bytes between rows of the source
+  std::byte *out;          // the panel
+  uint64_t column, columns;
+  uint64_t begin, end;
 };
 
-template <typename To>
-void packPanel(const Panels &layout, std::span<const PackSource> sources, std::byte *panel,
-               uint64_t index) {
-  PanelWriter<To> writer(layout, panel);
+template <DType From, DType To, bool Transposed>
+SINTER_INLINE void packElement(const Part &part, uint64_t p, uint64_t column) {
+  constexpr size_t bytes = sizeOf(From);
+  const std::byte *at = part.source + (Transposed ? column * part.stride + p * bytes
+                                                  : p * part.stride + column * bytes);
+  float value;
+  if constexpr (From == DType::F32) {
+    std::memcpy(&value, at, sizeof(value));
+  } else {
+    uint16_t half;
+    std::memcpy(&half, at, sizeof(half));
+    value = From == DType::BF16 ? bf16ToFloat(half) : f16ToFloat(half);
+  }
+  constexpr uint64_t pairs = perWord(To);
+  uint64_t index = (p / pairs * width + part.column + column) * pairs + p % pairs;
+  if constexpr (To == DType::F32)
+    reinterpret_cast<float *>(part.out)[index] = value;
+  else
+    reinterpret_cast<uint16_t *>(part.out)[index] = floatToBf16(value);
+}
+
+template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(const Part &part) {
+  constexpr uint64_t step = Transposed ? lanes * perWord(To) : perWord(To);
+  uint64_t wholeEnd = part.begin + (part.end - part.begin) / step * step;
+  uint64_t wholeColumns = part.columns / lanes * lanes;
+  auto *words = reinterpret_cast<uint32_t *>(part.out) + part.column;
+  if constexpr (Transposed) {
+    for (uint64_t j = 0; j < wholeColumns; j += lanes)
+      for (uint64_t p = part.begin; p < wholeEnd; p += step) {
+        const std::byte *from = part.source + j * part.stride + p * sizeOf(From);
+        Words rows[lanes];
+#pragma clang loop unroll(full)
+        for (uint64_t i = 0; i < lanes; ++i)
+          loadAlong<From, To>(rows[i], from + i * part.stride);
+        transpose(rows);
+        uint32_t *to = words + p / perWord(To) * width + j;
+#pragma clang loop unroll(full)
+        for (uint64_t i = 0; i < lanes; ++i)
+          std::memcpy(to + i * width, &rows[i], sizeof(Words));
+      }
+  } else {
+    for (uint64_t p = part.begin; p < wholeEnd; p += step)
+      for (uint64_t j = 0; j < wholeColumns; j += lanes) {
+        Words row;
+        loadAcross<From, To>(row, part.source + p * part.stride + j * sizeOf(From), part.stride);
+        std::memcpy(words + p / perWord(To) * width + j, &row, sizeof(Words));
+      }
+  }
+  for (uint64_t p = part.begin; p < part.end; ++p)
+    for (uint64_t c = p < wholeEnd ? wholeColumns : 0; c < part.columns; ++c)
+      packElement<From, To, Transposed>(part, p, c);
+}
+
+template <DType To> SINTER_INLINE void packPart(const Part &part, DType from, bool transposed) {
+  switch (from) {
+  case DType::F32:
+    return transposed ? packPart<DType::F32, To, true>(part)
+                      : packPart<DType::F32, To, false>(part);
+  case DType::BF16:
+    return transposed ? packPart<DType::BF16, To, true>(part)
+                      : packPart<DType::BF16, To, false>(part);
+  default:
+    return transposed ? packPart<DType::F16, To, true>(part)
+                      : packPart<DType::F16, To, false>(part);
+  }
+}
+
+SINTER_VECTOR_CLONES void packClone(const Part &part, DType from, DType to, bool transposed) {
+  if (to == DType::BF16)
+    packPart<DType::BF16>(part, from, transposed);
+  else
+    packPart<DType::F32>(part, from, transposed);
+}
+
+// Zeroes what no source reaches of rows [begin, end): the columns from `columns` on, and, with the
+// last rows, all that follow.
+void pad(const Panels &layout, std::byte *panel, uint64_t columns, uint64_t begin, uint64_t end) {
+  uint64_t pairs = layout.interleave(), wordBytes = pairs * sizeOf(layout.dtype);
+  for (uint64_t p = begin; columns < width && p < end; p += pairs)
+    std::memset(panel + (p / pairs * width + columns) * wordBytes, 0,
+                (width - columns) * wordBytes);
+  if (end < layout.k)
+    return;
+  if (end % pairs != 0)
+    for (uint64_t c = 0; c < width; ++c)
+      std::memset(panel + (end / pairs * width + c) * wordBytes + wordBytes / 2, 0, wordBytes / 2);
+  uint64_t next = (end + pairs - 1) / pairs;
+  std::memset(panel + next * width * wordBytes, 0,
+              (layout.paddedK() / pairs - next) * width * wordBytes);
+}
+
+void packRows(const Panels &layout, std::span<const PackSource> sources, std::byte *panel,
+              uint64_t index, uint64_t rowBegin, uint64_t rowEnd) {
   uint64_t begin = index * width, end = std::min(begin + width, layout.n);
   uint64_t sourceBegin = 0;
   for (const PackSource &source : sources) {
     uint64_t from = std::max(begin, sourceBegin), to = std::min(end, sourceBegin + source.n);
+    size_t bytes = sizeOf(source.dtype);
+    uint64_t first = from - sourceBegin, stride = source.stride * bytes;
     if (from < to)
-      writer.write(source, from - sourceBegin, to - from, from - begin);
+      packClone({static_cast<const std::byte *>(source.data) +
+                     first * (source.transposed ? stride : bytes),
+                 stride, panel, from - begin, to - from, rowBegin, rowEnd},
+                source.dtype, layout.dtype, source.transposed);
     sourceBegin += source.n;
   }
-  writer.pad(end - begin);
+  pad(layout, panel, end - begin, rowBegin, rowEnd);
 }
 
 } // namespace
 
 void pack(ThreadPool &pool, const Panels &layout, std::span<const PackSource> sources, void *out) {
-  pool.run(layout.count(), 1, [&](uint64_t begin, uint64_t end) {
+  uint64_t blocks = (layout.k + rowsOfTask - 1) / rowsOfTask;
+  pool.run(layout.count() * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      std::byte *panel = static_cast<std::byte *>(out) + i * layout.panelBytes();
-      if (layout.dtype == DType::BF16)
-        packPanel<uint16_t>(layout, sources, panel, i);
-      else
-        packPanel<float>(layout, sources, panel, i);
+      uint64_t panel = i / blocks, row = i % blocks * rowsOfTask;
+      packRows(layout, sources, static_cast<std::byte *>(out) + panel * layout.panelBytes(), panel,
+               row, std::min(row + rowsOfTask, layout.k));
     }
   });
 }

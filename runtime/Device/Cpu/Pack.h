@@ -1,8 +1,9 @@
-//===- Pack.h - Weights into panels -----------------------------*- C++ -*-===//
+//===- Pack.h - Matrices into panels ----------------------------*- C++ -*-===//
 //
-// Turns weights as checkpoints store them into the panels that Gemm reads (Panels.h). It runs once
-// at bind, but over every byte of the model, so it is written for memory bandwidth: a panel is made
-// in blocks of 16 rows of 64 columns (one cache line of each source row), transposed in registers.
+// Turns matrices into the panels that Gemm reads (Panels.h): weights as checkpoints store them,
+// once at bind, and in every step of training weights, activations and gradients. It is written for
+// memory bandwidth: blocks of 16 words of 16 columns are rounded and transposed in registers. Every
+// word is computed alone, so that results do not depend on how the work is split.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

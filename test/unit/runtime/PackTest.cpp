@@ -73,6 +73,53 @@ TEST(PackTest, AllTypesAndOrientations) {
             check({k, {n}, from, to, transposed});
 }
 
+TEST(PackTest, MoreRowsThanATaskHas) {
+  for (DType to : {DType::F32, DType::BF16})
+    for (bool transposed : {false, true})
+      for (uint64_t k : {512, 513, 1100})
+        check({k, {80}, DType::F32, to, transposed});
+}
+
+// Vectors round as HalfFloat.h does, element by element: NaNs, infinities, ties, small numbers.
+TEST(PackTest, EveryHalfAndHardFloats) {
+  std::vector<uint16_t> halves(65536);
+  std::vector<float> floats(65536);
+  for (uint32_t i = 0; i < 65536; ++i) {
+    halves[i] = static_cast<uint16_t>(i);
+    // The upper half is every bf16, the lower one near a tie or the payload of a NaN.
+    constexpr uint32_t low[] = {0x0000, 0x0001, 0x7fff, 0x8000, 0x8001, 0xffff};
+    floats[i] = std::bit_cast<float>(i << 16 | low[i % 6]);
+  }
+  // One row of 1024 panels, or one column of 65536 rows, 16 times: so many columns are a vector.
+  ThreadPool pool(1);
+  auto checkAll = [&](const void *data, DType from, DType to, auto bitsOf) {
+    for (bool transposed : {false, true}) {
+      Panels layout{transposed ? 65536u : 1u, transposed ? 16u : 65536u, to};
+      PackSource source{data, from, layout.n, transposed ? 0 : layout.n, transposed};
+      Buffer out(layout.bytes());
+      pack(pool, layout, std::span(&source, 1), out.data());
+      uint64_t pairs = layout.interleave();
+      for (uint64_t i = 0; i < 65536; ++i) {
+        uint64_t row = transposed ? i : 0, column = transposed ? 15 : i;
+        const std::byte *panel = out.data() + column / Panels::width * layout.panelBytes();
+        uint64_t at = (row / pairs * Panels::width + column % Panels::width) * pairs + row % pairs;
+        uint32_t bits = 0;
+        std::memcpy(&bits, panel + at * sizeOf(to), sizeOf(to));
+        ASSERT_EQ(bits, bitsOf(i)) << i << (transposed ? " transposed" : "");
+      }
+    }
+  };
+  auto bitsOf = [](float value) { return std::bit_cast<uint32_t>(value); };
+  checkAll(halves.data(), DType::F16, DType::F32,
+           [&](uint64_t i) { return bitsOf(f16ToFloat(halves[i])); });
+  checkAll(halves.data(), DType::BF16, DType::F32,
+           [&](uint64_t i) { return bitsOf(bf16ToFloat(halves[i])); });
+  checkAll(floats.data(), DType::F32, DType::BF16,
+           [&](uint64_t i) { return floatToBf16(floats[i]); });
+  checkAll(halves.data(), DType::F16, DType::BF16,
+           [&](uint64_t i) { return floatToBf16(f16ToFloat(halves[i])); });
+}
+
 TEST(PackTest, SourcesSideBySide) {
   for (bool transposed : {false, true})
     for (DType to : {DType::F32, DType::BF16}) {
