@@ -75,14 +75,15 @@ static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
          });
 }
 
-/// Work items that a kernel has: of a product or an attention enough for every core; else the
-/// longest row-major prefix that all results have in common, without their last dimension.
+/// Work items that a kernel has: of a product or an attention (or its gradient) enough for every
+/// core; else the longest row-major prefix that all results have in common, without their last
+/// dimension.
 static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   std::optional<llvm::SmallSetVector<int64_t, 4>> common;
   for (Operation *op : ops) {
     FusionRole role = getRole(op);
     if (role == FusionRole::Contraction || role == FusionRole::Attention ||
-        role == FusionRole::Opaque)
+        role == FusionRole::AttentionGrad || role == FusionRole::Opaque)
       return std::numeric_limits<int64_t>::max();
     for (Value result : op->getResults()) {
       if (isAlias(op) || !escapes(result, ops))
@@ -130,6 +131,7 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
     rate *= choice == GemmChoice::Library ? kLibraryGemm : kGeneratedGemm;
     break;
   case FusionRole::Attention:
+  case FusionRole::AttentionGrad:
     rate *= kAttention;
     break;
   default:

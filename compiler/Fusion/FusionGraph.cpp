@@ -35,7 +35,8 @@ FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
   bool moves = true;
   for (Operation *op : producer.ops) {
     FusionRole role = getRole(op);
-    if (role == FusionRole::Contraction || role == FusionRole::Attention)
+    if (role == FusionRole::Contraction || role == FusionRole::Attention ||
+        role == FusionRole::AttentionGrad)
       return Stage::Epilogue;
     moves &= role == FusionRole::Index;
   }

@@ -12,8 +12,12 @@ static bool isInside(Value value, const Ops &ops) {
   return value.getDefiningOp() && ops.contains(value.getDefiningOp());
 }
 
+static bool escapes(Value value, const Ops &ops) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) { return !ops.contains(user); });
+}
+
 static bool escapes(Operation *op, const Ops &ops) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) { return !ops.contains(user); });
+  return llvm::any_of(op->getResults(), [&](Value result) { return escapes(result, ops); });
 }
 
 static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
@@ -103,6 +107,11 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
 
 static Classification classifyAttention(Operation *root, const Ops &ops) {
   auto downstream = findDownstream(root, ops);
+  // The logsumexp, where there is one, is written beside the result, as it is.
+  if (llvm::any_of(root->getResults().drop_front(), [&](Value value) {
+        return llvm::any_of(value.getUsers(), [&](Operation *user) { return ops.contains(user); });
+      }))
+    return {std::nullopt, "attention's logsumexp is read from memory"};
   for (Operation *op : ops) {
     if (op == root)
       continue;
@@ -115,10 +124,30 @@ static Classification classifyAttention(Operation *root, const Ops &ops) {
         }))
       return {std::nullopt, "attention reads keys and values from memory"};
   }
-  unsigned results = llvm::count_if(ops, [&](Operation *op) { return escapes(op, ops); });
+  unsigned results = llvm::count_if(ops, [&](Operation *op) {
+    return op == root ? escapes(root->getResult(0), ops) : escapes(op, ops);
+  });
   if (results > 1)
-    return {std::nullopt, "attention has one result"};
+    return {std::nullopt, "attention has one result beside its logsumexp"};
   return {FusionKind::Attention, {}};
+}
+
+/// Reshapes and column slices of its rows, and the op.
+static Classification classifyAttentionGrad(Operation *root, const Ops &ops) {
+  // query, key, value and the result's gradient.
+  constexpr unsigned rowOperands = 4;
+  for (Operation *op : ops) {
+    if (op == root)
+      continue;
+    // All that is read row by row may be a part of longer rows.
+    bool rows = llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      return use.getOwner() == root ? use.getOperandNumber() < rowOperands
+                                    : ops.contains(use.getOwner());
+    });
+    if (!rows || (!isAlias(op) && !isColumnSlice(op)))
+      return {std::nullopt, "a gradient of attention takes rows as they are in memory"};
+  }
+  return {FusionKind::AttentionGrad, {}};
 }
 
 /// pack(concat?(transpose?(cast?(slice?)))), all of the ops and nothing else.
@@ -206,7 +235,7 @@ static Classification classifyRows(const Ops &ops) {
 }
 
 Classification sinter::classify(const Ops &ops) {
-  Operation *contraction = nullptr, *attention = nullptr, *pack = nullptr;
+  Operation *contraction = nullptr, *attention = nullptr, *gradient = nullptr, *pack = nullptr;
   unsigned roots = 0;
   for (Operation *op : ops) {
     FusionRole role = getRole(op);
@@ -214,6 +243,8 @@ Classification sinter::classify(const Ops &ops) {
       contraction = op;
     else if (role == FusionRole::Attention)
       attention = op;
+    else if (role == FusionRole::AttentionGrad)
+      gradient = op;
     else if (role == FusionRole::Opaque && op->getNumResults() == 1 &&
              typeOf(op->getResult(0)).getEncoding())
       pack = op;
@@ -227,6 +258,8 @@ Classification sinter::classify(const Ops &ops) {
     return classifyGemm(contraction, ops);
   if (attention)
     return classifyAttention(attention, ops);
+  if (gradient)
+    return classifyAttentionGrad(gradient, ops);
   if (pack)
     return classifyPack(pack, ops);
   return classifyRows(ops);

@@ -41,20 +41,25 @@ private:
 
   LogicalResult verifyKernel(func::FuncOp kernel, StringRef name) {
     std::optional<FusionKind> kind = symbolizeFusionKind(name);
-    unsigned products = 0, attentions = 0;
+    unsigned products = 0, attentions = 0, gradients = 0;
     for (Operation &op : kernel.front().without_terminator()) {
       products += getRole(&op) == FusionRole::Contraction;
       attentions += getRole(&op) == FusionRole::Attention;
+      gradients += getRole(&op) == FusionRole::AttentionGrad;
     }
-    if (kind == FusionKind::Rows && products + attentions == 0)
+    if (kind == FusionKind::Rows && products + attentions + gradients == 0)
       return success();
-    if (kind == FusionKind::Gemm && products == 1 && attentions == 0)
+    if (kind == FusionKind::Gemm && products == 1 && attentions + gradients == 0)
       return success();
-    if (kind == FusionKind::Attention && products == 0 && attentions == 1)
+    if (kind == FusionKind::Attention && products + gradients == 0 && attentions == 1)
       return success();
-    return kernel.emitError("expected a kernel of kind rows, gemm with one product or attention "
-                            "with one attention, got \"")
-           << name << "\" with " << products << " products and " << attentions << " attentions";
+    if (kind == FusionKind::AttentionGrad && products + attentions == 0 && gradients == 1)
+      return success();
+    return kernel.emitError("expected a kernel of kind rows, gemm with one product, attention "
+                            "with one attention or attention_grad with one attention's gradient, "
+                            "got \"")
+           << name << "\" with " << products << " products, " << attentions << " attentions and "
+           << gradients << " gradients of attention";
   }
 };
 } // namespace

@@ -77,10 +77,14 @@ private:
     function.walk([&](MatmulOp matmul) {
       matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), compute));
       matmul.getRhsMutable().assign(casts.get(matmul.getRhs(), compute));
-      widenResult(matmul);
+      widenResults(matmul);
       ++products;
     });
-    function.walk([&](AttentionOp attention) { widenResult(attention); });
+    function.walk([&](FusibleOpInterface op) {
+      if (llvm::is_contained({FusionRole::Attention, FusionRole::AttentionGrad},
+                             op.getFusionRole()))
+        widenResults(op);
+    });
     // What the casts replaced may have lost its last use.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (isOpTriviallyDead(&op))
@@ -93,17 +97,18 @@ private:
                  .str();
   }
 
-  /// Makes a result f32; where it was another type, users get it cast back.
-  void widenResult(Operation *op) {
-    Value result = op->getResult(0);
-    Type before = result.getType();
-    if (getElements(result).isF32())
-      return;
-    result.setType(withElements(before, Float32Type::get(&getContext())));
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    auto narrow = CastOp::create(builder, op->getLoc(), before, result);
-    result.replaceAllUsesExcept(narrow, narrow);
+  /// Makes the results f32; where one was another type, users get it cast back.
+  void widenResults(Operation *op) {
+    for (Value result : op->getResults()) {
+      Type before = result.getType();
+      if (getElements(result).isF32())
+        continue;
+      result.setType(withElements(before, Float32Type::get(&getContext())));
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      auto narrow = CastOp::create(builder, op->getLoc(), before, result);
+      result.replaceAllUsesExcept(narrow, narrow);
+    }
   }
 
   /// States that ops update in place change their element type along the chain of updates.

@@ -46,8 +46,10 @@ private:
                             "Precision");
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
-                       role == FusionRole::RowReduction || role == FusionRole::ColumnReduction;
-    if (accumulates && !getElements(op->getResult(0)).isF32())
+                       role == FusionRole::AttentionGrad || role == FusionRole::RowReduction ||
+                       role == FusionRole::ColumnReduction;
+    if (accumulates &&
+        !llvm::all_of(op->getResults(), [](Value result) { return getElements(result).isF32(); }))
       return op.emitError("expected an f32 result after Precision");
     return success();
   }

@@ -24,6 +24,8 @@ llvm::StringRef sinter::stringifyFusionRole(FusionRole role) {
     return "contraction";
   case FusionRole::Attention:
     return "attention";
+  case FusionRole::AttentionGrad:
+    return "attention gradient";
   case FusionRole::Opaque:
     return "opaque";
   }

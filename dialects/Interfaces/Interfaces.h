@@ -19,6 +19,7 @@ enum class FusionRole {
   Update,
   Contraction,
   Attention,
+  AttentionGrad,
   Opaque
 };
 

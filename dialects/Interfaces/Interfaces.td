@@ -70,6 +70,7 @@ def FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
         `Update` writes into an operand's memory;
         `Contraction` a matmul: root of a GEMM kernel, takes an epilogue;
         `Attention` root of an attention kernel;
+        `AttentionGrad` root of a kernel with the gradients of an attention;
         `Opaque` runs alone.
       }], "::sinter::FusionRole", "getFusionRole", (ins)>,
   ];

@@ -19,88 +19,210 @@ static bool hasShapeOrAbsent(Value value, ArrayRef<int64_t> shape) {
 }
 
 //===----------------------------------------------------------------------===//
-// AttentionOp
+// AttentionOp, AttentionGradOp
 //===----------------------------------------------------------------------===//
 
-int64_t AttentionOp::getFlops() {
-  ArrayRef<int64_t> q = getQuery().getType().getShape();
-  int64_t keys = getKey().getType().getDimSize(1), rows = q[1];
-  if (getWindow())
-    keys = std::min<int64_t>(keys, *getWindow());
+/// Pairs of a query and a key that see each other, all heads together, in the dimension of a head.
+template <typename Op> static double countProducts(Op op) {
+  ArrayRef<int64_t> q = op.getQuery().getType().getShape();
+  int64_t keys = op.getKey().getType().getDimSize(1), rows = q[1];
+  if (op.getWindow())
+    keys = std::min<int64_t>(keys, *op.getWindow());
   // The work depends on the data's lengths; this is what a full cache costs. A causal chunk that
   // starts at zero needs half of its own square.
   double visible = keys;
-  if (getCausal() && rows > 1 && keys >= rows)
+  if (op.getCausal() && rows > 1 && keys >= rows)
     visible = keys - (rows - 1) / 2.0;
-  return static_cast<int64_t>(4.0 * q[0] * rows * q[2] * q[3] * visible);
+  return static_cast<double>(q[0] * rows * q[2] * q[3]) * visible;
 }
-FusionRole AttentionOp::getFusionRole() { return FusionRole::Attention; }
 
-LogicalResult AttentionOp::verify() {
-  RankedTensorType q = getQuery().getType(), k = getKey().getType(), v = getValue().getType();
-  if (q.getRank() != 4 || k.getRank() != 4 || v.getShape() != k.getShape() ||
-      k.getDimSize(0) != q.getDimSize(0) || k.getDimSize(3) != q.getDimSize(3) ||
-      getType().getShape() != q.getShape()) // attention_c1
-    return appendTypes(emitOpError("expected q [b, t, h, d], k and v [b, s, g, d] and a result of "
-                                   "q's shape"),
-                       *this);
-  if (q.getDimSize(2) % k.getDimSize(2) != 0) // attention_c2
-    return emitOpError("expected ")
+// Two products of queries with keys, or five: scores, dP, dV, dQ and dK.
+int64_t AttentionOp::getFlops() { return static_cast<int64_t>(4.0 * countProducts(*this)); }
+int64_t AttentionGradOp::getFlops() { return static_cast<int64_t>(10.0 * countProducts(*this)); }
+
+FusionRole AttentionOp::getFusionRole() { return FusionRole::Attention; }
+FusionRole AttentionGradOp::getFusionRole() { return FusionRole::AttentionGrad; }
+
+/// What both ops demand of the operands and attributes that they have in common.
+template <typename Op> static LogicalResult verifyCommon(Op op) {
+  RankedTensorType q = op.getQuery().getType(), k = op.getKey().getType();
+  if (q.getDimSize(2) % k.getDimSize(2) != 0) // attention_c2, attention_grad_c2
+    return op.emitOpError("expected ")
            << k.getDimSize(2) << " key-value heads to divide " << q.getDimSize(2) << " query heads";
-  if (!hasShapeOrAbsent(getStart(), {q.getDimSize(0)})) // attention_c3
-    return emitOpError("expected start to be [b]");
-  if (!hasShapeOrAbsent(getAlibiSlopes(), {q.getDimSize(2)})) // attention_c4
-    return emitOpError("expected alibi_slopes to be [h]");
-  if ((getWindow() && static_cast<int64_t>(*getWindow()) <= 0) ||
-      (getSoftcap() && !(getSoftcap()->convertToDouble() > 0))) // attention_c5
-    return emitOpError("expected window and softcap to be positive");
-  if (k.getElementType() != v.getElementType()) // attention_c6
-    return emitOpError("expected k and v of one element type");
+  if (!hasShapeOrAbsent(op.getStart(), {q.getDimSize(0)})) // attention_c3, attention_grad_c3
+    return op.emitOpError("expected start to be [b]");
+  if (!hasShapeOrAbsent(op.getAlibiSlopes(), {q.getDimSize(2)})) // attention_c4, attention_grad_c4
+    return op.emitOpError("expected alibi_slopes to be [h]");
+  if ((op.getWindow() && static_cast<int64_t>(*op.getWindow()) <= 0) ||
+      (op.getSoftcap() &&
+       !(op.getSoftcap()->convertToDouble() > 0))) // attention_c5, attention_grad_c5
+    return op.emitOpError("expected window and softcap to be positive");
+  if (k.getElementType() !=
+      op.getValue().getType().getElementType()) // attention_c6, attention_grad_c6
+    return op.emitOpError("expected k and v of one element type");
+  if (!hasShapeOrAbsent(op.getFirst(),
+                        q.getShape().take_front(2))) // attention_c7, attention_grad_c7
+    return op.emitOpError("expected first to be [b, t]");
   return success();
 }
 
+/// Whether q is [b, t, h, d] and k and v are [b, s, g, d].
+static bool hasShapesOfHeads(RankedTensorType q, RankedTensorType k, RankedTensorType v) {
+  return q.getRank() == 4 && k.getRank() == 4 && v.getShape() == k.getShape() &&
+         k.getDimSize(0) == q.getDimSize(0) && k.getDimSize(3) == q.getDimSize(3);
+}
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType q = getQuery().getType();
+  if (!hasShapesOfHeads(q, getKey().getType(), getValue().getType()) ||
+      getResult().getType().getShape() != q.getShape()) // attention_c1
+    return appendTypes(emitOpError("expected q [b, t, h, d], k and v [b, s, g, d] and a result of "
+                                   "q's shape"),
+                       *this);
+  if (failed(verifyCommon(*this)))
+    return failure();
+  if (!hasShapeOrAbsent(getLogsumexp(), q.getShape().take_front(3))) // attention_c8
+    return emitOpError("expected logsumexp to be [b, t, h]");
+  return success();
+}
+
+LogicalResult AttentionGradOp::verify() {
+  RankedTensorType q = getQuery().getType(), k = getKey().getType();
+  if (!hasShapesOfHeads(q, k, getValue().getType()) ||
+      getGradient().getType().getShape() != q.getShape() ||
+      getQueryGradient().getType().getShape() != q.getShape() ||
+      getKeyGradient().getType().getShape() != k.getShape() ||
+      getValueGradient().getType().getShape() != k.getShape()) // attention_grad_c1
+    return appendTypes(emitOpError("expected query and gradient [b, t, h, d], key and value "
+                                   "[b, s, g, d] and results of the shapes of query, key and "
+                                   "value"),
+                       *this);
+  if (failed(verifyCommon(*this)))
+    return failure();
+  ArrayRef<int64_t> rows = q.getShape().take_front(3);
+  if (getLogsumexp().getType().getShape() != rows ||
+      getDelta().getType().getShape() != rows) // attention_grad_c8
+    return emitOpError("expected logsumexp and delta to be [b, t, h]");
+  return success();
+}
+
+namespace {
+/// The softmax of one query of one head, straight from its definition.
+template <typename Op> class SoftmaxRow {
+public:
+  /// @param next the operand after the ones that are always there.
+  SoftmaxRow(Op op, ArrayRef<ReferenceTensor> operands, const ReferenceTensor *next)
+      : op(op), q(operands[0]), k(operands[1]) {
+    auto take = [&](Value value) { return value ? next++ : nullptr; };
+    start = take(op.getStart());
+    first = take(op.getFirst());
+    slopes = take(op.getAlibiSlopes());
+    weights.resize(k.getShape()[1]);
+    factors.resize(k.getShape()[1]);
+  }
+
+  void compute(int64_t b, int64_t t, int64_t h) {
+    int64_t keys = k.getShape()[1], group = q.getShape()[2] / k.getShape()[2];
+    int64_t position = t + (start ? static_cast<int64_t>((*start)[b]) : 0);
+    end = op.getCausal() ? std::min(keys, position + 1) : keys;
+    begin = op.getWindow()
+                ? std::max<int64_t>(0, position - static_cast<int64_t>(*op.getWindow()) + 1)
+                : 0;
+    if (first)
+      begin = std::max(begin, static_cast<int64_t>(first->at({b, t})));
+    double largest = -HUGE_VAL, sum = 0;
+    for (int64_t j = begin; j < end; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < q.getShape()[3]; ++d)
+        score += q.at({b, t, h, d}) * k.at({b, j, h / group, d});
+      score *= op.getScale().convertToDouble();
+      factors[j] = 1;
+      if (op.getSoftcap()) {
+        double cap = op.getSoftcap()->convertToDouble(), ratio = std::tanh(score / cap);
+        score = cap * ratio;
+        factors[j] = 1 - ratio * ratio;
+      }
+      if (slopes)
+        score -= (*slopes)[h] * (position - j);
+      weights[j] = score;
+      largest = std::max(largest, score);
+    }
+    for (int64_t j = begin; j < end; ++j)
+      sum += weights[j] = std::exp(weights[j] - largest);
+    for (int64_t j = begin; j < end; ++j)
+      weights[j] /= sum;
+    logsumexp = largest + std::log(sum);
+  }
+
+  /// Visible keys [begin, end) (none if they are the wrong way round), their weights, and the
+  /// derivative of each score by `scale * q.k`.
+  int64_t begin = 0, end = 0;
+  std::vector<double> weights, factors;
+  double logsumexp = 0;
+
+private:
+  Op op;
+  const ReferenceTensor &q, &k;
+  const ReferenceTensor *start, *first, *slopes;
+};
+} // namespace
+
 SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
-  const ReferenceTensor *start = getStart() ? &operands[3] : nullptr;
-  const ReferenceTensor *slopes = getAlibiSlopes() ? &operands.back() : nullptr;
-  int64_t heads = q.getShape()[2], width = q.getShape()[3], keys = k.getShape()[1];
-  int64_t group = heads / k.getShape()[2];
-  double scale = getScale().convertToDouble();
-  ReferenceTensor result(getType());
-  std::vector<double> weights(keys);
+  int64_t heads = q.getShape()[2], group = heads / k.getShape()[2];
+  SoftmaxRow row(*this, operands, &operands[2] + 1);
+  SmallVector<ReferenceTensor> results;
+  for (Type type : getOperation()->getResultTypes())
+    results.emplace_back(cast<RankedTensorType>(type));
   for (int64_t b = 0; b < q.getShape()[0]; ++b)
     for (int64_t t = 0; t < q.getShape()[1]; ++t)
       for (int64_t h = 0; h < heads; ++h) {
-        int64_t position = t + (start ? static_cast<int64_t>((*start)[b]) : 0);
-        int64_t end = getCausal() ? std::min(keys, position + 1) : keys;
-        int64_t begin =
-            getWindow() ? std::max<int64_t>(0, position - static_cast<int64_t>(*getWindow()) + 1)
-                        : 0;
-        double largest = -HUGE_VAL, sum = 0;
-        for (int64_t j = begin; j < end; ++j) {
-          double score = 0;
+        row.compute(b, t, h);
+        for (int64_t d = 0; d < q.getShape()[3]; ++d)
+          for (int64_t j = row.begin; j < row.end; ++j)
+            results[0].at({b, t, h, d}) += row.weights[j] * v.at({b, j, h / group, d});
+        if (getLogsumexp())
+          results[1].at({b, t, h}) = row.begin < row.end ? row.logsumexp : -HUGE_VAL;
+      }
+  for (ReferenceTensor &result : results)
+    result.round();
+  return results;
+}
+
+SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  // Neither logsumexp nor delta is looked at: the softmax and its derivative,
+  // dS = P * (dP - sum of P * dP), are all there is to it.
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &dO = operands[3];
+  int64_t heads = q.getShape()[2], group = heads / k.getShape()[2], width = q.getShape()[3];
+  double scale = getScale().convertToDouble();
+  SoftmaxRow row(*this, operands, &operands[5] + 1);
+  ReferenceTensor dQ(getQueryGradient().getType()), dK(getKeyGradient().getType()),
+      dV(getValueGradient().getType());
+  std::vector<double> dP(k.getShape()[1]);
+  for (int64_t b = 0; b < q.getShape()[0]; ++b)
+    for (int64_t t = 0; t < q.getShape()[1]; ++t)
+      for (int64_t h = 0; h < heads; ++h) {
+        row.compute(b, t, h);
+        double mean = 0;
+        for (int64_t j = row.begin; j < row.end; ++j) {
+          dP[j] = 0;
           for (int64_t d = 0; d < width; ++d)
-            score += q.at({b, t, h, d}) * k.at({b, j, h / group, d});
-          score *= scale;
-          if (getSoftcap())
-            score = getSoftcap()->convertToDouble() *
-                    std::tanh(score / getSoftcap()->convertToDouble());
-          if (slopes)
-            score -= (*slopes)[h] * (position - j);
-          weights[j] = score;
-          largest = std::max(largest, score);
+            dP[j] += dO.at({b, t, h, d}) * v.at({b, j, h / group, d});
+          mean += row.weights[j] * dP[j];
         }
-        for (int64_t j = begin; j < end; ++j)
-          sum += weights[j] = std::exp(weights[j] - largest);
-        for (int64_t d = 0; d < width; ++d) {
-          double value = 0;
-          for (int64_t j = begin; j < end; ++j)
-            value += weights[j] * v.at({b, j, h / group, d});
-          result.at({b, t, h, d}) = begin < end ? value / sum : 0.0;
+        for (int64_t j = row.begin; j < row.end; ++j) {
+          double dS = scale * row.weights[j] * (dP[j] - mean) * row.factors[j];
+          for (int64_t d = 0; d < width; ++d) {
+            dQ.at({b, t, h, d}) += dS * k.at({b, j, h / group, d});
+            dK.at({b, j, h / group, d}) += dS * q.at({b, t, h, d});
+            dV.at({b, j, h / group, d}) += row.weights[j] * dO.at({b, t, h, d});
+          }
         }
       }
-  result.round();
-  return {std::move(result)};
+  SmallVector<ReferenceTensor> results{std::move(dQ), std::move(dK), std::move(dV)};
+  for (ReferenceTensor &result : results)
+    result.round();
+  return results;
 }
 
 //===----------------------------------------------------------------------===//

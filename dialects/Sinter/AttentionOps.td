@@ -11,19 +11,64 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments]> {
     key-value heads (query head `i` reads head `i / (h / g)`).
 
     Query `t` of slot `b` stands at position `p = start[b] + t` (`t` without start); key `j` stands
-    at position `j`. It is visible when `j < s`, when `j <= p` if causal, and when `p - j < window`
-    if there is a window. A score is `scale * q.k`, then `softcap * tanh(score / softcap)` if there
-    is a soft cap, then `- slope[i] * (p - j)` if there are ALiBi slopes (Press et al., 2021).
+    at position `j`. It is visible when `j < s`, when `j <= p` if causal, when `p - j < window` if
+    there is a window, and when `j >= first[b, t]` if there is a first (the queries of a document
+    do not see the one before). A score is `scale * q.k`, then `softcap * tanh(score / softcap)` if
+    there is a soft cap, then `- slope[i] * (p - j)` if there are ALiBi slopes (Press et al., 2021).
+    A query that sees nothing has the result zero.
+
+    `logsumexp` is the logarithm of the sum of `exp(score)` over the visible keys (minus infinity
+    where there is none): with it the weights can be computed again without another softmax.
 
     C1: q is `[b, t, h, d]`, k and v are `[b, s, g, d]`, the result has q's shape.
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
+    C7: first is `[b, t]`. C8: logsumexp is `[b, t, h]`.
   }];
   let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
-                       Optional<Sinter_IndexTensor>:$start, Optional<Sinter_FloatTensor>:$alibi_slopes,
+                       Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$first,
+                       Optional<Sinter_FloatTensor>:$alibi_slopes,
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap);
-  let results = (outs Sinter_FloatTensor:$result);
+  let results = (outs Sinter_FloatTensor:$result, Optional<Sinter_FloatTensor>:$logsumexp);
+  let hasVerifier = 1;
+}
+
+def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegments]> {
+  let summary = "gradients of attention's query, key and value";
+  let description = [{
+    Dao, "FlashAttention-2", 2023, algorithm 2. `gradient` is that of attention's result, for the
+    same operands and attributes as attention's; `logsumexp` is attention's, and
+    `delta[b, t, h]` the sum over d of `gradient * result`. With the weights
+    `P = exp(score - logsumexp)` of the visible keys
+
+    ```
+    dV = P^T gradient          dS = P * (gradient V^T - delta) * (1 - (capped / softcap)^2)
+    dQ = scale * dS K          dK = scale * dS^T Q
+    ```
+    where `capped` is the score before ALiBi's part, and its factor is there only with a soft cap.
+    Gradients of a key-value head are sums over the query heads that read it.
+
+    C1: query and gradient are `[b, t, h, d]`, key and value `[b, s, g, d]`; the results have the
+    shapes of query, key and value.
+    C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
+    C5: window and softcap, where given, are positive. C6: k and v have the same element type.
+    C7: first is `[b, t]`. C8: logsumexp and delta are `[b, t, h]`.
+
+    ```mlir
+    %dq, %dk, %dv = sinter.attention_grad %q, %k, %v, %gradient, %logsumexp, %delta
+        {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>} : ...
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
+                       Sinter_FloatTensor:$gradient, Sinter_FloatTensor:$logsumexp,
+                       Sinter_FloatTensor:$delta, Optional<Sinter_IndexTensor>:$start,
+                       Optional<Sinter_IndexTensor>:$first,
+                       Optional<Sinter_FloatTensor>:$alibi_slopes,
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<F64Attr>:$softcap);
+  let results = (outs Sinter_FloatTensor:$query_gradient, Sinter_FloatTensor:$key_gradient,
+                      Sinter_FloatTensor:$value_gradient);
   let hasVerifier = 1;
 }
 

@@ -17,7 +17,8 @@ def Sinter_FusionKind : I32EnumAttr<"FusionKind", "which code generator a fusion
     I32EnumAttrCase<"Gemm", 1, "gemm">,
     I32EnumAttrCase<"LibraryGemm", 2, "library_gemm">,
     I32EnumAttrCase<"Attention", 3, "attention">,
-    I32EnumAttrCase<"Pack", 4, "pack">]> {
+    I32EnumAttrCase<"Pack", 4, "pack">,
+    I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">]> {
   let cppNamespace = "::sinter";
 }
 

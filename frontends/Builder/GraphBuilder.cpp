@@ -176,7 +176,9 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
                               const Attention &options) {
   auto window = options.window ? builder.getI64IntegerAttr(options.window) : IntegerAttr();
   auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
-  return AttentionOp::create(builder, location, query.getType(), query, key, value, start,
-                             options.alibiSlopes, builder.getF64FloatAttr(options.scale),
-                             builder.getUnitAttr(), window, softcap);
+  return AttentionOp::create(builder, location, query.getType(), /*logsumexp=*/Type(), query, key,
+                             value, start, options.first, options.alibiSlopes,
+                             builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
+                             softcap)
+      .getResult();
 }

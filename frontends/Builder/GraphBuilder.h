@@ -83,6 +83,7 @@ public:
     int64_t window = 0;      ///< 0: none
     double softcap = 0;      ///< 0: none
     mlir::Value alibiSlopes; ///< or null
+    mlir::Value first;       ///< the first key that each query may see, or null
   };
   mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,
                         const Attention &options);

@@ -334,7 +334,7 @@ void runAttention(benchmark::State &state, const std::string &element) {
         %k: tensor<1x{1}x{3}x{4}x{6}, #keys>, %v: tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>)
         -> tensor<1x{0}x{2}x{4}xf32> attributes {{sinter.kernel = "attention"} {{
       %0 = sinter.attention %q, %k, %v
-        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
         : (tensor<1x{0}x{2}x{4}xf32>, tensor<1x{1}x{3}x{4}x{6}, #keys>,
            tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
       return %0 : tensor<1x{0}x{2}x{4}xf32>

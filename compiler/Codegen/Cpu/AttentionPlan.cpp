@@ -90,7 +90,7 @@ static LogicalResult findResult(AttentionPlan &plan, func::FuncOp kernel) {
       plan.roundings.push_back(getElementTypeOrSelf(value.getType()));
     value = op->getOperand(0);
   }
-  plan.roundings.push_back(plan.op.getType().getElementType());
+  plan.roundings.push_back(plan.op.getResult().getType().getElementType());
   std::reverse(plan.roundings.begin(), plan.roundings.end());
   for (Type type : plan.roundings)
     if (!type.isF32() && !type.isBF16())
@@ -159,6 +159,8 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
     return plan.op.emitError("expected queries of f32 or bf16, got ") << element;
   if (plan.headSize > 1 && plan.query.strides[3] != 1)
     return plan.op.emitError("expected rows of queries to be contiguous");
+  if (plan.op.getFirst())
+    return plan.op.emitError("expected an attention without first");
   if (plan.op.getStart()) {
     FailureOr<unsigned> argument = findArgument(plan.op.getStart(), plan.op, "start");
     if (failed(argument))

@@ -20,7 +20,7 @@ func.func @not_outlined(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.e
 
 // -----
 
-// expected-error @below {{expected a kernel of kind rows, gemm with one product or attention with one attention, got "gemm" with 0 products and 0 attentions}}
+// expected-error @below {{expected a kernel of kind rows, gemm with one product, attention with one attention or attention_grad with one attention's gradient, got "gemm" with 0 products, 0 attentions and 0 gradients of attention}}
 func.func private @no_product(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "gemm"} {
   %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>

@@ -47,7 +47,7 @@ std::string makeKernel(const Case &c) {
   return llvm::formatv(R"(
     func.func private @kernel({0}) -> {1} attributes {{sinter.kernel = "attention"} {{
       %0 = sinter.attention {2}
-        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {6}>}
+        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, 0, {6}>}
         : ({4}) -> {1}
       return %0 : {1}
     })",
@@ -150,7 +150,7 @@ TEST(Attention, QueryInsideMergedProduct) {
       %0 = sinter.slice %x {offsets = array<i64: 0, 0>} : (tensor<10x64xf32>) -> tensor<10x32xf32>
       %1 = sinter.reshape %0 : (tensor<10x32xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v, %s
-        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}
+        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x2x8xf32, #keys>,
            tensor<2x40x2x8xf32, #sinter.head_major>, tensor<2xi32>) -> tensor<2x5x4x8xf32>
       %3 = sinter.cast %2 : (tensor<2x5x4x8xf32>) -> tensor<2x5x4x8xbf16>
@@ -177,7 +177,7 @@ TEST(Attention, QueryInsideEachHead) {
       %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>}
         : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
            tensor<2x40x4x8xf32, #sinter.head_major>) -> tensor<2x5x4x8xf32>
       return %2 : tensor<2x5x4x8xf32>
@@ -210,7 +210,7 @@ TEST(AttentionErrors, TransposedQuery) {
       %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>}
         : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
       %1 = sinter.attention %0, %k, %k
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
         : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>
       return %1 : tensor<1x5x4x8xf32>
     })",
