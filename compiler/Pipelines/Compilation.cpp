@@ -62,6 +62,9 @@ Expected<void> Compilation::makeModule() {
     graph.capacity = options.capacity;
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;
+    graph.training.documentMask = options.training.documentMask;
+    graph.training.zLoss = options.training.zLoss;
+    graph.training.lossScale = options.computeType == DType::F16;
     SINTER_TRY(module, buildGraph(context, *request.spec, graph));
   }
   (*module)->setAttr(SinterDialect::kTarget, target);

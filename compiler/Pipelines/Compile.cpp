@@ -16,7 +16,7 @@ static Expected<Phase> getLastPhase(const CompileOptions &options) {
   if (!options.stopAfter.empty())
     return parsePhase(options.stopAfter);
   if (options.emit == "graph")
-    return Phase::Import;
+    return Phase::Autodiff;
   if (options.emit == "fused")
     return Phase::Fusion;
   if (options.emit == "llvm" || options.emit == "asm")

@@ -1,4 +1,5 @@
 #include "compiler/Pipelines/Pipeline.h"
+#include "compiler/Autodiff/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Passes.h"
@@ -42,6 +43,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   switch (phase) {
   case Phase::Import:
     return buildImportPipeline(manager);
+  case Phase::Autodiff:
+    return buildAutodiffPipeline(manager);
   case Phase::Precision: {
     PrecisionOptions precision;
     precision.computeType = options.computeType;

@@ -1,5 +1,6 @@
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Analysis/Passes.h"
+#include "compiler/Autodiff/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Passes.h"
@@ -27,6 +28,7 @@ void sinter::registerPasses() {
   registerCanonicalizerPass();
   registerCSEPass();
   registerAnalysisPasses();
+  registerAutodiffPasses();
   registerCodegenPasses();
   registerFusionPasses();
   registerFusionPipeline();

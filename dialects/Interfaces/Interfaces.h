@@ -1,6 +1,7 @@
 //===- Interfaces.h - What phases ask of ops --------------------*- C++ -*-===//
 #pragma once
 
+#include "dialects/Interfaces/Adjoint.h"
 #include "dialects/Interfaces/ReferenceTensor.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"

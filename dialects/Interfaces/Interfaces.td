@@ -101,6 +101,18 @@ def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    An op whose adjoint is known: what the gradients of its results contribute to those of its
+    operands (Adjoint.h).
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"Adds to the gradients of the operands; at least one result has a gradient.",
+      "void", "buildAdjoint", (ins "::sinter::Adjoint &":$adjoint)>,
+  ];
+}
+
 def LayoutAttrInterface : AttrInterface<"LayoutAttrInterface"> {
   let description = [{
     How the elements of a tensor lie in memory; the encoding of a tensor type. A type without one

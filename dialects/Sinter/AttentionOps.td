@@ -4,7 +4,8 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments]> {
+def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments,
+    Sinter_Differentiable]> {
   let summary = "softmax(scale * q.k + bias, masked) . v";
   let description = [{
     Vaswani et al., "Attention is all you need", 2017, equation 1, for `h` query heads over `g`
@@ -72,7 +73,7 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegm
   let hasVerifier = 1;
 }
 
-def RotaryOp : Sinter_ReferenceOp<"rotary", [
+def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "rotates pairs of a head's elements by position-dependent angles";

@@ -168,6 +168,50 @@ double SoftcapOp::evaluateScalar(ArrayRef<double> x) {
 }
 
 //===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+Value StepOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  Value zero = constantLike(builder, loc, x[0], 0.0), one = constantLike(builder, loc, x[0], 1.0);
+  Value above = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, x[0], zero);
+  return arith::SelectOp::create(builder, loc, above, one, zero);
+}
+double StepOp::evaluateScalar(ArrayRef<double> x) { return x[0] > 0 ? 1.0 : 0.0; }
+
+static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
+static constexpr double kGeluCubic = 0.044715;
+
+// With s = sigmoid(2u), u as in GeluOp: (1 + tanh u) / 2 = s and 1 - tanh^2 u = 4 s (1 - s).
+Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
+  auto mul = [&](Value a, Value b) -> Value { return arith::MulFOp::create(builder, loc, a, b); };
+  auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
+  Value square = mul(x[0], x[0]);
+  if (getTanh()) {
+    Value inner = mul(x[0], add(mul(square, constant(kGeluCubic)), constant(1.0)));
+    Value s = buildSigmoid(builder, loc, mul(inner, constant(2.0 * kGeluScale)));
+    Value slope = add(mul(square, constant(6.0 * kGeluCubic * kGeluScale)),
+                      constant(2.0 * kGeluScale));
+    Value bend = mul(s, arith::SubFOp::create(builder, loc, constant(1.0), s));
+    return add(s, mul(mul(x[0], slope), bend));
+  }
+  Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
+  Value area = mul(add(error, constant(1.0)), constant(0.5));
+  Value density = mul(math::ExpOp::create(builder, loc, mul(square, constant(-0.5))),
+                      constant(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2));
+  return add(area, mul(x[0], density));
+}
+double GeluDerivativeOp::evaluateScalar(ArrayRef<double> x) {
+  if (getTanh()) {
+    double t = std::tanh(kGeluScale * (x[0] + kGeluCubic * x[0] * x[0] * x[0]));
+    return 0.5 * (1.0 + t) +
+           0.5 * x[0] * (1.0 - t * t) * kGeluScale * (1.0 + 3.0 * kGeluCubic * x[0] * x[0]);
+  }
+  return 0.5 * (1.0 + std::erf(x[0] / std::numbers::sqrt2)) +
+         x[0] * std::exp(-0.5 * x[0] * x[0]) / std::sqrt(2.0 * std::numbers::pi);
+}
+
+//===----------------------------------------------------------------------===//
 // Cast
 //===----------------------------------------------------------------------===//
 

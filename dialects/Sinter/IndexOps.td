@@ -23,7 +23,7 @@ def ConstantOp : Sinter_IndexOp<"constant", [ConstantLike, AllTypesMatch<["value
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
 }
 
-def BroadcastOp : Sinter_IndexOp<"broadcast"> {
+def BroadcastOp : Sinter_IndexOp<"broadcast", [Sinter_Differentiable]> {
   let summary = "repeats the operand along new dimensions";
   let description = [{
     `result[i] = operand[i[dims[0]], i[dims[1]], ...]`: operand dimension `j` becomes result
@@ -36,14 +36,14 @@ def BroadcastOp : Sinter_IndexOp<"broadcast"> {
   let arguments = (ins Sinter_Tensor:$operand, DenseI64ArrayAttr:$dims);
 }
 
-def ReshapeOp : Sinter_IndexOp<"reshape"> {
+def ReshapeOp : Sinter_IndexOp<"reshape", [Sinter_Differentiable]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{ C1: as many elements of the same type on both sides. }];
   let arguments = (ins Sinter_Tensor:$operand);
   let hasFolder = 1;
 }
 
-def TransposeOp : Sinter_IndexOp<"transpose"> {
+def TransposeOp : Sinter_IndexOp<"transpose", [Sinter_Differentiable]> {
   let summary = "permutes dimensions";
   let description = [{
     `result.shape[i] = operand.shape[permutation[i]]`.
@@ -53,7 +53,7 @@ def TransposeOp : Sinter_IndexOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def SliceOp : Sinter_IndexOp<"slice", [
+def SliceOp : Sinter_IndexOp<"slice", [Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "the box of the result's shape at `offsets`";
   let description = [{
@@ -64,7 +64,7 @@ def SliceOp : Sinter_IndexOp<"slice", [
   let hasFolder = 1;
 }
 
-def ConcatOp : Sinter_IndexOp<"concat"> {
+def ConcatOp : Sinter_IndexOp<"concat", [Sinter_Differentiable]> {
   let summary = "operands one after another along `dim`";
   let description = [{
     C1: at least one operand; dim is a dimension of it.
@@ -122,7 +122,7 @@ def PickOp : Sinter_ReferenceOp<"pick", [
   let hasVerifier = 1;
 }
 
-def EmbeddingOp : Sinter_ReferenceOp<"embedding", [
+def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
   let description = [{

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def ReduceOp : Sinter_ReferenceOp<"reduce"> {
+def ReduceOp : Sinter_ReferenceOp<"reduce", [Sinter_Differentiable]> {
   let summary = "combines the elements of each row";
   let description = [{
     Reduces the last dimension; sums are accumulated in f32 at least, in a fixed order.
@@ -37,6 +37,7 @@ def ColumnSumOp : Sinter_ReferenceOp<"column_sum"> {
 }
 
 def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [DeclareOpInterfaceMethods<ComposedOpInterface>,
+    Sinter_Differentiable,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / sqrt(mean(x^2) + eps) * weight, along rows";
   let description = [{
@@ -49,6 +50,7 @@ def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [DeclareOpInterfaceMethods<Compos
 }
 
 def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [DeclareOpInterfaceMethods<ComposedOpInterface>,
+    Sinter_Differentiable,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias, along rows";
   let description = [{

@@ -1,4 +1,5 @@
 #include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/AdjointTerm.h"
 
 using namespace mlir;
 using namespace sinter;

@@ -42,6 +42,10 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kInput = "sinter.input";
     static constexpr ::llvm::StringLiteral kOutput = "sinter.output";
     static constexpr ::llvm::StringLiteral kDonated = "sinter.donated";
+    /// Of a training step's result before its update: the gradient of the parameter of this name.
+    static constexpr ::llvm::StringLiteral kGradient = "sinter.gradient";
+    /// Marks an entry function that Autodiff gives its backward pass (a unit attribute).
+    static constexpr ::llvm::StringLiteral kDifferentiate = "sinter.differentiate";
     /// Marks an entry function (a unit attribute on the func.func).
     static constexpr ::llvm::StringLiteral kEntry = "sinter.entry";
     /// The FusionKind of an outlined kernel (on the func.func).
@@ -63,6 +67,9 @@ class Sinter_Op<string mnemonic, list<Trait> traits = []>
 /// An op with a plain meaning of its own.
 class Sinter_ReferenceOp<string mnemonic, list<Trait> traits = []>
     : Sinter_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<ReferenceOpInterface>])>;
+
+/// An op that states its adjoint.
+def Sinter_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
 def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32]>;

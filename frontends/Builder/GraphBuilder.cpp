@@ -49,9 +49,10 @@ Value GraphBuilder::addArgument(RankedTensorType type, StringRef attribute, Stri
   return function.front().addArgument(type, NameLoc::get(builder.getStringAttr(name)));
 }
 
-Value GraphBuilder::getInput(StringRef name, Shape shape) {
-  return addArgument(RankedTensorType::get(shape, builder.getI32Type()), SinterDialect::kInput,
-                     name);
+Value GraphBuilder::getInput(StringRef name, Shape shape, Type elementType) {
+  if (!elementType)
+    elementType = builder.getI32Type();
+  return addArgument(RankedTensorType::get(shape, elementType), SinterDialect::kInput, name);
 }
 
 Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType) {
@@ -106,6 +107,15 @@ Value GraphBuilder::mul(Value lhs, Value rhs) {
   return MulOp::create(builder, location, lhs.getType(), lhs, rhs);
 }
 
+Value GraphBuilder::broadcast(Value x, Shape shape, ArrayRef<int64_t> dims) {
+  return BroadcastOp::create(builder, location, getType(x).clone(shape), x, dims);
+}
+
+Value GraphBuilder::reduce(Value x, ReductionKind kind) {
+  RankedTensorType type = getType(x);
+  return ReduceOp::create(builder, location, type.clone(type.getShape().drop_back()), x, kind);
+}
+
 Value GraphBuilder::scale(Value x, double factor) {
   return factor == 1 ? x : mul(x, splat(getType(x).getShape(), factor));
 }
@@ -132,10 +142,26 @@ Value GraphBuilder::slice(Value x, Shape offsets, Shape sizes) {
   return SliceOp::create(builder, location, getType(x).clone(sizes), x, offsets);
 }
 
-Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs) {
-  SmallVector<int64_t> shape(getType(lhs).getShape());
-  shape.back() = getType(rhs).getDimSize(transposeRhs ? 0 : 1);
-  return MatmulOp::create(builder, location, getType(lhs).clone(shape), lhs, rhs, transposeRhs);
+Value GraphBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(getType(x).getDimSize(dim));
+  return TransposeOp::create(builder, location, getType(x).clone(shape), x, permutation);
+}
+
+Value GraphBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
+  SmallVector<int64_t> shape(getType(parts.front()).getShape());
+  for (Value part : parts.drop_front())
+    shape[dim] += getType(part).getDimSize(dim);
+  return ConcatOp::create(builder, location, getType(parts.front()).clone(shape), parts, dim);
+}
+
+Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transposeLhs) {
+  ArrayRef<int64_t> left = getType(lhs).getShape();
+  SmallVector<int64_t> shape(transposeLhs ? left.drop_front() : left.drop_back());
+  shape.push_back(getType(rhs).getDimSize(transposeRhs ? 0 : 1));
+  return MatmulOp::create(builder, location, getType(lhs).clone(shape), lhs, rhs, transposeRhs,
+                          transposeLhs);
 }
 
 Value GraphBuilder::embedding(Value table, Value ids) {
@@ -181,4 +207,14 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
                              builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
                              softcap)
       .getResult();
+}
+
+Value GraphBuilder::linearCrossEntropy(Value hidden, Value weight, Value targets,
+                                       const CrossEntropy &options) {
+  RankedTensorType type = getType(hidden);
+  auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
+  return LinearCrossEntropyOp::create(
+      builder, location, type.clone(type.getShape().drop_back()), hidden, weight, options.bias,
+      targets, options.transposeWeight ? builder.getUnitAttr() : UnitAttr(), softcap,
+      builder.getF64FloatAttr(options.zLoss), builder.getI64IntegerAttr(options.chunk));
 }

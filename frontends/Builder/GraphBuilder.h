@@ -24,6 +24,9 @@ public:
   /// Completes the function: returns the outputs and states that were set.
   void finish();
 
+  mlir::func::FuncOp getFunction() { return function; }
+  mlir::MLIRContext *getContext() { return builder.getContext(); }
+
   /// Names the part of the model that the following ops belong to ("model.layers.3.mlp.up_proj").
   void setLocation(llvm::StringRef name);
 
@@ -33,8 +36,8 @@ public:
   // Arguments and results
   //===--------------------------------------------------------------------===//
 
-  /// The i32 tensor that a caller sets before each step.
-  mlir::Value getInput(llvm::StringRef name, Shape shape);
+  /// The tensor that a caller sets before each step, of i32 by default.
+  mlir::Value getInput(llvm::StringRef name, Shape shape, mlir::Type elementType = nullptr);
   /// A tensor of the checkpoint; asking twice gives the same value.
   mlir::Value getParameter(llvm::StringRef name, Shape shape, mlir::Type elementType);
   /// The value of a state before the step.
@@ -54,10 +57,20 @@ public:
   template <typename Op> mlir::Value unary(mlir::Value x) {
     return Op::create(builder, location, x.getType(), x);
   }
+  /// An elementwise op with two operands and no attributes.
+  template <typename Op> mlir::Value binary(mlir::Value lhs, mlir::Value rhs) {
+    return Op::create(builder, location, lhs.getType(), lhs, rhs);
+  }
   mlir::Value gelu(mlir::Value x, bool tanh);
   mlir::Value softcap(mlir::Value x, double cap);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  /// A tensor along new dimensions; dimension j becomes `dims[j]`.
+  mlir::Value broadcast(mlir::Value x, Shape shape, llvm::ArrayRef<int64_t> dims);
+  /// Combines the last dimension.
+  mlir::Value reduce(mlir::Value x, ReductionKind kind);
+  /// The sum of a vector's elements, a number.
+  mlir::Value sum(mlir::Value vector) { return reduce(vector, ReductionKind::Sum); }
   /// x * factor.
   mlir::Value scale(mlir::Value x, double factor);
   mlir::Value cast(mlir::Value x, mlir::Type elementType);
@@ -65,8 +78,11 @@ public:
   mlir::Value addToRows(mlir::Value rows, mlir::Value vector);
   mlir::Value reshape(mlir::Value x, Shape shape);
   mlir::Value slice(mlir::Value x, Shape offsets, Shape sizes);
-  /// lhs . rhs, or lhs . rhs^T.
-  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, int64_t dim);
+  /// lhs . rhs, with either transposed (lhs is a matrix then).
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs,
+                     bool transposeLhs = false);
   mlir::Value embedding(mlir::Value table, mlir::Value ids);
   mlir::Value positions(mlir::Value start, int64_t count);
   mlir::Value lastRow(mlir::Value rows, mlir::Value count);
@@ -83,10 +99,22 @@ public:
     int64_t window = 0;      ///< 0: none
     double softcap = 0;      ///< 0: none
     mlir::Value alibiSlopes; ///< or null
-    mlir::Value first;       ///< the first key that each query may see, or null
+    mlir::Value first;       ///< the first key that a query may see, [b, t], or null
   };
+  /// @param start null where queries and keys are the same positions.
   mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,
                         const Attention &options);
+
+  /// What a cross-entropy does beyond -log softmax(hidden . weight)[target].
+  struct CrossEntropy {
+    bool transposeWeight = false;
+    mlir::Value bias;   ///< or null
+    double softcap = 0; ///< 0: none
+    double zLoss = 0;
+    int64_t chunk = 1; ///< rows whose logits are held at once
+  };
+  mlir::Value linearCrossEntropy(mlir::Value hidden, mlir::Value weight, mlir::Value targets,
+                                 const CrossEntropy &options);
 
 private:
   mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef attribute,

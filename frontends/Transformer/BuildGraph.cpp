@@ -6,6 +6,9 @@
 using namespace mlir;
 using namespace sinter;
 
+/// Whether an entry ends in a loss instead of logits.
+static bool isLossEntry(StringRef entry) { return entry == "train_step" || entry == "evaluate"; }
+
 namespace {
 /// Builds one entry of a decoder.
 class DecoderBuilder {
@@ -13,18 +16,29 @@ public:
   DecoderBuilder(ModuleOp module, StringRef entry, const ModelSpec &spec,
                  const GraphOptions &options)
       : graph(module, entry), spec(spec), options(options), entry(entry), batch(options.batch),
-        chunk(entry == "decode" ? 1 : options.chunk) {}
+        chunk(entry == "decode" ? 1 : options.chunk), hasLoss(isLossEntry(entry)) {}
 
   void build() {
     tokens = graph.getInput("tokens", {batch, chunk});
-    start = graph.getInput("start", {batch});
-    count = graph.getInput("count", {batch});
+    if (hasLoss) {
+      targets = graph.getInput("targets", {batch, chunk});
+      if (options.training.documentMask)
+        first = graph.getInput("first", {batch, chunk});
+    } else {
+      start = graph.getInput("start", {batch});
+      count = graph.getInput("count", {batch});
+    }
     Value hidden = buildEmbedding();
     buildPositionTables();
     for (auto [i, layer] : llvm::enumerate(spec.layers))
       hidden = buildLayer(hidden, layer, i);
-    buildHead(hidden);
+    if (hasLoss)
+      buildLoss(hidden);
+    else
+      buildHead(hidden);
     graph.finish();
+    if (entry == "train_step")
+      graph.getFunction()->setAttr(SinterDialect::kDifferentiate, UnitAttr::get(graph.getContext()));
   }
 
 private:
@@ -35,6 +49,9 @@ private:
   Value getParameter(const std::string &name, Shape shape) {
     auto known = options.parameterTypes.find(name);
     Type type = graph.getF32();
+    // What is trained is kept in f32, whatever it was stored in.
+    if (hasLoss)
+      return graph.getParameter(name, shape, type);
     if (known != options.parameterTypes.end() && known->second == DType::BF16)
       type = BFloat16Type::get(type.getContext());
     if (known != options.parameterTypes.end() && known->second == DType::F16)
@@ -132,6 +149,10 @@ private:
     if (spec.positionOffset)
       positions =
           graph.slice(positions, {spec.positionOffset, 0}, {spec.maxPositions, spec.hiddenSize});
+    if (hasLoss) {
+      Value rows = graph.slice(positions, {0, 0}, {chunk, spec.hiddenSize});
+      return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
+    }
     Value rows = graph.embedding(positions, graph.positions(start, chunk));
     return graph.add(hidden, graph.cast(rows, graph.getF32()));
   }
@@ -170,6 +191,14 @@ private:
     return graph.rotary(heads, cos, sin, start, spec.rotary.interleaved);
   }
 
+  Value appendToCache(const std::string &name, Value rows) {
+    Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
+                                 graph.getF32());
+    Value next = graph.cacheAppend(cache, rows, start, count);
+    graph.setState(name, next);
+    return next;
+  }
+
   Value buildAttention(Value x, const LayerSpec &layer, size_t index) {
     Value query = buildHeads(x, layer.query, layer, spec.heads);
     Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
@@ -181,21 +210,18 @@ private:
     query = buildRotary(query);
     key = buildRotary(key);
 
-    std::string suffix = std::to_string(index);
-    auto append = [&](const std::string &name, Value rows) {
-      Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
-                                   graph.getF32());
-      Value next = graph.cacheAppend(cache, rows, start, count);
-      graph.setState(name, next);
-      return next;
-    };
-    Value keys = append("k_cache." + suffix, key), values = append("v_cache." + suffix, value);
+    // A loss is of whole sequences: there is nothing to remember from step to step.
+    if (!hasLoss) {
+      key = appendToCache("k_cache." + std::to_string(index), key);
+      value = appendToCache("v_cache." + std::to_string(index), value);
+    }
     GraphBuilder::Attention attention;
     attention.scale = layer.queryScale;
     attention.window = layer.window;
     attention.softcap = spec.attentionSoftCap;
     attention.alibiSlopes = alibiSlopes;
-    Value mixed = graph.attention(query, keys, values, start, attention);
+    attention.first = first;
+    Value mixed = graph.attention(query, key, value, start, attention);
     mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
     setLocation(layer, layer.output.name);
     return buildLinear(mixed, layer.output);
@@ -255,6 +281,39 @@ private:
     return buildResidual(hidden, output, layer.mlpPostNorm, layer);
   }
 
+  /// The negative log-likelihood of the targets, weighted. The logits of a few rows at a time.
+  void buildLoss(Value hidden) {
+    if (spec.finalNorm) {
+      graph.setLocation(spec.finalNorm->name);
+      hidden = buildNorm(hidden, *spec.finalNorm);
+    }
+    graph.setLocation(spec.head.name);
+    const WeightRef &ref = spec.head.weight;
+    bool transposed = ref.layout == WeightRef::Layout::OutIn;
+    SmallVector<int64_t, 2> shape = {spec.head.in, ref.tensorOut};
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    GraphBuilder::CrossEntropy loss;
+    loss.transposeWeight = transposed;
+    if (spec.head.bias)
+      loss.bias = selectEntries(getParameter(spec.head.bias->tensor, {spec.head.bias->tensorOut}),
+                                *spec.head.bias, 0);
+    loss.softcap = spec.logitSoftCap;
+    loss.zLoss = options.training.zLoss;
+    // At most 64 MiB of logits: blocks large enough for products at full speed.
+    constexpr int64_t kLogits = 16 * 1024 * 1024;
+    int64_t rows = batch * chunk;
+    loss.chunk = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kLogits / spec.vocabSize), 1, rows);
+    Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
+    Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
+                                              weight, graph.reshape(targets, {rows}), loss);
+    graph.setLocation("loss");
+    Value weighted = graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
+    graph.addOutput("loss", weighted);
+    if (entry == "train_step" && options.training.lossScale)
+      graph.getInput("loss_scale", {}, graph.getF32());
+  }
+
   /// Logits of all rows, or of each slot's last valid one.
   void buildHead(Value hidden) {
     graph.setLocation("last_row");
@@ -276,7 +335,9 @@ private:
   const GraphOptions &options;
   StringRef entry;
   int64_t batch, chunk;
+  bool hasLoss; ///< of whole sequences, for training
   Value tokens, start, count;
+  Value targets, first;
   Value cos, sin, alibiSlopes;
 };
 } // namespace
@@ -306,9 +367,9 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                   "store it as F32, F16 or BF16");
   }
   for (const std::string &entry : options.entries)
-    if (entry != "prefill" && entry != "decode" && entry != "logits")
+    if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry))
       return fail("--entry " + entry, "is not an entry of a decoder",
-                  "entries are prefill, decode and logits");
+                  "entries are prefill, decode, logits, train_step and evaluate");
   return {};
 }
 

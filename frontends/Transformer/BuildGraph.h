@@ -9,6 +9,13 @@
 
 namespace sinter {
 
+/// How the entries that end in a loss are built.
+struct TrainingGraph {
+  bool documentMask = false; ///< an input `first` says which keys a query may see at all
+  double zLoss = 0;          ///< times the squared log-partition function of each token
+  bool lossScale = false;    ///< an input `loss_scale` multiplies all gradients
+};
+
 /// The sizes that a graph is built for.
 struct GraphOptions {
   int64_t batch = 1;       ///< slots
@@ -17,7 +24,9 @@ struct GraphOptions {
   /// The positions that will be used, for rotary types whose frequencies depend on the length of
   /// the sequence (Rotary.h); 0: the capacity.
   int64_t ropeLength = 0;
-  std::vector<std::string> entries = {"prefill", "decode"}; ///< of prefill, decode, logits
+  /// Of prefill, decode, logits, train_step and evaluate.
+  std::vector<std::string> entries = {"prefill", "decode"};
+  TrainingGraph training;
   std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
 };
 
@@ -27,7 +36,13 @@ struct GraphOptions {
 ///   decode   tokens [batch, 1]     -> logits [batch, vocab]
 ///   logits   tokens [batch, chunk] -> logits [batch, chunk, vocab]
 ///
-/// All take `start` [batch] (positions already in each slot's cache) and `count` [batch] (valid
+///   train_step, evaluate  tokens, targets [batch, chunk] -> loss, a number
+///
+/// The loss is the sum of the targets' negative log-likelihoods, times the input `loss_weight`: one
+/// over the number of targets gives their mean. A target outside of the vocabulary is ignored. Of
+/// train_step, Autodiff makes a whole training step. Parameters of both are in f32.
+///
+/// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch] (valid
 /// tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
 /// [batch, capacity, kv heads, head size]. Everything is computed in f32; the Precision phase
 /// changes that. Fails where the options cannot be: sizes below 1, a chunk above the capacity, more

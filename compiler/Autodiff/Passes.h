@@ -1,0 +1,14 @@
+//===- Passes.h - From a loss to a training step ----------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace sinter {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "compiler/Autodiff/Passes.h.inc"
+
+/// Turns entries that end in a loss into training steps; what infers is left alone.
+void buildAutodiffPipeline(mlir::OpPassManager &manager);
+} // namespace sinter

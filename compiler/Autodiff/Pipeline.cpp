@@ -1,0 +1,13 @@
+#include "compiler/Autodiff/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void sinter::buildAutodiffPipeline(OpPassManager &manager) {
+  manager.addPass(createDifferentiatePass());
+  manager.addPass(createExpandLossesPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createVerifyAutodiffPass());
+}
