@@ -160,6 +160,11 @@ void FusionGraph::mergeProducers() {
 void FusionGraph::mergeSiblings() {
   for (unsigned group = 0; group < groups.size(); ++group)
     for (Operation *op : groups[group].ops) {
+      // One number is read by updates of parameters in all layers: nothing is saved by reading it
+      // once, and a kernel of several would be shared by none.
+      if (op->getNumResults() == 1 &&
+          cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() == 1)
+        continue;
       // Few groups read one value; those of a layer stand together.
       SmallVector<unsigned> readers;
       for (Operation *user : op->getUsers())

@@ -111,7 +111,7 @@ private:
     }
   }
 
-  /// States that ops update in place change their element type along the chain of updates.
+  /// States that ops round into change their element type along the chain of updates.
   void assignStates(func::FuncOp function, Type cache) {
     for (BlockArgument argument : function.getArguments()) {
       if (!function.getArgAttr(argument.getArgNumber(), SinterDialect::kState) ||
@@ -121,7 +121,8 @@ private:
       for (Value value = argument; value;) {
         Value next;
         for (OpOperand &use : value.getUses())
-          if (auto inPlace = dyn_cast<InPlaceOpInterface>(use.getOwner()))
+          if (auto inPlace = dyn_cast<InPlaceOpInterface>(use.getOwner());
+              inPlace && inPlace.roundsIntoMemory())
             for (OpResult result : use.getOwner()->getResults())
               if (inPlace.getInPlaceOperand(result) == &use)
                 next = result;

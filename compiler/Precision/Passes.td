@@ -8,7 +8,7 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
   let summary = "chooses the element types of products and of KV caches";
   let description = [{
     After it, in every entry, both operands of each matmul have the compute type, its result and
-    the rows of each attention are f32, and every state that an op updates in place has the cache
+    the rows of each attention are f32, and every state that an op rounds into (a KV cache) has the cache
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
 

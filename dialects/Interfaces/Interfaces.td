@@ -85,6 +85,11 @@ def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
   let methods = [
     InterfaceMethod<"The operand that `result` replaces, or null.", "::mlir::OpOperand *",
       "getInPlaceOperand", (ins "::mlir::OpResult":$result)>,
+    InterfaceMethod<[{
+        Whether the memory may have narrower elements than what is written into it, which is then
+        rounded, as into a cache of keys. What is read to be written again, as an optimizer's state
+        is, must not be.
+      }], "bool", "roundsIntoMemory", (ins), "", "return false;">,
   ];
 }
 

@@ -297,6 +297,7 @@ LogicalResult CacheAppendOp::verify() {
 }
 
 OpOperand *CacheAppendOp::getInPlaceOperand(OpResult) { return &getCacheMutable(); }
+bool CacheAppendOp::roundsIntoMemory() { return true; }
 
 SmallVector<ReferenceTensor> CacheAppendOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   ReferenceTensor result = operands[0];

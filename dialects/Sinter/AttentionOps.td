@@ -93,7 +93,7 @@ def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Differentiable,
 }
 
 def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [
-    DeclareOpInterfaceMethods<InPlaceOpInterface>,
+    DeclareOpInterfaceMethods<InPlaceOpInterface, ["roundsIntoMemory"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>, AllTypesMatch<["cache", "result"]>]> {
   let summary = "writes a chunk's rows into a cache: result[b, start[b] + t] = rows[b, t]";
   let description = [{

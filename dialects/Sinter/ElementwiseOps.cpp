@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -165,6 +166,18 @@ Value SoftcapOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 double SoftcapOp::evaluateScalar(ArrayRef<double> x) {
   double cap = getCap().convertToDouble();
   return cap * std::tanh(x[0] / cap);
+}
+
+Value WhereFiniteOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  Value magnitude = math::AbsFOp::create(builder, loc, x[0]);
+  Value infinity = constantLike(builder, loc, x[0], std::numeric_limits<double>::infinity());
+  // Ordered: false for NaN.
+  Value isFinite =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, magnitude, infinity);
+  return arith::SelectOp::create(builder, loc, isFinite, x[1], x[2]);
+}
+double WhereFiniteOp::evaluateScalar(ArrayRef<double> x) {
+  return std::isfinite(x[0]) ? x[1] : x[2];
 }
 
 //===----------------------------------------------------------------------===//

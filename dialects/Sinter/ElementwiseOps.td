@@ -72,6 +72,11 @@ def MinimumOp : Sinter_BinaryOp<"minimum", 1, "g * step(b - a)", "g * (1.0 - ste
                                 [Commutative]> {
   let summary = "the smaller of lhs and rhs; NaN if either is";
 }
+def WhereFiniteOp : Sinter_ElementwiseOp<"where_finite", 1, [SameOperandsAndResultType]> {
+  let summary = "value where test is finite, otherwise where it is infinite or NaN";
+  let arguments = (ins Sinter_FloatTensor:$test, Sinter_FloatTensor:$value,
+                       Sinter_FloatTensor:$otherwise);
+}
 
 def NegOp : Sinter_UnaryOp<"neg", 1, "-g"> { let summary = "-x"; }
 def ExpOp : Sinter_UnaryOp<"exp", 1, "g * y"> { let summary = "e^x"; }

@@ -9,6 +9,7 @@ include "dialects/Sinter/GradientOps.td"
 include "dialects/Sinter/IndexOps.td"
 include "dialects/Sinter/LinearOps.td"
 include "dialects/Sinter/LossOps.td"
+include "dialects/Sinter/OptimizerOps.td"
 include "dialects/Sinter/RandomOps.td"
 include "dialects/Sinter/ReductionOps.td"
 

@@ -104,6 +104,24 @@ func.func @training(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %ids: tensor<4xi32>,
   return %7, %9 : tensor<8xf32>, tensor<9x8xf32>
 }
 
+// CHECK-LABEL: func.func @updates
+func.func @updates(%p: tensor<4x8xf32>, %s: tensor<f32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK: sinter.adamw %{{.*}} {beta1 = 9.000000e-01 : f64, beta2
+  %0:4 = sinter.adamw %p, %p, %p, %p, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+      -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: sinter.sgd %{{.*}} {momentum = 9.000000e-01 : f64, nesterov
+  %1:2 = sinter.sgd %0#0, %p, %s, %s, %p {momentum = 0.9, nesterov, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1}
+      : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: sinter.square_sum %{{.*}}, %{{.*}} :
+  %2 = sinter.square_sum %1#0 : (tensor<4x8xf32>) -> tensor<4xf32>
+  %3 = sinter.square_sum %1#1, %2 : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = sinter.broadcast %3 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<4x8xf32>
+  // CHECK: sinter.where_finite
+  %6 = sinter.where_finite %4, %4, %p : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0#1, %6 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: tensor<1x4x4x8xf32>, %r: tensor<1x4x2x8xf32>, %cos: tensor<16x4xf32>,
                      %start: tensor<1xi32>, %count: tensor<1xi32>, %slopes: tensor<4xf32>,

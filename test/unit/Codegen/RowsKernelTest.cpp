@@ -51,6 +51,30 @@ func.func private @kernel(%x: tensor<3x$Nxf32>) -> tensor<3x$Nxf32> attributes {
   return %6 : tensor<3x$Nxf32>
 })";
 
+constexpr const char *kAdamW = R"(
+func.func private @kernel(%p: tensor<$SHAPExf32>, %g: tensor<$SHAPExf32>, %m: tensor<$SHAPExf32>, %v: tensor<$SHAPExf32>,
+                          %s: tensor<f32>, %r: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>)
+    -> (tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>) attributes {sinter.kernel = "rows"} {
+  %0:4 = sinter.adamw %p, %g, %m, %v, %s, %r, %c, %d {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+      -> (tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<$SHAPExf32>
+})";
+
+constexpr const char *kSgd = R"(
+func.func private @kernel(%p: tensor<$SHAPExf32>, %g: tensor<$SHAPExf32>, %s: tensor<f32>, %r: tensor<f32>, %v: tensor<$SHAPExf32>)
+    -> (tensor<$SHAPExf32>, tensor<$SHAPExf32>) attributes {sinter.kernel = "rows"} {
+  %0:2 = sinter.sgd %p, %g, %s, %r, %v {momentum = 0.9, nesterov, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1}
+      : (tensor<$SHAPExf32>, tensor<$SHAPExf32>, tensor<f32>, tensor<f32>, tensor<$SHAPExf32>) -> (tensor<$SHAPExf32>, tensor<$SHAPExf32>)
+  return %0#0, %0#1 : tensor<$SHAPExf32>, tensor<$SHAPExf32>
+})";
+
+constexpr const char *kSquareSum = R"(
+func.func private @kernel(%x: tensor<7x$Nxf32>, %s: tensor<7xf32>) -> tensor<7xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.square_sum %x, %s : (tensor<7x$Nxf32>, tensor<7xf32>) -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+})";
+
 /// Values over the whole range that activations meet.
 MakeArgument spread(double low, double high) {
   return [=](unsigned, RankedTensorType type) {
@@ -112,6 +136,26 @@ TEST(RowsKernel, ExpFromEndToEnd) {
 TEST(RowsKernel, BinaryOps) {
   for (const char *op : {"add", "sub", "mul", "div", "maximum", "minimum"})
     expectSameAsReference(fill(kBinary, {{"OP", op}}), 1e-7);
+}
+
+TEST(RowsKernel, OptimizersInPlace) {
+  // The scale is positive and finite, or a NaN that must leave everything as it was.
+  for (double scale : {0.5, std::nan("")})
+    for (const char *shape : {"65", "5x33", "3x64"}) {
+      auto make = [&](unsigned index, RankedTensorType type) {
+        ReferenceTensor tensor = makeNormal(type, index);
+        for (double &value : tensor.data())
+          value = type.getRank() > 0 ? (index == 3 ? value * value : value)
+                  : index == 4       ? scale
+                                     : 0.25;
+        tensor.round();
+        return tensor;
+      };
+      expectSameAsReference(fill(kAdamW, {{"SHAPE", shape}}), 4e-7, {}, make);
+    }
+  expectSameAsReference(fill(kSgd, {{"SHAPE", "5x33"}}), 4e-7);
+  for (int64_t width : {1, 33, 1000})
+    expectSameAsReference(fill(kSquareSum, {{"N", n(width)}}), 4e-7);
 }
 
 TEST(RowsKernel, RowsOfAllWidths) {

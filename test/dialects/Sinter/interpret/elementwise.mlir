@@ -119,6 +119,16 @@ func.func @rsqrt() {
   return
 }
 
+// The tests are 1, infinity, NaN and -infinity.
+func.func @where_finite() {
+  %test = sinter.constant dense<[1.0, 0x7FF0000000000000, 0x7FF8000000000000, 0xFFF0000000000000]> : tensor<4xf64>
+  %value = sinter.constant dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf64>
+  %otherwise = sinter.constant dense<[-0.1, -0.2, -0.3, -0.4]> : tensor<4xf64>
+  %r1 = sinter.where_finite %test, %value, %otherwise : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+  check.expect_const %r1, dense<[0.1, -0.2, -0.3, -0.4]> : tensor<4xf64> : tensor<4xf64>
+  return
+}
+
 func.func @cast() {
   %c0 = sinter.constant dense<[1, -2]> : tensor<2xi32>
   %r1 = sinter.cast %c0 : (tensor<2xi32>) -> tensor<2xf64>

@@ -1,0 +1,233 @@
+#include "dialects/Sinter/SinterDialect.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace sinter;
+
+/// Whether all are scalars with the elements of `like`.
+static bool areScalarsOf(RankedTensorType like, ArrayRef<Value> scalars) {
+  Type scalar = RankedTensorType::get({}, like.getElementType());
+  return llvm::all_of(scalars, [&](Value value) { return value.getType() == scalar; });
+}
+
+static bool isDecayRate(APFloat rate) {
+  return rate.convertToDouble() >= 0 && rate.convertToDouble() < 1;
+}
+
+/// Whether an optional value is absent or of the type.
+static bool isAbsentOr(Value value, Type type) { return !value || value.getType() == type; }
+
+namespace {
+/// Builds formulas over tensors of one type and over scalars of its elements.
+struct UpdateBuilder {
+  OpBuilder &builder;
+  Location loc;
+  RankedTensorType type;
+
+  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return SubOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return MulOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return DivOp::create(builder, loc, a, b); }
+  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+
+  /// A number, of the rank of `like`.
+  Value constant(Value like, double value) {
+    return ConstantOp::create(builder, loc, cast<RankedTensorType>(like.getType()), value);
+  }
+  Value scaled(double factor, Value value) { return mul(value, constant(value, factor)); }
+
+  /// A scalar everywhere.
+  Value spread(Value scalar) {
+    return BroadcastOp::create(builder, loc, type, scalar, ArrayRef<int64_t>{});
+  }
+  /// `next` if the scalar is finite, else `before`.
+  Value guard(Value scalar, Value next, Value before) {
+    return WhereFiniteOp::create(builder, loc, spread(scalar), next, before);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// AdamWOp
+//===----------------------------------------------------------------------===//
+
+int64_t AdamWOp::getFlops() { return 16 * getParameter().getType().getNumElements(); }
+
+LogicalResult AdamWOp::verify() {
+  RankedTensorType type = getParameter().getType();
+  if (!areScalarsOf(type, {getScale(), getLearningRate(), getBiasCorrection1(),
+                           getBiasCorrection2()})) // adamw_c1
+    return emitOpError("expected scalars of the parameter's element type, got ")
+           << getScale().getType();
+  if (!isDecayRate(getBeta1()) || !isDecayRate(getBeta2()) || getEps().isNegative() ||
+      getWeightDecay().isNegative()) // adamw_c2
+    return emitOpError("expected betas in [0, 1) and neither a negative eps nor weight decay");
+  if (!isAbsentOr(getCleared(), type)) // adamw_c3
+    return emitOpError("expected cleared to have the gradient's type, got ")
+           << getCleared().getType();
+  return success();
+}
+
+OpOperand *AdamWOp::getInPlaceOperand(OpResult result) {
+  OpOperand *replaced[] = {&getParameterMutable(), &getMMutable(), &getVMutable(),
+                           &getGradientMutable()};
+  return replaced[result.getResultNumber()];
+}
+
+// The order of operations is PyTorch's, so that both round alike.
+SmallVector<Value> AdamWOp::decompose(OpBuilder &builder) {
+  UpdateBuilder b{builder, getLoc(), getParameter().getType()};
+  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
+  Value rate = getLearningRate();
+  Value g = b.mul(getGradient(), b.spread(getScale()));
+  Value m = b.add(getM(), b.scaled(1 - beta1, b.sub(g, getM())));
+  Value v = b.add(b.scaled(beta2, getV()), b.scaled(1 - beta2, b.mul(g, g)));
+  Value unbias = b.div(b.constant(rate, 1.0), b.sqrt(getBiasCorrection2()));
+  Value root = b.mul(b.sqrt(v), b.spread(unbias));
+  Value denominator = b.add(root, b.constant(root, getEps().convertToDouble()));
+  Value step = b.mul(b.div(m, denominator), b.spread(b.div(rate, getBiasCorrection1())));
+  Value kept = getParameter();
+  if (double decay = getWeightDecay().convertToDouble(); decay > 0)
+    kept = b.mul(kept, b.spread(b.sub(b.constant(rate, 1.0), b.scaled(decay, rate))));
+  SmallVector<Value> results = {b.guard(getScale(), b.sub(kept, step), getParameter()),
+                                b.guard(getScale(), m, getM()), b.guard(getScale(), v, getV())};
+  if (getCleared())
+    results.push_back(b.constant(getGradient(), 0.0));
+  return results;
+}
+
+SmallVector<ReferenceTensor> AdamWOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
+  double eps = getEps().convertToDouble(), decay = getWeightDecay().convertToDouble();
+  double scale = operands[4][0], rate = operands[5][0];
+  double correction1 = operands[6][0], correction2 = operands[7][0];
+  SmallVector<ReferenceTensor> results = {operands[0], operands[2], operands[3]};
+  for (int64_t i = 0; i < operands[0].getNumElements() && std::isfinite(scale); ++i) {
+    double &p = results[0][i], &m = results[1][i], &v = results[2][i];
+    double g = scale * operands[1][i];
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    p -= rate * (m / correction1 / (std::sqrt(v / correction2) + eps) + decay * p);
+  }
+  for (ReferenceTensor &result : results)
+    result.round();
+  if (getCleared())
+    results.emplace_back(getGradient().getType());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// SgdOp
+//===----------------------------------------------------------------------===//
+
+int64_t SgdOp::getFlops() {
+  return (getVelocity() ? 7 : 5) * getParameter().getType().getNumElements();
+}
+
+LogicalResult SgdOp::verify() {
+  RankedTensorType type = getParameter().getType();
+  if (!areScalarsOf(type, {getScale(), getLearningRate()})) // sgd_c1
+    return emitOpError("expected scalars of the parameter's element type, got ")
+           << getScale().getType();
+  if (!isDecayRate(getMomentum()) || getWeightDecay().isNegative()) // sgd_c2
+    return emitOpError("expected a momentum in [0, 1) and no negative weight decay");
+  if (!isAbsentOr(getCleared(), type)) // sgd_c3
+    return emitOpError("expected cleared to have the gradient's type, got ")
+           << getCleared().getType();
+  if (!getVelocity() != !getNextVelocity() || !isAbsentOr(getVelocity(), type) ||
+      !isAbsentOr(getNextVelocity(), type) ||
+      (!getVelocity() && (getNesterov() || !getMomentum().isZero()))) // sgd_c4
+    return emitOpError("expected a velocity of the parameter's type, and its next value, where "
+                       "there is momentum");
+  return success();
+}
+
+OpOperand *SgdOp::getInPlaceOperand(OpResult result) {
+  if (result == getNextParameter())
+    return &getParameterMutable();
+  if (result == getNextVelocity())
+    return &*getVelocityMutable().begin();
+  return &getGradientMutable();
+}
+
+SmallVector<Value> SgdOp::decompose(OpBuilder &builder) {
+  UpdateBuilder b{builder, getLoc(), getParameter().getType()};
+  double momentum = getMomentum().convertToDouble();
+  Value g = b.mul(getGradient(), b.spread(getScale()));
+  if (double decay = getWeightDecay().convertToDouble(); decay > 0)
+    g = b.add(g, b.scaled(decay, getParameter()));
+  Value v, step = g;
+  if (getVelocity()) {
+    v = b.add(b.scaled(momentum, getVelocity()), g);
+    step = getNesterov() ? b.add(g, b.scaled(momentum, v)) : v;
+  }
+  Value moved = b.sub(getParameter(), b.mul(step, b.spread(getLearningRate())));
+  SmallVector<Value> results = {b.guard(getScale(), moved, getParameter())};
+  if (v)
+    results.push_back(b.guard(getScale(), v, getVelocity()));
+  if (getCleared())
+    results.push_back(b.constant(getGradient(), 0.0));
+  return results;
+}
+
+SmallVector<ReferenceTensor> SgdOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  double momentum = getMomentum().convertToDouble(), decay = getWeightDecay().convertToDouble();
+  double scale = operands[2][0], rate = operands[3][0];
+  SmallVector<ReferenceTensor> results = {operands[0]};
+  if (getVelocity())
+    results.push_back(operands[4]);
+  for (int64_t i = 0; i < operands[0].getNumElements() && std::isfinite(scale); ++i) {
+    double &p = results[0][i];
+    double g = scale * operands[1][i] + decay * p, step = g;
+    if (getVelocity()) {
+      double &v = results[1][i];
+      v = momentum * v + g;
+      step = getNesterov() ? g + momentum * v : v;
+    }
+    p -= rate * step;
+  }
+  for (ReferenceTensor &result : results)
+    result.round();
+  if (getCleared())
+    results.emplace_back(getGradient().getType());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// SquareSumOp
+//===----------------------------------------------------------------------===//
+
+int64_t SquareSumOp::getFlops() { return 2 * getOperand().getType().getNumElements(); }
+
+LogicalResult SquareSumOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  if (operand.getRank() < 1 || getType().getShape() != operand.getShape().drop_back() ||
+      getType().getElementType() != operand.getElementType()) // square_sum_c1
+    return emitOpError("expected the operand's type without its last dimension, got ")
+           << operand << " -> " << getType();
+  if (!isAbsentOr(getInto(), getType())) // square_sum_c2
+    return emitOpError("expected into to have the result's type, got ") << getInto().getType();
+  return success();
+}
+
+OpOperand *SquareSumOp::getInPlaceOperand(OpResult) {
+  return getInto() ? &*getIntoMutable().begin() : nullptr;
+}
+
+SmallVector<Value> SquareSumOp::decompose(OpBuilder &builder) {
+  Value squares = MulOp::create(builder, getLoc(), getOperand(), getOperand());
+  Value sum = ReduceOp::create(builder, getLoc(), getType(), squares, ReductionKind::Sum);
+  return {getInto() ? AddOp::create(builder, getLoc(), getInto(), sum).getResult() : sum};
+}
+
+SmallVector<ReferenceTensor> SquareSumOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(getType());
+  int64_t width = operands[0].getShape().back();
+  for (int64_t row = 0; row < result.getNumElements(); ++row) {
+    result[row] = getInto() ? operands[1][row] : 0.0;
+    for (double x : operands[0].data().slice(row * width, width))
+      result[row] += x * x;
+  }
+  result.round();
+  return {std::move(result)};
+}
