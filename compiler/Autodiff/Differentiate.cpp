@@ -85,8 +85,8 @@ private:
       end->insertOperands(end->getNumOperands(), gradient);
     }
     unsigned first = function.getNumResults();
-    function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(),
-                                       end->getOperandTypes()));
+    function.setType(
+        FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
     for (auto [i, parameter] : llvm::enumerate(parameters))
       function.setResultAttr(
           first + i, SinterDialect::kGradient,

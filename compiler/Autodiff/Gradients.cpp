@@ -53,9 +53,8 @@ void Gradients::addSlice(Value value, ArrayRef<int64_t> offsets, Value gradient)
 Value Gradients::concatenate(RankedTensorType type, ArrayRef<Slice> slices) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     SmallVector<Slice> sorted(slices);
-    llvm::sort(sorted, [&](const Slice &a, const Slice &b) {
-      return a.offsets[dim] < b.offsets[dim];
-    });
+    llvm::sort(sorted,
+               [&](const Slice &a, const Slice &b) { return a.offsets[dim] < b.offsets[dim]; });
     int64_t end = 0;
     bool tiles = llvm::all_of(sorted, [&](const Slice &slice) {
       auto part = cast<RankedTensorType>(slice.gradient.getType());

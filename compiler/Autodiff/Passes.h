@@ -10,5 +10,6 @@ namespace sinter {
 #include "compiler/Autodiff/Passes.h.inc"
 
 /// Turns entries that end in a loss into training steps; what infers is left alone.
-void buildAutodiffPipeline(mlir::OpPassManager &manager);
+void buildAutodiffPipeline(mlir::OpPassManager &manager,
+                           const ApplyOptimizerPassOptions &optimizer);
 } // namespace sinter

@@ -36,6 +36,54 @@ def DifferentiatePass : Pass<"sinter-differentiate", "mlir::ModuleOp"> {
   let dependentDialects = ["sinter::SinterDialect"];
 }
 
+def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
+  let summary = "makes gradients into updates of parameters";
+  let description = [{
+    After it no result is a `sinter.gradient`. The parameters of every entry are states of the same
+    names: the function that had gradients updates them in place, others (`@evaluate`) read them.
+    What the optimizer keeps are states too, `adamw.m.<parameter>` for example. New inputs are those
+    that the optimizer needs: `learning_rate`; `bias_correction1` and `bias_correction2` (adamw, muon:
+    1 - beta^t); `update` (adafactor: t, from 1). A new output `grad_norm` is the norm of all
+    gradients together, before they are clipped. If it is not finite, parameters and optimizer states
+    stay as they are.
+
+    With `accumulate` above 1 there are two functions instead: `@accumulate` adds the gradients to
+    the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Gradients
+    of a function with an input `loss_scale` are those of the loss times it, and are divided by it.
+    A module without gradients is left alone.
+
+    ```mlir
+    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
+                          %w: tensor<4xf32> {sinter.parameter = "w"})
+        -> (tensor<f32> {sinter.output = "loss"}, tensor<4xf32> {sinter.gradient = "w"})
+    // --sinter-apply-optimizer="optimizer=sgd momentum=0" =>
+    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
+                          %w: tensor<4xf32> {sinter.state = "w", sinter.donated = 2 : i64},
+                          %rate: tensor<f32> {sinter.input = "learning_rate"})
+        -> (tensor<f32> {sinter.output = "loss"}, tensor<f32> {sinter.output = "grad_norm"},
+            tensor<4xf32> {sinter.state = "w"})
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd, adafactor or muon">,
+    Option<"beta1", "beta1", "double", "0.9", "adamw, muon: decay of the mean gradient">,
+    Option<"beta2", "beta2", "double", "0.95", "adamw, muon: decay of the mean squared gradient">,
+    Option<"eps", "eps", "double", "1e-8", "adamw, muon: added to the root of the latter">,
+    Option<"momentum", "momentum", "double", "0.9", "sgd, muon: decay of the sum of gradients">,
+    Option<"nesterov", "nesterov", "bool", "false", "sgd: look one step ahead">,
+    Option<"weightDecay", "weight-decay", "double", "0.1",
+           "Decay of parameters of two or more dimensions">,
+    ListOption<"noDecay", "no-decay", "std::string",
+               "Parts of names of parameters that do not decay">,
+    Option<"tables", "tables", "std::string", "\"embed,lm_head\"",
+           "muon: parts of names, after commas, of matrices that adamw updates, beside those that "
+           "ids choose rows of">,
+    Option<"gradClip", "grad-clip", "double", "1.0",
+           "The largest norm of all gradients together; 0: any">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "Microbatches of one update">];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
 def ExpandLossesPass : Pass<"sinter-expand-losses", "mlir::ModuleOp"> {
   let summary = "writes losses out, a block of rows at a time";
   let description = [{

@@ -4,8 +4,10 @@
 
 using namespace mlir;
 
-void sinter::buildAutodiffPipeline(OpPassManager &manager) {
+void sinter::buildAutodiffPipeline(OpPassManager &manager,
+                                   const ApplyOptimizerPassOptions &optimizer) {
   manager.addPass(createDifferentiatePass());
+  manager.addPass(createApplyOptimizerPass(optimizer));
   manager.addPass(createExpandLossesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

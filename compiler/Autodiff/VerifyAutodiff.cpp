@@ -27,7 +27,8 @@ private:
       return function.emitError("expected no function to differentiate after Autodiff");
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (Attribute name = function.getResultAttr(i, SinterDialect::kGradient))
-        return function.emitError("expected every gradient to be used after Autodiff, got ") << name;
+        return function.emitError("expected every gradient to be used after Autodiff, got ")
+               << name;
     WalkResult result = function.walk([](LinearCrossEntropyOp op) {
       op.emitError("expected losses to be written out after Autodiff");
       return WalkResult::interrupt();

@@ -10,7 +10,7 @@ def VerifyImportPass : Pass<"sinter-verify-import", "mlir::ModuleOp"> {
     After it: at least one entry function exists; entries hold only ops of the `sinter` dialect and
     `return`, no fusions yet; every argument of an entry is bound as a parameter, a state or an
     input, every result as an output or a state, each name once; a state argument is donated to the
-    result of the same name, of the same type.
+    result of the same name, of the same type, or there is none and the state is only read.
   }];
 }
 

@@ -83,8 +83,19 @@ private:
     return success();
   }
 
+  static bool returnsState(func::FuncOp function, StringRef name) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto bound = function.getResultAttrOfType<StringAttr>(i, SinterDialect::kState);
+          bound && bound.getValue() == name)
+        return true;
+    return false;
+  }
+
   LogicalResult verifyState(func::FuncOp function, unsigned argument, StringRef name) {
     auto donated = function.getArgAttrOfType<IntegerAttr>(argument, SinterDialect::kDonated);
+    // A state that is not donated is only read.
+    if (!donated && !returnsState(function, name))
+      return success();
     if (!donated || donated.getInt() < 0 || donated.getInt() >= function.getNumResults())
       return function.emitError("expected state ") << name << " to be donated to a result";
     unsigned result = donated.getInt();

@@ -76,6 +76,7 @@ Expected<std::vector<PassStep>> Compilation::listPasses(Phase last) const {
   PipelineOptions pipeline;
   pipeline.computeType = options.computeType == DType::BF16 ? "bf16" : "f32";
   pipeline.cacheType = options.cacheType == DType::BF16 ? "bf16" : "f32";
+  pipeline.training = options.training;
   pipeline.disabledPasses = options.disabledPasses;
   pipeline.addedPasses = options.addedPasses;
   return sinter::listPasses(pipeline, last);

@@ -38,13 +38,32 @@ bool sinter::isSpeedPass(llvm::StringRef argument) {
   return llvm::is_contained(kSpeedPasses, argument);
 }
 
+static ApplyOptimizerPassOptions getOptimizerOptions(const PipelineOptions &options) {
+  const TrainingOptions &training = options.training;
+  ApplyOptimizerPassOptions optimizer;
+  optimizer.optimizer = training.optimizer;
+  optimizer.beta1 = training.beta1;
+  optimizer.beta2 = training.beta2;
+  optimizer.eps = training.epsilon;
+  optimizer.momentum = training.momentum;
+  optimizer.nesterov = training.nesterov;
+  optimizer.weightDecay = training.weightDecay;
+  optimizer.gradClip = training.gradientClip;
+  optimizer.accumulate = training.accumulate;
+  SmallVector<StringRef> names;
+  StringRef(training.noDecay).split(names, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef name : names)
+    optimizer.noDecay.push_back(name.str());
+  return optimizer;
+}
+
 /// Adds the passes of one phase.
 static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
     return buildImportPipeline(manager);
   case Phase::Autodiff:
-    return buildAutodiffPipeline(manager);
+    return buildAutodiffPipeline(manager, getOptimizerOptions(options));
   case Phase::Precision: {
     PrecisionOptions precision;
     precision.computeType = options.computeType;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Pipelines/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/Base/Error.h"
@@ -37,6 +38,7 @@ struct PassStep {
 struct PipelineOptions {
   std::string computeType = "f32";         ///< f32 or bf16
   std::string cacheType = "f32";           ///< f32 or bf16
+  TrainingOptions training;                ///< of entries that end in a loss
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out
   std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass>"
 };

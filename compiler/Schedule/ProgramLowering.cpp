@@ -118,7 +118,8 @@ private:
   }
 
   /// Whether a buffer may live in a returned value's slice from the start: it is made by a command,
-  /// as large, and if the slice is a state's, nothing needs the old state any more.
+  /// as large, and if the slice is a state's, nothing needs the old state any more, or the command
+  /// reads each element of it where it writes one.
   bool canComputeIn(Value buffer, Value slice) {
     Operation *producer = buffer.getDefiningOp();
     if (!producer || isa<ConstantOp>(producer) ||
@@ -131,14 +132,35 @@ private:
     return true;
   }
 
-  /// Whether the memory of an argument, in any version, is used by `op` or after it.
+  /// Whether the memory of an argument, in any version, is used by `op`, other than by reading each
+  /// element where one of the result is written, or after it.
   bool isNeededFrom(BlockArgument argument, Operation *op) {
     for (Operation &user : entry.front())
       if (!user.isBeforeInBlock(op) && !isa<ReshapeOp>(user))
-        for (Value operand : user.getOperands())
-          if (getBuffer(operand) == argument)
+        for (OpOperand &operand : user.getOpOperands())
+          if (getBuffer(operand.get()) == argument && (&user != op || !mayOverwrite(operand)))
             return true;
     return false;
+  }
+
+  /// Whether a command may write its one result over an operand.
+  static bool mayOverwrite(OpOperand &operand) {
+    unsigned index = operand.getOperandNumber();
+    if (operand.getOwner()->getNumResults() != 1)
+      return false;
+    if (auto call = dyn_cast<CallKernelOp>(operand.getOwner())) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr());
+      return llvm::is_contained(findReusableArguments(kernel.front()), index);
+    }
+    auto fusion = dyn_cast<FusionOp>(operand.getOwner());
+    if (!fusion || fusion.getKind() != FusionKind::LibraryGemm)
+      return false;
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
+    BlockArgument argument = fusion.getBlock()->getArgument(index);
+    return gemm && argument.hasOneUse() && argument.getType() == gemm->result.getType() &&
+           llvm::any_of(gemm->postOps, [&](const LibraryPostOp &postOp) {
+             return postOp.kind == plan::PostOpKind::Add && postOp.operand == argument;
+           });
   }
 
   /// Copies what was not computed where it belongs. A copy runs before one that overwrites its

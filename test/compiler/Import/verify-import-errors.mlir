@@ -48,6 +48,14 @@ func.func @undonated_state(%s: tensor<4xf32> {sinter.state = "s"})
 
 // -----
 
+// expected-error @below {{expected state s to be donated to a result}}
+func.func @donated_to_nothing(%s: tensor<4xf32> {sinter.state = "s", sinter.donated = 1 : i64})
+    -> (tensor<4xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  return %s : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @below {{expected state s to be donated to a result of its name and type}}
 func.func @other_state(%s: tensor<4xf32> {sinter.state = "s", sinter.donated = 0 : i64})
     -> (tensor<4xf32> {sinter.state = "t"}) attributes {sinter.entry} {

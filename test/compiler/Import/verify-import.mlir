@@ -1,5 +1,13 @@
 // RUN: sinter-opt %s --sinter-verify-import | FileCheck %s
 
+// A state that another entry writes may be read.
+// CHECK-LABEL: func.func @evaluate
+func.func @evaluate(%x: tensor<4xf32> {sinter.input = "x"}, %s: tensor<4xf32> {sinter.state = "s"})
+    -> (tensor<4xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  %0 = sinter.add %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @decode
 // CHECK: sinter.add
 func.func @decode(%x: tensor<4xf32> {sinter.input = "x"},

@@ -1,0 +1,231 @@
+#include "compiler/Autodiff/EntryEditor.h"
+#include "compiler/Autodiff/Optimizers/Optimizer.h"
+#include "compiler/Autodiff/Passes.h"
+#include "dialects/Sinter/Stage.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_APPLYOPTIMIZERPASS
+#include "compiler/Autodiff/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// What a norm is kept away from zero by before it divides, as in PyTorch's clip_grad_norm_.
+static constexpr double kNormEps = 1e-6;
+static constexpr StringLiteral kAccumulate = "accumulate", kUpdate = "update";
+static constexpr StringLiteral kLossScale = "loss_scale";
+
+namespace {
+/// A parameter of a training step, and the places that hold it and its gradient.
+struct Trained {
+  Parameter parameter;
+  BlockArgument value;
+  Value gradient;
+};
+
+struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerPass> {
+  using ApplyOptimizerPassBase::ApplyOptimizerPassBase;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> steps, others;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        (hasGradients(function) ? steps : others).push_back(function);
+    if (steps.empty())
+      return markAllAnalysesPreserved();
+    if (steps.size() > 1) {
+      steps[1].emitError("expected one function with gradients, got @")
+          << steps[0].getName() << " too";
+      return signalPassFailure();
+    }
+    if (failed(checkOptions()))
+      return signalPassFailure();
+    SmallVector<Trained> trained;
+    if (failed(collect(steps.front(), trained)))
+      return signalPassFailure();
+    for (func::FuncOp other : others)
+      bindParameters(other);
+    if (accumulate > 1)
+      split(steps.front(), trained);
+    else
+      extend(steps.front(), trained);
+  }
+
+private:
+  static bool hasGradients(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, SinterDialect::kGradient))
+        return true;
+    return false;
+  }
+
+  LogicalResult checkOptions() {
+    numbers.beta1 = beta1;
+    numbers.beta2 = beta2;
+    numbers.eps = eps;
+    numbers.momentum = momentum;
+    numbers.nesterov = nesterov;
+    numbers.weightDecay = weightDecay;
+    method = createOptimizer(optimizer, numbers);
+    if (!method)
+      return getOperation().emitError("expected an optimizer adamw, sgd, adafactor or muon, got ")
+             << optimizer.getValue();
+    for (double rate : {numbers.beta1, numbers.beta2, numbers.momentum})
+      if (!(rate >= 0 && rate < 1))
+        return getOperation().emitError("expected betas and momentum in [0, 1), got ") << rate;
+    for (double number : {numbers.eps, numbers.weightDecay, double(gradClip)})
+      if (!(number >= 0))
+        return getOperation().emitError("expected no negative eps, weight decay or clipping, got ")
+               << number;
+    if (accumulate < 1)
+      return getOperation().emitError("expected to accumulate 1 step at least, got ")
+             << accumulate.getValue();
+    return success();
+  }
+
+  /// Finds the parameters that have gradients, in the gradients' order.
+  LogicalResult collect(func::FuncOp step, SmallVector<Trained> &trained) {
+    llvm::StringMap<BlockArgument> parameters;
+    SmallVector<StringRef> tableNames;
+    StringRef(tables).split(tableNames, ',', -1, /*KeepEmpty=*/false);
+    for (BlockArgument argument : step.getArguments())
+      if (auto name =
+              step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kParameter))
+        parameters[name.getValue()] = argument;
+      else if (auto input = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                              SinterDialect::kInput))
+        scalesLoss |= input.getValue() == kLossScale;
+    for (OpOperand &returned : step.front().getTerminator()->getOpOperands()) {
+      auto name = step.getResultAttrOfType<StringAttr>(returned.getOperandNumber(),
+                                                       SinterDialect::kGradient);
+      if (!name)
+        continue;
+      BlockArgument value = parameters.lookup(name.getValue());
+      if (!value || value.getType() != returned.get().getType())
+        return step.emitError("expected a gradient of a parameter and of its type, got ")
+               << name << " of type " << returned.get().getType();
+      auto type = cast<RankedTensorType>(value.getType());
+      if (!type.getElementType().isF32())
+        return step.emitError("expected parameters to train to be of f32, got ")
+               << name << " of type " << type;
+      bool decays = type.getRank() >= 2 && !contains(name, noDecay);
+      bool isTable = contains(name, tableNames) || isGathered(value);
+      trained.push_back({{name.getValue(), type, decays, isTable}, value, returned.get()});
+    }
+    return success();
+  }
+
+  template <typename Parts> static bool contains(StringAttr name, const Parts &parts) {
+    return llvm::any_of(parts, [&](StringRef part) { return name.getValue().contains(part); });
+  }
+
+  /// Whether ids choose rows of the value.
+  static bool isGathered(Value value) {
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      auto fusible = dyn_cast<FusibleOpInterface>(use.getOwner());
+      return use.getOperandNumber() == 0 && fusible &&
+             fusible.getFusionRole() == FusionRole::Gather;
+    });
+  }
+
+  /// Parameters live in states now; an entry that does not update them only reads.
+  static void bindParameters(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (Attribute name = function.removeArgAttr(i, SinterDialect::kParameter))
+        function.setArgAttr(i, SinterDialect::kState, name);
+  }
+
+  /// Puts the update behind the gradients.
+  void extend(func::FuncOp step, ArrayRef<Trained> trained) {
+    bindParameters(step);
+    EntryEditor entry(step);
+    entry.eraseResults(SinterDialect::kGradient);
+    buildUpdates(entry, trained, {});
+    entry.finish();
+  }
+
+  /// Makes `@accumulate`, which adds gradients to those of other microbatches, and `@update`.
+  void split(func::FuncOp step, ArrayRef<Trained> trained) {
+    bindParameters(step);
+    step.setName(kAccumulate);
+    EntryEditor first(step), second(kUpdate, step);
+    first.eraseResults(SinterDialect::kGradient);
+    SmallVector<Trained> summed;
+    SmallVector<BlockArgument> sums;
+    for (const Trained &one : trained) {
+      std::string name = ("gradient." + one.parameter.name).str();
+      BlockArgument before = first.addState(name, one.parameter.type);
+      OpBuilder &builder = first.getBuilder();
+      Location loc = inStage(Stage::Backward, before.getLoc());
+      first.setState(before, AddOp::create(builder, loc, before.getType(), before, one.gradient));
+      sums.push_back(second.addState(name, one.parameter.type));
+      summed.push_back(
+          {one.parameter, second.addState(one.parameter.name, one.parameter.type), sums.back()});
+    }
+    buildUpdates(second, summed, sums);
+    first.finish();
+    second.finish();
+  }
+
+  /// @param sums where gradients were accumulated: zeros afterwards; empty if they were not.
+  void buildUpdates(EntryEditor &entry, ArrayRef<Trained> trained, ArrayRef<BlockArgument> sums) {
+    auto getInput = [&](StringRef name) -> Value { return entry.getInput(name); };
+    Location loc =
+        inStage(Stage::Optimizer, NameLoc::get(StringAttr::get(&getContext(), "gradient norm")));
+    Value scale = buildScale(entry, loc, trained);
+    for (auto [i, one] : llvm::enumerate(trained)) {
+      SmallVector<BlockArgument> states;
+      for (const OptimizerState &state : method->getStates(one.parameter))
+        states.push_back(entry.addState(state.name, state.type));
+      Location place = NameLoc::get(StringAttr::get(&getContext(), one.parameter.name));
+      UpdateBuilder builder(entry.getBuilder(), inStage(Stage::Optimizer, place), scale,
+                            /*clears=*/!sums.empty(), getInput);
+      Update update = method->build(builder, one.parameter, one.value, one.gradient,
+                                    SmallVector<Value>(states.begin(), states.end()));
+      entry.setState(one.value, update.parameter);
+      for (auto [state, next] : llvm::zip_equal(states, update.states))
+        entry.setState(state, next);
+      if (!sums.empty())
+        entry.setState(sums[i], update.cleared ? update.cleared : builder.constant(sums[i], 0.0));
+    }
+  }
+
+  /// The norm of all gradients together, which becomes an output, and what they are multiplied by:
+  /// the factor of clipping, over the loss' scale. Not finite if the norm is not.
+  Value buildScale(EntryEditor &entry, Location loc, ArrayRef<Trained> trained) {
+    UpdateBuilder b(entry.getBuilder(), loc, nullptr, false, nullptr);
+    // Gradients of one type add into one sum a row, so that they share a kernel.
+    llvm::MapVector<Type, Value> rows;
+    for (const Trained &one : trained) {
+      Value gradient = one.gradient;
+      RankedTensorType type = one.parameter.type;
+      if (type.getRank() == 0)
+        gradient = ReshapeOp::create(b.getBuilder(), loc,
+                                     RankedTensorType::get(1, type.getElementType()), gradient);
+      type = cast<RankedTensorType>(gradient.getType());
+      auto sum = RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
+      Value &before = rows[type];
+      before = SquareSumOp::create(b.getBuilder(), loc, sum, gradient, before);
+    }
+    Value total;
+    for (auto &[type, sum] : rows)
+      total = total ? b.add(total, b.sum(sum)) : b.sum(sum);
+    Value norm = b.unary<SqrtOp>(total), scale = b.constant(norm, 1.0);
+    Value lossScale = scalesLoss ? entry.getInput(kLossScale) : Value();
+    if (lossScale)
+      norm = b.div(norm, lossScale);
+    if (gradClip > 0)
+      scale = b.minimum(b.div(b.constant(norm, gradClip), b.shifted(norm, kNormEps)), scale);
+    if (lossScale)
+      scale = b.div(scale, lossScale);
+    entry.addOutput("grad_norm", norm);
+    return WhereFiniteOp::create(b.getBuilder(), loc, norm.getType(), norm, scale, norm);
+  }
+
+  Hyperparameters numbers;
+  std::shared_ptr<const Optimizer> method;
+  bool scalesLoss = false; ///< gradients are those of the loss times an input
+};
+} // namespace

@@ -1,0 +1,37 @@
+#include "compiler/Autodiff/Optimizers/Optimizer.h"
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// Adam with decoupled weight decay; see AdamWOp.
+class AdamW : public Optimizer {
+public:
+  explicit AdamW(const Hyperparameters &numbers) : numbers(numbers) {}
+
+  SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
+    return {{("adamw.m." + parameter.name).str(), parameter.type},
+            {("adamw.v." + parameter.name).str(), parameter.type}};
+  }
+
+  Update build(UpdateBuilder &builder, const Parameter &parameter, Value value, Value gradient,
+               ValueRange states) const override {
+    OpBuilder &b = builder.getBuilder();
+    auto number = [&](double x) { return b.getF64FloatAttr(x); };
+    Type type = value.getType(), cleared = builder.clearsGradients() ? type : Type();
+    auto step = AdamWOp::create(
+        b, builder.getLoc(), type, type, type, cleared, value, gradient, states[0], states[1],
+        builder.getScale(), builder.getInput("learning_rate"), builder.getInput("bias_correction1"),
+        builder.getInput("bias_correction2"), number(numbers.beta1), number(numbers.beta2),
+        number(numbers.eps), number(parameter.decays ? numbers.weightDecay : 0));
+    return {step.getNextParameter(), {step.getNextM(), step.getNextV()}, step.getCleared()};
+  }
+
+private:
+  Hyperparameters numbers;
+};
+} // namespace
+
+std::unique_ptr<Optimizer> sinter::createAdamW(const Hyperparameters &numbers) {
+  return std::make_unique<AdamW>(numbers);
+}

@@ -1,0 +1,132 @@
+//===- Optimizer.h - How parameters are updated -----------------*- C++ -*-===//
+//
+// An optimizer says what state it keeps for a parameter and builds the ops of one update of it. It
+// sees one parameter at a time; what all of them share, the scale of the gradients and the inputs
+// of a step, it asks the UpdateBuilder for. A new optimizer is a file in this folder and a line in
+// createOptimizer.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include <memory>
+#include <string>
+
+namespace sinter {
+
+/// The numbers that all optimizers choose from.
+struct Hyperparameters {
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weightDecay = 0.1;
+};
+
+/// What an optimizer knows of a parameter.
+struct Parameter {
+  llvm::StringRef name;
+  mlir::RankedTensorType type;
+  bool decays = false;  ///< weight decay applies
+  bool isTable = false; ///< an embedding or the head: rows stand for tokens
+};
+
+/// Memory that an optimizer keeps from step to step, zero at first.
+struct OptimizerState {
+  std::string name;
+  mlir::RankedTensorType type;
+};
+
+/// What an update makes of a parameter and its state.
+struct Update {
+  mlir::Value parameter;
+  llvm::SmallVector<mlir::Value> states;
+  /// Zeros in the gradient's place, if the update makes them on the way.
+  mlir::Value cleared;
+};
+
+/// Builds the ops of updates.
+class UpdateBuilder {
+public:
+  /// @param scale what gradients are multiplied by; updates change nothing where it is not finite.
+  /// @param clears whether gradients are to be zeros afterwards.
+  UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scale, bool clears,
+                llvm::function_ref<mlir::Value(llvm::StringRef)> getInput)
+      : builder(builder), loc(loc), scale(scale), clears(clears), inputOf(getInput) {}
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() { return loc; }
+  mlir::Value getScale() { return scale; }
+  bool clearsGradients() { return clears; }
+
+  /// A number that the caller sets before each step; the program has those that were asked for.
+  mlir::Value getInput(llvm::StringRef name) { return inputOf(name); }
+
+  // Elementwise; operands of one shape.
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary<AddOp>(a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary<SubOp>(a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary<MulOp>(a, b); }
+  mlir::Value div(mlir::Value a, mlir::Value b) { return binary<DivOp>(a, b); }
+  mlir::Value maximum(mlir::Value a, mlir::Value b) { return binary<MaximumOp>(a, b); }
+  mlir::Value minimum(mlir::Value a, mlir::Value b) { return binary<MinimumOp>(a, b); }
+  template <typename Op> mlir::Value unary(mlir::Value x) {
+    return Op::create(builder, loc, x.getType(), x);
+  }
+
+  /// A number everywhere in a tensor like `like`.
+  mlir::Value constant(mlir::Value like, double number);
+  /// factor * x.
+  mlir::Value scaled(double factor, mlir::Value x) { return mul(x, constant(x, factor)); }
+  /// x + number.
+  mlir::Value shifted(mlir::Value x, double number) { return add(x, constant(x, number)); }
+  /// from + weight * (to - from).
+  mlir::Value lerp(mlir::Value from, mlir::Value to, double weight) {
+    return add(from, scaled(weight, sub(to, from)));
+  }
+  /// A scalar, or a tensor along the dimensions `dims`, in the shape of `like`.
+  mlir::Value spread(mlir::Value value, mlir::Value like, llvm::ArrayRef<int64_t> dims = {});
+  /// The gradient, clipped and unscaled.
+  mlir::Value scaleGradient(mlir::Value gradient) { return mul(gradient, spread(scale, gradient)); }
+  /// `next` where the scale is finite, `before` where it is not.
+  mlir::Value guard(mlir::Value next, mlir::Value before);
+
+  mlir::Value reduce(mlir::Value rows, ReductionKind kind);
+  /// The sum of all elements, in two stages: rows, then their sums.
+  mlir::Value sum(mlir::Value x);
+  /// The sum of all squares, as a scalar.
+  mlir::Value sumSquares(mlir::Value x);
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeLhs = false,
+                     bool transposeRhs = false);
+
+private:
+  template <typename Op> mlir::Value binary(mlir::Value a, mlir::Value b) {
+    return Op::create(builder, loc, a.getType(), a, b);
+  }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::Value scale;
+  bool clears;
+  llvm::function_ref<mlir::Value(llvm::StringRef)> inputOf;
+};
+
+/// One way to update parameters.
+class Optimizer {
+public:
+  virtual ~Optimizer() = default;
+
+  virtual llvm::SmallVector<OptimizerState> getStates(const Parameter &parameter) const = 0;
+
+  /// Builds one update. @param states those of getStates, in order.
+  virtual Update build(UpdateBuilder &builder, const Parameter &parameter, mlir::Value value,
+                       mlir::Value gradient, mlir::ValueRange states) const = 0;
+};
+
+std::unique_ptr<Optimizer> createAdafactor(const Hyperparameters &numbers);
+std::unique_ptr<Optimizer> createAdamW(const Hyperparameters &numbers);
+std::unique_ptr<Optimizer> createMuon(const Hyperparameters &numbers);
+std::unique_ptr<Optimizer> createSgd(const Hyperparameters &numbers);
+
+/// The optimizer called `name` (adafactor, adamw, muon, sgd), or null.
+std::unique_ptr<Optimizer> createOptimizer(llvm::StringRef name, const Hyperparameters &numbers);
+
+} // namespace sinter

@@ -1,0 +1,66 @@
+// RUN: sinter-opt %s --sinter-lower-to-plan --sinter-verify-schedule | FileCheck %s
+
+!w = tensor<16x8xf32>
+!panels = tensor<4x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func private @add(%a: !w, %b: !w) -> !w attributes {sinter.kernel = "rows", sinter.grid = 1 : i64} {
+  %0 = sinter.add %a, %b : (!w, !w) -> !w
+  return %0 : !w
+}
+func.func private @norm(%a: !w, %b: tensor<8xf32>) -> !w attributes {sinter.kernel = "rows", sinter.grid = 1 : i64} {
+  %0 = sinter.rms_norm %a, %b {eps = 1.0e-5} : (!w, tensor<8xf32>) -> !w
+  return %0 : !w
+}
+func.func private @descend(%p: !w, %g: !w, %s: tensor<f32>) -> (!w, !w)
+    attributes {sinter.kernel = "rows", sinter.grid = 1 : i64} {
+  %0:2 = sinter.sgd %p, %g, %s, %s {momentum = 0.0, resultSegmentSizes = array<i32: 1, 0, 1>, weight_decay = 0.0}
+      : (!w, !w, tensor<f32>, tensor<f32>) -> (!w, !w)
+  return %0#0, %0#1 : !w, !w
+}
+
+// A product and a kernel add to states where they are; a kernel that needs whole rows of the old
+// state does not write over it.
+// CHECK-LABEL: plan.program @accumulate
+func.func @accumulate(%x: tensor<16x4xf32> {sinter.input = "x"}, %g: !panels {sinter.input = "g"},
+    %h: !w {sinter.input = "h"}, %n: tensor<8xf32> {sinter.input = "n"},
+    %a: !w {sinter.state = "a", sinter.donated = 0 : i64}, %b: !w {sinter.state = "b", sinter.donated = 1 : i64},
+    %c: !w {sinter.state = "c", sinter.donated = 2 : i64}, %p: !w {sinter.state = "p"})
+    -> (!w {sinter.state = "a"}, !w {sinter.state = "b"}, !w {sinter.state = "c"}, !w {sinter.output = "y"})
+    attributes {sinter.entry} {
+  // CHECK-DAG: %[[A:.*]] = plan.slice state[{{.*}}] "a"
+  // CHECK-DAG: %[[B:.*]] = plan.slice state[{{.*}}] "b"
+  // CHECK-DAG: %[[C:.*]] = plan.slice state[{{.*}}] "c"
+  // CHECK-DAG: %[[P:.*]] = plan.slice state[{{.*}}] "p"
+  // CHECK-DAG: %[[Y:.*]] = plan.slice output[{{.*}}] "y"
+  // CHECK: plan.gemm(%{{.*}}, %{{.*}}, %[[A]]) -> (%[[A]])
+  %0 = sinter.fusion library_gemm(%x, %g, %a : tensor<16x4xf32>, !panels, !w) -> (!w) {
+  ^bb0(%l: tensor<16x4xf32>, %r: !panels, %s: !w):
+    %5 = sinter.matmul %l, %r : (tensor<16x4xf32>, !panels) -> !w
+    %6 = sinter.add %5, %s : (!w, !w) -> !w
+    sinter.yield %6 : !w
+  }
+  // CHECK: plan.launch @add grid 1(%[[B]], %{{.*}}) -> (%[[B]])
+  %1 = sinter.call_kernel @add(%b, %h) : (!w, !w) -> !w
+  // CHECK: %[[NEW:.*]] = plan.alloc 512
+  // CHECK: plan.launch @norm grid 1(%[[C]], %{{.*}}) -> (%[[NEW]])
+  %2 = sinter.call_kernel @norm(%c, %n) : (!w, tensor<8xf32>) -> !w
+  // What is only read stays where it is.
+  // CHECK: plan.launch @add grid 1(%[[P]], %{{.*}}) -> (%[[Y]])
+  %3 = sinter.call_kernel @add(%p, %h) : (!w, !w) -> !w
+  // CHECK: plan.copy(%[[NEW]]) -> (%[[C]])
+  // CHECK-NOT: plan.copy
+  return %0, %1, %2, %3 : !w, !w, !w, !w
+}
+
+// One launch updates the parameter and clears the sum.
+// CHECK-LABEL: plan.program @update
+func.func @update(%s: tensor<f32> {sinter.input = "s"}, %a: !w {sinter.state = "a", sinter.donated = 1 : i64},
+    %p: !w {sinter.state = "p", sinter.donated = 0 : i64}) -> (!w {sinter.state = "p"}, !w {sinter.state = "a"})
+    attributes {sinter.entry} {
+  // CHECK-DAG: %[[A:.*]] = plan.slice state[{{.*}}] "a"
+  // CHECK-DAG: %[[P:.*]] = plan.slice state[{{.*}}] "p"
+  // CHECK: plan.launch @descend grid 1(%[[P]], %[[A]], %{{.*}}) -> (%[[P]], %[[A]])
+  // CHECK-NOT: plan.copy
+  %0:2 = sinter.call_kernel @descend(%p, %a, %s) : (!w, !w, tensor<f32>) -> (!w, !w)
+  return %0#0, %0#1 : !w, !w
+}
