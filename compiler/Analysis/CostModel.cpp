@@ -33,6 +33,13 @@ bool sinter::isSplatConstant(Operation *op) {
   return matchPattern(op, m_Constant(&value)) && value.isSplat();
 }
 
+bool sinter::isColumnSum(Value result) {
+  Operation *op = result.getDefiningOp();
+  return getRole(op) == FusionRole::ColumnReduction &&
+         cast<RankedTensorType>(result.getType()).getShape() !=
+             cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+}
+
 int64_t sinter::getRows(Type type) {
   int64_t rows = 1;
   auto shape = cast<RankedTensorType>(type).getShape();
@@ -75,10 +82,29 @@ static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
          });
 }
 
+/// Blocks of rows that a kernel sums over, 0 if it sums over none. Sums that are all a kernel
+/// computes are cut along their columns, too.
+static int64_t countBlocks(const llvm::SetVector<Operation *> &ops) {
+  constexpr int64_t kColumns = 64;
+  int64_t blocks = 0, columns = 0;
+  bool alone = true;
+  for (Operation *op : ops)
+    for (Value result : op->getResults()) {
+      if (isColumnSum(result)) {
+        blocks = getRows(result.getType());
+        columns = cast<RankedTensorType>(result.getType()).getShape().back();
+      } else {
+        alone &= isAlias(op) || !escapes(result, ops);
+      }
+    }
+  return alone ? blocks * std::max<int64_t>(1, columns / kColumns) : blocks;
+}
+
 /// Work items that a kernel has: of a product or an attention (or its gradient) enough for every
 /// core; else the longest row-major prefix that all results have in common, without their last
-/// dimension.
+/// dimension, or the blocks of rows that are summed over.
 static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
+  int64_t blocks = countBlocks(ops);
   std::optional<llvm::SmallSetVector<int64_t, 4>> common;
   for (Operation *op : ops) {
     FusionRole role = getRole(op);
@@ -96,6 +122,9 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
       int64_t prefix = 1;
       for (int64_t extent : shape.drop_back(shape.empty() ? 0 : 1))
         prefixes.insert(prefix *= extent);
+      // Any rows can be worked on in the blocks of a sum.
+      if (blocks > 0 && (isColumnSum(result) || prefix % blocks == 0))
+        prefixes.insert(blocks);
       if (common)
         common->remove_if([&](int64_t items) { return !prefixes.contains(items); });
       else

@@ -79,6 +79,9 @@ bool isSplatConstant(mlir::Operation *op);
 /// The part that an op plays; Opaque for one without FusibleOpInterface.
 FusionRole getRole(mlir::Operation *op);
 
+/// Whether a result of an op that reduces columns is a sum over rows, and not rows.
+bool isColumnSum(mlir::Value result);
+
 /// Rows of a tensor: the product of all extents but the last (1 for rank 0 and 1).
 int64_t getRows(mlir::Type type);
 

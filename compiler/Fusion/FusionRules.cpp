@@ -184,8 +184,9 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
 
 static Classification classifyRows(const Ops &ops) {
   SmallVector<Operation *> reductions;
-  llvm::copy_if(ops, std::back_inserter(reductions),
-                [](Operation *op) { return getRole(op) == FusionRole::RowReduction; });
+  llvm::copy_if(ops, std::back_inserter(reductions), [](Operation *op) {
+    return getRole(op) == FusionRole::RowReduction || getRole(op) == FusionRole::ColumnReduction;
+  });
   auto reduced = findDownstream(reductions, ops);
   auto isReduced = [&](Value value) {
     Operation *op = value.getDefiningOp();
@@ -198,6 +199,14 @@ static Classification classifyRows(const Ops &ops) {
       if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
           !spreadsRows(op))
         return {std::nullopt, "rows would be reduced again for every element"};
+      break;
+    case FusionRole::ColumnReduction:
+      // A sum is there when the last row of its block has been added.
+      for (Value result : op->getResults())
+        if (isColumnSum(result) && llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return ops.contains(user);
+            }))
+          return {std::nullopt, "sums of columns are read from memory"};
       break;
     case FusionRole::Gather: {
       // The operand that rows are chosen from has another shape than the result.

@@ -2,11 +2,12 @@
 //
 // The rules of the code generators, said in terms of roles:
 //
-// rows       elementwise, row reduction, index, gather and update ops in any combination, if
-//            nothing makes a generator compute a row's reduction again for every element: between
-//            a reduction and a result only ops that keep rows. Rows chosen by data are chosen from
-//            what is in memory. An update's memory comes from outside, its result goes there, and
-//            no other op of the kernel touches either.
+// rows       elementwise, row and column reduction, index, gather and update ops in any
+//            combination, if nothing makes a generator compute a row's reduction again for every
+//            element: between a reduction and a result only ops that keep rows. Rows chosen by data
+//            are chosen from what is in memory. Sums over rows are results. An update's memory
+//            comes from outside, its result goes there, and no other op of the kernel touches
+//            either.
 // gemm       one contraction whose operands are in memory, and an epilogue of elementwise ops on
 //            floating-point numbers, with reshapes, columns of the product from a panel's first
 //            on, and operands spread over rows. All results have the product's rows and as many

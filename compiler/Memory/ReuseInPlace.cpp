@@ -52,11 +52,11 @@ static Value findReusable(plan::GemmOp gemm, int64_t bytes) {
   return nullptr;
 }
 
-/// Whether a slice is written first by this command, which does not read it.
+/// Whether a slice that a command writes is written there first, and not read by it.
 static bool isMadeBy(Value slice, Operation *command) {
+  unsigned own = 0;
   return llvm::all_of(slice.getUses(), [&](OpOperand &use) {
-    return use.getOwner() == command ? use.getOperandNumber() + 1 == command->getNumOperands()
-                                     : command->isBeforeInBlock(use.getOwner());
+    return use.getOwner() == command ? ++own == 1 : command->isBeforeInBlock(use.getOwner());
   });
 }
 
@@ -66,24 +66,27 @@ struct ReuseInPlacePass : sinter::impl::ReuseInPlacePassBase<ReuseInPlacePass> {
 
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      auto command = dyn_cast<plan::CommandInterface>(op);
-      if (!command || command.getWrites().size() != 1)
-        return;
-      Value out = command.getWrites().front();
-      auto alloc = out.getDefiningOp<plan::AllocOp>();
-      if (!alloc || !isMadeBy(out, op))
-        return;
-      Value input;
-      if (auto launch = dyn_cast<plan::LaunchOp>(op))
-        input = findReusable(launch, alloc.getBytes());
-      else if (auto gemm = dyn_cast<plan::GemmOp>(op))
-        input = findReusable(gemm, alloc.getBytes());
-      if (!input)
-        return;
-      out.replaceAllUsesWith(input);
-      alloc.erase();
-      ++numReused;
+      if (auto command = dyn_cast<plan::CommandInterface>(op))
+        for (Value out : command.getWrites())
+          reuseFor(out, op);
     });
+  }
+
+private:
+  void reuseFor(Value out, Operation *op) {
+    auto alloc = out.getDefiningOp<plan::AllocOp>();
+    if (!alloc || !isMadeBy(out, op))
+      return;
+    Value input;
+    if (auto launch = dyn_cast<plan::LaunchOp>(op))
+      input = findReusable(launch, alloc.getBytes());
+    else if (auto gemm = dyn_cast<plan::GemmOp>(op))
+      input = findReusable(gemm, alloc.getBytes());
+    if (!input)
+      return;
+    out.replaceAllUsesWith(input);
+    alloc.erase();
+    ++numReused;
   }
 };
 } // namespace

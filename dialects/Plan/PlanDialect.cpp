@@ -66,8 +66,8 @@ SmallVector<Value> LaunchOp::getWrites() { return llvm::to_vector(ValueRange(get
 LogicalResult LaunchOp::verify() {
   int64_t inputs = getInputs().size();
   bool known = llvm::all_of(getReusable(), [&](int64_t i) { return i >= 0 && i < inputs; });
-  if (!known || (!getReusable().empty() && getOutputs().size() != 1)) // launch_c1
-    return emitOpError("expected reusable to list inputs of a launch with one output");
+  if (!known) // launch_c1
+    return emitOpError("expected reusable to list inputs");
   return success();
 }
 

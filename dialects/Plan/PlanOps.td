@@ -166,10 +166,11 @@ def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs a generated kernel over `grid` independent work items";
   let description = [{
     The kernel gets the addresses of `inputs` and then `outputs`. A slice that is updated in place
-    is in both. The output may also be written over any of the inputs that `reusable` lists: each
-    of its elements is computed from theirs in the same place and by the same work item.
+    is in both. The output that has as many bytes as the inputs that `reusable` lists may also be
+    written over one of them: a row of it is computed from theirs in the same place, by one work
+    item that reads the row before it writes it.
 
-    C1: `reusable` lists inputs, and only where there is one output.
+    C1: `reusable` lists inputs.
   }];
   let arguments = !con((ins FlatSymbolRefAttr:$kernel, I64Attr:$grid,
                         Variadic<Plan_SliceType>:$inputs, Variadic<Plan_SliceType>:$outputs,

@@ -37,25 +37,67 @@ BlockArgument sinter::findInPlaceArgument(Block &block, unsigned index) {
   return value == block.getTerminator()->getOperand(index) ? nullptr : cast<BlockArgument>(value);
 }
 
+/// Whether a broadcast repeats one value a row over the row.
+static bool spreadsRows(BroadcastOp op) {
+  return op.getType().getRank() == op.getOperand().getType().getRank() + 1 &&
+         llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
+}
+
 SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
   Operation *terminator = block.getTerminator();
-  if (terminator->getNumOperands() != 1)
+  if (terminator->getNumOperands() == 0)
     return {};
-  Type type = terminator->getOperand(0).getType();
-  auto isElementwise = [&](Operation *op) {
-    return isa<ElementwiseOpInterface>(op) && op->getNumResults() == 1 &&
-           cast<RankedTensorType>(op->getResultTypes()[0]).getShape() ==
-               cast<RankedTensorType>(type).getShape();
+  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+  Value result = terminator->getOperand(0);
+  for (Value other : terminator->getOperands().drop_front())
+    if (getStorageBytes(other.getType()) > getStorageBytes(result.getType()))
+      result = other;
+  auto type = cast<RankedTensorType>(result.getType());
+  auto isPerRow = [&](Value value) {
+    return type.getRank() > 0 && shapeOf(value) == type.getShape().drop_back();
   };
-  // Other ops may only feed what does not depend on an argument of the result's type.
+  auto getRole = [](Operation *op) { return cast<FusibleOpInterface>(op).getFusionRole(); };
+  // An element of the same place, or a whole row: that is read before its first element is written.
+  auto reads = [&](OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (op->getNumResults() != 1)
+      return false;
+    bool isRows = shapeOf(op->getResult(0)) == type.getShape();
+    if (getRole(op) == FusionRole::Elementwise)
+      return isRows;
+    return (isRows || isPerRow(op->getResult(0))) && use.getOperandNumber() == 0 &&
+           (getRole(op) == FusionRole::RowReduction || isa<PickOp>(op));
+  };
+  // Values a row are there before the first row is written.
+  for (Value other : terminator->getOperands())
+    if (other != result &&
+        (!isPerRow(other) || getStorageBytes(other.getType()) == getStorageBytes(type)))
+      return {};
   SmallVector<int64_t> reusable;
   for (BlockArgument argument : block.getArguments())
-    if (argument.getType() == type && !argument.use_empty() &&
-        terminator->getOperand(0) != argument && llvm::all_of(argument.getUsers(), isElementwise))
+    if (argument.getType() == type && !argument.use_empty() && result != argument &&
+        llvm::all_of(argument.getUses(), reads))
       reusable.push_back(argument.getArgNumber());
-  for (Operation &op : block.without_terminator())
-    if (!isElementwise(&op) && !isa<ConstantOp, BroadcastOp>(op))
+  // Other ops may only feed what does not depend on an argument of the result's type.
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      Operation *source = broadcast.getOperand().getDefiningOp();
+      if (source && !isa<ConstantOp, BroadcastOp>(source) && !spreadsRows(broadcast))
+        return {};
+      continue;
+    }
+    bool fits = op.getNumResults() == 1 &&
+                (shapeOf(op.getResult(0)) == type.getShape() || isPerRow(op.getResult(0)));
+    if (!fits || (getRole(&op) != FusionRole::Elementwise &&
+                  getRole(&op) != FusionRole::RowReduction && !isa<PickOp>(op)))
       return {};
+    for (OpOperand &operand : op.getOpOperands())
+      if (operand.get().getDefiningOp() && shapeOf(operand.get()) == type.getShape() &&
+          !reads(operand))
+        return {};
+  }
   return reusable;
 }
 

@@ -28,9 +28,11 @@ mlir::Type getSumType(mlir::Type element);
 /// place (through a chain of InPlaceOpInterface ops), or null.
 mlir::BlockArgument findInPlaceArgument(mlir::Block &block, unsigned index);
 
-/// Of a kernel's block: the arguments whose memory its result may be written over. Each element of
-/// the result is computed from theirs in the same place and from nothing else of theirs; empty
-/// unless there is one result and it is purely elementwise.
+/// Of a kernel's block: the arguments whose memory its largest result may be written over; they
+/// have that result's type, and no other result has as many bytes. Each element of the result is
+/// computed from theirs in the same place and, where a row is reduced, from those of its row, which
+/// a kernel reads before it writes the row; from nothing else of theirs. All other results are
+/// values a row.
 llvm::SmallVector<int64_t> findReusableArguments(mlir::Block &block);
 
 } // namespace sinter

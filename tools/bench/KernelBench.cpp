@@ -1,8 +1,9 @@
 //===- KernelBench.cpp - Generated kernels against the machine --------------===//
 //
-// Measures what the machine can do (multiply-adds in registers, reading memory), then the GEMM and
-// attention kernels that the compiler generates for it, each as a share of its limit. All on as
-// many threads as the target has cores, or on `--threads=N`; work items are handed out one by one.
+// Measures what the machine can do (multiply-adds in registers, reading memory), then the GEMM,
+// attention and rows kernels that the compiler generates for it, each as a share of its limit. All
+// on as many threads as the target has cores, or on `--threads=N`; work items are handed out one by
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -230,7 +231,7 @@ public:
   }
 
 private:
-  /// Small numbers; a start at which the whole capacity is used is what `integers` are.
+  /// Small numbers; integers are ids all over a vocabulary.
   void *make(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     int64_t bytes = getStorageBytes(tensor);
@@ -241,6 +242,9 @@ private:
     else if (tensor.getElementType().isBF16())
       for (int64_t i = 0; i < bytes / 2; ++i)
         static_cast<uint16_t *>(memory)[i] = static_cast<uint16_t>(0x3c00 + i % 7);
+    else if (tensor.getElementType().isInteger(32))
+      for (int64_t i = 0; i < bytes / 4; ++i)
+        static_cast<int32_t *>(memory)[i] = static_cast<int32_t>(i * 7919 % 50257);
     return memory;
   }
 
@@ -353,6 +357,77 @@ void runAttention(benchmark::State &state, const std::string &element) {
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
 }
 
+/// A kernel whose limit is memory: `bytes` are what it must move.
+void runRows(benchmark::State &state, const std::string &text, double bytes) {
+  Workload work(text, /*cold=*/true);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  double least = measure(state, work);
+  state.counters["GB/s"] = bytes / least * 1e-9;
+  state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
+}
+
+/// `body` computes the results `returned`; their types are `results`.
+void addRows(const std::string &name, const std::string &arguments, const std::string &results,
+             const std::string &body, const std::string &returned, double bytes) {
+  std::string text = "func.func private @kernel(" + arguments + ") -> (" + results +
+                     ") attributes {sinter.kernel = \"rows\"} {\n" + body + "\nreturn " + returned +
+                     " : " + results + "\n}";
+  benchmark::RegisterBenchmark(("rows/" + name).c_str(),
+                               [=](benchmark::State &state) { runRows(state, text, bytes); })
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+void addTraining() {
+  const std::string x = "tensor<1024x768xf32>", w = "tensor<768xf32>", p = "tensor<64x768xf32>";
+  const double matrix = 4.0 * 1024 * 768;
+  addRows("rms_norm_grad", "%x: " + x + ", %w: " + w + ", %g: " + x, x + ", " + p,
+          "%0:2 = sinter.rms_norm_grad %x, %w, %g {blocks = 64 : i64, eps = 1.0e-5} : (" + x +
+              ", " + w + ", " + x + ") -> (" + x + ", " + p + ")",
+          "%0#0, %0#1", 3 * matrix);
+  addRows("layer_norm_grad", "%x: " + x + ", %w: " + w + ", %g: " + x, x + ", " + p + ", " + p,
+          "%0:3 = sinter.layer_norm_grad %x, %w, %g {blocks = 64 : i64, eps = 1.0e-5} : (" + x +
+              ", " + w + ", " + x + ") -> (" + x + ", " + p + ", " + p + ")",
+          "%0#0, %0#1, %0#2", 3 * matrix);
+  const std::string l = "tensor<128x50257xf32>", n = "tensor<128xf32>", t = "tensor<128xi32>";
+  const double logits = 4.0 * 128 * 50257;
+  addRows("cross_entropy", "%x: " + l + ", %t: " + t, n,
+          "%0 = sinter.cross_entropy %x, %t : (" + l + ", " + t + ") -> " + n, "%0", logits);
+  addRows("cross_entropy_grad", "%x: " + l + ", %t: " + t + ", %g: " + n, l,
+          "%0 = sinter.cross_entropy_grad %x, %t, %g : (" + l + ", " + t + ", " + n + ") -> " + l,
+          "%0", 2 * logits);
+  addRows("softmax", "%x: " + l, l,
+          R"(%0 = sinter.reduce max %x : (tensor<128x50257xf32>) -> tensor<128xf32>
+      %1 = sinter.broadcast %0 {dims = array<i64: 0>} : (tensor<128xf32>) -> tensor<128x50257xf32>
+      %2 = sinter.sub %x, %1 : (tensor<128x50257xf32>, tensor<128x50257xf32>) -> tensor<128x50257xf32>
+      %3 = sinter.exp %2 : (tensor<128x50257xf32>) -> tensor<128x50257xf32>
+      %4 = sinter.reduce sum %3 : (tensor<128x50257xf32>) -> tensor<128xf32>
+      %5 = sinter.broadcast %4 {dims = array<i64: 0>} : (tensor<128xf32>) -> tensor<128x50257xf32>
+      %6 = sinter.div %3, %5 : (tensor<128x50257xf32>, tensor<128x50257xf32>) -> tensor<128x50257xf32>)",
+          "%6", 2 * logits);
+  const std::string i = "tensor<1024xi32>", table = "tensor<50257x768xf32>";
+  addRows("embedding_grad", "%i: " + i + ", %g: " + x, table,
+          "%0 = sinter.embedding_grad %i, %g {rows = 50257 : i64} : (" + i + ", " + x + ") -> " +
+              table,
+          "%0", 4.0 * 50257 * 768);
+  addRows("embedding_grad_into", "%i: " + i + ", %g: " + x + ", %t: " + table, table,
+          "%0 = sinter.embedding_grad %i, %g, %t {rows = 50257 : i64} : (" + i + ", " + x + ", " +
+              table + ") -> " + table,
+          "%0", 3 * matrix);
+  for (auto [in, out, elements] :
+       {std::tuple<std::string, std::string, double>{"64x16x3072", "64x3072", 64 * 16 * 3072},
+        {"64x3072", "3072", 64 * 3072},
+        {"1024x768", "768", 1024 * 768}})
+    addRows("column_sum/" + in, "%x: tensor<" + in + "xf32>", "tensor<" + out + "xf32>",
+            "%0 = sinter.column_sum %x : (tensor<" + in + "xf32>) -> tensor<" + out + "xf32>", "%0",
+            4 * elements);
+  addRows("dropout", "%x: " + x + ", %s: tensor<2xi32>", x,
+          "%0 = sinter.dropout %x, %s {probability = 0.1, stream = 1 : i64} : (" + x +
+              ", tensor<2xi32>) -> " + x,
+          "%0", 2 * matrix);
+}
+
 void addGemms(const std::string &element, const std::string &epilogue) {
   auto *family = benchmark::RegisterBenchmark(
       ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
@@ -405,6 +480,7 @@ int main(int argc, char **argv) {
     addAttentions(element);
   }
   addGemms("f32", "gelu");
+  addTraining();
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/ElementEmitter.h"
+#include "compiler/Codegen/Cpu/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,8 +18,8 @@ Type ElementEmitter::getComputeType(Type storage) {
 
 bool ElementEmitter::supports(Operation *op) {
   return isa<ElementwiseOpInterface, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, PackOp,
-             ConstantOp, ReduceOp, EmbeddingOp, LastRowOp, PositionsOp, RotaryOp, CacheAppendOp>(
-      op);
+             ConstantOp, ReduceOp, ColumnSumOp, EmbeddingOp, LastRowOp, PickOp, OneHotOp,
+             PositionsOp, RotaryOp, DropoutOp, CacheAppendOp>(op);
 }
 
 ElementEmitter::Key ElementEmitter::makeKey(const void *what, ArrayRef<AffineExpr> index) {
@@ -135,6 +136,15 @@ ElementEmitter::getSources(Operation *op, ArrayRef<AffineExpr> index, bool probe
     sources.push_back({op->getOperand(0), source});
   } else if (auto positions = dyn_cast<PositionsOp>(op)) {
     sources.push_back({positions.getStart(), {index[0]}});
+  } else if (auto hot = dyn_cast<OneHotOp>(op)) {
+    sources.push_back({hot.getIds(), Index(index.drop_back())});
+  } else if (auto pick = dyn_cast<PickOp>(op)) {
+    // The element itself is known only where its code stands.
+    sources.push_back({pick.getIds(), Index(index)});
+  } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
+    sources.push_back({dropout.getOperand(), Index(index)});
+    sources.push_back({dropout.getSeed(), {space.constant(0)}});
+    sources.push_back({dropout.getSeed(), {space.constant(1)}});
   } else if (auto rotary = dyn_cast<RotaryOp>(op)) {
     int64_t half = rotary.getCos().getType().getDimSize(1);
     IndexSpace::Range range = space.getRange(index[3]);
@@ -272,6 +282,12 @@ int64_t ElementEmitter::findRowChange(Value tensor, ArrayRef<AffineExpr> index, 
 // Row buffers
 //===----------------------------------------------------------------------===//
 
+/// Whether the op repeats one value a row along it.
+static bool spreadsRows(Operation *op) {
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  return broadcast && !llvm::is_contained(broadcast.getDims(), broadcast.getType().getRank() - 1);
+}
+
 /// What an elementwise op costs, a simple instruction being 1.
 static int64_t estimateCost(Operation *op) {
   auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
@@ -302,7 +318,8 @@ void ElementEmitter::chooseBuffers(Block &block) {
   llvm::DenseMap<Value, int64_t> costs;
   for (Operation &op : block.without_terminator()) {
     int64_t cost = estimateCost(&op);
-    if (!isa<ReduceOp>(op))
+    // What is spread over a row is computed once a row.
+    if (!isa<ReduceOp>(op) && !spreadsRows(&op))
       for (Value operand : op.getOperands())
         cost += costs.lookup(operand);
     Value result = op.getResult(0);
@@ -390,22 +407,23 @@ bool ElementEmitter::canFill(Value tensor, ArrayRef<AffineExpr> index) {
   });
 }
 
-FailureOr<Value> ElementEmitter::emitLoad(Value tensor, ArrayRef<AffineExpr> index) {
-  Value memory = memories.lookup(tensor);
-  assert(memory && "expected memory for every argument");
-  AffineExpr offset = space.apply(getOffsetMap(typeOf(tensor)), index).front();
+Value ElementEmitter::load(Value memory, RankedTensorType type, ArrayRef<AffineExpr> index) {
+  AffineExpr offset = space.apply(getOffsetMap(type), index).front();
   Value element =
       memref::LoadOp::create(builder, loc, memory, space.materialize(builder, loc, offset));
-  Type type = getComputeType(element.getType());
-  if (type != element.getType())
-    element = arith::ExtFOp::create(builder, loc, type, element);
+  Type computed = getComputeType(element.getType());
+  if (computed != element.getType())
+    element = arith::ExtFOp::create(builder, loc, computed, element);
   return element;
 }
 
 FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> index) {
   Operation *op = tensor.getDefiningOp();
-  if (!op)
-    return emitLoad(tensor, index);
+  if (!op) {
+    Value memory = memories.lookup(tensor);
+    assert(memory && "expected memory for every argument");
+    return load(memory, typeOf(tensor), index);
+  }
   Type type = getComputeType(typeOf(tensor).getElementType());
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
@@ -423,7 +441,9 @@ FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> inde
     return emitConcat(concat, index);
   if (auto rotary = dyn_cast<RotaryOp>(op))
     return emitRotary(rotary, index);
-  if (isa<CacheAppendOp>(op) || !supports(op))
+  if (auto pick = dyn_cast<PickOp>(op))
+    return emitPick(pick, index);
+  if (isa<CacheAppendOp, ColumnSumOp>(op) || !supports(op))
     return op->emitError("expected no use of this op's result inside a rows kernel");
   FailureOr<SmallVector<Source>> sources = getSources(op, index, /*probe=*/false);
   if (failed(sources))
@@ -442,6 +462,18 @@ FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> inde
       element = arith::ExtFOp::create(builder, loc, type, element);
     return element;
   }
+  if (auto hot = dyn_cast<OneHotOp>(op)) {
+    Value column = arith::IndexCastOp::create(builder, loc, elements[0].getType(),
+                                              space.materialize(builder, loc, index.back()));
+    Value isHot =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, elements[0], column);
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value));
+    };
+    return arith::SelectOp::create(builder, loc, isHot, number(1.0), number(0.0)).getResult();
+  }
+  if (auto dropout = dyn_cast<DropoutOp>(op))
+    return emitDropout(dropout, index, elements);
   if (isa<PositionsOp>(op)) {
     Value t =
         arith::IndexCastOp::create(builder, loc, type, space.materialize(builder, loc, index[1]));
@@ -493,6 +525,53 @@ FailureOr<Value> ElementEmitter::emitConcat(ConcatOp op, ArrayRef<AffineExpr> in
     return choose(index[dim], end, type, here, [&]() { return emitFrom(position + 1, end); });
   };
   return emitFrom(0, 0);
+}
+
+FailureOr<Value> ElementEmitter::emitPick(PickOp op, ArrayRef<AffineExpr> index) {
+  FailureOr<Value> id = emitIndex(op.getIds(), index);
+  if (failed(id))
+    return failure();
+  int64_t extent = op.getOperand().getType().getShape().back();
+  Value first = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value end = arith::ConstantIndexOp::create(builder, loc, extent);
+  // Unsigned, so that a negative id is outside, too.
+  Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, *id, end);
+  Value column = arith::SelectOp::create(builder, loc, isInside, *id, first);
+  Index chosen(index);
+  chosen.push_back(space.addDim(column, 0, extent));
+  FailureOr<Value> element = emit(op.getOperand(), chosen);
+  if (failed(element))
+    return failure();
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element->getType(), 0.0));
+  return arith::SelectOp::create(builder, loc, isInside, *element, zero).getResult();
+}
+
+Value ElementEmitter::emitDropout(DropoutOp op, ArrayRef<AffineExpr> index,
+                                  ArrayRef<Value> elements) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  Value number = space.materialize(builder, loc, space.linearize(index, shape));
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value low, high;
+  if (op.getType().getNumElements() <= int64_t(1) << 32) {
+    low = arith::IndexCastOp::create(builder, loc, i32, number);
+    high = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  } else {
+    Value wide = arith::IndexCastOp::create(builder, loc, i64, number);
+    Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+    low = arith::TruncIOp::create(builder, loc, i32, wide);
+    high = arith::TruncIOp::create(builder, loc, i32,
+                                   arith::ShRUIOp::create(builder, loc, wide, shift));
+  }
+  double probability = op.getProbability().convertToDouble();
+  Value isKept = emitIsKept(builder, loc, low, high, static_cast<uint32_t>(op.getStream()),
+                            {elements[1], elements[2]}, probability);
+  Type type = elements[0].getType();
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value));
+  };
+  Value scaled = arith::MulFOp::create(builder, loc, elements[0], constant(1 / (1 - probability)));
+  return arith::SelectOp::create(builder, loc, isKept, scaled, constant(0.0));
 }
 
 FailureOr<Value> ElementEmitter::emitRotary(RotaryOp op, ArrayRef<AffineExpr> index) {

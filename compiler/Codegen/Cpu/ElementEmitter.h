@@ -56,6 +56,10 @@ public:
   void store(mlir::Value element, mlir::Value memory, mlir::RankedTensorType type,
              llvm::ArrayRef<mlir::AffineExpr> index);
 
+  /// Loads an element of the flat memory of a tensor of this type, in its compute type.
+  mlir::Value load(mlir::Value memory, mlir::RankedTensorType type,
+                   llvm::ArrayRef<mlir::AffineExpr> index);
+
   /// An element of an i32 tensor as an index.
   mlir::FailureOr<mlir::Value> emitIndex(mlir::Value tensor,
                                          llvm::ArrayRef<mlir::AffineExpr> index);
@@ -103,9 +107,12 @@ private:
   mlir::FailureOr<mlir::Value> compute(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
   /// Whether the loop being emitted computes a whole row of the tensor, an element a step.
   bool canFill(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::FailureOr<mlir::Value> emitLoad(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> emitReduce(ReduceOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> emitConcat(ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// The element of a row that data choose, or 0.
+  mlir::FailureOr<mlir::Value> emitPick(PickOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitDropout(DropoutOp op, llvm::ArrayRef<mlir::AffineExpr> index,
+                          llvm::ArrayRef<mlir::Value> elements);
   mlir::FailureOr<mlir::Value> emitRotary(RotaryOp op, llvm::ArrayRef<mlir::AffineExpr> index);
 
   /// One element chosen by `expr < bound`, without code where the ranges decide.

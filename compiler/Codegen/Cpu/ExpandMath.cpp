@@ -74,7 +74,46 @@ struct FloatBuilder : ImplicitLocOpBuilder {
     return selectIf(arith::CmpFPredicate::OLT, x, number(-87.0), number(0.0), y);
   }
 
+  /// ln x to two units in the last place, subnormals too: x = 2^e * m with m in [sqrt(1/2), sqrt 2)
+  /// and ln m a polynomial (the Cephes library's).
+  Value log(Value x) {
+    Type i32 = getI32Type();
+    Value small =
+        arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, x, number(1.17549435e-38));
+    Value normal = arith::SelectOp::create(*this, small, mul(x, number(8388608.0)), x);
+    // The bits of sqrt(1/2) taken off, the exponent field is e, and what is left of it is m.
+    Value bits = bitcast(i32, normal);
+    Value shifted = arith::SubIOp::create(*this, bits, integer(0x3F3504F3));
+    Value exponent = arith::ShRSIOp::create(*this, shifted, integer(23));
+    Value power = arith::ShLIOp::create(*this, exponent, integer(23));
+    Value m = bitcast(getF32Type(), arith::SubIOp::create(*this, bits, power));
+    Value e = arith::SIToFPOp::create(*this, type, exponent);
+    e = arith::SelectOp::create(*this, small, sub(e, number(23.0)), e);
+    Value f = sub(m, number(1.0)), square = mul(f, f);
+    Value p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
+                             1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
+                             3.3333331174e-1});
+    Value y = mul(mul(f, square), p);
+    y = fma(e, number(-2.12194440e-4), y);
+    y = fma(square, number(-0.5), y);
+    y = fma(e, number(0.693359375), add(f, y));
+    y = selectIf(arith::CmpFPredicate::OEQ, x, number(HUGE_VAL), x, y);
+    y = selectIf(arith::CmpFPredicate::OEQ, x, number(0.0), number(-HUGE_VAL), y);
+    return selectIf(arith::CmpFPredicate::UGE, x, number(0.0),
+                    selectIf(arith::CmpFPredicate::UNO, x, x, x, y), number(NAN));
+  }
+
   Type type;
+};
+
+struct ExpandLog : OpRewritePattern<math::LogOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::LogOp op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "expected f32");
+    rewriter.replaceOp(op, FloatBuilder(op.getLoc(), rewriter, op.getType()).log(op.getOperand()));
+    return success();
+  }
 };
 
 struct ExpandExp : OpRewritePattern<math::ExpOp> {
@@ -95,9 +134,9 @@ struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
     if (!kernels)
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExp>(&getContext(), /*benefit=*/2);
-    populateMathPolynomialApproximationPatterns(patterns,
-                                                [](StringRef name) { return name != "math.exp"; });
+    patterns.add<ExpandExp, ExpandLog>(&getContext(), /*benefit=*/2);
+    populateMathPolynomialApproximationPatterns(
+        patterns, [](StringRef name) { return name != "math.exp" && name != "math.log"; });
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
       return signalPassFailure();
     WalkResult left = kernels.walk([](Operation *op) {

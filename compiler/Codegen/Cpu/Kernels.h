@@ -33,10 +33,14 @@ inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
 mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,
                                          mlir::func::FuncOp loopKernel, const TargetAttr &target);
 
+/// One `embedding_grad`.
+mlir::FailureOr<int64_t> lowerScatterKernel(mlir::func::FuncOp tensorKernel,
+                                            mlir::func::FuncOp loopKernel);
+
 /// Whether the rows generator has a case for an op (fused with others, its operands and results
-/// of any shape). Fusion asks this of every op that it puts into a fusion of kind "rows". Two
-/// more rules are the fusion's: a `cache_append` is a result of its fusion, not used inside it,
-/// and a constant is a splat.
+/// of any shape). Fusion asks this of every op that it puts into a fusion of kind "rows". More
+/// rules are the fusion's: a `cache_append` and a sum over columns are results of their fusion, not
+/// used inside it, an `embedding_grad` is alone, and a constant is a splat.
 bool canGenerateRows(mlir::Operation *op);
 
 /// One matmul and its epilogue.

@@ -1,5 +1,7 @@
 #include "compiler/Codegen/Cpu/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -44,4 +46,15 @@ std::optional<int64_t> sinter::getStride(Value value, Value counter) {
   bool fixed = llvm::all_of(op->getOperands(),
                             [&](Value operand) { return getStride(operand, counter) == 0; });
   return fixed && isMemoryEffectFree(op) ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+Value sinter::emitNumbers(OpBuilder &builder, Location loc, Value first, int64_t stride,
+                          int64_t lanes) {
+  auto type = VectorType::get({lanes}, first.getType());
+  SmallVector<Attribute> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(builder.getIntegerAttr(first.getType(), lane * stride));
+  Value distances = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, steps));
+  Value all = vector::BroadcastOp::create(builder, loc, type, first);
+  return arith::AddIOp::create(builder, loc, all, distances);
 }

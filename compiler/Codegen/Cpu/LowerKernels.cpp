@@ -54,10 +54,11 @@ static func::FuncOp createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
       shared.set(operand.getArgNumber());
       shared.set(kernel.getNumArguments() + result);
     }
-  if (SmallVector<int64_t> reusable = findReusableArguments(kernel.front()); !reusable.empty()) {
-    shared.set(kernel.getNumArguments());
-    for (int64_t argument : reusable)
-      shared.set(argument);
+  for (int64_t argument : findReusableArguments(kernel.front())) {
+    shared.set(argument);
+    for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+      if (type == kernel.getArgumentTypes()[argument])
+        shared.set(kernel.getNumArguments() + i);
   }
   for (unsigned i = 0; i + 2 < types.size(); ++i)
     if (!shared[i])

@@ -2,6 +2,8 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -21,8 +23,11 @@ static int64_t product(ArrayRef<int64_t> extents) {
 }
 
 bool sinter::canGenerateRows(Operation *op) {
-  return ElementEmitter::supports(op) || isa<ComposedOpInterface>(op);
+  return ElementEmitter::supports(op) || isa<ComposedOpInterface, EmbeddingGradOp>(op);
 }
+
+/// Work items that a kernel of column sums alone is cut into, columns that are not cut further.
+static constexpr int64_t kSumItems = 16, kSumColumns = 64;
 
 namespace {
 /// A result of the kernel: what is computed, over which loops, and where it is stored.
@@ -34,10 +39,15 @@ struct Output {
   SmallVector<int64_t> shape;
   /// Where the result is a cache: the update. `tensor` is then its rows.
   CacheAppendOp append;
+  /// Where the result is sums of columns: the sum. `tensor` is then what is summed, the loops are
+  /// [blocks of rows, rows of a block, columns], and a row of the result accumulates in memory.
+  ColumnSumOp sum;
+  /// Parts that a sum's columns are cut into; a part of a block is a value of the first dimension.
+  int64_t parts = 1;
 
   /// Whether one nest of loops can compute both.
   bool canShareLoops(const Output &other) const {
-    if (shape != other.shape || !append != !other.append)
+    if (shape != other.shape || !append != !other.append || parts != other.parts)
       return false;
     CacheAppendOp mine = append, theirs = other.append;
     return !mine || (mine.getStart() == theirs.getStart() && mine.getCount() == theirs.getCount() &&
@@ -45,9 +55,11 @@ struct Output {
   }
 };
 
-/// Generates one rows kernel. Work items are the longest row-major prefix that the shapes of all
-/// results have in common, without their last dimension: [b, t, h, d] and [b, t, g, d] are worked
-/// on in b * t items, each with a nest of loops over (h, d) and one over (g, d).
+/// Generates one rows kernel. Outputs whose loops agree share them: a norm's gradient stores a row
+/// and adds to the sums of its columns in one pass over what it reads. Work items are the longest
+/// row-major prefix that the shapes of all results have in common, without their last dimension:
+/// [b, t, h, d] and [b, t, g, d] are worked on in b * t items, each with a nest of loops over (h,
+/// d) and one over (g, d). A sum over columns is worked on in blocks of rows.
 class RowsGenerator {
 public:
   RowsGenerator(func::FuncOp tensors, func::FuncOp loops)
@@ -64,6 +76,7 @@ public:
     for (OpOperand &result : tensors.front().getTerminator()->getOpOperands())
       outputs.push_back(
           makeOutput(result.get(), loops.getArgument(arguments + result.getOperandNumber())));
+    alignToSums(outputs);
     SmallVector<int64_t> extents = chooseItems(outputs);
 
     unsigned end = loops.getNumArguments() - 1;
@@ -73,11 +86,8 @@ public:
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     ElementEmitter::Scope scope(emitter);
     Index item = splitItem(loop.getInductionVar(), extents);
-    for (size_t i = 0; i < outputs.size();) {
-      size_t next = i + 1;
-      while (next < outputs.size() && outputs[next].canShareLoops(outputs[i]))
-        ++next;
-      group = ArrayRef(outputs).slice(i, next - i);
+    for (const SmallVector<Output> &sharing : groupByLoops(outputs)) {
+      group = sharing;
       AffineExpr linear = space.linearize(item, extents);
       ArrayRef<int64_t> shape = group.front().shape;
       size_t depth = 0;
@@ -85,16 +95,26 @@ public:
         ++depth;
       if (failed(emitNest(space.delinearize(linear, shape.take_front(depth)), /*guarded=*/false)))
         return failure();
-      i = next;
     }
     return product(extents);
   }
 
 private:
   Output makeOutput(Value tensor, Value memory) {
-    Output output{tensor, typeOf(tensor), memory, {}, tensor.getDefiningOp<CacheAppendOp>()};
+    Output output;
+    output.tensor = tensor;
+    output.type = typeOf(tensor);
+    output.memory = memory;
+    output.append = tensor.getDefiningOp<CacheAppendOp>();
+    output.sum = tensor.getDefiningOp<ColumnSumOp>();
     if (output.append)
       output.tensor = output.append.getRows();
+    if (output.sum) {
+      output.tensor = output.sum.getOperand();
+      ArrayRef<int64_t> shape = typeOf(output.tensor).getShape();
+      output.shape = {product(shape.drop_back(2)), shape[shape.size() - 2], shape.back()};
+      return output;
+    }
     output.shape = SmallVector<int64_t>(typeOf(output.tensor).getShape());
     if (output.shape.empty())
       output.shape.push_back(1);
@@ -111,6 +131,70 @@ private:
       output.shape.push_back(step);
     }
     return output;
+  }
+
+  /// Cuts the loops of other outputs where those of a sum's are, as far as they have whole rows
+  /// for every block. Sums alone are cut into work items along their columns.
+  static void alignToSums(MutableArrayRef<Output> outputs) {
+    auto found = llvm::find_if(outputs, [](const Output &output) { return output.sum; });
+    if (found == outputs.end())
+      return;
+    SmallVector<int64_t> loops = found->shape;
+    if (llvm::all_of(outputs, [&](const Output &output) {
+          return output.sum && output.shape == loops && !hasReduction(output.tensor);
+        })) {
+      int64_t parts = 1;
+      for (int64_t next = 2; loops[0] * parts < kSumItems && loops[2] / next >= kSumColumns; ++next)
+        if (loops[2] % (next * 16) == 0)
+          parts = next;
+      for (Output &output : outputs) {
+        output.parts = parts;
+        output.shape = {loops[0] * parts, loops[1], loops[2] / parts};
+      }
+      return;
+    }
+    for (Output &output : outputs) {
+      bool whole = isPerRow(output.tensor);
+      int64_t width = whole ? 1 : output.shape.back();
+      int64_t rows = product(output.shape) / width;
+      if (output.sum || output.append || rows % loops[0] != 0 ||
+          ArrayRef(output.shape) != typeOf(output.tensor).getShape())
+        continue;
+      output.shape = {loops[0], rows / loops[0]};
+      if (!whole)
+        output.shape.push_back(width);
+    }
+  }
+
+  /// Outputs of one nest of loops each, values a row first: where a row is written over an operand,
+  /// all else that is made of the operand's row is there by then.
+  static SmallVector<SmallVector<Output>> groupByLoops(ArrayRef<Output> outputs) {
+    SmallVector<SmallVector<Output>> groups;
+    for (const Output &output : outputs) {
+      auto sharing =
+          llvm::find_if(groups, [&](auto &group) { return output.canShareLoops(group.front()); });
+      if (sharing == groups.end())
+        groups.push_back({output});
+      else
+        sharing->push_back(output);
+    }
+    llvm::stable_sort(groups, [](auto &first, auto &second) {
+      return isPerRow(first.front().tensor) && !isPerRow(second.front().tensor);
+    });
+    return groups;
+  }
+
+  /// Whether an element of the tensor needs a whole row of another.
+  static bool hasReduction(Value tensor) {
+    SetVector<Value> open;
+    open.insert(tensor);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (Operation *op = open[i].getDefiningOp()) {
+        if (isa<ReduceOp>(op))
+          return true;
+        open.insert(op->operand_begin(), op->operand_end());
+      }
+    return false;
   }
 
   /// Whether the tensor has one element a row of some reduction.
@@ -133,8 +217,9 @@ private:
     SmallVector<SmallVector<int64_t>> prefixes;
     for (const Output &output : outputs) {
       SmallVector<int64_t> &products = prefixes.emplace_back();
-      bool whole = isPerRow(output.tensor);
-      for (size_t rank = 0; rank + !whole <= output.shape.size(); ++rank)
+      // Rows of a block add to one row.
+      size_t last = output.sum ? 1 : output.shape.size() - !isPerRow(output.tensor);
+      for (size_t rank = 0; rank <= last; ++rank)
         products.push_back(product(ArrayRef(output.shape).take_front(rank)));
     }
     for (int64_t candidate : prefixes.front())
@@ -183,7 +268,48 @@ private:
     ArrayRef<int64_t> shape = typeOf(output.tensor).getShape();
     if (shape == ArrayRef(output.shape))
       return Index(point);
+    if (output.sum) {
+      auto [block, column] = splitPart(output, point);
+      int64_t blocks = output.shape[0] / output.parts, columns = output.shape[2] * output.parts;
+      AffineExpr linear =
+          space.linearize({block, point[1], column}, {blocks, output.shape[1], columns});
+      return space.delinearize(linear, shape);
+    }
     return space.delinearize(space.linearize(point, output.shape), shape);
+  }
+
+  /// The block of rows and the column of a point of a sum's loops.
+  std::pair<AffineExpr, AffineExpr> splitPart(const Output &output, ArrayRef<AffineExpr> point) {
+    AffineExpr part = point[0] % output.parts;
+    return {space.simplify(point[0].floorDiv(output.parts)),
+            space.simplify(part * output.shape[2] + point[2])};
+  }
+
+  /// Where a sum accumulates: the index in the result for a point of its loops.
+  Index toSumIndex(const Output &output, ArrayRef<AffineExpr> point) {
+    auto [block, column] = splitPart(output, point);
+    Index index = space.delinearize(block, output.type.getShape().drop_back());
+    index.push_back(column);
+    return index;
+  }
+
+  /// The rows that sums of a block accumulate in begin as zeros.
+  void emitZeros(ArrayRef<AffineExpr> point) {
+    for (const Output &output : group) {
+      if (!output.sum)
+        continue;
+      auto index = [&](int64_t value) -> Value {
+        return arith::ConstantIndexOp::create(builder, loc, value);
+      };
+      auto loop = scf::ForOp::create(builder, loc, index(0), index(output.shape[2]), index(1));
+      OpBuilder::InsertionGuard after(builder);
+      builder.setInsertionPoint(loop.getBody()->getTerminator());
+      AffineExpr column = space.addDim(loop.getInductionVar(), 0, output.shape[2]);
+      Value zero = arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(output.type.getElementType(), 0.0));
+      emitter.store(zero, output.memory, output.type,
+                    toSumIndex(output, {point[0], space.constant(0), column}));
+    }
   }
 
   /// Emits what the elements of all of the group's outputs need and what is the same for all
@@ -209,6 +335,8 @@ private:
     if (first.append && !guarded && point.size() >= 2)
       return emitGuarded(point);
     size_t depth = point.size();
+    if (depth == 1)
+      emitZeros(point);
     if (depth == first.shape.size())
       return emitStores(point);
     if (first.shape[depth] == 1) {
@@ -281,6 +409,13 @@ private:
       elements.push_back(*element);
     }
     for (auto [output, element] : llvm::zip_equal(group, elements)) {
+      if (output.sum) {
+        Index index = toSumIndex(output, point);
+        Value sum = emitter.load(output.memory, output.type, index);
+        emitter.store(arith::AddFOp::create(builder, loc, sum, element), output.memory, output.type,
+                      index);
+        continue;
+      }
       Index index = toTensorIndex(output, point);
       if (output.append)
         index[1] = cachePosition;
@@ -316,6 +451,9 @@ FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::Func
       return op.emitError("expected an op that a rows kernel can compute");
   if (tensorKernel.getNumResults() == 0)
     return tensorKernel.emitError("expected a kernel with results");
+  auto scatters = tensorKernel.front().getOps<EmbeddingGradOp>();
+  if (!scatters.empty())
+    return lowerScatterKernel(tensorKernel, loopKernel);
   OwningOpRef<func::FuncOp> tensors = tensorKernel.clone();
   decomposeAll(*tensors);
   return RowsGenerator(*tensors, loopKernel).run();

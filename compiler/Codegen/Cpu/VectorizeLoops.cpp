@@ -158,6 +158,16 @@ private:
         return "it stores into one element again and again";
       return checkAccess(store.getIndices()[0], store.getValueToStore().getType());
     }
+    if (auto number = dyn_cast<arith::IndexCastOp>(op); number && number.getType().isInteger()) {
+      // A number made of the counter: consecutive lanes are a stride apart.
+      std::optional<int64_t> stride = getStride(number.getIn(), loop.getInductionVar());
+      if (!stride)
+        return "it computes with an index that is not linear in the counter";
+      if (*stride != 0)
+        varying.insert(number.getResult());
+      widest = std::max<int64_t>(widest, number.getType().getIntOrFloatBitWidth());
+      return {};
+    }
     // Addresses are computed anew for every vector.
     if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex() && isMemoryEffectFree(&op))
       return {};
@@ -165,22 +175,23 @@ private:
       return {};
     if (op.getNumRegions() != 0)
       return "it branches inside";
-    if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumResults() != 1 ||
-        !op.getResult(0).getType().isIntOrFloat())
+    if (!OpTrait::hasElementwiseMappableTraits(&op) ||
+        !llvm::all_of(op.getResultTypes(), [](Type type) { return type.isIntOrFloat(); }))
       return "it has no vector form of " + op.getName().getStringRef().str();
     bool varies = false;
     for (Value operand : op.getOperands()) {
       if (operand.getType().isIndex()) {
-        // A number made of the counter: a vector of consecutive numbers would have to be built.
         if (getStride(operand, loop.getInductionVar()) != 0)
           return "it computes with its counter";
         continue;
       }
       varies |= varying.count(operand) || llvm::is_contained(loop.getRegionIterArgs(), operand);
     }
-    if (varies)
-      varying.insert(op.getResult(0));
-    widest = std::max<int64_t>(widest, op.getResult(0).getType().getIntOrFloatBitWidth());
+    for (Value result : op.getResults()) {
+      if (varies)
+        varying.insert(result);
+      widest = std::max<int64_t>(widest, result.getType().getIntOrFloatBitWidth());
+    }
     return {};
   }
 
@@ -245,13 +256,20 @@ private:
         vectors.map(load.getResult(), emitLoad(builder, load, scalars, width, mask));
       } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
         emitStore(builder, store, getVector(store.getValueToStore()), scalars, width, mask);
-      } else if (op.getNumResults() == 1 && varying.count(op.getResult(0))) {
+      } else if (auto number = dyn_cast<arith::IndexCastOp>(op);
+                 number && varying.count(number.getResult())) {
+        Value first = builder.clone(op, scalars)->getResult(0);
+        int64_t stride = *getStride(number.getIn(), loop.getInductionVar());
+        vectors.map(number.getResult(), emitNumbers(builder, loc, first, stride, width));
+      } else if (op.getNumResults() > 0 && varying.count(op.getResult(0))) {
         SmallVector<Value> operands;
         for (Value operand : op.getOperands())
           operands.push_back(getVector(operand));
-        auto type = VectorType::get({width}, op.getResult(0).getType());
+        SmallVector<Type> types;
+        for (Type type : op.getResultTypes())
+          types.push_back(VectorType::get({width}, type));
         Operation *wide =
-            builder.create(loc, op.getName().getIdentifier(), operands, type, op.getAttrs());
+            builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
         Value result = wide->getResult(0);
         auto combine = llvm::find(combines, &op);
         if (combine != combines.end()) {
@@ -260,6 +278,7 @@ private:
             result = arith::SelectOp::create(builder, loc, mask, result, carried[i]);
           next[i] = result;
         }
+        vectors.map(op.getResults(), wide->getResults());
         vectors.map(op.getResult(0), result);
       } else {
         builder.clone(op, scalars);

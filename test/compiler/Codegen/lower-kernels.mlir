@@ -45,6 +45,22 @@ func.func private @append(%qk: tensor<2x4x256xf32>, %cos: tensor<99x32xf32>, %si
   %3 = sinter.cache_append %cache, %2, %start, %count : (tensor<2x32x2x64xf32, #sinter.head_major>, tensor<2x4x2x64xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x32x2x64xf32, #sinter.head_major>
   return %3 : tensor<2x32x2x64xf32, #sinter.head_major>
 }
+
+// CHECK: func.func private @norm_grad
+// CHECK-SAME: sinter.grid = 4
+func.func private @norm_grad(%x: tensor<2x6x40xf32>, %w: tensor<40xf32>, %g: tensor<2x6x40xf32>)
+    -> (tensor<2x6x40xf32>, tensor<4x40xf32>) attributes {sinter.kernel = "rows"} {
+  %0:2 = sinter.rms_norm_grad %x, %w, %g {blocks = 4 : i64, eps = 1.0e-5} : (tensor<2x6x40xf32>, tensor<40xf32>, tensor<2x6x40xf32>) -> (tensor<2x6x40xf32>, tensor<4x40xf32>)
+  return %0#0, %0#1 : tensor<2x6x40xf32>, tensor<4x40xf32>
+}
+
+// CHECK: func.func private @column_sum
+// CHECK-SAME: sinter.grid = 12
+func.func private @column_sum(%x: tensor<9x768xf32>) -> tensor<768xf32>
+    attributes {sinter.kernel = "rows"} {
+  %0 = sinter.column_sum %x : (tensor<9x768xf32>) -> tensor<768xf32>
+  return %0 : tensor<768xf32>
+}
 }
 
 // CHECK-LABEL: module @kernels
@@ -89,4 +105,28 @@ func.func private @append(%qk: tensor<2x4x256xf32>, %cos: tensor<99x32xf32>, %si
 // CHECK: scf.for %{{.*}} = %c32{{.*}} to %c64
 // CHECK: arith.addf
 // CHECK-NOT: memref.load %[[CACHE]]
+// CHECK: return
+
+// A block's sums begin as zeros; its rows are stored and added to them by one loop.
+// CHECK: func.func @norm_grad(%[[X:.*]]: memref<480xf32> {{.*}}, %{{.*}}: memref<40xf32> {{.*}}, %{{.*}}: memref<480xf32> {{.*}}, %[[DX:.*]]: memref<480xf32> {{.*}}, %[[DW:.*]]: memref<160xf32>
+// CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to %{{.*}}
+// CHECK: scf.for {{.*}} to %c40
+// CHECK: memref.store %cst{{.*}}, %[[DW]]
+// CHECK: scf.for {{.*}} to %c3{{ |_}}
+// CHECK: iter_args
+// CHECK: iter_args
+// CHECK: scf.for {{.*}} to %c40
+// CHECK: memref.store %{{.*}}, %[[DX]]
+// CHECK: %[[SUM:.*]] = memref.load %[[DW]]
+// CHECK: arith.addf %[[SUM]]
+// CHECK: memref.store %{{.*}}, %[[DW]]
+// CHECK: return
+
+// Work items are columns.
+// CHECK: func.func @column_sum(%[[X:.*]]: memref<6912xf32> {{.*}}, %[[Y:.*]]: memref<768xf32>
+// CHECK: scf.for {{.*}} to %c9
+// CHECK: scf.for {{.*}} to %c64
+// CHECK: memref.load %[[X]]
+// CHECK: memref.load %[[Y]]
+// CHECK: memref.store %{{.*}}, %[[Y]]
 // CHECK: return

@@ -56,5 +56,17 @@ func.func @branch(%x: memref<64xf32>, %on: i1, %begin: index, %end: index) {
   }
   return
 }
+// REMARK: remainder{{.*}}a loop stays scalar: it computes with an index that is not linear in the counter
+func.func @remainder(%y: memref<64xi32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %at = affine.apply affine_map<(d0) -> (d0 mod 7)>(%i)
+    %0 = arith.index_cast %at : index to i32
+    memref.store %0, %y[%i] : memref<64xi32>
+  }
+  return
+}
 }
 }

@@ -66,5 +66,27 @@ func.func @strided(%x: memref<64xf32>, %y: memref<64xf32>, %w: memref<4xf32>, %b
   }
   return
 }
+// Numbers made of the counter, and an op with two results.
+// CHECK-LABEL: func.func @numbers
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8
+// CHECK: %[[AT:.*]] = affine.apply
+// CHECK: %[[FIRST:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[FIRST]]
+// CHECK: %[[N:.*]] = arith.addi %[[ALL]], %cst{{.*}} : vector<8xi32>
+// CHECK: arith.mului_extended %[[N]], %{{.*}} : vector<8xi32>
+// REMARK: {{.*}}numbers{{.*}}16 elements in vectors of 8, 1 at a time
+func.func @numbers(%y: memref<16xi32>, %factor: i32, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %at = affine.apply affine_map<(d0)[s0] -> (d0 * 3 + s0)>(%i)[%begin]
+    %0 = arith.index_cast %at : index to i32
+    %low, %high = arith.mului_extended %0, %factor : i32
+    %1 = arith.xori %low, %high : i32
+    memref.store %1, %y[%i] : memref<16xi32>
+  }
+  return
+}
 }
 }

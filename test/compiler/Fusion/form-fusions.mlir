@@ -184,3 +184,35 @@ func.func @cycle(%x: tensor<4x8xf32>, %w: tensor<8x8xf32, #panels>, %n: tensor<8
   %3 = sinter.add %2, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return %3 : tensor<4x8xf32>
 }
+
+// Rows that are used on and sums of them: one pass over what they are made of. What is computed
+// from sums is another kernel.
+// CHECK-LABEL: func.func @sums_beside_rows
+// CHECK: %[[F:.*]]:2 = sinter.fusion rows(
+// CHECK: sinter.relu
+// CHECK: sinter.column_sum
+// CHECK: sinter.yield
+// CHECK: sinter.column_sum %[[F]]#
+func.func @sums_beside_rows(%x: tensor<4x16x768xf32>, %g: tensor<4x16x768xf32>)
+    -> (tensor<4x16x768xf32>, tensor<768xf32>) attributes {sinter.entry} {
+  %0 = sinter.relu %x : (tensor<4x16x768xf32>) -> tensor<4x16x768xf32>
+  %1 = sinter.mul %0, %g : (tensor<4x16x768xf32>, tensor<4x16x768xf32>) -> tensor<4x16x768xf32>
+  %2 = sinter.reshape %1 : (tensor<4x16x768xf32>) -> tensor<8x8x768xf32>
+  %3 = sinter.column_sum %2 : (tensor<8x8x768xf32>) -> tensor<8x768xf32>
+  %4 = sinter.column_sum %3 : (tensor<8x768xf32>) -> tensor<768xf32>
+  return %1, %4 : tensor<4x16x768xf32>, tensor<768xf32>
+}
+
+// The gradient of a norm and of the residual beside it; the partial sums leave the kernel.
+// CHECK-LABEL: func.func @norm_grad
+// CHECK: sinter.fusion rows(
+// CHECK: sinter.layer_norm_grad
+// CHECK: sinter.add
+// CHECK: sinter.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<
+func.func @norm_grad(%x: tensor<4x16x768xf32>, %w: tensor<768xf32>, %g: tensor<4x16x768xf32>,
+                     %r: tensor<4x16x768xf32>)
+    -> (tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>) attributes {sinter.entry} {
+  %0:3 = sinter.layer_norm_grad %x, %w, %g {blocks = 16 : i64, eps = 1.0e-5} : (tensor<4x16x768xf32>, tensor<768xf32>, tensor<4x16x768xf32>) -> (tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>)
+  %1 = sinter.add %0#0, %r : (tensor<4x16x768xf32>, tensor<4x16x768xf32>) -> tensor<4x16x768xf32>
+  return %1, %0#1, %0#2 : tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>
+}

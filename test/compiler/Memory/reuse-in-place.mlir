@@ -39,3 +39,19 @@ plan.program @residual {
   %z = plan.slice output[0, 64] "z" : tensor<16xf32>
   plan.copy(%y) -> (%z)
 }
+
+// Of two results, the one of the operand's size.
+// CHECK-LABEL: plan.program @two_results
+plan.program @two_results {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: %[[X:.*]] = plan.alloc 64
+  // CHECK: %[[R:.*]] = plan.alloc 4
+  // CHECK-NOT: plan.alloc
+  %x = plan.alloc 64
+  %r = plan.alloc 4
+  %d = plan.alloc 64
+  plan.fill 0 -> (%x)
+  // CHECK: plan.launch @k grid 1(%[[X]]) -> (%[[X]], %[[R]])
+  plan.launch @k grid 1 (%x) -> (%d, %r) {reusable = array<i64: 0>}
+  plan.launch @k2 grid 1 (%d, %r) -> (%y)
+}
