@@ -2,6 +2,7 @@
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Executable_generated.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,7 +35,11 @@ namespace {
 class Serializer {
 public:
   Serializer(ModuleOp plan, const MachineCode &code, const CompileRequest &request)
-      : plan(plan), code(code), request(request) {}
+      : plan(plan), code(code), request(request) {
+    if (request.spec)
+      for (const ParameterInfo &parameter : request.spec->parameters())
+        initializers[parameter.name] = parameter.initializer;
+  }
 
   Expected<std::vector<std::byte>> run() {
     SINTER_CHECK(checkSize());
@@ -106,6 +111,10 @@ private:
         break;
       }
     });
+    // What is trained is a state, and begins as the checkpoint's tensor of its name.
+    for (auto [name, slice] : states)
+      if (initializers.contains(name))
+        checkpoint.insert({name, slice});
     for (auto [index, entry] : llvm::enumerate(checkpoint))
       checkpointIndex[entry.first] = index;
   }
@@ -211,8 +220,11 @@ private:
     std::vector<fb::Slice> slices;
     for (Value value : launch.getOperands())
       slices.push_back(toFb(value));
+    std::vector<fb::DType> outputs;
+    for (Type type : launch.getOutputTypes().getAsValueRange<TypeAttr>())
+      outputs.push_back(::toFb(type));
     return fb::CreateLaunchDirect(builder, kernelIndex.at(launch.getKernel().str()),
-                                  launch.getGrid(), &slices);
+                                  launch.getGrid(), &slices, &outputs);
   }
 
   Offset<fb::Gemm> serialize(plan::GemmOp gemm) {
@@ -258,8 +270,10 @@ private:
     std::vector<Offset<fb::CheckpointTensor>> tensors;
     for (auto [name, slice] : checkpoint) {
       std::vector<int64_t> shape = getShape(slice);
+      Initializer initializer = getInitializer(name, shape.size());
       tensors.push_back(fb::CreateCheckpointTensorDirect(builder, name.str().c_str(),
-                                                         ::toFb(getElementType(slice)), &shape));
+                                                         ::toFb(getElementType(slice)), &shape,
+                                                         initializer.mean, initializer.deviation));
     }
     std::vector<Offset<fb::Binding>> stateBindings;
     for (auto [name, slice] : states)
@@ -288,6 +302,11 @@ private:
                                 builder.CreateVector(weightFiles), request.seed, embedded);
   }
 
+  Initializer getInitializer(StringRef name, size_t rank) const {
+    auto known = initializers.find(name);
+    return known != initializers.end() ? known->second : defaultInitializer(name, rank);
+  }
+
   std::vector<char> collectConstants() {
     std::vector<char> bytes;
     for (auto constant : plan.getOps<plan::ConstantOp>()) {
@@ -306,6 +325,7 @@ private:
   const CompileRequest &request;
   flatbuffers::FlatBufferBuilder builder;
   std::map<std::string, uint32_t> kernelIndex;
+  llvm::StringMap<Initializer> initializers;                    ///< of the model's parameters
   llvm::MapVector<StringRef, plan::SliceOp> checkpoint, states; ///< by name
   llvm::DenseMap<StringRef, uint32_t> checkpointIndex;
   uint64_t parameterBytes = 0, stateBytes = 0;

@@ -233,17 +233,20 @@ private:
     if (!grid)
       return kernel.emitError("expected a lowered kernel (with ") << kGridAttribute << ")";
     SmallVector<Value> inputSlices, outputSlices;
+    SmallVector<Type> outputTypes;
     for (Value operand : call.getInputs())
       inputSlices.push_back(getSlice(operand));
-    for (Value result : call.getOutputs())
+    for (Value result : call.getOutputs()) {
       outputSlices.push_back(makeSlice(result));
+      outputTypes.push_back(cast<RankedTensorType>(result.getType()).getElementType());
+    }
     SmallVector<int64_t> reusable;
     for (int64_t argument : findReusableArguments(kernel.front()))
       reusable.push_back(argument);
     CommandInfo info = describeCommand(call, target);
     plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
-                           outputSlices, reusable, info.flops, info.bytes, info.predictedNs,
-                           info.label, info.layer);
+                           outputSlices, reusable, builder.getTypeArrayAttr(outputTypes),
+                           info.flops, info.bytes, info.predictedNs, info.label, info.layer);
     return success();
   }
 

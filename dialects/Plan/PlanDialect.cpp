@@ -68,6 +68,9 @@ LogicalResult LaunchOp::verify() {
   bool known = llvm::all_of(getReusable(), [&](int64_t i) { return i >= 0 && i < inputs; });
   if (!known) // launch_c1
     return emitOpError("expected reusable to list inputs");
+  if (!getOutputTypes().empty() && getOutputTypes().size() != getOutputs().size()) // launch_c2
+    return emitOpError("expected one type for each of ")
+           << getOutputs().size() << " outputs, got " << getOutputTypes().size();
   return success();
 }
 

@@ -170,11 +170,14 @@ def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {
     written over one of them: a row of it is computed from theirs in the same place, by one work
     item that reads the row before it writes it.
 
-    C1: `reusable` lists inputs.
+    `output_types` says what the outputs' elements are, for those who look at them.
+
+    C1: `reusable` lists inputs. C2: `output_types` is empty or has one type an output.
   }];
   let arguments = !con((ins FlatSymbolRefAttr:$kernel, I64Attr:$grid,
                         Variadic<Plan_SliceType>:$inputs, Variadic<Plan_SliceType>:$outputs,
-                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$reusable), metrics);
+                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$reusable,
+                        DefaultValuedAttr<TypeArrayAttr, "{}">:$output_types), metrics);
   let assemblyFormat = "$kernel `grid` $grid `(` $inputs `)` `->` `(` $outputs `)` attr-dict";
   let hasVerifier = 1;
 }

@@ -19,6 +19,7 @@
 
 #include "frontends/Transformer/Rotary.h"
 #include "runtime/Base/Error.h"
+#include "runtime/Base/Initializer.h"
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -87,12 +88,6 @@ struct LayerSpec {
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
-};
-
-/// How a parameter begins before training: normal with this mean and standard deviation.
-struct Initializer {
-  double mean = 0;
-  double deviation = 0;
 };
 
 /// A checkpoint tensor that a model needs.

@@ -51,10 +51,6 @@ Expected<void> removeCheckpoint(const fs::path &folder, const std::string &name)
   return removeAll(aside);
 }
 
-Expected<void> writeFile(const fs::path &path, std::span<const std::byte> content) {
-  return writeFileSynced(path.string(), std::span(&content, 1));
-}
-
 Expected<void> writeFiles(const fs::path &folder, std::span<const CheckpointFile> files) {
   std::error_code error;
   fs::create_directory(folder, error);
@@ -62,11 +58,18 @@ Expected<void> writeFiles(const fs::path &folder, std::span<const CheckpointFile
     return folderFailure(folder, error);
   Manifest manifest;
   for (const CheckpointFile &file : files) {
-    SINTER_CHECK(writeFile(folder / file.name, file.content));
-    manifest.files[file.name] = {file.content.size(), contentHash(file.content)};
+    SINTER_CHECK(writeFileSynced((folder / file.name).string(), file.parts));
+    ContentHash hash;
+    Manifest::File &entry = manifest.files[file.name];
+    for (std::span<const std::byte> part : file.parts) {
+      hash.add(part);
+      entry.bytes += part.size();
+    }
+    entry.hash = hash.hex();
   }
   std::string text = manifest.toJson();
-  SINTER_CHECK(writeFile(folder / manifestName, std::as_bytes(std::span(text))));
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  SINTER_CHECK(writeFileSynced((folder / manifestName).string(), std::span(&bytes, 1)));
   return syncFolder(folder.string());
 }
 

@@ -21,10 +21,10 @@
 
 namespace sinter::runtime {
 
-/// A file of a checkpoint and its content.
+/// A file of a checkpoint; its content is the concatenation of the parts.
 struct CheckpointFile {
   std::string name;
-  std::span<const std::byte> content;
+  std::vector<std::span<const std::byte>> parts;
 };
 
 /// A checkpoint that is there, whole or not.

@@ -19,7 +19,7 @@ Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
                layOutSafetensors(file.tensors, {{"format", "pt"}}, file.name));
     uint64_t position = snapshot.total + layout.head.size();
     for (const TensorToWrite *tensor : layout.order) {
-      snapshot.pieces.push_back({tensor->data, position});
+      snapshot.pieces.push_back({tensor->data, position, snapshot.files.size()});
       position += byteSizeOf(*tensor);
     }
     snapshot.files.push_back({file.name, std::move(layout.head), snapshot.total, layout.bytes});
@@ -43,11 +43,20 @@ Expected<void> Snapshot::capture(ThreadPool &pool) {
   return {};
 }
 
-std::vector<Snapshot::Image> Snapshot::images() const {
-  std::vector<Image> images;
+std::vector<CheckpointFile> Snapshot::captured() const {
+  std::vector<CheckpointFile> result;
   for (const File &file : files)
-    images.push_back({file.name, memory.bytes().subspan(file.offset, file.bytes)});
-  return images;
+    result.push_back({file.name, {memory.bytes().subspan(file.offset, file.bytes)}});
+  return result;
+}
+
+std::vector<CheckpointFile> Snapshot::live() const {
+  std::vector<CheckpointFile> result;
+  for (const File &file : files)
+    result.push_back({file.name, {std::as_bytes(std::span(file.head))}});
+  for (const Piece &piece : pieces)
+    result[piece.file].parts.push_back(piece.source);
+  return result;
 }
 
 } // namespace sinter::runtime

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Memory/Region.h"
 #include "runtime/Weights/Safetensors.h"
@@ -30,12 +31,11 @@ public:
   /// Copies the tensors as they are now. Fails where there is no memory for them.
   Expected<void> capture(ThreadPool &pool);
 
-  struct Image {
-    std::string name;
-    std::span<const std::byte> content; ///< begins on a page
-  };
-  /// The files as of the last capture().
-  std::vector<Image> images() const;
+  /// The files as of the last capture(), each in one part that begins on a page.
+  std::vector<CheckpointFile> captured() const;
+
+  /// The files with the tensors as they are, not copied: for when nothing changes any more.
+  std::vector<CheckpointFile> live() const;
 
 private:
   struct File {
@@ -44,10 +44,11 @@ private:
   };
   struct Piece {
     std::span<const std::byte> source;
-    uint64_t offset;
+    uint64_t offset; ///< in the memory
+    size_t file;
   };
   std::vector<File> files;
-  std::vector<Piece> pieces;
+  std::vector<Piece> pieces; ///< in the order of the files
   uint64_t total = 0;
   Region memory;
 };

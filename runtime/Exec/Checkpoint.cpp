@@ -105,8 +105,7 @@ void Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
   for (uint32_t index : begins[command]) {
     const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
     fillRandomWeight(pool, {address(index), data[index].size()}, static_cast<DType>(tensor.dtype()),
-                     tensor.shape() ? tensor.shape()->size() : 0, tensor.name()->string_view(),
-                     seed);
+                     {tensor.mean(), tensor.deviation()}, tensor.name()->string_view(), seed);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cpu/Panels.h"
 #include "runtime/Exec/ExecutableFile.h"
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -235,6 +236,9 @@ private:
         return bad(name + " appears twice");
       if (!isKnown(tensor->dtype()) || !tensorBytes(tensor->shape(), tensor->dtype()))
         return bad(name + " has no possible type and shape");
+      if (!std::isfinite(tensor->mean()) || !(tensor->deviation() >= 0) ||
+          !std::isfinite(tensor->deviation()))
+        return bad(name + " has no possible mean and deviation");
     }
     return verifyBindings(executable.states(), fb::Space::State);
   }
@@ -287,6 +291,12 @@ private:
         std::string name = "slice " + std::to_string(i);
         SINTER_CHECK(verifySlice(launch.slices()->Get(i), name.c_str()));
       }
+    size_t outputs = launch.outputs() ? launch.outputs()->size() : 0;
+    if (outputs > (launch.slices() ? launch.slices()->size() : 0))
+      return bad("has more outputs than slices");
+    for (flatbuffers::uoffset_t i = 0; i < outputs; ++i)
+      if (!isKnown(launch.outputs()->Get(i)))
+        return bad("has an output of no known type");
     return {};
   }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/Base/DType.h"
+#include "runtime/Base/Initializer.h"
 #include "runtime/Device/Cpu/ThreadPool.h"
 #include <cstdint>
 #include <span>
@@ -15,10 +16,9 @@
 
 namespace sinter::runtime {
 
-/// Fills `out` with the tensor `name` of `rank` dimensions stored as `dtype` (F32, BF16 or F16):
-/// from two dimensions on with normal numbers of deviation 0.02 (the sum of four uniform ones, so
-/// none beyond 0.07), biases ("...bias") with zeros, other vectors with ones.
-void fillRandomWeight(ThreadPool &pool, std::span<std::byte> out, DType dtype, size_t rank,
-                      std::string_view name, uint64_t seed);
+/// Fills `out` with the tensor `name` stored as `dtype` (F32, BF16 or F16). Normal numbers are sums
+/// of four uniform ones, so none is further from the mean than 3.5 deviations.
+void fillRandomWeight(ThreadPool &pool, std::span<std::byte> out, DType dtype,
+                      const Initializer &initializer, std::string_view name, uint64_t seed);
 
 } // namespace sinter::runtime

@@ -1,6 +1,7 @@
 #include "runtime/Exec/Session.h"
 #include "runtime/Exec/Checkpoint.h"
 #include "runtime/Exec/DebugChecks.h"
+#include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Exec/Recording.h"
 #include "runtime/Memory/Region.h"
 #include <algorithm>
@@ -312,6 +313,29 @@ Expected<void> Session::run(size_t program) {
   }
   trace->add({bound.index, TraceEvent::wholeRun, begin, last});
   return {};
+}
+
+std::optional<NonFinite> Session::runToNonFinite(size_t program) {
+  const BoundProgram &bound = impl->programs[program];
+  Resolver resolver = impl->resolver(impl->arena, nullptr);
+  auto bytes = [&](const fb::Slice &slice) {
+    return std::span<const std::byte>(resolver.address(slice), slice.bytes());
+  };
+  std::optional<NonFinite> first;
+  for (size_t i = 0; i < bound.recording.steps.size(); ++i) {
+    const fb::Command &command =
+        *bound.program->commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    bound.recording.runStep(i, *impl->pool);
+    std::optional<NonFiniteKind> kind = findNonFinite(command, bytes);
+    bool stops = kind && *kind != NonFiniteKind::NegativeInfinity;
+    if (!kind || (first && !stops))
+      continue;
+    first = NonFinite{command.label() ? command.label()->str() : "command " + std::to_string(i),
+                      command.layer() ? command.layer()->str() : "", std::string(nameOf(*kind))};
+    if (stops)
+      break;
+  }
+  return first;
 }
 
 Expected<TensorView> Session::input(size_t program, std::string_view name, DType dtype) const {

@@ -86,6 +86,13 @@ struct TensorView {
   }
 };
 
+/// The command of a program after which a number was not finite.
+struct NonFinite {
+  std::string label; ///< "rms_norm + matmul"
+  std::string layer; ///< "model.layers.3", or empty
+  std::string value; ///< "nan", "inf" or "-inf"
+};
+
 class Session {
 public:
   ~Session();
@@ -101,6 +108,11 @@ public:
 
   /// Runs a program. Without debug mode this cannot fail.
   Expected<void> run(size_t program);
+
+  /// Runs a program and looks at every number that its commands write; stops behind the first
+  /// command that writes a NaN or an infinity and names it. Negative infinities, which masks make
+  /// on purpose, stop nothing; the first of them is named where there is nothing else. Slow.
+  std::optional<NonFinite> runToNonFinite(size_t program);
 
   /// An input, an output or a state by name; an error if there is none or its type is not `dtype`.
   Expected<TensorView> input(size_t program, std::string_view name, DType dtype) const;

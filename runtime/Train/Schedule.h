@@ -9,8 +9,8 @@
 //   wsd        lr until the decay begins at step N - D, then      D = decayFraction * N, at least 1
 //              min + (lr - min) * (1 - q)                         q = (s - (N - D) + 1) / D
 //
-// linear and cosine would be at `min` at step N, one behind the last; wsd (warmup, stable, decay) is
-// there at the last.
+// linear and cosine would be at `min` at step N, one behind the last; wsd (warmup, stable, decay)
+// is there at the last.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

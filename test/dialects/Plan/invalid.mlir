@@ -29,6 +29,14 @@ plan.program @launch_c1_out_of_range {
 
 // -----
 
+plan.program @launch_c2 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected one type for each of 1 outputs, got 2}}
+  plan.launch @k grid 1 (%0) -> (%0) {output_types = [f32, f32]}
+}
+
+// -----
+
 plan.program @gemm_c1 {
   %0 = plan.alloc 64
   // expected-error @below {{expected 1 extra slices for its post-ops, got 0}}

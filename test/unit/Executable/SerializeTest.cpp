@@ -43,7 +43,7 @@ plan.program @decode {
   %h = plan.alloc 32
   %b = plan.alloc 96
   plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
-    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5}
+    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, output_types = [f32]}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
   plan.fill 3 -> (%b)
   plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32,
@@ -130,6 +130,8 @@ TEST_F(SerializeTest, Commands) {
   ASSERT_EQ(norm->slices()->size(), 3u);
   EXPECT_EQ(norm->slices()->Get(1)->space(), fb::Space::Parameter);
   EXPECT_EQ(norm->slices()->Get(1)->offset(), 4096u);
+  ASSERT_EQ(norm->outputs()->size(), 1u);
+  EXPECT_EQ(norm->outputs()->Get(0), fb::DType::F32);
   EXPECT_EQ(commands[2]->action_as_Fill()->value(), 3);
   const fb::Gemm *gemm = commands[3]->action_as_Gemm();
   ASSERT_EQ(gemm->post_ops()->size(), 2u);
@@ -154,6 +156,27 @@ TEST_F(SerializeTest, WhatIsCarriedAlong) {
   EXPECT_EQ(executable->root().weight_files()->Get(0)->hash()->str(), "ff");
   EXPECT_EQ(executable->root().seed(), 42u);
   EXPECT_EQ(executable->root().code()->size(), 256u);
+}
+
+TEST_F(SerializeTest, TensorsBeginAsTheModelSays) {
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  const auto *tensors = executable->root().checkpoint();
+  EXPECT_EQ(tensors->Get(0)->deviation(), 0.02); // no model
+  EXPECT_EQ(tensors->Get(1)->mean(), 1);
+  ModelSpec spec;
+  spec.embedding = "w";
+  spec.initializerRange = 0.5;
+  spec.head.weight.tensor = "v_cache.0"; // a state that is trained
+  request.spec = &spec;
+  executable = load();
+  ASSERT_TRUE(executable);
+  tensors = executable->root().checkpoint();
+  ASSERT_EQ(tensors->size(), 3u);
+  EXPECT_EQ(tensors->Get(0)->deviation(), 0.5);
+  EXPECT_EQ(tensors->Get(2)->name()->str(), "v_cache.0");
+  EXPECT_EQ(tensors->Get(2)->deviation(), 0.5);
+  EXPECT_EQ(tensors->Get(2)->shape()->size(), 4u);
 }
 
 TEST_F(SerializeTest, EqualInputGivesEqualBytes) {

@@ -132,17 +132,40 @@ TEST(Snapshot, KeepsWhatWas) {
     std::fill(weight.begin(), weight.end(), value);
     ASSERT_TRUE(snapshot->capture(pool));
     std::fill(weight.begin(), weight.end(), 0.0f);
-    std::vector<Snapshot::Image> images = snapshot->images();
+    std::vector<CheckpointFile> images = snapshot->captured();
     ASSERT_EQ(images.size(), 2u);
     EXPECT_EQ(images[1].name, "optimizer.safetensors");
-    for (const Snapshot::Image &image : images)
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(image.content.data()) % 4096, 0u);
-    auto read = readSafetensors(images[0].content, "image");
+    for (const CheckpointFile &image : images) {
+      ASSERT_EQ(image.parts.size(), 1u);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(image.parts[0].data()) % 4096, 0u);
+    }
+    auto read = readSafetensors(images[0].parts[0], "image");
     ASSERT_TRUE(read) << read.error().message();
     ASSERT_EQ((*read)[0].name, "w");
     std::vector<float> kept(weight.size());
     std::memcpy(kept.data(), (*read)[0].data.data(), kept.size() * 4);
     EXPECT_EQ(kept, std::vector<float>(weight.size(), value));
+  }
+}
+
+TEST(Snapshot, LiveFilesAreTheCapturedOnes) {
+  ThreadPool pool(2);
+  std::vector<float> a(5, 1.5f), b(7, 2.5f);
+  std::vector<SnapshotFile> files = {{"f",
+                                      {{"b", DType::F32, {7}, std::as_bytes(std::span(b))},
+                                       {"a", DType::F32, {5}, std::as_bytes(std::span(a))}}},
+                                     {"g", {}}};
+  auto snapshot = Snapshot::plan(files);
+  ASSERT_TRUE(snapshot);
+  ASSERT_TRUE(snapshot->capture(pool));
+  std::vector<CheckpointFile> captured = snapshot->captured(), live = snapshot->live();
+  ASSERT_EQ(live.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    std::vector<std::byte> joined;
+    for (std::span<const std::byte> part : live[i].parts)
+      joined.insert(joined.end(), part.begin(), part.end());
+    EXPECT_EQ(live[i].name, captured[i].name);
+    EXPECT_TRUE(std::ranges::equal(joined, captured[i].parts[0]));
   }
 }
 
@@ -188,7 +211,9 @@ struct CheckpointFolderTest : ::testing::Test {
   TemporaryDirectory directory;
   CheckpointFolder folder{directory.path / "checkpoints"};
   std::string model = std::string(1000, 'm'), state = "state";
-  std::vector<CheckpointFile> files = {{"model", bytesOf(model)}, {"state", bytesOf(state)}};
+  std::vector<CheckpointFile> files = {
+      {"model", {bytesOf(model).first(10), bytesOf(model).subspan(10)}},
+      {"state", {bytesOf(state)}}};
   std::vector<std::string> damaged;
 
   void SetUp() override { ASSERT_TRUE(folder.open()); }

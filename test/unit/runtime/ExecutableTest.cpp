@@ -1,6 +1,7 @@
 #include "runtime/Exec/Executable.h"
 #include "runtime/Base/AtomicFile.h"
 #include "test/unit/runtime/TestExecutable.h"
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -127,6 +128,11 @@ TEST(ExecutableTest, KernelsAndTables) {
   parts.checkpoint[0].shape = {-1, 4};
   expectError(parts, "tensor 'w.weight' has no possible type and shape");
   parts = smallModel();
+  for (Initializer bad : {Initializer{NAN, 1}, Initializer{0, -1}, Initializer{0, HUGE_VAL}}) {
+    parts.checkpoint[1].initializer = bad;
+    expectError(parts, "tensor 'w.bias' has no possible mean and deviation");
+  }
+  parts = smallModel();
   parts.checkpoint[1].name = "w.weight";
   expectError(parts, "tensor 'w.weight' appears twice");
   parts = smallModel();
@@ -169,6 +175,9 @@ TEST(ExecutableTest, Launches) {
   expectCommandError(launch(0, 1, {slice(Space::Arena, ~uint64_t(0) - 3, 64)}), "leaves its space");
   expectCommandError(launch(0, 1, {slice(Space::Constant, 99, 2)}), "leaves its space of 100");
   expectCommandError(launch(0, 1, {slice(Space::Checkpoint, 0, 4, 0)}), "does not exist here");
+  expectCommandError(launch(0, 1, {arena}, "k", "", {fb::DType::F32, fb::DType::F32}),
+                     "more outputs than slices");
+  expectCommandError(launch(0, 1, {arena}, "k", "", {static_cast<fb::DType>(99)}), "no known type");
 }
 
 TEST(ExecutableTest, CopiesAndFills) {

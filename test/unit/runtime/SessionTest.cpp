@@ -109,18 +109,29 @@ TEST(SessionTest, RandomWeightsFollowTheSeed) {
 TEST(SessionTest, RandomWeightsAreNormal) {
   ThreadPool pool(2);
   std::vector<float> values(200000);
-  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 2, "a.weight", 1);
-  double mean = 0, square = 0;
-  for (float value : values) {
-    mean += value / double(values.size());
-    square += double(value) * value / double(values.size());
+  auto fill = [&](Initializer initializer) {
+    fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, initializer, "w",
+                     1);
+  };
+  for (Initializer initializer : {Initializer{0, 0.02}, Initializer{1, 0.5}}) {
+    fill(initializer);
+    double mean = 0, square = 0;
+    for (float value : values)
+      mean += value / double(values.size());
+    for (float value : values)
+      square += (value - mean) * (value - mean) / double(values.size());
+    EXPECT_NEAR(mean, initializer.mean, 0.01 * initializer.deviation);
+    EXPECT_NEAR(std::sqrt(square), initializer.deviation, 0.01 * initializer.deviation);
   }
-  EXPECT_NEAR(mean, 0, 2e-4);
-  EXPECT_NEAR(std::sqrt(square), 0.02, 2e-4);
-  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 1, "a.bias", 1);
-  EXPECT_EQ(values[17], 0);
-  fillRandomWeight(pool, std::as_writable_bytes(std::span(values)), DType::F32, 1, "a.weight", 1);
-  EXPECT_EQ(values[17], 1);
+  fill({1, 0});
+  EXPECT_EQ(values, std::vector<float>(values.size(), 1));
+}
+
+TEST(SessionTest, TensorsThatNoModelDescribesHaveInitializersToo) {
+  EXPECT_EQ(defaultInitializer("a.weight", 2).deviation, 0.02);
+  EXPECT_EQ(defaultInitializer("a.weight", 1).mean, 1);
+  EXPECT_EQ(defaultInitializer("a.bias", 1).mean, 0);
+  EXPECT_EQ(defaultInitializer("a.bias", 1).deviation, 0);
 }
 
 TEST(SessionTest, MemoryIsCounted) {
@@ -222,6 +233,40 @@ TEST(SessionTest, DebugModeFindsStrayWrites) {
                   "program 'run', command 1 (double): wrote outside of its slices"),
               std::string::npos);
   }
+}
+
+// The output is what the test wants it to be.
+float planted = 0;
+
+void plant(void *const *slices, int64_t begin, int64_t end) {
+  doubleRows(slices, begin, end);
+  static_cast<float *>(slices[1])[m * n - 1] = planted;
+}
+
+TEST(SessionTest, TheFirstCommandThatIsNotFiniteIsNamed) {
+  Parts parts = smallModel();
+  Parts::Program &run = parts.programs[1];
+  run.commands.back() = launch(0, m, {slice(Space::Arena, 64, m * n * 4), run.outputs[0].slice},
+                               "double", "layer.0", {fb::DType::F32});
+  Weights weights;
+  SessionOptions with = options(&weights);
+  with.kernels["double"] = plant;
+  auto session = *Session::bind(*parts.load(), with);
+  auto x = session->input(0, "x", DType::F32)->as<float>();
+  EXPECT_FALSE(session->runToNonFinite(0));
+  for (const auto &[value, text] : {std::pair(std::nanf(""), "nan"), std::pair(HUGE_VALF, "inf"),
+                                    std::pair(-HUGE_VALF, "-inf")}) {
+    planted = value;
+    std::optional<NonFinite> found = session->runToNonFinite(0);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(found->label, "double");
+    EXPECT_EQ(found->layer, "layer.0");
+    EXPECT_EQ(found->value, text);
+  }
+  x[0] = -HUGE_VALF; // the product has infinities of both signs
+  std::optional<NonFinite> found = session->runToNonFinite(0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->label, "gemm");
 }
 
 TEST(SessionTest, MachineCodeIsCalled) {

@@ -1,6 +1,7 @@
 // Executables made by hand, for tests of what reads and runs them.
 #pragma once
 
+#include "runtime/Base/Initializer.h"
 #include "runtime/Device/Cpu/Panels.h"
 #include "runtime/Exec/Executable.h"
 #include "runtime/Exec/ExecutableFile.h"
@@ -33,6 +34,7 @@ struct Parts {
     fb::DType dtype;
     std::vector<int64_t> shape;
     fb::Slice slice;
+    std::optional<Initializer> initializer = {}; ///< else the default one of the name
   };
   std::vector<Tensor> checkpoint; ///< without slices
   std::vector<Tensor> states;
@@ -84,9 +86,13 @@ struct Parts {
           fb::CreateKernelDirect(builder, kernels[i].c_str(), i < entries.size() ? entries[i] : 0));
     auto kernelVector = builder.CreateVector(kernelOffsets);
     std::vector<Offset<fb::CheckpointTensor>> tensorOffsets;
-    for (const Tensor &tensor : checkpoint)
-      tensorOffsets.push_back(fb::CreateCheckpointTensorDirect(builder, tensor.name.c_str(),
-                                                               tensor.dtype, &tensor.shape));
+    for (const Tensor &tensor : checkpoint) {
+      Initializer initializer =
+          tensor.initializer.value_or(defaultInitializer(tensor.name, tensor.shape.size()));
+      tensorOffsets.push_back(
+          fb::CreateCheckpointTensorDirect(builder, tensor.name.c_str(), tensor.dtype,
+                                           &tensor.shape, initializer.mean, initializer.deviation));
+    }
     auto tensorVector = builder.CreateVector(tensorOffsets);
     auto stateVector = bindings(states);
     std::vector<Offset<fb::Metadata>> metadataOffsets;
@@ -124,10 +130,11 @@ struct Parts {
 };
 
 inline Parts::Command launch(uint32_t kernel, uint64_t grid, std::vector<fb::Slice> slices,
-                             std::string label = "launch", std::string layer = "") {
+                             std::string label = "launch", std::string layer = "",
+                             std::vector<fb::DType> outputs = {}) {
   return {fb::Action::Launch,
           [=](flatbuffers::FlatBufferBuilder &builder) {
-            return fb::CreateLaunchDirect(builder, kernel, grid, &slices).Union();
+            return fb::CreateLaunchDirect(builder, kernel, grid, &slices, &outputs).Union();
           },
           label, layer};
 }

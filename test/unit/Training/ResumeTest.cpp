@@ -1,0 +1,287 @@
+#include "runtime/Checkpoint/CheckpointFolder.h"
+#include "test/unit/Training/FileSizeLimit.h"
+#include "test/unit/Training/TrainRun.h"
+#include "test/unit/Weights/TestFiles.h"
+#include <chrono>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using sinter::test::TemporaryDirectory;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Resume : ::testing::Test {
+  TemporaryDirectory directory;
+
+  TrainOptions options(uint64_t steps, bool resume = false) const {
+    TrainOptions options = trainOptions(steps, directory.path.string());
+    options.resume = resume;
+    options.identity = {{"--optimizer", "sgd"}};
+    return options;
+  }
+  fs::path at(const std::string &name) const { return directory.path / "checkpoints" / name; }
+  std::vector<uint64_t> steps() const {
+    std::vector<uint64_t> steps;
+    for (const CheckpointEntry &entry : CheckpointFolder(at("")).list())
+      steps.push_back(entry.step);
+    return steps;
+  }
+};
+
+using Steps = std::vector<uint64_t>;
+
+// Sets `stop` after a step.
+void stopAfter(TrainOptions &options, uint64_t step, std::atomic<bool> &stop) {
+  options.stop = &stop;
+  options.onStep = [&stop, step](const StepRecord &record) { stop = record.step == step; };
+}
+
+TEST_F(Resume, SameBitsAsARunThatNeverStopped) {
+  struct Variant {
+    TrainModel model;
+    uint64_t accumulate;
+    std::optional<int32_t> endOfText;
+    DataOrder order;
+  };
+  const Variant variants[] = {{{2, 4, false, false, false}, 1, std::nullopt, DataOrder::Shuffled},
+                              {{2, 4, true, false, false}, 3, std::nullopt, DataOrder::Sequential},
+                              {{2, 4, false, true, true}, 1, 3, DataOrder::Shuffled}};
+  for (const Variant &variant : variants) {
+    fs::remove_all(directory.path / "checkpoints");
+    auto chosen = [&](bool resume) {
+      TrainOptions result = options(20, resume);
+      result.accumulate = variant.accumulate;
+      result.endOfText = variant.endOfText;
+      result.order = variant.order;
+      result.scaler.interval = 6; // grows before and after the stop
+      return result;
+    };
+    TrainOptions whole = chosen(false);
+    whole.directory.clear();
+    RunResult expected = runTrainer(variant.model, whole);
+    ASSERT_EQ(expected.error, "");
+
+    std::atomic<bool> stop = false;
+    TrainOptions first = chosen(false);
+    stopAfter(first, 6, stop);
+    RunResult before = runTrainer(variant.model, first);
+    ASSERT_EQ(before.error, "");
+    EXPECT_TRUE(before.result.stopped);
+    EXPECT_EQ(before.result.steps, 7u);
+    EXPECT_EQ(steps(), (Steps{7}));
+
+    TrainOptions second = chosen(true);
+    second.session.threads = 2;
+    RunResult after = runTrainer(variant.model, second);
+    ASSERT_EQ(after.error, "");
+    EXPECT_FALSE(after.result.stopped);
+    std::vector<double> losses = before.losses();
+    for (double loss : after.losses())
+      losses.push_back(loss);
+    EXPECT_EQ(losses, expected.losses());
+    EXPECT_EQ(after.records.front().tokens, expected.records[7].tokens);
+    expectSameEnd(after, expected);
+  }
+}
+
+TEST_F(Resume, BeginsWhereThereIsNothingToResume) {
+  EXPECT_EQ(runTrainer({}, options(3, true)).records.size(), 3u);
+  EXPECT_EQ(runTrainer({}, options(3, true)).records.size(), 0u);
+  EXPECT_EQ(runTrainer({}, options(5, true)).records.size(), 2u);
+}
+
+TEST_F(Resume, AnEarlierRunIsNotWrittenOver) {
+  runTrainer({}, options(3));
+  EXPECT_EQ(runTrainer({}, options(3)).error,
+            at("").parent_path().string() +
+                ": an earlier run is there, up to step-3; add --resume to go on with it, or choose "
+                "another --out");
+}
+
+TEST_F(Resume, KeepsTheNewestCheckpoints) {
+  TrainOptions with = options(10);
+  with.saveEvery = 2;
+  with.keep = 2;
+  runTrainer({}, with);
+  EXPECT_EQ(steps(), (Steps{10, 8}));
+}
+
+TEST_F(Resume, DamagedCheckpointsArePassedOver) {
+  TrainOptions with = options(9);
+  with.saveEvery = 3;
+  RunResult whole = runTrainer({}, with);
+  fs::resize_file(at("step-9/optimizer.safetensors"), 100);
+  fs::remove(at("step-6/state.json"));
+  with.resume = true;
+  RunResult resumed = runTrainer({}, with);
+  ASSERT_EQ(resumed.error, "");
+  ASSERT_EQ(resumed.warnings.size(), 2u);
+  EXPECT_NE(resumed.warnings[0].find("step-9/optimizer.safetensors: it has 100 bytes"),
+            std::string::npos);
+  EXPECT_NE(resumed.warnings[1].find("step-6/state.json"), std::string::npos);
+  EXPECT_EQ(resumed.records.front().step, 3u);
+  expectSameEnd(resumed, whole);
+  EXPECT_EQ(steps(), (Steps{9, 6, 3}));
+  EXPECT_EQ(runTrainer({}, with).warnings.size(), 0u); // they were replaced
+}
+
+TEST_F(Resume, OptionsThatDifferAreNamed) {
+  runTrainer({}, options(3));
+  auto errorWith = [&](auto change) {
+    TrainOptions changed = options(6, true);
+    change(changed);
+    return runTrainer({}, changed).error;
+  };
+  std::string prefix = at("step-3").string() + ": ";
+  EXPECT_EQ(errorWith([](TrainOptions &o) { o.identity["--optimizer"] = "adamw"; }),
+            prefix + "--optimizer was sgd when it was written and is adamw now; give the options "
+                     "of then, or begin anew in another --out");
+  EXPECT_NE(errorWith([](TrainOptions &o) { o.seed = 1; }).find("--seed was 11"),
+            std::string::npos);
+  EXPECT_NE(errorWith([](TrainOptions &o) {
+              o.order = DataOrder::Sequential;
+            }).find("--order was shuffled"),
+            std::string::npos);
+  TrainOptions changed = options(6, true);
+  EXPECT_NE(runTrainer({4, 4}, changed).error.find("--batch was 2 when it was written and is 4"),
+            std::string::npos);
+  EXPECT_NE(runTrainer({}, changed, regularIds(200)).error.find("training tokens was 300"),
+            std::string::npos);
+  EXPECT_NE(runTrainer({2, 4, false, true, false}, changed).error.find("without loss scaling"),
+            std::string::npos);
+}
+
+TEST_F(Resume, AnotherModelIsNamed) {
+  runTrainer({}, options(3));
+  auto errorFor = [&](const Parts &parts) {
+    auto trainer =
+        Trainer::create(*parts.load(), {streamOf(regularIds(300)), std::nullopt}, options(6, true));
+    return trainer ? "" : trainer.error().message();
+  };
+  Parts parts = TrainModel().parts();
+  parts.states[2].name = "adamw.m";
+  EXPECT_NE(errorFor(parts).find("optimizer.safetensors: tensor 'adamw.m': is missing"),
+            std::string::npos);
+  parts = TrainModel().parts();
+  parts.states[0].shape = {vocabulary * 2, vocabulary / 2};
+  parts.checkpoint[0].shape = parts.states[0].shape;
+  EXPECT_NE(
+      errorFor(parts).find("tensor 'table.weight': is F32 [8, 8], this model has F32 [16, 4]"),
+      std::string::npos);
+  parts = TrainModel().parts();
+  parts.states.erase(parts.states.begin() + 2);
+  EXPECT_NE(errorFor(parts).find("tensor 'sgd.m': this model and optimizer have no such state"),
+            std::string::npos);
+}
+
+TEST_F(Resume, FullDiskIsAWarningAndLosesNothing) {
+  RunResult expected = runTrainer({}, trainOptions(12));
+  TrainOptions with = options(12);
+  with.saveEvery = 2;
+  with.keep = 0;
+  std::optional<FileSizeLimit> limit;
+  with.onStep = [&](const StepRecord &record) {
+    if (record.step == 5)
+      limit.emplace(400); // the checkpoints of 6 and 8 fail, that of 4 may
+    if (record.step == 8)
+      limit.reset();
+  };
+  RunResult run = runTrainer({}, with);
+  EXPECT_EQ(run.error, ""); // the last ones could be written
+  expectSameEnd(run, expected);
+  ASSERT_GE(run.warnings.size(), 2u);
+  EXPECT_NE(run.warnings.back().find("cannot be written"), std::string::npos);
+  Steps there = steps();
+  EXPECT_EQ(Steps(there.begin(), there.begin() + 2), (Steps{12, 10}));
+  EXPECT_EQ(there.back(), 2u);
+}
+
+TEST_F(Resume, TheLastSaveThatFailsIsAnErrorAtTheEnd) {
+  TrainOptions with = options(6);
+  with.saveEvery = 2;
+  std::optional<FileSizeLimit> limit;
+  with.onStep = [&](const StepRecord &record) {
+    if (record.step == 4)
+      limit.emplace(400);
+  };
+  RunResult run = runTrainer({}, with);
+  limit.reset();
+  EXPECT_EQ(run.records.size(), 6u);
+  EXPECT_NE(run.error.find("cannot be written"), std::string::npos) << run.error;
+  EXPECT_EQ(steps().back(), 2u);
+  RunResult resumed = runTrainer({}, options(6, true));
+  EXPECT_EQ(resumed.error, "");
+  expectSameEnd(resumed, runTrainer({}, trainOptions(6)));
+}
+
+//===----------------------------------------------------------------------===//
+// Killed
+//===----------------------------------------------------------------------===//
+
+// Trains in a process of its own, which writes (step, loss) of each step to `log`.
+pid_t startChild(TrainOptions options, const fs::path &log) {
+  pid_t child = ::fork();
+  if (child != 0)
+    return child;
+  std::ofstream file(log, std::ios::binary | std::ios::app);
+  options.onStep = [&](const StepRecord &record) {
+    struct {
+      uint64_t step;
+      double loss;
+    } entry{record.step, record.loss};
+    file.write(reinterpret_cast<const char *>(&entry), sizeof entry).flush();
+  };
+  auto trainer = makeTrainer({}, options);
+  ::_exit(trainer && (*trainer)->run() ? 0 : 1);
+}
+
+TEST_F(Resume, KilledAtAnyMomentGivesTheSameBits) {
+  constexpr uint64_t count = 60;
+  RunResult expected = runTrainer({}, trainOptions(count));
+  fs::path log = directory.path / "log";
+  std::mt19937 random(std::random_device{}());
+  int kills = 0, status = 0;
+  for (bool done = false; !done;) {
+    TrainOptions with = options(count, true);
+    with.saveEvery = 1;
+    with.keep = 2;
+    with.session.threads = 1 + random() % 2;
+    pid_t child = startChild(with, log);
+    ASSERT_GT(child, 0);
+    if (kills < 25) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 120'000));
+      ::kill(child, SIGKILL);
+      ++kills;
+    }
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    done = WIFEXITED(status) && kills == 25;
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+    }
+  }
+  ASSERT_TRUE(WIFEXITED(status));
+
+  // Every step that was ever done, perhaps more than once, had the same loss.
+  std::ifstream file(log, std::ios::binary);
+  std::vector<bool> seen(count);
+  uint64_t step;
+  double loss;
+  while (file.read(reinterpret_cast<char *>(&step), 8) &&
+         file.read(reinterpret_cast<char *>(&loss), 8)) {
+    ASSERT_LT(step, count);
+    EXPECT_EQ(loss, expected.records[step].loss) << step;
+    seen[step] = true;
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), int64_t(count));
+  RunResult last = runTrainer({}, options(count, true));
+  EXPECT_TRUE(last.records.empty());
+  expectSameEnd(last, expected);
+}
+
+} // namespace
