@@ -6,9 +6,12 @@ using namespace mlir;
 using namespace sinter;
 
 // Shares of the peak rate of products that kernels reach.
-static constexpr double kGeneratedGemm = 0.80;
-static constexpr double kLibraryGemm = 0.95;
-static constexpr double kAttention = 0.50;
+static constexpr double kGeneratedGemm = 0.95;
+static constexpr double kLibraryGemm = 0.90;
+static constexpr double kAttention = 0.70;
+// Generated kernels multiply bf16 in vectors, at most so much faster than f32; the library also has
+// tiles (AMX), which are several times as fast.
+static constexpr double kPairsInVectors = 2.0;
 // Elementwise arithmetic has few multiply-adds and many conversions and polynomials.
 static constexpr double kVectorArithmetic = 0.10;
 // A library call checks its arguments and sets up before it starts; reckoned in launches.
@@ -155,8 +158,10 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   double rate = static_cast<double>(target.getGflopsF32());
   switch (getRole(op)) {
   case FusionRole::Contraction:
-    if (cast<RankedTensorType>(op->getOperand(0).getType()).getElementType().isBF16())
-      rate = static_cast<double>(target.getGflopsBf16());
+    if (cast<RankedTensorType>(op->getOperand(0).getType()).getElementType().isBF16()) {
+      double pairs = static_cast<double>(target.getGflopsBf16());
+      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kPairsInVectors * rate);
+    }
     rate *= choice == GemmChoice::Library ? kLibraryGemm : kGeneratedGemm;
     break;
   case FusionRole::Attention:

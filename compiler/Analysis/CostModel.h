@@ -10,8 +10,8 @@
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
 // read, and an operand that several ops read is read once. What it may lose: a kernel has as many
 // work items as the shapes of all its results have rows in common, so one more result can starve
-// cores; and a product leaves the library's GEMM, which comes closer to the peak than ours, when
-// its epilogue is one that the library cannot do (SelectLibraryGemm asks for both).
+// cores; and where the processor has matrix tiles, which only the library uses, a product leaves
+// them when its epilogue is one that the library cannot do (SelectLibraryGemm asks for both).
 //
 // The factors below are of the two AVX-512 machines that Sinter was tuned on. They are meant to be
 // right within a factor of two: most fusions win or lose by more.

@@ -150,16 +150,19 @@ static Classification classifyAttentionGrad(Operation *root, const Ops &ops) {
   return {FusionKind::AttentionGrad, {}};
 }
 
-/// pack(concat?(transpose?(cast?(slice?)))), all of the ops and nothing else.
+/// pack(concat?(transpose?(cast?(slice?)))), all of the ops and nothing else. In place of a slice
+/// the cast may follow or precede a reshape to the matrix, of any dense tensor.
 static Classification classifyPack(Operation *root, const Ops &ops) {
   constexpr StringRef reason = "packing takes slices, casts and transposes of matrices";
   unsigned used = 1;
   auto strip = [&](Value &value, auto matches) {
     if (!isInside(value, ops) || !matches(value.getDefiningOp()))
-      return;
+      return false;
     ++used;
     value = value.getDefiningOp()->getOperand(0);
+    return true;
   };
+  auto isReshape = [](Operation *op) { return isa<ReshapeOp>(op); };
   SmallVector<Value> sources{root->getOperand(0)};
   if (isInside(sources[0], ops) && isa<ConcatOp>(sources[0].getDefiningOp())) {
     auto concat = cast<ConcatOp>(sources[0].getDefiningOp());
@@ -170,9 +173,15 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
   }
   for (Value source : sources) {
     strip(source, [](Operation *op) { return isa<TransposeOp>(op); });
+    if (typeOf(source).getRank() != 2)
+      return {std::nullopt, reason};
+    bool reshaped = strip(source, isReshape);
     strip(source, [](Operation *op) { return isa<CastOp>(op); });
-    strip(source, [](Operation *op) { return isa<SliceOp>(op); });
-    if (isInside(source, ops) || !isFloat(source.getType()) || typeOf(source).getRank() != 2)
+    reshaped |= strip(source, isReshape);
+    if (!reshaped)
+      strip(source, [](Operation *op) { return isa<SliceOp>(op); });
+    if (isInside(source, ops) || !isFloat(source.getType()) ||
+        (!reshaped && typeOf(source).getRank() != 2))
       return {std::nullopt, reason};
   }
   bool oneResult =

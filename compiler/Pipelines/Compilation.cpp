@@ -74,8 +74,8 @@ Expected<void> Compilation::makeModule() {
 Expected<std::vector<PassStep>> Compilation::listPasses(Phase last) const {
   const CompileOptions &options = request.options;
   PipelineOptions pipeline;
-  pipeline.computeType = options.computeType == DType::BF16 ? "bf16" : "f32";
-  pipeline.cacheType = options.cacheType == DType::BF16 ? "bf16" : "f32";
+  pipeline.computeType = StringRef(nameOf(options.computeType)).lower();
+  pipeline.cacheType = StringRef(nameOf(options.cacheType)).lower();
   pipeline.training = options.training;
   pipeline.disabledPasses = options.disabledPasses;
   pipeline.addedPasses = options.addedPasses;

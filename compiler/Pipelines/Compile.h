@@ -39,7 +39,7 @@ struct TrainingOptions {
 struct CompileOptions {
   std::string target = "cpu";     ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
   int64_t cores = 1;              ///< that the cost model reckons with; results do not depend on it
-  DType computeType = DType::F32; ///< F32 or BF16, of matrix products
+  DType computeType = DType::F32; ///< F32, BF16 or F16, of matrix products
   DType cacheType = DType::F32;   ///< F32 or BF16, of KV caches
   int64_t batch = 1;              ///< slots
   int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time

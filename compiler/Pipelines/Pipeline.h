@@ -36,7 +36,7 @@ struct PassStep {
 
 /// What may differ between two pipelines.
 struct PipelineOptions {
-  std::string computeType = "f32";         ///< f32 or bf16
+  std::string computeType = "f32";         ///< f32, bf16 or f16
   std::string cacheType = "f32";           ///< f32 or bf16
   TrainingOptions training;                ///< of entries that end in a loss
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out

@@ -31,9 +31,22 @@ public:
       return value;
     // A widened value narrows to what it was without loss.
     if (auto cast = value.getDefiningOp<CastOp>())
-      if (getElements(cast.getOperand()) == elementType && isa<FloatType>(elementType))
+      if (getElements(cast.getOperand()) == elementType && isa<FloatType>(elementType) &&
+          elementType.getIntOrFloatBitWidth() < getElements(value).getIntOrFloatBitWidth())
         return cast.getOperand();
-    Value &made = casts[value];
+    // One cast serves a value under all its shapes.
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && isDense(reshape)) {
+      Value source = get(reshape.getOperand(), elementType);
+      Value &made = casts[{value, elementType}];
+      if (!made) {
+        OpBuilder builder(reshape);
+        builder.setInsertionPointAfterValue(value);
+        made = ReshapeOp::create(builder, value.getLoc(),
+                                 withElements(value.getType(), elementType), source);
+      }
+      return made;
+    }
+    Value &made = casts[{value, elementType}];
     if (!made) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
@@ -44,14 +57,19 @@ public:
   }
 
 private:
-  llvm::DenseMap<Value, Value> casts;
+  static bool isDense(ReshapeOp reshape) {
+    return !reshape.getOperand().getType().getEncoding() && !reshape.getType().getEncoding();
+  }
+
+  llvm::DenseMap<std::pair<Value, Type>, Value> casts;
 };
 
 struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignComputeTypePass> {
   using AssignComputeTypePassBase::AssignComputeTypePassBase;
 
   void runOnOperation() override {
-    Type compute = parseElementType(computeType), cache = parseElementType(cacheType);
+    Type compute = parseElementType(computeType, /*allowF16=*/true);
+    Type cache = parseElementType(cacheType, /*allowF16=*/false);
     if (!compute || !cache)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -62,21 +80,29 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   }
 
 private:
-  Type parseElementType(StringRef name) {
+  Type parseElementType(StringRef name, bool allowF16) {
     if (name == "f32")
       return Float32Type::get(&getContext());
     if (name == "bf16")
       return BFloat16Type::get(&getContext());
-    getOperation().emitError("expected an element type f32 or bf16, got ") << name;
+    if (name == "f16" && allowF16)
+      return Float16Type::get(&getContext());
+    getOperation().emitError("expected an element type ")
+        << (allowF16 ? "f32, bf16 or f16" : "f32 or bf16") << ", got " << name;
     return nullptr;
   }
 
   void assignProducts(func::FuncOp function, Type compute) {
     Casts casts;
     unsigned products = 0;
+    // No processor has a product of f16 that accumulates in f32, so rounded values are widened.
+    auto round = [&](Value value) {
+      Value rounded = casts.get(value, compute);
+      return compute.isF16() ? casts.get(rounded, Float32Type::get(&getContext())) : rounded;
+    };
     function.walk([&](MatmulOp matmul) {
-      matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), compute));
-      matmul.getRhsMutable().assign(casts.get(matmul.getRhs(), compute));
+      matmul.getLhsMutable().assign(round(matmul.getLhs()));
+      matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);
       ++products;
     });

@@ -12,6 +12,8 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
 
+    With f16 the operands are rounded to f16 and widened again: processors multiply it in f32.
+
     ```mlir
     // --sinter-assign-compute-type=compute-type=bf16
     %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
@@ -23,7 +25,7 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
   }];
   let options = [
     Option<"computeType", "compute-type", "std::string", "\"f32\"",
-           "Element type of products: f32 or bf16">,
+           "Element type of products: f32, bf16 or f16">,
     Option<"cacheType", "cache-type", "std::string", "\"f32\"",
            "Element type of KV caches: f32 or bf16">];
 }

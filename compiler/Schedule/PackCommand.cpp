@@ -10,13 +10,6 @@ static LogicalResult refuse(std::string &reason, const Twine &text) {
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// The argument that a value is under another shape, or null.
-static BlockArgument getArgument(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
-  return dyn_cast<BlockArgument>(value);
-}
-
 namespace {
 /// Follows a matrix from the pack back to the arguments.
 class PackMatcher {
@@ -29,7 +22,7 @@ public:
                       int64_t columns) {
     Operation *op = value.getDefiningOp();
     if (!op || isa<ReshapeOp>(op))
-      return matchMatrix(value, transposed, row, column, rows, columns);
+      return matchArgument(value, transposed, row, column, rows, columns);
     if (typeOf(op->getOperand(0)).getRank() != 2)
       return refuse(reason, "matrices to be packed");
     if (isa<CastOp>(op)) {
@@ -64,18 +57,27 @@ private:
     return success();
   }
 
-  LogicalResult matchMatrix(Value value, bool transposed, int64_t row, int64_t column, int64_t rows,
-                            int64_t columns) {
-    BlockArgument argument = getArgument(value);
-    RankedTensorType type = typeOf(value);
-    if (!argument || type.getRank() != 2 || typeOf(argument).getEncoding())
+  /// The box of a matrix that is an argument under another shape, perhaps of another type.
+  LogicalResult matchArgument(Value value, bool transposed, int64_t row, int64_t column,
+                              int64_t rows, int64_t columns) {
+    Value source = value;
+    while (Operation *op = source.getDefiningOp()) {
+      if (isa<CastOp>(op) && failed(checkCast(cast<CastOp>(op))))
+        return failure();
+      if (!isa<CastOp, ReshapeOp>(op))
+        break;
+      source = op->getOperand(0);
+    }
+    auto argument = dyn_cast<BlockArgument>(source);
+    if (!argument || typeOf(value).getRank() != 2 || typeOf(argument).getEncoding())
       return refuse(reason, "dense arguments to be packed");
-    int64_t stride = type.getDimSize(1);
-    int64_t width = type.getElementTypeBitWidth() / 8;
+    int64_t stride = typeOf(value).getDimSize(1);
+    Type element = typeOf(argument).getElementType();
+    int64_t width = element.getIntOrFloatBitWidth() / 8;
     pack.sources.push_back(
         {argument, (row * stride + column) * width, ((rows - 1) * stride + columns) * width,
-         plan::PackSourceAttr::get(value.getContext(), type.getElementType(),
-                                   transposed ? rows : columns, stride, transposed)});
+         plan::PackSourceAttr::get(value.getContext(), element, transposed ? rows : columns, stride,
+                                   transposed)});
     return success();
   }
 

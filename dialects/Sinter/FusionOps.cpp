@@ -90,8 +90,12 @@ SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
     }
     bool fits = op.getNumResults() == 1 &&
                 (shapeOf(op.getResult(0)) == type.getShape() || isPerRow(op.getResult(0)));
-    if (!fits || (getRole(&op) != FusionRole::Elementwise &&
-                  getRole(&op) != FusionRole::RowReduction && !isa<PickOp>(op)))
+    // A product's operands are no such arguments: of those, it only takes what it is added to.
+    bool computes = llvm::is_contained({FusionRole::Elementwise, FusionRole::RowReduction,
+                                        FusionRole::Contraction},
+                                       getRole(&op)) ||
+                    isa<PickOp>(op);
+    if (!fits || !computes)
       return {};
     for (OpOperand &operand : op.getOpOperands())
       if (operand.get().getDefiningOp() && shapeOf(operand.get()) == type.getShape() &&

@@ -274,28 +274,46 @@ void setProductRates(benchmark::State &state, double seconds, double flops, bool
     state.counters["of_bf16_peak"] = flops / seconds / getPairPeak();
 }
 
-void runGemm(benchmark::State &state, const std::string &element, const std::string &epilogue) {
-  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
-  bool pairs = element == "bf16";
-  std::string body = "return %p : tensor<{0}x{2}xf32>";
-  std::string arguments;
-  if (epilogue == "gelu") {
-    arguments = ", %b: tensor<{2}xf32>";
-    body =
-        R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>}
+/// What follows a product %p of {0} rows and {2} columns: further arguments, results, the body.
+struct Epilogue {
+  std::string arguments, results, body;
+};
+
+Epilogue makeEpilogue(StringRef name) {
+  std::string type = "tensor<{0}x{2}xf32>";
+  if (name == "gelu" || name == "forward") {
+    std::string gelu = R"(%0 = sinter.broadcast %b {{dims = array<i64: 1>}
         : (tensor<{2}xf32>) -> tensor<{0}x{2}xf32>
       %1 = sinter.add %p, %0 : (tensor<{0}x{2}xf32>, tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
       %2 = sinter.gelu %1 {{tanh} : (tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
-      return %2 : tensor<{0}x{2}xf32>)";
+      )";
+    // A forward pass of training keeps what the activation was computed from.
+    if (name == "forward")
+      return {", %b: tensor<{2}xf32>", "(" + type + ", " + type + ")",
+              gelu + "return %1, %2 : " + type + ", " + type};
+    return {", %b: tensor<{2}xf32>", type, gelu + "return %2 : " + type};
   }
+  if (name == "add")
+    return {", %r: " + type, type,
+            "%0 = sinter.add %r, %p : (" + type + ", " + type + ") -> " + type +
+                "\nreturn %0 : " + type};
+  return {"", type, "return %p : " + type};
+}
+
+void runGemm(benchmark::State &state, const std::string &element, const std::string &name) {
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  bool pairs = element == "bf16";
+  Epilogue epilogue = makeEpilogue(name);
   std::string pattern = R"(
     #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
     func.func private @kernel(%x: tensor<{0}x{1}x{3}>, %w: tensor<{1}x{2}x{3}, #panels>)" +
-                        arguments + R"()
-        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+                        epilogue.arguments + R"()
+        -> )" + epilogue.results +
+                        R"( attributes {{sinter.kernel = "gemm"} {{
       %p = sinter.matmul %x, %w
         : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
-      )" + body + "\n}";
+      )" + epilogue.body +
+                        "\n}";
   // Few rows read weights that no cache holds; many reuse them.
   Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16),
                 /*cold=*/m <= 16);
@@ -309,18 +327,21 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
 }
 
 /// The gradient of a weight: [k, m] transposed times [k, n], lhs as PackWeights leaves it.
-void runGradient(benchmark::State &state, const std::string &element) {
+void runGradient(benchmark::State &state, const std::string &element, const std::string &name) {
   int64_t m = state.range(0), k = state.range(1), n = state.range(2);
   bool pairs = element == "bf16";
-  constexpr const char *pattern = R"(
+  Epilogue epilogue = makeEpilogue(name);
+  std::string pattern = R"(
     #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
-    func.func private @kernel(%x: tensor<{1}x{0}x{3}{6}>, %g: tensor<{1}x{2}x{3}, #panels>)
-        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+    func.func private @kernel(%x: tensor<{1}x{0}x{3}{6}>, %g: tensor<{1}x{2}x{3}, #panels>)" +
+                        epilogue.arguments + R"()
+        -> )" + epilogue.results +
+                        R"( attributes {{sinter.kernel = "gemm"} {{
       %p = sinter.matmul %x, %g {{transpose_lhs}
         : (tensor<{1}x{0}x{3}{6}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
-      return %p : tensor<{0}x{2}xf32>
-    })";
-  Workload work(llvm::formatv(pattern, m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16,
+      )" + epilogue.body +
+                        "\n}";
+  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16,
                               pairs ? ", #panels" : ""),
                 /*cold=*/false);
   if (!work.getError().empty())
@@ -444,10 +465,10 @@ void addGemms(const std::string &element, const std::string &epilogue) {
   family->Args({1, 768, 50304});
 }
 
-void addGradients(const std::string &element) {
-  auto *family =
-      benchmark::RegisterBenchmark(("gradient/" + element).c_str(),
-                                   [=](benchmark::State &state) { runGradient(state, element); });
+void addGradients(const std::string &element, const std::string &epilogue) {
+  auto *family = benchmark::RegisterBenchmark(
+      ("gradient/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
+      [=](benchmark::State &state) { runGradient(state, element, epilogue); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   for (auto [m, n] : {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
     family->Args({m, 1024, n});
@@ -476,10 +497,12 @@ int main(int argc, char **argv) {
          getCrew().size(), getPeak() * 1e-9, getReadBandwidth() * 1e-9);
   for (const char *element : {"f32", "bf16"}) {
     addGemms(element, "");
-    addGradients(element);
+    addGradients(element, "");
+    addGradients(element, "add");
     addAttentions(element);
   }
   addGemms("f32", "gelu");
+  addGemms("f32", "forward");
   addTraining();
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -3,6 +3,7 @@
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -65,7 +66,7 @@ Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptio
   if (options.dtype == "bf16")
     return DType::BF16;
   if (options.dtype == "f16")
-    return fail("--dtype f16", "the cpu target computes in f32 or bf16", "use --dtype bf16");
+    return DType::F16;
   bool stored = model.weights && !model.weights->tensors().empty() &&
                 model.weights->tensors().front().dtype == DType::BF16;
   return stored && runtime::hasCpuFeature("avx512bf16") ? DType::BF16 : DType::F32;
@@ -74,6 +75,14 @@ Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptio
 int sinter::cli::getThreads(const ModelOptions &options) {
   return options.threads ? options.threads
                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// The name of an element type as options write it.
+static std::string lower(std::string_view name) {
+  std::string text(name);
+  for (char &letter : text)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
 }
 
 /// Ids as a comma-separated list.
@@ -98,9 +107,9 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   compile.target = options.target;
   compile.cores = getThreads(options);
   SINTER_TRY(compile.computeType, getComputeType(model, options));
-  compile.cacheType = options.cacheDtype.empty()    ? compile.computeType
-                      : options.cacheDtype == "f32" ? DType::F32
-                                                    : DType::BF16;
+  bool narrowCache = options.cacheDtype.empty() ? compile.computeType == DType::BF16
+                                                : options.cacheDtype == "bf16";
+  compile.cacheType = narrowCache ? DType::BF16 : DType::F32;
   compile.batch = options.batch;
   compile.chunk = chunk;
   compile.capacity = capacity;
@@ -116,7 +125,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
       {"max_seq", std::to_string(capacity)},
       {"batch", std::to_string(options.batch)},
       {"chunk", std::to_string(chunk)},
-      {"dtype", compile.computeType == DType::BF16 ? "bf16" : "f32"},
+      {"dtype", lower(nameOf(compile.computeType))},
       {"target", options.target},
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},

@@ -13,8 +13,8 @@ struct ModelOptions {
   std::string model;          ///< directory, config.json or .sinter file
   std::string target = "cpu"; ///< cpu, or cpu:<name>
   int threads = 0;            ///< 0: one a core
-  std::string dtype;          ///< f32 or bf16; empty: the checkpoint's
-  std::string cacheDtype;     ///< f32 or bf16; empty: dtype's
+  std::string dtype;          ///< f32, bf16 or f16; empty: the checkpoint's
+  std::string cacheDtype;     ///< f32 or bf16; empty: bf16 where dtype is
   bool json = false;          ///< one object instead of tables
   uint64_t seed = 0;          ///< random weights and sampling
   int64_t batch = 1;          ///< slots
@@ -31,7 +31,8 @@ inline void addRunOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
   command
-      .add_option("--dtype", options.dtype, "compute type: f32 or bf16 (default: the checkpoint's)")
+      .add_option("--dtype", options.dtype,
+                  "compute type: f32, bf16 or f16 (default: the checkpoint's)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command.add_flag("--json", options.json, "print one machine-readable object");
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
@@ -57,7 +58,8 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
   addModel(command, options);
   addRunOptions(command, options);
   command
-      .add_option("--cache-dtype", options.cacheDtype, "KV cache: f32 or bf16 (default: --dtype)")
+      .add_option("--cache-dtype", options.cacheDtype,
+                  "KV cache: f32 or bf16 (default: bf16 with bf16)")
       ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_option("--seed", options.seed, "of random weights and of sampling");
   command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));

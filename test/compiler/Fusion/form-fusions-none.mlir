@@ -1,7 +1,8 @@
-// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-form-fusions | FileCheck %s
-// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-form-fusions %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:sapphirerapids --sinter-form-fusions | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:sapphirerapids --sinter-form-fusions %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+#pairs = #sinter.panels<width = 64, interleave = 2, depth = 32>
 
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=norm_after_product | Remark="matmul into rms_norm: {{[0-9.]+ [mun]s}} together, {{[0-9.]+ [mun]s}} apart; an epilogue is made of elementwise ops"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=product_of_computed | Remark="relu into matmul: {{.*}}; a product reads its operands from memory"
@@ -65,10 +66,10 @@ func.func @starved(%x: tensor<1x512x8xf32>, %count: tensor<1xi32>) -> tensor<1x8
   return %1 : tensor<1x8xf32>
 }
 
-// The library multiplies faster by more than a pass over the result takes.
-func.func @library(%x: tensor<512x4096xf32>, %w: tensor<4096x4096xf32, #panels>)
+// The library multiplies bf16 faster by more than a pass over the result takes.
+func.func @library(%x: tensor<512x4096xbf16>, %w: tensor<4096x4096xbf16, #pairs>)
     -> tensor<512x4096xf32> attributes {sinter.entry} {
-  %0 = sinter.matmul %x, %w : (tensor<512x4096xf32>, tensor<4096x4096xf32, #panels>) -> tensor<512x4096xf32>
+  %0 = sinter.matmul %x, %w : (tensor<512x4096xbf16>, tensor<4096x4096xbf16, #pairs>) -> tensor<512x4096xf32>
   %1 = sinter.softcap %0 {cap = 30.0 : f64} : (tensor<512x4096xf32>) -> tensor<512x4096xf32>
   return %1 : tensor<512x4096xf32>
 }

@@ -216,3 +216,36 @@ func.func @norm_grad(%x: tensor<4x16x768xf32>, %w: tensor<768xf32>, %g: tensor<4
   %1 = sinter.add %0#0, %r : (tensor<4x16x768xf32>, tensor<4x16x768xf32>) -> tensor<4x16x768xf32>
   return %1, %0#1, %0#2 : tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>
 }
+
+// Gradients: a matrix is packed as it is under another shape, a product is added to what is there,
+// and a product has two results where both are needed.
+// CHECK-LABEL: func.func @gradient
+// CHECK: sinter.fusion pack(%arg1 : tensor<2x32x64xf32>)
+// CHECK: sinter.reshape
+// CHECK: sinter.cast
+// CHECK: sinter.pack
+// CHECK: sinter.fusion gemm(
+// CHECK: sinter.matmul {{.*}} {transpose_lhs}
+// CHECK: sinter.add
+// CHECK-NOT: sinter.fusion
+#pairs = #sinter.panels<width = 64, interleave = 2, depth = 32>
+func.func @gradient(%x: tensor<64x8xbf16, #pairs>, %g: tensor<2x32x64xf32>, %old: tensor<8x64xf32>)
+    -> tensor<8x64xf32> attributes {sinter.entry} {
+  %0 = sinter.reshape %g : (tensor<2x32x64xf32>) -> tensor<64x64xf32>
+  %1 = sinter.cast %0 : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %2 = sinter.pack %1 : (tensor<64x64xbf16>) -> tensor<64x64xbf16, #pairs>
+  %3 = sinter.matmul %x, %2 {transpose_lhs} : (tensor<64x8xbf16, #pairs>, tensor<64x64xbf16, #pairs>) -> tensor<8x64xf32>
+  %4 = sinter.add %old, %3 : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %4 : tensor<8x64xf32>
+}
+
+// CHECK-LABEL: func.func @activation
+// CHECK: sinter.fusion gemm(%arg0, %arg1 : {{.*}}) -> (tensor<4x64xf32>, tensor<4x64xbf16>)
+// CHECK-NOT: sinter.fusion
+func.func @activation(%x: tensor<4x8xf32>, %w: tensor<8x64xf32, #panels>)
+    -> (tensor<4x64xf32>, tensor<4x64xbf16>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x64xf32, #panels>) -> tensor<4x64xf32>
+  %1 = sinter.gelu %0 {tanh} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %2 = sinter.cast %1 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  return %0, %2 : tensor<4x64xf32>, tensor<4x64xbf16>
+}

@@ -1,6 +1,7 @@
 // RUN: sinter-opt %s --sinter-assign-compute-type=compute-type=bf16 | FileCheck %s
 // RUN: sinter-opt %s --sinter-assign-compute-type="compute-type=f32 cache-type=bf16" | FileCheck %s --check-prefix=F32
 // RUN: sinter-opt %s --sinter-assign-compute-type=compute-type=bf16 %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-compute-type=compute-type=f16 | FileCheck %s --check-prefix=F16
 
 // One cast of the rows serves both products; a widened weight is used as it was stored.
 // REMARK: remark: [Passed] ComputeType | Category:sinter-precision | Remark="2 matrix products of products in bf16, accumulated in f32
@@ -15,6 +16,15 @@
 // F32-LABEL: func.func @products
 // F32-COUNT-1: sinter.cast {{.*}} -> tensor<8x16xf32>
 // F32-NOT: sinter.cast
+
+// Rounded to f16 and widened: the product is one of f32.
+// F16-LABEL: func.func @products
+// F16-DAG: %[[X16:.*]] = sinter.cast %arg0 : (tensor<4x8xf32>) -> tensor<4x8xf16>
+// F16-DAG: %[[X:.*]] = sinter.cast %[[X16]] : (tensor<4x8xf16>) -> tensor<4x8xf32>
+// F16-DAG: %[[U16:.*]] = sinter.cast %arg2 : (tensor<8x16xf32>) -> tensor<8x16xf16>
+// F16-DAG: %[[U:.*]] = sinter.cast %[[U16]] : (tensor<8x16xf16>) -> tensor<8x16xf32>
+// F16: sinter.matmul %[[X]], %{{.*}} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+// F16: sinter.matmul %[[X]], %[[U]] : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
 func.func @products(%x: tensor<4x8xf32> {sinter.input = "x"},
                     %w: tensor<8x16xbf16> {sinter.parameter = "w"},
                     %u: tensor<8x16xf32> {sinter.parameter = "u"})
@@ -39,4 +49,20 @@ func.func @states(%k: tensor<1x32x2x8xf32> {sinter.state = "k_cache.0", sinter.d
   %k1 = sinter.cache_append %k, %rows, %start, %count
       : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
   return %k1 : tensor<1x32x2x8xf32>
+}
+
+// A value that products read under two shapes is rounded once.
+// CHECK-LABEL: func.func @shapes
+// CHECK-DAG: %[[X16:.*]] = sinter.cast %arg0 : (tensor<2x4x8xf32>) -> tensor<2x4x8xbf16>
+// CHECK-DAG: sinter.cast %arg1
+// CHECK-NOT: sinter.cast
+// CHECK: sinter.matmul %[[X16]], %{{.*}} : (tensor<2x4x8xbf16>, tensor<8x16xbf16>) -> tensor<2x4x16xf32>
+// CHECK: %[[R:.*]] = sinter.reshape %[[X16]] : (tensor<2x4x8xbf16>) -> tensor<8x8xbf16>
+// CHECK: sinter.matmul %[[R]], %{{.*}} {transpose_lhs} : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xf32>
+func.func @shapes(%x: tensor<2x4x8xf32> {sinter.input = "x"}, %w: tensor<8x16xf32> {sinter.input = "w"})
+    -> (tensor<2x4x16xf32> {sinter.output = "y"}, tensor<8x16xf32> {sinter.output = "d"}) attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w : (tensor<2x4x8xf32>, tensor<8x16xf32>) -> tensor<2x4x16xf32>
+  %r = sinter.reshape %x : (tensor<2x4x8xf32>) -> tensor<8x8xf32>
+  %d = sinter.matmul %r, %w {transpose_lhs} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %y, %d : tensor<2x4x16xf32>, tensor<8x16xf32>
 }

@@ -126,6 +126,38 @@ func.func @results(%x: tensor<8xf32> {sinter.input = "x"},
   return %a, %b, %new, %y, %y : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
+// A product is added to a state where it is; a state that the same command needs once more, other
+// than element by element, has to be copied.
+func.func private @accumulate(%x: tensor<16x1xf32>, %w: tensor<16x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>, %old: tensor<1x8xf32>)
+    -> tensor<1x8xf32> attributes {sinter.kernel = "gemm", sinter.grid = 1 : i64} {
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<16x1xf32>, tensor<16x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>) -> tensor<1x8xf32>
+  %1 = sinter.add %old, %0 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %1 : tensor<1x8xf32>
+}
+func.func private @spread(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32>
+    attributes {sinter.kernel = "rows", sinter.grid = 1 : i64} {
+  %0 = sinter.broadcast %x {dims = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = sinter.add %0, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+// CHECK-LABEL: plan.program @updates
+func.func @updates(%x: tensor<16x1xf32> {sinter.input = "x"}, %w: tensor<16x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>> {sinter.input = "w"},
+    %a: tensor<1x8xf32> {sinter.state = "d", sinter.donated = 0 : i64},
+    %c: tensor<8xf32> {sinter.state = "c", sinter.donated = 1 : i64})
+    -> (tensor<1x8xf32> {sinter.state = "d"}, tensor<8xf32> {sinter.state = "c"}) attributes {sinter.entry} {
+  // CHECK: %[[D:.*]] = plan.slice {{.*}} "d"
+  // CHECK: %[[C:.*]] = plan.slice {{.*}} "c"
+  // CHECK: plan.launch @accumulate grid 1({{.*}}, %[[D]]) -> (%[[D]])
+  // CHECK-SAME: reusable = array<i64: 2>
+  %0 = sinter.call_kernel @accumulate(%x, %w, %a) : (tensor<16x1xf32>, tensor<16x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: %[[SUM:.*]] = plan.alloc 32
+  // CHECK: plan.launch @spread grid 1(%[[C]], %[[C]]) -> (%[[SUM]])
+  // CHECK-SAME: reusable = array<i64: 1>
+  %1 = sinter.call_kernel @spread(%c, %c) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  // CHECK-NEXT: plan.copy(%[[SUM]]) -> (%[[C]])
+  return %0, %1 : tensor<1x8xf32>, tensor<8xf32>
+}
+
 // A new state that needs the old one no longer is computed in its place.
 // CHECK-LABEL: plan.program @replace
 func.func @replace(%x: tensor<8xf32> {sinter.input = "x"},

@@ -1,5 +1,7 @@
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cstring>
 
 using namespace sinter::test;
 
@@ -153,6 +155,63 @@ TEST(GemmEpilogue, TwoResults) {
     %1 = sinter.cast %0 : (tensor<10x100xf32>) -> tensor<10x100xbf16>
     return %0, %1 : tensor<10x100xf32>, tensor<10x100xbf16>)"),
       1e-3);
+}
+
+// The backward pass of an activation: the product times a function of what was saved.
+TEST(GemmEpilogue, DerivativeOfSavedRows) {
+  expectSameAsReference(withEpilogue(", %h: tensor<10x100xf32>", "tensor<2x5x100xf32>", R"(
+    %c = sinter.constant dense<1.0> : tensor<10x100xf32>
+    %0 = sinter.tanh %h : (tensor<10x100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.mul %0, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %2 = sinter.sub %c, %1 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %3 = sinter.mul %p, %2 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %4 = sinter.reshape %3 : (tensor<10x100xf32>) -> tensor<2x5x100xf32>
+    return %4 : tensor<2x5x100xf32>)"),
+                        1e-6);
+}
+
+// What the forward pass keeps, and what it goes on with.
+TEST(GemmEpilogue, ActivationAndWhatItWasComputedFrom) {
+  expectSameAsReference(
+      withEpilogue(", %b: tensor<100xf32>", "(tensor<10x100xf32>, tensor<2x5x100xbf16>)", R"(
+    %0 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<100xf32>) -> tensor<10x100xf32>
+    %1 = sinter.add %p, %0 : (tensor<10x100xf32>, tensor<10x100xf32>) -> tensor<10x100xf32>
+    %2 = sinter.gelu %1 {tanh} : (tensor<10x100xf32>) -> tensor<10x100xf32>
+    %3 = sinter.reshape %2 : (tensor<10x100xf32>) -> tensor<2x5x100xf32>
+    %4 = sinter.cast %3 : (tensor<2x5x100xf32>) -> tensor<2x5x100xbf16>
+    return %1, %4 : tensor<10x100xf32>, tensor<2x5x100xbf16>)"),
+      2e-3);
+}
+
+// A gradient that grows where it is: the sum is written over the addend, in several blocks of k.
+TEST(GemmEpilogue, SumOverItsAddend) {
+  std::string text = R"(
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func private @kernel(%x: tensor<3000x70xf32>, %g: tensor<3000x100xf32, #panels>,
+        %old: tensor<70x100xf32>) -> tensor<70x100xf32> attributes {sinter.kernel = "gemm"} {
+      %p = sinter.matmul %x, %g {transpose_lhs}
+        : (tensor<3000x70xf32>, tensor<3000x100xf32, #panels>) -> tensor<70x100xf32>
+      %0 = sinter.add %old, %p
+        : (tensor<70x100xf32>, tensor<70x100xf32>) -> tensor<70x100xf32>
+      return %0 : tensor<70x100xf32>
+    })";
+  expectSameAsReference(text, 1e-6);
+  KernelJit jit(getContext(), text, getHostTarget());
+  ASSERT_EQ(jit.getError(), "");
+  EXPECT_EQ(sinter::findReusableArguments(jit.getKernel().front()), llvm::SmallVector<int64_t>{2});
+  std::vector<GuardedStorage> storage;
+  llvm::SmallVector<void *> slices;
+  for (auto [i, type] : llvm::enumerate(jit.getKernel().getArgumentTypes())) {
+    auto tensor = mlir::cast<mlir::RankedTensorType>(type);
+    storage.emplace_back(tensor).write(makeNormal(tensor, i));
+    slices.push_back(storage.back().data());
+  }
+  storage.emplace_back(storage[2].getType());
+  slices.push_back(storage.back().data());
+  jit.run(slices, 0, jit.getGrid());
+  slices.back() = slices[2];
+  jit.run(slices, 0, jit.getGrid());
+  EXPECT_EQ(memcmp(storage[2].data(), storage[3].data(), storage[3].size()), 0);
 }
 
 TEST(GemmEpilogue, GateAndUp) {
