@@ -9,7 +9,6 @@ static constexpr double kLeastGainNs = 1e-6;
 
 FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
   for (Operation &op : block.without_terminator()) {
-    position[&op] = position.size();
     if (op.hasTrait<OpTrait::ConstantLike>() || op.getNumRegions() > 0 ||
         !isa<FusibleOpInterface>(op))
       continue;
@@ -18,6 +17,8 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
     group.ops.insert(&op);
     group.kind = classify(group.ops).kind;
     group.cost = group.kind ? getCost(group.ops, *group.kind) : costs.getCost(&op);
+    rank.push_back(order.size());
+    order.push_back(order.size());
   }
 }
 
@@ -63,9 +64,8 @@ SmallVector<unsigned> FusionGraph::getProducers(unsigned group) const {
 }
 
 bool FusionGraph::reachesIndirectly(unsigned from, unsigned to) const {
-  // Only ops before the last op of the target can be on a path to it. Groups may interleave, so
-  // the bound is of ops, not of groups.
-  unsigned last = position.at(groups[to].ops.back());
+  if (rank[from] > rank[to])
+    return false;
   llvm::SmallDenseSet<unsigned> seen{from, to};
   SmallVector<unsigned> open;
   auto visitUsers = [&](unsigned group, bool direct) {
@@ -76,9 +76,8 @@ bool FusionGraph::reachesIndirectly(unsigned from, unsigned to) const {
           continue;
         if (found->second == to && !direct)
           return true;
-        // A merged group is entered at any of its ops and left from any of them.
-        if (position.at(groups[found->second].ops.front()) <= last &&
-            seen.insert(found->second).second)
+        // Only what stands before the target can lead there.
+        if (rank[found->second] < rank[to] && seen.insert(found->second).second)
           open.push_back(found->second);
       }
     return false;
@@ -111,8 +110,32 @@ FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   return merged;
 }
 
+/// Whether a value is one number; not one of a batch or of a row, of which there happens to be one.
+static bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
+
+bool FusionGraph::givesNumbersToMany(Pair pair) const {
+  auto computesNumbers = [](Operation *op) { return llvm::all_of(op->getResults(), isScalar); };
+  if (llvm::all_of(groups[pair.second].ops, computesNumbers))
+    return false;
+  bool many = false;
+  for (Operation *op : groups[pair.first].ops)
+    for (Value result : op->getResults())
+      for (Operation *user : result.getUsers()) {
+        auto found = groupOf.find(user);
+        if (found == groupOf.end() || found->second == pair.first)
+          continue;
+        if (found->second != pair.second)
+          many |= isScalar(result);
+        else if (!isScalar(result))
+          return false;
+      }
+  return many;
+}
+
 void FusionGraph::enqueue(Pair pair) {
   const Group &first = groups[pair.first], &second = groups[pair.second];
+  if (givesNumbersToMany(pair))
+    return;
   Merged merged = evaluate(pair, /*onlyKernels=*/true);
   if (!merged.classification)
     return;
@@ -129,7 +152,36 @@ void FusionGraph::enqueueNeighbours(unsigned group) {
     enqueue({producer, group});
 }
 
+void FusionGraph::reorder(Pair pair) {
+  auto [low, high] = std::minmax(rank[pair.first], rank[pair.second]);
+  llvm::SmallDenseSet<unsigned> behind;
+  SmallVector<unsigned> open = {order[low]};
+  while (!open.empty())
+    for (Operation *op : groups[open.pop_back_val()].ops)
+      for (Operation *user : op->getUsers())
+        if (auto found = groupOf.find(user); found != groupOf.end() && rank[found->second] > low &&
+                                             rank[found->second] < high &&
+                                             behind.insert(found->second).second)
+          open.push_back(found->second);
+  SmallVector<unsigned> between(order.begin() + low + 1, order.begin() + high);
+  unsigned next = low;
+  auto place = [&](unsigned group) {
+    order[next] = group;
+    rank[group] = next++;
+  };
+  for (unsigned group : between)
+    if (!behind.contains(group))
+      place(group);
+  place(pair.first);
+  for (unsigned group : between)
+    if (behind.contains(group))
+      place(group);
+  // What is merged away has no ops; any place will do.
+  place(pair.second);
+}
+
 void FusionGraph::merge(Pair pair, Merged merged) {
+  reorder(pair);
   Group &kept = groups[pair.first], &gone = groups[pair.second];
   for (Operation *op : gone.ops)
     groupOf[op] = pair.first;
@@ -160,10 +212,8 @@ void FusionGraph::mergeProducers() {
 void FusionGraph::mergeSiblings() {
   for (unsigned group = 0; group < groups.size(); ++group)
     for (Operation *op : groups[group].ops) {
-      // One number is read by updates of parameters in all layers: nothing is saved by reading it
-      // once, and a kernel of several would be shared by none.
-      if (op->getNumResults() == 1 &&
-          cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() == 1)
+      // Nothing is saved by reading one number once.
+      if (llvm::all_of(op->getResults(), isScalar))
         continue;
       // Few groups read one value; those of a layer stand together.
       SmallVector<unsigned> readers;

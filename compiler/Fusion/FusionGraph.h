@@ -89,10 +89,17 @@ private:
   bool reachesIndirectly(unsigned from, unsigned to) const;
   Cost getCost(const llvm::SetVector<mlir::Operation *> &ops, FusionKind kind) const;
   bool isFree(const Group &group) const;
+  /// Whether all that the second group, which computes more than numbers, reads of the first are
+  /// numbers that others read too, such as the factor that clips all gradients: together, the
+  /// updates of all layers would become one kernel that nothing shares.
+  bool givesNumbersToMany(Pair pair) const;
   Stage getStage(const Group &producer) const;
   void enqueue(Pair pair);
   void enqueueNeighbours(unsigned group);
   void merge(Pair pair, Merged merged);
+  /// Gives what is merged one place in the order: behind all that the two need, before what needs
+  /// either.
+  void reorder(Pair pair);
   /// Groups that use results of a group, in order.
   llvm::SmallVector<unsigned> getConsumers(unsigned group) const;
   llvm::SmallVector<unsigned> getProducers(unsigned group) const;
@@ -100,8 +107,8 @@ private:
   const CostModel &costs;
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
-  /// The position of ops in the block.
-  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  /// A topological order of the groups, and the place of each in it.
+  std::vector<unsigned> order, rank;
   std::priority_queue<Candidate> queue;
 };
 
