@@ -119,10 +119,12 @@ static Classification classifyAttention(Operation *root, const Ops &ops) {
     bool rounds = isa<CastOp>(op) && downstream.contains(op) && isFloat(op->getResult(0).getType());
     if (!moves && !rounds)
       return {std::nullopt, "attention takes rows as they are in memory"};
-    if (!downstream.contains(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
-          return user == root ? root->getOperand(0) != op->getResult(0) : !ops.contains(user);
+    // Queries, dense keys and dense values are read row by row, wherever the rows are.
+    if (!downstream.contains(op) && llvm::any_of(op->getUses(), [&](OpOperand &use) {
+          return use.getOwner() == root ? use.getOperandNumber() > 2
+                                        : !ops.contains(use.getOwner());
         }))
-      return {std::nullopt, "attention reads keys and values from memory"};
+      return {std::nullopt, "attention reads everything but rows from memory"};
   }
   unsigned results = llvm::count_if(ops, [&](Operation *op) {
     return op == root ? escapes(root->getResult(0), ops) : escapes(op, ops);

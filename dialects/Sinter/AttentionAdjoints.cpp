@@ -28,8 +28,8 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
   auto grad = AttentionGradOp::create(
       builder, adjoint.getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       getQuery(), getKey(), getValue(), gradient, forward.getLogsumexp(), delta, getStart(),
-      getFirst(), getAlibiSlopes(), getScaleAttr(), getCausalAttr(), getWindowAttr(),
-      getSoftcapAttr());
+      getFirst(), getAlibiSlopes(), getSeed(), getScaleAttr(), getCausalAttr(), getWindowAttr(),
+      getSoftcapAttr(), getDropoutAttr(), getStreamAttr());
   adjoint.add(getQuery(), grad.getQueryGradient());
   adjoint.add(getKey(), grad.getKeyGradient());
   adjoint.add(getValue(), grad.getValueGradient());

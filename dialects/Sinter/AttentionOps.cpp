@@ -1,3 +1,4 @@
+#include "dialects/Sinter/Philox.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include <cmath>
 
@@ -63,6 +64,11 @@ template <typename Op> static LogicalResult verifyCommon(Op op) {
   if (!hasShapeOrAbsent(op.getFirst(),
                         q.getShape().take_front(2))) // attention_c7, attention_grad_c7
     return op.emitOpError("expected first to be [b, t]");
+  double dropout = op.getDropout().convertToDouble();
+  if (!(dropout >= 0 && dropout < 1) || !hasShapeOrAbsent(op.getSeed(), {2}) ||
+      bool(op.getSeed()) != (dropout != 0)) // attention_c9, attention_grad_c9
+    return op.emitOpError("expected a dropout of at least 0 and below 1, and a seed [2] if it is "
+                          "not 0");
   return success();
 }
 
@@ -117,8 +123,10 @@ public:
     start = take(op.getStart());
     first = take(op.getFirst());
     slopes = take(op.getAlibiSlopes());
+    seed = take(op.getSeed());
     weights.resize(k.getShape()[1]);
     factors.resize(k.getShape()[1]);
+    kept.resize(k.getShape()[1], 1.0);
   }
 
   void compute(int64_t b, int64_t t, int64_t h) {
@@ -152,18 +160,31 @@ public:
     for (int64_t j = begin; j < end; ++j)
       weights[j] /= sum;
     logsumexp = largest + std::log(sum);
+    if (seed)
+      drop(((b * q.getShape()[2] + h) * q.getShape()[1] + t) * keys);
   }
 
   /// Visible keys [begin, end) (none if they are the wrong way round), their weights, and the
-  /// derivative of each score by `scale * q.k`.
+  /// derivative of each score by `scale * q.k`; what dropout multiplies a weight with.
   int64_t begin = 0, end = 0;
-  std::vector<double> weights, factors;
+  std::vector<double> weights, factors, kept;
   double logsumexp = 0;
 
 private:
+  /// @param row the number of the row's first weight.
+  void drop(int64_t row) {
+    auto word = [&](int64_t i) { return static_cast<uint32_t>(static_cast<int64_t>((*seed)[i])); };
+    double probability = op.getDropout().convertToDouble();
+    for (int64_t j = begin; j < end; ++j)
+      kept[j] = philox::isKept(row + j, static_cast<uint32_t>(op.getStream()), {word(0), word(1)},
+                               probability)
+                    ? 1 / (1 - probability)
+                    : 0.0;
+  }
+
   Op op;
   const ReferenceTensor &q, &k;
-  const ReferenceTensor *start, *first, *slopes;
+  const ReferenceTensor *start, *first, *slopes, *seed;
 };
 } // namespace
 
@@ -180,7 +201,8 @@ SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> ope
         row.compute(b, t, h);
         for (int64_t d = 0; d < q.getShape()[3]; ++d)
           for (int64_t j = row.begin; j < row.end; ++j)
-            results[0].at({b, t, h, d}) += row.weights[j] * v.at({b, j, h / group, d});
+            results[0].at({b, t, h, d}) +=
+                row.weights[j] * row.kept[j] * v.at({b, j, h / group, d});
         if (getLogsumexp())
           results[1].at({b, t, h}) = row.begin < row.end ? row.logsumexp : -HUGE_VAL;
       }
@@ -207,7 +229,7 @@ SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor>
         for (int64_t j = row.begin; j < row.end; ++j) {
           dP[j] = 0;
           for (int64_t d = 0; d < width; ++d)
-            dP[j] += dO.at({b, t, h, d}) * v.at({b, j, h / group, d});
+            dP[j] += row.kept[j] * dO.at({b, t, h, d}) * v.at({b, j, h / group, d});
           mean += row.weights[j] * dP[j];
         }
         for (int64_t j = row.begin; j < row.end; ++j) {
@@ -215,7 +237,7 @@ SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor>
           for (int64_t d = 0; d < width; ++d) {
             dQ.at({b, t, h, d}) += dS * k.at({b, j, h / group, d});
             dK.at({b, j, h / group, d}) += dS * q.at({b, t, h, d});
-            dV.at({b, j, h / group, d}) += row.weights[j] * dO.at({b, t, h, d});
+            dV.at({b, j, h / group, d}) += row.weights[j] * row.kept[j] * dO.at({b, t, h, d});
           }
         }
       }

@@ -21,16 +21,24 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments,
     `logsumexp` is the logarithm of the sum of `exp(score)` over the visible keys (minus infinity
     where there is none): with it the weights can be computed again without another softmax.
 
+    Dropout sets weights to zero with that probability and divides the others by what remains of
+    one: weight `(b, i, t, j)` of `[b, h, t, s]` is kept where sinter.dropout with `stream` and
+    `seed` keeps the element of that number. The logsumexp is that of all scores.
+
     C1: q is `[b, t, h, d]`, k and v are `[b, s, g, d]`, the result has q's shape.
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
-    C7: first is `[b, t]`. C8: logsumexp is `[b, t, h]`.
+    C7: first is `[b, t]`. C8: logsumexp is `[b, t, h]`. C9: dropout is at least 0 and below 1;
+    seed is `[2]`, and given exactly if dropout is not 0.
   }];
   let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
                        Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$first,
                        Optional<Sinter_FloatTensor>:$alibi_slopes,
+                       Optional<Sinter_IndexTensor>:$seed,
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap);
+                       OptionalAttr<F64Attr>:$softcap,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs Sinter_FloatTensor:$result, Optional<Sinter_FloatTensor>:$logsumexp);
   let hasVerifier = 1;
 }
@@ -48,17 +56,19 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegm
     dQ = scale * dS K          dK = scale * dS^T Q
     ```
     where `capped` is the score before ALiBi's part, and its factor is there only with a soft cap.
+    With dropout, `P` of dV and `gradient V^T` are multiplied with what the weights were.
     Gradients of a key-value head are sums over the query heads that read it.
 
     C1: query and gradient are `[b, t, h, d]`, key and value `[b, s, g, d]`; the results have the
     shapes of query, key and value.
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
-    C7: first is `[b, t]`. C8: logsumexp and delta are `[b, t, h]`.
+    C7: first is `[b, t]`. C8: logsumexp and delta are `[b, t, h]`. C9: dropout is at least 0 and
+    below 1; seed is `[2]`, and given exactly if dropout is not 0.
 
     ```mlir
     %dq, %dk, %dv = sinter.attention_grad %q, %k, %v, %gradient, %logsumexp, %delta
-        {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>} : ...
+        {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>} : ...
     ```
   }];
   let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
@@ -66,8 +76,11 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegm
                        Sinter_FloatTensor:$delta, Optional<Sinter_IndexTensor>:$start,
                        Optional<Sinter_IndexTensor>:$first,
                        Optional<Sinter_FloatTensor>:$alibi_slopes,
+                       Optional<Sinter_IndexTensor>:$seed,
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap);
+                       OptionalAttr<F64Attr>:$softcap,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs Sinter_FloatTensor:$query_gradient, Sinter_FloatTensor:$key_gradient,
                       Sinter_FloatTensor:$value_gradient);
   let hasVerifier = 1;

@@ -203,9 +203,10 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
   auto window = options.window ? builder.getI64IntegerAttr(options.window) : IntegerAttr();
   auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
   return AttentionOp::create(builder, location, query.getType(), /*logsumexp=*/Type(), query, key,
-                             value, start, options.first, options.alibiSlopes,
+                             value, start, options.first, options.alibiSlopes, options.seed,
                              builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
-                             softcap)
+                             softcap, builder.getF64FloatAttr(options.dropout),
+                             builder.getI64IntegerAttr(options.stream))
       .getResult();
 }
 

@@ -100,6 +100,9 @@ public:
     double softcap = 0;      ///< 0: none
     mlir::Value alibiSlopes; ///< or null
     mlir::Value first;       ///< the first key that a query may see, [b, t], or null
+    double dropout = 0;      ///< probability that a weight is dropped
+    mlir::Value seed;        ///< of dropout, or null
+    int64_t stream = 0;      ///< keeps its random numbers apart from others'
   };
   /// @param start null where queries and keys are the same positions.
   mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,

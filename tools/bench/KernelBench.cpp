@@ -359,7 +359,7 @@ void runAttention(benchmark::State &state, const std::string &element) {
         %k: tensor<1x{1}x{3}x{4}x{6}, #keys>, %v: tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>)
         -> tensor<1x{0}x{2}x{4}xf32> attributes {{sinter.kernel = "attention"} {{
       %0 = sinter.attention %q, %k, %v
-        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
         : (tensor<1x{0}x{2}x{4}xf32>, tensor<1x{1}x{3}x{4}x{6}, #keys>,
            tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
       return %0 : tensor<1x{0}x{2}x{4}xf32>
@@ -449,6 +449,37 @@ void addTraining() {
           "%0", 2 * matrix);
 }
 
+/// Training's attention of dense rows, `batch` sequences: forward with its logsumexp, or the
+/// gradients' five products, of which a causal mask leaves half.
+void runTrainingAttention(benchmark::State &state, bool gradient) {
+  int64_t batch = state.range(0), length = state.range(1), heads = state.range(2),
+          width = state.range(3);
+  constexpr const char *forward = R"(
+    func.func private @kernel(%q: {0}, %k: {0}, %v: {0}) -> ({0}, {1})
+        attributes {{sinter.kernel = "attention"} {{
+      %0:2 = sinter.attention %q, %k, %v
+        {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        : ({0}, {0}, {0}) -> ({0}, {1})
+      return %0#0, %0#1 : {0}, {1}
+    })";
+  constexpr const char *backward = R"(
+    func.func private @kernel(%q: {0}, %k: {0}, %v: {0}, %g: {0}, %l: {1}, %d: {1})
+        -> ({0}, {0}, {0}) attributes {{sinter.kernel = "attention_grad"} {{
+      %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d
+        {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+        : ({0}, {0}, {0}, {0}, {1}, {1}) -> ({0}, {0}, {0})
+      return %0#0, %0#1, %0#2 : {0}, {0}, {0}
+    })";
+  std::string rows = llvm::formatv("tensor<{0}x{1}x{2}x{3}xf32>", batch, length, heads, width);
+  std::string sums = llvm::formatv("tensor<{0}x{1}x{2}xf32>", batch, length, heads);
+  Workload work(llvm::formatv(gradient ? backward : forward, rows, sums), /*cold=*/false);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  double products = gradient ? 5.0 : 2.0, visible = (length + 1) / 2.0;
+  setProductRates(state, measure(state, work),
+                  2.0 * products * batch * heads * length * visible * width, /*pairs=*/false);
+}
+
 void addGemms(const std::string &element, const std::string &epilogue) {
   auto *family = benchmark::RegisterBenchmark(
       ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
@@ -484,6 +515,13 @@ void addAttentions(const std::string &element) {
   family->Args({1, 512, 12, 12, 64})->Args({1, 2048, 32, 8, 128});
 }
 
+void addTrainingAttention(const std::string &name, bool gradient) {
+  auto *family = benchmark::RegisterBenchmark(
+      name.c_str(), [=](benchmark::State &state) { runTrainingAttention(state, gradient); });
+  family->UseManualTime()->Unit(benchmark::kMicrosecond);
+  family->Args({4, 256, 12, 64})->Args({1, 1024, 12, 64})->Args({1, 1024, 16, 128});
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -504,6 +542,8 @@ int main(int argc, char **argv) {
   addGemms("f32", "gelu");
   addGemms("f32", "forward");
   addTraining();
+  addTrainingAttention("training_attention", /*gradient=*/false);
+  addTrainingAttention("attention_grad", /*gradient=*/true);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

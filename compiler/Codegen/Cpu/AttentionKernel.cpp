@@ -38,8 +38,9 @@ class AttentionEmitter {
 public:
   AttentionEmitter(func::FuncOp loopKernel, TargetAttr target, const AttentionPlan &plan)
       : builder(loopKernel, target), plan(plan), op(plan.op),
-        arguments(loopKernel.getArguments().drop_back(2)), lanes(builder.getLanes()),
-        rowWidth(llvm::alignTo(plan.headSize, lanes)) {}
+        arguments(loopKernel.getArguments().drop_back(2)),
+        results(arguments.drop_front(plan.op->getParentOfType<func::FuncOp>().getNumArguments())),
+        lanes(builder.getLanes()), rowWidth(llvm::alignTo(plan.headSize, lanes)) {}
 
   void emit(Value begin, Value end) {
     Type f32 = builder.getF32Type();
@@ -52,6 +53,8 @@ public:
       weights = builder.scratch(plan.tileRows * plan.keyBlock, keyType());
     if (plan.keys == AttentionPlan::Keys::Copied)
       copiedKeys = builder.scratch(plan.keyBlock * plan.headSize, f32);
+    if (plan.firstArgument)
+      firsts = builder.scratch(plan.blockRows, builder.getI32Type());
 
     builder.loop(begin, end, 1, [&](Value item) {
       // The last rows see the most keys: they go first.
@@ -117,16 +120,23 @@ private:
     builder.store(builder.splat(0.0), sums, builder.mul(r, lanes));
     builder.storeScalar(arith::ConstantOp::create(builder, builder.getF32FloatAttr(kNothing)),
                         largest, r);
+    if (plan.firstArgument) {
+      Value first = memref::LoadOp::create(builder, arguments[*plan.firstArgument],
+                                           builder.add(builder.mul(slot, plan.length), t));
+      memref::StoreOp::create(builder, first, firsts, r);
+    }
   }
 
   void finishRow(Value r) {
     auto [t, head] = positionAndHead(r);
     Value sum = builder.horizontalSum(builder.load(sums, builder.mul(r, lanes)));
     Value zero = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0));
-    Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0));
+    // What dropout leaves of a row's weights stands for all of them.
+    double share = 1 / (1 - op.getDropout().convertToDouble());
+    Value kept = arith::ConstantOp::create(builder, builder.getF32FloatAttr(share));
     Value some = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, sum, zero);
     Value inverse =
-        arith::SelectOp::create(builder, some, arith::DivFOp::create(builder, one, sum), zero);
+        arith::SelectOp::create(builder, some, arith::DivFOp::create(builder, kept, sum), zero);
     Value factor = builder.splat(inverse);
     Value position = builder.add(builder.mul(slot, plan.length), t);
     Value at = builder.mul(builder.add(builder.mul(position, plan.heads), head), plan.headSize);
@@ -135,7 +145,16 @@ private:
           builder.mulF(builder.load(outputs, builder.add(builder.mul(r, rowWidth), d)), factor);
       for (Type type : plan.roundings)
         output = builder.roundTo(output, type);
-      builder.store(output, arguments.back(), builder.add(at, d), maskOfColumns(d));
+      builder.store(output, results[plan.resultIndex], builder.add(at, d), maskOfColumns(d));
+    }
+    if (plan.logsumexpIndex) {
+      // Of no weights the logarithm is minus infinity.
+      Value ln2 = arith::ConstantOp::create(builder, builder.getF32FloatAttr(std::numbers::ln2));
+      Value logarithm = arith::AddFOp::create(builder, builder.loadScalar(largest, r),
+                                              math::Log2Op::create(builder, sum));
+      builder.storeScalar(arith::MulFOp::create(builder, logarithm, ln2),
+                          results[*plan.logsumexpIndex],
+                          builder.add(builder.mul(position, plan.heads), head));
     }
   }
 
@@ -155,7 +174,30 @@ private:
       int64_t window = static_cast<int64_t>(*op.getWindow());
       from = builder.max(from, builder.add(builder.add(start, t), 1 - window));
     }
+    if (plan.firstArgument)
+      from = builder.max(from, smallestFirst(r, count));
     return {from, to};
+  }
+
+  /// Of rows [r, r + count) of the block.
+  Value smallestFirst(Value r, int64_t count) {
+    auto load = [&](Value row) -> Value {
+      Value first = memref::LoadOp::create(builder, firsts, row);
+      return arith::IndexCastOp::create(builder, builder.getIndexType(), first);
+    };
+    // A tile's rows are few.
+    if (count <= plan.tileRows) {
+      Value smallest = load(r);
+      for (int64_t row = 1; row < count; ++row)
+        smallest = builder.min(smallest, load(builder.add(r, row)));
+      return smallest;
+    }
+    return builder
+        .loop(builder.add(r, 1), builder.add(r, count), 1, load(r),
+              [&](Value row, ValueRange smallest) {
+                return SmallVector<Value>{builder.min(smallest[0], load(row))};
+              })
+        .front();
   }
 
   void emitBlock() {
@@ -190,15 +232,23 @@ private:
     Value head =
         builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(keyHead, strides[2])),
                     plan.denseKey.offset);
-    builder.loop(builder.index(0), count, 1, [&](Value j) {
-      Value source = builder.add(head, builder.mul(builder.add(key, j), strides[1]));
-      Value target = builder.add(builder.mul(builder.div(j, lanes), plan.headSize * lanes),
-                                 builder.rem(j, lanes));
-      builder.loop(builder.index(0), builder.index(plan.headSize), 1, [&](Value d) {
-        Value element = builder.loadScalar(arguments[plan.keyArgument],
-                                           builder.add(source, builder.mul(d, strides[3])));
-        builder.storeScalar(element, copiedKeys, builder.add(target, builder.mul(d, lanes)));
-      });
+    Value groups = builder.div(builder.add(count, lanes - 1), lanes);
+    builder.loop(builder.index(0), groups, 1, [&](Value group) {
+      Value panel = builder.mul(group, plan.headSize * lanes);
+      for (int64_t d = 0; d < rowWidth; d += lanes) {
+        SmallVector<Value> rows;
+        for (int64_t i = 0; i < lanes; ++i) {
+          // Vectors beyond the last key repeat it: their scores are masked.
+          Value j = builder.add(builder.add(key, builder.mul(group, lanes)), i);
+          j = builder.min(j, builder.index(plan.capacity - 1));
+          rows.push_back(builder.load(arguments[plan.keyArgument],
+                                      builder.add(builder.add(head, d), builder.mul(j, strides[1])),
+                                      maskOfColumns(d)));
+        }
+        SmallVector<Value> columns = builder.transpose(rows);
+        for (int64_t i = 0; i < std::min(lanes, plan.headSize - d); ++i)
+          builder.store(columns[i], copiedKeys, builder.add(panel, (d + i) * lanes));
+      }
     });
   }
 
@@ -224,6 +274,8 @@ private:
     for (int64_t v = 0; v < plan.keyBlock / lanes; v += plan.keyVectors)
       emitScores(key, r, v, tops);
     SmallVector<Value> corrections = emitWeights(r, tops);
+    if (plan.seedArgument)
+      dropWeights(key, r);
     Value count = builder.min(builder.sub(bound, key), builder.index(plan.keyBlock));
     for (int64_t v = 0; v < rowWidth / lanes; v += plan.valueVectors)
       emitOutputs(key, r, v, count, corrections);
@@ -282,7 +334,7 @@ private:
         score = builder.select(
             arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, positions[v], upper), score,
             hidden);
-        if (op.getWindow())
+        if (op.getWindow() || plan.firstArgument)
           score = builder.select(
               arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, positions[v], lower), score,
               hidden);
@@ -324,6 +376,24 @@ private:
       builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
     }
     return corrections;
+  }
+
+  /// Sets the weights to zero that dropout does not keep; their sums are of all.
+  void dropWeights(Value key, Value r) {
+    builder.loop(builder.index(0), builder.index(plan.tileRows), 1, [&](Value row) {
+      auto [t, head] = positionAndHead(builder.add(r, row));
+      Value number = builder.add(builder.mul(slot, plan.heads), head);
+      number = builder.add(builder.mul(number, plan.length), t);
+      number = builder.add(builder.mul(number, plan.capacity), key);
+      builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value j) {
+        Value memory = pairValues() ? weights : scores;
+        Value at = builder.add(builder.mul(row, plan.keyBlock), j);
+        Value kept = builder.maskOfKept(builder.add(number, j), arguments[*plan.seedArgument],
+                                        op.getStream(), op.getDropout().convertToDouble());
+        builder.store(builder.select(kept, builder.load(memory, at), builder.splat(0.0)), memory,
+                      at);
+      });
+    });
   }
 
   /// outputs = outputs * correction + weights * values for some vectors of columns.
@@ -400,10 +470,10 @@ private:
   VectorBuilder builder;
   const AttentionPlan &plan;
   AttentionOp op;
-  ValueRange arguments;
+  ValueRange arguments, results;
   int64_t lanes, rowWidth;
   // Scratch: rows of the block, then of one tile.
-  Value queries, outputs, largest, sums, scores, weights, copiedKeys;
+  Value queries, outputs, largest, sums, scores, weights, copiedKeys, firsts;
   // Of the current item.
   Value slot, keyHead, firstRow, blockRows, start;
 };

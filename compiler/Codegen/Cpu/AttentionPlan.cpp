@@ -14,10 +14,37 @@ Attribute sinter::getValueLayout(Type elementType, TargetAttr target) {
   return HeadMajorAttr::get(target.getContext());
 }
 
-static FailureOr<unsigned> findArgument(Value value, Operation *op, StringRef what) {
+FailureOr<unsigned> sinter::findArgument(Value value, Operation *op, StringRef what) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getArgNumber();
   return op->emitError("expected ") << what << " to be an input of the kernel";
+}
+
+LogicalResult sinter::findOptionalArgument(Value value, Operation *op, StringRef what,
+                                           std::optional<unsigned> &argument) {
+  if (!value)
+    return success();
+  FailureOr<unsigned> found = findArgument(value, op, what);
+  if (succeeded(found))
+    argument = *found;
+  return found;
+}
+
+LogicalResult sinter::checkDropout(Operation *op, ArrayRef<int64_t> weights) {
+  int64_t count = ShapedType::getNumElements(weights);
+  if (count > int64_t(1) << 32)
+    return op->emitError("expected 2^32 weights at the most for a dropout, got ") << count;
+  return success();
+}
+
+FailureOr<StridedInput> sinter::traceRows(Value value, Operation *op, StringRef what) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.getElementType().isF32() && !type.getElementType().isBF16())
+    return op->emitError("expected ") << what << " of f32 or bf16, got " << type.getElementType();
+  FailureOr<StridedInput> input = StridedInput::trace(value);
+  if (succeeded(input) && type.getShape().back() > 1 && input->strides.back() != 1)
+    return op->emitError("expected rows of ") << what << " to be contiguous";
+  return input;
 }
 
 /// Bytes of scratch for rows of queries and outputs.
@@ -29,7 +56,7 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
   if (!element.isF32() && !element.isBF16())
     return plan.op.emitError("expected keys and values of f32 or bf16, got ") << element;
   if (!type.getEncoding()) {
-    FailureOr<StridedInput> dense = StridedInput::trace(plan.op.getKey());
+    FailureOr<StridedInput> dense = traceRows(plan.op.getKey(), plan.op, "keys");
     if (failed(dense))
       return failure();
     plan.denseKey = *dense;
@@ -56,7 +83,7 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
 static LogicalResult findValues(AttentionPlan &plan) {
   RankedTensorType type = plan.op.getValue().getType();
   if (!type.getEncoding()) {
-    FailureOr<StridedInput> dense = StridedInput::trace(plan.op.getValue());
+    FailureOr<StridedInput> dense = traceRows(plan.op.getValue(), plan.op, "values");
     if (failed(dense))
       return failure();
     plan.value = *dense;
@@ -70,17 +97,27 @@ static LogicalResult findValues(AttentionPlan &plan) {
   } else {
     return plan.op.emitError("expected values dense or head_major, got ") << type;
   }
-  if (plan.headSize > 1 && plan.value.strides[3] != 1)
-    return plan.op.emitError("expected rows of values to be contiguous");
   plan.valueArgument = plan.value.argument;
   return success();
 }
 
 static LogicalResult findResult(AttentionPlan &plan, func::FuncOp kernel) {
   auto terminator = cast<func::ReturnOp>(kernel.front().getTerminator());
-  if (terminator.getNumOperands() != 1)
-    return kernel.emitError("expected one result of an attention kernel");
-  Value value = terminator.getOperand(0);
+  Value value;
+  for (auto [i, operand] : llvm::enumerate(terminator.getOperands())) {
+    if (plan.op.getLogsumexp() && operand == plan.op.getLogsumexp()) {
+      if (!getElementTypeOrSelf(operand).isF32())
+        return plan.op.emitError("expected logsumexp of f32, got ") << operand.getType();
+      plan.logsumexpIndex = i;
+      continue;
+    }
+    if (value)
+      return kernel.emitError("expected one result of an attention kernel beside the logsumexp");
+    value = operand;
+    plan.resultIndex = i;
+  }
+  if (!value)
+    return kernel.emitError("expected the result of an attention kernel");
   while (value != plan.op.getResult()) {
     Operation *op = value.getDefiningOp();
     if (!isa_and_nonnull<ReshapeOp, CastOp>(op))
@@ -150,31 +187,20 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
   if (plan.headSize > 256)
     return plan.op.emitError("expected heads of 256 elements at the most, got ") << plan.headSize;
 
-  FailureOr<StridedInput> input = StridedInput::trace(plan.op.getQuery());
+  FailureOr<StridedInput> input = traceRows(plan.op.getQuery(), plan.op, "queries");
   if (failed(input))
     return failure();
   plan.query = *input;
-  Type element = plan.op.getQuery().getType().getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return plan.op.emitError("expected queries of f32 or bf16, got ") << element;
-  if (plan.headSize > 1 && plan.query.strides[3] != 1)
-    return plan.op.emitError("expected rows of queries to be contiguous");
-  if (plan.op.getFirst())
-    return plan.op.emitError("expected an attention without first");
-  if (plan.op.getStart()) {
-    FailureOr<unsigned> argument = findArgument(plan.op.getStart(), plan.op, "start");
-    if (failed(argument))
-      return failure();
-    plan.startArgument = *argument;
-  }
-  if (plan.op.getAlibiSlopes()) {
-    FailureOr<unsigned> argument = findArgument(plan.op.getAlibiSlopes(), plan.op, "alibi_slopes");
-    if (failed(argument))
-      return failure();
-    plan.slopesArgument = *argument;
-  }
-  if (failed(findKeys(plan, target)) || failed(findValues(plan)) ||
+  if (failed(findOptionalArgument(plan.op.getStart(), plan.op, "start", plan.startArgument)) ||
+      failed(findOptionalArgument(plan.op.getFirst(), plan.op, "first", plan.firstArgument)) ||
+      failed(findOptionalArgument(plan.op.getAlibiSlopes(), plan.op, "alibi_slopes",
+                                  plan.slopesArgument)) ||
+      failed(findOptionalArgument(plan.op.getSeed(), plan.op, "seed", plan.seedArgument)) ||
+      failed(findKeys(plan, target)) || failed(findValues(plan)) ||
       failed(findResult(plan, kernel)))
+    return failure();
+  if (plan.seedArgument &&
+      failed(checkDropout(plan.op, {plan.batch, plan.heads, plan.length, plan.capacity})))
     return failure();
   cut(plan, target);
   return plan;

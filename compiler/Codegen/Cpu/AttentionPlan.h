@@ -6,6 +6,21 @@
 
 namespace sinter {
 
+/// The argument of a kernel that `value` is; an error of `op` that calls it `what` if it is none.
+mlir::FailureOr<unsigned> findArgument(mlir::Value value, mlir::Operation *op,
+                                       llvm::StringRef what);
+
+/// The same for an operand that may be absent.
+mlir::LogicalResult findOptionalArgument(mlir::Value value, mlir::Operation *op,
+                                         llvm::StringRef what, std::optional<unsigned> &argument);
+
+/// Whether a dropout of weights `[b, h, t, s]` can be generated: numbers of weights are one word.
+mlir::LogicalResult checkDropout(mlir::Operation *op, llvm::ArrayRef<int64_t> weights);
+
+/// Dense `[.., .., .., d]` of f32 or bf16 whose rows of d elements are contiguous.
+mlir::FailureOr<StridedInput> traceRows(mlir::Value value, mlir::Operation *op,
+                                        llvm::StringRef what);
+
 /// One attention op of a kernel function and how its work is cut.
 ///
 /// The query rows of a key-value head are those of all its query heads: row r of head g is
@@ -14,7 +29,7 @@ namespace sinter {
 /// key-value head; inside, tiles of `tileRows` rows meet blocks of `keyBlock` keys.
 struct AttentionPlan {
   /// How the keys of a block are read: as vectors of positions straight from key panels, or copied
-  /// into such panels first, element by element (any other layout).
+  /// into such panels first (dense).
   enum class Keys { Panels, Copied };
 
   AttentionOp op;
@@ -25,7 +40,10 @@ struct AttentionPlan {
   Keys keys = Keys::Copied;
   int64_t panelWidth = 0;
   bool pairs = false; // products of pairs of bf16
-  std::optional<unsigned> startArgument, slopesArgument;
+  std::optional<unsigned> startArgument, firstArgument, slopesArgument, seedArgument;
+  /// Which of the kernel's results is what.
+  unsigned resultIndex = 0;
+  std::optional<unsigned> logsumexpIndex;
   /// Types that the result is rounded to, one after another, before it is stored.
   llvm::SmallVector<mlir::Type> roundings;
 

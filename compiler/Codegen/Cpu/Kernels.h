@@ -52,4 +52,9 @@ mlir::FailureOr<int64_t> lowerAttentionKernel(mlir::func::FuncOp tensorKernel,
                                               mlir::func::FuncOp loopKernel,
                                               const TargetAttr &target);
 
+/// The gradients of one attention.
+mlir::FailureOr<int64_t> lowerAttentionGradKernel(mlir::func::FuncOp tensorKernel,
+                                                  mlir::func::FuncOp loopKernel,
+                                                  const TargetAttr &target);
+
 } // namespace sinter

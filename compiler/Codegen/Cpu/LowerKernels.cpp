@@ -22,6 +22,8 @@ static Generator getGenerator(FusionKind kind) {
   switch (kind) {
   case FusionKind::Attention:
     return lowerAttentionKernel;
+  case FusionKind::AttentionGrad:
+    return lowerAttentionGradKernel;
   case FusionKind::Gemm:
     return lowerGemmKernel;
   case FusionKind::Rows:

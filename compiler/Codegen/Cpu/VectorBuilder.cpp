@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
+#include "compiler/Codegen/Cpu/Philox.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -67,11 +68,16 @@ void VectorBuilder::loop(Value begin, Value end, int64_t step,
   });
 }
 
-void VectorBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+void VectorBuilder::ifThen(Value condition, llvm::function_ref<void()> body,
+                           llvm::function_ref<void()> otherwise) {
+  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(branch.thenBlock());
   body();
+  if (otherwise) {
+    setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,6 +100,26 @@ Value VectorBuilder::maxF(Value a, Value b) {
 }
 Value VectorBuilder::select(Value mask, Value a, Value b) {
   return arith::SelectOp::create(*this, mask, a, b);
+}
+
+SmallVector<Value> VectorBuilder::transpose(ValueRange rows) {
+  assert(static_cast<int64_t>(rows.size()) == lanes);
+  // Interleaving rows i and i + lanes / 2 makes the highest bit of the row number the lowest of
+  // the column number and the other way round: as often as they have bits, and they are swapped.
+  SmallVector<int64_t> lower, upper;
+  for (int64_t i = 0; i < lanes; ++i) {
+    lower.push_back(i / 2 + i % 2 * lanes);
+    upper.push_back(i / 2 + i % 2 * lanes + lanes / 2);
+  }
+  SmallVector<Value> current(rows);
+  for (int64_t size = lanes; size > 1; size /= 2) {
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < lanes / 2; ++i)
+      for (ArrayRef<int64_t> order : {lower, upper})
+        next.push_back(vector::ShuffleOp::create(*this, current[i], current[i + lanes / 2], order));
+    current = std::move(next);
+  }
+  return current;
 }
 
 Value VectorBuilder::roundTo(Value vector, Type type) {
@@ -171,6 +197,13 @@ Value VectorBuilder::laneIndices(Value base) {
 Value VectorBuilder::maskBelow(Value count) {
   return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, laneIndices(index(0)),
                                splatI32(count));
+}
+
+Value VectorBuilder::maskOfKept(Value number, Value seed, int64_t stream, double probability) {
+  auto word = [&](int64_t i) { return splat(memref::LoadOp::create(*this, seed, index(i))); };
+  Value high = arith::ConstantOp::create(*this, getZeroAttr(vectorOf(getI32Type())));
+  return emitIsKept(*this, getLoc(), laneIndices(number), high, static_cast<uint32_t>(stream),
+                    {word(0), word(1)}, probability);
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,7 +46,8 @@ public:
                                       mlir::ValueRange initial, LoopBody body);
   void loop(mlir::Value begin, mlir::Value end, int64_t step,
             llvm::function_ref<void(mlir::Value)> body);
-  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body,
+              llvm::function_ref<void()> otherwise = {});
 
   // Vectors of f32.
   mlir::Value splat(double value);
@@ -64,10 +65,15 @@ public:
   mlir::Value horizontalMax(mlir::Value vector);
   /// The sum of the lanes as a scalar, in a fixed order.
   mlir::Value horizontalSum(mlir::Value vector);
+  /// As many vectors as there are lanes, rows of a square: its columns.
+  llvm::SmallVector<mlir::Value> transpose(mlir::ValueRange rows);
   /// 2^x for x <= 127, relative error below 2e-7; 0 below -126.
   mlir::Value exp2(mlir::Value x);
 
   // Masks and lane numbers.
+  /// Which lanes of elements `number`, `number` + 1, ... a dropout keeps (emitIsKept); `seed` is
+  /// memory of two words. @pre numbers are less than 2^32.
+  mlir::Value maskOfKept(mlir::Value number, mlir::Value seed, int64_t stream, double probability);
   /// Lane i is on for i < count (an index).
   mlir::Value maskBelow(mlir::Value count);
   /// base + lane number, as i32.

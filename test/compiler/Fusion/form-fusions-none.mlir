@@ -10,6 +10,9 @@
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=updated_cache | Remark="cache_append into relu: {{.*}}; what is updated is read from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=read_before | Remark="add into cache_append: {{.*}}; what is updated is read by another op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="slice into attention_grad: {{.*}}; a gradient of attention takes rows as they are in memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="attention_grad into relu: {{.*}}; a gradient of attention takes rows as they are in memory"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=logsumexp | Remark="attention into exp: {{.*}}; attention's logsumexp is read from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=starved | Remark="exp into last_row: {{.*}}; rows are chosen from what is in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=library | Remark="matmul into softcap: {{.*}}; apart is as fast"
 
@@ -57,6 +60,26 @@ func.func @reduced_again(%x: tensor<8xf32>, %n: tensor<8xf32>) -> tensor<4x8xf32
   %0 = sinter.rms_norm %x, %n {eps = 1.0e-5} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %1 = sinter.broadcast %0 {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
+}
+
+// What is a number a row, and gradients, are in memory as they are.
+func.func @attention_grad(%q: tensor<1x4x2x4xf32>, %d: tensor<1x4x4xf32>, %l: tensor<1x4x2xf32>)
+    -> (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>) attributes {sinter.entry} {
+  %0 = sinter.slice %d {offsets = array<i64: 0, 0, 2>} : (tensor<1x4x4xf32>) -> tensor<1x4x2xf32>
+  %1:3 = sinter.attention_grad %q, %q, %q, %q, %l, %0 {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+      : (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2xf32>, tensor<1x4x2xf32>)
+      -> (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>)
+  %2 = sinter.relu %1#0 : (tensor<1x4x2x4xf32>) -> tensor<1x4x2x4xf32>
+  return %2, %1#1, %1#2 : tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>
+}
+
+// The logsumexp is written as it is.
+func.func @logsumexp(%q: tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+    attributes {sinter.entry} {
+  %0:2 = sinter.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+      : (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+  %1 = sinter.exp %0#1 : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
+  return %0#0, %1 : tensor<1x4x2x4xf32>, tensor<1x4x2xf32>
 }
 
 func.func @starved(%x: tensor<1x512x8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>

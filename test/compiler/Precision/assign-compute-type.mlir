@@ -36,6 +36,22 @@ func.func @products(%x: tensor<4x8xf32> {sinter.input = "x"},
   return %y : tensor<4x16xf32>
 }
 
+// Gradients are summed in f32 and rounded afterwards.
+// CHECK-LABEL: func.func @gradients
+// CHECK: %[[Q:.*]], %[[K:.*]], %[[V:.*]] = sinter.attention_grad {{.*}} -> (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>)
+// CHECK-DAG: sinter.cast %[[Q]] : (tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xbf16>
+// CHECK-DAG: sinter.cast %[[K]]
+// CHECK-DAG: sinter.cast %[[V]]
+func.func @gradients(%q: tensor<1x4x2x8xbf16> {sinter.input = "q"},
+                     %l: tensor<1x4x2xf32> {sinter.input = "l"})
+    -> (tensor<1x4x2x8xbf16> {sinter.output = "dq"}, tensor<1x4x2x8xbf16> {sinter.output = "dk"},
+        tensor<1x4x2x8xbf16> {sinter.output = "dv"}) attributes {sinter.entry} {
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+      : (tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2xf32>, tensor<1x4x2xf32>)
+      -> (tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>)
+  return %0#0, %0#1, %0#2 : tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>
+}
+
 // The state changes from argument to result; the rows are rounded as they are written.
 // F32-LABEL: func.func @states
 // F32-SAME: tensor<1x32x2x8xbf16> {sinter.donated = 0 : i64

@@ -24,7 +24,7 @@ func.func @step(%q: tensor<1x4x4x8xf32> {sinter.input = "q"},
       : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
   %v1 = sinter.cache_append %v, %r, %start, %count
       : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
-  %y = sinter.attention %q, %k1, %v1, %start {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 0.35 : f64}
+  %y = sinter.attention %q, %k1, %v1, %start {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.35 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x32x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1xi32>) -> tensor<1x4x4x8xf32>
   return %y, %k1, %v1 : tensor<1x4x4x8xf32>, tensor<1x32x2x8xf32>, tensor<1x32x2x8xf32>
 }

@@ -2,7 +2,7 @@
 
 func.func @attention_c1(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x6xf32>) {
   // expected-error @below {{expected q [b, t, h, d], k and v [b, s, g, d] and a result of q's shape}}
-  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x6xf32>, tensor<1x4x2x6xf32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -11,7 +11,7 @@ func.func @attention_c1(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x6xf32>) {
 
 func.func @attention_c2(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x3x8xf32>) {
   // expected-error @below {{expected 3 key-value heads to divide 4 query heads}}
-  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -20,7 +20,7 @@ func.func @attention_c2(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x3x8xf32>) {
 
 func.func @attention_c3(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %start: tensor<2xi32>) {
   // expected-error @below {{expected start to be [b]}}
-  %0 = sinter.attention %q, %k, %k, %start {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %k, %start {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -29,7 +29,7 @@ func.func @attention_c3(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %start
 
 func.func @attention_c4(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %slopes: tensor<2xf32>) {
   // expected-error @below {{expected alibi_slopes to be [h]}}
-  %0 = sinter.attention %q, %k, %k, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %k, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2xf32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -38,7 +38,7 @@ func.func @attention_c4(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %slope
 
 func.func @attention_c5(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>) {
   // expected-error @below {{expected window and softcap to be positive}}
-  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64, window = 0 : i64}
+  %0 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, window = 0 : i64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -47,7 +47,7 @@ func.func @attention_c5(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>) {
 
 func.func @attention_c6(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %v: tensor<1x4x2x8xbf16>) {
   // expected-error @below {{expected k and v of one element type}}
-  %0 = sinter.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xbf16>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -56,7 +56,7 @@ func.func @attention_c6(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %v: te
 
 func.func @attention_c7(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %first: tensor<4xi32>) {
   // expected-error @below {{expected first to be [b, t]}}
-  %0 = sinter.attention %q, %k, %k, %first {operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 1.0 : f64}
+  %0 = sinter.attention %q, %k, %k, %first {operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<4xi32>) -> tensor<1x4x4x8xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @attention_c7(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %first
 
 func.func @attention_c8(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>) {
   // expected-error @below {{expected logsumexp to be [b, t, h]}}
-  %0:2 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:2 = sinter.attention %q, %k, %k {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -75,7 +75,7 @@ func.func @attention_c8(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>) {
 func.func @attention_grad_c1(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x2x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>) {
   // expected-error @below {{expected query and gradient [b, t, h, d], key and value [b, s, g, d] and results of the shapes of query, key and value}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -85,7 +85,7 @@ func.func @attention_grad_c1(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c1_result(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>) {
   // expected-error @below {{expected query and gradient [b, t, h, d], key and value [b, s, g, d] and results of the shapes of query, key and value}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -95,7 +95,7 @@ func.func @attention_grad_c1_result(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8x
 func.func @attention_grad_c2(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x3x8xf32>, %v: tensor<1x6x3x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>) {
   // expected-error @below {{expected 3 key-value heads to divide 4 query heads}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x3x8xf32>, tensor<1x6x3x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x3x8xf32>, tensor<1x6x3x8xf32>)
   return
 }
@@ -105,7 +105,7 @@ func.func @attention_grad_c2(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x3x8xf32>, %
 func.func @attention_grad_c3(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>, %o: tensor<2xi32>) {
   // expected-error @below {{expected start to be [b]}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<2xi32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -115,7 +115,7 @@ func.func @attention_grad_c3(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c4(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>, %o: tensor<2xf32>) {
   // expected-error @below {{expected alibi_slopes to be [h]}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -125,7 +125,7 @@ func.func @attention_grad_c4(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c5(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>) {
   // expected-error @below {{expected window and softcap to be positive}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64, softcap = 0.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, softcap = 0.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -135,7 +135,7 @@ func.func @attention_grad_c5(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c6(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xbf16>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>) {
   // expected-error @below {{expected k and v of one element type}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xbf16>)
   return
 }
@@ -145,7 +145,7 @@ func.func @attention_grad_c6(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c7(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x4xf32>, %o: tensor<1x6xi32>) {
   // expected-error @below {{expected first to be [b, t]}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d, %o {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x6xi32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
   return
 }
@@ -155,8 +155,53 @@ func.func @attention_grad_c7(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 func.func @attention_grad_c8(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %v: tensor<1x6x2x8xf32>, %g: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>,
     %d: tensor<1x4x2xf32>) {
   // expected-error @below {{expected logsumexp and delta to be [b, t, h]}}
-  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x2xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c9(%q: tensor<1x4x4x8xf32>) {
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  %0 = sinter.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, dropout = 0.1 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9_one(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64, dropout = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9_none(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9_seed(%q: tensor<1x4x4x8xf32>, %seed: tensor<4xi32>) {
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64, dropout = 0.5 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<4xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_grad_c9(%q: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>) {
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, dropout = -0.5 : f64}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>)
   return
 }
 

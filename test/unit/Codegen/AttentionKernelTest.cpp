@@ -15,7 +15,7 @@ struct Case {
   /// "" is dense.
   std::string keyLayout = "#sinter.key_panels<width = 16, interleave = 1>";
   std::string valueLayout = "#sinter.head_major";
-  bool start = true, alibi = false;
+  bool start = true, first = false, alibi = false, logsumexp = false, dropout = false;
 };
 
 std::string makeKernel(const Case &c) {
@@ -29,6 +29,8 @@ std::string makeKernel(const Case &c) {
                          c.headSize, c.cache, encoded(layout))
         .str();
   };
+  if (c.logsumexp)
+    o += llvm::formatv(", tensor<{0}x{1}x{2}xf32>", c.batch, c.length, c.heads);
   std::string k = cache(c.keyLayout), v = cache(c.valueLayout);
   std::string s = llvm::formatv("tensor<{0}xi32>", c.batch);
   std::string a = llvm::formatv("tensor<{0}xf32>", c.heads);
@@ -39,29 +41,52 @@ std::string makeKernel(const Case &c) {
     operands += ", %s";
     types += ", " + s;
   }
+  if (c.first) {
+    std::string f = llvm::formatv("tensor<{0}x{1}xi32>", c.batch, c.length);
+    parameters += ", %f: " + f;
+    operands += ", %f";
+    types += ", " + f;
+  }
   if (c.alibi) {
     parameters += ", %a: " + a;
     operands += ", %a";
     types += ", " + a;
   }
+  if (c.dropout) {
+    parameters += ", %r: tensor<2xi32>";
+    operands += ", %r";
+    types += ", tensor<2xi32>";
+  }
   return llvm::formatv(R"(
-    func.func private @kernel({0}) -> {1} attributes {{sinter.kernel = "attention"} {{
-      %0 = sinter.attention {2}
-        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, 0, {6}>}
-        : ({4}) -> {1}
-      return %0 : {1}
+    func.func private @kernel({0}) -> ({1}) attributes {{sinter.kernel = "attention"} {{
+      %0{7} = sinter.attention {2}
+        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {8}, {6}, {10}>}
+        : ({4}) -> ({1})
+      return {9} : {1}
     })",
-                       parameters, o, operands, c.attributes.empty() ? "" : c.attributes + ", ",
-                       types, c.start ? 1 : 0, c.alibi ? 1 : 0)
+                       parameters, o, operands,
+                       (c.attributes.empty() ? "" : c.attributes + ", ") +
+                           (c.dropout ? "dropout = 0.25, stream = 2, " : ""),
+                       types, c.start ? 1 : 0, c.alibi ? 1 : 0, c.logsumexp ? ":2" : "",
+                       c.first ? 1 : 0, c.logsumexp ? "%0#0, %0#1" : "%0", c.dropout ? 1 : 0)
       .str();
 }
 
-/// Normal numbers; starts that leave room for the chunk, the last slot's filling the capacity;
-/// positive slopes.
+/// Normal numbers; documents of seven tokens and more; starts that leave room for the chunk, the
+/// last slot's filling the capacity; positive slopes.
 MakeArgument makeArguments(const Case &c) {
   return [c](unsigned index, RankedTensorType type) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
-    if (type.getElementType().isInteger(32))
+    bool isSeed = c.dropout && index == 3u + c.start + c.first + c.alibi;
+    if (isSeed) {
+      tensor[0] = 0x7fffffff;
+      tensor[1] = -5;
+      return tensor;
+    }
+    if (type.getElementType().isInteger(32) && type.getRank() == 2)
+      for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+        tensor[i] = i % c.length / (7 + i / c.length) * (7 + i / c.length);
+    else if (type.getElementType().isInteger(32))
       for (int64_t b = 0; b < c.batch; ++b)
         tensor[b] =
             b + 1 == c.batch ? c.capacity - c.length : (b * 37) % (c.capacity - c.length + 1);
@@ -127,6 +152,64 @@ TEST(Attention, AlibiSoftcapWindowInBf16) {
   check(c, 8e-3);
 }
 
+TEST(Attention, First) {
+  Case c{2, 120, 4, 2, 24, 120};
+  c.start = false;
+  c.first = true;
+  check(c, 2e-6);
+  c.keyLayout = c.valueLayout = "";
+  check(c, 2e-6);
+}
+
+TEST(Attention, FirstWindowAlibiNotCausal) {
+  Case c{2, 70, 2, 2, 24, 90, "window = 33 : i64"};
+  c.first = c.alibi = true;
+  check(c, 2e-6);
+}
+
+// The logarithm of a sum of exponentials of scores: relative to its own size as exact as they are.
+TEST(Attention, Logsumexp) {
+  Case c{2, 100, 4, 2, 24, 130};
+  c.logsumexp = true;
+  check(c, 2e-6);
+  c.attributes += ", softcap = 2.0 : f64";
+  c.first = c.alibi = true;
+  check(c, 2e-6);
+}
+
+TEST(Attention, LogsumexpOfOneKey) {
+  Case c{1, 1, 2, 2, 8, 1, ""};
+  c.start = false;
+  c.logsumexp = true;
+  check(c, 2e-6);
+}
+
+TEST(Attention, LogsumexpOfPairs) {
+  Case c{2, 50, 4, 2, 32, 70};
+  c.cache = "bf16";
+  c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+  c.logsumexp = true;
+  check(c, 6e-3);
+}
+
+TEST(Attention, Dropout) {
+  Case c{2, 60, 4, 2, 24, 80};
+  c.dropout = c.logsumexp = true;
+  check(c, 2e-6);
+  check(c, 2e-6, getHostTarget(256));
+  c.keyLayout = c.valueLayout = "";
+  c.first = c.alibi = true;
+  check(c, 2e-6);
+}
+
+TEST(Attention, DropoutOfPairs) {
+  Case c{2, 50, 4, 2, 32, 70};
+  c.cache = "bf16";
+  c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+  c.dropout = true;
+  check(c, 6e-3);
+}
+
 TEST(Attention, WithoutStart) {
   Case c{2, 50, 4, 4, 16, 50};
   c.start = false;
@@ -150,7 +233,7 @@ TEST(Attention, QueryInsideMergedProduct) {
       %0 = sinter.slice %x {offsets = array<i64: 0, 0>} : (tensor<10x64xf32>) -> tensor<10x32xf32>
       %1 = sinter.reshape %0 : (tensor<10x32xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v, %s
-        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}
+        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x2x8xf32, #keys>,
            tensor<2x40x2x8xf32, #sinter.head_major>, tensor<2xi32>) -> tensor<2x5x4x8xf32>
       %3 = sinter.cast %2 : (tensor<2x5x4x8xf32>) -> tensor<2x5x4x8xbf16>
@@ -177,12 +260,31 @@ TEST(Attention, QueryInsideEachHead) {
       %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>}
         : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
            tensor<2x40x4x8xf32, #sinter.head_major>) -> tensor<2x5x4x8xf32>
       return %2 : tensor<2x5x4x8xf32>
     })",
                         2e-6);
+}
+
+TEST(AttentionErrors, LogsumexpInBf16) {
+  expectError(R"(
+    func.func private @kernel(%q: tensor<1x4x1x8xf32>) -> (tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>)
+        attributes {sinter.kernel = "attention"} {
+      %0:2 = sinter.attention %q, %q, %q
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
+        -> (tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>)
+      return %0#0, %0#1 : tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>
+    })",
+              "expected logsumexp of f32");
+}
+
+TEST(AttentionErrors, TooManyWeightsToDrop) {
+  Case c{32, 8192, 4, 1, 8, 8192};
+  c.dropout = true;
+  expectError(makeKernel(c), "expected 2^32 weights at the most for a dropout");
 }
 
 TEST(AttentionErrors, HeadTooWide) {
@@ -210,7 +312,7 @@ TEST(AttentionErrors, TransposedQuery) {
       %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>}
         : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
       %1 = sinter.attention %0, %k, %k
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
         : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>
       return %1 : tensor<1x5x4x8xf32>
     })",
