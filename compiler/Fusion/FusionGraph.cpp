@@ -209,6 +209,14 @@ void FusionGraph::mergeProducers() {
   }
 }
 
+/// Whether reading `value` is a quarter of what the smaller of two kernels moves. Less would tie two
+/// kernels together, and keep the operands of both alive, for little.
+static bool isWorthSharing(Value value, const FusionGraph::Group &first,
+                           const FusionGraph::Group &second) {
+  auto bytes = static_cast<double>(getStorageBytes(value.getType()));
+  return 4 * bytes >= std::min(first.cost.bytes, second.cost.bytes);
+}
+
 void FusionGraph::mergeSiblings() {
   for (unsigned group = 0; group < groups.size(); ++group)
     for (Operation *op : groups[group].ops) {
@@ -226,6 +234,7 @@ void FusionGraph::mergeSiblings() {
         for (unsigned second : readers) {
           if (first >= second || groups[first].ops.empty() || groups[second].ops.empty() ||
               isFree(groups[first]) || isFree(groups[second]) || reachesIndirectly(first, second) ||
+              !isWorthSharing(op->getResult(0), groups[first], groups[second]) ||
               reachesIndirectly(second, first) || llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
             continue;

@@ -71,6 +71,23 @@ static bool startsAtPanel(Operation *root, Operation *op) {
   return !slice || !panels || slice.getOffsets().back() % panels.getWidth() == 0;
 }
 
+/// Whether a value is there only after the product: it is computed behind it, by more than moving
+/// and elementwise work on what was there before.
+static bool isComputedAfter(Value value, Operation *root) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !root->isBeforeInBlock(op) || !seen.insert(op).second)
+      continue;
+    FusionRole role = getRole(op);
+    if (role != FusionRole::Elementwise && role != FusionRole::Index)
+      return true;
+    open.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
 static Classification classifyGemm(Operation *root, const Ops &ops) {
   if (llvm::any_of(root->getOperands(), [&](Value v) { return isInside(v, ops); }))
     return {std::nullopt, "a product reads its operands from memory"};
@@ -88,6 +105,12 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
         return {std::nullopt, "an epilogue needs the elements of its own rows"};
       if (downstream.contains(op) && !startsAtPanel(root, op))
         return {std::nullopt, "columns of the product are not whole panels"};
+      // In a sum of products each adds to those before it, in place; else they would all wait for
+      // the last one.
+      if (downstream.contains(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+            return !isInside(operand, ops) && isComputedAfter(operand, root);
+          }))
+        return {std::nullopt, "an epilogue reads what is there when the product is"};
       if (!downstream.contains(op) && isa<SliceOp>(op) &&
           typeOf(op->getResult(0)).getShape().back() !=
               typeOf(root->getResult(0)).getShape().back())

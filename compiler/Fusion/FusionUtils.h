@@ -15,6 +15,10 @@ TargetAttr requireTarget(mlir::ModuleOp module);
 /// The values of an entry that depend on parameters and constants alone, those included.
 llvm::DenseSet<mlir::Value> findParameterValues(mlir::func::FuncOp entry);
 
+/// The same with states among what the values are computed from: in a training step parameters are
+/// states, and what is computed from them alone is the same wherever in the step it is computed.
+llvm::DenseSet<mlir::Value> findWeightValues(mlir::func::FuncOp entry);
+
 /// A remark of this phase about an entry.
 inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::FuncOp entry) {
   return mlir::remark::RemarkOpts::name(name).category("sinter-fusion").function(entry.getName());

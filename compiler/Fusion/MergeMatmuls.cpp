@@ -39,7 +39,7 @@ struct MergeMatmulsPass : sinter::impl::MergeMatmulsPassBase<MergeMatmulsPass> {
 
 private:
   void mergeIn(func::FuncOp function, const CostModel &costs) {
-    llvm::DenseSet<Value> constants = findParameterValues(function);
+    llvm::DenseSet<Value> constants = findWeightValues(function);
     // By left-hand side; within it, by element type and how the result is used.
     llvm::MapVector<Value, llvm::MapVector<int64_t, SmallVector<Product>>> groups;
     for (auto matmul : function.getOps<MatmulOp>()) {

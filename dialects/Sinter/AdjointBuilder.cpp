@@ -88,8 +88,8 @@ Value AdjointBuilder::sumRows(Value matrix) {
   return sum(matrix);
 }
 
-Value AdjointBuilder::sumColumns(Value matrix) {
-  RankedTensorType type = typeOf(matrix);
-  return ReduceOp::create(builder, loc, type.clone(type.getShape().drop_back()), matrix,
+Value AdjointBuilder::sumColumns(Value x) {
+  RankedTensorType type = typeOf(x);
+  return ReduceOp::create(builder, loc, type.clone(type.getShape().drop_back()), x,
                           ReductionKind::Sum);
 }

@@ -32,8 +32,8 @@ public:
   /// `[n, d]` to `[d]`: the sum of all rows in two stages, blocks of rows and then their sums, so
   /// that all cores have work and the order of the additions is fixed by the shape.
   mlir::Value sumRows(mlir::Value matrix);
-  /// `[n, d]` to `[n]`: the sum of each row.
-  mlir::Value sumColumns(mlir::Value matrix);
+  /// `[..., d]` to `[...]`: the sum of each row.
+  mlir::Value sumColumns(mlir::Value x);
 
   /// Blocks that `rows` rows are summed in: a divisor of `rows`.
   static int64_t countBlocks(int64_t rows);

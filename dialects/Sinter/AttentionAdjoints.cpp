@@ -21,9 +21,7 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
     forward = cast<AttentionOp>(builder.create(state));
     getResult().replaceAllUsesWith(forward.getResult());
   }
-  Value delta = build.reshape(
-      build.sumColumns(build.flatten(build.mul(gradient, forward.getResult()))),
-      perRow.getShape());
+  Value delta = build.sumColumns(build.mul(gradient, forward.getResult()));
   OpBuilder &builder = adjoint.getBuilder();
   auto grad = AttentionGradOp::create(
       builder, adjoint.getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),

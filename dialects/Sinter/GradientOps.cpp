@@ -1,4 +1,5 @@
 #include "dialects/Sinter/RowFormulas.h"
+#include "mlir/IR/PatternMatch.h"
 #include <algorithm>
 #include <cmath>
 
@@ -190,6 +191,21 @@ LogicalResult EmbeddingGradOp::verify() {
            << getIds().getType() << ", " << gradient << " -> " << getType();
   if (getInto() && getInto().getType() != getType()) // embedding_grad_c2
     return emitOpError("expected into to have the result's type, got ") << getInto().getType();
+  return success();
+}
+
+// add(embedding_grad(ids, g), x) adds to x in place: no table of zeros is made.
+LogicalResult EmbeddingGradOp::canonicalize(EmbeddingGradOp op, PatternRewriter &rewriter) {
+  if (op.getInto() || !op->hasOneUse())
+    return failure();
+  auto add = dyn_cast<AddOp>(*op->user_begin());
+  if (!add)
+    return failure();
+  Value other = add.getLhs() == op.getResult() ? add.getRhs() : add.getLhs();
+  rewriter.setInsertionPoint(add);
+  rewriter.replaceOpWithNewOp<EmbeddingGradOp>(add, op.getType(), op.getIds(), op.getGradient(),
+                                               other, op.getRows());
+  rewriter.eraseOp(op);
   return success();
 }
 

@@ -77,6 +77,7 @@ def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [
                        Optional<Sinter_FloatTensor>:$into, I64Attr:$rows);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 #endif // SINTER_GRADIENT_OPS

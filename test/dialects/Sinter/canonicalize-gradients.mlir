@@ -1,0 +1,25 @@
+// RUN: sinter-opt %s --canonicalize | FileCheck %s
+
+// The gradient of a tied embedding goes into that of the head.
+// CHECK-LABEL: func.func @tied
+// CHECK-SAME: (%[[IDS:.*]]: tensor<3xi32>, %[[G:.*]]: tensor<3x4xf32>, %[[HEAD:.*]]: tensor<8x4xf32>)
+// CHECK-NEXT: %[[SUM:.*]] = sinter.embedding_grad %[[IDS]], %[[G]], %[[HEAD]] {rows = 8 : i64}
+// CHECK-NEXT: return %[[SUM]]
+func.func @tied(%ids: tensor<3xi32>, %g: tensor<3x4xf32>, %head: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = sinter.embedding_grad %ids, %g {rows = 8 : i64}
+     : (tensor<3xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  %1 = sinter.add %head, %0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// What else uses the gradient needs it alone.
+// CHECK-LABEL: func.func @used_twice
+// CHECK: sinter.embedding_grad %{{.*}}, %{{.*}} {rows = 8 : i64} : (tensor<3xi32>, tensor<3x4xf32>)
+// CHECK: sinter.add
+func.func @used_twice(%ids: tensor<3xi32>, %g: tensor<3x4xf32>, %head: tensor<8x4xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = sinter.embedding_grad %ids, %g {rows = 8 : i64}
+     : (tensor<3xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  %1 = sinter.add %head, %0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+}
