@@ -139,7 +139,9 @@ static Classification classifyAttention(Operation *root, const Ops &ops) {
     if (op == root)
       continue;
     bool moves = isAlias(op) || (isColumnSlice(op) && !downstream.contains(op));
-    bool rounds = isa<CastOp>(op) && downstream.contains(op) && isFloat(op->getResult(0).getType());
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    bool rounds =
+        isa<CastOp>(op) && downstream.contains(op) && (element.isF32() || element.isBF16());
     if (!moves && !rounds)
       return {std::nullopt, "attention takes rows as they are in memory"};
     // Queries, dense keys and dense values are read row by row, wherever the rows are.

@@ -16,6 +16,7 @@
 // F32-LABEL: func.func @products
 // F32-COUNT-1: sinter.cast {{.*}} -> tensor<8x16xf32>
 // F32-NOT: sinter.cast
+// F32-LABEL: func.func @gradients
 
 // Rounded to f16 and widened: the product is one of f32.
 // F16-LABEL: func.func @products
