@@ -75,9 +75,15 @@ Crew &getCrew() {
   return crew;
 }
 
+/// What a mapping of so many bytes takes: whole huge pages where it is as large as one.
+size_t getMappedBytes(size_t bytes) {
+  constexpr size_t huge = size_t(2) << 20;
+  return llvm::alignTo(bytes, bytes < huge ? 4096 : huge);
+}
+
 /// Memory in huge pages where the system gives them, as the runtime's is.
 void *allocate(size_t bytes) {
-  size_t rounded = llvm::alignTo(bytes, size_t(2) << 20);
+  size_t rounded = getMappedBytes(bytes);
   void *memory = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   madvise(memory, rounded, MADV_HUGEPAGE);
   return memory;
@@ -189,7 +195,7 @@ double getReadBandwidth() {
     double rate = best(bytes, [&] {
       getCrew().run([&](int i) { benchmark::DoNotOptimize(readAll(data + i * share, share)); });
     });
-    munmap(data, bytes);
+    munmap(data, getMappedBytes(bytes));
     return rate;
   }();
   return bandwidth;
@@ -208,13 +214,21 @@ public:
     SmallVector<Type> types(jit.getKernel().getArgumentTypes());
     types.append(jit.getKernel().getResultTypes().begin(), jit.getKernel().getResultTypes().end());
     int64_t bytes = 0;
-    for (Type type : types)
-      bytes += getStorageBytes(type);
+    for (Type type : types) {
+      sizes.push_back(getStorageBytes(type));
+      bytes += sizes.back();
+    }
     int64_t copies = cold ? llvm::divideCeil(int64_t(256) << 20, bytes) : 1;
     for (int64_t copy = 0; copy < copies; ++copy)
       for (Type type : types)
         slices.emplace_back(make(type));
     each = types.size();
+  }
+
+  Workload(const Workload &) = delete;
+  ~Workload() {
+    for (auto [i, memory] : llvm::enumerate(slices))
+      munmap(memory, getMappedBytes(sizes[i % each]));
   }
 
   const std::string &getError() const { return jit.getError(); }
@@ -250,6 +264,7 @@ private:
 
   KernelJit jit;
   std::vector<void *> slices;
+  std::vector<size_t> sizes;
   size_t each = 0, next = 0;
 };
 

@@ -170,17 +170,17 @@ private:
   /// all else that is made of the operand's row is there by then.
   static SmallVector<SmallVector<Output>> groupByLoops(ArrayRef<Output> outputs) {
     SmallVector<SmallVector<Output>> groups;
-    for (const Output &output : outputs) {
-      auto sharing =
-          llvm::find_if(groups, [&](auto &group) { return output.canShareLoops(group.front()); });
-      if (sharing == groups.end())
-        groups.push_back({output});
-      else
-        sharing->push_back(output);
-    }
-    llvm::stable_sort(groups, [](auto &first, auto &second) {
-      return isPerRow(first.front().tensor) && !isPerRow(second.front().tensor);
-    });
+    for (bool perRow : {true, false})
+      for (const Output &output : outputs) {
+        if (isPerRow(output.tensor) != perRow)
+          continue;
+        auto sharing =
+            llvm::find_if(groups, [&](auto &group) { return output.canShareLoops(group.front()); });
+        if (sharing == groups.end())
+          groups.push_back({output});
+        else
+          sharing->push_back(output);
+      }
     return groups;
   }
 
@@ -197,13 +197,13 @@ private:
     return false;
   }
 
-  /// Whether the tensor has one element a row of some reduction.
+  /// Whether the tensor has one element a row of what is reduced or chosen from.
   static bool isPerRow(Value tensor) {
     SetVector<Value> open;
     open.insert(tensor);
     for (size_t i = 0; i < open.size(); ++i)
       if (Operation *op = open[i].getDefiningOp()) {
-        if (isa<ReduceOp>(op) &&
+        if (isa<ReduceOp, PickOp>(op) &&
             typeOf(open[i]).getNumElements() == typeOf(tensor).getNumElements())
           return true;
         open.insert(op->operand_begin(), op->operand_end());

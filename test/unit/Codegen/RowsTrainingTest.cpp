@@ -311,6 +311,12 @@ TEST(RowsTraining, RowsInPlace) {
   std::string kernels[] = {make(kCrossEntropyGrad, 65, "0.1", "f32"),
                            make(kCrossEntropyGrad, 1000, "0.0", "f32"), make(kLossAndGradient, 65),
                            R"(
+func.func private @kernel(%x: tensor<7x65xf32>, %i: tensor<7xi32>) -> (tensor<7x65xf32>, tensor<7xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.neg %x : (tensor<7x65xf32>) -> tensor<7x65xf32>
+  %1 = sinter.pick %x, %i : (tensor<7x65xf32>, tensor<7xi32>) -> tensor<7xf32>
+  return %0, %1 : tensor<7x65xf32>, tensor<7xf32>
+})",
+                           R"(
 func.func private @kernel(%x: tensor<7x65xf32>, %w: tensor<65xf32>) -> tensor<7x65xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.layer_norm %x, %w {eps = 1.0e-5} : (tensor<7x65xf32>, tensor<65xf32>) -> tensor<7x65xf32>
   %1 = sinter.add %0, %x : (tensor<7x65xf32>, tensor<7x65xf32>) -> tensor<7x65xf32>
