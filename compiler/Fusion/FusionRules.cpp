@@ -206,7 +206,10 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
     strip(source, [](Operation *op) { return isa<CastOp>(op); });
     reshaped |= strip(source, isReshape);
     if (!reshaped)
-      strip(source, [](Operation *op) { return isa<SliceOp>(op); });
+      // Part of an argument has an address of its own; part of what a step makes has none.
+      strip(source, [](Operation *op) {
+        return isa<SliceOp>(op) && isa<BlockArgument>(op->getOperand(0));
+      });
     if (isInside(source, ops) || !isFloat(source.getType()) ||
         (!reshaped && typeOf(source).getRank() != 2))
       return {std::nullopt, reason};
