@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Base/VectorClones.h"
-#include "runtime/Device/Cpu/Gemm.h"
+#include "tools/sinter/GemmPeak.h"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,25 +44,6 @@ struct Buffer {
   void *data;
 };
 
-/// FLOP/s of out[m, n] = lhs[m, k] . rhs[k, n].
-double measureGemm(ThreadPool &pool, DType dtype, uint64_t m, uint64_t n, uint64_t k) {
-  size_t bytes = dtype == DType::F32 ? 4 : 2;
-  Buffer lhs(m * k * bytes), rhs((n + 63) / 64 * 64 * (k + 31) / 32 * 32 * bytes), out(m * n * 4);
-  GemmLibrary library(pool.size());
-  GemmProblem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  problem.dtype = dtype;
-  problem.lhs = lhs.data;
-  problem.lhsStride = k;
-  problem.rhs = rhs.data;
-  problem.out = out.data;
-  problem.outStride = n;
-  Gemm gemm = library.bind(problem);
-  return 2.0 * m * n * k / shortest(0.8, [&] { gemm.run(pool); });
-}
-
 SINTER_VECTOR_CLONES uint64_t sum(const uint64_t *data, uint64_t count) {
   uint64_t total = 0;
   for (uint64_t i = 0; i < count; ++i)
@@ -94,7 +75,7 @@ int main(int argc, char **argv) {
   double peaks[2] = {0, 0};
   for (int type = 0; type < 2; ++type)
     for (auto [m, n, k] : shapes) {
-      double rate = measureGemm(pool, type == 0 ? DType::F32 : DType::BF16, m, n, k);
+      double rate = cli::measureGemm(pool, type == 0 ? DType::F32 : DType::BF16, m, n, k, 0.8);
       peaks[type] = std::max(peaks[type], rate);
     }
   std::printf("{\"threads\": %u, \"f32_gemm_gflops\": %.1f, \"bf16_gemm_gflops\": %.1f, "

@@ -19,6 +19,7 @@ inline void finish(Expected<void> outcome) {
 
 // Each adds one command, named as the function, to the program.
 void addBench(CLI::App &program);
+void addCompare(CLI::App &program);
 void addCompile(CLI::App &program);
 void addExplain(CLI::App &program);
 void addGenerate(CLI::App &program);
@@ -26,6 +27,7 @@ void addLogits(CLI::App &program);
 void addPlan(CLI::App &program);
 void addProfile(CLI::App &program);
 void addTokenize(CLI::App &program);
+void addTrain(CLI::App &program);
 void addVerifyPass(CLI::App &program);
 
 } // namespace sinter::cli

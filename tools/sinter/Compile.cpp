@@ -2,8 +2,9 @@
 
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Model.h"
 #include "tools/sinter/Output.h"
+#include "tools/sinter/Training.h"
+#include <algorithm>
 #include <memory>
 
 using namespace sinter;
@@ -14,6 +15,8 @@ struct CompileCommandOptions : ModelOptions {
   std::string output;
   std::vector<std::string> entries = {"prefill", "decode"};
   int64_t chunk = 128;
+  CLI::Option *chunkOption = nullptr;
+  StepOptions step;
   std::string emit, stopAfter;
   bool embedWeights = false;
 };
@@ -39,21 +42,31 @@ static Expected<void> addWeights(const Model &model, bool embed, CompileRequest 
   return {};
 }
 
-static Expected<void> run(const CompileCommandOptions &options) {
+/// The request for the programs that --entry names.
+static Expected<CompileRequest> makeEntriesRequest(const Model &model,
+                                                   CompileCommandOptions &options) {
+  if (std::ranges::count(options.entries, "train") == 0) {
+    int64_t capacity =
+        options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
+    return makeRequest(model, options, options.entries, std::min(options.chunk, capacity),
+                       capacity);
+  }
+  if (options.entries.size() != 1)
+    return fail("--entry train", "training steps share nothing with what generates",
+                "compile them into executables of their own");
+  SINTER_CHECK(checkStepOptions(options.step));
+  int64_t sequence = *options.chunkOption ? options.chunk : getDefaultSequence(model.spec);
+  return makeTrainRequest(model, options, options.step, sequence, /*evaluate=*/true);
+}
+
+static Expected<void> run(CompileCommandOptions &options) {
   bool prints = !options.emit.empty() || !options.stopAfter.empty();
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
-  for (const std::string &entry : options.entries)
-    if (entry == "train")
-      return fail("--entry train", "training is not part of this version",
-                  "use prefill, decode or logits");
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "is compiled already", "give a model's directory or config.json");
-  int64_t capacity =
-      options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
-  SINTER_TRY(CompileRequest request, makeRequest(model, options, options.entries,
-                                                 std::min(options.chunk, capacity), capacity));
+  SINTER_TRY(CompileRequest request, makeEntriesRequest(model, options));
   request.options.emit = options.emit;
   request.options.stopAfter = options.stopAfter;
   if (prints) {
@@ -76,11 +89,14 @@ void sinter::cli::addCompile(CLI::App &program) {
   auto options = std::make_shared<CompileCommandOptions>();
   addModelOptions(*command, *options);
   command->add_option("-o,--output", options->output, "the executable to write (.sinter)");
-  command->add_option("--entry", options->entries, "prefill, decode, logits")
+  command->add_option("--entry", options->entries, "prefill, decode, logits; or train")
       ->delimiter(',')
       ->check(CLI::IsMember({"prefill", "decode", "logits", "train"}));
-  command->add_option("--seq", options->chunk, "tokens of a slot that prefill takes at a time")
-      ->check(CLI::Range(1, 1 << 20));
+  options->chunkOption =
+      command
+          ->add_option("--seq", options->chunk,
+                       "tokens of a slot that prefill takes at a time; of a row, for train")
+          ->check(CLI::Range(1, 1 << 20));
   command
       ->add_option("--emit", options->emit,
                    "print a stage instead: graph, fused, program, llvm, asm")
@@ -88,5 +104,6 @@ void sinter::cli::addCompile(CLI::App &program) {
   command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
   command->add_flag("--embed-weights", options->embedWeights,
                     "carry the weights in the executable");
+  addStepOptions(*command, options->step);
   command->callback([options] { finish(run(*options)); });
 }

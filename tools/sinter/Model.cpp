@@ -14,7 +14,7 @@ using namespace sinter;
 using namespace sinter::cli;
 namespace fs = std::filesystem;
 
-static Expected<std::string> readFile(const fs::path &path) {
+Expected<std::string> sinter::cli::readFile(const fs::path &path) {
   std::ifstream stream(path, std::ios::binary);
   std::string content((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   if (!stream)

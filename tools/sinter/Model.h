@@ -22,6 +22,9 @@ struct Model {
       tokenizerFiles; ///< name to content; empty where there are none
 };
 
+/// The content of a file.
+Expected<std::string> readFile(const std::filesystem::path &path);
+
 /// Opens MODEL: checks that it exists, reads its config.json and maps its weights, whose names and
 /// shapes must be the model's.
 Expected<Model> openModel(const ModelOptions &options);

@@ -110,6 +110,10 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
   return {};
 }
 
+int64_t sinter::cli::getDefaultSequence(const ModelSpec &spec) {
+  return std::min<int64_t>(256, spec.maxPositions);
+}
+
 Expected<CompileRequest> sinter::cli::makeTrainRequest(const Model &model,
                                                        const ModelOptions &options,
                                                        const StepOptions &step, int64_t sequence,
@@ -126,6 +130,15 @@ Expected<CompileRequest> sinter::cli::makeTrainRequest(const Model &model,
              makeRequest(model, options, std::move(entries), sequence, sequence));
   request.options.cacheType = DType::F32;
   request.options.training = step.training;
+  // The description goes with what is trained from it.
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(model.path, ignored))
+    request.attachments["config.json"] = model.description;
+  else
+    for (const char *name : {"config.json", "generation_config.json"})
+      if (std::filesystem::exists(model.path / name, ignored)) {
+        SINTER_TRY(request.attachments[name], readFile(model.path / name));
+      }
   request.metadata.merge(describeStep(options.batch, sequence, step));
   return request;
 }

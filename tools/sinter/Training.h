@@ -26,6 +26,9 @@ Expected<void> checkStepOptions(StepOptions &options);
 /// of 1024), KB, MB, GB or TB (powers of 1000), in any case. `option` names it in errors.
 Expected<uint64_t> parseByteSize(std::string_view text, const std::string &option);
 
+/// Tokens of a row where --seq does not say: 256, or as many as the model has positions.
+int64_t getDefaultSequence(const ModelSpec &spec);
+
 /// What compile() needs to know to make the programs of a training run: steps over
 /// options.batch rows of `sequence` tokens, and `evaluate` too if there is something to evaluate.
 /// The options are checked. Fails where the model has fewer positions than that.

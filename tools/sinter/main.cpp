@@ -4,10 +4,11 @@
 #include <cstdio>
 
 int main(int argc, char **argv) {
-  CLI::App program("Compiles and runs transformers.", "sinter");
+  CLI::App program("Compiles, runs and trains transformers.", "sinter");
   program.require_subcommand(1);
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
   sinter::cli::addBench(program);
+  sinter::cli::addCompare(program);
   sinter::cli::addCompile(program);
   sinter::cli::addExplain(program);
   sinter::cli::addGenerate(program);
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   sinter::cli::addPlan(program);
   sinter::cli::addProfile(program);
   sinter::cli::addTokenize(program);
+  sinter::cli::addTrain(program);
   sinter::cli::addVerifyPass(program);
   try {
     program.parse(argc, argv);

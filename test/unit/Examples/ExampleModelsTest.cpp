@@ -14,15 +14,16 @@ const fs::path kExamples = SINTER_EXAMPLES;
 
 TEST(ExampleModels, everyDescriptionReads) {
   int count = 0;
-  for (const auto &entry : fs::directory_iterator(kExamples / "models")) {
-    if (entry.path().extension() != ".json")
-      continue;
-    auto spec = loadModelSpec(entry.path());
-    ASSERT_TRUE(spec) << spec.error().message();
-    EXPECT_FALSE(spec->layers.empty()) << entry.path();
-    ++count;
-  }
-  EXPECT_GE(count, 7);
+  for (const char *folder : {"models", "training", "training/designs"})
+    for (const auto &entry : fs::directory_iterator(kExamples / folder)) {
+      if (entry.path().extension() != ".json")
+        continue;
+      auto spec = loadModelSpec(entry.path());
+      ASSERT_TRUE(spec) << spec.error().message();
+      EXPECT_FALSE(spec->layers.empty()) << entry.path();
+      ++count;
+    }
+  EXPECT_GE(count, 17);
 }
 
 TEST(ExampleModels, sizesAreThoseInTheNames) {

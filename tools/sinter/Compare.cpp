@@ -1,0 +1,228 @@
+//===- Compare.cpp - `sinter compare`: designs side by side -----------------===//
+
+#include "runtime/Base/AtomicFile.h"
+#include "tools/sinter/Commands.h"
+#include "tools/sinter/GemmPeak.h"
+#include "tools/sinter/Help.h"
+#include "tools/sinter/Output.h"
+#include "tools/sinter/Report.h"
+#include "tools/sinter/TrainProgress.h"
+#include "tools/sinter/TrainRun.h"
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+using namespace sinter;
+using namespace sinter::cli;
+namespace fs = std::filesystem;
+
+namespace {
+struct CompareOptions : TrainRunOptions {
+  std::vector<std::string> models;
+  std::string html;
+};
+
+/// One model's run.
+struct Outcome {
+  std::string name;
+  int64_t parameters = 0;
+  double flops = 0, stepMs = 0, tokensPerSecond = 0, mfu = 0, seconds = 0;
+  uint64_t peakBytes = 0;
+  double loss = 0; ///< mean of the last tenth of the steps
+  std::optional<double> validationLoss;
+  Curve losses, validationLosses, overTime;
+};
+} // namespace
+
+/// The mean of the last tenth of a curve: a single step's loss says more about its batch.
+static double getLastMean(const Curve &curve) {
+  size_t count = std::max<size_t>(1, curve.points.size() / 10);
+  double sum = 0;
+  for (size_t i = curve.points.size() - count; i < curve.points.size(); ++i)
+    sum += curve.points[i].second;
+  return sum / double(count);
+}
+
+static double getMedian(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+static Expected<Outcome> trainOne(Model model, const std::string &name, CompareOptions options,
+                                  runtime::ThreadPool &pool, double peak) {
+  SINTER_TRY(auto run, prepareRun(std::move(model), options));
+  Outcome outcome;
+  outcome.name = name;
+  outcome.parameters = run->parameters;
+  outcome.flops = run->flops;
+  for (Curve *curve : {&outcome.losses, &outcome.validationLosses, &outcome.overTime})
+    curve->name = name;
+  outcome.validationLosses.marked = true;
+
+  std::vector<double> times;
+  double elapsedMs = 0;
+  runtime::TrainOptions &train = run->options;
+  train.session.pool = &pool;
+  std::optional<TrainProgress> progress;
+  train.onStep = [&](const runtime::StepRecord &record) {
+    times.push_back(record.stepMs);
+    outcome.losses.points.emplace_back(double(record.step), record.loss);
+    outcome.overTime.points.emplace_back(elapsedMs * 1e-3, record.loss);
+    elapsedMs += record.stepMs;
+    if (record.validationLoss) {
+      outcome.validationLoss = record.validationLoss;
+      outcome.validationLosses.points.emplace_back(double(record.step), *record.validationLoss);
+    }
+    progress->show(record);
+  };
+  SINTER_TRY(auto trainer, runtime::Trainer::create(run->executable, run->data.streams, train));
+  std::fprintf(stderr, "%s: %s parameters\n", name.c_str(),
+               formatCount(double(run->parameters)).c_str());
+  progress.emplace(0, train.schedule.steps, run->flops, peak);
+  SINTER_CHECK(trainer->run());
+  progress.reset();
+  outcome.stepMs = getMedian(times);
+  double tokens = double(options.batch * options.sequence * options.step.training.accumulate);
+  outcome.tokensPerSecond = 1e3 * tokens / outcome.stepMs;
+  outcome.mfu = 1e3 * run->flops / (outcome.stepMs * peak);
+  outcome.seconds = elapsedMs * 1e-3;
+  outcome.peakBytes = trainer->memory().peak();
+  outcome.loss = getLastMean(outcome.losses);
+  return outcome;
+}
+
+static constexpr const char *kHeading[] = {"model",       "parameters", "FLOPs/step",
+                                           "step ms",     "tokens/s",   "MFU",
+                                           "peak memory", "loss",       "val. loss"};
+
+static std::vector<std::string> makeRow(const Outcome &outcome) {
+  return {outcome.name,
+          formatCount(double(outcome.parameters)),
+          formatCount(outcome.flops),
+          formatNumber(outcome.stepMs),
+          formatNumber(outcome.tokensPerSecond, 0),
+          formatNumber(100 * outcome.mfu, 0) + " %",
+          formatBytes(outcome.peakBytes),
+          formatNumber(outcome.loss, 4),
+          outcome.validationLoss ? formatNumber(*outcome.validationLoss, 4) : "-"};
+}
+
+static nlohmann::ordered_json describe(const Outcome &outcome) {
+  nlohmann::ordered_json object = {{"model", outcome.name},
+                                   {"parameters", outcome.parameters},
+                                   {"flops_per_step", outcome.flops},
+                                   {"step_ms", outcome.stepMs},
+                                   {"tokens_per_second", outcome.tokensPerSecond},
+                                   {"mfu", outcome.mfu},
+                                   {"seconds", outcome.seconds},
+                                   {"peak_bytes", outcome.peakBytes},
+                                   {"loss", outcome.loss}};
+  if (outcome.validationLoss)
+    object["val_loss"] = *outcome.validationLoss;
+  return object;
+}
+
+static std::string renderPage(const CompareOptions &options, std::vector<Outcome> outcomes) {
+  Report report;
+  report.title = std::to_string(outcomes.size()) + " models side by side";
+  report.summary = std::to_string(options.steps) +
+                   " steps each, on the same tokens in the same order, from the same seed";
+  Chart losses{"Training loss", "step", "", {}}, overTime{"Training loss", "second", "", {}};
+  Chart validation{"Validation loss", "step", "", {}};
+  Section table{"At the end", {std::begin(kHeading), std::end(kHeading)}, {}};
+  for (Outcome &outcome : outcomes) {
+    table.rows.push_back(makeRow(outcome));
+    losses.curves.push_back(thinOut(std::move(outcome.losses)));
+    overTime.curves.push_back(thinOut(std::move(outcome.overTime)));
+    validation.curves.push_back(std::move(outcome.validationLosses));
+  }
+  report.charts = {std::move(losses), std::move(overTime), std::move(validation)};
+  report.sections = {std::move(table)};
+  return renderReport(report);
+}
+
+/// Short names that tell the models apart: the file's, unless two have the same.
+static std::vector<std::string> chooseNames(const std::vector<std::string> &paths) {
+  std::vector<std::string> names;
+  for (const std::string &path : paths) {
+    fs::path trimmed =
+        fs::path(path).has_filename() ? fs::path(path) : fs::path(path).parent_path();
+    names.push_back(trimmed.extension() == ".json" ? trimmed.stem() : trimmed.filename());
+  }
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() ? names : paths;
+}
+
+static Expected<void> run(CompareOptions &options) {
+  // All of them are opened before the first is trained: a mistake in the last is found at once.
+  std::vector<Model> models;
+  int64_t shortest = INT64_MAX;
+  for (const std::string &path : options.models) {
+    options.model = path;
+    SINTER_TRY(Model model, openModel(options));
+    if (model.isExecutable)
+      return fail(path, "is compiled already", "give the model itself");
+    shortest = std::min(shortest, getDefaultSequence(model.spec));
+    models.push_back(std::move(model));
+  }
+  if (options.sequence == 0)
+    options.sequence = shortest;
+  for (const Model &model : models)
+    SINTER_CHECK(makeTrainRequest(model, options, options.step, options.sequence, false));
+  runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
+  options.model = options.models.front();
+  SINTER_TRY(DType type, getComputeType(models.front(), options));
+  double peak = measureGemmPeak(pool, type == DType::BF16 ? DType::BF16 : DType::F32);
+  std::vector<std::string> names = chooseNames(options.models);
+  std::vector<Outcome> outcomes;
+  for (size_t i = 0; i < models.size(); ++i) {
+    options.model = options.models[i];
+    SINTER_TRY(Outcome outcome, trainOne(std::move(models[i]), names[i], options, pool, peak));
+    outcomes.push_back(std::move(outcome));
+  }
+  if (options.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Outcome &outcome : outcomes)
+      list.push_back(describe(outcome));
+    std::printf("%s\n",
+                nlohmann::ordered_json{{"steps", options.steps}, {"models", list}}.dump().c_str());
+  } else {
+    Table table({std::begin(kHeading), std::end(kHeading)});
+    for (const Outcome &outcome : outcomes)
+      table.addRow(makeRow(outcome));
+    table.print();
+  }
+  if (options.html.empty())
+    return {};
+  std::string page = renderPage(options, std::move(outcomes));
+  return writeFileAtomically(options.html, std::as_bytes(std::span(page)));
+}
+
+static constexpr char kFooter[] = R"(
+Each model is trained with the same options on the same tokens in the same order, nothing is kept.
+"loss" is the mean of the last tenth of the steps, "val. loss" the last evaluation's; FLOPs and MFU
+are those of sinter train --help; step ms is the median.
+
+Example:
+  sinter compare mha.json gqa.json mqa.json --data book.txt --val-split 0.1 --steps 500 --batch 16
+      --seq 128 --lr 1e-3 --html compare.html)";
+
+void sinter::cli::addCompare(CLI::App &program) {
+  CLI::App *command =
+      program.add_subcommand("compare", "Trains several models under the same conditions");
+  auto options = std::make_shared<CompareOptions>();
+  command->formatter(std::make_shared<ManualFormatter>());
+  command
+      ->add_option("MODELS", options->models,
+                   "config.json files (random weights) or Hugging Face directories")
+      ->required();
+  addTrainRunOptions(*command, *options);
+  const char *group = "Output";
+  command->add_option("--html", options->html, "a page with the curves and the table")
+      ->group(group)
+      ->type_name("FILE");
+  command->get_option("--json")->group(group);
+  command->footer(kFooter);
+  command->callback([options] { finish(run(*options)); });
+}

@@ -1,0 +1,38 @@
+//===- TrainLog.h - One line a step -----------------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Train/Trainer.h"
+#include "tools/sinter/Report.h"
+#include <memory>
+
+namespace sinter::cli {
+
+/// The file that --log names: a JSON object a step, flushed. What a kill leaves behind is whole
+/// lines, and perhaps a part of one.
+class TrainLog {
+public:
+  /// Begins a log at step `first`: lines of that step and later ones, which are about to be done
+  /// again, are dropped; with 0, all are. A file that is no regular one is only written to.
+  static Expected<TrainLog> open(const std::string &path, uint64_t first);
+
+  Expected<void> append(const runtime::StepRecord &record);
+
+private:
+  struct Close {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+  TrainLog(std::string path, std::FILE *file) : path(std::move(path)), file(file) {}
+
+  std::string path;
+  std::unique_ptr<std::FILE, Close> file;
+};
+
+/// The curves of a log, a point a step.
+struct TrainCurves {
+  Curve loss, validationLoss, learningRate, gradNorm, throughput, memory;
+};
+
+/// Reads a log's lines; empty curves where there is no such file.
+TrainCurves readTrainCurves(const std::string &path);
+
+} // namespace sinter::cli

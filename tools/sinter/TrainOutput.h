@@ -1,0 +1,21 @@
+//===- TrainOutput.h - What a run leaves behind -----------------*- C++ -*-===//
+#pragma once
+
+#include "tools/sinter/Report.h"
+#include "tools/sinter/TrainRun.h"
+
+namespace sinter::cli {
+
+/// Makes the directory; fails where nothing could be written to it at the end.
+Expected<void> makeOutputDirectory(const std::string &directory);
+
+/// Makes the directory a Hugging Face model: the files that belong to the model, then
+/// model.safetensors, each whole or absent.
+Expected<void> writeModelDirectory(const runtime::Trainer &trainer, const PreparedRun &run,
+                                   const std::string &directory);
+
+/// The report on a run from its log: curves, the model's facts, the options of `command`.
+Report makeTrainReport(const std::string &title, const std::string &log, const PreparedRun &run,
+                       const runtime::TrainMemory &memory, const CLI::App &command);
+
+} // namespace sinter::cli
