@@ -63,6 +63,7 @@ Expected<void> Compilation::makeModule() {
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;
     graph.training.documentMask = options.training.documentMask;
+    graph.training.dropout = options.training.dropout;
     graph.training.zLoss = options.training.zLoss;
     graph.training.lossScale = options.computeType == DType::F16;
     SINTER_TRY(module, buildGraph(context, *request.spec, graph));

@@ -204,7 +204,7 @@ LogicalResult EmbeddingGradOp::canonicalize(EmbeddingGradOp op, PatternRewriter 
   Value other = add.getLhs() == op.getResult() ? add.getRhs() : add.getLhs();
   rewriter.setInsertionPoint(add);
   rewriter.replaceOpWithNewOp<EmbeddingGradOp>(add, op.getType(), op.getIds(), op.getGradient(),
-                                               other, op.getRows());
+                                               other, op.getRowsAttr(), op.getPaddingAttr());
   rewriter.eraseOp(op);
   return success();
 }
@@ -217,7 +217,10 @@ SmallVector<ReferenceTensor> EmbeddingGradOp::evaluate(ArrayRef<ReferenceTensor>
   ReferenceTensor result = getInto() ? operands[2] : ReferenceTensor(getType());
   int64_t rows = getType().getDimSize(0), width = getType().getDimSize(1);
   for (int64_t i = 0; i < operands[0].getNumElements(); ++i) {
-    int64_t row = std::clamp<int64_t>(static_cast<int64_t>(operands[0][i]), 0, rows - 1);
+    auto id = static_cast<int64_t>(operands[0][i]);
+    if (getPadding() && id == static_cast<int64_t>(*getPadding()))
+      continue;
+    int64_t row = std::clamp<int64_t>(id, 0, rows - 1);
     for (int64_t j = 0; j < width; ++j)
       result[row * width + j] += operands[1][i * width + j];
   }

@@ -68,13 +68,15 @@ def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [
   let summary = "adds rows where an embedding read them: result[ids[...], :] += gradient[..., :]";
   let description = [{
     Starts from `into`, in whose place the result is, or from zeros; tokens are added in their
-    order. An id outside of the table adds to its nearest row, the one that `embedding` read.
+    order. An id outside of the table adds to its nearest row, the one that `embedding` read; the
+    id `padding`, where there is one, adds nothing.
 
     C1: gradient is ids' shape with d appended, the result is `[rows, d]` of f32 or f64.
     C2: into has the result's type.
   }];
   let arguments = (ins Sinter_IndexTensor:$ids, Sinter_FloatTensor:$gradient,
-                       Optional<Sinter_FloatTensor>:$into, I64Attr:$rows);
+                       Optional<Sinter_FloatTensor>:$into, I64Attr:$rows,
+                       OptionalAttr<I64Attr>:$padding);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

@@ -65,11 +65,20 @@ void ConcatOp::buildAdjoint(Adjoint &adjoint) {
   }
 }
 
+// The same elements are dropped, by the same numbers.
+void DropoutOp::buildAdjoint(Adjoint &adjoint) {
+  adjoint.add(getOperand(), DropoutOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(),
+                                              adjoint.getGradient(getResult()), getSeed(),
+                                              getProbabilityAttr(), getStreamAttr()));
+}
+
 void EmbeddingOp::buildAdjoint(Adjoint &adjoint) {
   if (!adjoint.isNeeded(getTable()))
     return;
   adjoint.add(getTable(),
               EmbeddingGradOp::create(adjoint.getBuilder(), adjoint.getLoc(), getTable().getType(),
                                       getIds(), adjoint.getGradient(getResult()), Value(),
-                                      getTable().getType().getDimSize(0)));
+                                      adjoint.getBuilder().getI64IntegerAttr(
+                                          getTable().getType().getDimSize(0)),
+                                      getPaddingAttr()));
 }

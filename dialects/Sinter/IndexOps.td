@@ -127,10 +127,12 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Differentiable,
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
   let description = [{
     Ids outside the table read its nearest row: a hostile id cannot read outside memory. Callers
-    check ids before a step.
+    check ids before a step. The row `padding`, where there is one, is not trained: its gradient is
+    zero.
     C1: table is `[rows, width]`; the result is ids' shape with width appended, of table's type.
   }];
-  let arguments = (ins Sinter_FloatTensor:$table, Sinter_IndexTensor:$ids);
+  let arguments = (ins Sinter_FloatTensor:$table, Sinter_IndexTensor:$ids,
+                       OptionalAttr<I64Attr>:$padding);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
 }

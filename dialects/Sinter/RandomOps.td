@@ -4,7 +4,8 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def DropoutOp : Sinter_ReferenceOp<"dropout", [AllTypesMatch<["operand", "result"]>]> {
+def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Differentiable,
+    AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / (1 - probability) or, with that probability, 0";
   let description = [{
     Srivastava et al., "Dropout", 2014, inverted: the expected value is x. The random numbers are a

@@ -164,10 +164,16 @@ Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transpo
                           transposeLhs);
 }
 
-Value GraphBuilder::embedding(Value table, Value ids) {
+Value GraphBuilder::embedding(Value table, Value ids, std::optional<int64_t> padding) {
   SmallVector<int64_t> shape(getType(ids).getShape());
   shape.push_back(getType(table).getDimSize(1));
-  return EmbeddingOp::create(builder, location, getType(table).clone(shape), table, ids);
+  return EmbeddingOp::create(builder, location, getType(table).clone(shape), table, ids,
+                             padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
+}
+
+Value GraphBuilder::dropout(Value x, Value seed, double probability, int64_t stream) {
+  return DropoutOp::create(builder, location, x.getType(), x, seed,
+                           builder.getF64FloatAttr(probability), builder.getI64IntegerAttr(stream));
 }
 
 Value GraphBuilder::positions(Value start, int64_t count) {

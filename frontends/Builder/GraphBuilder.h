@@ -83,7 +83,11 @@ public:
   /// lhs . rhs, with either transposed (lhs is a matrix then).
   mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs,
                      bool transposeLhs = false);
-  mlir::Value embedding(mlir::Value table, mlir::Value ids);
+  /// @param padding the row that is not trained, if there is one.
+  mlir::Value embedding(mlir::Value table, mlir::Value ids,
+                        std::optional<int64_t> padding = std::nullopt);
+  /// Inverted dropout; `stream` keeps the dropouts of one step apart.
+  mlir::Value dropout(mlir::Value x, mlir::Value seed, double probability, int64_t stream);
   mlir::Value positions(mlir::Value start, int64_t count);
   mlir::Value lastRow(mlir::Value rows, mlir::Value count);
   mlir::Value rmsNorm(mlir::Value x, mlir::Value weight, double eps);

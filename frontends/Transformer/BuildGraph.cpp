@@ -24,11 +24,13 @@ public:
       targets = graph.getInput("targets", {batch, chunk});
       if (options.training.documentMask)
         first = graph.getInput("first", {batch, chunk});
+      if (entry == "train_step" && options.training.dropout > 0)
+        seed = graph.getInput("seed", {2});
     } else {
       start = graph.getInput("start", {batch});
       count = graph.getInput("count", {batch});
     }
-    Value hidden = buildEmbedding();
+    Value hidden = buildDropout(buildEmbedding());
     buildPositionTables();
     for (auto [i, layer] : llvm::enumerate(spec.layers))
       hidden = buildLayer(hidden, layer, i);
@@ -136,10 +138,15 @@ private:
   // Parts of the model
   //===--------------------------------------------------------------------===//
 
+  /// Drops elements, where the entry has a seed for it.
+  Value buildDropout(Value x) {
+    return seed ? graph.dropout(x, seed, options.training.dropout, dropouts++) : x;
+  }
+
   Value buildEmbedding() {
     graph.setLocation(spec.embeddingName);
     Value table = getParameter(spec.embedding, {spec.vocabSize, spec.hiddenSize});
-    Value hidden = graph.cast(graph.embedding(table, tokens), graph.getF32());
+    Value hidden = graph.cast(graph.embedding(table, tokens, spec.paddingId), graph.getF32());
     hidden = graph.scale(hidden, spec.embeddingScale);
     if (spec.positions != PositionKind::Learned)
       return hidden;
@@ -221,10 +228,15 @@ private:
     attention.softcap = spec.attentionSoftCap;
     attention.alibiSlopes = alibiSlopes;
     attention.first = first;
+    if (seed) {
+      attention.dropout = options.training.dropout;
+      attention.seed = seed;
+      attention.stream = dropouts++;
+    }
     Value mixed = graph.attention(query, key, value, start, attention);
     mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
     setLocation(layer, layer.output.name);
-    return buildLinear(mixed, layer.output);
+    return buildDropout(buildLinear(mixed, layer.output));
   }
 
   Value buildActivation(Value x) {
@@ -257,7 +269,7 @@ private:
       inner = buildActivation(buildLinear(x, layer.up));
     }
     setLocation(layer, layer.down.name);
-    return buildLinear(inner, layer.down);
+    return buildDropout(buildLinear(inner, layer.down));
   }
 
   /// Where a block's output joins the residual stream.
@@ -337,7 +349,8 @@ private:
   int64_t batch, chunk;
   bool hasLoss; ///< of whole sequences, for training
   Value tokens, start, count;
-  Value targets, first;
+  Value targets, first, seed;
+  int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
   Value cos, sin, alibiSlopes;
 };
 } // namespace

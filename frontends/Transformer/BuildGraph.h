@@ -12,6 +12,7 @@ namespace sinter {
 /// How the entries that end in a loss are built.
 struct TrainingGraph {
   bool documentMask = false; ///< an input `first` says which keys a query may see at all
+  double dropout = 0;        ///< of embeddings, attention weights and residual branches
   double zLoss = 0;          ///< times the squared log-partition function of each token
   bool lossScale = false;    ///< an input `loss_scale` multiplies all gradients
 };

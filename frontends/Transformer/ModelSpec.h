@@ -138,6 +138,7 @@ struct ModelSpec {
 
   double initializerRange = 0.02;
   std::vector<int64_t> bosIds, eosIds;
+  std::optional<int64_t> paddingId; ///< the token whose embedding training leaves alone
   /// Tensors that checkpoints of the family carry and that are not parameters: name endings.
   std::vector<std::string> surplusEndings;
 

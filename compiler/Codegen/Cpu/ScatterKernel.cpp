@@ -81,7 +81,7 @@ private:
             scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isAfter, isBefore));
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPoint(own.thenYield());
-        emitAdd(token, row, index(0), width);
+        emitUnlessPadding(token, [&] { emitAdd(token, row, index(0), width); });
       });
     });
     return llvm::divideCeil(rows, range);
@@ -96,9 +96,27 @@ private:
     emitLoop(begin, end, [&](Value item) {
       Value first = mul(item, width / parts);
       emitLoop(index(0), index(op.getIds().getType().getNumElements()),
-               [&](Value token) { emitAdd(token, emitRow(token), first, width / parts); });
+               [&](Value token) {
+                 emitUnlessPadding(
+                     token, [&] { emitAdd(token, emitRow(token), first, width / parts); });
+               });
     });
     return parts;
+  }
+
+  template <typename Body> void emitUnlessPadding(Value token, Body body) {
+    if (!op.getPadding())
+      return body();
+    Value id = emitElement(op.getIds(), token);
+    Value padding = arith::ConstantOp::create(
+        builder, loc,
+        builder.getI32IntegerAttr(static_cast<int32_t>(static_cast<int64_t>(*op.getPadding()))));
+    Value isTrained =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, id, padding);
+    auto guarded = scf::IfOp::create(builder, loc, isTrained);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(guarded.thenYield());
+    body();
   }
 
   /// The row of the table that a token read.

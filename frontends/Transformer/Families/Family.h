@@ -35,6 +35,9 @@ void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key);
 /// max_position_embeddings, initializer_range, tie_word_embeddings, token ids.
 void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
 
+/// pad_token_id, of families whose embedding does not learn it (torch's padding_idx).
+void readPaddingId(ConfigReader &config, ModelSpec &spec);
+
 /// num_key_value_heads: null means num_attention_heads, absent means `absent` (null pointer: the
 /// same).
 void readKvHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent);

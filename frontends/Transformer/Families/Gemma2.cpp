@@ -8,6 +8,7 @@ namespace sinter {
 
 void gemma2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 8192, true);
+  readPaddingId(config, spec);
   readKvHeads(config, spec, 4);
   readHeadDim(config, spec, 256);
   readRotary(config, spec, std::nullopt);

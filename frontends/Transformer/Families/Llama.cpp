@@ -6,6 +6,7 @@ namespace sinter {
 
 void llamaReadConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 2048, false);
+  readPaddingId(config, spec);
   readKvHeads(config, spec, std::nullopt);
   readHeadDim(config, spec, std::nullopt);
   readRotary(config, spec, std::nullopt);

@@ -6,6 +6,7 @@ namespace sinter {
 
 void mistralReadConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 4096 * 32, false);
+  readPaddingId(config, spec);
   readKvHeads(config, spec, 8);
   readHeadDim(config, spec, std::nullopt);
   readRotary(config, spec, std::nullopt);

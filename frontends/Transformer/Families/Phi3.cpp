@@ -7,6 +7,7 @@ namespace sinter {
 
 void phi3ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 4096, false);
+  readPaddingId(config, spec);
   readKvHeads(config, spec, std::nullopt);
   readHeadDim(config, spec, std::nullopt);
   readRotary(config, spec, 1.0);

@@ -9,6 +9,7 @@ namespace {
 
 void readConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 32768, false);
+  readPaddingId(config, spec);
   readKvHeads(config, spec, 32);
   bool slides = config.flag("use_sliding_window", false);
   std::optional<int64_t> window = config.optionalSize("sliding_window");

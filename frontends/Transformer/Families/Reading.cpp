@@ -41,6 +41,12 @@ void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions,
   spec.eosIds = config.ids("eos_token_id");
 }
 
+void readPaddingId(ConfigReader &config, ModelSpec &spec) {
+  std::vector<int64_t> ids = config.ids("pad_token_id");
+  if (!ids.empty() && ids.front() >= 0 && ids.front() < spec.vocabSize)
+    spec.paddingId = ids.front();
+}
+
 void readKvHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent) {
   int64_t fallback =
       config.present("num_key_value_heads") ? spec.heads : absent.value_or(spec.heads);
