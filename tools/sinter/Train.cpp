@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 struct TrainCommandOptions : TrainRunOptions {
   const CLI::App *command = nullptr;
-  std::string out, log;
-  int64_t saveEvery = 0, keep = 3;
+  std::string log;
+  int64_t keep = 3;
   bool resume = false;
 
   std::string getLog() const { return log.empty() ? (fs::path(out) / "log.jsonl").string() : log; }
@@ -82,8 +82,6 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   double peak = measureGemmPeak(pool, run.productType);
   runtime::TrainOptions &train = run.options;
   train.session.pool = &pool;
-  train.directory = options.out;
-  train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.keep = static_cast<uint64_t>(options.keep);
   train.resume = options.resume;
   train.stop = &stopRequested;

@@ -129,6 +129,27 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
   return {};
 }
 
+/// Fails where the run would hold more than the budget: the step, and beside it the copy that
+/// checkpoints are written from and the next step's tokens.
+static Expected<void> checkBudget(const TrainRunOptions &options, const PreparedRun &run) {
+  uint64_t budget = options.step.training.memoryBudget;
+  if (budget == 0)
+    return {};
+  SINTER_TRY(runtime::TrainMemory memory,
+             runtime::predictTrainMemory(run.executable, run.options,
+                                         run.data.streams.validation.has_value()));
+  if (memory.peak() <= budget)
+    return {};
+  std::string parts = formatBytes(memory.session.peak()) + " for the step";
+  if (memory.snapshot != 0)
+    parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
+  return fail("--memory-budget " + options.step.memoryBudget,
+              "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")",
+              std::string("give at least that, or lower --batch and raise --accumulate, or lower "
+                          "--seq") +
+                  (memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : ""));
+}
+
 Expected<std::unique_ptr<PreparedRun>>
 sinter::cli::prepareRun(Model model, TrainRunOptions &options,
                         std::shared_ptr<const runtime::Executable> executable) {
@@ -182,7 +203,10 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   train.endOfText = run->data.endOfText;
   train.evaluateEvery = static_cast<uint64_t>(options.evaluateEvery);
   train.session.threads = static_cast<unsigned>(getThreads(options));
+  train.directory = options.out;
+  train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.identity = identify(options, *run);
+  SINTER_CHECK(checkBudget(options, *run));
   return run;
 }
 

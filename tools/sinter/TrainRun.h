@@ -24,6 +24,8 @@ struct TrainRunOptions : ModelOptions {
   int64_t warmup = 0;
   std::string scaleFromBatch; ///< --scale-lr-from-batch: "sqrt:32"
   int64_t evaluateEvery = 0;
+  std::string out; ///< where checkpoints go; empty: nowhere
+  int64_t saveEvery = 0;
 };
 
 /// Adds all of them but MODEL, in groups.
@@ -37,7 +39,7 @@ struct PreparedRun {
   std::optional<WeightFiles> weights; ///< none: random ones
   std::optional<WeightFilesSource> source;
   OpenData data;
-  runtime::TrainOptions options; ///< without callbacks and directory
+  runtime::TrainOptions options; ///< without callbacks
   /// Files that belong to the model, by name: config.json, the tokenizer's.
   std::map<std::string, std::string> files;
   std::string dtype;              ///< the compute type: f32, bf16 or f16
@@ -53,7 +55,8 @@ struct PreparedRun {
 Expected<std::shared_ptr<const runtime::Executable>>
 adoptExecutable(const CLI::App &command, TrainRunOptions &options, Model &model);
 
-/// Checks the options, opens the data and, unless there is an `executable`, compiles.
+/// Checks the options, opens the data and, unless there is an `executable`, compiles. Fails where
+/// the run would hold more than --memory-budget.
 Expected<std::unique_ptr<PreparedRun>>
 prepareRun(Model model, TrainRunOptions &options,
            std::shared_ptr<const runtime::Executable> executable = nullptr);
