@@ -1,7 +1,7 @@
+#include "compiler/Analysis/OpOrder.h"
 #include "compiler/Autodiff/Gradients.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/AdjointBuilder.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace sinter {
@@ -44,8 +44,7 @@ private:
       return failure();
     addResults(function, gradients, parameters);
     // Adjoints may have put ops that the forward pass uses behind it.
-    if (!sortTopologically(&block))
-      return function.emitError("expected ops without cycles after differentiation");
+    orderByNeed(block);
     eraseDeadOps(block);
     return success();
   }

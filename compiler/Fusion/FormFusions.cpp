@@ -1,8 +1,8 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/OpOrder.h"
 #include "compiler/Fusion/FusionGraph.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -89,7 +89,7 @@ private:
       changed = true;
     }
     if (changed)
-      sortTopologically(&function.front());
+      orderByNeed(function.front());
   }
 };
 } // namespace

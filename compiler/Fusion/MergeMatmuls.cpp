@@ -1,7 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/OpOrder.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -65,7 +65,7 @@ private:
                    .str();
     }
     if (changed)
-      sortTopologically(&function.front());
+      orderByNeed(function.front());
   }
 
   /// matmul + broadcast(bias), where that is all that the product is used for.
