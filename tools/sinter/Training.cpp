@@ -128,6 +128,10 @@ Expected<CompileRequest> sinter::cli::makeTrainRequest(const Model &model,
     entries.push_back("evaluate");
   SINTER_TRY(CompileRequest request,
              makeRequest(model, options, std::move(entries), sequence, sequence));
+  // What the cost model fuses decides in which order some sums are taken. A run goes on with any
+  // number of threads and gives the same bits, so its compilation must not know of them.
+  constexpr int64_t kCores = 2;
+  request.options.cores = kCores;
   request.options.cacheType = DType::F32;
   request.options.training = step.training;
   // The description goes with what is trained from it.
