@@ -23,9 +23,9 @@ printf '%s: %.0f KB of headers and documents to learn from, byte by byte\n' \
 
 rm -rf "$out/trained"
 step train "$here/training/llama-bytes.json" --data "$out/sources.txt" --val-split 0.05 \
-  --out "$out/trained" --steps "${DEMO_STEPS:-1500}" --batch 12 --seq 64 --lr 2e-3 --min-lr 2e-4 \
+  --out "$out/trained" --steps "${DEMO_STEPS:-1200}" --batch 8 --seq 128 --lr 2e-3 --min-lr 2e-4 \
   --warmup 50 --schedule cosine --beta2 0.99 --eval-every 250
-step generate "$out/trained" --prompt '/// The ' --max-new-tokens 160 --temperature 0.7 --seed 3
+step generate "$out/trained" --prompt '/// The ' --max-new-tokens 110 --temperature 0.7 --seed 3
 
 model=$here/shakespeare
 step plan "$model" --mode decode --html "$out/plan.html" | sed -n 1,8p
