@@ -10,6 +10,6 @@ namespace sinter {
 #include "compiler/Autodiff/Passes.h.inc"
 
 /// Turns entries that end in a loss into training steps; what infers is left alone.
-void buildAutodiffPipeline(mlir::OpPassManager &manager,
-                           const ApplyOptimizerPassOptions &optimizer);
+void buildAutodiffPipeline(mlir::OpPassManager &manager, const ApplyOptimizerPassOptions &optimizer,
+                           const RematerializePassOptions &rematerialize);
 } // namespace sinter

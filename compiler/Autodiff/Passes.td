@@ -102,6 +102,32 @@ def ExpandLossesPass : Pass<"sinter-expand-losses", "mlir::ModuleOp"> {
   let dependentDialects = ["sinter::SinterDialect"];
 }
 
+def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
+  let summary = "computes again what would have to be kept";
+  let description = [{
+    After it, the backward pass reads `release` bytes less of what the forward pass computed, or as
+    little as can be: ops that cost least a released byte are done again, at their first use there
+    (`sinter.recompute`, so that they are not taken for equal to the first ones). The granularity
+    is an `op`, all inner ops of a `block` (attention, MLP) or of a `layer`. Nothing is released
+    without `release`. A remark says how many ops, bytes and milliseconds.
+
+    ```mlir
+    %1 = sinter.gelu %0 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("model.layers.0.mlp.up_proj")
+    ...
+    %7 = sinter.matmul %1, %6 {transpose_lhs} : ... // in the backward pass
+    // =>
+    %1 = sinter.gelu %0 : ...
+    ...
+    %5 = sinter.gelu %0 {sinter.recompute} : ...
+    %7 = sinter.matmul %5, %6 {transpose_lhs} : ...
+    ```
+  }];
+  let options = [
+    Option<"release", "release", "int64_t", "0", "Bytes to release">,
+    Option<"granularity", "granularity", "std::string", "\"op\"", "op, block or layer">];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
 def VerifyAutodiffPass : Pass<"sinter-verify-autodiff", "mlir::ModuleOp"> {
   let summary = "the gate of the Autodiff phase";
   let description = [{

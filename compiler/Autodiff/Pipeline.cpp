@@ -5,11 +5,13 @@
 using namespace mlir;
 
 void sinter::buildAutodiffPipeline(OpPassManager &manager,
-                                   const ApplyOptimizerPassOptions &optimizer) {
+                                   const ApplyOptimizerPassOptions &optimizer,
+                                   const RematerializePassOptions &rematerialize) {
   manager.addPass(createDifferentiatePass());
   manager.addPass(createApplyOptimizerPass(optimizer));
   manager.addPass(createExpandLossesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createRematerializePass(rematerialize));
   manager.addPass(createVerifyAutodiffPass());
 }

@@ -1,5 +1,6 @@
 #include "compiler/Fusion/FusionGraph.h"
 #include "compiler/Analysis/LibraryGemm.h"
+#include "dialects/Sinter/Stage.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -93,6 +94,19 @@ bool FusionGraph::wouldCycle(unsigned first, unsigned second) const {
   return reachesIndirectly(first, second) || reachesIndirectly(second, first);
 }
 
+/// Whether ops that are done again would be done together with ops of the forward pass, which are
+/// those before them.
+static bool recomputesEarly(const llvm::SetVector<Operation *> &ops) {
+  bool forward = false;
+  for (Operation *op : ops) {
+    bool again = op->hasAttr(SinterDialect::kRecompute);
+    if (again && forward)
+      return true;
+    forward |= !again && getRole(op) != FusionRole::Index;
+  }
+  return false;
+}
+
 FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   const Group &first = groups[pair.first], &second = groups[pair.second];
   SmallVector<Operation *> ops;
@@ -103,6 +117,8 @@ FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   Merged merged;
   merged.ops.insert(ops.begin(), ops.end());
   merged.classification = classify(merged.ops);
+  if (merged.classification && recomputesEarly(merged.ops))
+    merged.classification = {std::nullopt, "what is done again waits for the backward pass"};
   if (onlyKernels && !merged.classification)
     return merged;
   merged.cost = getCost(merged.ops, merged.classification.kind.value_or(FusionKind::Rows));
@@ -209,10 +225,13 @@ void FusionGraph::mergeProducers() {
   }
 }
 
-/// Whether reading `value` is a quarter of what the smaller of two kernels moves. Less would tie two
-/// kernels together, and keep the operands of both alive, for little.
+/// Whether reading `value` is a quarter of what the smaller of two kernels moves, and both belong
+/// to one stage. Less would tie two kernels together, and keep the operands of both alive, for
+/// little; what the backward pass computes would be kept all the way from the forward pass.
 static bool isWorthSharing(Value value, const FusionGraph::Group &first,
                            const FusionGraph::Group &second) {
+  if (getStage(first.ops.back()->getLoc()) != getStage(second.ops.back()->getLoc()))
+    return false;
   auto bytes = static_cast<double>(getStorageBytes(value.getType()));
   return 4 * bytes >= std::min(first.cost.bytes, second.cost.bytes);
 }

@@ -40,25 +40,28 @@ struct MergeMatmulsPass : sinter::impl::MergeMatmulsPassBase<MergeMatmulsPass> {
 private:
   void mergeIn(func::FuncOp function, const CostModel &costs) {
     llvm::DenseSet<Value> constants = findWeightValues(function);
-    // By left-hand side; within it, by element type and how the result is used.
-    llvm::MapVector<Value, llvm::MapVector<int64_t, SmallVector<Product>>> groups;
+    // By left-hand side, and whether the product is done again: that must not be done at once.
+    // Within it, by element type and how the result is used.
+    llvm::MapVector<std::pair<Value, unsigned>, llvm::MapVector<int64_t, SmallVector<Product>>>
+        groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
       auto pack = matmul.getRhs().getDefiningOp<PackOp>();
       if (!pack || matmul.getTransposeRhs() || matmul.getTransposeLhs() ||
           !constants.contains(pack.getResult()))
         continue;
       Product product = matchBias(matmul, pack, constants);
-      groups[matmul.getLhs()][classifyUse(product)].push_back(product);
+      bool again = matmul->hasAttr(SinterDialect::kRecompute);
+      groups[{matmul.getLhs(), again}][classifyUse(product)].push_back(product);
     }
     bool changed = false;
-    for (auto &[lhs, classes] : groups) {
+    for (auto &[key, classes] : groups) {
       for (auto &[use, products] : classes)
         if (products.size() > 1) {
           merge(function, products, costs);
           changed = true;
         }
       if (classes.size() > 1)
-        remark::missed(lhs.getLoc(), getRemark("NotMerged", function))
+        remark::missed(key.first.getLoc(), getRemark("NotMerged", function))
             << llvm::formatv("{0} products of one left-hand side stay apart: their results are "
                              "used differently",
                              classes.size())

@@ -25,6 +25,9 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         llvm::append_range(fusions, function.getOps<FusionOp>());
+    // Kernels are shared between what is done first and what is done again.
+    for (FusionOp fusion : fusions)
+      fusion.walk([](Operation *op) { op->removeAttr(SinterDialect::kRecompute); });
     unsigned calls = 0;
     llvm::DenseMap<unsigned, SmallVector<func::FuncOp>> kernels;
     unsigned count = 0;

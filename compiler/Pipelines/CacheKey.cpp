@@ -91,7 +91,7 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
         training.gradientClip, training.dropout, training.zLoss})
     hasher.add(std::bit_cast<uint64_t>(number));
   for (uint64_t number : {uint64_t{training.nesterov}, static_cast<uint64_t>(training.accumulate),
-                          uint64_t{training.documentMask}, training.memoryBudget})
+                          uint64_t{training.documentMask}, training.arenaBudget})
     hasher.add(number);
   hasher.add(training.noDecay);
   hasher.add(training.rematerialize);

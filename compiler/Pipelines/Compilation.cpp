@@ -72,12 +72,14 @@ Expected<void> Compilation::makeModule() {
   return {};
 }
 
-Expected<std::vector<PassStep>> Compilation::listPasses(Phase last) const {
+Expected<std::vector<PassStep>> Compilation::listPasses(Phase last,
+                                                          int64_t release) const {
   const CompileOptions &options = request.options;
   PipelineOptions pipeline;
   pipeline.computeType = StringRef(nameOf(options.computeType)).lower();
   pipeline.cacheType = StringRef(nameOf(options.cacheType)).lower();
   pipeline.training = options.training;
+  pipeline.release = release;
   pipeline.disabledPasses = options.disabledPasses;
   pipeline.addedPasses = options.addedPasses;
   return sinter::listPasses(pipeline, last);

@@ -28,8 +28,9 @@ public:
   /// Loads plugins, builds or parses the graph and gives it its target.
   Expected<void> begin();
 
-  /// All passes up to and with a phase, with the request's options.
-  Expected<std::vector<PassStep>> listPasses(Phase last) const;
+  /// All passes up to and with a phase, with the request's options. `release` bytes are recomputed
+  /// in the backward pass instead of kept.
+  Expected<std::vector<PassStep>> listPasses(Phase last, int64_t release = 0) const;
 
   /// Runs a pass; its failure is a defect.
   Expected<void> run(const PassStep &step);

@@ -5,6 +5,7 @@
 #include "compiler/Executable/Serialize.h"
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Pipelines/DecisionCollector.h"
+#include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/Remarks.h"
 #include <chrono>
 
@@ -47,27 +48,72 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
   return {};
 }
 
+/// The module after all phases up to and with `last`, and what they decided.
+static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
+                                                        int64_t release, CompileResult &result) {
+  auto compilation = std::make_unique<Compilation>(request);
+  if (failed(collectDecisions(compilation->getContext(), result.decisions)))
+    return compilation->makeDefect("remarks");
+  SINTER_CHECK(compilation->begin());
+  SINTER_TRY(std::vector<PassStep> steps, compilation->listPasses(last, release));
+  for (const PassStep &step : steps) {
+    auto start = std::chrono::steady_clock::now();
+    SINTER_CHECK(compilation->run(step));
+    result.phaseMs[stringifyPhase(step.phase).str()] +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+  compilation->getContext().setRemarkEngine(nullptr);
+  return compilation;
+}
+
+/// The arena of a planned module: that of its largest program.
+static int64_t getArenaBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto program : module.getOps<plan::ProgramOp>())
+    bytes = std::max<int64_t>(bytes, program.getArenaBytes().value_or(0));
+  return bytes;
+}
+
+/// Plans with more and more recomputed until the arena is within its budget, then with less as long
+/// as it stays there; the smallest arena where no plan is. How many bytes of the arena a kept byte
+/// is depends on what else is alive, so each plan is made.
+static Expected<std::unique_ptr<Compilation>> fitArena(const CompileRequest &request, Phase last,
+                                                       CompileResult &result) {
+  constexpr int kPlans = 8;
+  auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
+  SINTER_TRY(auto best, runPhases(request, last, 0, result));
+  int64_t smallest = getArenaBytes(best->getModule());
+  int64_t tooLittle = 0, enough = 0, release = smallest - budget;
+  for (int plan = 1; plan < kPlans && smallest > budget; ++plan) {
+    CompileResult next;
+    SINTER_TRY(auto compilation, runPhases(request, last, release, next));
+    int64_t bytes = getArenaBytes(compilation->getModule());
+    bool fits = bytes <= budget;
+    if (fits ? enough == 0 || release < enough : enough == 0 && bytes < smallest) {
+      best = std::move(compilation);
+      result = std::move(next);
+      smallest = fits ? smallest : bytes;
+    }
+    (fits ? enough : tooLittle) = release;
+    if (fits && budget - bytes < budget / 50)
+      break;
+    release = enough ? (tooLittle + enough) / 2 : 2 * release;
+  }
+  return best;
+}
+
 Expected<CompileResult> sinter::compile(const CompileRequest &request) {
   const CompileOptions &options = request.options;
   CompileResult result;
   SINTER_TRY(Phase last, getLastPhase(options));
-  Compilation compilation(request);
-  if (failed(collectDecisions(compilation.getContext(), result.decisions)))
-    return compilation.makeDefect("remarks");
-  SINTER_CHECK(compilation.begin());
-  SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last));
-  for (const PassStep &step : steps) {
-    auto start = std::chrono::steady_clock::now();
-    SINTER_CHECK(compilation.run(step));
-    result.phaseMs[stringifyPhase(step.phase).str()] +=
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  }
-  compilation.getContext().setRemarkEngine(nullptr);
+  bool isBounded = options.training.arenaBudget > 0 && last == Phase::Memory;
+  SINTER_TRY(std::unique_ptr<Compilation> compilation,
+             isBounded ? fitArena(request, last, result) : runPhases(request, last, 0, result));
   if (!options.stopAfter.empty() || options.emit == "graph" || options.emit == "fused" ||
       options.emit == "program") {
-    result.text = compilation.print();
+    result.text = compilation->print();
     return result;
   }
-  SINTER_CHECK(finish(compilation, request, result));
+  SINTER_CHECK(finish(*compilation, request, result));
   return result;
 }

@@ -25,12 +25,16 @@ struct TrainingOptions {
   double momentum = 0.9;                            ///< of sgd and muon
   bool nesterov = false;                            ///< of sgd
   double weightDecay = 0.1;                         ///< of parameters of two dimensions or more ...
-  std::string noDecay;              ///< ... whose names contain none of these, separated by commas
-  double gradientClip = 1;          ///< the largest global norm; 0: any
-  int64_t accumulate = 1;           ///< microbatches of a step
-  double dropout = 0;               ///< of embeddings, attention and residual branches
-  double zLoss = 0;                 ///< times the squared log-partition function of each token
-  bool documentMask = false;        ///< an input `first` says which keys a query may see at all
+  std::string noDecay;       ///< ... whose names contain none of these, separated by commas
+  double gradientClip = 1;   ///< the largest global norm; 0: any
+  int64_t accumulate = 1;    ///< microbatches of a step
+  double dropout = 0;        ///< of embeddings, attention and residual branches
+  double zLoss = 0;          ///< times the squared log-partition function of each token
+  bool documentMask = false; ///< an input `first` says which keys a query may see at all
+  /// Bytes that the step's arena may take, 0 for as many as it needs. Within them values of the
+  /// forward pass are computed again instead of kept; where that is not enough, the arena is as
+  /// small as can be.
+  uint64_t arenaBudget = 0;
   uint64_t memoryBudget = 0;        ///< bytes that the step may take in all; 0: as many as it needs
   std::string rematerialize = "op"; ///< what is recomputed under a budget: op, layer or block
 };

@@ -63,7 +63,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Import:
     return buildImportPipeline(manager);
   case Phase::Autodiff:
-    return buildAutodiffPipeline(manager, getOptimizerOptions(options));
+    return buildAutodiffPipeline(manager, getOptimizerOptions(options),
+                                 {options.release, options.training.rematerialize});
   case Phase::Precision: {
     PrecisionOptions precision;
     precision.computeType = options.computeType;

@@ -39,6 +39,7 @@ struct PipelineOptions {
   std::string computeType = "f32";         ///< f32, bf16 or f16
   std::string cacheType = "f32";           ///< f32 or bf16
   TrainingOptions training;                ///< of entries that end in a loss
+  int64_t release = 0;                     ///< bytes to recompute in the backward pass, not to keep
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out
   std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass>"
 };

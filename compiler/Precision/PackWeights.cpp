@@ -31,11 +31,16 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   }
 
 private:
-  static Value pack(OpBuilder &builder, Location loc, Value matrix) {
+  /// The matrix in panels, for a product. One that is done again is not to keep the panels of the
+  /// first one alive.
+  static Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
                                         getPanels(type.getElementType()));
-    return PackOp::create(builder, loc, packed, matrix);
+    auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
+    if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
+      pack->setAttr(SinterDialect::kRecompute, again);
+    return pack;
   }
 
   /// Pairs of 16-bit numbers are neighbours along k, which they are not in the rows of a transposed
@@ -45,7 +50,7 @@ private:
     if (!matmul.getTransposeLhs() || type.getEncoding() || type.getElementTypeBitWidth() != 16)
       return;
     OpBuilder builder(matmul);
-    matmul.getLhsMutable().assign(pack(builder, matmul.getLoc(), matmul.getLhs()));
+    matmul.getLhsMutable().assign(pack(builder, matmul, matmul.getLhs()));
   }
 
   void packRhs(MatmulOp matmul) {
@@ -61,7 +66,7 @@ private:
       rhs = TransposeOp::create(builder, loc, transposed, rhs, ArrayRef<int64_t>{1, 0});
       matmul.setTransposeRhs(false);
     }
-    matmul.getRhsMutable().assign(pack(builder, loc, rhs));
+    matmul.getRhsMutable().assign(pack(builder, matmul, rhs));
   }
 };
 } // namespace

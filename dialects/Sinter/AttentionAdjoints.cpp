@@ -10,8 +10,8 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
   Value gradient = adjoint.getGradient(getResult());
   AttentionOp forward = *this;
   RankedTensorType type = getResult().getType();
-  auto perRow = RankedTensorType::get(type.getShape().drop_back(),
-                                      Float32Type::get(type.getContext()));
+  auto perRow =
+      RankedTensorType::get(type.getShape().drop_back(), Float32Type::get(type.getContext()));
   if (!getLogsumexp()) {
     // The op again, with the second result that inference does not need.
     OpBuilder builder(*this);
@@ -37,7 +37,7 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
 void RotaryOp::buildAdjoint(Adjoint &adjoint) {
   AdjointBuilder build(adjoint);
   Value gradient = adjoint.getGradient(getResult());
-  adjoint.add(getOperand(), RotaryOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(),
-                                             gradient, getCos(), build.neg(getSin()), getStart(),
-                                             getInterleaved()));
+  adjoint.add(getOperand(),
+              RotaryOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(), gradient,
+                               getCos(), build.neg(getSin()), getStart(), getInterleaved()));
 }

@@ -6,9 +6,9 @@ using namespace sinter;
 
 template <typename Op, typename... Arguments>
 AdjointTerm AdjointTerm::make(Arguments... arguments) const {
-  return {*adjoint, Op::create(adjoint->getBuilder(), adjoint->getLoc(), value.getType(),
-                               arguments...)
-                        .getResult()};
+  return {*adjoint,
+          Op::create(adjoint->getBuilder(), adjoint->getLoc(), value.getType(), arguments...)
+              .getResult()};
 }
 
 AdjointTerm AdjointTerm::constant(double number) const {

@@ -203,8 +203,8 @@ Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange 
   if (getTanh()) {
     Value inner = mul(x[0], add(mul(square, constant(kGeluCubic)), constant(1.0)));
     Value s = buildSigmoid(builder, loc, mul(inner, constant(2.0 * kGeluScale)));
-    Value slope = add(mul(square, constant(6.0 * kGeluCubic * kGeluScale)),
-                      constant(2.0 * kGeluScale));
+    Value slope =
+        add(mul(square, constant(6.0 * kGeluCubic * kGeluScale)), constant(2.0 * kGeluScale));
     Value bend = mul(s, arith::SubFOp::create(builder, loc, constant(1.0), s));
     return add(s, mul(mul(x[0], slope), bend));
   }

@@ -25,9 +25,8 @@ static LogicalResult verifyPartials(Operation *op, RankedTensorType operand, int
 
 /// The results of both norms' gradients in plain arithmetic. Without `centered` the mean is not
 /// taken off, and there are no sums of the gradient.
-static SmallVector<ReferenceTensor> evaluateNormGrad(Operation *op,
-                                                     ArrayRef<ReferenceTensor> operands, double eps,
-                                                     bool centered) {
+static SmallVector<ReferenceTensor>
+evaluateNormGrad(Operation *op, ArrayRef<ReferenceTensor> operands, double eps, bool centered) {
   SmallVector<ReferenceTensor> results;
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));
@@ -99,8 +98,7 @@ SmallVector<Value> LayerNormGradOp::decompose(OpBuilder &builder) {
   Value weighted = rows.mul(getGradient(), rows.repeat(getWeight()));
   Value mean = rows.spread(rows.mean(weighted));
   Value projection = rows.spread(rows.mean(rows.mul(weighted, normal)));
-  Value result =
-      rows.mul(scale, rows.sub(rows.sub(weighted, mean), rows.mul(normal, projection)));
+  Value result = rows.mul(scale, rows.sub(rows.sub(weighted, mean), rows.mul(normal, projection)));
   return {result, rows.columnSums(rows.mul(getGradient(), normal), getBlocks()),
           rows.columnSums(getGradient(), getBlocks())};
 }
@@ -135,8 +133,8 @@ SmallVector<Value> CrossEntropyGradOp::decompose(OpBuilder &builder) {
   Value scale = rows.logSumExp(getLogits());
   Value softmax = ExpOp::create(builder, getLoc(), rows.sub(getLogits(), rows.spread(scale)));
   Value hot = OneHotOp::create(builder, getLoc(), getType(), getTargets());
-  Value gradient = rows.mul(rows.cast(getGradient(), getType().getElementType()),
-                            rows.isInside(getTargets()));
+  Value gradient =
+      rows.mul(rows.cast(getGradient(), getType().getElementType()), rows.isInside(getTargets()));
   if (getZLoss().isZero())
     return {rows.mul(rows.sub(softmax, hot), rows.spread(gradient))};
   auto constant = [&](double value) -> Value {
@@ -158,9 +156,9 @@ SmallVector<ReferenceTensor> CrossEntropyGradOp::evaluate(ArrayRef<ReferenceTens
     double scale = logSumExp(operands[0].data().slice(i * width, width));
     double factor = 1 + 2 * getZLoss().convertToDouble() * scale;
     for (int64_t j = 0; j < width; ++j)
-      result[i * width + j] = operands[2][i] * (std::exp(operands[0][i * width + j] - scale) *
-                                                    factor -
-                                                (j == target ? 1.0 : 0.0));
+      result[i * width + j] =
+          operands[2][i] *
+          (std::exp(operands[0][i * width + j] - scale) * factor - (j == target ? 1.0 : 0.0));
   }
   result.round();
   return {std::move(result)};
@@ -176,8 +174,8 @@ FusionRole EmbeddingGradOp::getFusionRole() { return FusionRole::Opaque; }
 // Without zeros to write, the chosen rows alone are read and written.
 int64_t EmbeddingGradOp::getBytes() {
   int64_t read = getStorageBytes(getGradient().getType()) + getStorageBytes(getIds().getType());
-  return read + (getInto() ? 2 * getStorageBytes(getGradient().getType())
-                           : getStorageBytes(getType()));
+  return read +
+         (getInto() ? 2 * getStorageBytes(getGradient().getType()) : getStorageBytes(getType()));
 }
 
 LogicalResult EmbeddingGradOp::verify() {

@@ -39,8 +39,8 @@ void BroadcastOp::buildAdjoint(Adjoint &adjoint) {
 
 void ReshapeOp::buildAdjoint(Adjoint &adjoint) {
   AdjointBuilder build(adjoint);
-  adjoint.add(getOperand(), build.reshape(adjoint.getGradient(getResult()),
-                                          getOperand().getType().getShape()));
+  adjoint.add(getOperand(),
+              build.reshape(adjoint.getGradient(getResult()), getOperand().getType().getShape()));
 }
 
 void TransposeOp::buildAdjoint(Adjoint &adjoint) {
@@ -76,9 +76,9 @@ void EmbeddingOp::buildAdjoint(Adjoint &adjoint) {
   if (!adjoint.isNeeded(getTable()))
     return;
   adjoint.add(getTable(),
-              EmbeddingGradOp::create(adjoint.getBuilder(), adjoint.getLoc(), getTable().getType(),
-                                      getIds(), adjoint.getGradient(getResult()), Value(),
-                                      adjoint.getBuilder().getI64IntegerAttr(
-                                          getTable().getType().getDimSize(0)),
-                                      getPaddingAttr()));
+              EmbeddingGradOp::create(
+                  adjoint.getBuilder(), adjoint.getLoc(), getTable().getType(), getIds(),
+                  adjoint.getGradient(getResult()), Value(),
+                  adjoint.getBuilder().getI64IntegerAttr(getTable().getType().getDimSize(0)),
+                  getPaddingAttr()));
 }

@@ -35,8 +35,7 @@ LogicalResult LinearCrossEntropyOp::verify() {
   return success();
 }
 
-SmallVector<ReferenceTensor>
-LinearCrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+SmallVector<ReferenceTensor> LinearCrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   ReferenceTensor result(getType());
   const ReferenceTensor &hidden = operands[0], &weight = operands[1], &targets = operands.back();
   int64_t width = hidden.getShape()[1], classes = getClasses();
@@ -52,8 +51,8 @@ LinearCrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands) {
         logit += hidden[row * width + i] *
                  weight[getTransposeWeight() ? j * width + i : i * classes + j];
       if (getSoftcap())
-        logit = getSoftcap()->convertToDouble() *
-                std::tanh(logit / getSoftcap()->convertToDouble());
+        logit =
+            getSoftcap()->convertToDouble() * std::tanh(logit / getSoftcap()->convertToDouble());
       logits[j] = logit;
       largest = std::max(largest, logit);
     }
@@ -91,8 +90,7 @@ public:
       if (!gradient)
         continue;
       Value step = CrossEntropyGradOp::create(builder, loc, logits.getType(), logits, targets,
-                                              build.slice(gradient, row, count),
-                                              op.getZLossAttr());
+                                              build.slice(gradient, row, count), op.getZLossAttr());
       if (op.getSoftcap())
         step = build.mul(step, buildSoftcapSlope(logits));
       if (wantsHidden)
@@ -100,8 +98,8 @@ public:
                                                    op.getWeight(), !op.getTransposeWeight(),
                                                    /*transpose_lhs=*/false));
       if (wantsWeight)
-        accumulate(weightGradient,
-                   op.getTransposeWeight() ? multiplyRows(step, hidden) : multiplyRows(hidden, step));
+        accumulate(weightGradient, op.getTransposeWeight() ? multiplyRows(step, hidden)
+                                                           : multiplyRows(hidden, step));
       if (wantsBias)
         accumulate(biasGradient, build.sumRows(step));
     }
@@ -118,8 +116,8 @@ private:
     Value logits = MatmulOp::create(builder, loc, type, hidden, op.getWeight(),
                                     op.getTransposeWeight(), /*transpose_lhs=*/false);
     if (op.getBias())
-      logits = build.add(logits, BroadcastOp::create(builder, loc, type, op.getBias(),
-                                                     ArrayRef<int64_t>{1}));
+      logits = build.add(
+          logits, BroadcastOp::create(builder, loc, type, op.getBias(), ArrayRef<int64_t>{1}));
     if (op.getSoftcap())
       logits = SoftcapOp::create(builder, loc, type, logits, op.getSoftcapAttr());
     return logits;

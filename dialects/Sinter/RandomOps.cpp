@@ -24,8 +24,8 @@ SmallVector<ReferenceTensor> DropoutOp::evaluate(ArrayRef<ReferenceTensor> opera
   };
   double probability = getProbability().convertToDouble();
   for (int64_t i = 0; i < result.getNumElements(); ++i) {
-    bool kept = philox::isKept(i, static_cast<uint32_t>(getStream()), {word(0), word(1)},
-                               probability);
+    bool kept =
+        philox::isKept(i, static_cast<uint32_t>(getStream()), {word(0), word(1)}, probability);
     result[i] = kept ? result[i] / (1 - probability) : 0.0;
   }
   result.round();

@@ -23,9 +23,9 @@ void ReduceOp::buildAdjoint(Adjoint &adjoint) {
   adjoint.add(getOperand(), gradient);
 }
 
-/// The operand's gradient by `Grad`, and those of weight and bias, which it sums over blocks of rows.
-template <typename Grad, typename Norm>
-static void buildNormAdjoint(Norm norm, Adjoint &adjoint) {
+/// The operand's gradient by `Grad`, and those of weight and bias, which it sums over blocks of
+/// rows.
+template <typename Grad, typename Norm> static void buildNormAdjoint(Norm norm, Adjoint &adjoint) {
   AdjointBuilder build(adjoint);
   OpBuilder &builder = adjoint.getBuilder();
   RankedTensorType type = norm.getType();
@@ -42,9 +42,7 @@ static void buildNormAdjoint(Norm norm, Adjoint &adjoint) {
       adjoint.add(parameter, build.sumRows(grad->getResult(i + 1)));
 }
 
-void RmsNormOp::buildAdjoint(Adjoint &adjoint) {
-  buildNormAdjoint<RmsNormGradOp>(*this, adjoint);
-}
+void RmsNormOp::buildAdjoint(Adjoint &adjoint) { buildNormAdjoint<RmsNormGradOp>(*this, adjoint); }
 
 void LayerNormOp::buildAdjoint(Adjoint &adjoint) {
   buildNormAdjoint<LayerNormGradOp>(*this, adjoint);

@@ -44,6 +44,9 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kDonated = "sinter.donated";
     /// Of a training step's result before its update: the gradient of the parameter of this name.
     static constexpr ::llvm::StringLiteral kGradient = "sinter.gradient";
+    /// Marks an op of the backward pass that does one of the forward pass again (a unit attribute,
+    /// until kernels are outlined).
+    static constexpr ::llvm::StringLiteral kRecompute = "sinter.recompute";
     /// Marks an entry function that Autodiff gives its backward pass (a unit attribute).
     static constexpr ::llvm::StringLiteral kDifferentiate = "sinter.differentiate";
     /// Marks an entry function (a unit attribute on the func.func).

@@ -9,8 +9,7 @@ static constexpr llvm::StringLiteral kNames[] = {"forward", "backward", "recompu
 StringRef sinter::stringifyStage(Stage stage) { return kNames[static_cast<size_t>(stage)]; }
 
 Location sinter::inStage(Stage stage, Location location) {
-  return FusedLoc::get({location},
-                       StringAttr::get(location.getContext(), stringifyStage(stage)),
+  return FusedLoc::get({location}, StringAttr::get(location.getContext(), stringifyStage(stage)),
                        location.getContext());
 }
 

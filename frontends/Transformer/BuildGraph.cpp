@@ -40,7 +40,8 @@ public:
       buildHead(hidden);
     graph.finish();
     if (entry == "train_step")
-      graph.getFunction()->setAttr(SinterDialect::kDifferentiate, UnitAttr::get(graph.getContext()));
+      graph.getFunction()->setAttr(SinterDialect::kDifferentiate,
+                                   UnitAttr::get(graph.getContext()));
   }
 
 private:
@@ -199,8 +200,8 @@ private:
   }
 
   Value appendToCache(const std::string &name, Value rows) {
-    Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
-                                 graph.getF32());
+    Value cache =
+        graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim}, graph.getF32());
     Value next = graph.cacheAppend(cache, rows, start, count);
     graph.setState(name, next);
     return next;
@@ -320,7 +321,8 @@ private:
     Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
                                               weight, graph.reshape(targets, {rows}), loss);
     graph.setLocation("loss");
-    Value weighted = graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
+    Value weighted =
+        graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
     graph.addOutput("loss", weighted);
     if (entry == "train_step" && options.training.lossScale)
       graph.getInput("loss_scale", {}, graph.getF32());

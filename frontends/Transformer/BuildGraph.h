@@ -43,8 +43,8 @@ struct GraphOptions {
 /// over the number of targets gives their mean. A target outside of the vocabulary is ignored. Of
 /// train_step, Autodiff makes a whole training step. Parameters of both are in f32.
 ///
-/// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch] (valid
-/// tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
+/// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]
+/// (valid tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
 /// [batch, capacity, kv heads, head size]. Everything is computed in f32; the Precision phase
 /// changes that. Fails where the options cannot be: sizes below 1, a chunk above the capacity, more
 /// positions than a learned embedding has, unknown entries, parameters that are not F32, F16 or

@@ -129,22 +129,37 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
   return {};
 }
 
-/// Fails where the run would hold more than the budget: the step, and beside it the copy that
-/// checkpoints are written from and the next step's tokens.
-static Expected<void> checkBudget(const TrainRunOptions &options, const PreparedRun &run) {
+/// Keeps the run within the budget: the step, and beside it the copy that checkpoints are written
+/// from and the next step's tokens. A step that is too large is compiled again, with values of the
+/// forward pass computed twice; fails where that is not enough.
+static Expected<void> keepWithinBudget(CompileRequest &request, const TrainRunOptions &options,
+                                       PreparedRun &run) {
   uint64_t budget = options.step.training.memoryBudget;
   if (budget == 0)
     return {};
-  SINTER_TRY(runtime::TrainMemory memory,
-             runtime::predictTrainMemory(run.executable, run.options,
-                                         run.data.streams.validation.has_value()));
+  auto predict = [&] {
+    return runtime::predictTrainMemory(run.executable, run.options,
+                                       run.data.streams.validation.has_value());
+  };
+  SINTER_TRY(runtime::TrainMemory memory, predict());
   if (memory.peak() <= budget)
     return {};
+  uint64_t excess = memory.peak() - budget;
+  if (request.spec && excess < memory.session.arena) {
+    request.options.training.arenaBudget = memory.session.arena - excess;
+    SINTER_TRY(Compiled compiled, compileCached(request, options));
+    run.executable = std::move(compiled.executable);
+    run.compileMs += compiled.compileMs;
+    SINTER_TRY(memory, predict());
+    if (memory.peak() <= budget)
+      return {};
+  }
   std::string parts = formatBytes(memory.session.peak()) + " for the step";
   if (memory.snapshot != 0)
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
   return fail("--memory-budget " + options.step.memoryBudget,
-              "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")",
+              "the run needs " + formatBytes(memory.peak()) + " (" + parts +
+                  "), with all computed again that can be",
               std::string("give at least that, or lower --batch and raise --accumulate, or lower "
                           "--seq") +
                   (memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : ""));
@@ -206,7 +221,7 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   train.directory = options.out;
   train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.identity = identify(options, *run);
-  SINTER_CHECK(checkBudget(options, *run));
+  SINTER_CHECK(keepWithinBudget(request, options, *run));
   return run;
 }
 
