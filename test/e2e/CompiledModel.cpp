@@ -26,34 +26,23 @@ std::vector<std::string> modelNames() {
   return names;
 }
 
-/// The checkpoint as the runtime reads it.
-class CompiledModel::Source : public runtime::WeightSource {
-public:
-  explicit Source(const WeightFiles &weights) : weights(weights) {}
-
-  std::optional<runtime::StoredTensor> find(std::string_view name) const override {
-    const Tensor *tensor = weights.find(name);
-    if (!tensor || !tensor->dtype)
-      return std::nullopt;
-    return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
-  }
-
-private:
-  const WeightFiles &weights;
-};
+std::optional<runtime::StoredTensor> Checkpoint::find(std::string_view name) const {
+  const Tensor *tensor = weights.find(name);
+  if (!tensor || !tensor->dtype)
+    return std::nullopt;
+  return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
+}
 
 CompiledModel::CompiledModel(const std::string &name)
     : spec(valueOf(loadModelSpec(modelsFolder() / name))),
       weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
       expected(valueOf(WeightFiles::open(modelsFolder() / name / "expected.safetensors"))),
-      source(std::make_unique<Source>(weights)) {
+      source(weights) {
   const Tensor &ids = *expected.find("tokens");
   length = ids.shape[0];
   tokens.resize(length);
   std::memcpy(tokens.data(), ids.data.data(), ids.data.size());
 }
-
-CompiledModel::~CompiledModel() = default;
 
 void CompiledModel::compile(CompileOptions options, unsigned threads) {
   CompileRequest request;
@@ -68,7 +57,7 @@ void CompiledModel::compile(CompileOptions options, unsigned threads) {
       valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));
   runtime::SessionOptions sessionOptions;
   sessionOptions.threads = threads;
-  sessionOptions.weights = source.get();
+  sessionOptions.weights = &source;
   session = valueOf(runtime::Session::bind(executable, sessionOptions));
   chunk = options.chunk;
 }

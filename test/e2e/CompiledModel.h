@@ -16,12 +16,21 @@ std::filesystem::path modelsFolder();
 /// The names of all models, sorted.
 std::vector<std::string> modelNames();
 
+/// A checkpoint as the runtime reads it.
+class Checkpoint : public runtime::WeightSource {
+public:
+  explicit Checkpoint(const WeightFiles &weights) : weights(weights) {}
+  std::optional<runtime::StoredTensor> find(std::string_view name) const override;
+
+private:
+  const WeightFiles &weights;
+};
+
 /// A model under test/e2e/models, through the compiler and the runtime.
 class CompiledModel {
 public:
   /// Reads the model; failures are failures of the test.
   explicit CompiledModel(const std::string &name);
-  ~CompiledModel();
 
   /// Compiles and binds. Sizes and types are those of `options`; the capacity, where it is 0, is
   /// the length of the expected sequence.
@@ -52,9 +61,8 @@ public:
   int64_t length = 0; ///< tokens
 
 private:
-  class Source;
   WeightFiles weights, expected;
-  std::unique_ptr<Source> source;
+  Checkpoint source;
   std::unique_ptr<runtime::Session> session;
   int64_t chunk = 0;
 };

@@ -12,16 +12,13 @@ sides alike but not equally: run it on a quiet one.
 import argparse
 import functools
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-MODELS = HERE.parents[1] / "examples/models"
+import training
+from harness import (HERE, MODELS, find_torch, measure_compile, print_compile, ratio, run_json, say,
+                     table)
 
 # name, description, mode, tokens of a step, context before it, dtype
 WORKS = [
@@ -32,23 +29,6 @@ WORKS = [
     ("prefill 1M, 64, f32", "gpt2-1m.json", "prefill", 64, 0, "f32"),
     ("decode 1M, after 64, f32", "gpt2-1m.json", "decode", 1, 64, "f32"),
 ]
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-def run_json(command, **options):
-    """The last JSON object that a command prints; None, with a word, where it fails."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
-    if done.returncode == 0:
-        for line in reversed(done.stdout.splitlines()):
-            if line.startswith(("{", "[")):
-                return json.loads(line)
-        return json.loads(done.stdout)
-    reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    say(f"  failed: {' '.join(str(part) for part in command)}: {reason}")
-    return None
 
 
 def work_of(config, mode, tokens, context, dtype):
@@ -73,10 +53,10 @@ def measure_sinter(sinter, threads, work):
     return run_json(command + (["--threads", threads] if threads else []))
 
 
-def measure_torch(python, threads):
+def measure_torch(python, threads, works):
     """{(work, "eager" | "compile"): milliseconds}"""
     found = {}
-    for name, model, mode, tokens, context, dtype in WORKS:
+    for name, model, mode, tokens, context, dtype in works:
         for kind in ("eager", "compile"):
             say(f"  PyTorch {kind}: {name}")
             result = run_json([python, HERE / "peers/torch_bench.py", MODELS / model, mode, tokens,
@@ -103,54 +83,6 @@ def measure_llama(tool, files, threads):
     return found
 
 
-def measure_compile(sinter):
-    """Milliseconds from config to executable: cold, four times as deep, again from the cache."""
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        deep = json.loads((MODELS / "gpt2-124m.json").read_text())
-        deep["n_layer"] = 48
-        (pathlib.Path(folder) / "deep.json").write_text(json.dumps(deep))
-        environment = {**os.environ, "XDG_CACHE_HOME": folder + "/cache"}
-        for key, model, options in [
-            ("12 layers", MODELS / "gpt2-124m.json", ["--no-cache"]),
-            ("48 layers", folder + "/deep.json", ["--no-cache"]),
-            ("fill", MODELS / "gpt2-124m.json", []),
-            ("cached", MODELS / "gpt2-124m.json", []),
-        ]:
-            times = []
-            for _ in range(1 if key == "fill" else 3):
-                start = time.monotonic()
-                done = subprocess.run([sinter, "compile", model, "-o", folder + "/out.sinter",
-                                       *options], capture_output=True, text=True, env=environment)
-                times.append(1e3 * (time.monotonic() - start))
-                if done.returncode:
-                    say(f"  failed: sinter compile: {done.stderr.strip()}")
-                    return found
-            found[key] = sorted(times)[len(times) // 2]
-    return found
-
-
-def find_torch():
-    python = os.environ.get("SINTER_TORCH_PYTHON", "python3")
-    code = "import torch; print(torch.__version__)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    return (python, done.stdout.strip()) if done.returncode == 0 else (None, None)
-
-
-def table(rows):
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for number, row in enumerate(rows):
-        cells = [cell.ljust(width) if i == 0 else cell.rjust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths))]
-        print("  ".join(cells).rstrip())
-        if number == 0:
-            print("  ".join("-" * width for width in widths))
-
-
-def ratio(value):
-    return f"{value:.2f}" if value else "-"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sinter", type=pathlib.Path, required=True)
@@ -158,10 +90,13 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="default: one a core")
     parser.add_argument("--only", default="", help="works whose name contains this")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--quick", action="store_true",
+                        help="1M parameters trained in place of 124M, nothing else: shows whether "
+                             "the works of training run, not how fast")
     parser.add_argument("--gguf-f32", help="GPT-2 124M for llama-bench")
     parser.add_argument("--gguf-bf16", help="the same in bf16")
     args = parser.parse_args()
-    works = [work for work in WORKS if args.only in work[0]]
+    works = [work for work in WORKS if args.only in work[0] and not args.quick]
 
     # A shared machine's rates drift by half within minutes, so each work has limits of its own,
     # measured right before and after it; the larger ones count.
@@ -177,15 +112,18 @@ def main():
             return 1
         limits_of[work[0]] = {key: max(limits[key], after[key]) for key in limits}
         limits = after
-    compile_ms = measure_compile(args.sinter) if not args.only else {}
+    compile_ms = {}
+    if not args.only and not args.quick:
+        compile_ms = measure_compile(args.sinter, MODELS / "gpt2-124m.json", [])
 
     torch_ms, llama_ms = {}, {}
     notes = []
+    python = None
     if not args.no_peers:
         python, version = find_torch()
         if python:
             say(f"PyTorch {version}")
-            torch_ms = measure_torch(python, limits["threads"])
+            torch_ms = measure_torch(python, limits["threads"], works)
         else:
             notes.append("PyTorch was not found (pip install torch, or set SINTER_TORCH_PYTHON).")
         tool = shutil.which("llama-bench")
@@ -221,23 +159,27 @@ def main():
                      f"{limit:.0f}", ratio(of_limit), *[ratio(speedups[peer]) for peer in peers]])
 
     print(f"{limits['threads']} threads")
-    table(rows)
+    if works:
+        table(rows)
     by_name = {result["work"]: result["ms"] for result in results}
     for work in ("prefill 124M, 512", "decode 124M, after 512"):
         if f"{work}, f32" in by_name and f"{work}, bf16" in by_name:
             gain = by_name[f"{work}, f32"] / by_name[f"{work}, bf16"]
             print(f"{work}: bf16 is {gain:.2f} x our f32")
-    if compile_ms:
-        print("compile, 124M shape: " + ", ".join(
-            f"{key} {ms:.0f} ms" for key, ms in compile_ms.items() if key != "fill"))
+    print_compile("124M shape", compile_ms)
+    if works:
+        print("limit: GFLOP/s of the library's products for a prefill, GB/s of reading for a decode "
+              "step")
+    trained = training.measure(args.sinter, args.threads, measure_limits, python, args.only,
+                               args.quick)
     for note in notes:
         print(note)
-    print("limit: GFLOP/s of the library's products for a prefill, GB/s of reading for a decode step")
     if args.json:
         args.json.write_text(json.dumps({"limits": limits_of, "works": results,
-                                         "compile_ms": compile_ms, "notes": notes}, indent=1) + "\n")
+                                         "compile_ms": compile_ms, "training": trained,
+                                         "notes": notes}, indent=1) + "\n")
         say(f"written: {args.json}")
-    return 0 if len(results) == len(works) else 1
+    return 0 if len(results) == len(works) and not trained.get("failed") else 1
 
 
 if __name__ == "__main__":

@@ -12,8 +12,12 @@ using namespace sinter::cli;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Calls `visit` with every line of a log that is whole, as text and as an object.
+/// Calls `visit` with every line of a log that is whole, as text and as an object. A pipe has none:
+/// what went into it is gone, and reading would wait for ever.
 template <typename Visit> static void visitLines(const std::string &path, Visit &&visit) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored))
+    return;
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {
     json object = json::parse(line, nullptr, /*allow_exceptions=*/false);

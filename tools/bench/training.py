@@ -1,0 +1,190 @@
+"""Training steps beside the machine's limits and PyTorch.
+
+A step is one `sinter train` does: forward, backward, clipping, AdamW, on tokens from a file. Its
+time is the median of the log's step_ms, its memory what the run holds (the log's peak_bytes) and
+what the whole process held at most (ru_maxrss). PyTorch's is what its own process held at most,
+less what it held before the model was made.
+"""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import time
+from array import array
+
+from harness import HERE, MODELS, measure_compile, median, print_compile, ratio, run_json, say, table
+
+CHARACTERS = {"model_type": "gpt2", "vocab_size": 256, "n_positions": 64, "n_embd": 128,
+              "n_layer": 4, "n_head": 4, "activation_function": "gelu_new"}
+
+
+class Work:
+    def __init__(self, name, model, batch, sequence, dtype, steps):
+        self.name, self.model, self.dtype, self.steps = name, model, dtype, steps
+        self.batch, self.sequence = batch, sequence
+        self.config = json.loads(pathlib.Path(model).read_text())
+
+    def sizes(self):
+        return ["--batch", self.batch, "--seq", self.sequence]
+
+
+def make_works(folder, quick):
+    characters = folder / "characters.json"
+    characters.write_text(json.dumps(CHARACTERS))
+    big, size = (MODELS / "gpt2-1m.json", "1M") if quick else (MODELS / "gpt2-124m.json", "124M")
+    batch, sequence = (2, 64) if quick else (4, 256)
+    shape = f"train {size}, {batch} x {sequence}"
+    return [Work(f"{shape}, f32", big, batch, sequence, "f32", 8),
+            Work(f"{shape}, bf16", big, batch, sequence, "bf16", 10),
+            Work("train characters, 12 x 64, f32", characters, 12, 64, "f32", 20 if quick else 500)]
+
+
+def useful_flops(work):
+    """What the mathematics of a step asks for, of which forward is a third: matrix products (the
+    head too), and causal attention. What is computed twice counts once."""
+    c, n = work.config, work.batch * work.sequence
+    weights = 12 * c["n_embd"] ** 2 * c["n_layer"] + c["n_embd"] * c["vocab_size"]
+    pairs = work.batch * work.sequence * (work.sequence + 1) / 2
+    return 3 * (2 * n * weights + 4 * pairs * c["n_embd"] * c["n_layer"])
+
+
+class Run:
+    """A `sinter train` from random weights: its log, when each line of it came, its memory."""
+
+    def __init__(self, sinter, folder, threads, work, steps, options=()):
+        data = folder / "tokens.bin"
+        ids = random.Random(0).choices(range(work.config["vocab_size"]),
+                                       k=work.batch * work.sequence * (steps + 1))
+        data.write_bytes(array("H", ids).tobytes())
+        command = [sinter, "train", work.model, "--data", data, "--out", folder / "out", "--steps",
+                   steps, *work.sizes(), "--dtype", work.dtype, "--order", "sequential", "--log",
+                   "/dev/stdout", *options, *(["--threads", threads] if threads else [])]
+        self.records, self.times = [], []
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen([str(part) for part in command], text=True,
+                                       stdout=subprocess.PIPE, stderr=errors)
+            for line in process.stdout:
+                if line.startswith("{"):
+                    self.times.append(time.monotonic())
+                    self.records.append(json.loads(line))
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            process.stdout.close()
+            errors.seek(0)
+            said = errors.read().strip().splitlines() or ["no output"]
+            self.error = said[-1] if process.returncode else None
+        subprocess.run(["rm", "-r", "-f", folder / "out"], check=True)
+        if self.error:
+            say(f"  failed: {' '.join(str(part) for part in command)}: {self.error}")
+            return
+        # The first steps meet cold pages.
+        self.ms = median([record["step_ms"] for record in self.records[2:]])
+        self.peak = max(record["peak_bytes"] for record in self.records)
+        self.process_peak = usage.ru_maxrss * 1024
+
+
+def measure_saving(sinter, folder, threads, work):
+    """The time of ten steps and the checkpoint that is written meanwhile, over that of ten steps
+    without: one run, whose second and third ten steps follow a checkpoint each."""
+    saving = Run(sinter, folder, threads, work, 30, ["--save-every", 10])
+    if saving.error:
+        return None
+    # Line k comes after step k, and before the checkpoint that follows it.
+    at = saving.times
+    alone, after = (at[9] - at[1]) / 8, (at[29] - at[9]) / 20
+    return after / alone
+
+
+def measure_torch(python, threads, works):
+    """{(work, "eager" | "compile"): what torch_train.py prints}"""
+    found = {}
+    for work in works:
+        for kind in ("eager", "compile"):
+            say(f"  PyTorch {kind}: {work.name}")
+            result = run_json([python, HERE / "peers/torch_train.py", work.model, work.batch,
+                               work.sequence, work.dtype, kind, threads])
+            if result:
+                found[work.name, kind] = result
+    return found
+
+
+def measure(sinter, threads, measure_limits, torch_python, only="", quick=False):
+    """Measures and prints; returns what it found, for --json."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        works = [work for work in make_works(folder, quick) if only in work.name]
+        if not works:
+            return {}
+        say("Training, and the limits around each work")
+        runs, limits = {}, {}
+        before = measure_limits()
+        for work in works:
+            runs[work.name] = Run(sinter, folder, threads, work, work.steps)
+            after = measure_limits()
+            if not before or not after:
+                return {}
+            limits[work.name] = max(limits[f"{work.dtype}_gemm_gflops"]
+                                    for limits in (before, after))
+            before = after
+        first, extra = works[0], {}
+        done = runs[first.name]
+        if not done.error and first.config != CHARACTERS:
+            say("  under a budget, and with checkpoints")
+            budget = int(0.6 * done.peak)
+            under = Run(sinter, folder, threads, first, 6, ["--memory-budget", budget])
+            extra["budget"] = {"bytes": budget,
+                               "slowdown": under.ms / done.ms if not under.error else None}
+            extra["saving"] = measure_saving(sinter, folder, threads, first)
+        peers = {}
+        if torch_python:
+            peers = measure_torch(torch_python, before["threads"], works)
+        if not only:
+            extra["compile_ms"] = measure_compile(
+                sinter, first.model, ["--entry", "train", *map(str, first.sizes())], count=2)
+    return report(works, runs, limits, peers, extra)
+
+
+def report(works, runs, limits, peers, extra):
+    mib = lambda count: f"{count / 2**20:.0f}" if count else "-"
+    rows = [["work", "ms", "tokens/s", "GFLOP/s", "limit", "of limit", "x eager", "x compile",
+             "peak MiB", "process MiB", "eager MiB", "of eager"]]
+    results = []
+    for work in works:
+        run = runs[work.name]
+        if run.error:
+            continue
+        gflops, limit = useful_flops(work) / run.ms * 1e-6, limits[work.name]
+        eager, compiled = (peers.get((work.name, kind), {}) for kind in ("eager", "compile"))
+        speedups = [peer["ms_median"] / run.ms if peer else None for peer in (eager, compiled)]
+        eager_peak = eager.get("peak_bytes")
+        share = run.peak / eager_peak if eager_peak else None
+        tokens = 1e3 * work.batch * work.sequence / run.ms
+        rows.append([work.name, f"{run.ms:.2f}", f"{tokens:.0f}", f"{gflops:.1f}", f"{limit:.0f}",
+                     ratio(gflops / limit), *map(ratio, speedups), mib(run.peak),
+                     mib(run.process_peak), mib(eager_peak), ratio(share)])
+        results.append({"work": work.name, "ms": run.ms, "tokens_per_second": tokens,
+                        "gflops": gflops, "limit": limit, "of_limit": gflops / limit,
+                        "peak_bytes": run.peak, "process_peak_bytes": run.process_peak,
+                        "eager": eager, "compile": compiled})
+    print()
+    table(rows)
+    by_name = {result["work"]: result["ms"] for result in results}
+    for name, ms in by_name.items():
+        narrow = by_name.get(name.replace(", f32", ", bf16"))
+        if name.endswith(", f32") and narrow:
+            print(f"{name.removesuffix(', f32')}: bf16 is {ms / narrow:.2f} x our f32")
+    name = works[0].name
+    if "budget" in extra:
+        slowdown, size = extra["budget"]["slowdown"], mib(extra["budget"]["bytes"])
+        print(f"{name}, in 0.6 of its memory ({size} MiB): " +
+              (f"{slowdown:.2f} x the time" if slowdown else "refused"))
+    if extra.get("saving"):
+        print(f"{name}, a checkpoint every 10 steps: {extra['saving']:.3f} x the time of none")
+    print_compile(name, extra.get("compile_ms"))
+    print("limit: GFLOP/s of the library's products. peak: what the run holds; process: the most "
+          "that it held\nin all; eager: the most that PyTorch's held, less what it began with")
+    failed = [work.name for work in works if runs[work.name].error]
+    return {"works": results, "failed": failed, **extra}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The first steps of training the kept models, as their reference implementation does them.
+
+    make_training_references.py test/e2e/models [--only NAME,...]
+
+Writes OUT/<name>/training.json: some tokens, and the loss and the gradient's norm (before clipping)
+of each of twelve steps on them, beginning with the weights of OUT/<name>/model.safetensors in
+float32; `sinter train --order sequential` with the same sizes does the same. A step reads 3 rows of
+24 tokens and the token that follows, behind the last token comes the first; the optimizer is
+torch.optim.AdamW with the rate 3e-4, betas 0.9 and 0.95, epsilon 1e-8, a decay of 0.1 for
+parameters of two dimensions or more, gradients clipped to a norm of 1. Models of Hugging Face's
+families are those of transformers, with eager attention and without dropout, `sinter` models the
+plain forward pass of make_reference_models.py. `bf16_loss` is the loss where the same runs under
+torch.autocast.
+
+Needs Python packages torch, transformers and safetensors; nothing in the build or the tests does.
+"""
+
+import argparse
+import json
+import pathlib
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+
+import make_reference_models
+
+BATCH, SEQUENCE, STEPS, TOKENS = 3, 24, 12, 4 * 3 * 24
+
+
+def make_tokens(vocabulary):
+    """A random walk over the vocabulary: a token is one of three that follow from the last."""
+    followers = torch.randint(0, vocabulary, (vocabulary, 3))
+    tokens = [0]
+    while len(tokens) < TOKENS:
+        tokens.append(int(followers[tokens[-1], torch.randint(0, 3, ())]))
+    return torch.tensor(tokens)
+
+
+class SinterModel(torch.nn.Module):
+    def __init__(self, folder, config):
+        super().__init__()
+        self.config = config
+        self.names = {}
+        for name, tensor in load_file(folder / "model.safetensors").items():
+            self.names[name] = torch.nn.Parameter(tensor.float())
+            self.register_parameter(name.replace(".", "_"), self.names[name])
+
+    def forward(self, tokens):
+        return torch.stack([make_reference_models.sinter_forward(self.config, self.names, row)
+                            for row in tokens])
+
+
+def load_model(folder, config):
+    """A function from tokens to logits, and its parameters."""
+    if config["model_type"] == "sinter":
+        model = SinterModel(folder, config)
+        return model, list(model.parameters())
+    import transformers
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager")
+    # Only dropout tells the two modes apart.
+    model.eval()
+    return lambda tokens: model(tokens, use_cache=False).logits, list(model.parameters())
+
+
+def train(folder, config, tokens, autocast):
+    forward, parameters = load_model(folder, config)
+    groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": 0.1},
+              {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), eps=1e-8)
+    losses, norms = [], []
+    for step in range(STEPS):
+        at = torch.arange(BATCH * SEQUENCE + 1) + step * BATCH * SEQUENCE
+        window = tokens[at % TOKENS]
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            logits = forward(window[:-1].view(BATCH, SEQUENCE))
+        loss = F.cross_entropy(logits.float().flatten(0, 1), window[1:])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(parameters, 1.0).item())
+        losses.append(loss.item())
+        optimizer.step()
+    return losses, norms
+
+
+def rounded(numbers):
+    """As many digits as a float has."""
+    return [float(f"{number:.8g}") for number in numbers]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models", type=pathlib.Path)
+    parser.add_argument("--only", help="names, separated by commas")
+    options = parser.parse_args()
+    folders = sorted(path.parent for path in options.models.glob("*/config.json"))
+    for folder in folders:
+        if options.only and folder.name not in options.only.split(","):
+            continue
+        torch.manual_seed(sum(folder.name.encode()))
+        config = json.loads((folder / "config.json").read_text())
+        tokens = make_tokens(config["vocab_size"])
+        losses, norms = train(folder, config, tokens, autocast=False)
+        narrow, _ = train(folder, config, tokens, autocast=True)
+        reference = {"tokens": tokens.tolist(), "loss": rounded(losses),
+                     "grad_norm": rounded(norms), "bf16_loss": rounded(narrow)}
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.items()]
+        (folder / "training.json").write_text("{" + ",\n ".join(lines) + "}\n")
+        print(f"{folder.name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, norm {norms[0]:.3f}")
+
+
+if __name__ == "__main__":
+    main()
