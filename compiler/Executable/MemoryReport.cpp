@@ -61,6 +61,7 @@ private:
     for (plan::CommandInterface command : list)
       commands.push_back({{"label", command.getLabel().str()},
                           {"layer", command.getLayer().str()},
+                          {"stage", command.getStage().str()},
                           {"kind", getKind(command)},
                           {"flops", command.getFlops()},
                           {"bytes", command.getBytes()},
@@ -73,6 +74,7 @@ private:
       auto slice = life.slice.getDefiningOp<plan::SliceOp>();
       buffers.push_back({{"label", writer.getLabel().str()},
                          {"layer", writer.getLayer().str()},
+                         {"stage", writer.getStage().str()},
                          {"bytes", bytes},
                          {"offset", slice.getOffset()},
                          {"first", life.first},

@@ -1,4 +1,5 @@
 #include "compiler/Executable/Serialize.h"
+#include "dialects/Sinter/Stage.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Executable_generated.h"
 #include "llvm/ADT/MapVector.h"
@@ -212,8 +213,9 @@ private:
             });
     auto label = builder.CreateSharedString(command.getLabel().str());
     auto layer = builder.CreateSharedString(command.getLayer().str());
+    auto stage = static_cast<fb::Stage>(*parseStage(command.getStage()));
     return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
-                             command.getBytes(), command.getPredictedNs());
+                             command.getBytes(), command.getPredictedNs(), stage);
   }
 
   Offset<fb::Launch> serialize(plan::LaunchOp launch) {

@@ -68,6 +68,7 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
   Block *body = getBody(op);
   info.label = body ? getLabel(*body) : op->getName().stripDialect().str();
   info.layer = getLayer(op->getLoc());
+  info.stage = getStage(op->getLoc());
   if (auto cost = dyn_cast<CostOpInterface>(op)) {
     info.flops = cost.getFlops();
     info.bytes = cost.getBytes();

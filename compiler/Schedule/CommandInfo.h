@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/Stage.h"
 
 namespace sinter {
 
@@ -9,6 +10,7 @@ namespace sinter {
 struct CommandInfo {
   std::string label; ///< "rms_norm+cast"
   std::string layer; ///< "model.layers.3", or empty
+  Stage stage = Stage::Forward;
   int64_t flops = 0;
   int64_t bytes = 0;
   int64_t predictedNs = 0; ///< the cost model's estimate; 0 without a target

@@ -178,13 +178,13 @@ private:
       if (free == pending.end()) {
         Value source = pending.front().first;
         Value aside = createAlloc(terminator->getLoc(), getBytes(source));
-        createCopy(terminator->getLoc(), source, aside, "copy", "");
+        createCopy(terminator->getLoc(), source, aside, "copy", "", latest);
         for (auto &copy : pending)
           if (copy.first == source)
             copy.first = aside;
         continue;
       }
-      createCopy(terminator->getLoc(), free->first, free->second, "copy", "");
+      createCopy(terminator->getLoc(), free->first, free->second, "copy", "", latest);
       pending.erase(free);
     }
   }
@@ -194,6 +194,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult lower(Operation &op) {
+    latest = std::max(latest, getStage(op.getLoc()));
     if (isa<ReshapeOp>(op)) {
       if (!cast<RankedTensorType>(op.getOperand(0).getType()).getEncoding() &&
           !cast<RankedTensorType>(op.getResult(0).getType()).getEncoding())
@@ -214,7 +215,8 @@ private:
       return lowerCall(call);
     if (auto copy = dyn_cast<CopyOp>(op)) {
       CommandInfo info = describeCommand(copy, target);
-      createCopy(op.getLoc(), getSlice(copy.getOperand()), makeSlice(copy), info.label, info.layer);
+      createCopy(op.getLoc(), getSlice(copy.getOperand()), makeSlice(copy), info.label, info.layer,
+                 info.stage);
       return success();
     }
     auto fusion = dyn_cast<FusionOp>(op);
@@ -246,7 +248,8 @@ private:
     CommandInfo info = describeCommand(call, target);
     plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
                            outputSlices, reusable, builder.getTypeArrayAttr(outputTypes),
-                           info.flops, info.bytes, info.predictedNs, info.label, info.layer);
+                           info.flops, info.bytes, info.predictedNs, info.label, info.layer,
+                           stringifyStage(info.stage));
     return success();
   }
 
@@ -278,7 +281,8 @@ private:
                          elementsOf(gemm->result), /*lhs_stride=*/k, /*out_stride=*/n,
                          sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
                          makeSlice(fusion.getResult(0)), builder.getArrayAttr(postOps), info.flops,
-                         info.bytes, info.predictedNs, info.label, info.layer);
+                         info.bytes, info.predictedNs, info.label, info.layer,
+                         stringifyStage(info.stage));
     return success();
   }
 
@@ -308,7 +312,7 @@ private:
                          pack->panels.getWidth(), pack->panels.getInterleave(),
                          pack->panels.getDepth(), sources, makeSlice(fusion.getResult(0)),
                          builder.getArrayAttr(layouts), info.flops, info.bytes, info.predictedNs,
-                         info.label, info.layer);
+                         info.label, info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -326,10 +330,12 @@ private:
     return plan::AllocOp::create(builder, loc, sliceType, bytes);
   }
 
-  void createCopy(Location loc, Value source, Value out, StringRef label, StringRef layer) {
+  void createCopy(Location loc, Value source, Value out, StringRef label, StringRef layer,
+                  Stage stage) {
     int64_t bytes = 2 * getBytes(source);
     int64_t ns = target ? bytes / target.getMemoryGbs() : 0;
-    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, label, layer);
+    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, label, layer,
+                         stringifyStage(stage));
   }
 
   /// The slice of a value that is there already.
@@ -352,6 +358,7 @@ private:
   DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name
   DenseMap<Value, Value> slices;                          ///< by buffer
   SmallVector<Value> destinations;                        ///< of the results
+  Stage latest = Stage::Forward; ///< of what is lowered so far: what is moved at the end is of it
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Sinter/Stage.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

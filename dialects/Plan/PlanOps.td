@@ -151,15 +151,22 @@ def Plan_CommandInterface : OpInterface<"CommandInterface"> {
     InterfaceMethod<"The cost model's estimate.", "int64_t", "getPredictedNs", (ins)>,
     InterfaceMethod<"What the command is, for people.", "::llvm::StringRef", "getLabel", (ins)>,
     InterfaceMethod<"The part of the model it belongs to.", "::llvm::StringRef", "getLayer", (ins)>,
+    InterfaceMethod<"The stage of a training step it belongs to.", "::llvm::StringRef", "getStage", (ins)>,
   ];
 }
+
+/// forward, backward, recompute or optimizer.
+def Plan_StageName : ConfinedAttr<StrAttr, [AttrConstraint<
+    CPred<"::sinter::parseStage(::llvm::cast<::mlir::StringAttr>($_self).getValue()).has_value()">,
+    "that names a stage of a training step">]>;
 
 class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, !listconcat(traits,
     [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites"]>])> {
   dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes,
                      DefaultValuedAttr<I64Attr, "0">:$predicted_ns,
                      DefaultValuedAttr<StrAttr, "\"\"">:$label,
-                     DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+                     DefaultValuedAttr<StrAttr, "\"\"">:$layer,
+                     DefaultValuedAttr<Plan_StageName, "\"forward\"">:$stage);
 }
 
 def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {

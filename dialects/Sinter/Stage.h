@@ -7,6 +7,7 @@
 #pragma once
 
 #include "mlir/IR/Location.h"
+#include <optional>
 
 namespace sinter {
 
@@ -14,6 +15,9 @@ enum class Stage { Forward, Backward, Recompute, Optimizer };
 
 /// "forward", "backward", "recompute", "optimizer".
 llvm::StringRef stringifyStage(Stage stage);
+
+/// The stage of this name; none where no stage has it.
+std::optional<Stage> parseStage(llvm::StringRef name);
 
 /// The same place in a stage other than Forward.
 mlir::Location inStage(Stage stage, mlir::Location location);

@@ -263,6 +263,8 @@ private:
     for (const flatbuffers::String *text : {command->label(), command->layer()})
       if (text && text->size() > longestString)
         return bad("has a label of " + std::to_string(text->size()) + " characters");
+    if (command->stage() > fb::Stage::MAX)
+      return bad("is of an unknown stage");
     switch (command->action_type()) {
     case fb::Action::Launch:
       return verify(*command->action_as_Launch());

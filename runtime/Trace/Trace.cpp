@@ -1,6 +1,7 @@
 #include "runtime/Trace/Trace.h"
 #include "runtime/Base/AtomicFile.h"
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -25,6 +26,13 @@ std::string labelOf(const fb::Command &command) {
   return label.empty() ? kindOf(command) : label;
 }
 
+std::string stageOf(const fb::Command &command) {
+  std::string name = fb::EnumNameStage(command.stage());
+  for (char &letter : name)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return name;
+}
+
 } // namespace
 
 int64_t measuredTime(const Trace &trace) {
@@ -36,7 +44,7 @@ int64_t measuredTime(const Trace &trace) {
 }
 
 std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable, ProfileBy by) {
-  std::map<std::pair<std::string, std::string>, ProfileRow> rows;
+  std::map<std::tuple<fb::Stage, std::string, std::string>, ProfileRow> rows;
   int64_t attributed = 0;
   uint64_t runs = 0;
   for (const TraceEvent &event : trace.events()) {
@@ -45,9 +53,11 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
       continue;
     }
     const fb::Command &command = commandOf(event, executable);
-    std::string label = by == ProfileBy::Layer ? "" : labelOf(command);
-    std::string layer = by == ProfileBy::Label ? "" : text(command.layer());
-    ProfileRow &row = rows[{label, layer}];
+    fb::Stage stage = by.stage ? command.stage() : fb::Stage::Forward;
+    std::string label = by.label ? labelOf(command) : "";
+    std::string layer = by.layer ? text(command.layer()) : "";
+    ProfileRow &row = rows[{stage, label, layer}];
+    row.stage = by.stage ? stageOf(command) : "";
     row.label = std::move(label);
     row.layer = std::move(layer);
     ++row.count;
@@ -57,12 +67,18 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
     row.bytes += command.bytes();
     attributed += event.end - event.begin;
   }
-  std::vector<ProfileRow> result;
+  std::vector<std::pair<fb::Stage, ProfileRow>> sorted;
   for (auto &[key, row] : rows)
-    result.push_back(std::move(row));
-  std::sort(result.begin(), result.end(), [](const ProfileRow &a, const ProfileRow &b) {
-    return std::tie(b.measuredNs, a.label, a.layer) < std::tie(a.measuredNs, b.label, b.layer);
+    sorted.push_back({std::get<0>(key), std::move(row)});
+  std::sort(sorted.begin(), sorted.end(), [](const auto &left, const auto &right) {
+    const auto &[stageA, a] = left;
+    const auto &[stageB, b] = right;
+    return std::tie(stageA, b.measuredNs, a.label, a.layer) <
+           std::tie(stageB, a.measuredNs, b.label, b.layer);
   });
+  std::vector<ProfileRow> result;
+  for (auto &[stage, row] : sorted)
+    result.push_back(std::move(row));
   ProfileRow gap;
   gap.label = unattributedLabel;
   gap.count = runs;
@@ -101,11 +117,10 @@ Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
       entry["tid"] = 2;
       entry["cat"] = kindOf(command);
       entry["name"] = labelOf(command);
-      entry["args"] = {{"layer", text(command.layer())},
-                       {"command", event.command},
-                       {"roofline_us", double(command.predicted_ns()) / 1000},
-                       {"flops", command.flops()},
-                       {"bytes", command.bytes()}};
+      entry["args"] = {
+          {"layer", text(command.layer())}, {"stage", stageOf(command)},
+          {"command", event.command},       {"roofline_us", double(command.predicted_ns()) / 1000},
+          {"flops", command.flops()},       {"bytes", command.bytes()}};
     }
     events.push_back(std::move(entry));
   }

@@ -63,8 +63,9 @@ private:
   uint64_t lost = 0;
 };
 
-/// A row of a profile: all commands that share a label, a layer, or both.
+/// A row of a profile: all commands that share a label, a layer, a stage, or several of these.
 struct ProfileRow {
+  std::string stage; ///< of a training step: "forward", "backward", "recompute" or "optimizer"
   std::string label;
   std::string layer;
   uint64_t count = 0;       ///< commands that ran
@@ -74,14 +75,17 @@ struct ProfileRow {
   uint64_t bytes = 0;
 };
 
-/// What makes one row.
-enum class ProfileBy { Label, Layer, LabelAndLayer };
+/// What makes one row; what does not is empty in it.
+struct ProfileBy {
+  bool label = true, layer = false, stage = false;
+};
 
 /// The label of the row that holds the time between commands.
 inline constexpr const char *unattributedLabel = "(between commands)";
 
-/// Sums the events of a trace over `executable`'s commands, longest rows first, then the time
-/// between commands. The measured times add up to that of the runs.
+/// Sums the events of a trace over `executable`'s commands: stages in the order in which a step
+/// goes through them, in each the longest rows first, then the time between commands. The measured
+/// times add up to that of the runs.
 std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable, ProfileBy by);
 
 /// Time of all runs of programs in the trace, in ns.

@@ -3,6 +3,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Measure.h"
 #include "tools/sinter/Output.h"
+#include "tools/sinter/TrainMode.h"
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,84 +12,133 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct BenchOptions : ModelOptions {
-  ModeOptions mode;
+struct BenchOptions : StepModeOptions {
   Repetition repetition;
+};
+
+/// What a command measured, and what it was measured on.
+struct Measured {
+  const runtime::Executable &executable;
+  std::vector<double> milliseconds = {};
+  double compileMs = 0;
+  uint64_t peakBytes = 0, residentBytes = 0;
+  int64_t batch = 1, sequence = 1, context = 0;
+  int64_t tokens = 0; ///< of all slots or rows, that one repetition takes
+  /// The programs of a repetition, and how often each runs.
+  std::vector<std::pair<const fb::Program *, int64_t>> programs = {};
+  double usefulFlops = 0; ///< of a training step; 0: those of the programs' commands
 };
 } // namespace
 
-static Expected<void> run(BenchOptions &options) {
-  SINTER_TRY(Model model, openModel(options));
-  if (!model.isExecutable)
-    options.mode.limitDefaults(model.spec);
-  const ModeOptions &mode = options.mode;
-  SINTER_TRY(Runner runner, Runner::open(std::move(model), options, {mode.mode}, mode.getChunk(),
-                                         mode.getCapacity(options.capacity)));
-  SINTER_TRY(std::vector<double> times, measure(runner, mode, options.repetition, options.seed));
+static void report(const BenchOptions &options, Measured &measured) {
+  std::vector<double> &times = measured.milliseconds;
   std::ranges::sort(times);
   double median = times[times.size() / 2];
-
-  const fb::Program &program = *runner.executable().program(mode.mode);
-  uint64_t flops = 0, bytes = 0, predictedNs = 0;
-  for (const fb::Command *command : *program.commands()) {
-    flops += command->flops();
-    bytes += command->bytes();
-    predictedNs += command->predicted_ns();
+  uint64_t flops = 0, bytes = 0, predictedNs = 0, arena = 0, bound = 0;
+  for (auto [program, count] : measured.programs) {
+    for (const fb::Command *command : *program->commands()) {
+      flops += command->flops() * count;
+      bytes += command->bytes() * count;
+      predictedNs += command->predicted_ns() * count;
+    }
+    arena = std::max(arena, program->arena_bytes());
+    bound = std::max(bound, program->arena_lower_bound());
   }
-  SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
-  SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
-  int64_t tokens = mode.mode == "decode" ? 1 : mode.sequence;
-  int64_t steps = (tokens + chunk - 1) / chunk;
-  double tokensPerSecond = 1e3 * batch * tokens / median;
-  runtime::MemoryUse memory = runner.session().memory();
+  if (measured.usefulFlops != 0)
+    flops = static_cast<uint64_t>(measured.usefulFlops);
+  double tokensPerSecond = 1e3 * measured.tokens / median;
   nlohmann::json result = {
-      {"mode", mode.mode},
+      {"mode", options.mode.mode},
       {"target", options.target},
-      {"dtype", runner.executable().metadata("dtype").value_or("f32")},
+      {"dtype", measured.executable.metadata("dtype").value_or("f32")},
       {"threads", getThreads(options)},
-      {"batch", batch},
-      {"seq", mode.mode == "decode" ? 1 : mode.sequence},
-      {"context", mode.mode == "decode" ? mode.context : 0},
+      {"batch", measured.batch},
+      {"seq", measured.sequence},
+      {"context", measured.context},
       {"iterations", times.size()},
       {"tokens_per_second", tokensPerSecond},
       {"ms_min", times.front()},
       {"ms_median", median},
       {"ms_max", times.back()},
-      {"compile_ms", runner.compileMs()},
-      {"peak_bytes", memory.peak()},
-      {"resident_bytes", memory.resident()},
-      {"arena_bytes", program.arena_bytes()},
-      {"arena_lower_bound_bytes", program.arena_lower_bound()},
-      {"flops", flops * steps},
-      {"bytes", bytes * steps},
-      {"roofline_fraction", predictedNs * steps * 1e-6 / median},
+      {"compile_ms", measured.compileMs},
+      {"peak_bytes", measured.peakBytes},
+      {"resident_bytes", measured.residentBytes},
+      {"arena_bytes", arena},
+      {"arena_lower_bound_bytes", bound},
+      {"flops", flops},
+      {"bytes", bytes},
+      {"roofline_fraction", predictedNs * 1e-6 / median},
   };
+  if (options.isTraining())
+    result["accumulate"] = options.step.training.accumulate;
   if (options.json) {
     std::printf("%s\n", result.dump().c_str());
-    return {};
+    return;
   }
   Table table({"", ""});
-  table.addRow({"mode", mode.mode + ", " + result["dtype"].get<std::string>()});
+  table.addRow({"mode", options.mode.mode + ", " + result["dtype"].get<std::string>()});
   table.addRow({"tokens/s", formatNumber(tokensPerSecond, 1)});
   table.addRow({"ms (min, median, max)", formatNumber(times.front(), 3) + ", " +
                                              formatNumber(median, 3) + ", " +
                                              formatNumber(times.back(), 3)});
-  table.addRow({"GFLOP/s", formatNumber(flops * steps / median * 1e-6, 1)});
-  table.addRow({"GB/s", formatNumber(bytes * steps / median * 1e-6, 1)});
-  table.addRow(
-      {"of the roofline", formatNumber(100 * predictedNs * steps * 1e-6 / median, 1) + " %"});
-  table.addRow({"compile ms", formatNumber(runner.compileMs(), 1)});
-  table.addRow({"peak memory", formatBytes(memory.peak())});
-  table.addRow({"arena", formatBytes(program.arena_bytes())});
+  table.addRow({"GFLOP/s", formatNumber(flops / median * 1e-6, 1)});
+  table.addRow({"GB/s", formatNumber(bytes / median * 1e-6, 1)});
+  table.addRow({"of the roofline", formatNumber(100 * predictedNs * 1e-6 / median, 1) + " %"});
+  table.addRow({"compile ms", formatNumber(measured.compileMs, 1)});
+  table.addRow({"peak memory", formatBytes(measured.peakBytes)});
+  table.addRow({"arena", formatBytes(arena)});
   table.print();
+}
+
+static Expected<void> benchTraining(const BenchOptions &options, const Model &model) {
+  const Repetition &repetition = options.repetition;
+  SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
+  Measured measured{run->executable()};
+  SINTER_TRY(measured.milliseconds, measureTraining(*run->trainer, repetition));
+  int64_t accumulate = options.step.training.accumulate;
+  runtime::TrainMemory memory = run->trainer->memory();
+  measured.compileMs = run->compileMs;
+  measured.peakBytes = memory.peak();
+  measured.residentBytes = memory.session.resident() + memory.snapshot + memory.batches;
+  measured.batch = options.batch;
+  measured.sequence = options.mode.sequence;
+  measured.tokens = accumulate * measured.batch * measured.sequence;
+  measured.programs = getStepPrograms(run->executable(), accumulate);
+  measured.usefulFlops =
+      double(accumulate) * getUsefulFlops(model.spec, measured.batch, measured.sequence);
+  report(options, measured);
+  return {};
+}
+
+static Expected<void> run(BenchOptions &options) {
+  SINTER_TRY(Model model, openModel(options));
+  SINTER_CHECK(completeOptions(model, options));
+  if (options.isTraining())
+    return benchTraining(options, model);
+  const ModeOptions &mode = options.mode;
+  SINTER_TRY(Runner runner, Runner::open(std::move(model), options, {mode.mode}, mode.getChunk(),
+                                         mode.getCapacity(options.capacity)));
+  Measured measured{runner.executable()};
+  SINTER_TRY(measured.milliseconds, measure(runner, mode, options.repetition, options.seed));
+  SINTER_TRY(measured.batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
+  bool decodes = mode.mode == "decode";
+  measured.sequence = decodes ? 1 : mode.sequence;
+  measured.context = decodes ? mode.context : 0;
+  measured.tokens = measured.batch * measured.sequence;
+  measured.programs = {
+      {runner.executable().program(mode.mode), (measured.sequence + chunk - 1) / chunk}};
+  measured.compileMs = runner.compileMs();
+  measured.peakBytes = runner.session().memory().peak();
+  measured.residentBytes = runner.session().memory().resident();
+  report(options, measured);
   return {};
 }
 
 void sinter::cli::addBench(CLI::App &program) {
   CLI::App *command = program.add_subcommand("bench", "Measures a step: medians after a warm-up");
   auto options = std::make_shared<BenchOptions>();
-  addModelOptions(*command, *options);
-  addModeOptions(*command, options->mode);
+  addStepModeOptions(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--warmup", options->repetition.warmup, "repetitions before those")

@@ -1,29 +1,20 @@
 //===- Explain.cpp - `sinter explain`: the compiler's decisions -------------===//
 
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Mode.h"
-#include "tools/sinter/Model.h"
 #include "tools/sinter/Output.h"
+#include "tools/sinter/TrainMode.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 
 using namespace sinter;
 using namespace sinter::cli;
 
-namespace {
-struct ExplainOptions : ModelOptions {
-  ModeOptions mode;
-};
-} // namespace
-
-static Expected<void> run(ExplainOptions &options) {
+static Expected<void> run(StepModeOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "decisions are not kept in executables", "explain the model itself");
-  options.mode.limitDefaults(model.spec);
-  SINTER_TRY(CompileRequest request,
-             makeRequest(model, options, {options.mode.mode}, options.mode.getChunk(),
-                         options.mode.getCapacity(options.capacity)));
+  SINTER_CHECK(completeOptions(model, options));
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
   SINTER_TRY(CompileResult result, compile(request));
   if (options.json) {
     nlohmann::json decisions = nlohmann::json::array();
@@ -48,8 +39,7 @@ static Expected<void> run(ExplainOptions &options) {
 void sinter::cli::addExplain(CLI::App &program) {
   CLI::App *command = program.add_subcommand(
       "explain", "Every fusion formed or declined, with the predicted cost of both sides");
-  auto options = std::make_shared<ExplainOptions>();
-  addModelOptions(*command, *options);
-  addModeOptions(*command, options->mode);
+  auto options = std::make_shared<StepModeOptions>();
+  addStepModeOptions(*command, *options);
   command->callback([options] { finish(run(*options)); });
 }

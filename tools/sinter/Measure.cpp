@@ -47,3 +47,19 @@ Expected<std::vector<double>> sinter::cli::measure(Runner &runner, const ModeOpt
   }
   return milliseconds;
 }
+
+Expected<std::vector<double>>
+sinter::cli::measureTraining(runtime::Trainer &trainer, const Repetition &repetition,
+                             const std::function<void()> &beforeCounted) {
+  std::vector<double> milliseconds;
+  Progress progress("measuring train", repetition.warmup + repetition.iterations);
+  for (int64_t i = 0; i < repetition.warmup + repetition.iterations; ++i) {
+    if (i == repetition.warmup)
+      beforeCounted();
+    SINTER_TRY(runtime::StepRecord record, trainer.step());
+    if (i >= repetition.warmup)
+      milliseconds.push_back(record.stepMs);
+    progress.advance(i + 1);
+  }
+  return milliseconds;
+}

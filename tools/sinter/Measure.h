@@ -1,6 +1,7 @@
 //===- Measure.h - Repeating a step of a model ------------------*- C++ -*-===//
 #pragma once
 
+#include "runtime/Train/Trainer.h"
 #include "tools/sinter/Mode.h"
 #include "tools/sinter/Runner.h"
 
@@ -17,6 +18,11 @@ struct Repetition {
 /// made from the seed. `beforeCounted` is called once after the warm-up.
 Expected<std::vector<double>> measure(
     Runner &runner, const ModeOptions &mode, const Repetition &repetition, uint64_t seed,
+    const std::function<void()> &beforeCounted = [] {});
+
+/// Milliseconds of every repetition of a training step: all its microbatches and the update.
+Expected<std::vector<double>> measureTraining(
+    runtime::Trainer &trainer, const Repetition &repetition,
     const std::function<void()> &beforeCounted = [] {});
 
 } // namespace sinter::cli

@@ -1,4 +1,4 @@
-//===- Mode.h - What a command looks at: prefill or decode ------*- C++ -*-===//
+//===- Mode.h - What a command looks at: prefill, decode, ... ---*- C++ -*-===//
 #pragma once
 
 #include "frontends/Transformer/ModelSpec.h"
@@ -11,8 +11,8 @@ namespace sinter::cli {
 
 /// --mode and the sizes that go with it.
 struct ModeOptions {
-  std::string mode = "decode"; ///< prefill, decode or logits
-  int64_t sequence = 512;      ///< --seq: tokens of a prefill
+  std::string mode = "decode"; ///< prefill, decode, logits or train
+  int64_t sequence = 512;      ///< --seq: tokens of a prefill, or of a row of a training step
   int64_t context = 512;       ///< --context: positions in the cache before a decode step
 
   /// Tokens of a slot that one step takes.
@@ -35,10 +35,11 @@ struct ModeOptions {
 };
 
 inline void addModeOptions(CLI::App &command, ModeOptions &options) {
-  command.add_option("--mode", options.mode, "prefill, decode or logits")
-      ->check(CLI::IsMember({"prefill", "decode", "logits"}));
-  options.sequenceOption = command.add_option("--seq", options.sequence, "tokens of a prefill")
-                               ->check(CLI::Range(1, 1 << 24));
+  command.add_option("--mode", options.mode, "prefill, decode, logits or train")
+      ->check(CLI::IsMember({"prefill", "decode", "logits", "train"}));
+  options.sequenceOption =
+      command.add_option("--seq", options.sequence, "tokens of a prefill or of a training row")
+          ->check(CLI::Range(1, 1 << 24));
   options.contextOption =
       command.add_option("--context", options.context, "positions before a decode step")
           ->check(CLI::Range(1, 1 << 24));

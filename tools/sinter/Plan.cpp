@@ -4,8 +4,7 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Exec/Session.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Mode.h"
-#include "tools/sinter/Model.h"
+#include "tools/sinter/FitMemory.h"
 #include "tools/sinter/Output.h"
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,13 +13,22 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct PlanOptions : ModelOptions {
-  ModeOptions mode;
+struct PlanOptions : StepModeOptions {
   std::string html;
+  RunMemoryOptions run; ///< of training
+  bool findBatch = false;
 };
 } // namespace
 
 static void print(const nlohmann::json &report) {
+  if (report.contains("plans")) {
+    std::string next =
+        report.contains("next_peak_bytes")
+            ? ", one row more would take " + formatBytes(report["next_peak_bytes"].get<uint64_t>())
+            : "";
+    std::printf("largest batch: %lld rows%s; %lld plans were made\n\n",
+                report["batch"].get<long long>(), next.c_str(), report["plans"].get<long long>());
+  }
   Table spaces({"space", "memory"});
   for (const auto &[name, bytes] : report["spaces"].items())
     spaces.addRow({name, formatBytes(bytes.get<uint64_t>())});
@@ -46,48 +54,103 @@ static void print(const nlohmann::json &report) {
 }
 
 /// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
-/// pages. They are what a session of these options measures of itself.
-static Expected<std::string> addRuntime(const CompileResult &compiled, const PlanOptions &options) {
+/// pages, and what a trainer holds beside its step. They are what a session or a trainer of these
+/// options measures of itself.
+static Expected<nlohmann::json> addRuntime(const CompileResult &compiled,
+                                           const PlanOptions &options) {
   nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::fromFlatbuffer(compiled.executable, options.model));
-  runtime::SessionOptions session;
-  session.threads = getThreads(options);
-  session.programs = {options.mode.mode};
-  SINTER_TRY(runtime::MemoryUse use, runtime::predictMemory(executable, session));
-  report["spaces"]["code"] = use.code;
-  report["spaces"]["library"] = use.library;
-  report["resident_bytes"] = use.resident();
+  runtime::TrainMemory use;
+  if (options.isTraining()) {
+    runtime::TrainOptions train = makeTrainOptions(options, options.run.saveEvery);
+    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.run.validates));
+    report["spaces"]["snapshot"] = use.snapshot;
+    report["spaces"]["batches"] = use.batches;
+  } else {
+    runtime::SessionOptions session;
+    session.threads = getThreads(options);
+    session.programs = {options.mode.mode};
+    SINTER_TRY(use.session, runtime::predictMemory(executable, session));
+  }
+  report["spaces"]["code"] = use.session.code;
+  report["spaces"]["library"] = use.session.library;
+  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches;
   report["peak_bytes"] = use.peak();
-  return report.dump();
+  return report;
+}
+
+/// Fails where a training step does not fit the budget.
+static Expected<void> checkBudget(const Model &model, const PlanOptions &options, uint64_t peak) {
+  uint64_t budget = options.step.training.memoryBudget;
+  if (budget == 0 || peak <= budget)
+    return {};
+  SINTER_TRY(std::string changes,
+             suggestChanges(MemoryPlanner(model, options, options.run), budget));
+  return fail("--memory-budget " + options.step.memoryBudget,
+              "the run needs " + std::to_string(peak) + " bytes (" + formatBytes(peak) + ")",
+              "give at least that" +
+                  (changes.empty() ? ", or a smaller model: no smaller batch or shorter row fits"
+                                   : "; what would fit: " + changes));
+}
+
+static Expected<void> checkOptions(const PlanOptions &options) {
+  if (!options.isTraining())
+    for (const char *name : {"--find-batch", "--save-every", "--validate"})
+      if (options.command->get_option(name)->count() != 0)
+        return fail(name, "is of a training run, not of " + options.mode.mode,
+                    "add --mode train, or leave it out");
+  if (!options.findBatch)
+    return {};
+  if (options.step.memoryBudget.empty())
+    return fail("--find-batch", "nothing says what the batch must fit", "add --memory-budget");
+  if (options.command->get_option("--batch")->count() != 0)
+    return fail("--find-batch", "finds the batch that --batch gives", "leave one of them out");
+  return {};
 }
 
 static Expected<void> run(PlanOptions &options) {
   SINTER_TRY(Model model, openModel(options));
   if (model.isExecutable)
     return fail(options.model, "is compiled already", "plan the model itself");
-  options.mode.limitDefaults(model.spec);
-  SINTER_TRY(CompileRequest request,
-             makeRequest(model, options, {options.mode.mode}, options.mode.getChunk(),
-                         options.mode.getCapacity(options.capacity)));
+  SINTER_CHECK(checkOptions(options));
+  SINTER_CHECK(completeOptions(model, options));
+  nlohmann::json found;
+  if (options.findBatch) {
+    MemoryPlanner planner(model, options, options.run);
+    SINTER_TRY(LargestBatch largest, findLargestBatch(planner, options.step.training.memoryBudget));
+    options.batch = largest.batch;
+    found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
+    if (largest.next)
+      found["next_peak_bytes"] = *largest.next;
+  }
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.run.validates));
   SINTER_TRY(CompileResult result, compile(request));
-  SINTER_TRY(std::string report, addRuntime(result, options));
+  SINTER_TRY(nlohmann::json report, addRuntime(result, options));
+  SINTER_CHECK(checkBudget(model, options, report["peak_bytes"].get<uint64_t>()));
+  if (options.findBatch)
+    report.update(found);
   if (!options.html.empty()) {
-    SINTER_TRY(std::string page, renderPlanHtml(report, options.model + ", " + options.mode.mode));
+    SINTER_TRY(std::string page,
+               renderPlanHtml(report.dump(), options.model + ", " + options.mode.mode));
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
   if (options.json)
-    std::printf("%s\n", report.c_str());
+    std::printf("%s\n", report.dump().c_str());
   else
-    print(nlohmann::json::parse(report, nullptr, false));
+    print(report);
   return {};
 }
 
 void sinter::cli::addPlan(CLI::App &program) {
   CLI::App *command = program.add_subcommand("plan", "The memory plan, without running");
   auto options = std::make_shared<PlanOptions>();
-  addModelOptions(*command, *options);
-  addModeOptions(*command, options->mode);
+  addStepModeOptions(*command, *options);
   command->add_option("--html", options->html, "page with a picture of the arena over time");
+  command->add_flag("--find-batch", options->findBatch,
+                    "train: the most rows that fit --memory-budget, found by planning");
+  command->add_option("--save-every", options->run.saveEvery, "train: as the run's own")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
+  command->add_flag("--validate", options->run.validates, "train: the run has validation data");
   command->callback([options] { finish(run(*options)); });
 }

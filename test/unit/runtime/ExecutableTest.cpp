@@ -189,6 +189,12 @@ TEST(ExecutableTest, CopiesAndFills) {
   expectCommandError(fill(slice(Space::Constant, 0, 4), 0), "out lies in a space that is only");
 }
 
+TEST(ExecutableTest, Stages) {
+  Parts::Command moved = copy(slice(Space::Arena, 0, 64), slice(Space::Arena, 64, 64));
+  moved.stage = static_cast<fb::Stage>(4);
+  expectCommandError(moved, "is of an unknown stage");
+}
+
 TEST(ExecutableTest, Gemms) {
   uint64_t panels = Panels{20, 70, DType::F32}.bytes();
   GemmParts good;

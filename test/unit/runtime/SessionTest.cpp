@@ -288,7 +288,9 @@ TEST(TraceTest, RowsAddUpToTheRuns) {
   session->setTrace(nullptr);
   runOnce(*session);
   EXPECT_EQ(trace.events().size(), 15u);
-  for (ProfileBy by : {ProfileBy::Label, ProfileBy::Layer, ProfileBy::LabelAndLayer}) {
+  for (ProfileBy by : {ProfileBy{.label = true, .layer = false, .stage = false},
+                       ProfileBy{.label = false, .layer = true, .stage = false},
+                       ProfileBy{.label = true, .layer = true, .stage = true}}) {
     std::vector<ProfileRow> rows = profile(trace, session->executable(), by);
     ASSERT_EQ(rows.size(), 3u);
     int64_t sum = 0;
@@ -300,6 +302,22 @@ TEST(TraceTest, RowsAddUpToTheRuns) {
     EXPECT_EQ(sum, measuredTime(trace));
     EXPECT_EQ(rows.back().label, unattributedLabel);
   }
+}
+
+TEST(TraceTest, RowsOfStagesFollowTheStep) {
+  Parts parts = smallModel();
+  parts.programs[1].commands[0].stage = fb::Stage::Optimizer;
+  parts.programs[1].commands[1].stage = fb::Stage::Backward;
+  auto session = *Session::bind(*parts.load(), options(nullptr));
+  Trace trace(100);
+  session->setTrace(&trace);
+  runOnce(*session);
+  std::vector<ProfileRow> rows =
+      profile(trace, session->executable(), {.label = false, .layer = false, .stage = true});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].stage, "backward");
+  EXPECT_EQ(rows[1].stage, "optimizer");
+  EXPECT_EQ(rows[2].stage, "");
 }
 
 TEST(TraceTest, FullTraceCountsWhatItDrops) {

@@ -45,6 +45,7 @@ struct Parts {
     MakeAction make;
     std::string label, layer;
     uint64_t flops = 0, bytes = 0, predictedNs = 0;
+    fb::Stage stage = fb::Stage::Forward;
   };
   struct Program {
     std::string name;
@@ -71,7 +72,7 @@ struct Parts {
         Offset<void> action = command.make(builder);
         commands.push_back(fb::CreateCommandDirect(
             builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
-            command.flops, command.bytes, command.predictedNs));
+            command.flops, command.bytes, command.predictedNs, command.stage));
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
