@@ -94,17 +94,14 @@ bool FusionGraph::wouldCycle(unsigned first, unsigned second) const {
   return reachesIndirectly(first, second) || reachesIndirectly(second, first);
 }
 
-/// Whether ops that are done again would be done together with ops of the forward pass, which are
-/// those before them.
-static bool recomputesEarly(const llvm::SetVector<Operation *> &ops) {
-  bool forward = false;
-  for (Operation *op : ops) {
-    bool again = op->hasAttr(SinterDialect::kRecompute);
-    if (again && forward)
-      return true;
-    forward |= !again && getRole(op) != FusionRole::Index;
-  }
-  return false;
+/// Whether the forward pass would do what belongs to a later stage: its results would be kept till
+/// then, and what is to be done again would be done at once.
+static bool mixesStages(const llvm::SetVector<Operation *> &ops) {
+  bool forward = false, later = false;
+  for (Operation *op : ops)
+    if (getRole(op) != FusionRole::Index)
+      (getStage(op->getLoc()) == Stage::Forward ? forward : later) = true;
+  return forward && later;
 }
 
 FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
@@ -117,8 +114,8 @@ FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   Merged merged;
   merged.ops.insert(ops.begin(), ops.end());
   merged.classification = classify(merged.ops);
-  if (merged.classification && recomputesEarly(merged.ops))
-    merged.classification = {std::nullopt, "what is done again waits for the backward pass"};
+  if (merged.classification && mixesStages(merged.ops))
+    merged.classification = {std::nullopt, "a later stage waits for the forward pass to end"};
   if (onlyKernels && !merged.classification)
     return merged;
   merged.cost = getCost(merged.ops, merged.classification.kind.value_or(FusionKind::Rows));

@@ -127,6 +127,14 @@ static Expected<void> run(PlanOptions &options) {
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.run.validates));
   SINTER_TRY(CompileResult result, compile(request));
   SINTER_TRY(nlohmann::json report, addRuntime(result, options));
+  // As `sinter train` does: what does not fit is computed again.
+  uint64_t budget = options.step.training.memoryBudget, peak = report["peak_bytes"];
+  uint64_t arena = report["spaces"]["arena"];
+  if (budget != 0 && peak > budget && peak - budget < arena) {
+    request.options.training.arenaBudget = arena - (peak - budget);
+    SINTER_TRY(result, compile(request));
+    SINTER_TRY(report, addRuntime(result, options));
+  }
   SINTER_CHECK(checkBudget(model, options, report["peak_bytes"].get<uint64_t>()));
   if (options.findBatch)
     report.update(found);

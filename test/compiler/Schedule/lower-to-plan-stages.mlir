@@ -24,6 +24,6 @@ func.func @train_step(%x: !v {sinter.input = "x"}, %w: !v {sinter.state = "w"})
   // CHECK: plan.launch @add {{.*}}stage = "optimizer"
   %3 = sinter.call_kernel @add(%2, %w) : (!v, !v) -> !v loc(fused<"optimizer">["w"])
   // What is moved at the end belongs to where the step had got.
-  // CHECK: plan.copy {{.*}}stage = "optimizer"
+  // CHECK: plan.copy({{.*}}stage = "optimizer"
   return %0, %3, %0 : !v, !v, !v
 }
