@@ -242,9 +242,8 @@ static Classification classifyRows(const Ops &ops) {
     case FusionRole::ColumnReduction:
       // A sum is there when the last row of its block has been added.
       for (Value result : op->getResults())
-        if (isColumnSum(result) && llvm::any_of(result.getUsers(), [&](Operation *user) {
-              return ops.contains(user);
-            }))
+        if (isColumnSum(result) &&
+            llvm::any_of(result.getUsers(), [&](Operation *user) { return ops.contains(user); }))
           return {std::nullopt, "sums of columns are read from memory"};
       break;
     case FusionRole::Gather: {

@@ -72,8 +72,7 @@ Expected<void> Compilation::makeModule() {
   return {};
 }
 
-Expected<std::vector<PassStep>> Compilation::listPasses(Phase last,
-                                                          int64_t release) const {
+Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release) const {
   const CompileOptions &options = request.options;
   PipelineOptions pipeline;
   pipeline.computeType = StringRef(nameOf(options.computeType)).lower();

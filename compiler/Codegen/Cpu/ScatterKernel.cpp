@@ -95,11 +95,9 @@ private:
         parts = next;
     emitLoop(begin, end, [&](Value item) {
       Value first = mul(item, width / parts);
-      emitLoop(index(0), index(op.getIds().getType().getNumElements()),
-               [&](Value token) {
-                 emitUnlessPadding(
-                     token, [&] { emitAdd(token, emitRow(token), first, width / parts); });
-               });
+      emitLoop(index(0), index(op.getIds().getType().getNumElements()), [&](Value token) {
+        emitUnlessPadding(token, [&] { emitAdd(token, emitRow(token), first, width / parts); });
+      });
     });
     return parts;
   }
@@ -111,8 +109,7 @@ private:
     Value padding = arith::ConstantOp::create(
         builder, loc,
         builder.getI32IntegerAttr(static_cast<int32_t>(static_cast<int64_t>(*op.getPadding()))));
-    Value isTrained =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, id, padding);
+    Value isTrained = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, id, padding);
     auto guarded = scf::IfOp::create(builder, loc, isTrained);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(guarded.thenYield());

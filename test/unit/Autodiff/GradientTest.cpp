@@ -266,28 +266,30 @@ TEST_P(GradientTest, EqualsFiniteDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ops, GradientTest,
-    testing::Values(
-        Case{"Add", binaryCase<AddOp>}, Case{"Sub", binaryCase<SubOp>},
-        Case{"Mul", binaryCase<MulOp>}, Case{"Div", binaryCase<DivOp>},
-        Case{"Maximum", binaryCase<MaximumOp>}, Case{"Minimum", binaryCase<MinimumOp>},
-        Case{"Neg", unaryCase<NegOp>}, Case{"Exp", unaryCase<ExpOp>},
-        Case{"Log", positiveCase<LogOp>}, Case{"Sqrt", positiveCase<SqrtOp>},
-        Case{"Rsqrt", positiveCase<RsqrtOp>}, Case{"Tanh", unaryCase<TanhOp>},
-        Case{"Sigmoid", unaryCase<SigmoidOp>}, Case{"Relu", unaryCase<ReluOp>},
-        Case{"Silu", unaryCase<SiluOp>},
-        Case{"Gelu", [](GraphBuilder &g, Random &r) {
-               return g.gelu(parameter(g, "x", {r.extent(), r.extent()}), r.flip());
-             }},
-        Case{"Softcap", [](GraphBuilder &g, Random &r) {
-               return g.softcap(parameter(g, "x", {r.extent(), r.extent()}), 1.5);
-             }},
-        Case{"Matmul", matmulCase}, Case{"TransposedMatmul", transposedMatmulCase},
-        Case{"Broadcast", broadcastCase}, Case{"Slice", sliceCase},
-        Case{"TilingSlices", tilingSliceCase}, Case{"Transpose", transposeCase},
-        Case{"Sum", reduceCase<ReductionKind::Sum>}, Case{"Mean", reduceCase<ReductionKind::Mean>},
-        Case{"Max", reduceCase<ReductionKind::Max>}, Case{"Embedding", embeddingCase},
-        Case{"TiedEmbedding", tiedEmbeddingCase}, Case{"RmsNorm", rmsNormCase},
-        Case{"LayerNorm", layerNormCase}, Case{"Rotary", rotaryCase},
-        Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase}),
+    testing::Values(Case{"Add", binaryCase<AddOp>}, Case{"Sub", binaryCase<SubOp>},
+                    Case{"Mul", binaryCase<MulOp>}, Case{"Div", binaryCase<DivOp>},
+                    Case{"Maximum", binaryCase<MaximumOp>}, Case{"Minimum", binaryCase<MinimumOp>},
+                    Case{"Neg", unaryCase<NegOp>}, Case{"Exp", unaryCase<ExpOp>},
+                    Case{"Log", positiveCase<LogOp>}, Case{"Sqrt", positiveCase<SqrtOp>},
+                    Case{"Rsqrt", positiveCase<RsqrtOp>}, Case{"Tanh", unaryCase<TanhOp>},
+                    Case{"Sigmoid", unaryCase<SigmoidOp>}, Case{"Relu", unaryCase<ReluOp>},
+                    Case{"Silu", unaryCase<SiluOp>},
+                    Case{"Gelu",
+                         [](GraphBuilder &g, Random &r) {
+                           return g.gelu(parameter(g, "x", {r.extent(), r.extent()}), r.flip());
+                         }},
+                    Case{"Softcap",
+                         [](GraphBuilder &g, Random &r) {
+                           return g.softcap(parameter(g, "x", {r.extent(), r.extent()}), 1.5);
+                         }},
+                    Case{"Matmul", matmulCase}, Case{"TransposedMatmul", transposedMatmulCase},
+                    Case{"Broadcast", broadcastCase}, Case{"Slice", sliceCase},
+                    Case{"TilingSlices", tilingSliceCase}, Case{"Transpose", transposeCase},
+                    Case{"Sum", reduceCase<ReductionKind::Sum>},
+                    Case{"Mean", reduceCase<ReductionKind::Mean>},
+                    Case{"Max", reduceCase<ReductionKind::Max>}, Case{"Embedding", embeddingCase},
+                    Case{"TiedEmbedding", tiedEmbeddingCase}, Case{"RmsNorm", rmsNormCase},
+                    Case{"LayerNorm", layerNormCase}, Case{"Rotary", rotaryCase},
+                    Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase}),
     [](const auto &info) { return std::string(info.param.name); });
 } // namespace

@@ -309,7 +309,8 @@ func.func private @kernel(%x: tensor<3x20xf32>, %s: tensor<{0}>) -> (tensor<3x20
 // A result over the argument that its rows are made of: the same bits as beside it.
 TEST(RowsTraining, RowsInPlace) {
   std::string kernels[] = {make(kCrossEntropyGrad, 65, "0.1", "f32"),
-                           make(kCrossEntropyGrad, 1000, "0.0", "f32"), make(kLossAndGradient, 65),
+                           make(kCrossEntropyGrad, 1000, "0.0", "f32"),
+                           make(kLossAndGradient, 65),
                            R"(
 func.func private @kernel(%x: tensor<7x65xf32>, %i: tensor<7xi32>) -> (tensor<7x65xf32>, tensor<7xf32>) attributes {sinter.kernel = "rows"} {
   %0 = sinter.neg %x : (tensor<7x65xf32>) -> tensor<7x65xf32>
