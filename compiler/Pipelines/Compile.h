@@ -35,14 +35,15 @@ struct TrainingOptions {
   /// forward pass are computed again instead of kept; where that is not enough, the arena is as
   /// small as can be.
   uint64_t arenaBudget = 0;
-  uint64_t memoryBudget = 0;        ///< bytes that the step may take in all; 0: as many as it needs
   std::string rematerialize = "op"; ///< what is recomputed under a budget: op, layer or block
 };
 
 /// What to compile a model for.
 struct CompileOptions {
-  std::string target = "cpu";     ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
-  int64_t cores = 1;              ///< that the cost model reckons with; results do not depend on it
+  std::string target = "cpu"; ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
+  /// That the cost model reckons with. Other numbers may fuse other ops and so give other last
+  /// bits; the threads that an executable runs on never do.
+  int64_t cores = 1;
   DType computeType = DType::F32; ///< F32, BF16 or F16, of matrix products
   DType cacheType = DType::F32;   ///< F32 or BF16, of KV caches
   int64_t batch = 1;              ///< slots

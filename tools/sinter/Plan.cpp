@@ -82,7 +82,7 @@ static Expected<nlohmann::json> addRuntime(const CompileResult &compiled,
 
 /// Fails where a training step does not fit the budget.
 static Expected<void> checkBudget(const Model &model, const PlanOptions &options, uint64_t peak) {
-  uint64_t budget = options.step.training.memoryBudget;
+  uint64_t budget = options.step.budgetBytes;
   if (budget == 0 || peak <= budget)
     return {};
   SINTER_TRY(std::string changes,
@@ -118,7 +118,7 @@ static Expected<void> run(PlanOptions &options) {
   nlohmann::json found;
   if (options.findBatch) {
     MemoryPlanner planner(model, options, options.run);
-    SINTER_TRY(LargestBatch largest, findLargestBatch(planner, options.step.training.memoryBudget));
+    SINTER_TRY(LargestBatch largest, findLargestBatch(planner, options.step.budgetBytes));
     options.batch = largest.batch;
     found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
     if (largest.next)
@@ -128,10 +128,9 @@ static Expected<void> run(PlanOptions &options) {
   SINTER_TRY(CompileResult result, compile(request));
   SINTER_TRY(nlohmann::json report, addRuntime(result, options));
   // As `sinter train` does: what does not fit is computed again.
-  uint64_t budget = options.step.training.memoryBudget, peak = report["peak_bytes"];
-  uint64_t arena = report["spaces"]["arena"];
-  if (budget != 0 && peak > budget && peak - budget < arena) {
-    request.options.training.arenaBudget = arena - (peak - budget);
+  uint64_t budget = options.step.budgetBytes, peak = report["peak_bytes"];
+  if (budget != 0 && peak > budget) {
+    boundArena(request.options.training, peak, report["spaces"]["arena"], budget);
     SINTER_TRY(result, compile(request));
     SINTER_TRY(report, addRuntime(result, options));
   }

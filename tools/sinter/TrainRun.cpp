@@ -134,7 +134,7 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
 /// forward pass computed twice; fails where that is not enough.
 static Expected<void> keepWithinBudget(CompileRequest &request, const TrainRunOptions &options,
                                        PreparedRun &run) {
-  uint64_t budget = options.step.training.memoryBudget;
+  uint64_t budget = options.step.budgetBytes;
   if (budget == 0)
     return {};
   auto predict = [&] {
@@ -144,9 +144,8 @@ static Expected<void> keepWithinBudget(CompileRequest &request, const TrainRunOp
   SINTER_TRY(runtime::TrainMemory memory, predict());
   if (memory.peak() <= budget)
     return {};
-  uint64_t excess = memory.peak() - budget;
-  if (request.spec && excess < memory.session.arena) {
-    request.options.training.arenaBudget = memory.session.arena - excess;
+  if (request.spec) {
+    boundArena(request.options.training, memory.peak(), memory.session.arena, budget);
     SINTER_TRY(Compiled compiled, compileCached(request, options));
     run.executable = std::move(compiled.executable);
     run.compileMs += compiled.compileMs;
@@ -158,8 +157,8 @@ static Expected<void> keepWithinBudget(CompileRequest &request, const TrainRunOp
   if (memory.snapshot != 0)
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
   return fail("--memory-budget " + options.step.memoryBudget,
-              "the run needs " + formatBytes(memory.peak()) + " (" + parts +
-                  "), with all computed again that can be",
+              "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")" +
+                  (request.spec ? ", with all computed again that can be" : ""),
               std::string("give at least that, or lower --batch and raise --accumulate, or lower "
                           "--seq") +
                   (memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : ""));

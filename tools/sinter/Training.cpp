@@ -105,9 +105,15 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
   SINTER_CHECK(checkNumber("--dropout", training.dropout, 0, 1, false, "0.1"));
   SINTER_CHECK(checkNumber("--z-loss", training.zLoss, 0, kAny, false, "1e-4"));
   if (!options.memoryBudget.empty()) {
-    SINTER_TRY(training.memoryBudget, parseByteSize(options.memoryBudget, "--memory-budget"));
+    SINTER_TRY(options.budgetBytes, parseByteSize(options.memoryBudget, "--memory-budget"));
   }
   return {};
+}
+
+void sinter::cli::boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena,
+                             uint64_t budget) {
+  uint64_t excess = peak - budget;
+  training.arenaBudget = excess < arena ? arena - excess : 1;
 }
 
 int64_t sinter::cli::getDefaultSequence(const ModelSpec &spec) {

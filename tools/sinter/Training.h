@@ -13,8 +13,13 @@ namespace sinter::cli {
 /// The options of a training step beside --batch and --seq.
 struct StepOptions {
   TrainingOptions training;
-  std::string memoryBudget; ///< as given; training.memoryBudget once they are checked
+  std::string memoryBudget; ///< as given
+  uint64_t budgetBytes = 0; ///< the same once options are checked; 0: any
 };
+
+/// Bounds the arena of a step that holds `peak` bytes, `arena` of them in its arena, such that it
+/// holds `budget`; as small as can be where the rest alone is more. @pre peak > budget
+void boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena, uint64_t budget);
 
 /// Adds all of them, in the groups "Optimizer", "Regularization" and "Memory".
 void addStepOptions(CLI::App &command, StepOptions &options);
