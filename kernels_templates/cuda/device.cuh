@@ -1,0 +1,554 @@
+//===- device.cuh - What kernels stand on -----------------------*- C++ -*-===//
+//
+// Everything that generated kernels and templates ask of the machine: vectors of elements, loads
+// and stores, conversions, reductions, mathematics, random words, asynchronous copies, matrix
+// instructions. It is the only place with PTX, and needs nothing but CUDA's bf16 and f16 headers,
+// so that NVRTC compiles it in milliseconds.
+//
+// With SINTER_SIMT the same kernels are compiled for the host and run in the emulator
+// (test/simt), whose prelude stands in for CUDA's built-in names; what is PTX here is a call there.
+//
+// Warp-wide functions (reductions, matrices) are called by all 32 lanes together.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#define SINTER_DEVICE __device__ __forceinline__
+
+namespace sinter {
+
+constexpr int kWarp = 32;
+constexpr float kInfinity = __builtin_bit_cast(float, 0x7F800000u);
+constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
+
+constexpr long long divide_up(long long a, long long b) { return (a + b - 1) / b; }
+constexpr long long round_up(long long a, long long b) { return divide_up(a, b) * b; }
+
+template <class A, class B> constexpr bool kIsSame = false;
+template <class A> constexpr bool kIsSame<A, A> = true;
+
+/// Element types that are computed with as f32.
+template <class T> constexpr bool kIsNarrow = kIsSame<T, __nv_bfloat16> || kIsSame<T, __half>;
+
+/// What a template takes in the place of an argument that an instance does not have.
+struct Absent {
+  template <class T> constexpr operator T *() const { return nullptr; }
+};
+
+SINTER_DEVICE int lane_index() { return threadIdx.x % kWarp; }
+SINTER_DEVICE int warp_index() { return threadIdx.x / kWarp; }
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+/// N elements side by side; N is a power of two. Moves in pieces of 16 bytes at the most.
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vector {
+  static_assert(N > 0 && (N & (N - 1)) == 0, "a vector has a power of two of elements");
+  T elements[N];
+
+  SINTER_DEVICE T &operator[](int i) { return elements[i]; }
+  SINTER_DEVICE const T &operator[](int i) const { return elements[i]; }
+};
+
+/// Elements of a load of 16 bytes.
+template <class T> constexpr int kVector = 16 / static_cast<int>(sizeof(T));
+
+namespace detail {
+/// What a load or store of so many bytes moves.
+template <int BYTES> struct Word;
+template <> struct Word<1> {
+  using Type = unsigned char;
+};
+template <> struct Word<2> {
+  using Type = unsigned short;
+};
+#ifdef SINTER_SIMT
+// Structs are copied member by member there; vectors of the compiler's in one access.
+template <> struct Word<4> {
+  using Type = unsigned;
+};
+template <> struct Word<8> {
+  using Type = unsigned long long;
+};
+template <> struct Word<16> {
+  using Type = unsigned __attribute__((vector_size(16)));
+};
+#else
+template <> struct Word<4> {
+  using Type = unsigned;
+};
+template <> struct Word<8> {
+  using Type = uint2;
+};
+template <> struct Word<16> {
+  using Type = uint4;
+};
+#endif
+
+/// A vector's bytes as the words that move them.
+template <class T, int N> struct Words {
+  static constexpr int kBytes = sizeof(T) * N;
+  using Type = typename Word<(kBytes < 16 ? kBytes : 16)>::Type;
+  static constexpr int kCount = kBytes < 16 ? 1 : kBytes / 16;
+  union {
+    Vector<T, N> vector;
+    Type words[kCount];
+  };
+  SINTER_DEVICE Words() {}
+};
+} // namespace detail
+
+/// Reads N elements.
+/// @pre `from` is aligned to the vector.
+template <class T, int N> SINTER_DEVICE Vector<T, N> load(const T *from) {
+  detail::Words<T, N> result;
+#pragma unroll
+  for (int i = 0; i < result.kCount; ++i)
+    result.words[i] = reinterpret_cast<const typename detail::Words<T, N>::Type *>(from)[i];
+  return result.vector;
+}
+
+/// Writes N elements.
+/// @pre `to` is aligned to the vector.
+template <class T, int N> SINTER_DEVICE void store(T *to, const Vector<T, N> &vector) {
+  detail::Words<T, N> source;
+  source.vector = vector;
+#pragma unroll
+  for (int i = 0; i < source.kCount; ++i)
+    reinterpret_cast<typename detail::Words<T, N>::Type *>(to)[i] = source.words[i];
+}
+
+/// Reads N elements that nobody reads again soon: they do not push others out of the L1 cache.
+/// @pre `from` is aligned to 16 bytes and to global memory that the kernel does not write.
+template <class T, int N> SINTER_DEVICE Vector<T, N> load_streaming(const T *from) {
+  static_assert(sizeof(T) * N % 16 == 0, "a streaming load is of 16 bytes or a multiple");
+#ifdef SINTER_SIMT
+  return load<T, N>(from);
+#else
+  detail::Words<T, N> result;
+#pragma unroll
+  for (int i = 0; i < result.kCount; ++i) {
+    uint4 &word = result.words[i];
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+                 : "l"(reinterpret_cast<const uint4 *>(from) + i));
+  }
+  return result.vector;
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+SINTER_DEVICE float to_float(float value) { return value; }
+SINTER_DEVICE float to_float(double value) { return static_cast<float>(value); }
+SINTER_DEVICE float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+SINTER_DEVICE float to_float(__half value) { return __half2float(value); }
+
+/// Rounds to nearest, ties to even.
+template <class T> SINTER_DEVICE T from_float(float value) {
+  if constexpr (kIsSame<T, __nv_bfloat16>)
+    return __float2bfloat16_rn(value);
+  else if constexpr (kIsSame<T, __half>)
+    return __float2half_rn(value);
+  else
+    return static_cast<T>(value);
+}
+
+/// A value of another type: floats rounded to nearest, once; floats to integers towards zero.
+template <class To, class From> SINTER_DEVICE To convert(From value) {
+  if constexpr (kIsSame<To, From>)
+    return value;
+  else if constexpr (kIsNarrow<From>)
+    return convert<To>(to_float(value));
+  else if constexpr (kIsSame<To, __nv_bfloat16> && kIsSame<From, double>)
+    return __double2bfloat16(value);
+  else if constexpr (kIsSame<To, __half> && kIsSame<From, double>)
+    return __double2half(value);
+  else if constexpr (kIsNarrow<To>)
+    return from_float<To>(static_cast<float>(value));
+  else
+    return static_cast<To>(value);
+}
+
+template <class To, class From, int N>
+SINTER_DEVICE Vector<To, N> convert_vector(const Vector<From, N> &vector) {
+  Vector<To, N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    result[i] = convert<To>(vector[i]);
+  return result;
+}
+
+/// `value` rounded to T and back.
+template <class T> SINTER_DEVICE float round_to(float value) {
+  return to_float(from_float<T>(value));
+}
+
+/// Two elements as the 32 bits of a matrix fragment, `low` in the low half.
+template <class T> SINTER_DEVICE unsigned pack(float low, float high) {
+  static_assert(kIsNarrow<T>, "fragments are of bf16 or f16");
+  union {
+    unsigned word;
+    T elements[2];
+  } result = {0};
+#ifdef SINTER_SIMT
+  result.elements[0] = from_float<T>(low);
+  result.elements[1] = from_float<T>(high);
+#else
+  if constexpr (kIsSame<T, __half>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result.word) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result.word) : "f"(high), "f"(low));
+#endif
+  return result.word;
+}
+
+//===----------------------------------------------------------------------===//
+// Mathematics
+//===----------------------------------------------------------------------===//
+//
+// Accuracy is decided here. Generated kernels wait for memory, so they have the accurate functions
+// (one or two units in the last place); `exp2_fast` and `tanh_fast` are for the inner loops of
+// matrix kernels, whose inputs are rounded to 8 or 11 bits anyway.
+
+SINTER_DEVICE float exp(float x) { return ::expf(x); }
+SINTER_DEVICE double exp(double x) { return ::exp(x); }
+SINTER_DEVICE float exp2(float x) { return ::exp2f(x); }
+SINTER_DEVICE double exp2(double x) { return ::exp2(x); }
+SINTER_DEVICE float log(float x) { return ::logf(x); }
+SINTER_DEVICE double log(double x) { return ::log(x); }
+SINTER_DEVICE float log2(float x) { return ::log2f(x); }
+SINTER_DEVICE double log2(double x) { return ::log2(x); }
+SINTER_DEVICE float tanh(float x) { return ::tanhf(x); }
+SINTER_DEVICE double tanh(double x) { return ::tanh(x); }
+SINTER_DEVICE float erf(float x) { return ::erff(x); }
+SINTER_DEVICE double erf(double x) { return ::erf(x); }
+SINTER_DEVICE float sin(float x) { return ::sinf(x); }
+SINTER_DEVICE double sin(double x) { return ::sin(x); }
+SINTER_DEVICE float cos(float x) { return ::cosf(x); }
+SINTER_DEVICE double cos(double x) { return ::cos(x); }
+SINTER_DEVICE float sqrt(float x) { return ::sqrtf(x); }
+SINTER_DEVICE double sqrt(double x) { return ::sqrt(x); }
+SINTER_DEVICE float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
+SINTER_DEVICE double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+SINTER_DEVICE float abs(float x) { return ::fabsf(x); }
+SINTER_DEVICE double abs(double x) { return ::fabs(x); }
+SINTER_DEVICE float floor(float x) { return ::floorf(x); }
+SINTER_DEVICE double floor(double x) { return ::floor(x); }
+SINTER_DEVICE float ceil(float x) { return ::ceilf(x); }
+SINTER_DEVICE double ceil(double x) { return ::ceil(x); }
+SINTER_DEVICE float pow(float x, float y) { return ::powf(x, y); }
+SINTER_DEVICE double pow(double x, double y) { return ::pow(x, y); }
+/// a * b + c, rounded once.
+SINTER_DEVICE float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
+SINTER_DEVICE double fma(double a, double b, double c) { return ::fma(a, b, c); }
+
+/// 2^x in one instruction, to about 2^-22; 0 for results below the normal numbers.
+SINTER_DEVICE float exp2_fast(float x) {
+#ifdef SINTER_SIMT
+  return ::exp2f(x);
+#else
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#endif
+}
+
+/// tanh x through one exponential, to about 2^-21 of one: 1 - 2 / (e^2x + 1).
+SINTER_DEVICE float tanh_fast(float x) {
+  return 1.0f - 2.0f / (exp2_fast(x * (2 * kLog2E)) + 1.0f);
+}
+
+/// The larger one; NaN if one is (arith.maximumf). +0 is larger than -0.
+SINTER_DEVICE float maximum(float a, float b) {
+#ifdef SINTER_SIMT
+  if (a != a || b != b)
+    return a != a ? a : b;
+  return a == b ? (__builtin_signbit(a) ? b : a) : (a > b ? a : b);
+#else
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#endif
+}
+
+/// The smaller one; NaN if one is (arith.minimumf). -0 is smaller than +0.
+SINTER_DEVICE float minimum(float a, float b) {
+#ifdef SINTER_SIMT
+  return -maximum(-a, -b);
+#else
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#endif
+}
+
+SINTER_DEVICE double maximum(double a, double b) { return a != a || b != b ? a + b : ::fmax(a, b); }
+SINTER_DEVICE double minimum(double a, double b) { return a != a || b != b ? a + b : ::fmin(a, b); }
+
+/// The larger one; the other if one is NaN (arith.maxnumf).
+SINTER_DEVICE float maxnum(float a, float b) { return ::fmaxf(a, b); }
+SINTER_DEVICE double maxnum(double a, double b) { return ::fmax(a, b); }
+/// The smaller one; the other if one is NaN (arith.minnumf).
+SINTER_DEVICE float minnum(float a, float b) { return ::fminf(a, b); }
+SINTER_DEVICE double minnum(double a, double b) { return ::fmin(a, b); }
+
+template <class T> SINTER_DEVICE T max_of(T a, T b) { return a > b ? a : b; }
+template <class T> SINTER_DEVICE T min_of(T a, T b) { return a < b ? a : b; }
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+//
+// The order in which values are combined depends on the lane and the width alone, so that the same
+// values give the same bits; every lane gets the same result.
+
+/// The sum over each group of WIDTH neighbouring lanes, a power of two.
+template <int WIDTH = kWarp, class T> SINTER_DEVICE T warp_reduce_sum(T value) {
+#pragma unroll
+  for (int step = WIDTH / 2; step > 0; step /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, step);
+  return value;
+}
+
+/// The largest over each group of WIDTH neighbouring lanes, a power of two; NaN if one is.
+template <int WIDTH = kWarp, class T> SINTER_DEVICE T warp_reduce_max(T value) {
+#pragma unroll
+  for (int step = WIDTH / 2; step > 0; step /= 2) {
+    T other = __shfl_xor_sync(0xffffffffu, value, step);
+    if constexpr (T(0.5) != T(0))
+      value = maximum(value, other);
+    else
+      value = max_of(value, other);
+  }
+  return value;
+}
+
+namespace detail {
+/// Combines what the warps of a block have found, in the order of the warps.
+template <int THREADS, class T, class Combine>
+SINTER_DEVICE T combine_warps(T value, Combine combine) {
+  static_assert(THREADS % kWarp == 0 && THREADS <= 1024, "a block is of whole warps");
+  if constexpr (THREADS > kWarp) {
+    __shared__ T partial[THREADS / kWarp];
+    if (lane_index() == 0)
+      partial[warp_index()] = value;
+    __syncthreads();
+    value = partial[0];
+#pragma unroll
+    for (int warp = 1; warp < THREADS / kWarp; ++warp)
+      value = combine(value, partial[warp]);
+    // Whoever reduces next writes the same memory.
+    __syncthreads();
+  }
+  return value;
+}
+} // namespace detail
+
+/// The sum over a block of THREADS threads, which all call it.
+template <int THREADS, class T> SINTER_DEVICE T block_reduce_sum(T value) {
+  return detail::combine_warps<THREADS>(warp_reduce_sum(value), [](T a, T b) { return a + b; });
+}
+
+/// The largest over a block of THREADS threads, which all call it; NaN if one is.
+template <int THREADS, class T> SINTER_DEVICE T block_reduce_max(T value) {
+  return detail::combine_warps<THREADS>(warp_reduce_max(value), [](T a, T b) {
+    if constexpr (T(0.5) != T(0))
+      return maximum(a, b);
+    else
+      return max_of(a, b);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Random words: Philox4x32-10, word for word what dialects/Sinter/Philox.h generates
+//===----------------------------------------------------------------------===//
+
+/// The four random words of a counter and a key.
+SINTER_DEVICE uint4 philox(uint4 counter, uint2 key) {
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    unsigned long long first = 0xD2511F53ull * counter.x, second = 0xCD9E8D57ull * counter.z;
+    counter = make_uint4(
+        static_cast<unsigned>(second >> 32) ^ counter.y ^ key.x, static_cast<unsigned>(second),
+        static_cast<unsigned>(first >> 32) ^ counter.w ^ key.y, static_cast<unsigned>(first));
+    key = make_uint2(key.x + 0x9E3779B9u, key.y + 0xBB67AE85u);
+  }
+  return counter;
+}
+
+/// Words below it are dropped.
+/// @pre 0 <= probability < 1.
+constexpr unsigned dropout_threshold(double probability) {
+  return static_cast<unsigned>(probability * 4294967296.0);
+}
+
+/// Whether element `index` of a tensor with random numbers of its own is kept.
+SINTER_DEVICE bool is_kept(unsigned long long index, unsigned stream, uint2 seed,
+                           unsigned threshold) {
+  uint4 counter =
+      make_uint4(static_cast<unsigned>(index), static_cast<unsigned>(index >> 32), stream, 0);
+  return philox(counter, seed).x >= threshold;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory and copies into it
+//===----------------------------------------------------------------------===//
+
+/// The launch's dynamic shared memory, aligned to 128 bytes.
+template <class T> SINTER_DEVICE T *dynamic_shared() {
+#ifdef SINTER_SIMT
+  return static_cast<T *>(simt::dynamicShared());
+#else
+  extern __shared__ __align__(128) unsigned char sinter_dynamic_shared[];
+  return reinterpret_cast<T *>(sinter_dynamic_shared);
+#endif
+}
+
+/// Where shared memory stands in its own address space, as PTX wants it.
+SINTER_DEVICE unsigned shared_address(const void *pointer) {
+#ifdef SINTER_SIMT
+  return simt::sharedAddress(pointer);
+#else
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+#endif
+}
+
+/// Begins to copy `bytes` bytes (16 at the most) from global to shared memory; the rest of the 16
+/// becomes zero. With 0 bytes nothing is read. Done after the wait for its group.
+/// @pre both pointers are aligned to 16 bytes.
+SINTER_DEVICE void cp_async_16(void *shared, const void *global, int bytes = 16) {
+#ifdef SINTER_SIMT
+  simt::copyAsync(shared, global, 16, bytes);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+               "l"(global), "r"(bytes)
+               : "memory");
+#endif
+}
+
+/// Ends the group of copies that this thread has begun since the last one.
+SINTER_DEVICE void cp_async_commit() {
+#ifdef SINTER_SIMT
+  simt::commitCopies();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until all of this thread's groups but the last PENDING are there. Other threads see them
+/// after a barrier.
+template <int PENDING> SINTER_DEVICE void cp_async_wait() {
+#ifdef SINTER_SIMT
+  simt::waitForCopies(PENDING);
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+//
+// Fragments are those of "Matrix fragments for mma.m16n8k16" of the PTX ISA. With r = lane / 4 and
+// c = lane % 4 * 2, and two elements side by side in a register:
+//
+//   A [16, 16]   a[0] = (r, c..)   a[1] = (r + 8, c..)   a[2] = (r, c + 8..)   a[3] = (r + 8, c
+//   + 8..) B [16, 8]    b0 = (c.., r)     b1 = (c + 8.., r) D [16, 8]    d[0], d[1] = (r, c), (r, c
+//   + 1)         d[2], d[3] = (r + 8, c), (r + 8, c + 1)
+//
+// D's rows are those of A, so that a product becomes the left side of the next one in registers.
+
+/// Loads four 8 by 8 matrices of 16-bit elements: lane i gives row i % 8 of matrix i / 8, and gets
+/// elements (lane / 4, lane % 4 * 2) and its neighbour of each.
+/// @pre `row` is shared memory, aligned to 16 bytes.
+SINTER_DEVICE void ldmatrix_x4(unsigned (&matrices)[4], const void *row) {
+#ifdef SINTER_SIMT
+  simt::loadMatrices(matrices, 4, /*transposed=*/false, row);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
+               : "r"(shared_address(row))
+               : "memory");
+#endif
+}
+
+/// The same; gets elements (lane % 4 * 2, lane / 4) and the one below it.
+SINTER_DEVICE void ldmatrix_x4_trans(unsigned (&matrices)[4], const void *row) {
+#ifdef SINTER_SIMT
+  simt::loadMatrices(matrices, 4, /*transposed=*/true, row);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
+               : "r"(shared_address(row))
+               : "memory");
+#endif
+}
+
+/// d += a . b for a [16, 16] and b [16, 8] of T, bf16 or f16, accumulated in f32.
+template <class T>
+SINTER_DEVICE void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  static_assert(kIsNarrow<T>, "the product is of bf16 or f16");
+#ifdef SINTER_SIMT
+  const unsigned b[2] = {b0, b1};
+  simt::multiplyMatrices<T>(d, a, b);
+#else
+  if constexpr (kIsSame<T, __half>)
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  else
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Between blocks and kernels
+//===----------------------------------------------------------------------===//
+
+/// True for all threads of the block that arrives last of `count` blocks at `ticket`, which is zero
+/// before the first and again after the last. What the others wrote before it is visible to it.
+SINTER_DEVICE bool arrive_last(unsigned *ticket, unsigned count) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(ticket, 1u) == count - 1;
+    if (last)
+      *ticket = 0;
+  }
+  __syncthreads();
+  bool result = last;
+  if (result)
+    __threadfence();
+  // Whoever arrives next writes the same memory.
+  __syncthreads();
+  return result;
+}
+
+/// Waits until the kernel before this one is done, where it was launched to overlap (programmatic
+/// dependent launch, compute capability 9.0). Before it, only memory that no kernel writes is read.
+SINTER_DEVICE void pdl_wait() {
+#if !defined(SINTER_SIMT) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets the kernel after this one begin, where it was launched to overlap.
+SINTER_DEVICE void pdl_launch_dependents() {
+#if !defined(SINTER_SIMT) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+} // namespace sinter
