@@ -5,17 +5,29 @@
 using namespace mlir;
 using namespace sinter;
 
-// Shares of the peak rate of products that kernels reach.
-static constexpr double kGeneratedGemm = 0.95;
-static constexpr double kLibraryGemm = 0.90;
-static constexpr double kAttention = 0.70;
-// Generated kernels multiply bf16 in vectors, at most so much faster than f32; the library also has
-// tiles (AMX), which are several times as fast.
-static constexpr double kPairsInVectors = 2.0;
-// Elementwise arithmetic has few multiply-adds and many conversions and polynomials.
-static constexpr double kVectorArithmetic = 0.10;
-// A library call checks its arguments and sets up before it starts; reckoned in launches.
-static constexpr double kLibraryLaunches = 2.0;
+namespace {
+/// What kernels reach of a kind of machine.
+struct Efficiency {
+  /// Shares of the peak rate of products.
+  double generatedGemm, libraryGemm, attention;
+  /// Generated kernels multiply 16-bit numbers at most so much faster than f32; the library also
+  /// has matrix units, which are several times as fast.
+  double generatedPairs;
+  /// Elementwise arithmetic has few multiply-adds and many conversions and polynomials.
+  double elementwise;
+  /// What a library call costs before it starts, in launches.
+  double libraryLaunches;
+};
+} // namespace
+
+static constexpr Efficiency kProcessor = {0.95, 0.90, 0.70, 2.0, 0.10, 2.0};
+// Not measured: what others report of kernels like ours, and of the vendor's library.
+static constexpr Efficiency kGpu = {0.40, 0.75, 0.35, 2.0, 0.25, 0.0};
+
+static const Efficiency &getEfficiency(TargetAttr target) {
+  return target.isGpu() ? kGpu : kProcessor;
+}
+
 // The library copies what it cannot use in place; with few rows the panels stream below the
 // bandwidth that a plain loop reaches.
 static constexpr int64_t kFewRows = 16;
@@ -147,7 +159,8 @@ static Value findOutside(Value value) {
 
 double CostModel::getBandwidth(double bytes, bool cold) const {
   double memory = static_cast<double>(target.getMemoryGbs());
-  if (bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
+  // A GPU's first caches hold nothing from one kernel to the next.
+  if (!target.isGpu() && bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
     return kPrivateCacheFactor * memory;
   if (!cold && bytes <= static_cast<double>(target.getL3Bytes()))
     return kSharedCacheFactor * memory;
@@ -155,21 +168,23 @@ double CostModel::getBandwidth(double bytes, bool cold) const {
 }
 
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
+  const Efficiency &reached = getEfficiency(target);
   double rate = static_cast<double>(target.getGflopsF32());
+  auto pairs = static_cast<double>(target.getGflopsBf16());
+  bool narrow = op->getNumOperands() > 0 &&
+                getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == 16;
   switch (getRole(op)) {
   case FusionRole::Contraction:
-    if (cast<RankedTensorType>(op->getOperand(0).getType()).getElementType().isBF16()) {
-      double pairs = static_cast<double>(target.getGflopsBf16());
-      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kPairsInVectors * rate);
-    }
-    rate *= choice == GemmChoice::Library ? kLibraryGemm : kGeneratedGemm;
+    if (narrow)
+      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, reached.generatedPairs * rate);
+    rate *= choice == GemmChoice::Library ? reached.libraryGemm : reached.generatedGemm;
     break;
   case FusionRole::Attention:
   case FusionRole::AttentionGrad:
-    rate *= kAttention;
+    rate = (narrow && target.isGpu() ? pairs : rate) * reached.attention;
     break;
   default:
-    rate *= kVectorArithmetic * parallelism;
+    rate *= reached.elementwise * parallelism;
     break;
   }
   return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
@@ -226,7 +241,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
 
   double launches = 1.0, share = parallelism;
   if (productRows > 0 && choice == GemmChoice::Library) {
-    launches += kLibraryLaunches;
+    launches += getEfficiency(target).libraryLaunches;
     if (productRows < kFewRows)
       share *= kLibraryBandwidthFewRows;
   }

@@ -6,6 +6,40 @@ using namespace mlir;
 using namespace sinter;
 using plan::PostOpKind;
 
+static Type getElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+bool LibraryGemm::usesPanels() const {
+  MatmulOp op = matmul;
+  return isa_and_nonnull<PanelsAttr>(op.getRhs().getType().getEncoding());
+}
+
+bool LibraryGemm::fitsLibrary() const {
+  if (usesPanels())
+    return true;
+  unsigned biases = 0, sums = 0, functions = 0;
+  for (const LibraryPostOp &postOp : postOps) {
+    if (functions > 0 || (postOp.operand && getElements(postOp.operand) != getElements(result)))
+      return false;
+    switch (postOp.kind) {
+    case PostOpKind::Bias:
+      ++biases;
+      break;
+    case PostOpKind::Add:
+      ++sums;
+      break;
+    case PostOpKind::GeluTanh:
+    case PostOpKind::Relu:
+      ++functions;
+      break;
+    default:
+      return false;
+    }
+  }
+  return biases <= 1 && sums <= 1;
+}
+
 namespace {
 /// Follows the chain from the product to the end.
 class Matcher {
@@ -30,17 +64,17 @@ public:
       gemm.result = next->getResult(0);
     }
     bool all = llvm::all_of(ops, [&](Operation *op) { return visited.contains(op); });
-    Type type = getElements(gemm.result);
-    if (!all || failed || !(type.isF32() || type.isBF16()))
+    if (!all || failed || !isFromLibrary(getElements(gemm.result)))
+      return std::nullopt;
+    if (!gemm.fitsLibrary() && gemm.matmul.getM() > kFewProductRows)
       return std::nullopt;
     return std::move(gemm);
   }
 
 private:
-  static Type getElements(Value value) {
-    return cast<RankedTensorType>(value.getType()).getElementType();
+  bool isFromLibrary(Type type) const {
+    return type.isF32() || type.isBF16() || (type.isF16() && !gemm.usesPanels());
   }
-  static bool isFromLibrary(Type type) { return type.isF32() || type.isBF16(); }
 
   bool isInside(Value value) const {
     return value.getDefiningOp() && ops.contains(value.getDefiningOp());
@@ -48,10 +82,12 @@ private:
 
   bool isSupportedProduct() {
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
-    return isFromLibrary(getElements(lhs)) && getElements(gemm.matmul.getResult()).isF32() &&
-           isa_and_nonnull<PanelsAttr>(rhs.getType().getEncoding()) &&
-           !lhs.getType().getEncoding() && !isInside(rhs) && !isInside(lhs) &&
-           !gemm.matmul.getTransposeRhs() && !gemm.matmul.getTransposeLhs();
+    if (!isFromLibrary(getElements(lhs)) || !getElements(gemm.matmul.getResult()).isF32() ||
+        lhs.getType().getEncoding() || isInside(rhs) || isInside(lhs))
+      return false;
+    if (gemm.usesPanels())
+      return !gemm.matmul.getTransposeRhs() && !gemm.matmul.getTransposeLhs();
+    return !rhs.getType().getEncoding();
   }
 
   /// The user of a value that stays inside; null at the end of the chain. A value with users both

@@ -2,7 +2,9 @@
 //
 // A library's GEMM takes a straight chain of post-ops on its f32 accumulator. Whether a fusion is
 // such a chain is asked twice: when the cost model weighs the library against a generated kernel,
-// and when the plan's command is written.
+// and when the plan's command is written. Which library it is follows from the right-hand side: in
+// panels it is the processor's, which takes any chain; as it is, it is the GPU's, which adds one
+// bias and one matrix of the result's type and then applies one of few functions.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,16 +24,26 @@ struct LibraryPostOp {
   mlir::Value operand;
 };
 
+/// Rows up to which a product that is not in panels may have any post-ops: a kernel of ours
+/// computes it at the rate of memory.
+inline constexpr int64_t kFewProductRows = 8;
+
 /// A matmul and its post-ops, in order.
 struct LibraryGemm {
   MatmulOp matmul;
   llvm::SmallVector<LibraryPostOp> postOps;
-  /// What the chain ends in, of f32 or bf16.
+  /// What the chain ends in, of f32 or a 16-bit type.
   mlir::Value result;
+
+  /// Whether the right-hand side is in panels.
+  bool usesPanels() const;
+  /// Whether the library can do it, and not only a kernel for few rows.
+  bool fitsLibrary() const;
 };
 
-/// The ops as one library GEMM: lhs [m, k] dense and rhs [k, n] in panels come from outside, one
-/// value goes there, all arithmetic in between is f32 and expressible as post-ops. Nothing if not.
+/// The ops as one library GEMM: dense lhs and rhs (or rhs in panels) come from outside, one value
+/// goes there, all arithmetic in between is f32 and expressible as post-ops. Nothing if not, or if
+/// nothing can compute it.
 std::optional<LibraryGemm> matchLibraryGemm(const llvm::SetVector<mlir::Operation *> &ops);
 
 /// The same for the body of a fusion; operands are block arguments then.

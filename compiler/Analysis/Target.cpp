@@ -91,13 +91,44 @@ TargetAttr sinter::describeHostCpu(MLIRContext *context, int64_t cores) {
   return describe(context, cpu, features, cores, readHostCaches());
 }
 
+namespace {
+/// A GPU of an architecture, by its vendor's data sheet.
+struct Gpu {
+  StringRef architecture;
+  int64_t multiprocessors, gflopsF32, gflopsBf16, memoryGbs, sharedBytes, l2Bytes;
+};
+} // namespace
+
+static constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20;
+static constexpr Gpu kGpus[] = {
+    {"sm_80", 108, 19500, 312000, 1840, 163 * kKiB, 40 * kMiB},    // A100 80 GB
+    {"sm_90", 132, 67000, 989000, 4320, 227 * kKiB, 50 * kMiB},    // H200
+    {"sm_100", 148, 80000, 2250000, 7200, 227 * kKiB, 126 * kMiB}, // B200
+    {"sm_120", 170, 104800, 209500, 1610, 99 * kKiB, 96 * kMiB},   // RTX 5090
+};
+
+static Expected<TargetAttr> describeGpu(MLIRContext *context, StringRef architecture) {
+  const Gpu *gpu =
+      llvm::find_if(kGpus, [&](const Gpu &known) { return known.architecture == architecture; });
+  if (gpu == std::end(kGpus))
+    return fail("target \"cuda:" + architecture.str() + "\"",
+                "\"" + architecture.str() + "\" is no architecture that Sinter describes",
+                "give sm_80, sm_90, sm_100 or sm_120");
+  constexpr int64_t kVectorBits = 128, kRegisters = 255, kLaunchNs = 2000, kFirstCache = 256 * kKiB;
+  return TargetAttr::get(context, "cuda", gpu->architecture, "", kVectorBits, kRegisters,
+                         gpu->multiprocessors, gpu->gflopsF32, gpu->gflopsBf16, gpu->memoryGbs,
+                         kLaunchNs, gpu->sharedBytes, kFirstCache, gpu->l2Bytes);
+}
+
 Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, int64_t cores) {
   if (text == "cpu")
     return describeHostCpu(context, cores);
   StringRef cpu = text;
+  if (cpu.consume_front("cuda:"))
+    return describeGpu(context, cpu);
   if (!cpu.consume_front("cpu:"))
     return fail("target \"" + text.str() + "\"", "it is none that Sinter knows",
-                "give cpu, or cpu:NAME as in cpu:x86-64-v4");
+                "give cpu, cpu:NAME as in cpu:x86-64-v4, or cuda:ARCHITECTURE as in cuda:sm_90");
   if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
     return fail("target \"" + text.str() + "\"",
                 "\"" + cpu.str() + "\" is no 64-bit x86 processor that LLVM knows",

@@ -2,12 +2,14 @@
 //
 // Where a module's `sinter.target` comes from. Nothing is measured: a description follows from the
 // processor's name, its instruction sets and its caches, so that one machine always makes the same
-// decisions. The figures are coarse on purpose; the cost model only compares.
+// decisions. The figures are coarse on purpose; the cost model only compares. GPUs are described by
+// their vendor's figures, the memory at 0.9 of its rate, which is what a copy reaches.
 //
-// The assumptions, per core: 4.0 GHz; two multiply-add units as wide as a vector register (half
-// of that where 512-bit operations are executed in two passes: Zen 4); bf16 products twice as fast
-// as f32 with avx512bf16, 16 times with amx-bf16, as fast as f32 otherwise; 35 GB/s of memory up to
-// 400 GB/s for the machine. Starting a kernel on all cores costs 500 ns and 250 ns a core.
+// The assumptions about processors, per core: 4.0 GHz; two multiply-add units as wide as a vector
+// register (half of that where 512-bit operations are executed in two passes: Zen 4); bf16 products
+// twice as fast as f32 with avx512bf16, 16 times with amx-bf16, as fast as f32 otherwise; 35 GB/s
+// of memory up to 400 GB/s for the machine. Starting a kernel on all cores costs 500 ns and 250 ns
+// a core.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,8 +23,10 @@ namespace sinter {
 TargetAttr describeHostCpu(mlir::MLIRContext *context, int64_t cores);
 
 /// A machine by name: "cpu" (this one) or "cpu:NAME" with LLVM's name of an x86-64 processor or
-/// level ("cpu:x86-64-v4", "cpu:znver4"), its caches then 32 KiB, 1 MiB and 16 MiB.
-/// Fails on other text. `cores` as above; two for 0 where the machine is not this one.
+/// level ("cpu:x86-64-v4", "cpu:znver4"), its caches then 32 KiB, 1 MiB and 16 MiB; "cuda:sm_80",
+/// "cuda:sm_90", "cuda:sm_100" or "cuda:sm_120", an A100, H200, B200 or RTX 5090.
+/// Fails on other text. `cores` as above, two for 0 where the machine is not this one; a GPU's are
+/// all of its multiprocessors.
 Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef text, int64_t cores);
 
 } // namespace sinter

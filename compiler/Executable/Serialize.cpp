@@ -241,9 +241,14 @@ private:
                                          ::toFb(postOp.getDtype()), postOp.getStride()));
     }
     fb::Slice lhs = toFb(gemm.getLhs()), rhs = toFb(gemm.getRhs()), out = toFb(gemm.getOut());
-    return fb::CreateGemmDirect(builder, gemm.getM(), gemm.getN(), gemm.getK(),
-                                ::toFb(gemm.getDtype()), ::toFb(gemm.getOutDtype()), &lhs,
-                                gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(), &postOps);
+    fb::Slice workspace;
+    if (gemm.getWorkspace())
+      workspace = toFb(gemm.getWorkspace());
+    return fb::CreateGemmDirect(
+        builder, gemm.getM(), gemm.getN(), gemm.getK(), ::toFb(gemm.getDtype()),
+        ::toFb(gemm.getOutDtype()), &lhs, gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(),
+        &postOps, static_cast<fb::RhsForm>(gemm.getRhsForm()), gemm.getRhsStride(),
+        gemm.getLhsTransposed(), gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr);
   }
 
   Offset<fb::Pack> serialize(plan::PackOp pack) {

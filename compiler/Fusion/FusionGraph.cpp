@@ -25,7 +25,10 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
 
 Cost FusionGraph::getCost(const llvm::SetVector<Operation *> &ops, FusionKind kind) const {
   Cost generated = costs.getFusedCost(ops);
-  if (kind != FusionKind::Gemm || !matchLibraryGemm(ops))
+  if (kind != FusionKind::Gemm)
+    return generated;
+  std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
+  if (!gemm || !gemm->fitsLibrary())
     return generated;
   Cost library = costs.getFusedCost(ops, GemmChoice::Library);
   return library.ns < generated.ns ? library : generated;

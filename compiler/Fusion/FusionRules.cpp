@@ -1,5 +1,6 @@
 #include "compiler/Fusion/FusionRules.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/LibraryGemm.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -125,6 +126,9 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
       return {std::nullopt, "results of a product have its rows and equal columns"};
     columns = count / rows;
   }
+  bool panels = isa_and_nonnull<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding());
+  if (!panels && !matchLibraryGemm(ops))
+    return {std::nullopt, "the library has no such epilogue"};
   return {FusionKind::Gemm, {}};
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// A product that may be merged, with its bias where it has one.
 struct Product {
   MatmulOp matmul;
-  PackOp pack;
+  Value weight; ///< before it is packed, where it is
   AddOp biased; ///< matmul + broadcast(bias), or null
   Value bias;   ///< [n]
 
@@ -40,18 +40,23 @@ struct MergeMatmulsPass : sinter::impl::MergeMatmulsPassBase<MergeMatmulsPass> {
 private:
   void mergeIn(func::FuncOp function, const CostModel &costs) {
     llvm::DenseSet<Value> constants = findWeightValues(function);
+    llvm::DenseSet<Value> parameters = findParameterValues(function);
     // By left-hand side, and whether the product is done again: that must not be done at once.
-    // Within it, by element type and how the result is used.
-    llvm::MapVector<std::pair<Value, unsigned>, llvm::MapVector<int64_t, SmallVector<Product>>>
+    // Within it, by how the weight lies and how the result is used.
+    llvm::MapVector<std::pair<Value, unsigned>,
+                    llvm::MapVector<std::pair<int64_t, unsigned>, SmallVector<Product>>>
         groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
-      auto pack = matmul.getRhs().getDefiningOp<PackOp>();
-      if (!pack || matmul.getTransposeRhs() || matmul.getTransposeLhs() ||
-          !constants.contains(pack.getResult()))
+      if (matmul.getTransposeLhs() || !constants.contains(matmul.getRhs()))
         continue;
-      Product product = matchBias(matmul, pack, constants);
+      auto pack = matmul.getRhs().getDefiningOp<PackOp>();
+      // What lies in memory as the product reads it would have to be copied in every step.
+      if (!pack && !parameters.contains(matmul.getRhs()) && isa<BlockArgument>(matmul.getRhs()))
+        continue;
+      Product product = matchBias(matmul, pack ? pack.getOperand() : matmul.getRhs(), constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
-      groups[{matmul.getLhs(), again}][classifyUse(product)].push_back(product);
+      groups[{matmul.getLhs(), again}][{classifyUse(product), matmul.getTransposeRhs()}].push_back(
+          product);
     }
     bool changed = false;
     for (auto &[key, classes] : groups) {
@@ -72,8 +77,8 @@ private:
   }
 
   /// matmul + broadcast(bias), where that is all that the product is used for.
-  Product matchBias(MatmulOp matmul, PackOp pack, const llvm::DenseSet<Value> &constants) {
-    Product product{matmul, pack, nullptr, nullptr};
+  Product matchBias(MatmulOp matmul, Value weight, const llvm::DenseSet<Value> &constants) {
+    Product product{matmul, weight, nullptr, nullptr};
     if (!matmul->hasOneUse())
       return product;
     auto add = dyn_cast<AddOp>(*matmul->user_begin());
@@ -116,22 +121,23 @@ private:
     for (Product product : products) {
       apart += costs.getCost(product.matmul).ns;
       columns += product.matmul.getN();
-      weights.push_back(product.pack.getOperand());
+      weights.push_back(product.weight);
       biases.push_back(product.bias);
     }
-    PackOp firstPack = products.front().pack;
-    RankedTensorType packType = firstPack.getType(), resultType = first.getType();
-    auto dense = RankedTensorType::get({first.getK(), columns}, packType.getElementType());
-    Value weight = ConcatOp::create(builder, loc, dense, weights, /*dim=*/1);
-    weight = PackOp::create(
-        builder, loc,
-        RankedTensorType::get(dense.getShape(), dense.getElementType(), packType.getEncoding()),
-        weight);
+    RankedTensorType weightType = first.getRhs().getType(), resultType = first.getType();
+    bool transposed = first.getTransposeRhs();
+    SmallVector<int64_t> sizes{first.getK(), columns};
+    if (transposed)
+      std::swap(sizes[0], sizes[1]);
+    auto dense = RankedTensorType::get(sizes, weightType.getElementType());
+    Value weight = ConcatOp::create(builder, loc, dense, weights, /*dim=*/transposed ? 0 : 1);
+    if (Attribute layout = weightType.getEncoding())
+      weight = PackOp::create(builder, loc,
+                              RankedTensorType::get(sizes, dense.getElementType(), layout), weight);
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
-    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight,
-                                   /*transpose_rhs=*/false);
+    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, transposed);
     Value result = addBias(builder, loc, matmul.getResult(), products);
 
     SmallVector<int64_t> offsets(shape.size(), 0);
@@ -149,9 +155,10 @@ private:
     for (Product product : products) {
       if (product.biased)
         product.biased->erase();
+      Operation *packing = product.matmul.getRhs().getDefiningOp<PackOp>();
       product.matmul->erase();
-      if (product.pack->use_empty())
-        product.pack->erase();
+      if (packing && packing->use_empty())
+        packing->erase();
     }
   }
 

@@ -34,7 +34,8 @@ private:
     Cost library = costs.getBodyCost(*fusion.getBlock(), GemmChoice::Library);
     std::string times = llvm::formatv("{0} by the library, {1} generated", formatNs(library.ns),
                                       formatNs(generated.ns));
-    if (!matchLibraryGemm(fusion)) {
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
+    if (!gemm || !gemm->fitsLibrary()) {
       remark::missed(fusion.getLoc(), getRemark("LibraryGemm", function))
           << (what + ": " + times + "; the library has no such product");
       return;

@@ -80,7 +80,7 @@ private:
     Value input;
     if (auto launch = dyn_cast<plan::LaunchOp>(op))
       input = findReusable(launch, alloc.getBytes());
-    else if (auto gemm = dyn_cast<plan::GemmOp>(op))
+    else if (auto gemm = dyn_cast<plan::GemmOp>(op); gemm && out == gemm.getOut())
       input = findReusable(gemm, alloc.getBytes());
     if (!input)
       return;

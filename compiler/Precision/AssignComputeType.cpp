@@ -95,10 +95,13 @@ private:
   void assignProducts(func::FuncOp function, Type compute) {
     Casts casts;
     unsigned products = 0;
+    TargetAttr target = TargetAttr::lookup(function);
+    bool gpu = target && target.isGpu();
     // No processor has a product of f16 that accumulates in f32, so rounded values are widened.
     auto round = [&](Value value) {
       Value rounded = casts.get(value, compute);
-      return compute.isF16() ? casts.get(rounded, Float32Type::get(&getContext())) : rounded;
+      return compute.isF16() && !gpu ? casts.get(rounded, Float32Type::get(&getContext()))
+                                     : rounded;
     };
     function.walk([&](MatmulOp matmul) {
       matmul.getLhsMutable().assign(round(matmul.getLhs()));
@@ -107,9 +110,14 @@ private:
       ++products;
     });
     function.walk([&](FusibleOpInterface op) {
-      if (llvm::is_contained({FusionRole::Attention, FusionRole::AttentionGrad},
-                             op.getFusionRole()))
-        widenResults(op);
+      if (!llvm::is_contained({FusionRole::Attention, FusionRole::AttentionGrad},
+                              op.getFusionRole()))
+        return;
+      widenResults(op);
+      // Matrix units multiply narrow numbers.
+      if (gpu && !compute.isF32())
+        for (OpOperand &operand : getRows(op))
+          operand.set(casts.get(operand.get(), compute));
     });
     // What the casts replaced may have lost its last use.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
@@ -121,6 +129,18 @@ private:
           << llvm::formatv("{0} matrix products of {1} in {2}, accumulated in f32", products,
                            function.getName(), computeType.getValue())
                  .str();
+  }
+
+  /// The operands of an attention, or of its gradient, that are `[b, t, h, d]`: not a cache, which
+  /// has a type of its own.
+  static SmallVector<std::reference_wrapper<OpOperand>> getRows(Operation *op) {
+    SmallVector<std::reference_wrapper<OpOperand>> rows;
+    for (OpOperand &operand : op->getOpOperands())
+      if (cast<RankedTensorType>(operand.get().getType()).getRank() == 4 &&
+          isa<FloatType>(getElements(operand.get())) &&
+          !operand.get().getDefiningOp<CacheAppendOp>())
+        rows.push_back(operand);
+    return rows;
   }
 
   /// Makes the results f32; where one was another type, users get it cast back.

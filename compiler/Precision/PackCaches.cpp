@@ -30,6 +30,8 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
           "expected the module to say what it is compiled for (sinter.target)");
       return signalPassFailure();
     }
+    if (target.isGpu())
+      return markAllAnalysesPreserved();
     llvm::MapVector<StringAttr, StateUses> states;
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())

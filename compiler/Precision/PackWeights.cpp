@@ -22,6 +22,8 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
+    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu())
+      return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         function.walk([&](MatmulOp matmul) {

@@ -12,7 +12,9 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
 
-    With f16 the operands are rounded to f16 and widened again: processors multiply it in f32.
+    With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
+    GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the
+    gradient of its result have the compute type there, too.
 
     ```mlir
     // --sinter-assign-compute-type=compute-type=bf16
@@ -41,6 +43,8 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
     A transposed left-hand side, `[k, m]`, of a 16-bit type is in such panels too: products read
     pairs of it along k. One of f32 stays as it is, its rows are read a few columns at a time.
 
+    For a GPU everything stays as it is: its products read plain matrices.
+
     ```mlir
     %0 = sinter.matmul %x, %w {transpose_rhs}
        : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
@@ -61,7 +65,8 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
     After it a state that is appended to and read as an attention's keys, or as its values, has the
     layout that the target's attention kernels want (Codegen/Cpu/CacheLayouts.h: `#sinter.key_panels`
     and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry
-    uses otherwise, or as both, stays dense in all of them: the entries share its memory.
+    uses otherwise, or as both, stays dense in all of them: the entries share its memory. For a GPU
+    all stay dense.
 
     ```mlir
     %k1 = sinter.cache_append %k, %rows, %start, %count
@@ -79,8 +84,8 @@ def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
   let summary = "the gate of the Precision phase";
   let description = [{
     After it every matmul of an entry multiplies f32 or bf16 by a right-hand side in panels that it
-    does not transpose, and gives f32; a transposed left-hand side of bf16 is in panels too. Row
-    reductions and attentions give f32.
+    does not transpose, and gives f32; a transposed left-hand side of bf16 is in panels too. For a
+    GPU nothing is in panels, and f16 is multiplied too. Row reductions and attentions give f32.
   }];
 }
 

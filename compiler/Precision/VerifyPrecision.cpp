@@ -29,9 +29,21 @@ struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisi
   }
 
 private:
+  /// A product of a GPU reads plain matrices.
+  static LogicalResult verifyPlain(MatmulOp matmul) {
+    if (matmul.getLhs().getType().getEncoding() || matmul.getRhs().getType().getEncoding())
+      return matmul.emitError("expected plain operands for a GPU after Precision");
+    return success();
+  }
+
   LogicalResult verify(FusibleOpInterface op) {
     FusionRole role = op.getFusionRole();
-    if (role == FusionRole::Contraction) {
+    TargetAttr target = TargetAttr::lookup(getOperation());
+    bool gpu = target && target.isGpu();
+    if (role == FusionRole::Contraction && gpu) {
+      if (failed(verifyPlain(cast<MatmulOp>(op))))
+        return failure();
+    } else if (role == FusionRole::Contraction) {
       auto matmul = cast<MatmulOp>(op);
       if (!getElements(matmul.getLhs()).isF32() && !getElements(matmul.getLhs()).isBF16())
         return op.emitError("expected operands of f32 or bf16 after Precision");

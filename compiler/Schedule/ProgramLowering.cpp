@@ -276,14 +276,31 @@ private:
                                 postOp.operand ? elementsOf(postOp.operand) : builder.getF32Type(),
                                 postOp.operand && !row ? n : 0));
     }
+    plan::RhsForm form = gemm->usesPanels()         ? plan::RhsForm::Panels
+                         : matmul.getTransposeRhs() ? plan::RhsForm::Transposed
+                                                    : plan::RhsForm::Plain;
+    int64_t rhsStride = gemm->usesPanels() ? 0 : matmul.getTransposeRhs() ? k : n;
+    int64_t lhsStride = matmul.getTransposeLhs() ? matmul.getM() : k;
+    Value workspace;
+    if (!gemm->usesPanels())
+      workspace = createAlloc(fusion.getLoc(), getWorkspaceBytes(matmul));
     CommandInfo info = describeCommand(fusion, target);
     plan::GemmOp::create(builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
-                         elementsOf(gemm->result), /*lhs_stride=*/k, /*out_stride=*/n,
+                         elementsOf(gemm->result), lhsStride, /*out_stride=*/n,
                          sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
-                         makeSlice(fusion.getResult(0)), builder.getArrayAttr(postOps), info.flops,
-                         info.bytes, info.predictedNs, info.label, info.layer,
+                         makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
+                         form, rhsStride, matmul.getTransposeLhs(), /*tf32=*/matmul.getTf32(),
+                         info.flops, info.bytes, info.predictedNs, info.label, info.layer,
                          stringifyStage(info.stage));
     return success();
+  }
+
+  /// Room for the partial sums of a product whose contracted extent a GPU's library splits, up to
+  /// what it makes use of.
+  static int64_t getWorkspaceBytes(MatmulOp matmul) {
+    constexpr int64_t kMost = int64_t(32) << 20, kSplits = 4, kLine = 64;
+    int64_t partial = matmul.getM() * matmul.getN() * static_cast<int64_t>(sizeof(float));
+    return llvm::alignTo(std::min(kMost, kSplits * partial), kLine);
   }
 
   LogicalResult lowerPack(FusionOp fusion) {

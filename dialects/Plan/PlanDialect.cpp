@@ -75,8 +75,18 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-SmallVector<Value> GemmOp::getReads() { return llvm::to_vector(getOperands().drop_back()); }
-SmallVector<Value> GemmOp::getWrites() { return {getOut()}; }
+SmallVector<Value> GemmOp::getReads() {
+  SmallVector<Value> reads{getLhs(), getRhs()};
+  llvm::append_range(reads, getExtras());
+  return reads;
+}
+
+SmallVector<Value> GemmOp::getWrites() {
+  SmallVector<Value> writes{getOut()};
+  if (Value workspace = getWorkspace())
+    writes.push_back(workspace);
+  return writes;
+}
 
 LogicalResult GemmOp::verify() {
   auto reading = llvm::count_if(getPostOps().getAsRange<PostOpAttr>(),
@@ -84,6 +94,8 @@ LogicalResult GemmOp::verify() {
   if (reading != static_cast<int64_t>(getExtras().size())) // gemm_c1
     return emitOpError("expected ")
            << reading << " extra slices for its post-ops, got " << getExtras().size();
+  if ((getRhsForm() == RhsForm::Panels) != (getRhsStride() == 0)) // gemm_c2
+    return emitOpError("expected a stride of rhs exactly where it is not in panels");
   return success();
 }
 

@@ -17,11 +17,13 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Differentiable]> {
        : (tensor<1024x768xf32>, tensor<1024x3072xf32>) -> tensor<768x3072xf32>
     ```
 
+    With `tf32` a device may round operands of f32 to TF32 (10 bits of mantissa) first.
+
     C1: rhs has rank 2 and lhs at least 1. C2: k agrees. C3: the result is lhs' shape with k
     replaced by n. C4: lhs and rhs have the same element type. C5: a transposed lhs has rank 2.
   }];
   let arguments = (ins Sinter_FloatTensor:$lhs, Sinter_FloatTensor:$rhs, UnitAttr:$transpose_rhs,
-                       UnitAttr:$transpose_lhs);
+                       UnitAttr:$transpose_lhs, UnitAttr:$tf32);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -90,8 +90,8 @@ LogicalResult TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitEr
                                  int64_t registers, int64_t cores, int64_t gflopsF32,
                                  int64_t gflopsBf16, int64_t memoryGbs, int64_t launchNs,
                                  int64_t l1Bytes, int64_t l2Bytes, int64_t l3Bytes) {
-  if (kind != "cpu") // target_c1
-    return emitError() << "expected a target of kind \"cpu\", got \"" << kind << "\"";
+  if (kind != "cpu" && kind != "cuda") // target_c1
+    return emitError() << "expected a target of kind \"cpu\" or \"cuda\", got \"" << kind << "\"";
   auto positive = {vectorBits, registers, cores,   gflopsF32, gflopsBf16,
                    memoryGbs,  launchNs,  l1Bytes, l2Bytes,   l3Bytes + 1};
   if (llvm::any_of(positive, [](int64_t value) { return value <= 0; })) // target_c2

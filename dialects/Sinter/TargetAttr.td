@@ -8,15 +8,20 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
   let mnemonic = "target";
   let summary = "a machine, as the cost model and the code generators see it";
   let description = [{
-    The module's attribute `sinter.target`. `cpu` and `features` are LLVM's names of the processor
-    and of its instruction sets ("+avx2,+fma"); both are part of what an executable requires.
+    The module's attribute `sinter.target`. Of kind "cpu", `cpu` and `features` are LLVM's names of
+    the processor and of its instruction sets ("+avx2,+fma"); both are part of what an executable
+    requires. Of kind "cuda", `cpu` is the architecture ("sm_90") and `features` is empty.
 
     Rates are of the whole machine, all `cores` together: `gflops_f32` and `gflops_bf16` of dense
     products (10^9 operations a second, a multiply-add counts as two), `memory_gbs` of reading
     memory (10^9 bytes a second). `launch_ns` is what starting one kernel on all cores costs.
     Caches are in bytes: `l1_bytes` and `l2_bytes` a core, `l3_bytes` shared by all.
 
-    C1: the kind is "cpu". C2: all numbers are positive, except `l3_bytes`, which may be zero.
+    Of a GPU, `cores` are its multiprocessors, `vector_bits` is what a thread moves at once,
+    `registers` are those that a thread may have, `l1_bytes` is the shared memory that a block may
+    have, `l2_bytes` the first cache of a multiprocessor and `l3_bytes` the one shared by all.
+
+    C1: the kind is "cpu" or "cuda". C2: all numbers are positive, except `l3_bytes`, which may be zero.
     C3: `vector_bits` is a multiple of 64.
 
     ```mlir
@@ -38,6 +43,9 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
   let extraClassDeclaration = [{
     /// Elements of this type in one vector register.
     int64_t getLanes(::mlir::Type elementType) const;
+    /// Whether kernels run on a GPU: products read plain matrices, transposed or not, and a launch
+    /// is in blocks of threads. Else they run on processor cores: products read panels.
+    bool isGpu() const { return getKind() == "cuda"; }
     /// Whether the feature string switches this instruction set on ("avx512bf16").
     bool hasFeature(::llvm::StringRef feature) const;
     /// The target of a module (its attribute `sinter.target`), or null.

@@ -46,6 +46,15 @@ plan.program @gemm_c1 {
 
 // -----
 
+plan.program @gemm_c2 {
+  %0 = plan.slice arena[0, 64]
+  // expected-error @below {{expected a stride of rhs exactly where it is not in panels}}
+  plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f32, out_dtype = f32, lhs_stride = 4,
+                             out_stride = 4, rhs_form = #plan<rhs_form transposed>}
+}
+
+// -----
+
 plan.program @pack_c1_columns {
   %0 = plan.alloc 64
   // expected-error @below {{expected one layout a source, with n adding up to 4}}

@@ -17,6 +17,9 @@ plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 12
   // CHECK: plan.launch @k grid 4(%{{.*}}, %{{.*}}) -> (%{{.*}}) {flops = 8 : i64, label = "mul", output_types = [f32], reusable = array<i64: 0>}
   plan.launch @k grid 4 (%w, %c) -> (%a) {reusable = array<i64: 0>, label = "mul", flops = 8,
     output_types = [f32]}
+  // CHECK: plan.gemm(%{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}) {{.*}}lhs_transposed{{.*}}rhs_form = #plan<rhs_form transposed>, rhs_stride = 8
+  plan.gemm(%a, %w) workspace(%c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,
+    lhs_stride = 1, lhs_transposed, rhs_form = #plan<rhs_form transposed>, rhs_stride = 8, out_stride = 16}
   // CHECK: plan.gemm(%{{.*}}, %{{.*}}, %{{.*}}) -> (%{{.*}}) {dtype = f32
   // CHECK-SAME: post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<gelu, f32, 0>]
   plan.gemm(%a, %w, %c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,

@@ -148,7 +148,7 @@ func.func @call_kernel_c2(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{expected a target of kind "cpu", got "gpu"}}
+// expected-error @below {{expected a target of kind "cpu" or "cuda", got "gpu"}}
 #target_c1 = #sinter.target<kind = "gpu", cpu = "x", features = "", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
 
 // -----

@@ -1,0 +1,31 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-form-fusions --sinter-isolate-ops --sinter-select-library-gemm %remarks 2>&1 | FileCheck %s
+
+// The vendor's library adds a bias and a matrix of the result's type, and no more.
+// CHECK-DAG: matmul + add + add as one gemm kernel
+// CHECK-DAG: the library has no such epilogue
+// CHECK-LABEL: func.func @many_rows
+// CHECK: sinter.fusion library_gemm
+// CHECK: sinter.fusion rows
+// CHECK: sinter.silu
+func.func @many_rows(%x: tensor<64x128xbf16>, %w: tensor<256x128xbf16>, %b: tensor<256xf32>, %r: tensor<64x256xf32>)
+    -> tensor<64x256xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<64x128xbf16>, tensor<256x128xbf16>) -> tensor<64x256xf32>
+  %1 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<256xf32>) -> tensor<64x256xf32>
+  %2 = sinter.add %0, %1 : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+  %3 = sinter.add %2, %r : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+  %4 = sinter.silu %3 : (tensor<64x256xf32>) -> tensor<64x256xf32>
+  return %4 : tensor<64x256xf32>
+}
+
+// A kernel for few rows takes any chain, at the rate of memory.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: sinter.fusion gemm
+// CHECK: sinter.silu
+// CHECK-NOT: sinter.fusion
+func.func @few_rows(%x: tensor<2x128xbf16>, %w: tensor<256x128xbf16>, %r: tensor<2x256xf32>)
+    -> tensor<2x256xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<2x128xbf16>, tensor<256x128xbf16>) -> tensor<2x256xf32>
+  %1 = sinter.silu %0 : (tensor<2x256xf32>) -> tensor<2x256xf32>
+  %2 = sinter.mul %1, %r : (tensor<2x256xf32>, tensor<2x256xf32>) -> tensor<2x256xf32>
+  return %2 : tensor<2x256xf32>
+}
