@@ -1,11 +1,11 @@
 #include "tools/sinter/Model.h"
 #include "frontends/Tokenizer/Tokenizer.h"
+#include "runtime/Base/CacheFolder.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
 #include <cctype>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -139,16 +139,6 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   return request;
 }
 
-static fs::path getCacheDirectory() {
-  if (const char *directory = std::getenv("SINTER_CACHE_DIR"))
-    return directory;
-  if (const char *directory = std::getenv("XDG_CACHE_HOME"))
-    return fs::path(directory) / "sinter";
-  if (const char *home = std::getenv("HOME"))
-    return fs::path(home) / ".cache" / "sinter";
-  return {};
-}
-
 Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
                                               const ModelOptions &options) {
   auto start = std::chrono::steady_clock::now();
@@ -157,8 +147,7 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
         .count();
   };
   // A plugin may change between runs without its path changing.
-  fs::path directory =
-      options.noCache || !options.passPlugins.empty() ? fs::path() : getCacheDirectory();
+  fs::path directory = options.noCache || !options.passPlugins.empty() ? fs::path() : cacheFolder();
   fs::path cached = directory / (getCacheKey(request) + ".sinter");
   std::error_code ignored;
   if (!directory.empty() && fs::exists(cached, ignored))

@@ -1,0 +1,26 @@
+#include "runtime/Device/Cuda/LtApi.h"
+
+namespace sinter::runtime::cuda {
+namespace {
+
+LibraryTable<LtApi> &libraryTable() {
+  static LibraryTable<LtApi> instance;
+  return instance;
+}
+
+const char *load(LtApi &table, void *library) {
+  SINTER_LT_FUNCTIONS(SINTER_TABLE_LOAD)
+  return nullptr;
+}
+
+} // namespace
+
+Expected<const LtApi *> ltApi() {
+  const char *names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  return libraryTable().get(
+      names, "install the CUDA toolkit, or name its folder in SINTER_CUDA_HOME", load);
+}
+
+void installLtApi(const LtApi *api) { libraryTable().install(api); }
+
+} // namespace sinter::runtime::cuda
