@@ -40,12 +40,13 @@ struct TrainingOptions {
 
 /// What to compile a model for.
 struct CompileOptions {
-  std::string target = "cpu"; ///< "cpu" (this machine) or "cpu:<llvm cpu name>"
+  std::string target = "cpu"; ///< as parseTarget takes it: "cpu" (this machine), "cuda:sm_90"
   /// That the cost model reckons with. Other numbers may fuse other ops and so give other last
   /// bits; the threads that an executable runs on never do.
   int64_t cores = 1;
   DType computeType = DType::F32; ///< F32, BF16 or F16, of matrix products
-  DType cacheType = DType::F32;   ///< F32 or BF16, of KV caches
+  DType cacheType = DType::F32;   ///< F32, BF16 or (of a GPU) F16, of KV caches
+  bool tf32 = false;              ///< products of f32 may round their operands to TF32
   int64_t batch = 1;              ///< slots
   int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time
   int64_t capacity = 1024;        ///< positions of a slot's KV cache

@@ -69,6 +69,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
     PrecisionOptions precision;
     precision.computeType = options.computeType;
     precision.cacheType = options.cacheType;
+    precision.tf32 = options.tf32;
     return buildPrecisionPipeline(manager, precision);
   }
   case Phase::Fusion:

@@ -37,7 +37,9 @@ struct PassStep {
 /// What may differ between two pipelines.
 struct PipelineOptions {
   std::string computeType = "f32";         ///< f32, bf16 or f16
-  std::string cacheType = "f32";           ///< f32 or bf16
+  std::string cacheType = "f32";           ///< f32, bf16 or (of a GPU) f16
+  bool tf32 = false;                       ///< products of f32 may round their operands to TF32
+  bool gpu = false;                        ///< the target is one
   TrainingOptions training;                ///< of entries that end in a loss
   int64_t release = 0;                     ///< bytes to recompute in the backward pass, not to keep
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out

@@ -68,8 +68,10 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   using AssignComputeTypePassBase::AssignComputeTypePassBase;
 
   void runOnOperation() override {
+    TargetAttr target = TargetAttr::lookup(getOperation());
+    gpu = target && target.isGpu();
     Type compute = parseElementType(computeType, /*allowF16=*/true);
-    Type cache = parseElementType(cacheType, /*allowF16=*/false);
+    Type cache = parseElementType(cacheType, /*allowF16=*/gpu);
     if (!compute || !cache)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -80,6 +82,8 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   }
 
 private:
+  bool gpu = false;
+
   Type parseElementType(StringRef name, bool allowF16) {
     if (name == "f32")
       return Float32Type::get(&getContext());
@@ -95,8 +99,6 @@ private:
   void assignProducts(func::FuncOp function, Type compute) {
     Casts casts;
     unsigned products = 0;
-    TargetAttr target = TargetAttr::lookup(function);
-    bool gpu = target && target.isGpu();
     // No processor has a product of f16 that accumulates in f32, so rounded values are widened.
     auto round = [&](Value value) {
       Value rounded = casts.get(value, compute);
@@ -107,6 +109,7 @@ private:
       matmul.getLhsMutable().assign(round(matmul.getLhs()));
       matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);
+      matmul.setTf32(gpu && tf32 && compute.isF32());
       ++products;
     });
     function.walk([&](FusibleOpInterface op) {

@@ -16,8 +16,11 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
                                   llvm::cl::desc("Element type of products: f32 or bf16"),
                                   llvm::cl::init("f32")};
   Option<std::string> cacheType{*this, "cache-type",
-                                llvm::cl::desc("Element type of KV caches: f32 or bf16"),
+                                llvm::cl::desc("Element type of KV caches: f32, bf16 or f16"),
                                 llvm::cl::init("f32")};
+  Option<bool> tf32{*this, "tf32",
+                    llvm::cl::desc("Products of f32 may round their operands to TF32"),
+                    llvm::cl::init(false)};
   ListOption<std::string> disabledPasses{*this, "disabled-passes",
                                          llvm::cl::desc("Speed passes to leave out, by argument")};
 };

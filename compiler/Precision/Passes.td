@@ -29,7 +29,9 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     Option<"computeType", "compute-type", "std::string", "\"f32\"",
            "Element type of products: f32, bf16 or f16">,
     Option<"cacheType", "cache-type", "std::string", "\"f32\"",
-           "Element type of KV caches: f32 or bf16">];
+           "Element type of KV caches: f32, bf16 or (for a GPU) f16">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Products of f32 on a GPU may round their operands to TF32">];
 }
 
 def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {

@@ -9,6 +9,7 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
   AssignComputeTypePassOptions types;
   types.computeType = options.computeType;
   types.cacheType = options.cacheType;
+  types.tf32 = options.tf32;
   manager.addPass(createAssignComputeTypePass(types));
   manager.addPass(createPackWeightsPass());
   if (!llvm::is_contained(options.disabledPasses, "sinter-pack-caches"))

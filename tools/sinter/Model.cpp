@@ -60,6 +60,8 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
   return model;
 }
 
+bool sinter::cli::isGpu(const ModelOptions &options) { return options.target.starts_with("cuda"); }
+
 Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptions &options) {
   if (options.dtype == "f32")
     return DType::F32;
@@ -69,7 +71,20 @@ Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptio
     return DType::F16;
   bool stored = model.weights && !model.weights->tensors().empty() &&
                 model.weights->tensors().front().dtype == DType::BF16;
-  return stored && runtime::hasCpuFeature("avx512bf16") ? DType::BF16 : DType::F32;
+  return stored && (isGpu(options) || runtime::hasCpuFeature("avx512bf16")) ? DType::BF16
+                                                                            : DType::F32;
+}
+
+/// The element type of KV caches: on a GPU that of products, whose attention wants one type.
+static Expected<DType> getCacheType(const ModelOptions &options, DType compute) {
+  bool gpu = isGpu(options);
+  if (options.cacheDtype == "f16" && !gpu)
+    return fail("--cache-dtype f16", "processors have no caches of it", "give bf16 or f32");
+  if (options.cacheDtype == "f16")
+    return DType::F16;
+  if (!options.cacheDtype.empty())
+    return options.cacheDtype == "bf16" ? DType::BF16 : DType::F32;
+  return compute == DType::F16 && !gpu ? DType::F32 : compute;
 }
 
 int sinter::cli::getThreads(const ModelOptions &options) {
@@ -107,9 +122,8 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   compile.target = options.target;
   compile.cores = getThreads(options);
   SINTER_TRY(compile.computeType, getComputeType(model, options));
-  bool narrowCache = options.cacheDtype.empty() ? compile.computeType == DType::BF16
-                                                : options.cacheDtype == "bf16";
-  compile.cacheType = narrowCache ? DType::BF16 : DType::F32;
+  SINTER_TRY(compile.cacheType, getCacheType(options, compile.computeType));
+  compile.tf32 = options.tf32;
   compile.batch = options.batch;
   compile.chunk = chunk;
   compile.capacity = capacity;

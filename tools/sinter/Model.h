@@ -48,6 +48,9 @@ struct Compiled {
 /// ($SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter).
 Expected<Compiled> compileCached(const CompileRequest &request, const ModelOptions &options);
 
+/// Whether programs are compiled for a GPU.
+bool isGpu(const ModelOptions &options);
+
 /// The number of threads to run with.
 int getThreads(const ModelOptions &options);
 

@@ -14,7 +14,8 @@ struct ModelOptions {
   std::string target = "cpu"; ///< cpu, or cpu:<name>
   int threads = 0;            ///< 0: one a core
   std::string dtype;          ///< f32, bf16 or f16; empty: the checkpoint's
-  std::string cacheDtype;     ///< f32 or bf16; empty: bf16 where dtype is
+  std::string cacheDtype;     ///< f32, bf16 or f16; empty: narrow where dtype is
+  bool tf32 = false;          ///< products of f32 on a GPU in TF32
   bool json = false;          ///< one object instead of tables
   uint64_t seed = 0;          ///< random weights and sampling
   int64_t batch = 1;          ///< slots
@@ -34,6 +35,8 @@ inline void addRunOptions(CLI::App &command, ModelOptions &options) {
       .add_option("--dtype", options.dtype,
                   "compute type: f32, bf16 or f16 (default: the checkpoint's)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command.add_flag("--tf32", options.tf32,
+                   "on a GPU, round the operands of f32 products to TF32 (10 bits of mantissa)");
   command.add_flag("--json", options.json, "print one machine-readable object");
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
   command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
@@ -58,9 +61,10 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
   addModel(command, options);
   addRunOptions(command, options);
   command
-      .add_option("--cache-dtype", options.cacheDtype,
-                  "KV cache: f32 or bf16 (default: bf16 with bf16)")
-      ->check(CLI::IsMember({"f32", "bf16"}));
+      .add_option(
+          "--cache-dtype", options.cacheDtype,
+          "KV cache: f32, bf16 or, on a GPU, f16 (default: narrow with a narrow compute type)")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command.add_option("--seed", options.seed, "of random weights and of sampling");
   command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
   command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
