@@ -1,6 +1,6 @@
 #include "compiler/Pipelines/Compile.h"
-#include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/MachineCode.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Executable/MemoryReport.h"
 #include "compiler/Executable/Serialize.h"
 #include "compiler/Pipelines/Compilation.h"

@@ -1,6 +1,6 @@
 #include "compiler/Schedule/ProgramLowering.h"
 #include "compiler/Analysis/LibraryGemm.h"
-#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/CommandInfo.h"
 #include "compiler/Schedule/PackCommand.h"

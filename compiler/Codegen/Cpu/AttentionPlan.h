@@ -1,7 +1,7 @@
 //===- AttentionPlan.h - What an attention kernel computes ------*- C++ -*-===//
 #pragma once
 
-#include "compiler/Codegen/Cpu/StridedInput.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace sinter {

@@ -20,7 +20,7 @@
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
-#include "compiler/Codegen/Cpu/StridedInput.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

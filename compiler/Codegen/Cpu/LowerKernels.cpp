@@ -17,6 +17,15 @@ using namespace sinter;
 
 using Generator = FailureOr<int64_t> (*)(func::FuncOp, func::FuncOp, const TargetAttr &);
 
+/// A rows kernel, or one `embedding_grad`.
+static FailureOr<int64_t> lowerRows(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                    const TargetAttr &target) {
+  auto scatters = tensorKernel.front().getOps<EmbeddingGradOp>();
+  if (!scatters.empty())
+    return lowerScatterKernel(tensorKernel, loopKernel);
+  return lowerRowsKernel(tensorKernel, loopKernel, RowsOptions());
+}
+
 /// The generator of a kind of kernel, or null where none is needed.
 static Generator getGenerator(FusionKind kind) {
   switch (kind) {
@@ -27,47 +36,10 @@ static Generator getGenerator(FusionKind kind) {
   case FusionKind::Gemm:
     return lowerGemmKernel;
   case FusionKind::Rows:
-    return lowerRowsKernel;
+    return lowerRows;
   default:
     return nullptr;
   }
-}
-
-/// The flat storage of a tensor.
-static MemRefType getStorageType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  int64_t width = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  return MemRefType::get({getStorageBytes(tensor) / width}, tensor.getElementType());
-}
-
-/// An empty loop kernel for a kernel on tensors.
-static func::FuncOp createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
-  SmallVector<Type> types;
-  for (Type type : kernel.getArgumentTypes())
-    types.push_back(getStorageType(type));
-  for (Type type : kernel.getResultTypes())
-    types.push_back(getStorageType(type));
-  types.append(2, builder.getIndexType());
-  auto loops = func::FuncOp::create(builder, kernel.getLoc(), kernel.getName(),
-                                    builder.getFunctionType(types, {}));
-  llvm::BitVector shared(types.size());
-  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
-    if (BlockArgument operand = findInPlaceArgument(kernel.front(), result)) {
-      shared.set(operand.getArgNumber());
-      shared.set(kernel.getNumArguments() + result);
-    }
-  for (int64_t argument : findReusableArguments(kernel.front())) {
-    shared.set(argument);
-    for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-      if (type == kernel.getArgumentTypes()[argument])
-        shared.set(kernel.getNumArguments() + i);
-  }
-  for (unsigned i = 0; i + 2 < types.size(); ++i)
-    if (!shared[i])
-      loops.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
-  OpBuilder body = OpBuilder::atBlockBegin(loops.addEntryBlock());
-  func::ReturnOp::create(body, kernel.getLoc());
-  return loops;
 }
 
 namespace {

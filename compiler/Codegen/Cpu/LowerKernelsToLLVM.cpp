@@ -1,5 +1,5 @@
-#include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -1,5 +1,5 @@
-#include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"

@@ -1,5 +1,5 @@
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
-#include "compiler/Codegen/Cpu/Philox.h"
+#include "compiler/Codegen/Loops/Philox.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

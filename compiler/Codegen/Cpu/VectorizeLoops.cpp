@@ -1,6 +1,6 @@
-#include "compiler/Codegen/Cpu/Kernels.h"
-#include "compiler/Codegen/Cpu/LoopStride.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Loops/Kernels.h"
+#include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"

@@ -1,5 +1,5 @@
-#include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_VERIFYCODEGENPASS

@@ -1,6 +1,6 @@
 //===- IndexSpaceTest.cpp - Index arithmetic over known ranges --------------===//
 
-#include "compiler/Codegen/Cpu/IndexSpace.h"
+#include "compiler/Codegen/Loops/IndexSpace.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
 

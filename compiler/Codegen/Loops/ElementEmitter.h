@@ -18,7 +18,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Codegen/Cpu/IndexSpace.h"
+#include "compiler/Codegen/Loops/IndexSpace.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>

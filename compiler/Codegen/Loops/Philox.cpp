@@ -1,4 +1,4 @@
-#include "compiler/Codegen/Cpu/Philox.h"
+#include "compiler/Codegen/Loops/Philox.h"
 #include "dialects/Sinter/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,5 +1,5 @@
-#include "compiler/Codegen/Cpu/ElementEmitter.h"
-#include "compiler/Codegen/Cpu/Philox.h"
+#include "compiler/Codegen/Loops/ElementEmitter.h"
+#include "compiler/Codegen/Loops/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,5 +1,5 @@
-#include "compiler/Codegen/Cpu/ElementEmitter.h"
-#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Loops/ElementEmitter.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
@@ -9,9 +9,6 @@
 using namespace mlir;
 using namespace sinter;
 using Index = ElementEmitter::Index;
-
-/// Stack that row buffers of one kernel may take.
-static constexpr int64_t kBufferBytes = 64 * 1024;
 
 static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
 
@@ -62,10 +59,10 @@ struct Output {
 /// d) and one over (g, d). A sum over columns is worked on in blocks of rows.
 class RowsGenerator {
 public:
-  RowsGenerator(func::FuncOp tensors, func::FuncOp loops)
+  RowsGenerator(func::FuncOp tensors, func::FuncOp loops, const RowsOptions &options)
       : tensors(tensors), loops(loops), builder(loops.getBody().front().getTerminator()),
         loc(tensors.getLoc()), space(tensors.getContext()),
-        emitter(builder, loc, space, &loops.front(), kBufferBytes) {}
+        emitter(builder, loc, space, &loops.front(), options.bufferBytes) {}
 
   FailureOr<int64_t> run() {
     unsigned arguments = tensors.getNumArguments();
@@ -445,16 +442,13 @@ static void decomposeAll(func::FuncOp function) {
 }
 
 FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
-                                           const TargetAttr &target) {
+                                           const RowsOptions &options) {
   for (Operation &op : tensorKernel.front().without_terminator())
-    if (!canGenerateRows(&op))
+    if (!canGenerateRows(&op) || isa<EmbeddingGradOp>(op))
       return op.emitError("expected an op that a rows kernel can compute");
   if (tensorKernel.getNumResults() == 0)
     return tensorKernel.emitError("expected a kernel with results");
-  auto scatters = tensorKernel.front().getOps<EmbeddingGradOp>();
-  if (!scatters.empty())
-    return lowerScatterKernel(tensorKernel, loopKernel);
   OwningOpRef<func::FuncOp> tensors = tensorKernel.clone();
   decomposeAll(*tensors);
-  return RowsGenerator(*tensors, loopKernel).run();
+  return RowsGenerator(*tensors, loopKernel, options).run();
 }

@@ -1,4 +1,4 @@
-#include "compiler/Codegen/Cpu/IndexSpace.h"
+#include "compiler/Codegen/Loops/IndexSpace.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"

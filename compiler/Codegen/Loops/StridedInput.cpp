@@ -1,4 +1,4 @@
-#include "compiler/Codegen/Cpu/StridedInput.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
 
 using namespace mlir;
 using namespace sinter;

@@ -1,0 +1,55 @@
+//===- Kernels.h - From a kernel of tensor ops to loops ---------*- C++ -*-===//
+//
+// What the targets' code generators have in common: where the loop kernels are and what is said of
+// them, and the generator of rows kernels. One function a kind of kernel; each is given the
+// outlined kernel (a func.func on tensors with `sinter.kernel`) and an empty loop kernel
+//
+//   func.func @name(%a0: memref<N0xT0>, ..., %begin: index, %end: index) { return }
+//
+// with one flat memref of storage elements an operand, then one a result, and fills in code that
+// runs the work items [begin, end): before the `return` of the entry block. Work items are
+// independent of each other, so that any split over threads gives the same bits. The function
+// returns how many there are, or emits a diagnostic "expected ..." and fails.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace sinter {
+
+/// Name of the attribute with the number of work items (on CUDA: of blocks), on the tensor-level
+/// kernel.
+inline constexpr llvm::StringLiteral kGridAttribute = "sinter.grid";
+/// Name of the module that holds the loop kernels.
+inline constexpr llvm::StringLiteral kKernelsModule = "kernels";
+
+/// The module with the loop kernels inside `module`, or null.
+inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
+  return module.lookupSymbol<mlir::ModuleOp>(kKernelsModule);
+}
+
+/// An empty loop kernel for a kernel on tensors. Memory that nothing else in the kernel may be is
+/// marked `llvm.noalias`: not a result that is, or may be put, in an operand's place.
+mlir::func::FuncOp createLoopKernel(mlir::OpBuilder &builder, mlir::func::FuncOp kernel);
+
+/// How rows kernels are generated for a target.
+struct RowsOptions {
+  /// Bytes that the row buffers of a kernel may take together.
+  int64_t bufferBytes = 64 * 1024;
+};
+
+/// Elementwise ops, index ops, row reductions, gathers and cache updates, in any combination.
+mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,
+                                         mlir::func::FuncOp loopKernel, const RowsOptions &options);
+
+/// Whether the rows generator has a case for an op (fused with others, its operands and results
+/// of any shape). Fusion asks this of every op that it puts into a fusion of kind "rows". More
+/// rules are the fusion's: a `cache_append` and a sum over columns are results of their fusion, not
+/// used inside it, an `embedding_grad` is alone, and a constant is a splat. (The generators of
+/// `embedding_grad` are the targets'.)
+bool canGenerateRows(mlir::Operation *op);
+
+} // namespace sinter

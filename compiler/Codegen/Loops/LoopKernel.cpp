@@ -1,0 +1,41 @@
+#include "compiler/Codegen/Loops/Kernels.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace sinter;
+
+/// The flat storage of a tensor.
+static MemRefType getStorageType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t width = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return MemRefType::get({getStorageBytes(tensor) / width}, tensor.getElementType());
+}
+
+func::FuncOp sinter::createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
+  SmallVector<Type> types;
+  for (Type type : kernel.getArgumentTypes())
+    types.push_back(getStorageType(type));
+  for (Type type : kernel.getResultTypes())
+    types.push_back(getStorageType(type));
+  types.append(2, builder.getIndexType());
+  auto loops = func::FuncOp::create(builder, kernel.getLoc(), kernel.getName(),
+                                    builder.getFunctionType(types, {}));
+  llvm::BitVector shared(types.size());
+  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+    if (BlockArgument operand = findInPlaceArgument(kernel.front(), result)) {
+      shared.set(operand.getArgNumber());
+      shared.set(kernel.getNumArguments() + result);
+    }
+  for (int64_t argument : findReusableArguments(kernel.front())) {
+    shared.set(argument);
+    for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+      if (type == kernel.getArgumentTypes()[argument])
+        shared.set(kernel.getNumArguments() + i);
+  }
+  for (unsigned i = 0; i + 2 < types.size(); ++i)
+    if (!shared[i])
+      loops.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  OpBuilder body = OpBuilder::atBlockBegin(loops.addEntryBlock());
+  func::ReturnOp::create(body, kernel.getLoc());
+  return loops;
+}
