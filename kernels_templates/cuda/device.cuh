@@ -33,11 +33,6 @@ template <class A> constexpr bool kIsSame<A, A> = true;
 /// Element types that are computed with as f32.
 template <class T> constexpr bool kIsNarrow = kIsSame<T, __nv_bfloat16> || kIsSame<T, __half>;
 
-/// What a template takes in the place of an argument that an instance does not have.
-struct Absent {
-  template <class T> constexpr operator T *() const { return nullptr; }
-};
-
 SINTER_DEVICE int lane_index() { return threadIdx.x % kWarp; }
 SINTER_DEVICE int warp_index() { return threadIdx.x / kWarp; }
 
@@ -260,9 +255,18 @@ SINTER_DEVICE float exp2_fast(float x) {
 #endif
 }
 
+/// a / b to two units in the last place; 0 where b is beyond 2^126.
+SINTER_DEVICE float divide_fast(float a, float b) {
+#ifdef SINTER_SIMT
+  return a / b;
+#else
+  return __fdividef(a, b);
+#endif
+}
+
 /// tanh x through one exponential, to about 2^-21 of one: 1 - 2 / (e^2x + 1).
 SINTER_DEVICE float tanh_fast(float x) {
-  return 1.0f - 2.0f / (exp2_fast(x * (2 * kLog2E)) + 1.0f);
+  return 1.0f - divide_fast(2.0f, exp2_fast(x * (2 * kLog2E)) + 1.0f);
 }
 
 /// The larger one; NaN if one is (arith.maximumf). +0 is larger than -0.
@@ -411,21 +415,19 @@ template <class T> SINTER_DEVICE T *dynamic_shared() {
 #endif
 }
 
+#ifndef SINTER_SIMT
 /// Where shared memory stands in its own address space, as PTX wants it.
 SINTER_DEVICE unsigned shared_address(const void *pointer) {
-#ifdef SINTER_SIMT
-  return simt::sharedAddress(pointer);
-#else
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-#endif
 }
+#endif
 
 /// Begins to copy `bytes` bytes (16 at the most) from global to shared memory; the rest of the 16
 /// becomes zero. With 0 bytes nothing is read. Done after the wait for its group.
 /// @pre both pointers are aligned to 16 bytes.
 SINTER_DEVICE void cp_async_16(void *shared, const void *global, int bytes = 16) {
 #ifdef SINTER_SIMT
-  simt::copyAsync(shared, global, 16, bytes);
+  simt::cpAsync16(shared, global, bytes);
 #else
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
                "l"(global), "r"(bytes)
@@ -436,7 +438,7 @@ SINTER_DEVICE void cp_async_16(void *shared, const void *global, int bytes = 16)
 /// Ends the group of copies that this thread has begun since the last one.
 SINTER_DEVICE void cp_async_commit() {
 #ifdef SINTER_SIMT
-  simt::commitCopies();
+  simt::cpAsyncCommit();
 #else
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
@@ -446,7 +448,7 @@ SINTER_DEVICE void cp_async_commit() {
 /// after a barrier.
 template <int PENDING> SINTER_DEVICE void cp_async_wait() {
 #ifdef SINTER_SIMT
-  simt::waitForCopies(PENDING);
+  simt::cpAsyncWait(PENDING);
 #else
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 #endif
@@ -470,7 +472,7 @@ template <int PENDING> SINTER_DEVICE void cp_async_wait() {
 /// @pre `row` is shared memory, aligned to 16 bytes.
 SINTER_DEVICE void ldmatrix_x4(unsigned (&matrices)[4], const void *row) {
 #ifdef SINTER_SIMT
-  simt::loadMatrices(matrices, 4, /*transposed=*/false, row);
+  simt::ldmatrixX4(matrices, row);
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
@@ -482,7 +484,7 @@ SINTER_DEVICE void ldmatrix_x4(unsigned (&matrices)[4], const void *row) {
 /// The same; gets elements (lane % 4 * 2, lane / 4) and the one below it.
 SINTER_DEVICE void ldmatrix_x4_trans(unsigned (&matrices)[4], const void *row) {
 #ifdef SINTER_SIMT
-  simt::loadMatrices(matrices, 4, /*transposed=*/true, row);
+  simt::ldmatrixX4Trans(matrices, row);
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrices[0]), "=r"(matrices[1]), "=r"(matrices[2]), "=r"(matrices[3])
@@ -497,7 +499,10 @@ SINTER_DEVICE void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned 
   static_assert(kIsNarrow<T>, "the product is of bf16 or f16");
 #ifdef SINTER_SIMT
   const unsigned b[2] = {b0, b1};
-  simt::multiplyMatrices<T>(d, a, b);
+  if constexpr (kIsSame<T, __half>)
+    simt::mmaM16N8K16F16(d, a, b);
+  else
+    simt::mmaM16N8K16Bf16(d, a, b);
 #else
   if constexpr (kIsSame<T, __half>)
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
@@ -520,17 +525,17 @@ SINTER_DEVICE void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned 
 /// before the first and again after the last. What the others wrote before it is visible to it.
 SINTER_DEVICE bool arrive_last(unsigned *ticket, unsigned count) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    // After the barrier this thread has seen what the whole block wrote: its fence is for all.
+    __threadfence();
     last = atomicAdd(ticket, 1u) == count - 1;
+    __threadfence();
     if (last)
       *ticket = 0;
   }
   __syncthreads();
   bool result = last;
-  if (result)
-    __threadfence();
   // Whoever arrives next writes the same memory.
   __syncthreads();
   return result;

@@ -1,0 +1,156 @@
+//===- attention.cuh - What the attention templates share -------*- C++ -*-===//
+//
+// Query t of slot b stands at position p = start[b] + t, key j at position j. A score is
+// scale * q.k, then softcap * tanh(score / softcap), then - slope * (p - j); see sinter.attention.
+//
+// Parameters P of every attention template:
+//
+//   Query, Element, Result       element types of q; of k and v; of what the template says
+//   batch, length, heads, headSize, capacity, keyHeads
+//                                q is [batch, length, heads, headSize], k and v are
+//                                [batch, capacity, keyHeads, headSize]
+//   queryOffset, queryBatchStride, queryRowStride, queryHeadStride   (long long)
+//   keyOffset, keyBatchStride, keyRowStride, keyHeadStride           element (b, t, h, i) of q is
+//   valueOffset, valueBatchStride, valueRowStride, valueHeadStride   at offset + b * batch stride +
+//                                t * row stride + h * head stride + i; the same for k and v: parts
+//                                of a product's columns and caches of any order are read in place
+//   scale                        (double) positive
+//   causal, window, softcap      (bool, int, double) 0: no window, no soft cap
+//   hasStart, hasFirst, hasSlopes
+//                                whether these arguments are there; nullptr if not
+//   dropout, stream              (double, unsigned) 0: no dropout, and seed is nullptr
+//   plain                        the plain version, whatever the types
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "device.cuh"
+
+namespace sinter {
+namespace attention {
+
+/// Keys [begin, end) that a query sees; none if they are the wrong way round.
+struct Keys {
+  int begin, end;
+};
+
+/// @param first the first key of the query's document, ignored without `hasFirst`.
+template <class P> SINTER_DEVICE Keys visible_keys(int position, int first) {
+  Keys keys = {0, P::capacity};
+  if constexpr (P::causal)
+    keys.end = min_of(keys.end, position + 1);
+  if constexpr (P::window > 0)
+    keys.begin = max_of(keys.begin, position - P::window + 1);
+  if constexpr (P::hasFirst)
+    keys.begin = max_of(keys.begin, first);
+  return keys;
+}
+
+/// Where query 0 of a slot stands.
+template <class P> SINTER_DEVICE int start_of(const int *start, int slot) {
+  if constexpr (P::hasStart)
+    return max_of(start[slot], 0);
+  else
+    return 0;
+}
+
+/// What a query's document begins with.
+template <class P> SINTER_DEVICE int first_of(const int *first, int slot, int t) {
+  if constexpr (P::hasFirst)
+    return first[static_cast<long long>(slot) * P::length + t];
+  else
+    return 0;
+}
+
+/// A head's slope in units of log 2, as scores are.
+template <class P> SINTER_DEVICE float slope_of(const float *slopes, int head) {
+  if constexpr (P::hasSlopes)
+    return slopes[head] * kLog2E;
+  else
+    return 0;
+}
+
+template <class P> SINTER_DEVICE uint2 seed_of(const int *seed) {
+  if constexpr (P::dropout > 0)
+    return make_uint2(static_cast<unsigned>(seed[0]), static_cast<unsigned>(seed[1]));
+  else
+    return make_uint2(0, 0);
+}
+
+template <class P> constexpr bool kIsShaped = P::softcap > 0 || P::hasSlopes;
+
+/// What a shaped score is multiplied with to be in units of log 2, so that weights are powers of
+/// two: 1 unless shaping has nothing else to do than this.
+template <class P>
+constexpr float kFactor = kIsShaped<P> ? 1.0f : static_cast<float>(P::scale * kLog2E);
+
+/// A product q.k as a score, but for `kFactor`.
+/// @param distance the query's position minus the key's.
+template <class P> SINTER_DEVICE float shape_score(float product, float slope, int distance) {
+  if constexpr (P::softcap > 0)
+    product = static_cast<float>(P::softcap * kLog2E) *
+              tanh_fast(product * static_cast<float>(P::scale / P::softcap));
+  else if constexpr (P::hasSlopes)
+    product *= static_cast<float>(P::scale * kLog2E);
+  if constexpr (P::hasSlopes)
+    product -= slope * static_cast<float>(distance);
+  return product;
+}
+
+/// Below every score: the running maximum of a row that has seen nothing. Finite, so that
+/// differences are numbers.
+constexpr float kNothing = -3.0e38f;
+
+/// The number of a row's first weight in `[batch, heads, length, capacity]`.
+template <class P> SINTER_DEVICE unsigned long long weight_number(int slot, int head, int t) {
+  return ((static_cast<unsigned long long>(slot) * P::heads + head) * P::length + t) * P::capacity;
+}
+
+/// Whether dropout keeps a weight.
+template <class P> SINTER_DEVICE bool keeps(unsigned long long number, uint2 seed) {
+  return is_kept(number, P::stream, seed, dropout_threshold(P::dropout));
+}
+
+/// What a kept weight is multiplied with.
+template <class P> constexpr float kShare = static_cast<float>(1 / (1 - P::dropout));
+
+template <class P> constexpr int kGroup = P::heads / P::keyHeads;
+
+template <class P>
+SINTER_DEVICE const typename P::Query *query_at(const typename P::Query *query, int slot, int t,
+                                                int head) {
+  return query + P::queryOffset + slot * P::queryBatchStride + t * P::queryRowStride +
+         head * P::queryHeadStride;
+}
+template <class P>
+SINTER_DEVICE const typename P::Element *key_at(const typename P::Element *key, int slot, int j,
+                                                int keyHead) {
+  return key + P::keyOffset + slot * P::keyBatchStride + j * P::keyRowStride +
+         keyHead * P::keyHeadStride;
+}
+template <class P>
+SINTER_DEVICE const typename P::Element *value_at(const typename P::Element *value, int slot, int j,
+                                                  int keyHead) {
+  return value + P::valueOffset + slot * P::valueBatchStride + j * P::valueRowStride +
+         keyHead * P::valueHeadStride;
+}
+
+/// Whether rows of q, k and v can be read 16 bytes at a time.
+template <class P> constexpr bool has_aligned_rows() {
+  constexpr int q = kVector<typename P::Query>, e = kVector<typename P::Element>;
+  return P::headSize % q == 0 && P::queryOffset % q == 0 && P::queryBatchStride % q == 0 &&
+         P::queryRowStride % q == 0 && P::queryHeadStride % q == 0 && P::headSize % e == 0 &&
+         P::keyOffset % e == 0 && P::keyBatchStride % e == 0 && P::keyRowStride % e == 0 &&
+         P::keyHeadStride % e == 0 && P::valueOffset % e == 0 && P::valueBatchStride % e == 0 &&
+         P::valueRowStride % e == 0 && P::valueHeadStride % e == 0;
+}
+
+/// Whether the versions with matrix instructions are for P.
+template <class P> constexpr bool uses_matrices() {
+  return !P::plain && kIsNarrow<typename P::Element> &&
+         kIsSame<typename P::Query, typename P::Element> && P::headSize % 16 == 0 &&
+         has_aligned_rows<P>();
+}
+
+} // namespace attention
+} // namespace sinter

@@ -1,0 +1,489 @@
+//===- attention_forward.cuh - softmax(scale q.k + bias) . v ----*- C++ -*-===//
+//
+// sinter.attention for many queries (training, prefill). Scores never exist as a matrix in memory
+// (Dao, "FlashAttention-2", 2023, algorithm 1): for a tile of queries, whose output O, largest
+// score m and sum of weights l stay in registers,
+//
+//   for each tile of keys that a query of the tile may see
+//     S = Q K^T, masked;  m' = max(m, max S);  P = 2^(S - m');  c = 2^(m - m')
+//     l = l c + sum P;  O = O c + P V
+//   result = O / l;  logsumexp = (m + log2 l) ln 2
+//
+// Versions:
+//
+//   plain     any element types, any sizes up to 256. Keys and values as f32 in shared memory;
+//             eight threads share a query: each has every eighth key's score and every eighth group
+//             of four columns of the output, kRows / 16 queries at a time. Weights pass through
+//             shared memory, from which four at a time are read.
+//   matrices  bf16 and f16, head sizes that are a multiple of 16. Four warps, each with its own 16
+//             or 32 queries, multiply with mma.sync; the weights of a warp are already laid out as
+//             the left side of the second product. Keys and values of the next tile are copied
+//             (cp.async) while one is computed with, which leaves one barrier a tile. Only tiles
+//             that a bound crosses are masked element by element. The result goes through the
+//             memory of the warp's queries, so that its rows are written 16 bytes at a time.
+//
+// Blocks with the most keys (the last queries, if causal) begin first.
+//
+// Parameters: attention.cuh's, and
+//   Result        element type of the result, [batch, length, heads, headSize], dense
+//   hasLogsumexp  whether `logsumexp`, f32 [batch, length, heads], is written; nullptr if not
+//
+// Launch: attention_forward_grid<P>() blocks of 128 threads, attention_forward_shared<P>() bytes.
+//
+//   rows   = matrices ? (headSize > 64 || length <= 64 || dropout > 0 ? 64 : 128)
+//                     : headSize > 128 ? 32 : 64
+//   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
+//   grid   = batch * heads * ceil(length / rows)
+//   shared = matrices ? 2 (rows + 4 keys) (headSize + 8)
+//                     : 4 ((rows + 2 keys) (columns + 4) + 36 rows)
+//                       with columns = headSize rounded up to 32
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "attention.cuh"
+#include "tiles.cuh"
+
+namespace sinter {
+
+template <class P> constexpr int attention_forward_rows() {
+  if (attention::uses_matrices<P>())
+    return P::headSize > 64 || P::dropout > 0 || P::length <= 64 ? 64 : 128;
+  return P::headSize > 128 ? 32 : 64;
+}
+template <class P> constexpr int attention_forward_keys() {
+  return attention::uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
+}
+template <class P> constexpr int attention_forward_block() { return 128; }
+template <class P> constexpr long long attention_forward_grid() {
+  return P::batch * P::heads * divide_up(P::length, attention_forward_rows<P>());
+}
+template <class P> constexpr int attention_forward_shared() {
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  if (attention::uses_matrices<P>())
+    return 2 * (kRows + 4 * kKeys) * pitch_of(P::headSize);
+  return 4 * ((kRows + 2 * kKeys) * float_pitch_of(round_up(P::headSize, 32)) +
+              kRows * float_pitch_of(kKeys));
+}
+
+namespace attention {
+
+/// What a block computes: queries [row, row + ROWS) of a head of a slot.
+template <class P, int ROWS> struct QueryTile {
+  int slot, head, keyHead, row, rows, start;
+
+  SINTER_DEVICE explicit QueryTile(const int *starts) {
+    constexpr int kTiles = static_cast<int>(divide_up(P::length, ROWS));
+    int heads = blockIdx.x % (P::batch * P::heads);
+    slot = heads / P::heads;
+    head = heads % P::heads;
+    keyHead = head / kGroup<P>;
+    row = (kTiles - 1 - static_cast<int>(blockIdx.x) / (P::batch * P::heads)) * ROWS;
+    rows = min_of(ROWS, P::length - row);
+    start = start_of<P>(starts, slot);
+  }
+
+  /// Keys of query `row + r`; none beyond the last query.
+  SINTER_DEVICE Keys keys_of(const int *first, int r) const {
+    if (r >= rows)
+      return {0, 0};
+    return visible_keys<P>(start + row + r, first_of<P>(first, slot, row + r));
+  }
+
+  /// What the queries see together. All THREADS threads of the block call it.
+  template <int THREADS> SINTER_DEVICE Keys keys(const int *first) const {
+    Keys result = visible_keys<P>(start + row, 0);
+    result.end = visible_keys<P>(start + row + rows - 1, 0).end;
+    if constexpr (P::hasFirst) {
+      int smallest = P::capacity;
+      for (int r = threadIdx.x; r < rows; r += THREADS)
+        smallest = min_of(smallest, first_of<P>(first, slot, row + r));
+      result.begin = max_of(result.begin, -block_reduce_max<THREADS>(-smallest));
+    }
+    return result;
+  }
+};
+
+/// The factor of an output whose weights add up to `sum`.
+template <class P> SINTER_DEVICE float output_factor(float sum) {
+  return sum == 0 ? 0.0f : kShare<P> / sum;
+}
+
+template <class P>
+SINTER_DEVICE void write_logsumexp(float *logsumexp, int slot, int t, int head, float largest,
+                                   float sum) {
+  // Of no weights the logarithm is minus infinity.
+  logsumexp[(static_cast<long long>(slot) * P::length + t) * P::heads + head] =
+      (largest + log2(sum)) * kLn2;
+}
+
+//===----------------------------------------------------------------------===//
+// Plain
+//===----------------------------------------------------------------------===//
+
+template <class P>
+SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename P::Element *key,
+                                 const typename P::Element *value, const int *starts,
+                                 const int *first, const float *slopes, const int *seeds,
+                                 typename P::Result *result, float *logsumexp) {
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  constexpr int kThreads = attention_forward_block<P>(), kColumns = round_up(P::headSize, 32);
+  constexpr int kPitch = float_pitch_of(kColumns), kWeightPitch = float_pitch_of(kKeys);
+  // A thread's queries; its scores of each are of keys lane + 8 i; its columns 4 lane + 32 i.
+  constexpr int kOwn = kRows / 16, kScores = kKeys / 8, kParts = kColumns / 32;
+  constexpr bool kAligned = has_aligned_rows<P>();
+
+  float *queries = dynamic_shared<float>();
+  float *keys = queries + kRows * kPitch, *values = keys + kKeys * kPitch;
+  float *weights = values + kKeys * kPitch;
+
+  const QueryTile<P, kRows> tile(starts);
+  const int lane = threadIdx.x % 8, ownRow = threadIdx.x / 8 * kOwn;
+  const float slope = slope_of<P>(slopes, tile.head);
+  const uint2 seed = seed_of<P>(seeds);
+  const Keys range = tile.template keys<kThreads>(first);
+
+  Keys visible[kOwn];
+  float largest[kOwn], sum[kOwn];
+  Vector<float, 4> output[kOwn][kParts] = {};
+#pragma unroll
+  for (int r = 0; r < kOwn; ++r) {
+    visible[r] = tile.keys_of(first, ownRow + r);
+    largest[r] = kNothing;
+    sum[r] = 0;
+  }
+
+  copy_tile_as_float<kRows, kColumns, kThreads, kAligned>(
+      queries, query_at<P>(query, tile.slot, tile.row, tile.head), P::queryRowStride, tile.rows,
+      P::headSize);
+  for (int begin = range.begin / kKeys * kKeys; begin < range.end; begin += kKeys) {
+    // Everybody is done with the tile before.
+    __syncthreads();
+    const int count = min_of(kKeys, range.end - begin);
+    copy_tile_as_float<kKeys, kColumns, kThreads, kAligned>(
+        keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count, P::headSize);
+    copy_tile_as_float<kKeys, kColumns, kThreads, kAligned>(
+        values, value_at<P>(value, tile.slot, begin, tile.keyHead), P::valueRowStride, count,
+        P::headSize);
+    __syncthreads();
+
+    float scores[kOwn][kScores] = {};
+    for (int d = 0; d < P::headSize; d += 4) {
+      Vector<float, 4> k[kScores];
+#pragma unroll
+      for (int j = 0; j < kScores; ++j)
+        k[j] = load<float, 4>(keys + (lane + 8 * j) * kPitch + d);
+#pragma unroll
+      for (int r = 0; r < kOwn; ++r) {
+        Vector<float, 4> q = load<float, 4>(queries + (ownRow + r) * kPitch + d);
+#pragma unroll
+        for (int j = 0; j < kScores; ++j)
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            scores[r][j] = fma(q[i], k[j][i], scores[r][j]);
+      }
+    }
+
+#pragma unroll
+    for (int r = 0; r < kOwn; ++r) {
+      const int t = tile.row + ownRow + r;
+      float before = largest[r];
+#pragma unroll
+      for (int j = 0; j < kScores; ++j) {
+        int at = begin + lane + 8 * j;
+        float score = shape_score<P>(scores[r][j], slope, tile.start + t - at) * kFactor<P>;
+        scores[r][j] = at >= visible[r].begin && at < visible[r].end ? score : -kInfinity;
+        largest[r] = maxnum(largest[r], scores[r][j]);
+      }
+      largest[r] = warp_reduce_max<8>(largest[r]);
+      float correction = exp2_fast(before - largest[r]);
+      sum[r] *= correction;
+#pragma unroll
+      for (int j = 0; j < kScores; ++j) {
+        float weight = exp2_fast(scores[r][j] - largest[r]);
+        sum[r] += weight;
+        if constexpr (P::dropout > 0) {
+          int at = begin + lane + 8 * j;
+          if (!keeps<P>(weight_number<P>(tile.slot, tile.head, t) + at, seed))
+            weight = 0;
+        }
+        weights[(ownRow + r) * kWeightPitch + lane + 8 * j] = weight;
+      }
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          output[r][part][i] *= correction;
+    }
+    // A query's threads are of one warp.
+    __syncwarp();
+
+    for (int j = 0; j < kKeys; j += 4) {
+      Vector<float, 4> weight[kOwn];
+#pragma unroll
+      for (int r = 0; r < kOwn; ++r)
+        weight[r] = load<float, 4>(weights + (ownRow + r) * kWeightPitch + j);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+          Vector<float, 4> v = load<float, 4>(values + (j + i) * kPitch + 4 * lane + 32 * part);
+#pragma unroll
+          for (int r = 0; r < kOwn; ++r)
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+              output[r][part][c] = fma(weight[r][i], v[c], output[r][part][c]);
+        }
+    }
+  }
+
+#pragma unroll
+  for (int r = 0; r < kOwn; ++r) {
+    const int t = tile.row + ownRow + r;
+    const float total = warp_reduce_sum<8>(sum[r]), factor = output_factor<P>(total);
+    if (t >= P::length)
+      continue;
+    typename P::Result *to =
+        result +
+        ((static_cast<long long>(tile.slot) * P::length + t) * P::heads + tile.head) * P::headSize;
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (int column = 4 * lane + 32 * part + i; column < P::headSize)
+          to[column] = from_float<typename P::Result>(output[r][part][i] * factor);
+    if constexpr (P::hasLogsumexp)
+      if (lane == 0)
+        write_logsumexp<P>(logsumexp, tile.slot, t, tile.head, largest[r], total);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// With matrix instructions
+//===----------------------------------------------------------------------===//
+
+template <class P>
+SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typename P::Element *key,
+                                    const typename P::Element *value, const int *starts,
+                                    const int *first, const float *slopes, const int *seeds,
+                                    typename P::Result *result, float *logsumexp) {
+  using T = typename P::Element;
+  using Result = typename P::Result;
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  constexpr int kThreads = attention_forward_block<P>();
+  constexpr int kPitch = pitch_of(P::headSize), kSteps = P::headSize / 16;
+  // A warp's queries are kTiles times 16; a thread has two of each 16: lane / 4 and 8 further.
+  constexpr int kTiles = kRows / 64, kWarpRows = 16 * kTiles;
+  constexpr int kScores = kKeys / 8, kParts = P::headSize / 8;
+  // Registers that hold the queries for good are worth it where there are enough.
+  constexpr bool kKeepsQueries = kTiles * kSteps <= 8 && P::dropout == 0;
+  // Without them, steps need not be unrolled, which spares the registers of their addresses.
+  constexpr int kUnrolledSteps = kKeepsQueries ? kSteps : 4;
+
+  T *queries = dynamic_shared<T>(), *stages = queries + kRows * kPitch;
+  const QueryTile<P, kRows> tile(starts);
+  const int lane = lane_index(), ownRow = warp_index() * kWarpRows;
+  const float slope = slope_of<P>(slopes, tile.head);
+  const uint2 seed = seed_of<P>(seeds);
+  const Keys range = tile.template keys<kThreads>(first);
+  // What the warp's queries see together ends here.
+  const int warpEnd =
+      ownRow >= tile.rows
+          ? 0
+          : visible_keys<P>(tile.start + tile.row + min_of(ownRow + kWarpRows, tile.rows) - 1, 0)
+                .end;
+
+  auto copy_keys = [&](int begin, int stage) {
+    T *keys = stages + stage * 2 * kKeys * kPitch;
+    const int count = min_of(kKeys, range.end - begin);
+    copy_tile_async<kKeys, P::headSize, kThreads>(
+        keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count, threadIdx.x);
+    copy_tile_async<kKeys, P::headSize, kThreads>(
+        keys + kKeys * kPitch, value_at<P>(value, tile.slot, begin, tile.keyHead),
+        P::valueRowStride, count, threadIdx.x);
+  };
+
+  Keys visible[kTiles][2];
+  float largest[kTiles][2], sum[kTiles][2];
+  float output[kTiles][kParts][4] = {};
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      visible[m][half] = tile.keys_of(first, ownRow + m * 16 + half * 8 + lane / 4);
+      largest[m][half] = kNothing;
+      sum[m][half] = 0;
+    }
+
+  const int begin = range.begin / kKeys * kKeys;
+  copy_tile_async<kRows, P::headSize, kThreads>(queries,
+                                                query_at<P>(query, tile.slot, tile.row, tile.head),
+                                                P::queryRowStride, tile.rows, threadIdx.x);
+  if (begin < range.end)
+    copy_keys(begin, 0);
+  cp_async_commit();
+
+  unsigned kept[kKeepsQueries ? kTiles : 1][kKeepsQueries ? kSteps : 1][4];
+  for (int at = begin, stage = 0; at < range.end; at += kKeys, stage ^= 1) {
+    // This tile is there, and everybody is done with the one before.
+    cp_async_wait<0>();
+    __syncthreads();
+    if constexpr (kKeepsQueries)
+      if (at == begin)
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+          for (int step = 0; step < kSteps; ++step)
+            load_rows_as_a<kPitch>(kept[m][step], queries + (ownRow + m * 16) * kPitch + step * 16,
+                                   lane);
+    if (at + kKeys < range.end)
+      copy_keys(at + kKeys, stage ^ 1);
+    cp_async_commit();
+    if (at >= warpEnd)
+      continue;
+    const T *keys = stages + stage * 2 * kKeys * kPitch, *values = keys + kKeys * kPitch;
+
+    float scores[kTiles][kScores][4] = {};
+#pragma unroll(kUnrolledSteps)
+    for (int step = 0; step < kSteps; ++step) {
+      unsigned q[kTiles][4];
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m)
+        if constexpr (kKeepsQueries) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            q[m][i] = kept[m][step][i];
+        } else {
+          load_rows_as_a<kPitch>(q[m], queries + (ownRow + m * 16) * kPitch + step * 16, lane);
+        }
+#pragma unroll
+      for (int j = 0; j < kScores; j += 2) {
+        unsigned k[4];
+        load_rows_as_b<kPitch>(k, keys + j * 8 * kPitch + step * 16, lane);
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m) {
+          mma_m16n8k16<T>(scores[m][j], q[m], k[0], k[1]);
+          mma_m16n8k16<T>(scores[m][j + 1], q[m], k[2], k[3]);
+        }
+      }
+    }
+
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int t = tile.row + ownRow + m * 16 + half * 8 + lane / 4;
+        const Keys own = visible[m][half];
+        const bool crossed = own.begin > at || own.end < at + kKeys;
+        float before = largest[m][half], top = -kInfinity;
+#pragma unroll
+        for (int j = 0; j < kScores; ++j)
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            const int column = at + j * 8 + lane % 4 * 2 + i;
+            float &score = scores[m][j][half * 2 + i];
+            score = shape_score<P>(score, slope, tile.start + t - column);
+            if (crossed && (column < own.begin || column >= own.end))
+              score = -kInfinity;
+            top = maxnum(top, score);
+          }
+        largest[m][half] = maxnum(before, warp_reduce_max<4>(top) * kFactor<P>);
+        const float correction = exp2_fast(before - largest[m][half]);
+        sum[m][half] *= correction;
+#pragma unroll
+        for (int j = 0; j < kScores; ++j)
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            float &score = scores[m][j][half * 2 + i];
+            score = exp2_fast(fma(score, kFactor<P>, -largest[m][half]));
+            sum[m][half] += score;
+            if constexpr (P::dropout > 0) {
+              const int column = at + j * 8 + lane % 4 * 2 + i;
+              if (!keeps<P>(weight_number<P>(tile.slot, tile.head, t) + column, seed))
+                score = 0;
+            }
+          }
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+          output[m][part][half * 2] *= correction;
+          output[m][part][half * 2 + 1] *= correction;
+        }
+      }
+
+#pragma unroll
+    for (int j = 0; j < kScores; j += 2) {
+      unsigned p[kTiles][4];
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m)
+        pack_as_a<T>(p[m], scores[m][j], scores[m][j + 1]);
+#pragma unroll
+      for (int part = 0; part < kParts; part += 2) {
+        unsigned v[4];
+        load_columns_as_b<kPitch>(v, values + j * 8 * kPitch + part * 8, lane);
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m) {
+          mma_m16n8k16<T>(output[m][part], p[m], v[0], v[1]);
+          mma_m16n8k16<T>(output[m][part + 1], p[m], v[2], v[3]);
+        }
+      }
+    }
+  }
+
+  // The memory of a warp's queries takes its results; its copies are over, whatever was seen.
+  cp_async_wait<0>();
+  __syncthreads();
+  Result *results = reinterpret_cast<Result *>(queries) + ownRow * kPitch;
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int r = m * 16 + half * 8 + lane / 4, t = tile.row + ownRow + r;
+      const float total = warp_reduce_sum<4>(sum[m][half]), factor = output_factor<P>(total);
+      if constexpr (P::hasLogsumexp)
+        if (lane % 4 == 0 && t < P::length)
+          write_logsumexp<P>(logsumexp, tile.slot, t, tile.head, largest[m][half], total);
+      long long to = ((static_cast<long long>(tile.slot) * P::length + t) * P::heads + tile.head) *
+                     P::headSize;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const int column = part * 8 + lane % 4 * 2;
+        float low = output[m][part][half * 2] * factor;
+        float high = output[m][part][half * 2 + 1] * factor;
+        if constexpr (kIsNarrow<Result>)
+          *reinterpret_cast<unsigned *>(results + r * kPitch + column) = pack<Result>(low, high);
+        else if (t < P::length)
+          store(result + to + column, Vector<Result, 2>{{low, high}});
+      }
+    }
+  if constexpr (kIsNarrow<Result>) {
+    __syncwarp();
+    constexpr int kChunks = P::headSize / 8;
+    for (int chunk = lane; chunk < kWarpRows * kChunks; chunk += kWarp) {
+      const int r = chunk / kChunks, column = chunk % kChunks * 8;
+      const long long t = tile.row + ownRow + r;
+      if (t < P::length)
+        store(result +
+                  ((static_cast<long long>(tile.slot) * P::length + t) * P::heads + tile.head) *
+                      P::headSize +
+                  column,
+              load<Result, 8>(results + r * kPitch + column));
+    }
+  }
+}
+
+} // namespace attention
+
+template <class P>
+SINTER_DEVICE void attention_forward(const typename P::Query *query, const typename P::Element *key,
+                                     const typename P::Element *value, const int *start,
+                                     const int *first, const float *slopes, const int *seed,
+                                     typename P::Result *result, float *logsumexp) {
+  static_assert(P::scale > 0, "the largest product has the largest score");
+  if constexpr (attention::uses_matrices<P>())
+    attention::forward_matrices<P>(query, key, value, start, first, slopes, seed, result,
+                                   logsumexp);
+  else
+    attention::forward_plain<P>(query, key, value, start, first, slopes, seed, result, logsumexp);
+}
+
+} // namespace sinter

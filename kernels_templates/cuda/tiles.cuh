@@ -1,0 +1,91 @@
+//===- tiles.cuh - Tiles of matrices in shared memory -----------*- C++ -*-===//
+//
+// A tile of 16-bit elements is row-major with `pitch_of(columns)` elements between its rows: 16
+// bytes more than a row, so that the eight rows of an 8 by 8 matrix that ldmatrix reads begin in
+// eight different groups of banks (columns are a multiple of 16: a pitch is an odd number of 16
+// bytes). A tile of f32 has 16 bytes more for the same reason.
+//
+// Fragments are as in device.cuh. A product's right side is read from a tile of `[n, k]`
+// (`load_rows_as_b`) or of `[k, n]` (`load_columns_as_b`), 16 by 16 elements: two fragments.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "device.cuh"
+
+namespace sinter {
+
+constexpr int pitch_of(int columns) { return columns + 8; }
+constexpr int float_pitch_of(int columns) { return columns + 4; }
+
+/// Begins to copy a tile of 16-bit elements, all THREADS threads together. Rows from `rows` on
+/// become zero.
+/// @pre the rows of `global` are aligned to 16 bytes, and its first one is there.
+template <int ROWS, int COLUMNS, int THREADS, class T>
+SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride, int rows,
+                                   int thread) {
+  constexpr int kChunks = COLUMNS / kVector<T>;
+  static_assert(COLUMNS % 16 == 0, "a tile has a multiple of 16 columns");
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
+    int chunk = thread + i * THREADS;
+    if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
+      break;
+    int row = chunk / kChunks, column = chunk % kChunks * kVector<T>;
+    bool exists = row < rows;
+    cp_async_16(shared + row * pitch_of(COLUMNS) + column,
+                global + (exists ? row : 0) * stride + column, exists ? 16 : 0);
+  }
+}
+
+/// Copies a tile as f32, all THREADS threads together; what is beyond `rows` or `columns` becomes
+/// zero. ALIGNED: the rows of `global` are aligned to 16 bytes and `columns` fills vectors.
+template <int ROWS, int COLUMNS, int THREADS, bool ALIGNED, class T>
+SINTER_DEVICE void copy_tile_as_float(float *shared, const T *global, long long stride, int rows,
+                                      int columns) {
+  constexpr int kWidth = ALIGNED ? kVector<T> : 1;
+  constexpr int kChunks = COLUMNS / kWidth;
+  for (int chunk = threadIdx.x; chunk < ROWS * kChunks; chunk += THREADS) {
+    int row = chunk / kChunks, column = chunk % kChunks * kWidth;
+    Vector<float, kWidth> values = {};
+    if (row < rows && column < columns)
+      values = convert_vector<float>(load<T, kWidth>(global + row * stride + column));
+    store(shared + row * float_pitch_of(COLUMNS) + column, values);
+  }
+}
+
+/// The fragment of a product's left side: 16 by 16 elements from `tile` on, stored `[m, k]`.
+template <int PITCH, class T>
+SINTER_DEVICE void load_rows_as_a(unsigned (&a)[4], const T *tile, int lane) {
+  ldmatrix_x4(a, tile + lane % 16 * PITCH + lane / 16 * 8);
+}
+
+/// The same, stored `[k, m]`.
+template <int PITCH, class T>
+SINTER_DEVICE void load_columns_as_a(unsigned (&a)[4], const T *tile, int lane) {
+  ldmatrix_x4_trans(a, tile + (lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 8);
+}
+
+/// Two fragments of a product's right side, b[0] and b[1] of columns [0, 8), b[2] and b[3] of
+/// columns [8, 16): 16 by 16 elements from `tile` on, stored `[n, k]`.
+template <int PITCH, class T>
+SINTER_DEVICE void load_rows_as_b(unsigned (&b)[4], const T *tile, int lane) {
+  ldmatrix_x4(b, tile + (lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 8);
+}
+
+/// The same, stored `[k, n]`.
+template <int PITCH, class T>
+SINTER_DEVICE void load_columns_as_b(unsigned (&b)[4], const T *tile, int lane) {
+  ldmatrix_x4_trans(b, tile + lane % 16 * PITCH + lane / 16 * 8);
+}
+
+/// The left side of a product from two neighbouring 16 by 8 products `low` and `high`.
+template <class T>
+SINTER_DEVICE void pack_as_a(unsigned (&a)[4], const float (&low)[4], const float (&high)[4]) {
+  a[0] = pack<T>(low[0], low[1]);
+  a[1] = pack<T>(low[2], low[3]);
+  a[2] = pack<T>(high[0], high[1]);
+  a[3] = pack<T>(high[2], high[3]);
+}
+
+} // namespace sinter
