@@ -4,26 +4,9 @@
 using namespace mlir;
 using namespace sinter;
 
-static LogicalResult findResults(AttentionGradPlan &plan, func::FuncOp kernel) {
-  auto terminator = cast<func::ReturnOp>(kernel.front().getTerminator());
-  for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
-    if (!getElementTypeOrSelf(value).isF32())
-      return plan.op.emitError("expected gradients of f32, got ") << value.getType();
-    if (value == plan.op.getQueryGradient())
-      plan.queryResult = i;
-    else if (value == plan.op.getKeyGradient())
-      plan.keyResult = i;
-    else if (value == plan.op.getValueGradient())
-      plan.valueResult = i;
-    else
-      return kernel.emitError("expected the results of an attention_grad kernel to be the op's");
-  }
-  return success();
-}
-
 static LogicalResult findOperands(AttentionGradPlan &plan) {
   auto trace = [&](Value value, StringRef what, StridedInput &input) -> LogicalResult {
-    FailureOr<StridedInput> found = traceRows(value, plan.op, what);
+    FailureOr<StridedInput> found = traceRows(value, plan.op, what, /*f16=*/false);
     if (succeeded(found))
       input = *found;
     return found;
@@ -37,17 +20,12 @@ static LogicalResult findOperands(AttentionGradPlan &plan) {
     return found;
   };
   AttentionGradOp op = plan.op;
-  if (failed(trace(op.getQuery(), "queries", plan.query)) ||
-      failed(trace(op.getKey(), "keys", plan.key)) ||
+  if (failed(trace(op.getKey(), "keys", plan.key)) ||
       failed(trace(op.getValue(), "values", plan.value)) ||
       failed(trace(op.getGradient(), "gradients", plan.gradient)) ||
-      failed(find(op.getLogsumexp(), "logsumexp", plan.logsumexpArgument)) ||
-      failed(find(op.getDelta(), "delta", plan.deltaArgument)) ||
-      failed(findOptionalArgument(op.getStart(), op, "start", plan.startArgument)) ||
-      failed(findOptionalArgument(op.getFirst(), op, "first", plan.firstArgument)) ||
-      failed(findOptionalArgument(op.getSeed(), op, "seed", plan.seedArgument)))
+      failed(find(op.getLogsumexp(), "logsumexp", plan.logsumexpArgument)))
     return failure();
-  return findOptionalArgument(op.getAlibiSlopes(), op, "alibi_slopes", plan.slopesArgument);
+  return find(op.getDelta(), "delta", plan.deltaArgument);
 }
 
 /// Chooses blocks and tiles. All are powers of two, so that tiles divide blocks.
@@ -61,7 +39,7 @@ static void cut(AttentionGradPlan &plan, TargetAttr target) {
   int64_t block = plan.headSize > 128 ? 32 : 64;
   // Narrow tiles of scores fit the edge of the mask more closely than wide ones.
   plan.keyVectors = 2;
-  plan.keyBlock = std::min<int64_t>(block, llvm::alignTo(plan.keys, plan.keyVectors * lanes));
+  plan.keyBlock = std::min<int64_t>(block, llvm::alignTo(plan.capacity, plan.keyVectors * lanes));
   plan.rowBlock = std::min<int64_t>(block, llvm::PowerOf2Ceil(plan.rows));
   plan.scoreRows = rowsFor(plan.keyVectors, plan.rowBlock);
   int64_t columns = llvm::divideCeil(plan.headSize, lanes);
@@ -73,30 +51,13 @@ static void cut(AttentionGradPlan &plan, TargetAttr target) {
 }
 
 FailureOr<AttentionGradPlan> AttentionGradPlan::make(func::FuncOp kernel, TargetAttr target) {
-  AttentionGradPlan plan;
-  for (auto op : kernel.front().getOps<AttentionGradOp>()) {
-    if (plan.op)
-      return op.emitError("expected one gradient in an attention_grad kernel");
-    plan.op = op;
-  }
-  if (!plan.op)
-    return kernel.emitError("expected a gradient in an attention_grad kernel");
-  ArrayRef<int64_t> query = plan.op.getQuery().getType().getShape();
-  ArrayRef<int64_t> key = plan.op.getKey().getType().getShape();
-  plan.batch = query[0];
-  plan.length = query[1];
-  plan.heads = query[2];
-  plan.headSize = query[3];
-  plan.keys = key[1];
-  plan.keyHeads = key[2];
-  plan.group = plan.heads / plan.keyHeads;
-  plan.rows = plan.length * plan.group;
-  if (plan.headSize > 256)
-    return plan.op.emitError("expected heads of 256 elements at the most, got ") << plan.headSize;
-  if (failed(findOperands(plan)) || failed(findResults(plan, kernel)))
+  FailureOr<AttentionGradOp> op = findOnly<AttentionGradOp>(kernel, "attention's gradient");
+  if (failed(op))
     return failure();
-  if (plan.seedArgument &&
-      failed(checkDropout(plan.op, {plan.batch, plan.heads, plan.length, plan.keys})))
+  AttentionGradPlan plan;
+  plan.op = *op;
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findOperands(plan)) ||
+      failed(plan.AttentionGradResults::read(*op, kernel)))
     return failure();
   cut(plan, target);
   return plan;

@@ -1,7 +1,7 @@
 //===- AttentionGradPlan.h - What a kernel of gradients computes *- C++ -*-===//
 #pragma once
 
-#include "compiler/Codegen/Cpu/AttentionPlan.h"
+#include "compiler/Codegen/Loops/AttentionOperands.h"
 
 namespace sinter {
 
@@ -11,17 +11,11 @@ namespace sinter {
 /// `g * group + r % group`. A work item is one slot and one key-value head: all of its sums are
 /// made by one thread in one order. Inside, blocks of `keyBlock` keys meet blocks of `rowBlock`
 /// rows; the five products of such a pair are made of register tiles.
-struct AttentionGradPlan {
+struct AttentionGradPlan : AttentionOperands, AttentionGradResults {
   AttentionGradOp op;
-  StridedInput query, key, value, gradient; ///< strides [b, t, h, d]
+  StridedInput key, value, gradient; ///< strides [b, t, h, d], as the query's
   unsigned logsumexpArgument = 0, deltaArgument = 0;
-  std::optional<unsigned> startArgument, firstArgument, slopesArgument, seedArgument;
-  /// Which of the kernel's results the gradients are; none where one is not used.
-  std::optional<unsigned> queryResult, keyResult, valueResult;
 
-  int64_t batch = 0, length = 0, heads = 0, headSize = 0, keys = 0, keyHeads = 0;
-  int64_t group = 0; // query heads of a key-value head
-  int64_t rows = 0;  // length * group
   int64_t keyBlock = 0, rowBlock = 0;
   /// Tiles of scores: rows, and vectors of keys. @pre both divide the block.
   int64_t scoreRows = 0, keyVectors = 0;

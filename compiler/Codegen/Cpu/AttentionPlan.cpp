@@ -14,39 +14,6 @@ Attribute sinter::getValueLayout(Type elementType, TargetAttr target) {
   return HeadMajorAttr::get(target.getContext());
 }
 
-FailureOr<unsigned> sinter::findArgument(Value value, Operation *op, StringRef what) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber();
-  return op->emitError("expected ") << what << " to be an input of the kernel";
-}
-
-LogicalResult sinter::findOptionalArgument(Value value, Operation *op, StringRef what,
-                                           std::optional<unsigned> &argument) {
-  if (!value)
-    return success();
-  FailureOr<unsigned> found = findArgument(value, op, what);
-  if (succeeded(found))
-    argument = *found;
-  return found;
-}
-
-LogicalResult sinter::checkDropout(Operation *op, ArrayRef<int64_t> weights) {
-  int64_t count = ShapedType::getNumElements(weights);
-  if (count > int64_t(1) << 32)
-    return op->emitError("expected 2^32 weights at the most for a dropout, got ") << count;
-  return success();
-}
-
-FailureOr<StridedInput> sinter::traceRows(Value value, Operation *op, StringRef what) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (!type.getElementType().isF32() && !type.getElementType().isBF16())
-    return op->emitError("expected ") << what << " of f32 or bf16, got " << type.getElementType();
-  FailureOr<StridedInput> input = StridedInput::trace(value);
-  if (succeeded(input) && type.getShape().back() > 1 && input->strides.back() != 1)
-    return op->emitError("expected rows of ") << what << " to be contiguous";
-  return input;
-}
-
 /// Bytes of scratch for rows of queries and outputs.
 static constexpr int64_t kRowScratchBytes = 72 * 1024;
 
@@ -56,7 +23,7 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
   if (!element.isF32() && !element.isBF16())
     return plan.op.emitError("expected keys and values of f32 or bf16, got ") << element;
   if (!type.getEncoding()) {
-    FailureOr<StridedInput> dense = traceRows(plan.op.getKey(), plan.op, "keys");
+    FailureOr<StridedInput> dense = traceRows(plan.op.getKey(), plan.op, "keys", /*f16=*/false);
     if (failed(dense))
       return failure();
     plan.denseKey = *dense;
@@ -83,7 +50,7 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
 static LogicalResult findValues(AttentionPlan &plan) {
   RankedTensorType type = plan.op.getValue().getType();
   if (!type.getEncoding()) {
-    FailureOr<StridedInput> dense = traceRows(plan.op.getValue(), plan.op, "values");
+    FailureOr<StridedInput> dense = traceRows(plan.op.getValue(), plan.op, "values", /*f16=*/false);
     if (failed(dense))
       return failure();
     plan.value = *dense;
@@ -98,40 +65,6 @@ static LogicalResult findValues(AttentionPlan &plan) {
     return plan.op.emitError("expected values dense or head_major, got ") << type;
   }
   plan.valueArgument = plan.value.argument;
-  return success();
-}
-
-static LogicalResult findResult(AttentionPlan &plan, func::FuncOp kernel) {
-  auto terminator = cast<func::ReturnOp>(kernel.front().getTerminator());
-  Value value;
-  for (auto [i, operand] : llvm::enumerate(terminator.getOperands())) {
-    if (plan.op.getLogsumexp() && operand == plan.op.getLogsumexp()) {
-      if (!getElementTypeOrSelf(operand).isF32())
-        return plan.op.emitError("expected logsumexp of f32, got ") << operand.getType();
-      plan.logsumexpIndex = i;
-      continue;
-    }
-    if (value)
-      return kernel.emitError("expected one result of an attention kernel beside the logsumexp");
-    value = operand;
-    plan.resultIndex = i;
-  }
-  if (!value)
-    return kernel.emitError("expected the result of an attention kernel");
-  while (value != plan.op.getResult()) {
-    Operation *op = value.getDefiningOp();
-    if (!isa_and_nonnull<ReshapeOp, CastOp>(op))
-      return kernel.emitError("expected the result of an attention kernel to be the attention's, "
-                              "reshaped or cast");
-    if (isa<CastOp>(op))
-      plan.roundings.push_back(getElementTypeOrSelf(value.getType()));
-    value = op->getOperand(0);
-  }
-  plan.roundings.push_back(plan.op.getResult().getType().getElementType());
-  std::reverse(plan.roundings.begin(), plan.roundings.end());
-  for (Type type : plan.roundings)
-    if (!type.isF32() && !type.isBF16())
-      return plan.op.emitError("expected a result of f32 or bf16, got ") << type;
   return success();
 }
 
@@ -166,41 +99,13 @@ static void cut(AttentionPlan &plan, TargetAttr target) {
 }
 
 FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr target) {
+  FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
+  if (failed(op))
+    return failure();
   AttentionPlan plan;
-  for (auto op : kernel.front().getOps<AttentionOp>()) {
-    if (plan.op)
-      return op.emitError("expected one attention in an attention kernel");
-    plan.op = op;
-  }
-  if (!plan.op)
-    return kernel.emitError("expected an attention in an attention kernel");
-  ArrayRef<int64_t> query = plan.op.getQuery().getType().getShape();
-  ArrayRef<int64_t> key = plan.op.getKey().getType().getShape();
-  plan.batch = query[0];
-  plan.length = query[1];
-  plan.heads = query[2];
-  plan.headSize = query[3];
-  plan.capacity = key[1];
-  plan.keyHeads = key[2];
-  plan.group = plan.heads / plan.keyHeads;
-  plan.rows = plan.length * plan.group;
-  if (plan.headSize > 256)
-    return plan.op.emitError("expected heads of 256 elements at the most, got ") << plan.headSize;
-
-  FailureOr<StridedInput> input = traceRows(plan.op.getQuery(), plan.op, "queries");
-  if (failed(input))
-    return failure();
-  plan.query = *input;
-  if (failed(findOptionalArgument(plan.op.getStart(), plan.op, "start", plan.startArgument)) ||
-      failed(findOptionalArgument(plan.op.getFirst(), plan.op, "first", plan.firstArgument)) ||
-      failed(findOptionalArgument(plan.op.getAlibiSlopes(), plan.op, "alibi_slopes",
-                                  plan.slopesArgument)) ||
-      failed(findOptionalArgument(plan.op.getSeed(), plan.op, "seed", plan.seedArgument)) ||
-      failed(findKeys(plan, target)) || failed(findValues(plan)) ||
-      failed(findResult(plan, kernel)))
-    return failure();
-  if (plan.seedArgument &&
-      failed(checkDropout(plan.op, {plan.batch, plan.heads, plan.length, plan.capacity})))
+  plan.op = *op;
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findKeys(plan, target)) ||
+      failed(findValues(plan)) || failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();
   cut(plan, target);
   return plan;

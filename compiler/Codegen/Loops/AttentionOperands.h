@@ -1,0 +1,62 @@
+//===- AttentionOperands.h - What an attention kernel is given --*- C++ -*-===//
+#pragma once
+
+#include "compiler/Codegen/Loops/StridedInput.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sinter {
+
+/// The argument of a kernel that `value` is; an error of `op` that calls it `what` if it is none.
+mlir::FailureOr<unsigned> findArgument(mlir::Value value, mlir::Operation *op,
+                                       llvm::StringRef what);
+
+/// The sizes of an attention or of its gradient, and the operands that both have. An op that the
+/// kernels cannot do is reported as an error.
+struct AttentionOperands {
+  int64_t batch = 0, length = 0, heads = 0, headSize = 0, capacity = 0, keyHeads = 0;
+  int64_t group = 0; ///< query heads of a key-value head
+  int64_t rows = 0;  ///< length * group
+  StridedInput query;
+  std::optional<unsigned> startArgument, firstArgument, slopesArgument, seedArgument;
+
+  /// Reads an AttentionOp or an AttentionGradOp. `f16` says whether the kernels take it.
+  template <typename Op> mlir::LogicalResult read(Op op, bool f16);
+};
+
+/// Dense `[.., .., .., d]` of f32 or bf16, or of f16 where the kernels take it, whose rows of d
+/// elements are contiguous.
+mlir::FailureOr<StridedInput> traceRows(mlir::Value value, mlir::Operation *op,
+                                        llvm::StringRef what, bool f16);
+
+/// What an attention kernel returns.
+struct AttentionResults {
+  unsigned resultIndex = 0; ///< of the kernel's results
+  std::optional<unsigned> logsumexpIndex;
+  /// Types that the result is rounded to, one after another, before it is stored.
+  llvm::SmallVector<mlir::Type> roundings;
+
+  mlir::LogicalResult read(AttentionOp op, mlir::func::FuncOp kernel, bool f16);
+};
+
+/// Which of an attention_grad kernel's results the gradients are; none where one is not used.
+struct AttentionGradResults {
+  std::optional<unsigned> queryResult, keyResult, valueResult;
+
+  mlir::LogicalResult read(AttentionGradOp op, mlir::func::FuncOp kernel);
+};
+
+/// The one op of this type in a kernel, or an error.
+template <typename Op>
+mlir::FailureOr<Op> findOnly(mlir::func::FuncOp kernel, llvm::StringRef what) {
+  Op found;
+  for (auto op : kernel.front().getOps<Op>()) {
+    if (found)
+      return op.emitError("expected one ") << what << " in a kernel";
+    found = op;
+  }
+  if (!found)
+    return kernel.emitError("expected an op of ") << what << " in the kernel";
+  return found;
+}
+
+} // namespace sinter
