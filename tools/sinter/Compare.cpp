@@ -75,7 +75,8 @@ static Expected<Outcome> trainOne(Model model, const std::string &name, CompareO
     }
     progress->show(record);
   };
-  SINTER_TRY(auto trainer, runtime::Trainer::create(run->executable, run->data.streams, train));
+  SINTER_TRY(auto trainer,
+             runtime::Trainer::create(run->compiled.executable, run->data.streams, train));
   std::fprintf(stderr, "%s: %s parameters\n", name.c_str(),
                formatCount(double(run->parameters)).c_str());
   progress.emplace(0, train.schedule.steps, run->flops, peak);

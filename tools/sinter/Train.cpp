@@ -43,11 +43,14 @@ void catchSignals() {
 static nlohmann::ordered_json summarize(const TrainCommandOptions &options, const PreparedRun &run,
                                         const runtime::TrainResult &result,
                                         const runtime::Trainer &trainer) {
-  nlohmann::ordered_json summary = {
-      {"out", options.out},          {"steps", result.steps},
-      {"stopped", result.stopped},   {"seconds", result.seconds},
-      {"compile_ms", run.compileMs}, {"parameters", run.parameters},
-      {"flops_per_step", run.flops}, {"peak_bytes", trainer.memory().peak()}};
+  nlohmann::ordered_json summary = {{"out", options.out},
+                                    {"steps", result.steps},
+                                    {"stopped", result.stopped},
+                                    {"seconds", result.seconds},
+                                    {"compile_ms", run.compiled.compileMs},
+                                    {"parameters", run.parameters},
+                                    {"flops_per_step", run.flops},
+                                    {"peak_bytes", trainer.memory().peak()}};
   TrainCurves curves = readTrainCurves(options.getLog());
   if (!curves.loss.points.empty())
     summary["loss"] = curves.loss.points.back().second;
@@ -101,7 +104,8 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
     progress->show(record);
   };
   catchSignals();
-  SINTER_TRY(auto trainer, runtime::Trainer::create(run.executable, run.data.streams, train));
+  SINTER_TRY(auto trainer,
+             runtime::Trainer::create(run.compiled.executable, run.data.streams, train));
   SINTER_TRY(log, TrainLog::open(options.getLog(), trainer->nextStep()));
   progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, peak);
   if (trainer->nextStep() != 0)

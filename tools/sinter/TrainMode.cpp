@@ -1,4 +1,5 @@
 #include "tools/sinter/TrainMode.h"
+#include "tools/sinter/Output.h"
 #include <random>
 
 using namespace sinter;
@@ -88,9 +89,17 @@ sinter::cli::openRandomRun(const Model &model, const StepModeOptions &options, i
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
   SINTER_TRY(Compiled compiled, compileCached(request, options));
   auto run = std::make_unique<RandomRun>();
-  run->compileMs = compiled.compileMs;
   runtime::TrainOptions train = makeTrainOptions(options);
   train.schedule.steps = static_cast<uint64_t>(steps);
+  uint64_t budget = options.step.budgetBytes;
+  SINTER_TRY(runtime::TrainMemory memory,
+             fitBudget(request, options, budget, train, /*validates=*/false, compiled));
+  if (budget != 0 && memory.peak() > budget)
+    return fail("--memory-budget " + options.step.memoryBudget,
+                "the step needs " + formatBytes(memory.peak()) +
+                    ", with all computed again that can be",
+                "give at least that, or a smaller --batch or --seq");
+  run->compileMs = compiled.compileMs;
   if (model.weights)
     train.weights = &run->source.emplace(*model.weights);
   SINTER_TRY(runtime::TokenStream tokens, makeRandomTokens(model, options));

@@ -52,7 +52,7 @@ Report sinter::cli::makeTrainReport(const std::string &title, const std::string 
       {"Memory", "step", "B", {thinOut(curves.memory)}},
   };
   auto metadata = [&](const char *key) {
-    return std::string(run.executable->metadata(key).value_or(""));
+    return std::string(run.compiled.executable->metadata(key).value_or(""));
   };
   Section model{"Model", {}, {}};
   model.rows = {{"type", metadata("model_type")},

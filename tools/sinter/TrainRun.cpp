@@ -130,29 +130,17 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
 }
 
 /// Keeps the run within the budget: the step, and beside it the copy that checkpoints are written
-/// from and the next step's tokens. A step that is too large is compiled again, with values of the
-/// forward pass computed twice; fails where that is not enough.
-static Expected<void> keepWithinBudget(CompileRequest &request, const TrainRunOptions &options,
-                                       PreparedRun &run) {
+/// from and the next step's tokens; fails where computing values twice is not enough.
+static Expected<void> keepWithinBudget(const CompileRequest &request,
+                                       const TrainRunOptions &options, PreparedRun &run) {
   uint64_t budget = options.step.budgetBytes;
   if (budget == 0)
     return {};
-  auto predict = [&] {
-    return runtime::predictTrainMemory(run.executable, run.options,
-                                       run.data.streams.validation.has_value());
-  };
-  SINTER_TRY(runtime::TrainMemory memory, predict());
+  SINTER_TRY(runtime::TrainMemory memory,
+             fitBudget(request, options, budget, run.options,
+                       run.data.streams.validation.has_value(), run.compiled));
   if (memory.peak() <= budget)
     return {};
-  if (request.spec) {
-    boundArena(request.options.training, memory.peak(), memory.session.arena, budget);
-    SINTER_TRY(Compiled compiled, compileCached(request, options));
-    run.executable = std::move(compiled.executable);
-    run.compileMs += compiled.compileMs;
-    SINTER_TRY(memory, predict());
-    if (memory.peak() <= budget)
-      return {};
-  }
   std::string parts = formatBytes(memory.session.peak()) + " for the step";
   if (memory.snapshot != 0)
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
@@ -191,13 +179,13 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
       request.options.entries.push_back("evaluate");
     SINTER_TRY(Compiled compiled, compileCached(request, options));
     executable = std::move(compiled.executable);
-    run->compileMs = compiled.compileMs;
+    run->compiled.compileMs = compiled.compileMs;
   }
   if (run->data.asBytes)
     run->files.merge(makeByteTokenizer());
   run->dtype = executable->metadata("dtype").value_or("f32");
   run->productType = run->dtype == "bf16" ? DType::BF16 : DType::F32;
-  run->executable = std::move(executable);
+  run->compiled.executable = std::move(executable);
   run->weights = std::move(model.weights);
   if (run->weights)
     run->options.weights = &run->source.emplace(*run->weights);

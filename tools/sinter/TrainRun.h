@@ -35,7 +35,7 @@ void addTrainRunOptions(CLI::App &command, TrainRunOptions &options);
 struct PreparedRun {
   explicit PreparedRun(OpenData data) : data(std::move(data)) {}
 
-  std::shared_ptr<const runtime::Executable> executable;
+  Compiled compiled;
   std::optional<WeightFiles> weights; ///< none: random ones
   std::optional<WeightFilesSource> source;
   OpenData data;
@@ -44,7 +44,6 @@ struct PreparedRun {
   std::map<std::string, std::string> files;
   std::string dtype;              ///< the compute type: f32, bf16 or f16
   DType productType = DType::F32; ///< what is multiplied: f16 is rounded to, then widened
-  double compileMs = 0;
   int64_t parameters = 0;
   double flops = 0; ///< of a step, by getUsefulFlops
 };

@@ -116,6 +116,21 @@ void sinter::cli::boundArena(TrainingOptions &training, uint64_t peak, uint64_t 
   training.arenaBudget = excess < arena ? arena - excess : 1;
 }
 
+Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
+                                                      const ModelOptions &options, uint64_t budget,
+                                                      const runtime::TrainOptions &run,
+                                                      bool validates, Compiled &compiled) {
+  SINTER_TRY(runtime::TrainMemory memory,
+             runtime::predictTrainMemory(compiled.executable, run, validates));
+  if (budget == 0 || memory.peak() <= budget || !request.spec)
+    return memory;
+  boundArena(request.options.training, memory.peak(), memory.session.arena, budget);
+  SINTER_TRY(Compiled smaller, compileCached(request, options));
+  compiled.executable = std::move(smaller.executable);
+  compiled.compileMs += smaller.compileMs;
+  return runtime::predictTrainMemory(compiled.executable, run, validates);
+}
+
 int64_t sinter::cli::getDefaultSequence(const ModelSpec &spec) {
   return std::min<int64_t>(256, spec.maxPositions);
 }

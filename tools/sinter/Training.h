@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Train/Trainer.h"
 #include "tools/sinter/Model.h"
 
 namespace sinter::cli {
@@ -20,6 +21,13 @@ struct StepOptions {
 /// Bounds the arena of a step that holds `peak` bytes, `arena` of them in its arena, such that it
 /// holds `budget`; as small as can be where the rest alone is more. @pre peak > budget
 void boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena, uint64_t budget);
+
+/// Keeps a run of `compiled` within the budget (0: any): where it would hold more, the step of a
+/// model is compiled again, with values of the forward pass computed twice. Returns what the run
+/// holds then, which may still be more. `validates` says that it evaluates, too.
+Expected<runtime::TrainMemory> fitBudget(CompileRequest request, const ModelOptions &options,
+                                         uint64_t budget, const runtime::TrainOptions &run,
+                                         bool validates, Compiled &compiled);
 
 /// Adds all of them, in the groups "Optimizer", "Regularization" and "Memory".
 void addStepOptions(CLI::App &command, StepOptions &options);
