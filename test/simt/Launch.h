@@ -1,0 +1,76 @@
+//===- Launch.h - Runs kernels with no GPU ----------------------*- C++ -*-===//
+//
+// The emulator executes the source that NVRTC compiles for a device, compiled by clang for the host
+// (Program.h), thread by thread and block by block:
+//
+//   Program        a source compiled and loaded; gives kernels
+//   DeviceMemory   what stands for the memory of a device
+//   launch         runs the blocks of a grid, one after another
+//     Fibers       a stack for each thread of a block
+//     Scheduler    which thread goes on when one has to wait
+//     Machine      barriers, warp operations (Warp.h), asynchronous copies (AsyncCopies.h)
+//   Report         what was wrong
+//     MemoryChecker, Clocks, GridOrder    races and the like, in kernels compiled for checked mode
+//     Findings, Symbolizer                from machine addresses to lines of the source
+//
+// A device moves a struct of 16 bytes in one access; the host's compiler, in as many as it has
+// members. For checks of alignment device code moves vectors of the compiler's (device.cuh).
+//
+// What it does not tell: anything of time, registers or bank conflicts; the order in which tensor
+// cores add; denormals and approximations of the device; and weaknesses of its memory model, since
+// the threads of a block take turns. Blocks that wait for one another deadlock here.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "test/simt/Report.h"
+#include "test/simt/Scheduler.h"
+#include "test/simt/SharedMemory.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace sinter::simt {
+
+/// A __global__ function that takes pointers and nothing else.
+class Kernel {
+public:
+  using Function = void (*)();
+
+  Kernel() = default;
+  Kernel(std::string name, Function function);
+  /// A kernel that is linked into this process, from a file compiled with the flags of the CMake
+  /// target SinterSimtKernels or SinterSimtCheckedKernels.
+  template <typename... Pointers>
+  Kernel(std::string name, void (*function)(Pointers *...))
+      : Kernel(std::move(name), reinterpret_cast<Function>(function)) {}
+
+  const std::string &name() const { return kernelName; }
+  Function function() const { return entry; }
+  const KernelModule &module() const { return kernelModule; }
+
+private:
+  std::string kernelName;
+  Function entry = nullptr;
+  KernelModule kernelModule;
+};
+
+/// A one-dimensional launch.
+struct Launch {
+  unsigned grid = 1;      ///< blocks
+  unsigned block = 1;     ///< threads of each
+  size_t sharedBytes = 0; ///< dynamic shared memory of each
+  Schedule schedule = {};
+};
+
+/// The most pointers that a kernel may take.
+inline constexpr size_t mostArguments = 128;
+
+/// Runs the kernel to its end with these arguments. The report is clean if nothing
+/// was found. Divergence and deadlocks are watched for always, accesses to memory only in kernels
+/// compiled for checked mode. A deadlock ends the launch, and so does an access that would end this
+/// process. One launch runs at a time; others wait for it.
+Report launch(const Kernel &kernel, const Launch &shape, std::span<void *const> pointers);
+
+} // namespace sinter::simt

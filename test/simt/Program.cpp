@@ -1,0 +1,150 @@
+//===- Program.cpp - CUDA C++ compiled for the emulator -------------------===//
+#include "test/simt/Program.h"
+
+#include "runtime/Base/ContentHash.h"
+#include "test/simt/Command.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <fstream>
+#include <unistd.h>
+
+using namespace sinter;
+using namespace sinter::simt;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What turns CUDA C++ into host code, in the order in which the compiler takes it. Device code
+/// reads memory through pointers of other types, so aliasing is never strict. Checked mode must see
+/// every access as the source has it: no vectorisation, no access dropped because another follows.
+std::vector<std::string> flags(const CompileOptions &options) {
+  std::vector<std::string> words = {"-x",
+                                    "c++",
+                                    "-std=c++20",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-march=native",
+                                    "-gline-tables-only",
+                                    "-fno-strict-aliasing",
+                                    "-fno-exceptions",
+                                    "-fno-optimize-sibling-calls",
+                                    "-fno-rtti",
+                                    "-w",
+                                    "-DSINTER_SIMT",
+                                    std::string("-I") + SINTER_SIMT_ROOT,
+                                    std::string("-isystem") + SINTER_SIMT_CUDA_INCLUDE,
+                                    "-include",
+                                    std::string(SINTER_SIMT_ROOT) + "/test/simt/KernelPrelude.h"};
+  std::vector<std::string> checked = {"-O1",
+                                      "-fsanitize=thread",
+                                      "-fno-sanitize-link-runtime",
+                                      "-fno-sanitize-thread-func-entry-exit",
+                                      "-mllvm",
+                                      "-tsan-instrument-read-before-write",
+                                      "-fno-vectorize",
+                                      "-fno-slp-vectorize"};
+  std::vector<std::string> fast = {"-O2"};
+  const auto &mode = options.checked ? checked : fast;
+  words.insert(words.end(), mode.begin(), mode.end());
+  for (const fs::path &include : options.includes)
+    words.push_back("-I" + include.string());
+  for (const std::string &define : options.defines)
+    words.push_back("-D" + define);
+  return words;
+}
+
+/// Adds the headers of a folder to the hash.
+void addHeaders(ContentHash &hash, const fs::path &folder) {
+  std::vector<fs::path> headers;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".h" || entry.path().extension() == ".cuh")
+      headers.push_back(entry.path());
+  std::sort(headers.begin(), headers.end());
+  for (const fs::path &header : headers) {
+    std::ifstream file(header, std::ios::binary);
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    hash.add(header.filename().string() + '\0' + text);
+  }
+}
+
+std::string hashOf(std::string_view source, const CompileOptions &options,
+                   const std::vector<std::string> &words) {
+  ContentHash hash;
+  hash.add(SINTER_SIMT_COMPILER);
+  for (const std::string &word : words)
+    hash.add(word + '\0');
+  hash.add(options.name + '\0');
+  addHeaders(hash, fs::path(SINTER_SIMT_ROOT) / "test/simt");
+  for (const fs::path &include : options.includes)
+    addHeaders(hash, include);
+  hash.add(source);
+  return hash.hex();
+}
+
+/// The line of the compiler's output that says what is wrong.
+std::string firstError(const std::string &output) {
+  size_t at = output.find("error: ");
+  if (at == std::string::npos)
+    return output.substr(0, output.find('\n'));
+  size_t start = output.rfind('\n', at) + 1;
+  return output.substr(start, output.find('\n', at) - start);
+}
+
+} // namespace
+
+std::string Program::whyNot() {
+  if (std::string_view(SINTER_SIMT_COMPILER).empty())
+    return "kernels are compiled for the emulator by clang, and there was none at configure time";
+  if (std::string_view(SINTER_SIMT_CUDA_INCLUDE).empty())
+    return "kernels need cuda_bf16.h of a CUDA toolkit, and there was none at configure time";
+  return "";
+}
+
+Expected<fs::path> Program::build(std::string_view source, const CompileOptions &options) {
+  if (std::string reason = whyNot(); !reason.empty())
+    return fail(options.name, reason, "install it and configure again");
+  std::vector<std::string> words = flags(options);
+  fs::path stem = options.cache / hashOf(source, options, words);
+  fs::path object = stem.string() + ".so";
+  if (fs::exists(object))
+    return object;
+  std::error_code error;
+  fs::create_directories(options.cache, error);
+  if (error)
+    return fail(options.cache.string(), error.message(), "name a folder that can be written to");
+  // Others may be compiling the same source: everybody writes files of their own, and the last one
+  // to rename wins.
+  std::string own = "." + std::to_string(getpid());
+  fs::path text = stem.string() + own + ".cu", made = object.string() + own;
+  std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source;
+  words.insert(words.begin(), SINTER_SIMT_COMPILER);
+  words.insert(words.end(), {text.string(), "-o", made.string()});
+  CommandResult result = runCommand(words);
+  fs::remove(text, error);
+  if (result.status != 0)
+    return fail(options.name, firstError(result.output), "correct the kernel's source");
+  fs::rename(made, object, error);
+  if (error)
+    return fail(object.string(), error.message(), "name a folder that can be written to");
+  return object;
+}
+
+Expected<Program> Program::load(const fs::path &object) {
+  void *handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return fail(object.string(), dlerror(), "compile it again");
+  return Program(handle);
+}
+
+Expected<Program> Program::compile(std::string_view source, const CompileOptions &options) {
+  SINTER_TRY(fs::path object, build(source, options));
+  return load(object);
+}
+
+Expected<Kernel> Program::kernel(const std::string &name) const {
+  void *symbol = dlsym(handle, name.c_str());
+  if (!symbol)
+    return fail(name, "the program has no such kernel", "declare it extern \"C\" __global__");
+  return Kernel(name, reinterpret_cast<Kernel::Function>(symbol));
+}

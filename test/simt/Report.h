@@ -1,0 +1,55 @@
+//===- Report.h - What was wrong with a launch ------------------*- C++ -*-===//
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter::simt {
+
+enum class Defect {
+  Race,          ///< two accesses, one of them a write, with nothing that orders them
+  MissingWait,   ///< an access to memory that a cp.async is still to fill
+  Uninitialised, ///< a read of what nobody wrote
+  OutOfBounds,   ///< an access outside of every allocation
+  Misaligned,    ///< an address that is no multiple of the access's size
+  Divergence,    ///< threads that must meet at one barrier or warp operation do not
+  Deadlock,      ///< no thread can go on
+  InvalidLaunch  ///< a launch that no device would accept
+};
+
+/// "race", "missing wait", ...
+std::string_view name(Defect defect);
+
+/// One defect at one place of the source; the block and thread are those of the first time.
+struct Finding {
+  Defect defect;
+  unsigned block;
+  unsigned thread;
+  std::string text;  ///< what the thread did
+  std::string where; ///< "kernel.cu:12 (blockSum), called from kernel.cu:40 (norm)"
+  uint64_t times;    ///< how often it happened there
+
+  /// All of it in one line.
+  std::string message() const;
+};
+
+/// What came of a launch.
+struct Report {
+  std::string kernel;
+  std::vector<Finding> findings;
+  uint64_t blocks = 0;
+  uint64_t switches = 0; ///< from thread to thread
+
+  bool clean() const { return findings.empty(); }
+  /// Whether a defect of this kind was found.
+  bool has(Defect defect) const;
+  /// A line for each finding.
+  std::string text() const;
+};
+
+std::ostream &operator<<(std::ostream &out, const Report &report);
+
+} // namespace sinter::simt
