@@ -5,8 +5,8 @@
 
 using namespace sinter::simt;
 
-Kernel::Kernel(std::string name, Function function)
-    : kernelName(std::move(name)), entry(function),
+Kernel::Kernel(std::string name, Function function, size_t arguments)
+    : kernelName(std::move(name)), entry(function), argumentCount(arguments),
       kernelModule(moduleOf(reinterpret_cast<const void *>(function))) {}
 
 Report sinter::simt::launch(const Kernel &kernel, const Launch &shape,

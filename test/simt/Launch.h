@@ -39,20 +39,23 @@ public:
   using Function = void (*)();
 
   Kernel() = default;
-  Kernel(std::string name, Function function);
+  /// A kernel that takes so many pointers.
+  Kernel(std::string name, Function function, size_t arguments);
   /// A kernel that is linked into this process, from a file compiled with the flags of the CMake
   /// target SinterSimtKernels or SinterSimtCheckedKernels.
   template <typename... Pointers>
   Kernel(std::string name, void (*function)(Pointers *...))
-      : Kernel(std::move(name), reinterpret_cast<Function>(function)) {}
+      : Kernel(std::move(name), reinterpret_cast<Function>(function), sizeof...(Pointers)) {}
 
   const std::string &name() const { return kernelName; }
   Function function() const { return entry; }
+  size_t arguments() const { return argumentCount; }
   const KernelModule &module() const { return kernelModule; }
 
 private:
   std::string kernelName;
   Function entry = nullptr;
+  size_t argumentCount = 0;
   KernelModule kernelModule;
 };
 

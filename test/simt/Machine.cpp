@@ -25,10 +25,7 @@ constexpr uintptr_t lowestAddress = 65536;
 
 } // namespace
 
-Machine &Machine::instance() {
-  static Machine machine;
-  return machine;
-}
+Machine Machine::only;
 
 Machine::Machine() : fibers([](unsigned) { Machine::instance().runThread(); }) {}
 
@@ -83,6 +80,9 @@ bool Machine::acceptable(const Kernel &newKernel, const Launch &newShape, size_t
   if (newShape.sharedBytes > SharedMemory::mostDynamicBytes)
     return refuse(std::to_string(newShape.sharedBytes) + " bytes of dynamic shared memory; " +
                   std::to_string(SharedMemory::mostDynamicBytes) + " is the most");
+  if (count != newKernel.arguments())
+    return refuse("it takes " + std::to_string(newKernel.arguments()) + " arguments, not " +
+                  std::to_string(count));
   if (count > mostArguments)
     return refuse(std::to_string(count) + " arguments; " + std::to_string(mostArguments) +
                   " is the most");

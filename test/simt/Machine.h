@@ -15,7 +15,7 @@ namespace sinter::simt {
 /// Runs launches, and does for the running thread what the hooks ask. There is one.
 class Machine {
 public:
-  static Machine &instance();
+  static Machine &instance() { return only; }
 
   Report run(const Kernel &kernel, const Launch &shape, std::span<void *const> pointers);
 
@@ -53,6 +53,7 @@ private:
     AsyncCopies copies;
   };
 
+  static Machine only;
   static constexpr unsigned nobody = ~0u;
 
   Machine();

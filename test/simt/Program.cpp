@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <fstream>
+#include <regex>
 #include <unistd.h>
 
 using namespace sinter;
@@ -82,6 +83,54 @@ std::string hashOf(std::string_view source, const CompileOptions &options,
   return hash.hex();
 }
 
+/// What a kernel's arity is known by in the object.
+std::string arityOf(const std::string &kernel) { return "sinter_simt_arity_" + kernel; }
+
+/// The source with blanks for its comments.
+std::string withoutComments(std::string_view source) {
+  std::string text;
+  for (size_t at = 0; at < source.size();) {
+    std::string_view two = source.substr(at, 2), end = two == "//" ? "\n" : "*/";
+    if (two == "//" || two == "/*") {
+      size_t stop = source.find(end, at + 2);
+      at = stop == std::string_view::npos ? source.size() : stop + end.size();
+      text += ' ';
+    } else {
+      text += source[at++];
+    }
+  }
+  return text;
+}
+
+/// The names of the kernels that the source defines.
+std::vector<std::string> kernelNames(std::string_view source) {
+  static const std::regex head(
+      R"(extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\()");
+  constexpr size_t longest = 400; // a regular expression must not see more than it needs
+  std::string text = withoutComments(source);
+  std::vector<std::string> names;
+  for (size_t at = 0; (at = text.find("extern", at)) != std::string::npos; ++at) {
+    std::string start = text.substr(at, longest);
+    std::smatch match;
+    if (std::regex_search(start, match, head, std::regex_constants::match_continuous) &&
+        std::find(names.begin(), names.end(), match[1].str()) == names.end())
+      names.push_back(match[1].str());
+  }
+  return names;
+}
+
+/// Appended to the source: how many arguments each kernel takes, which a launch must give.
+std::string arities(std::string_view source) {
+  std::string text = "\ntemplate <class... Pointers>\n"
+                     "constexpr unsigned sinter_simt_count(void (*)(Pointers *...)) {\n"
+                     "  return sizeof...(Pointers);\n"
+                     "}\n";
+  for (const std::string &name : kernelNames(source))
+    text +=
+        "extern \"C\" const unsigned " + arityOf(name) + " = sinter_simt_count(&" + name + ");\n";
+  return text;
+}
+
 /// The line of the compiler's output that says what is wrong.
 std::string firstError(const std::string &output) {
   size_t at = output.find("error: ");
@@ -117,7 +166,7 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
   // to rename wins.
   std::string own = "." + std::to_string(getpid());
   fs::path text = stem.string() + own + ".cu", made = object.string() + own;
-  std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source;
+  std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << arities(source);
   words.insert(words.begin(), SINTER_SIMT_COMPILER);
   words.insert(words.end(), {text.string(), "-o", made.string()});
   CommandResult result = runCommand(words);
@@ -144,7 +193,9 @@ Expected<Program> Program::compile(std::string_view source, const CompileOptions
 
 Expected<Kernel> Program::kernel(const std::string &name) const {
   void *symbol = dlsym(handle, name.c_str());
-  if (!symbol)
-    return fail(name, "the program has no such kernel", "declare it extern \"C\" __global__");
-  return Kernel(name, reinterpret_cast<Kernel::Function>(symbol));
+  void *arity = dlsym(handle, arityOf(name).c_str());
+  if (!symbol || !arity)
+    return fail(name, "the program has no such kernel", "declare it extern \"C\" __global__ void");
+  return Kernel(name, reinterpret_cast<Kernel::Function>(symbol),
+                *static_cast<const unsigned *>(arity));
 }

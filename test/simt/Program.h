@@ -42,7 +42,7 @@ public:
   /// Loads what build made.
   static Expected<Program> load(const std::filesystem::path &object);
 
-  /// An extern "C" kernel of the source.
+  /// A kernel of the source: extern "C" __global__, of pointers alone.
   Expected<Kernel> kernel(const std::string &name) const;
 
 private:

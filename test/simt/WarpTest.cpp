@@ -217,6 +217,8 @@ TEST_F(WarpTest, RefusesWhatNoDeviceLaunches) {
                     {"1 to 1024 threads, not 2048"}));
   EXPECT_TRUE(finds(kernels().run("late_exit", {.grid = 0}, {out}), Defect::InvalidLaunch,
                     {"at least one block"}));
+  EXPECT_TRUE(finds(kernels().run("late_exit", {}, {out, out}), Defect::InvalidLaunch,
+                    {"it takes 1 arguments, not 2"}));
   EXPECT_TRUE(finds(kernels().run("late_exit", {.sharedBytes = 1 << 20}, {out}),
                     Defect::InvalidLaunch, {"1048576 bytes", "232448 is the most"}));
 }
