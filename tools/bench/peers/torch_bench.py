@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """One step of a GPT-2 in PyTorch: torch_bench.py CONFIG MODE TOKENS CONTEXT DTYPE KIND THREADS
+[DEVICE]
 
-CONFIG is a GPT-2 config.json (random weights), MODE prefill or decode, KIND eager or compile. The
-model is written for speed: fused QKV, scaled_dot_product_attention, a static KV cache written in
+CONFIG is a GPT-2 config.json (random weights), MODE prefill or decode, KIND eager or compile (on
+DEVICE cuda with CUDA graphs), DEVICE cpu or cuda. The model is written for speed: fused QKV, scaled_dot_product_attention, a static KV cache written in
 place, the head for the last row only. Prints {"ms_median": ..., "ms_min": ..., "count": ...}.
 """
 
@@ -60,16 +61,24 @@ class Model(torch.nn.Module):
 
 
 def main():
-    path, mode, tokens, context, dtype, kind, threads = sys.argv[1:]
+    path, mode, tokens, context, dtype, kind, threads = sys.argv[1:8]
+    device = sys.argv[8] if len(sys.argv) > 8 else "cpu"
     with open(path) as file:
         config = json.load(file)
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[dtype]
     tokens, context = int(tokens), int(context)
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
-    model = Model(config, context + tokens, dtype).to(dtype).eval()
-    step = torch.compile(model) if kind == "compile" else model
-    ids = torch.randint(config["vocab_size"], (1, tokens))
+    model = Model(config, context + tokens, dtype).to(device, dtype).eval()
+    graphs = {"mode": "reduce-overhead"} if device == "cuda" else {}
+    compiled = torch.compile(model, **graphs) if kind == "compile" else model
+    ids = torch.randint(config["vocab_size"], (1, tokens), device=device)
+
+    def step(ids, context):
+        compiled(ids, context)
+        if device == "cuda":
+            torch.cuda.synchronize()
+
     with torch.inference_mode():
         for _ in range(3):
             step(ids, context)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A training step of a GPT-2 in PyTorch: torch_train.py CONFIG BATCH SEQ DTYPE KIND THREADS
+"""A training step of a GPT-2 in PyTorch: torch_train.py CONFIG BATCH SEQ DTYPE KIND THREADS [DEVICE]
 
 CONFIG is a GPT-2 config.json (random weights), DTYPE f32 or bf16 (autocast, f32 masters), KIND
-eager or compile. The model is written for speed: fused QKV, scaled_dot_product_attention, fused
+eager or compile, DEVICE cpu or cuda. The model is written for speed: fused QKV, scaled_dot_product_attention, fused
 AdamW; gradients are clipped to a norm of 1. Prints {"ms_median": ..., "ms_min": ..., "count": ...,
 "peak_bytes": ..., "baseline_bytes": ...}: peak_bytes is the most that this process held, less what
-it held before the model was made (the interpreter and PyTorch itself).
+it held before the model was made (the interpreter and PyTorch itself); on a GPU, of the device's
+memory.
 """
 
 import json
@@ -17,7 +18,9 @@ import torch
 import torch.nn.functional as F
 
 
-def get_peak():
+def get_peak(device):
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -63,26 +66,27 @@ class Model(torch.nn.Module):
 
 
 def main():
-    path, batch, sequence, dtype, kind, threads = sys.argv[1:]
+    path, batch, sequence, dtype, kind, threads = sys.argv[1:7]
+    device = sys.argv[7] if len(sys.argv) > 7 else "cpu"
     with open(path) as file:
         config = json.load(file)
     batch, sequence = int(batch), int(sequence)
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
-    baseline = get_peak()
-    model = Model(config)
+    baseline = get_peak(device)
+    model = Model(config).to(device)
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
     optimizer = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
         lr=3e-4, betas=(0.9, 0.95), fused=True)
     compute = torch.compile(model) if kind == "compile" else model
-    ids = torch.randint(config["vocab_size"], (8, batch * sequence + 1))
+    ids = torch.randint(config["vocab_size"], (8, batch * sequence + 1), device=device)
 
     def step(number):
         window = ids[number % len(ids)]
         tokens, targets = (part.view(batch, sequence) for part in (window[:-1], window[1:]))
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == "bf16"):
             loss = compute(tokens, targets)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -100,7 +104,7 @@ def main():
         times.append(1e3 * (time.perf_counter() - start))
     times.sort()
     print(json.dumps({"ms_median": times[len(times) // 2], "ms_min": times[0],
-                      "count": len(times), "peak_bytes": get_peak() - baseline,
+                      "count": len(times), "peak_bytes": get_peak(device) - baseline,
                       "baseline_bytes": baseline}))
 
 
