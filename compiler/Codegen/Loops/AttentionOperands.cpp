@@ -24,8 +24,8 @@ FailureOr<StridedInput> sinter::traceRows(Value value, Operation *op, StringRef 
   auto type = cast<RankedTensorType>(value.getType());
   Type element = type.getElementType();
   if (!element.isF32() && !element.isBF16() && !(f16 && element.isF16()))
-    return op->emitError("expected ") << what << " of f32 or " << (f16 ? "16 bits" : "bf16")
-                                      << ", got " << element;
+    return op->emitError("expected ")
+           << what << " of f32 or " << (f16 ? "16 bits" : "bf16") << ", got " << element;
   FailureOr<StridedInput> input = StridedInput::trace(value);
   if (succeeded(input) && type.getShape().back() > 1 && input->strides.back() != 1)
     return op->emitError("expected rows of ") << what << " to be contiguous";
