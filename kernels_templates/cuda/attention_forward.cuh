@@ -297,10 +297,10 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     T *keys = stages + stage * 2 * kKeys * kPitch;
     const int count = min_of(kKeys, range.end - begin);
     copy_tile_async<kKeys, P::headSize, kThreads>(
-        keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count, threadIdx.x);
+        keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count);
     copy_tile_async<kKeys, P::headSize, kThreads>(
         keys + kKeys * kPitch, value_at<P>(value, tile.slot, begin, tile.keyHead),
-        P::valueRowStride, count, threadIdx.x);
+        P::valueRowStride, count);
   };
 
   Keys visible[kTiles][2];
@@ -316,9 +316,8 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     }
 
   const int begin = range.begin / kKeys * kKeys;
-  copy_tile_async<kRows, P::headSize, kThreads>(queries,
-                                                query_at<P>(query, tile.slot, tile.row, tile.head),
-                                                P::queryRowStride, tile.rows, threadIdx.x);
+  copy_tile_async<kRows, P::headSize, kThreads>(
+      queries, query_at<P>(query, tile.slot, tile.row, tile.head), P::queryRowStride, tile.rows);
   if (begin < range.end)
     copy_keys(begin, 0);
   cp_async_commit();

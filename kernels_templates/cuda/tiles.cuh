@@ -18,23 +18,24 @@ namespace sinter {
 constexpr int pitch_of(int columns) { return columns + 8; }
 constexpr int float_pitch_of(int columns) { return columns + 4; }
 
-/// Begins to copy a tile of 16-bit elements, all THREADS threads together. Rows from `rows` on
-/// become zero.
-/// @pre the rows of `global` are aligned to 16 bytes, and its first one is there.
+/// Begins to copy a tile of 16-bit elements, all THREADS threads together; what is beyond `rows` or
+/// `columns` becomes zero.
+/// @pre the rows of `global` are aligned to 16 bytes, and its first element is there.
 template <int ROWS, int COLUMNS, int THREADS, class T>
 SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride, int rows,
-                                   int thread) {
+                                   int columns = COLUMNS) {
   constexpr int kChunks = COLUMNS / kVector<T>;
   static_assert(COLUMNS % 16 == 0, "a tile has a multiple of 16 columns");
 #pragma unroll
   for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
-    int chunk = thread + i * THREADS;
+    int chunk = threadIdx.x + i * THREADS;
     if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
       break;
     int row = chunk / kChunks, column = chunk % kChunks * kVector<T>;
-    bool exists = row < rows;
+    int count = row < rows ? min_of(max_of(columns - column, 0), kVector<T>) : 0;
     cp_async_16(shared + row * pitch_of(COLUMNS) + column,
-                global + (exists ? row : 0) * stride + column, exists ? 16 : 0);
+                count > 0 ? global + row * stride + column : global,
+                count * static_cast<int>(sizeof(T)));
   }
 }
 

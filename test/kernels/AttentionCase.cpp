@@ -1,0 +1,128 @@
+#include "test/kernels/AttentionCase.h"
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+static std::string number(double value) {
+  std::string text = std::to_string(value);
+  return text;
+}
+
+AttentionCase::AttentionCase(const Options &options, unsigned seed)
+    : options(options), problem(options.problem) {
+  std::mt19937 engine(seed);
+  const AttentionProblem &p = problem;
+  const std::string &type = options.element;
+  query = HostTensor::random(type, p.querySize(), engine).values;
+  key = HostTensor::random(type, p.keySize(), engine).values;
+  value = HostTensor::random(type, p.keySize(), engine).values;
+
+  auto pickBelow = [&](int end) { return static_cast<int>(engine() % std::max(1, end)); };
+  if (options.hasStart) {
+    for (int b = 0; b < p.batch; ++b)
+      problem.start.push_back(pickBelow(p.capacity - p.length + 1));
+    optional.push_back(HostTensor::of("int", problem.start));
+  }
+  if (options.hasFirst) {
+    // Documents of a row, one after another.
+    for (int b = 0; b < p.batch; ++b) {
+      int start = problem.start.empty() ? 0 : problem.start[b], document = start;
+      for (int t = 0; t < p.length; ++t) {
+        if (pickBelow(5) == 0)
+          document = start + t;
+        problem.first.push_back(document);
+      }
+    }
+    optional.push_back(HostTensor::of("int", problem.first));
+  }
+  if (options.hasSlopes) {
+    for (int h = 0; h < p.heads; ++h)
+      problem.slopes.push_back(std::ldexp(1.0, -h - 1));
+    optional.push_back(HostTensor::of("float", problem.slopes));
+  }
+  if (p.dropout > 0) {
+    problem.seed = {1234567, 89};
+    optional.push_back(HostTensor::of("int", std::vector<uint32_t>{1234567, 89}));
+  }
+
+  long long d = p.headSize, q = p.heads * d, k = p.keyHeads * d, all = q + 2 * k;
+  queryPlace = {0, p.length * q, q, d};
+  keyPlace = valuePlace = {0, p.capacity * k, k, d};
+  if (options.packing == Packing::Columns) {
+    queryPlace = {0, p.length * all, all, d};
+    keyPlace = {q, p.length * all, all, d};
+    valuePlace = {q + k, p.length * all, all, d};
+  } else if (options.packing == Packing::HeadMajor) {
+    keyPlace = valuePlace = {0, p.capacity * k, d, p.capacity * d};
+  }
+  if (options.packing == Packing::Columns) {
+    std::vector<double> memory(size_t(p.batch) * p.length * all);
+    memory = pack(query, queryPlace, p.length, p.heads, std::move(memory));
+    memory = pack(key, keyPlace, p.capacity, p.keyHeads, std::move(memory));
+    memory = pack(value, valuePlace, p.capacity, p.keyHeads, std::move(memory));
+    memories.push_back(HostTensor::of(type, memory));
+  } else {
+    memories.push_back(HostTensor::of(type, query));
+    for (const std::vector<double> &dense : {key, value})
+      memories.push_back(HostTensor::of(
+          type, pack(dense, keyPlace, p.capacity, p.keyHeads, std::vector<double>(dense.size()))));
+  }
+}
+
+std::vector<double> AttentionCase::pack(const std::vector<double> &dense, const Place &place,
+                                        int length, int heads, std::vector<double> memory) const {
+  size_t from = 0;
+  for (int b = 0; b < problem.batch; ++b)
+    for (int t = 0; t < length; ++t)
+      for (int h = 0; h < heads; ++h)
+        for (int i = 0; i < problem.headSize; ++i)
+          memory[place.offset + b * place.batch + t * place.row + h * place.head + i] =
+              dense[from++];
+  return memory;
+}
+
+Parameters AttentionCase::getParameters() const {
+  const AttentionProblem &p = problem;
+  Parameters result = {{"Query", options.element},
+                       {"Element", options.element},
+                       {"Result", options.result},
+                       {"batch", std::to_string(p.batch)},
+                       {"length", std::to_string(p.length)},
+                       {"heads", std::to_string(p.heads)},
+                       {"headSize", std::to_string(p.headSize)},
+                       {"capacity", std::to_string(p.capacity)},
+                       {"keyHeads", std::to_string(p.keyHeads)},
+                       {"scale", number(p.scale)},
+                       {"causal", p.causal ? "true" : "false"},
+                       {"window", std::to_string(p.window)},
+                       {"softcap", p.softcap > 0 ? number(p.softcap) : "0"},
+                       {"hasStart", options.hasStart ? "true" : "false"},
+                       {"hasFirst", options.hasFirst ? "true" : "false"},
+                       {"hasSlopes", options.hasSlopes ? "true" : "false"},
+                       {"dropout", p.dropout > 0 ? number(p.dropout) : "0"},
+                       {"stream", std::to_string(p.stream)},
+                       {"plain", options.plain ? "true" : "false"}};
+  auto add = [&](const std::string &name, const Place &place) {
+    result[name + "Offset"] = std::to_string(place.offset);
+    result[name + "BatchStride"] = std::to_string(place.batch);
+    result[name + "RowStride"] = std::to_string(place.row);
+    result[name + "HeadStride"] = std::to_string(place.head);
+  };
+  add("query", queryPlace);
+  add("key", keyPlace);
+  add("value", valuePlace);
+  return result;
+}
+
+std::vector<HostTensor *> AttentionCase::getInputs() {
+  if (memories.size() == 1)
+    return {&memories[0], &memories[0], &memories[0]};
+  return {&memories[0], &memories[1], &memories[2]};
+}
+
+std::vector<HostTensor *> AttentionCase::getOptionalInputs() {
+  std::vector<HostTensor *> result;
+  for (HostTensor &tensor : optional)
+    result.push_back(&tensor);
+  return result;
+}

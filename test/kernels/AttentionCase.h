@@ -1,0 +1,54 @@
+//===- AttentionCase.h - An attention to try a template with ----*- C++ -*-===//
+#pragma once
+
+#include "test/kernels/AttentionReference.h"
+#include "test/kernels/HostTensor.h"
+#include "test/kernels/TemplateManifest.h"
+
+namespace sinter::kernels {
+
+/// How query, key and value lie in memory.
+enum class Packing {
+  Apart,    ///< [b, t, h, d] each
+  Columns,  ///< columns of one product [b, t, (h + 2 g) d]
+  HeadMajor ///< key and value [b, g, s, d], as a cache may be
+};
+
+/// An attention, its random operands and how they lie in memory.
+class AttentionCase {
+public:
+  struct Options {
+    std::string element = "float", result = "float";
+    AttentionProblem problem;
+    Packing packing = Packing::Apart;
+    bool hasStart = false, hasFirst = false, hasSlopes = false, plain = false;
+  };
+
+  AttentionCase(const Options &options, unsigned seed);
+
+  /// Those that all attention templates have.
+  Parameters getParameters() const;
+
+  /// Those that the options ask for, in the order of the templates' arguments.
+  std::vector<HostTensor *> getInputs();
+  std::vector<HostTensor *> getOptionalInputs();
+
+  Options options;
+  AttentionProblem problem;
+  /// Dense operands.
+  std::vector<double> query, key, value;
+
+private:
+  struct Place {
+    long long offset, batch, row, head;
+  };
+  std::vector<double> pack(const std::vector<double> &dense, const Place &place, int length,
+                           int heads, std::vector<double> memory) const;
+
+  Place queryPlace, keyPlace, valuePlace;
+  /// The operands' memory; one for all if they are columns of a product.
+  std::vector<HostTensor> memories;
+  std::vector<HostTensor> optional;
+};
+
+} // namespace sinter::kernels
