@@ -2,6 +2,7 @@
 #include "compiler/Analysis/Passes.h"
 #include "compiler/Autodiff/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Passes.h"
 #include "compiler/Memory/Passes.h"
@@ -30,6 +31,7 @@ void sinter::registerPasses() {
   registerAnalysisPasses();
   registerAutodiffPasses();
   registerCodegenPasses();
+  registerCudaCodegenPasses();
   registerFusionPasses();
   registerFusionPipeline();
   registerImportPasses();

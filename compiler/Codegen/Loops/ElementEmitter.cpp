@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Loops/ElementEmitter.h"
 #include "compiler/Codegen/Loops/Philox.h"
+#include "dialects/Sinter/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -307,6 +308,16 @@ static int64_t estimateCost(Operation *op) {
   return cost;
 }
 
+Value ElementEmitter::makeBuffer(int64_t extent, Type element) {
+  int64_t bytes = extent * element.getIntOrFloatBitWidth() / 8;
+  if (bytes > bufferBytesLeft)
+    return nullptr;
+  bufferBytesLeft -= bytes;
+  OpBuilder front = OpBuilder::atBlockBegin(entry);
+  return memref::AllocaOp::create(front, loc, MemRefType::get({extent}, element),
+                                  front.getI64IntegerAttr(64));
+}
+
 void ElementEmitter::chooseBuffers(Block &block) {
   constexpr int64_t kWorthABuffer = 16;
   // Values that some reduction needs.
@@ -316,26 +327,31 @@ void ElementEmitter::chooseBuffers(Block &block) {
         llvm::any_of(op.getResults(), [&](Value result) { return reduced.contains(result); }))
       reduced.insert(op.operand_begin(), op.operand_end());
   llvm::DenseMap<Value, int64_t> costs;
+  // The cost of a value that may be kept instead of computed again.
+  auto decide = [&](Value value, int64_t cost) {
+    RankedTensorType type = typeOf(value);
+    bool again = !value.hasOneUse() && reduced.contains(value) && type.getRank() > 0 &&
+                 isa<FloatType>(type.getElementType());
+    if (!again || cost < kWorthABuffer)
+      return cost;
+    Type element = getComputeType(type.getElementType());
+    int64_t bytes = type.getShape().back() * element.getIntOrFloatBitWidth() / 8;
+    if (bytes > bufferBytesLeft)
+      return cost;
+    bufferBytesLeft -= bytes;
+    buffers[value] = nullptr;
+    return int64_t{1};
+  };
+  if (options.keepsLoads)
+    for (BlockArgument argument : block.getArguments())
+      costs[argument] = decide(argument, kWorthABuffer);
   for (Operation &op : block.without_terminator()) {
     int64_t cost = estimateCost(&op);
     // What is spread over a row is computed once a row.
     if (!isa<ReduceOp>(op) && !spreadsRows(&op))
       for (Value operand : op.getOperands())
         cost += costs.lookup(operand);
-    Value result = op.getResult(0);
-    RankedTensorType type = typeOf(result);
-    bool again = !result.hasOneUse() && reduced.contains(result) && type.getRank() > 0 &&
-                 isa<FloatType>(type.getElementType());
-    if (again && cost >= kWorthABuffer) {
-      Type element = getComputeType(type.getElementType());
-      int64_t bytes = type.getShape().back() * element.getIntOrFloatBitWidth() / 8;
-      if (bytes <= bufferBytesLeft) {
-        bufferBytesLeft -= bytes;
-        buffers[result] = nullptr;
-        cost = 1;
-      }
-    }
-    costs[result] = cost;
+    costs[op.getResult(0)] = decide(op.getResult(0), cost);
   }
 }
 
@@ -547,10 +563,7 @@ FailureOr<Value> ElementEmitter::emitPick(PickOp op, ArrayRef<AffineExpr> index)
   return arith::SelectOp::create(builder, loc, isInside, *element, zero).getResult();
 }
 
-Value ElementEmitter::emitDropout(DropoutOp op, ArrayRef<AffineExpr> index,
-                                  ArrayRef<Value> elements) {
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  Value number = space.materialize(builder, loc, space.linearize(index, shape));
+Value ElementEmitter::emitKept(DropoutOp op, Value number, std::array<Value, 2> seed) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   Value low, high;
   if (op.getType().getNumElements() <= int64_t(1) << 32) {
@@ -563,9 +576,39 @@ Value ElementEmitter::emitDropout(DropoutOp op, ArrayRef<AffineExpr> index,
     high = arith::TruncIOp::create(builder, loc, i32,
                                    arith::ShRUIOp::create(builder, loc, wide, shift));
   }
+  return emitIsKept(builder, loc, low, high, static_cast<uint32_t>(op.getStream()), seed,
+                    op.getProbability().convertToDouble());
+}
+
+Value ElementEmitter::callKept(DropoutOp op, Value number, std::array<Value, 2> seed) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto module = entry->getParentOp()->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<func::FuncOp>("is_kept");
+  if (!function) {
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    function = func::FuncOp::create(
+        outside, loc, "is_kept",
+        builder.getFunctionType({i64, i32, i32, i32, i32}, {builder.getI1Type()}));
+    function.setPrivate();
+    function->setAttr(kLibraryAttribute, builder.getUnitAttr());
+  }
+  auto word = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  Value arguments[] = {arith::IndexCastOp::create(builder, loc, i64, number),
+                       word(static_cast<uint32_t>(op.getStream())), seed[0], seed[1],
+                       word(philox::getThreshold(op.getProbability().convertToDouble()))};
+  return func::CallOp::create(builder, loc, function, arguments).getResult(0);
+}
+
+Value ElementEmitter::emitDropout(DropoutOp op, ArrayRef<AffineExpr> index,
+                                  ArrayRef<Value> elements) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  Value number = space.materialize(builder, loc, space.linearize(index, shape));
+  Value isKept = options.callsLibrary ? callKept(op, number, {elements[1], elements[2]})
+                                      : emitKept(op, number, {elements[1], elements[2]});
   double probability = op.getProbability().convertToDouble();
-  Value isKept = emitIsKept(builder, loc, low, high, static_cast<uint32_t>(op.getStream()),
-                            {elements[1], elements[2]}, probability);
   Type type = elements[0].getType();
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value));

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "compiler/Codegen/Loops/IndexSpace.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
@@ -29,12 +30,11 @@ class ElementEmitter {
 public:
   using Index = llvm::SmallVector<mlir::AffineExpr>;
 
-  /// Emits with `builder`, wherever it stands; row buffers come from `entry`'s front and take at
-  /// most `bufferBytes` together.
+  /// Emits with `builder`, wherever it stands; row buffers come from `entry`'s front.
   ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, IndexSpace &space,
-                 mlir::Block *entry, int64_t bufferBytes)
-      : builder(builder), loc(loc), space(space), entry(entry), bufferBytesLeft(bufferBytes),
-        scopes(1) {}
+                 mlir::Block *entry, const RowsOptions &options)
+      : builder(builder), loc(loc), space(space), entry(entry), options(options),
+        bufferBytesLeft(options.bufferBytes), scopes(1) {}
 
   /// The type that elements of a storage type are computed in: f32 for bf16 and f16.
   static mlir::Type getComputeType(mlir::Type storage);
@@ -72,6 +72,9 @@ public:
   /// Of a reduction whose row changes every `n` steps of `dim` in the element: n; else 0.
   int64_t findRowChange(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index,
                         mlir::AffineExpr dim);
+
+  /// Memory for a row of elements of a type, or null where all buffers together would be too large.
+  mlir::Value makeBuffer(int64_t extent, mlir::Type element);
 
   /// Marks the values of a block that are worth a row buffer.
   void chooseBuffers(mlir::Block &block);
@@ -113,6 +116,9 @@ private:
   mlir::FailureOr<mlir::Value> emitPick(PickOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitDropout(DropoutOp op, llvm::ArrayRef<mlir::AffineExpr> index,
                           llvm::ArrayRef<mlir::Value> elements);
+  /// Whether a dropout keeps the element of this number: the code, or a call of the library's.
+  mlir::Value emitKept(DropoutOp op, mlir::Value number, std::array<mlir::Value, 2> seed);
+  mlir::Value callKept(DropoutOp op, mlir::Value number, std::array<mlir::Value, 2> seed);
   mlir::FailureOr<mlir::Value> emitRotary(RotaryOp op, llvm::ArrayRef<mlir::AffineExpr> index);
 
   /// One element chosen by `expr < bound`, without code where the ranges decide.
@@ -137,6 +143,7 @@ private:
   mlir::Location loc;
   IndexSpace &space;
   mlir::Block *entry;
+  const RowsOptions &options;
   int64_t bufferBytesLeft;
   llvm::SmallVector<ScopeData> scopes;
   llvm::DenseMap<mlir::Value, mlir::Value> memories;

@@ -35,11 +35,28 @@ inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
 /// marked `llvm.noalias`: not a result that is, or may be put, in an operand's place.
 mlir::func::FuncOp createLoopKernel(mlir::OpBuilder &builder, mlir::func::FuncOp kernel);
 
-/// How rows kernels are generated for a target.
+/// How rows kernels are generated for a target; the defaults are a CPU's.
 struct RowsOptions {
   /// Bytes that the row buffers of a kernel may take together.
   int64_t bufferBytes = 64 * 1024;
+  /// Whether a row that is loaded for a reduction and needed again after it is kept in a buffer:
+  /// where a buffer is registers and there is no large cache.
+  bool keepsLoads = false;
+  /// Whether sums over columns accumulate in a buffer instead of the result's memory.
+  bool keepsSums = false;
+  /// Whether dropouts call the function `is_kept` instead of having its code inside. It is declared
+  /// in the kernels' module, with kLibraryAttribute.
+  bool callsLibrary = false;
+  /// Work items that a kernel of column sums alone is cut into, and columns that are not cut
+  /// further.
+  int64_t sumItems = 16, sumColumns = 64;
+  /// Where a kernel without reductions has fewer items than `pieces`, its rows are cut into pieces
+  /// of at most `pieceColumns`.
+  int64_t pieces = 0, pieceColumns = 1024;
 };
+
+/// Name of the unit attribute of a declaration that stands for a function of a device's library.
+inline constexpr llvm::StringLiteral kLibraryAttribute = "sinter.library";
 
 /// Elementwise ops, index ops, row reductions, gathers and cache updates, in any combination.
 mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,

@@ -1,6 +1,7 @@
 #include "compiler/Codegen/Loops/ElementEmitter.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -23,9 +24,6 @@ bool sinter::canGenerateRows(Operation *op) {
   return ElementEmitter::supports(op) || isa<ComposedOpInterface, EmbeddingGradOp>(op);
 }
 
-/// Work items that a kernel of column sums alone is cut into, columns that are not cut further.
-static constexpr int64_t kSumItems = 16, kSumColumns = 64;
-
 namespace {
 /// A result of the kernel: what is computed, over which loops, and where it is stored.
 struct Output {
@@ -39,6 +37,8 @@ struct Output {
   /// Where the result is sums of columns: the sum. `tensor` is then what is summed, the loops are
   /// [blocks of rows, rows of a block, columns], and a row of the result accumulates in memory.
   ColumnSumOp sum;
+  /// Where the sums of the block of rows that is being worked on are, if not in the result.
+  Value sums;
   /// Parts that a sum's columns are cut into; a part of a block is a value of the first dimension.
   int64_t parts = 1;
 
@@ -61,8 +61,8 @@ class RowsGenerator {
 public:
   RowsGenerator(func::FuncOp tensors, func::FuncOp loops, const RowsOptions &options)
       : tensors(tensors), loops(loops), builder(loops.getBody().front().getTerminator()),
-        loc(tensors.getLoc()), space(tensors.getContext()),
-        emitter(builder, loc, space, &loops.front(), options.bufferBytes) {}
+        loc(tensors.getLoc()), options(options), space(tensors.getContext()),
+        emitter(builder, loc, space, &loops.front(), options) {}
 
   FailureOr<int64_t> run() {
     unsigned arguments = tensors.getNumArguments();
@@ -74,6 +74,11 @@ public:
       outputs.push_back(
           makeOutput(result.get(), loops.getArgument(arguments + result.getOperandNumber())));
     alignToSums(outputs);
+    if (options.keepsSums)
+      for (Output &output : outputs)
+        if (output.sum)
+          output.sums = emitter.makeBuffer(output.shape[2], output.type.getElementType());
+    cutRows(outputs);
     SmallVector<int64_t> extents = chooseItems(outputs);
 
     unsigned end = loops.getNumArguments() - 1;
@@ -132,7 +137,7 @@ private:
 
   /// Cuts the loops of other outputs where those of a sum's are, as far as they have whole rows
   /// for every block. Sums alone are cut into work items along their columns.
-  static void alignToSums(MutableArrayRef<Output> outputs) {
+  void alignToSums(MutableArrayRef<Output> outputs) {
     auto found = llvm::find_if(outputs, [](const Output &output) { return output.sum; });
     if (found == outputs.end())
       return;
@@ -141,7 +146,8 @@ private:
           return output.sum && output.shape == loops && !hasReduction(output.tensor);
         })) {
       int64_t parts = 1;
-      for (int64_t next = 2; loops[0] * parts < kSumItems && loops[2] / next >= kSumColumns; ++next)
+      for (int64_t next = 2;
+           loops[0] * parts < options.sumItems && loops[2] / next >= options.sumColumns; ++next)
         if (loops[2] % (next * 16) == 0)
           parts = next;
       for (Output &output : outputs) {
@@ -160,6 +166,25 @@ private:
       output.shape = {loops[0], rows / loops[0]};
       if (!whole)
         output.shape.push_back(width);
+    }
+  }
+
+  /// Cuts rows into pieces where there are few of them and nothing is reduced: more work items.
+  void cutRows(MutableArrayRef<Output> outputs) {
+    for (const Output &output : outputs)
+      if (output.sum || output.append || output.shape.back() <= options.pieceColumns ||
+          product(output.shape) / output.shape.back() >= options.pieces ||
+          output.shape != outputs.front().shape || isPerRow(output.tensor) ||
+          hasReduction(output.tensor))
+        return;
+    int64_t extent = outputs.front().shape.back(), piece = options.pieceColumns;
+    while (extent % piece != 0)
+      --piece;
+    if (piece < options.pieceColumns / 8)
+      return;
+    for (Output &output : outputs) {
+      output.shape.back() /= piece;
+      output.shape.push_back(piece);
     }
   }
 
@@ -304,7 +329,28 @@ private:
       AffineExpr column = space.addDim(loop.getInductionVar(), 0, output.shape[2]);
       Value zero = arith::ConstantOp::create(
           builder, loc, builder.getFloatAttr(output.type.getElementType(), 0.0));
-      emitter.store(zero, output.memory, output.type,
+      if (output.sums)
+        memref::StoreOp::create(builder, loc, zero, output.sums, loop.getInductionVar());
+      else
+        emitter.store(zero, output.memory, output.type,
+                      toSumIndex(output, {point[0], space.constant(0), column}));
+    }
+  }
+
+  /// Sums that were kept in a buffer go where they belong.
+  void emitSums(ArrayRef<AffineExpr> point) {
+    for (const Output &output : group) {
+      if (!output.sums)
+        continue;
+      auto index = [&](int64_t value) -> Value {
+        return arith::ConstantIndexOp::create(builder, loc, value);
+      };
+      auto loop = scf::ForOp::create(builder, loc, index(0), index(output.shape[2]), index(1));
+      OpBuilder::InsertionGuard after(builder);
+      builder.setInsertionPoint(loop.getBody()->getTerminator());
+      AffineExpr column = space.addDim(loop.getInductionVar(), 0, output.shape[2]);
+      Value sum = memref::LoadOp::create(builder, loc, output.sums, loop.getInductionVar());
+      emitter.store(sum, output.memory, output.type,
                     toSumIndex(output, {point[0], space.constant(0), column}));
     }
   }
@@ -328,12 +374,20 @@ private:
   /// Loops over the dimensions after `point`, then the stores.
   LogicalResult emitNest(Index point, bool guarded) {
     OpBuilder::InsertionGuard restore(builder);
-    const Output &first = group.front();
-    if (first.append && !guarded && point.size() >= 2)
+    if (group.front().append && !guarded && point.size() >= 2)
       return emitGuarded(point);
+    if (point.size() != 1)
+      return emitLoops(point, guarded);
+    emitZeros(point);
+    if (failed(emitLoops(point, guarded)))
+      return failure();
+    emitSums(point);
+    return success();
+  }
+
+  LogicalResult emitLoops(Index point, bool guarded) {
+    const Output &first = group.front();
     size_t depth = point.size();
-    if (depth == 1)
-      emitZeros(point);
     if (depth == first.shape.size())
       return emitStores(point);
     if (first.shape[depth] == 1) {
@@ -408,6 +462,13 @@ private:
     for (auto [output, element] : llvm::zip_equal(group, elements)) {
       if (output.sum) {
         Index index = toSumIndex(output, point);
+        if (output.sums) {
+          Value column = space.materialize(builder, loc, point[2]);
+          Value sum = memref::LoadOp::create(builder, loc, output.sums, column);
+          memref::StoreOp::create(builder, loc, arith::AddFOp::create(builder, loc, sum, element),
+                                  output.sums, column);
+          continue;
+        }
         Value sum = emitter.load(output.memory, output.type, index);
         emitter.store(arith::AddFOp::create(builder, loc, sum, element), output.memory, output.type,
                       index);
@@ -424,6 +485,7 @@ private:
   func::FuncOp tensors, loops;
   OpBuilder builder;
   Location loc;
+  const RowsOptions &options;
   IndexSpace space;
   ElementEmitter emitter;
   ArrayRef<Output> group;

@@ -1,0 +1,32 @@
+//===- CudaProgram.h - Kernels in the units that NVRTC compiles -*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+/// A kernel of a program, and how it is launched besides its number of blocks.
+struct CudaKernel {
+  std::string name;
+  int64_t block = 0, sharedBytes = 0;
+};
+
+/// One unit of compilation: the source needs nothing but cuda_bf16.h and cuda_fp16.h.
+struct CudaProgram {
+  std::string source;
+  std::vector<CudaKernel> kernels;
+};
+
+/// Writes all kernels of a module after the Codegen phase for CUDA as programs of at most
+/// `kernelsPerProgram`: one compiles no slower than its kernels, and many compile side by side.
+mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
+                                                           size_t kernelsPerProgram = 32);
+
+/// The text of a header of kernels_templates/cuda by its name ("device.cuh"), as built into the
+/// compiler; empty where there is none.
+std::string_view getDeviceHeader(std::string_view name);
+
+} // namespace sinter

@@ -1,0 +1,20 @@
+#include "compiler/Codegen/Cuda/Kernels.h"
+
+using namespace mlir;
+using namespace sinter;
+
+void sinter::setLaunch(func::FuncOp tensorKernel, const CudaLaunch &launch) {
+  Builder builder(tensorKernel.getContext());
+  tensorKernel->setAttr(kGridAttribute, builder.getI64IntegerAttr(launch.grid));
+  tensorKernel->setAttr(kBlockAttribute, builder.getI64IntegerAttr(launch.block));
+  tensorKernel->setAttr(kSharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+}
+
+std::optional<CudaLaunch> sinter::getLaunch(func::FuncOp tensorKernel) {
+  auto grid = tensorKernel->getAttrOfType<IntegerAttr>(kGridAttribute);
+  auto block = tensorKernel->getAttrOfType<IntegerAttr>(kBlockAttribute);
+  auto shared = tensorKernel->getAttrOfType<IntegerAttr>(kSharedAttribute);
+  if (!grid || !block || !shared)
+    return std::nullopt;
+  return CudaLaunch{grid.getInt(), block.getInt(), shared.getInt()};
+}

@@ -1,0 +1,165 @@
+//===- Passes.td - Kernels to the code of CUDA threads ------*- tablegen -*-===//
+#ifndef SINTER_CODEGEN_CUDA_PASSES
+#define SINTER_CODEGEN_CUDA_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
+  let summary = "outlined kernels become loops over memory, or instances of templates";
+  let description = [{
+    After it: for every kernel of kind `rows`, `gemm`, `attention` or `attention_grad` the module
+    `@kernels` holds a function of the same name over flat memrefs (one an operand, then one a
+    result). A rows kernel's has the loops that compute its work items `[begin, end)`, as on a CPU
+    (sinter-lower-kernels), and the kernel says in `sinter.grid` how many there are. Others name a
+    template (`sinter.template`) and have no body; their kernels say how they are launched.
+
+    ```mlir
+    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+        attributes {sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    ```
+    becomes, beside `@k` with `sinter.grid = 4`,
+    ```mlir
+    module @kernels {
+      func.func @k(%x: memref<32xf32>, %y: memref<32xf32>, %begin: index, %end: index) {
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c8 step %c1 { ... }
+        }
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
+def PlanThreadsPass : Pass<"sinter-plan-threads", "mlir::ModuleOp"> {
+  let summary = "how many threads compute a work item, and what each of them does";
+  let description = [{
+    After it: every generated kernel says how many threads compute a work item (`sinter.threads`, a
+    power of two; up to 32 several items share a block, from there on an item is a block), every
+    innermost loop that can be spread over them how many neighbours a thread takes at once
+    (`sinter.lanes`: 16 bytes where its accesses are linear and aligned) and how many steps of it
+    are written out (`sinter.unroll`). Row buffers whose elements are each written and read by one
+    thread are marked `sinter.registers`; others will be in shared memory. The tensor-level kernel
+    says the launch: `sinter.grid` in blocks, `sinter.block`, `sinter.shared`. A remark says what
+    was chosen, or why a loop stays whole: then every thread runs it and one of them stores.
+
+    ```mlir
+    func.func @k(%x: memref<8192xf32>, %y: memref<8192xf32>, %begin: index, %end: index) {
+      scf.for %item = %begin to %end step %c1 {
+        scf.for %i = %c0 to %c2048 step %c1 { ... }
+    ```
+    becomes
+    ```mlir
+    func.func @k(...) attributes {sinter.items = 4 : i64, sinter.threads = 512 : i64} {
+      scf.for %item = %begin to %end step %c1 {
+        scf.for %i = %c0 to %c2048 step %c1 { ... } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+    ```
+  }];
+}
+
+def InsertBarriersPass : Pass<"sinter-insert-barriers", "mlir::ModuleOp"> {
+  let summary = "barriers where threads meet in memory";
+  let description = [{
+    After it: between a write by one thread of a work item and a read or write of the same memory by
+    another of its threads there is a `gpu.barrier`, or a reduction over all threads of a block,
+    which is one. Elements that the same thread touches on both sides need none: loops that are
+    spread alike and access the same index of their counters.
+
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c1 { memref.store %0, %row[%i] } {sinter.lanes = 4 : i64}
+    scf.for %i = %c0 to %c32 step %c1 { %1 = memref.load %row[%i + 32] } {sinter.lanes = 4 : i64}
+    ```
+    becomes
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c1 { memref.store %0, %row[%i] } {sinter.lanes = 4 : i64}
+    gpu.barrier
+    scf.for %i = %c0 to %c32 step %c1 { %1 = memref.load %row[%i + 32] } {sinter.lanes = 4 : i64}
+    ```
+  }];
+  let dependentDialects = ["mlir::gpu::GPUDialect"];
+}
+
+def MapLoopsToThreadsPass : Pass<"sinter-map-loops-to-threads", "mlir::ModuleOp"> {
+  let summary = "the loops of a work item become the code of its threads";
+  let description = [{
+    After it: generated kernels are the code of one thread, without the arguments `begin` and `end`.
+    A thread knows its work item (of the last block, those beyond the end do nothing) and its place
+    among the item's threads; a loop with `sinter.lanes` is a loop over this thread's part, in
+    vectors where there are several lanes; sums and maxima are combined over a warp
+    (`gpu.subgroup_reduce`) or a block (`gpu.all_reduce`) in an order that depends on the extent
+    only. Stores outside of such loops are the first thread's. Row buffers are a thread's own, or
+    workgroup memory, one row an item of the block.
+
+    ```mlir
+    scf.for %i = %c0 to %c2048 step %c1 {
+      %0 = memref.load %x[%i] : memref<2048xf32>
+      ...
+    } {sinter.lanes = 4 : i64, sinter.unroll = 4 : i64}
+    ```
+    becomes, for 128 threads,
+    ```mlir
+    scf.for %k = %c0 to %c4 step %c1 {
+      %i = affine.apply affine_map<(d0, d1) -> (d0 * 512 + d1 * 4)>(%k, %thread)
+      %0 = vector.load %x[%i] : memref<2048xf32>, vector<4xf32>
+      scf.for %lane = %c0 to %c4 step %c1 { ... } {sinter.unroll = 4 : i64}
+    } {sinter.unroll = 4 : i64}
+    ```
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::ub::UBDialect",
+    "mlir::vector::VectorDialect"];
+}
+
+def VerifyCudaCodegenPass : Pass<"sinter-verify-cuda-codegen", "mlir::ModuleOp"> {
+  let summary = "the gate of the Codegen phase on CUDA";
+  let description = [{
+    After it: every kernel says how it is launched (`sinter.grid`, `sinter.block`, `sinter.shared`,
+    the block at most 1024 threads and the memory what the target's blocks may have), and the module
+    `@kernels` holds a function of its name with one flat memref an operand and a result, which has
+    the code of a thread or names a template. No loop is left that is yet to be spread.
+
+    ```mlir
+    module @kernels {
+      func.func @k(%x: memref<4xf32>, %y: memref<4xf32>) { ... }
+    }
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows",
+                    sinter.shared = 0 : i64} { ... }
+    ```
+  }];
+}
+
+def PrintCudaPass : Pass<"sinter-print-cuda", "mlir::ModuleOp"> {
+  let summary = "writes the kernels as CUDA C++ to the standard output";
+  let description = [{
+    After it: the module is what it was. For every kernel of `@kernels` its text is written, without
+    the headers that it stands on: what NVRTC is given to compile.
+
+    ```mlir
+    func.func @k(%x: memref<4xf32>, %y: memref<4xf32>) {
+      %thread = gpu.thread_id x
+      %0 = memref.load %x[%thread] : memref<4xf32>
+      %1 = arith.negf %0 : f32
+      memref.store %1, %y[%thread] : memref<4xf32>
+      return
+    }
+    ```
+    is written as
+    ```
+    extern "C" __global__ void __launch_bounds__(4)
+    k(const float *__restrict__ x0, float *__restrict__ y0) {
+      const int thread = static_cast<int>(threadIdx.x);
+      const float x0_at = x0[thread];
+      y0[thread] = -x0_at;
+    }
+    ```
+  }];
+}
+
+#endif // SINTER_CODEGEN_CUDA_PASSES

@@ -1,0 +1,15 @@
+#include "compiler/Codegen/Cuda/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void sinter::buildCudaCodegenPipeline(OpPassManager &manager, const CudaCodegenOptions &options) {
+  manager.addPass(createLowerCudaKernelsPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createPlanThreadsPass());
+  manager.addPass(createInsertBarriersPass());
+  manager.addPass(createMapLoopsToThreadsPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createVerifyCudaCodegenPass());
+}

@@ -1,0 +1,54 @@
+//===- ThreadLoops.h - Loops over the threads of a work item ----*- C++ -*-===//
+//
+// What the passes ask of a generated kernel: which loops are spread over threads, which memory
+// accesses follow their counters, and what is known of an index.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <optional>
+
+namespace sinter {
+
+/// The loop over the work items of a generated kernel, or null where there is none (any more).
+mlir::scf::ForOp findItemLoop(mlir::func::FuncOp kernel);
+
+/// The constant range of a loop with step 1, or nothing.
+struct LoopRange {
+  int64_t lower = 0, upper = 0;
+  int64_t getExtent() const { return upper - lower; }
+  bool operator==(const LoopRange &other) const = default;
+};
+std::optional<LoopRange> getRange(mlir::scf::ForOp loop);
+
+/// Whether a loop is one over threads (has `sinter.lanes`), and its lanes.
+bool isSpread(mlir::Operation *op);
+int64_t getLanes(mlir::scf::ForOp loop);
+
+/// A load or a store of one element.
+struct Access {
+  mlir::Operation *op = nullptr;
+  mlir::Value memory, index;
+  bool writes = false;
+
+  /// The access that an op is, or nothing.
+  static std::optional<Access> of(mlir::Operation *op);
+  mlir::Type getElementType() const {
+    return mlir::cast<mlir::MemRefType>(memory.getType()).getElementType();
+  }
+};
+
+/// Calls `visit` for every access inside of an op, in their order.
+void forAccesses(mlir::Operation *op, llvm::function_ref<void(const Access &)> visit);
+
+/// The largest power of two that divides an index for certain, where `counter` counts in multiples
+/// of `step`.
+int64_t getDivisor(mlir::Value index, mlir::Value counter, int64_t step);
+
+/// Whether two indices are the same whenever two counters are. The counters may be null.
+bool areEquivalent(mlir::Value a, mlir::Value counterA, mlir::Value b, mlir::Value counterB);
+
+} // namespace sinter

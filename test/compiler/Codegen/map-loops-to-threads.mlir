@@ -1,0 +1,86 @@
+// RUN: sinter-opt %s --sinter-map-loops-to-threads | FileCheck %s
+
+module {
+func.func private @sum(%x: tensor<3x1024xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
+func.func private @tail(%x: tensor<3x65xf32>) -> tensor<3x65xf32> attributes {sinter.grid = 2 : i64, sinter.block = 64 : i64, sinter.shared = 528 : i64}
+
+module @kernels {
+// Sums a lane, then over the lanes, then over the block; the first thread stores.
+// CHECK-LABEL: func.func @sum
+// CHECK-SAME: (%[[X:.*]]: memref<3072xf32> {llvm.noalias}, %[[Y:.*]]: memref<3xf32> {llvm.noalias})
+// CHECK: %[[OWN:.*]] = memref.alloca() {sinter.registers} : memref<8xf32>
+// CHECK: %[[BLOCK:.*]] = gpu.block_id x
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[PART:.*]] = scf.for %[[K:.*]] = %{{.*}} to %c2{{.*}} iter_args({{.*}}) -> (vector<4xf32>) {
+// CHECK: %[[I:.*]] = affine.apply #{{.*}}(%[[K]], %[[THREAD]])
+// CHECK: vector.load %[[X]]{{.*}} : memref<3072xf32>, vector<4xf32>
+// CHECK: scf.for %[[LANE:.*]] = %{{.*}} to %c4
+// CHECK: vector.extract
+// CHECK: memref.store %{{.*}}, %[[OWN]]
+// CHECK: arith.addf
+// CHECK: vector.insert
+// CHECK: } {sinter.unroll = 4 : i64}
+// CHECK: } {sinter.unroll = 2 : i64}
+// CHECK: %[[LANES:.*]] = vector.reduction <add>, %[[PART]]
+// CHECK: %[[ALL:.*]] = gpu.all_reduce add %[[LANES]] uniform
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: memref.store %[[ALL]], %[[Y]][%[[BLOCK]]]
+func.func @sum(%x: memref<3072xf32> {llvm.noalias}, %y: memref<3xf32> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 128 : i64} {
+  %row = memref.alloca() {sinter.registers} : memref<1024xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1024 = arith.constant 1024 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %sum = scf.for %i = %c0 to %c1024 step %c1 iter_args(%s = %zero) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 1024 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<3072xf32>
+      memref.store %0, %row[%i] : memref<1024xf32>
+      %1 = arith.addf %s, %0 : f32
+      scf.yield %1 : f32
+    } {sinter.lanes = 4 : i64, sinter.unroll = 2 : i64}
+    memref.store %sum, %y[%item] : memref<3xf32>
+  }
+  return
+}
+
+// Two items a block, the last block half empty; rows that no vector fits; buffers in shared memory.
+// CHECK-LABEL: func.func @tail
+// CHECK: memref.alloca() : memref<130xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[TEAM:.*]] = affine.apply #{{.*}}(%[[THREAD]])
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %c3
+// CHECK: scf.if %[[EXISTS]]
+// CHECK: scf.for
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %c65
+// CHECK: scf.if %[[INSIDE]] -> (f32)
+// CHECK: gpu.subgroup_reduce maximumf %{{.*}} uniform cluster(size = 32)
+// CHECK: gpu.barrier
+func.func @tail(%x: memref<195xf32> {llvm.noalias}, %y: memref<195xf32> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 32 : i64} {
+  %row = memref.alloca() : memref<65xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c65 = arith.constant 65 : index
+  %least = arith.constant 0xFF800000 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %largest = scf.for %i = %c0 to %c65 step %c1 iter_args(%s = %least) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 65 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<195xf32>
+      memref.store %0, %row[%i] : memref<65xf32>
+      %1 = arith.maximumf %s, %0 : f32
+      scf.yield %1 : f32
+    } {sinter.lanes = 1 : i64, sinter.unroll = 3 : i64}
+    gpu.barrier
+    scf.for %i = %c0 to %c65 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 65 + d1)>(%item, %i)
+      %other = affine.apply affine_map<(d0) -> (-d0 + 64)>(%i)
+      %0 = memref.load %row[%other] : memref<65xf32>
+      %1 = arith.subf %0, %largest : f32
+      memref.store %1, %y[%at] : memref<195xf32>
+    } {sinter.lanes = 1 : i64, sinter.unroll = 3 : i64}
+  }
+  return
+}
+}
+}

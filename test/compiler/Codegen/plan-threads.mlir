@@ -1,0 +1,101 @@
+// RUN: sinter-opt %s --sinter-plan-threads %remarks 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+#gpu = #sinter.target<kind = "cuda", cpu = "sm_90", features = "", vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000, memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 52428800, l3_bytes = 0>
+module attributes {sinter.target = #gpu} {
+// A long row is a block's, 16 elements a thread where there are many rows.
+// CHECK-LABEL: func.func private @long
+// CHECK-SAME: sinter.block = 256 : i64, sinter.grid = 8192 : i64, sinter.shared = 0 : i64
+func.func private @long(%x: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> attributes {sinter.grid = 8192 : i64}
+// A short one is a warp's, several to a block.
+// CHECK-LABEL: func.func private @short
+// CHECK-SAME: sinter.block = 128 : i64, sinter.grid = 2048 : i64, sinter.shared = 2048 : i64
+func.func private @short(%x: tensor<8192x128xf32>) -> tensor<8192x128xf32> attributes {sinter.grid = 8192 : i64}
+// CHECK-LABEL: func.func private @stuck
+// CHECK-SAME: sinter.block = 32 : i64, sinter.grid = 1 : i64, sinter.shared = 0 : i64
+func.func private @stuck(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sinter.grid = 4 : i64}
+
+module @kernels attributes {sinter.target = #gpu} {
+// CHECK: func.func @long
+// CHECK-SAME: sinter.items = 8192 : i64, sinter.threads = 256 : i64
+// CHECK: memref.alloca() {sinter.registers} : memref<4096xf32>
+// CHECK: {sinter.lanes = 8 : i64, sinter.unroll = 2 : i64}
+// REMARK: Passed{{.*}}PlanThreads{{.*}}long{{.*}}4096 elements over 256 threads, 8 side by side
+// REMARK: Passed{{.*}}PlanThreads{{.*}}long{{.*}}8192 items of 256 threads in 8192 blocks of 256 threads and 0 bytes
+func.func @long(%x: memref<33554432xbf16> {llvm.noalias}, %y: memref<33554432xbf16> {llvm.noalias}, %begin: index, %end: index) {
+  %row = memref.alloca() : memref<4096xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %sum = scf.for %i = %c0 to %c4096 step %c1 iter_args(%s = %zero) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<33554432xbf16>
+      %1 = arith.extf %0 : bf16 to f32
+      memref.store %1, %row[%i] : memref<4096xf32>
+      %2 = arith.addf %s, %1 : f32
+      scf.yield %2 : f32
+    }
+    scf.for %i = %c0 to %c4096 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1)>(%item, %i)
+      %0 = memref.load %row[%i] : memref<4096xf32>
+      %1 = arith.addf %0, %sum : f32
+      %2 = arith.truncf %1 : f32 to bf16
+      memref.store %2, %y[%at] : memref<33554432xbf16>
+    }
+  }
+  return
+}
+
+// The second loop reads what other threads wrote: shared memory.
+// CHECK: func.func @short
+// CHECK-SAME: sinter.threads = 32 : i64
+// CHECK: memref.alloca() : memref<128xf32>
+// CHECK: {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+// CHECK: {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+func.func @short(%x: memref<1048576xf32> {llvm.noalias}, %y: memref<1048576xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %row = memref.alloca() : memref<128xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c128 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<1048576xf32>
+      memref.store %0, %row[%i] : memref<128xf32>
+    }
+    scf.for %i = %c0 to %c64 step %c1 {
+      %other = affine.apply affine_map<(d0) -> (d0 + 64)>(%i)
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
+      %0 = memref.load %row[%other] : memref<128xf32>
+      memref.store %0, %y[%at] : memref<1048576xf32>
+    }
+  }
+  return
+}
+
+// A product of all elements has no order that threads could share.
+// CHECK: func.func @stuck
+// CHECK-SAME: sinter.threads = 1 : i64
+// CHECK-NOT: sinter.lanes
+// REMARK: Missed{{.*}}PlanThreads{{.*}}stuck{{.*}}a loop stays whole: it carries a value that is neither a sum nor a maximum
+func.func @stuck(%x: memref<16xf32>, %y: memref<4xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %product = scf.for %i = %c0 to %c4 step %c1 iter_args(%p = %one) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 4 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<16xf32>
+      %1 = arith.mulf %p, %0 : f32
+      scf.yield %1 : f32
+    }
+    memref.store %product, %y[%item] : memref<4xf32>
+  }
+  return
+}
+}
+}
