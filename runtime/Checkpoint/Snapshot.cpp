@@ -19,8 +19,10 @@ Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
                layOutSafetensors(file.tensors, {{"format", "pt"}}, file.name));
     uint64_t position = snapshot.total + layout.head.size();
     for (const TensorToWrite *tensor : layout.order) {
-      snapshot.pieces.push_back({tensor->data, position, snapshot.files.size()});
-      position += byteSizeOf(*tensor);
+      uint64_t bytes = byteSizeOf(*tensor);
+      snapshot.pieces.push_back(
+          {tensor->name, tensor->data, position, bytes, snapshot.files.size()});
+      position += bytes;
     }
     snapshot.files.push_back({file.name, std::move(layout.head), snapshot.total, layout.bytes});
     snapshot.total += (layout.bytes + pageBytes - 1) / pageBytes * pageBytes;
@@ -28,7 +30,7 @@ Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
   return snapshot;
 }
 
-Expected<void> Snapshot::capture(ThreadPool &pool) {
+Expected<void> Snapshot::capture(ThreadPool &pool, const TensorReader &reader) {
   if (!memory.data()) {
     SINTER_TRY(memory, Region::allocate(total, "the snapshot of a checkpoint"));
     for (const File &file : files)
@@ -36,6 +38,10 @@ Expected<void> Snapshot::capture(ThreadPool &pool) {
   }
   for (const Piece &piece : pieces) {
     std::byte *out = memory.data() + piece.offset;
+    if (piece.source.empty() && piece.bytes != 0) {
+      SINTER_CHECK(reader(piece.name, {out, piece.bytes}));
+      continue;
+    }
     pool.run(piece.source.size(), bytesPerPiece, [&](uint64_t begin, uint64_t end) {
       std::memcpy(out + begin, piece.source.data() + begin, end - begin);
     });

@@ -11,14 +11,20 @@
 #include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Memory/Region.h"
 #include "runtime/Weights/Safetensors.h"
+#include <functional>
 
 namespace sinter::runtime {
 
 /// A file and the tensors that it holds.
 struct SnapshotFile {
   std::string name;
-  std::vector<TensorToWrite> tensors; ///< their data are read by every capture()
+  /// Their data are read by every capture(); those without are not in the host's memory.
+  std::vector<TensorToWrite> tensors;
 };
+
+/// Copies a tensor that is not in the host's memory to `out`, which has its size.
+using TensorReader =
+    std::function<Expected<void>(const std::string &name, std::span<std::byte> out)>;
 
 class Snapshot {
 public:
@@ -28,13 +34,15 @@ public:
   /// The memory that capture() takes. The tensors' data are not looked at for it.
   uint64_t bytes() const { return total; }
 
-  /// Copies the tensors as they are now. Fails where there is no memory for them.
-  Expected<void> capture(ThreadPool &pool);
+  /// Copies the tensors as they are now, with `reader` what the processor cannot reach. Fails where
+  /// there is no memory for them, or as the reader does.
+  Expected<void> capture(ThreadPool &pool, const TensorReader &reader = {});
 
   /// The files as of the last capture(), each in one part that begins on a page.
   std::vector<CheckpointFile> captured() const;
 
   /// The files with the tensors as they are, not copied: for when nothing changes any more.
+  /// @pre all tensors are in the host's memory
   std::vector<CheckpointFile> live() const;
 
 private:
@@ -43,8 +51,9 @@ private:
     uint64_t offset, bytes;
   };
   struct Piece {
-    std::span<const std::byte> source;
-    uint64_t offset; ///< in the memory
+    std::string name;
+    std::span<const std::byte> source; ///< empty where the processor cannot reach it
+    uint64_t offset, bytes;            ///< in the memory
     size_t file;
   };
   std::vector<File> files;

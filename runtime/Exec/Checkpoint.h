@@ -26,6 +26,9 @@ public:
   /// The address of a tensor's first byte.
   std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }
 
+  /// A tensor's bytes, between the calls before its first and after its last use.
+  std::span<const std::byte> content(uint32_t tensor) const { return data[tensor]; }
+
   /// To be called before and after each command of `program` (the one that was opened for).
   void beforeCommand(ThreadPool &pool, size_t command);
   void afterCommand(size_t command);

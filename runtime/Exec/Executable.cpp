@@ -62,6 +62,11 @@ Executable::fromFlatbuffer(std::span<const std::byte> flatbuffer, std::string_vi
   return executable;
 }
 
+bool Executable::isForCpu() const {
+  const flatbuffers::String *device = root().device();
+  return !device || device->size() == 0 || device->string_view() == "cpu";
+}
+
 const fb::Program *Executable::program(std::string_view name) const {
   if (root().programs())
     for (const fb::Program *program : *root().programs())

@@ -44,6 +44,9 @@ public:
   /// The bytes of the flatbuffer, as writeExecutable takes them.
   std::span<const std::byte> flatbuffer() const { return content; }
 
+  /// True where its programs run on the processor, false where on a GPU.
+  bool isForCpu() const;
+
   /// What errors call this executable.
   const std::string &name() const { return source; }
 

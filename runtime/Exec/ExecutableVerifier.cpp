@@ -2,6 +2,7 @@
 #include "runtime/Base/DType.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cpu/Panels.h"
+#include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include <cmath>
 #include <optional>
@@ -55,7 +56,9 @@ std::optional<uint64_t> matrixBytes(uint64_t rows, uint64_t columns, uint64_t st
   return product(*before + columns, sizeOf(static_cast<DType>(dtype)));
 }
 
-bool isComputeType(fb::DType dtype) { return dtype == fb::DType::F32 || dtype == fb::DType::BF16; }
+// What kernels and their launches may ask of a GPU; the driver knows the device's own limits.
+constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
+constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
 
 bool isKnown(fb::DType dtype) { return dtype <= fb::DType::MAX; }
 
@@ -105,6 +108,7 @@ private:
   const fb::Program *program = nullptr;
   const fb::Command *command = nullptr;
   size_t commandIndex = 0;
+  bool cpu = true;
 
   tl::unexpected<Error> bad(const std::string &why) const {
     std::string what = where;
@@ -117,6 +121,11 @@ private:
     }
     return fail(std::move(what), why, remedy);
   }
+
+  bool isComputeType(fb::DType dtype) const {
+    return dtype == fb::DType::F32 || dtype == fb::DType::BF16 || (!cpu && dtype == fb::DType::F16);
+  }
+  const char *computeTypes() const { return cpu ? "f32 and bf16" : "f32, bf16 and f16"; }
 
   bool isPrepare() const { return program && program->name()->string_view() == "prepare"; }
 
@@ -221,11 +230,8 @@ private:
     for (uint64_t bytes : {executable.parameter_bytes(), executable.state_bytes()})
       if (bytes > largest)
         return bad("asks for " + std::to_string(bytes) + " bytes of memory");
-    uint64_t codeBytes = executable.code() ? executable.code()->size() : 0;
-    for (const fb::Kernel *kernel : each(executable.kernels()))
-      if (kernel->offset() >= codeBytes)
-        return bad("kernel '" + kernel->name()->str().substr(0, 80) +
-                   "' has its entry outside of the code");
+    SINTER_CHECK(verifyDevice());
+    SINTER_CHECK(verifyKernels());
     if (executable.constants() && executable.constants()->size() != 0 &&
         reinterpret_cast<uintptr_t>(executable.constants()->data()) % 64 != 0)
       return bad("has constants that are not aligned to 64 bytes");
@@ -241,6 +247,42 @@ private:
         return bad(name + " has no possible mean and deviation");
     }
     return verifyBindings(executable.states(), fb::Space::State);
+  }
+
+  Expected<void> verifyDevice() {
+    const flatbuffers::String *device = executable.device();
+    cpu = !device || device->size() == 0 || device->string_view() == "cpu";
+    if (!cpu)
+      SINTER_CHECK(cuda::capabilityOf(device->string_view(), where));
+    return {};
+  }
+
+  Expected<void> verifyKernels() {
+    uint64_t codeBytes = executable.code() ? executable.code()->size() : 0;
+    for (const fb::Kernel *kernel : each(executable.kernels())) {
+      std::string name = "kernel '" + kernel->name()->str().substr(0, 80) + "'";
+      if (cpu && kernel->offset() >= codeBytes)
+        return bad(name + " has its entry outside of the code");
+      if (cpu)
+        continue;
+      if (!executable.kernel_programs() ||
+          kernel->program() >= executable.kernel_programs()->size())
+        return bad(name + " is of program " + std::to_string(kernel->program()) +
+                   " of kernels, which does not exist");
+      if (kernel->block() == 0 || kernel->block() > mostThreads)
+        return bad(name + " has blocks of " + std::to_string(kernel->block()) + " threads");
+      if (kernel->shared_bytes() > mostSharedBytes)
+        return bad(name + " asks for " + std::to_string(kernel->shared_bytes()) +
+                   " bytes of shared memory");
+    }
+    for (const fb::KernelProgram *kernels : each(executable.kernel_programs())) {
+      std::set<std::string_view> architectures;
+      for (const fb::Cubin *cubin : each(kernels->cubins()))
+        if (!architectures.insert(cubin->architecture()->string_view()).second)
+          return bad("has two codes for " + cubin->architecture()->str().substr(0, 80) +
+                     " of one program of kernels");
+    }
+    return {};
   }
 
   Expected<void> verifyProgram() {
@@ -284,7 +326,7 @@ private:
   Expected<void> verify(const fb::Launch &launch) const {
     if (!executable.kernels() || launch.kernel() >= executable.kernels()->size())
       return bad("launches kernel " + std::to_string(launch.kernel()) + ", which does not exist");
-    if (launch.grid() > largest)
+    if (launch.grid() > (cpu ? largest : mostBlocks))
       return bad("has a grid of " + std::to_string(launch.grid()) + " items");
     if (launch.slices() && !isAligned(launch.slices()))
       return bad("has slices that are not aligned");
@@ -304,12 +346,8 @@ private:
 
   Expected<void> verify(const fb::Gemm &gemm) const {
     if (!isComputeType(gemm.dtype()) || !isComputeType(gemm.out_dtype()))
-      return bad("is a product of types other than f32 and bf16");
-    SINTER_CHECK(
-        verifyMatrix(gemm.lhs(), "lhs", gemm.m(), gemm.k(), gemm.lhs_stride(), gemm.dtype()));
-    SINTER_CHECK(verifyPanels(gemm.rhs(), "rhs", gemm.k(), gemm.n(), gemm.dtype()));
-    if (gemm.rhs()->space() != fb::Space::Parameter && gemm.rhs()->space() != fb::Space::Arena)
-      return bad("rhs is neither a parameter nor in the arena");
+      return bad(std::string("is a product of types other than ") + computeTypes());
+    SINTER_CHECK(cpu ? verifyPanelForm(gemm) : verifyPlainForm(gemm));
     SINTER_CHECK(verifyWritable(gemm.out(), "out"));
     SINTER_CHECK(
         verifyMatrix(gemm.out(), "out", gemm.m(), gemm.n(), gemm.out_stride(), gemm.out_dtype()));
@@ -322,7 +360,7 @@ private:
       if (!wide && step->kind() != fb::PostOpKind::Bias)
         continue;
       if (!isComputeType(step->dtype()))
-        return bad("has an epilogue's operand of a type other than f32 and bf16");
+        return bad(std::string("has an epilogue's operand of a type other than ") + computeTypes());
       SINTER_CHECK(verifyMatrix(step->operand(), "an epilogue's operand", wide ? gemm.m() : 1,
                                 gemm.n(), wide ? step->stride() : gemm.n(), step->dtype()));
       bool same = wide && step->operand()->offset() == gemm.out()->offset() &&
@@ -330,10 +368,64 @@ private:
       if (overlap(*gemm.out(), *step->operand()) && !same)
         return bad("out overlaps an epilogue's operand without being the same matrix");
     }
+    return cpu ? Expected<void>() : verifyLibraryEpilogue(gemm);
+  }
+
+  // As the processor's library multiplies.
+  Expected<void> verifyPanelForm(const fb::Gemm &gemm) const {
+    if (gemm.rhs_form() != fb::RhsForm::Panels || gemm.lhs_transposed() || gemm.workspace())
+      return bad("is a product of a form that is for GPUs");
+    SINTER_CHECK(
+        verifyMatrix(gemm.lhs(), "lhs", gemm.m(), gemm.k(), gemm.lhs_stride(), gemm.dtype()));
+    SINTER_CHECK(verifyPanels(gemm.rhs(), "rhs", gemm.k(), gemm.n(), gemm.dtype()));
+    if (gemm.rhs()->space() != fb::Space::Parameter && gemm.rhs()->space() != fb::Space::Arena)
+      return bad("rhs is neither a parameter nor in the arena");
+    return {};
+  }
+
+  // As cuBLASLt multiplies.
+  Expected<void> verifyPlainForm(const fb::Gemm &gemm) const {
+    if (gemm.rhs_form() != fb::RhsForm::Plain && gemm.rhs_form() != fb::RhsForm::Transposed)
+      return bad("is a product of a form that is not for GPUs");
+    bool left = gemm.lhs_transposed(), right = gemm.rhs_form() == fb::RhsForm::Transposed;
+    SINTER_CHECK(verifyMatrix(gemm.lhs(), "lhs", left ? gemm.k() : gemm.m(),
+                              left ? gemm.m() : gemm.k(), gemm.lhs_stride(), gemm.dtype()));
+    SINTER_CHECK(verifyMatrix(gemm.rhs(), "rhs", right ? gemm.n() : gemm.k(),
+                              right ? gemm.k() : gemm.n(), gemm.rhs_stride(), gemm.dtype()));
+    if (!gemm.workspace())
+      return {};
+    SINTER_CHECK(verifyWritable(gemm.workspace(), "workspace"));
+    if (gemm.workspace()->space() != fb::Space::Arena || gemm.workspace()->offset() % 16 != 0)
+      return bad("workspace is not in the arena, or not aligned to 16 bytes");
+    for (const fb::Slice *other : {gemm.lhs(), gemm.rhs(), gemm.out()})
+      if (other && overlap(*gemm.workspace(), *other))
+        return bad("workspace overlaps an operand");
+    return {};
+  }
+
+  // One bias and one addend of the result's type, in any order, then at most one function.
+  Expected<void> verifyLibraryEpilogue(const fb::Gemm &gemm) const {
+    unsigned biases = 0, sums = 0, functions = 0;
+    for (const fb::PostOp *step : each(gemm.post_ops())) {
+      bool operand = step->kind() == fb::PostOpKind::Bias || step->kind() == fb::PostOpKind::Add;
+      bool function =
+          step->kind() == fb::PostOpKind::GeluTanh || step->kind() == fb::PostOpKind::Relu;
+      bool fits = functions == 0 && (operand || function) &&
+                  (!operand || step->dtype() == gemm.out_dtype());
+      biases += step->kind() == fb::PostOpKind::Bias;
+      sums += step->kind() == fb::PostOpKind::Add;
+      functions += function;
+      if (!fits || biases > 1 || sums > 1)
+        return bad("has an epilogue that is not for GPUs");
+      if (operand && gemm.workspace() && overlap(*gemm.workspace(), *step->operand()))
+        return bad("workspace overlaps an operand");
+    }
     return {};
   }
 
   Expected<void> verify(const fb::Pack &pack) const {
+    if (!cpu)
+      return bad("packs, which is not for GPUs");
     if (!isComputeType(pack.dtype()))
       return bad("packs into a type other than f32 and bf16");
     Panels layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype())};

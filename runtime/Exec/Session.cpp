@@ -1,106 +1,63 @@
 #include "runtime/Exec/Session.h"
-#include "runtime/Exec/Checkpoint.h"
-#include "runtime/Exec/DebugChecks.h"
+#include "runtime/Device/Cpu/CpuDevice.h"
+#include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Exec/FiniteChecks.h"
-#include "runtime/Exec/Recording.h"
-#include "runtime/Memory/Region.h"
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
+#include <cassert>
+#include <deque>
 
 namespace sinter::runtime {
 namespace {
 
-std::string readableBytes(uint64_t bytes) {
-  char text[32];
-  if (bytes >= uint64_t(1) << 30)
-    std::snprintf(text, sizeof(text), "%.1f GiB", double(bytes) / double(uint64_t(1) << 30));
-  else
-    std::snprintf(text, sizeof(text), "%.1f MiB", double(bytes) / double(1 << 20));
-  return text;
-}
+using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
 
-// The bytes that a program's library scratch takes are known only after binding, so they are not
-// part of what is asked for here; they are small beside the rest.
-Expected<void> checkMemory(const Executable &executable, const MemoryUse &use) {
-  uint64_t available = availableMemory();
-  if (use.peak() <= available)
-    return {};
-  std::vector<std::pair<uint64_t, const char *>> owners = {
-      {use.parameter, "weights"}, {use.state, "caches"},
-      {use.arena, "activations"}, {use.output, "outputs"},
-      {use.input, "inputs"},      {use.prepareArena, "preparing the weights"},
-  };
-  std::sort(owners.rbegin(), owners.rend());
-  std::string list;
-  for (size_t i = 0; i < 3 && owners[i].first != 0; ++i)
-    list += (i ? ", " : "") + std::string(owners[i].second) + " " + readableBytes(owners[i].first);
-  return fail(executable.name(),
-              "needs " + readableBytes(use.peak()) + " of memory (" + list + "), " +
-                  readableBytes(available) + " are available",
-              "use a smaller model, batch, capacity or type");
-}
-
-struct BoundProgram {
-  const fb::Program *program = nullptr;
-  uint32_t index = 0; // in the executable
-  Recording recording;
-};
-
-Expected<TensorView>
-findBinding(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
-            const Region &region, std::string_view name, const std::string &where) {
+Expected<const fb::Binding *> findBinding(const Bindings *bindings, std::string_view name,
+                                          const std::string &where) {
   if (bindings)
     for (const fb::Binding *binding : *bindings)
-      if (binding->name()->string_view() == name) {
-        TensorView view;
-        view.dtype = static_cast<DType>(binding->dtype());
-        if (binding->shape())
-          view.shape.assign(binding->shape()->begin(), binding->shape()->end());
-        view.bytes = region.bytes().subspan(binding->slice()->offset(), binding->slice()->bytes());
-        return view;
-      }
+      if (binding->name()->string_view() == name)
+        return binding;
   return fail(where, "has no tensor '" + std::string(name) + "'", "compile the model again");
 }
 
-Expected<TensorView> ofType(Expected<TensorView> view, DType dtype, std::string_view name,
-                            const std::string &where) {
-  if (view && view->dtype != dtype)
-    return fail(where,
-                "its '" + std::string(name) + "' is " + std::string(nameOf(view->dtype)) +
-                    ", not " + std::string(nameOf(dtype)),
-                "compile the model again");
+TensorView describe(const fb::Binding &binding) {
+  TensorView view;
+  view.dtype = static_cast<DType>(binding.dtype());
+  if (binding.shape())
+    view.shape.assign(binding.shape()->begin(), binding.shape()->end());
   return view;
 }
 
-} // namespace
-
-uint64_t MemoryUse::peak() const {
-  uint64_t binding = parameter + prepareArena + constant + code + library;
-  return std::max(binding, resident());
+// A tensor of a program's inputs or outputs.
+Expected<TensorView> findTensor(const Bindings *bindings, std::span<std::byte> memory,
+                                std::string_view name, DType dtype, const std::string &where) {
+  SINTER_TRY(const fb::Binding *binding, findBinding(bindings, name, where));
+  TensorView view = describe(*binding);
+  if (view.dtype != dtype)
+    return fail(where,
+                "its '" + std::string(name) + "' is " + std::string(nameOf(view.dtype)) + ", not " +
+                    std::string(nameOf(dtype)),
+                "compile the model again");
+  view.bytes = memory.subspan(binding->slice()->offset(), binding->slice()->bytes());
+  return view;
 }
+
+std::string textOf(const flatbuffers::String *text) { return text ? text->str() : ""; }
+
+} // namespace
 
 struct Session::Impl {
   std::shared_ptr<const Executable> executable;
   std::unique_ptr<ThreadPool> ownPool;
   ThreadPool *pool = nullptr;
   Trace *trace = nullptr;
-  CodeImage code;
-  std::vector<KernelFunction> kernels;
-  Region parameter, state, arena, input, output;
-  std::unique_ptr<GemmLibrary> gemms;
-  std::vector<BoundProgram> programs;
-  std::unique_ptr<DebugChecks> checks;
-  MemoryUse use;
+  std::vector<SelectedProgram> programs;
+  MemoryUse use; // of the spaces
+  std::unique_ptr<Device> device;
 
+  DevicePlan plan() const { return {executable, programs, pool, use}; }
   Expected<void> select(std::shared_ptr<const Executable> selected, const SessionOptions &options);
   Expected<void> selectPrograms(const std::vector<std::string> &names);
-  void recordPrograms();
-  Expected<void> loadKernels(const KernelTable &table);
-  Expected<void> allocate(bool debug);
-  Expected<void> prepare(const SessionOptions &options);
-  Resolver resolver(const Region &arenaInUse, const Checkpoint *checkpoint) const;
-  Expected<void> runChecked(const BoundProgram &bound);
 };
 
 // Everything that takes no memory to speak of.
@@ -112,14 +69,7 @@ Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
     ownPool = std::make_unique<ThreadPool>(options.threads);
     pool = ownPool.get();
   }
-  gemms = std::make_unique<GemmLibrary>(pool->size());
-  SINTER_CHECK(selectPrograms(options.programs));
-  return loadKernels(options.kernels);
-}
-
-void Session::Impl::recordPrograms() {
-  for (BoundProgram &bound : programs)
-    bound.recording = record(*bound.program, resolver(arena, nullptr));
+  return selectPrograms(options.programs);
 }
 
 Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
@@ -135,7 +85,7 @@ Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &nam
       continue;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
       continue;
-    programs.push_back({program, i, {}});
+    programs.push_back({program, i});
     use.arena = std::max<uint64_t>(use.arena, program->arena_bytes());
     use.input = std::max<uint64_t>(use.input, program->input_bytes());
     use.output = std::max<uint64_t>(use.output, program->output_bytes());
@@ -149,114 +99,6 @@ Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &nam
   return {};
 }
 
-Expected<void> Session::Impl::loadKernels(const KernelTable &table) {
-  const fb::Executable &root = executable->root();
-  size_t count = root.kernels() ? root.kernels()->size() : 0;
-  kernels.resize(count);
-  bool needsCode = false;
-  for (size_t i = 0; i < count; ++i) {
-    const fb::Kernel &kernel = *root.kernels()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    auto replaced = table.find(kernel.name()->string_view());
-    if (replaced != table.end())
-      kernels[i] = replaced->second;
-    else
-      needsCode = true;
-  }
-  if (!needsCode)
-    return {};
-  SINTER_TRY(code,
-             CodeImage::load(std::as_bytes(std::span(root.code()->data(), root.code()->size()))));
-  use.code = code.bytes();
-  for (size_t i = 0; i < count; ++i)
-    if (!kernels[i])
-      kernels[i] =
-          code.entry(root.kernels()->Get(static_cast<flatbuffers::uoffset_t>(i))->offset());
-  return {};
-}
-
-Expected<void> Session::Impl::allocate(bool debug) {
-  SINTER_TRY(parameter, Region::allocate(use.parameter, "weights", debug));
-  SINTER_TRY(state, Region::allocate(use.state, "caches", debug));
-  SINTER_TRY(arena, Region::allocate(use.arena, "activations", debug));
-  SINTER_TRY(input, Region::allocate(use.input, "inputs", debug));
-  SINTER_TRY(output, Region::allocate(use.output, "outputs", debug));
-  if (!debug)
-    return {};
-  checks = std::make_unique<DebugChecks>();
-  checks->watch(fb::Space::Parameter, parameter);
-  checks->watch(fb::Space::State, state);
-  checks->watch(fb::Space::Arena, arena);
-  checks->watch(fb::Space::Input, input);
-  checks->watch(fb::Space::Output, output);
-  return {};
-}
-
-Resolver Session::Impl::resolver(const Region &arenaInUse, const Checkpoint *checkpoint) const {
-  auto address = [this, &arenaInUse, checkpoint](const fb::Slice &slice) -> std::byte * {
-    switch (slice.space()) {
-    case fb::Space::Checkpoint:
-      return checkpoint->address(slice.index()) + slice.offset();
-    case fb::Space::Parameter:
-      return parameter.data() + slice.offset();
-    case fb::Space::State:
-      return state.data() + slice.offset();
-    case fb::Space::Input:
-      return input.data() + slice.offset();
-    case fb::Space::Output:
-      return output.data() + slice.offset();
-    case fb::Space::Arena:
-      return arenaInUse.data() + slice.offset();
-    case fb::Space::Constant:
-      // Kernels and copies only read constants; the executable's bytes serve them in place.
-      return reinterpret_cast<std::byte *>(
-                 const_cast<uint8_t *>(executable->root().constants()->data())) +
-             slice.offset();
-    }
-    return nullptr;
-  };
-  return {address, kernels, *gemms, *pool};
-}
-
-Expected<void> Session::Impl::prepare(const SessionOptions &options) {
-  const fb::Program *program = executable->program("prepare");
-  if (!program)
-    return {};
-  SINTER_TRY(Checkpoint checkpoint,
-             Checkpoint::open(*executable, options.weights,
-                              options.seed.value_or(executable->root().seed())));
-  use.checkpoint = checkpoint.bytes();
-  SINTER_TRY(Region scratch, Region::allocate(use.prepareArena, "preparing the weights"));
-  Recording recording = record(*program, resolver(scratch, &checkpoint));
-  for (size_t i = 0; i < recording.steps.size(); ++i) {
-    checkpoint.beforeCommand(*pool, i);
-    recording.runStep(i, *pool);
-    checkpoint.afterCommand(i);
-    if (options.progress)
-      options.progress(i + 1, recording.steps.size());
-  }
-  return {};
-}
-
-Expected<void> Session::Impl::runChecked(const BoundProgram &bound) {
-  checks->poison();
-  for (size_t i = 0; i < bound.recording.steps.size(); ++i) {
-    const fb::Command &command =
-        *bound.program->commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    uint64_t before = checks->hashOutside(command);
-    bound.recording.runStep(i, *pool);
-    if (checks->hashOutside(command) == before && checks->guardsIntact())
-      continue;
-    std::string what = executable->name() + ": program '" + bound.program->name()->str() +
-                       "', command " + std::to_string(i);
-    if (command.label())
-      what += " (" + command.label()->str() + ")";
-    Error error{what, "wrote outside of its slices", "report this"};
-    error.defect = true;
-    return tl::unexpected(std::move(error));
-  }
-  return {};
-}
-
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Session::~Session() = default;
 
@@ -264,24 +106,22 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
                                                  const SessionOptions &options) {
   auto impl = std::make_unique<Impl>();
   SINTER_CHECK(impl->select(std::move(executable), options));
-  SINTER_CHECK(checkMemory(*impl->executable, impl->use));
-  SINTER_CHECK(impl->allocate(options.debug));
-  impl->recordPrograms();
-  SINTER_CHECK(impl->prepare(options));
-  impl->use.library = impl->gemms->scratchBytes();
+  if (impl->executable->isForCpu()) {
+    impl->device = createCpuDevice(impl->plan());
+  } else {
+    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan()));
+  }
+  SINTER_CHECK(impl->device->bind(options));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
-// Regions cost address space alone until they are written to, so recording the programs over them
-// makes the library tell its share.
 Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
                                   const SessionOptions &options) {
   Session::Impl impl;
   SINTER_CHECK(impl.select(std::move(executable), options));
-  SINTER_CHECK(impl.allocate(false));
-  impl.recordPrograms();
-  impl.use.library = impl.gemms->scratchBytes();
-  return impl.use;
+  if (impl.executable->isForCpu())
+    return predictCpuMemory(impl.plan(), options);
+  return cuda::predictCudaMemory(impl.plan());
 }
 
 Expected<size_t> Session::program(std::string_view name) const {
@@ -293,45 +133,35 @@ Expected<size_t> Session::program(std::string_view name) const {
 }
 
 Expected<void> Session::run(size_t program) {
-  const BoundProgram &bound = impl->programs[program];
-  if (impl->checks)
-    return impl->runChecked(bound);
-  size_t count = bound.recording.steps.size();
-  Trace *trace = impl->trace;
-  if (!trace) {
-    for (size_t i = 0; i < count; ++i)
-      bound.recording.runStep(i, *impl->pool);
-    return {};
-  }
-  // One reading of the clock ends a command and begins the next.
-  int64_t begin = Trace::now(), last = begin;
-  for (size_t i = 0; i < count; ++i) {
-    int64_t start = last;
-    bound.recording.runStep(i, *impl->pool);
-    last = Trace::now();
-    trace->add({bound.index, static_cast<uint32_t>(i), start, last});
-  }
-  trace->add({bound.index, TraceEvent::wholeRun, begin, last});
-  return {};
+  return impl->trace ? impl->device->run(program, *impl->trace) : impl->device->run(program);
 }
 
-std::optional<NonFinite> Session::runToNonFinite(size_t program) {
-  const BoundProgram &bound = impl->programs[program];
-  Resolver resolver = impl->resolver(impl->arena, nullptr);
-  auto bytes = [&](const fb::Slice &slice) {
-    return std::span<const std::byte>(resolver.address(slice), slice.bytes());
-  };
+Expected<std::optional<NonFinite>> Session::runToNonFinite(size_t program) {
+  const fb::Program &bound = *impl->programs[program].program;
+  SINTER_CHECK(impl->device->start(program));
   std::optional<NonFinite> first;
-  for (size_t i = 0; i < bound.recording.steps.size(); ++i) {
-    const fb::Command &command =
-        *bound.program->commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    bound.recording.runStep(i, *impl->pool);
+  size_t count = bound.commands() ? bound.commands()->size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SINTER_CHECK(impl->device->runCommand(program, i));
+    // Where the processor cannot look at the device's memory it looks at copies.
+    std::deque<std::vector<std::byte>> copies;
+    Expected<void> copied;
+    auto bytes = [&](const fb::Slice &slice) -> std::span<const std::byte> {
+      if (std::span<std::byte> there = impl->device->view(slice); !there.empty())
+        return there;
+      std::vector<std::byte> &copy = copies.emplace_back(slice.bytes());
+      if (Expected<void> read = impl->device->read(slice, copy); !read)
+        copied = std::move(read);
+      return copy;
+    };
     std::optional<NonFiniteKind> kind = findNonFinite(command, bytes);
+    SINTER_CHECK(std::move(copied));
     bool stops = kind && *kind != NonFiniteKind::NegativeInfinity;
     if (!kind || (first && !stops))
       continue;
     first = NonFinite{command.label() ? command.label()->str() : "command " + std::to_string(i),
-                      command.layer() ? command.layer()->str() : "", std::string(nameOf(*kind))};
+                      textOf(command.layer()), std::string(nameOf(*kind))};
     if (stops)
       break;
   }
@@ -339,31 +169,48 @@ std::optional<NonFinite> Session::runToNonFinite(size_t program) {
 }
 
 Expected<TensorView> Session::input(size_t program, std::string_view name, DType dtype) const {
-  const fb::Program &bound = *impl->programs[program].program;
-  return ofType(findBinding(bound.inputs(), impl->input, name, impl->executable->name()), dtype,
-                name, impl->executable->name());
+  return findTensor(impl->programs[program].program->inputs(),
+                    impl->device->hostMemory(fb::Space::Input), name, dtype,
+                    impl->executable->name());
 }
 
 Expected<TensorView> Session::output(size_t program, std::string_view name, DType dtype) const {
-  const fb::Program &bound = *impl->programs[program].program;
-  return ofType(findBinding(bound.outputs(), impl->output, name, impl->executable->name()), dtype,
-                name, impl->executable->name());
+  return findTensor(impl->programs[program].program->outputs(),
+                    impl->device->hostMemory(fb::Space::Output), name, dtype,
+                    impl->executable->name());
 }
 
 Expected<TensorView> Session::state(std::string_view name) const {
-  return findBinding(impl->executable->root().states(), impl->state, name,
-                     impl->executable->name());
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  TensorView view = describe(*binding);
+  view.bytes = impl->device->view(*binding->slice());
+  return view;
 }
 
-void Session::clearState() {
-  if (impl->state.data())
-    std::memset(impl->state.data(), 0, impl->state.bytes().size());
+Expected<void> Session::readState(std::string_view name, std::span<std::byte> out) const {
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  assert(out.size() == binding->slice()->bytes());
+  return impl->device->read(*binding->slice(), out);
 }
+
+Expected<void> Session::writeState(std::string_view name, std::span<const std::byte> bytes) {
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  assert(bytes.size() == binding->slice()->bytes());
+  return impl->device->write(*binding->slice(), bytes);
+}
+
+Expected<void> Session::clearState() { return impl->device->clearState(); }
 
 void Session::setTrace(Trace *trace) { impl->trace = trace; }
 
 const Executable &Session::executable() const { return *impl->executable; }
 ThreadPool &Session::pool() const { return *impl->pool; }
-MemoryUse Session::memory() const { return impl->use; }
+MemoryUse Session::memory() const { return impl->device->memory(); }
 
 } // namespace sinter::runtime

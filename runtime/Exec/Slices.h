@@ -18,6 +18,8 @@ template <typename Fn> void forEachSlice(const fb::Command &command, Fn fn) {
     fn(*gemm.lhs());
     fn(*gemm.rhs());
     fn(*gemm.out());
+    if (gemm.workspace())
+      fn(*gemm.workspace());
     if (gemm.post_ops())
       for (const fb::PostOp *step : *gemm.post_ops())
         if (step->operand())

@@ -3,6 +3,7 @@
 #include "runtime/Base/MappedFile.h"
 #include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Exec/RandomWeights.h"
+#include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -35,10 +36,6 @@ std::string describe(std::string_view dtype, const std::vector<int64_t> &shape) 
   return text + "]";
 }
 
-std::span<std::byte> writable(const TensorToWrite &tensor) {
-  return {const_cast<std::byte *>(tensor.data.data()), tensor.data.size()};
-}
-
 // The elements of `source` as f32.
 void convert(const StoredTensor &source, std::span<std::byte> out) {
   if (source.dtype == DType::F32) {
@@ -53,26 +50,29 @@ void convert(const StoredTensor &source, std::span<std::byte> out) {
   }
 }
 
-Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &weights) {
+Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &weights,
+                          std::span<std::byte> out) {
   std::string what = "tensor '" + parameter.name + "'";
   std::optional<StoredTensor> stored = weights.find(parameter.name);
   if (!stored)
     return fail(what, "is missing from the weights", "give the weights of this model");
   bool known =
       stored->dtype == DType::F32 || stored->dtype == DType::BF16 || stored->dtype == DType::F16;
-  uint64_t bytes = parameter.data.size() / sizeof(float) * sizeOf(stored->dtype);
+  uint64_t bytes = out.size() / sizeof(float) * sizeOf(stored->dtype);
   if (!known || stored->shape != parameter.shape || stored->data.size() != bytes)
     return fail(what,
                 "is " + describe(nameOf(stored->dtype), stored->shape) +
                     " in the weights, the model has " + describe("F32", parameter.shape),
                 "give the weights of this model");
-  convert(*stored, writable(parameter));
+  convert(*stored, out);
   weights.release(parameter.name);
   return {};
 }
 
-// Fills the tensors of one file.
-Expected<void> loadFile(const std::filesystem::path &path, std::span<const TensorToWrite> tensors) {
+// Hands the tensors of one file to `take`.
+Expected<void> loadFile(
+    const std::filesystem::path &path, std::span<const TensorToWrite> tensors,
+    const std::function<Expected<void>(const TensorToWrite &, std::span<const std::byte>)> &take) {
   constexpr const char *remedy = "resume with the model and optimizer that the run began with";
   SINTER_TRY(MappedFile file, MappedFile::open(path));
   SINTER_TRY(std::vector<Tensor> stored, readSafetensors(file.bytes(), path.string()));
@@ -90,7 +90,7 @@ Expected<void> loadFile(const std::filesystem::path &path, std::span<const Tenso
                   "is " + describe(from.dtypeName, from.shape) + ", this model has " +
                       describe(nameOf(tensor.dtype), tensor.shape),
                   remedy);
-    std::memcpy(writable(tensor).data(), from.data.data(), from.data.size());
+    SINTER_CHECK(take(tensor, from.data));
     file.release(from.data);
     byName.erase(found);
   }
@@ -118,9 +118,10 @@ std::vector<SnapshotFile> describeStates(const Executable &executable) {
   return files;
 }
 
-Expected<TrainStates> TrainStates::find(const Session &session) {
+Expected<TrainStates> TrainStates::find(Session &session) {
   const Executable &executable = session.executable();
   TrainStates states;
+  states.session = &session;
   states.content = describeStates(executable);
   for (SnapshotFile &file : states.content)
     for (TensorToWrite &tensor : file.tensors) {
@@ -140,34 +141,59 @@ Expected<TrainStates> TrainStates::find(const Session &session) {
   return states;
 }
 
-Expected<void> TrainStates::initialize(Session &session, const WeightSource *weights,
-                                       uint64_t seed) {
-  session.clearState();
-  CheckpointTensors table = parametersOf(session.executable());
-  for (const TensorToWrite &parameter : parameters()) {
-    if (weights) {
-      SINTER_CHECK(copyWeight(parameter, *weights));
-      continue;
-    }
-    const fb::CheckpointTensor &tensor = *table.at(parameter.name);
-    fillRandomWeight(session.pool(), writable(parameter), parameter.dtype,
-                     {tensor.mean(), tensor.deviation()}, parameter.name, seed);
-  }
+// Lets `content` write the state in place, or into memory that is then copied to the device.
+Expected<void> TrainStates::fill(const TensorToWrite &state, const Fill &content) {
+  if (inHostMemory())
+    return content({const_cast<std::byte *>(state.data.data()), state.data.size()});
+  std::vector<std::byte> bytes(byteSizeOf(state));
+  SINTER_CHECK(content(bytes));
+  return session->writeState(state.name, bytes);
+}
+
+Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t seed) {
+  SINTER_CHECK(session->clearState());
+  CheckpointTensors table = parametersOf(session->executable());
+  for (const TensorToWrite &parameter : parameters())
+    SINTER_CHECK(fill(parameter, [&](std::span<std::byte> out) -> Expected<void> {
+      if (weights)
+        return copyWeight(parameter, *weights, out);
+      const fb::CheckpointTensor &tensor = *table.at(parameter.name);
+      fillRandomWeight(session->pool(), out, parameter.dtype, {tensor.mean(), tensor.deviation()},
+                       parameter.name, seed);
+      return {};
+    }));
   return {};
 }
 
-Expected<void> TrainStates::load(Session &session, const std::filesystem::path &checkpoint) {
-  session.clearState();
+Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
+  SINTER_CHECK(session->clearState());
+  auto take = [&](const TensorToWrite &state, std::span<const std::byte> bytes) {
+    return session->writeState(state.name, bytes);
+  };
   for (const SnapshotFile &file : content)
-    SINTER_CHECK(loadFile(checkpoint / file.name, file.tensors));
+    SINTER_CHECK(loadFile(checkpoint / file.name, file.tensors, take));
   return {};
 }
 
-std::optional<std::string> TrainStates::findNonFiniteParameter() const {
-  for (const TensorToWrite &parameter : content[0].tensors)
-    if (findNonFinite(parameter.data, fb::DType::F32))
-      return parameter.name;
-  return std::nullopt;
+TensorReader TrainStates::reader() const {
+  return [from = session](const std::string &name, std::span<std::byte> out) {
+    return from->readState(name, out);
+  };
+}
+
+Expected<std::optional<std::string>> TrainStates::findNonFiniteParameter() const {
+  for (const TensorToWrite &parameter : parameters()) {
+    std::span<const std::byte> bytes = parameter.data;
+    std::vector<std::byte> copy;
+    if (!inHostMemory()) {
+      copy.resize(byteSizeOf(parameter));
+      SINTER_CHECK(session->readState(parameter.name, copy));
+      bytes = copy;
+    }
+    if (findNonFinite(bytes, fb::DType::F32))
+      return std::optional(parameter.name);
+  }
+  return std::optional<std::string>();
 }
 
 } // namespace sinter::runtime

@@ -22,25 +22,33 @@ class TrainStates {
 public:
   /// Fails where the checkpoint table lists a parameter that is no state, or of another type or
   /// shape.
-  static Expected<TrainStates> find(const Session &session);
+  static Expected<TrainStates> find(Session &session);
 
   /// Fills the parameters from `weights`, converting from BF16 and F16, or from the seed, and
   /// zeroes all other states. Fails where a tensor is missing or of another shape.
-  Expected<void> initialize(Session &session, const WeightSource *weights, uint64_t seed);
+  Expected<void> initialize(const WeightSource *weights, uint64_t seed);
 
   /// Fills all states from a checkpoint. Fails, with the tensor named, where it is not of the same
   /// model and optimizer.
-  Expected<void> load(Session &session, const std::filesystem::path &checkpoint);
+  Expected<void> load(const std::filesystem::path &checkpoint);
 
-  /// The files of a checkpoint with the states' memory as data.
+  /// The files of a checkpoint with the states' memory as data, where the processor can reach it.
   const std::vector<SnapshotFile> &files() const { return content; }
+  bool inHostMemory() const { return session->executable().isForCpu(); }
+
+  /// Copies states from where they are; for snapshots.
+  TensorReader reader() const;
 
   /// The first parameter that holds a number that is not finite, if there is one.
-  std::optional<std::string> findNonFiniteParameter() const;
+  Expected<std::optional<std::string>> findNonFiniteParameter() const;
 
 private:
-  std::vector<TensorToWrite> &parameters() { return content[0].tensors; }
+  using Fill = std::function<Expected<void>(std::span<std::byte> out)>;
 
+  const std::vector<TensorToWrite> &parameters() const { return content[0].tensors; }
+  Expected<void> fill(const TensorToWrite &state, const Fill &content);
+
+  Session *session = nullptr;
   std::vector<SnapshotFile> content;
 };
 

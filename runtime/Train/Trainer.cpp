@@ -1,4 +1,5 @@
 #include "runtime/Train/Trainer.h"
+#include "runtime/Base/AtomicFile.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
 #include "runtime/Checkpoint/RunState.h"
 #include "runtime/Data/BatchLoader.h"
@@ -23,6 +24,11 @@ std::filesystem::path checkpointsOf(const TrainOptions &options) {
 
 bool savesInBackground(const TrainOptions &options) {
   return !options.directory.empty() && options.saveEvery != 0;
+}
+
+// What the disk cannot be written from directly is copied first.
+bool takesSnapshots(const TrainOptions &options, const Executable &executable) {
+  return savesInBackground(options) || (!options.directory.empty() && !executable.isForCpu());
 }
 
 BatchOptions batchOptions(const TrainOptions &options, uint64_t batch, uint64_t sequence) {
@@ -67,8 +73,8 @@ struct Trainer::Impl {
   Expected<StepRecord> runStep();
   Error diagnose(std::span<const Microbatch> batches, const StepScalars &scalars, double loss,
                  double gradNorm);
-  std::optional<NonFinite> findNonFinite(std::span<const Microbatch> batches,
-                                         const StepScalars &scalars);
+  Expected<std::optional<NonFinite>> findNonFinite(std::span<const Microbatch> batches,
+                                                   const StepScalars &scalars);
   Expected<std::optional<double>> evaluate(const std::atomic<bool> *stop);
   void warn(const Error &error) const;
   void waitForWriter();
@@ -135,7 +141,7 @@ Expected<void> Trainer::Impl::begin() {
       if (auto found = folder.findNewestWhole([this](const Error &error) { warn(error); }))
         return resume(found->path);
   }
-  return states.initialize(*session, options.weights, options.seed);
+  return states.initialize(options.weights, options.seed);
 }
 
 Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
@@ -149,7 +155,7 @@ Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
                 state.scaler ? "it was written with loss scaling, for f16"
                              : "it was written without loss scaling",
                 "give the --dtype of then, or begin anew in another --out");
-  SINTER_CHECK(states.load(*session, checkpoint));
+  SINTER_CHECK(states.load(checkpoint));
   step = state.step;
   updates = state.updates;
   if (scaler)
@@ -218,16 +224,17 @@ Expected<StepRecord> Trainer::Impl::runStep() {
 }
 
 // Does the step again, which left the parameters as they were, with every number looked at.
-std::optional<NonFinite> Trainer::Impl::findNonFinite(std::span<const Microbatch> batches,
-                                                      const StepScalars &values) {
+Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const Microbatch> batches,
+                                                                const StepScalars &values) {
   for (const Microbatch &batch : batches) {
     programs.step.set(batch);
     programs.step.set(values);
-    if (auto found = session->runToNonFinite(programs.step.handle()))
+    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(programs.step.handle()));
+    if (found)
       return found;
   }
   if (!programs.update)
-    return std::nullopt;
+    return std::optional<NonFinite>();
   programs.update->set(values);
   return session->runToNonFinite(programs.update->handle());
 }
@@ -241,9 +248,11 @@ Error Trainer::Impl::diagnose(std::span<const Microbatch> batches, const StepSca
   error.what = "step " + std::to_string(step);
   error.why = std::isfinite(loss) ? "the gradient's norm is " + describe(gradNorm)
                                   : "the loss is " + describe(loss);
-  if (auto parameter = states.findNonFiniteParameter())
+  // A device that fails meanwhile is not what went wrong first.
+  auto parameter = states.findNonFiniteParameter().value_or(std::nullopt);
+  if (parameter)
     error.why += ", since the parameter '" + *parameter + "' is not finite before it";
-  else if (auto found = findNonFinite(batches, values)) {
+  else if (auto found = findNonFinite(batches, values).value_or(std::nullopt)) {
     error.why += "; " + found->value + " first shows in " + found->label;
     if (!found->layer.empty())
       error.why += " of " + found->layer;
@@ -301,9 +310,9 @@ void Trainer::Impl::waitForWriter() {
 void Trainer::Impl::save() {
   waitForWriter();
   saveError.reset();
-  bool background = savesInBackground(options);
-  if (background)
-    if (Expected<void> captured = snapshot.capture(session->pool()); !captured) {
+  bool background = savesInBackground(options), copies = background || !states.inHostMemory();
+  if (copies)
+    if (Expected<void> captured = snapshot.capture(session->pool(), states.reader()); !captured) {
       saveError = std::move(captured).error();
       return warn(*saveError);
     }
@@ -314,7 +323,7 @@ void Trainer::Impl::save() {
     state.scaler = scaler->state();
   state.options = identity;
   stateJson = state.toJson();
-  std::vector<CheckpointFile> files = background ? snapshot.captured() : snapshot.live();
+  std::vector<CheckpointFile> files = copies ? snapshot.captured() : snapshot.live();
   files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
   writer->start(step, std::move(files));
   if (!background)
@@ -324,8 +333,9 @@ void Trainer::Impl::save() {
 TrainMemory Trainer::Impl::memory() const {
   TrainMemory memory;
   memory.session = session->memory();
-  memory.snapshot = savesInBackground(options) ? snapshot.bytes() : 0;
+  memory.snapshot = takesSnapshots(options, session->executable()) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(train->options(), options.accumulate);
+  memory.apart = !session->executable().isForCpu();
   return memory;
 }
 
@@ -380,7 +390,12 @@ Expected<double> Trainer::evaluate() {
 }
 
 Expected<void> Trainer::writeModel(const std::string &path) const {
-  return writeSafetensors(path, impl->states.files().front().tensors, {{"format", "pt"}});
+  const TrainStates &states = impl->states;
+  if (states.inHostMemory())
+    return writeSafetensors(path, states.files().front().tensors, {{"format", "pt"}});
+  SINTER_TRY(Snapshot model, Snapshot::plan(std::span(states.files()).first(1)));
+  SINTER_CHECK(model.capture(impl->session->pool(), states.reader()));
+  return writeFileAtomically(path, model.captured().front().parts);
 }
 
 uint64_t Trainer::nextStep() const { return impl->step; }
@@ -399,8 +414,9 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
   SINTER_TRY(Snapshot snapshot, Snapshot::plan(describeStates(*executable)));
   TrainMemory memory;
   SINTER_TRY(memory.session, predictMemory(executable, sessionOptions(options, std::move(names))));
-  memory.snapshot = savesInBackground(options) ? snapshot.bytes() : 0;
+  memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(batches, options.accumulate);
+  memory.apart = !executable->isForCpu();
   return memory;
 }
 

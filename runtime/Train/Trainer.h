@@ -94,7 +94,10 @@ struct TrainMemory {
   MemoryUse session;
   uint64_t snapshot = 0; ///< the copy of all states that a checkpoint is written from
   uint64_t batches = 0;  ///< this step's and the next one's
-  uint64_t peak() const { return session.peak() + snapshot + batches; }
+  bool apart = false;    ///< the session has a device with memory of its own
+
+  /// The most that is ever held where the session's memory is.
+  uint64_t peak() const { return session.peak() + (apart ? 0 : snapshot + batches); }
 };
 
 /// What a trainer of these options would hold; nothing is allocated, opened or read.

@@ -1,4 +1,5 @@
 // What a Sinter says that was built where CUDA's headers were not.
+#include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 
 namespace sinter::runtime::cuda {
@@ -14,5 +15,7 @@ tl::unexpected<Error> builtWithout() {
 Expected<std::string> nvrtcVersion() { return builtWithout(); }
 
 Expected<CompiledCuda> compileCuda(const CudaSource &, std::string_view) { return builtWithout(); }
+
+Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan) { return builtWithout(); }
 
 } // namespace sinter::runtime::cuda

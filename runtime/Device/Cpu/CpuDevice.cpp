@@ -1,0 +1,241 @@
+#include "runtime/Device/Cpu/CpuDevice.h"
+#include "runtime/Exec/Checkpoint.h"
+#include "runtime/Exec/DebugChecks.h"
+#include "runtime/Exec/Recording.h"
+#include "runtime/Memory/Region.h"
+#include <algorithm>
+#include <cstring>
+
+namespace sinter::runtime {
+namespace {
+
+class CpuDevice final : public Device {
+public:
+  explicit CpuDevice(DevicePlan plan)
+      : plan(std::move(plan)), use(this->plan.use), gemms(this->plan.pool->size()) {}
+
+  Expected<MemoryUse> predict(const SessionOptions &options);
+  Expected<void> bind(const SessionOptions &options) override;
+  MemoryUse memory() const override { return use; }
+  Expected<void> run(size_t program) override;
+  Expected<void> run(size_t program, Trace &trace) override;
+  Expected<void> start(size_t) override { return {}; }
+  Expected<void> runCommand(size_t program, size_t command) override {
+    recordings[program].runStep(command, *plan.pool);
+    return {};
+  }
+  std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
+    return inputOrOutput == fb::Space::Input ? input.bytes() : output.bytes();
+  }
+  std::span<std::byte> view(const fb::Slice &slice) const override;
+  Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const override {
+    std::ranges::copy(view(slice), out.begin());
+    return {};
+  }
+  Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, view(slice).begin());
+    return {};
+  }
+  Expected<void> clearState() override {
+    if (state.data())
+      std::memset(state.data(), 0, state.bytes().size());
+    return {};
+  }
+
+private:
+  Expected<void> loadKernels(const KernelTable &table);
+  Expected<void> allocate(bool debug);
+  void recordPrograms();
+  Expected<void> prepare(const SessionOptions &options);
+  Resolver resolver(const Region &arenaInUse, const Checkpoint *checkpoint);
+  Expected<void> runChecked(size_t program);
+
+  DevicePlan plan;
+  MemoryUse use;
+  CodeImage code;
+  std::vector<KernelFunction> kernels;
+  Region parameter, state, arena, input, output;
+  GemmLibrary gemms;
+  std::vector<Recording> recordings;
+  std::unique_ptr<DebugChecks> checks;
+};
+
+Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
+  const fb::Executable &root = plan.executable->root();
+  size_t count = root.kernels() ? root.kernels()->size() : 0;
+  kernels.resize(count);
+  bool needsCode = false;
+  for (size_t i = 0; i < count; ++i) {
+    const fb::Kernel &kernel = *root.kernels()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    auto replaced = table.find(kernel.name()->string_view());
+    if (replaced != table.end())
+      kernels[i] = replaced->second;
+    else
+      needsCode = true;
+  }
+  if (!needsCode)
+    return {};
+  SINTER_TRY(code,
+             CodeImage::load(std::as_bytes(std::span(root.code()->data(), root.code()->size()))));
+  use.code = code.bytes();
+  for (size_t i = 0; i < count; ++i)
+    if (!kernels[i])
+      kernels[i] =
+          code.entry(root.kernels()->Get(static_cast<flatbuffers::uoffset_t>(i))->offset());
+  return {};
+}
+
+Expected<void> CpuDevice::allocate(bool debug) {
+  SINTER_TRY(parameter, Region::allocate(use.parameter, "weights", debug));
+  SINTER_TRY(state, Region::allocate(use.state, "caches", debug));
+  SINTER_TRY(arena, Region::allocate(use.arena, "activations", debug));
+  SINTER_TRY(input, Region::allocate(use.input, "inputs", debug));
+  SINTER_TRY(output, Region::allocate(use.output, "outputs", debug));
+  if (!debug)
+    return {};
+  checks = std::make_unique<DebugChecks>();
+  checks->watch(fb::Space::Parameter, parameter);
+  checks->watch(fb::Space::State, state);
+  checks->watch(fb::Space::Arena, arena);
+  checks->watch(fb::Space::Input, input);
+  checks->watch(fb::Space::Output, output);
+  return {};
+}
+
+Resolver CpuDevice::resolver(const Region &arenaInUse, const Checkpoint *checkpoint) {
+  auto address = [this, &arenaInUse, checkpoint](const fb::Slice &slice) -> std::byte * {
+    switch (slice.space()) {
+    case fb::Space::Checkpoint:
+      return checkpoint->address(slice.index()) + slice.offset();
+    case fb::Space::Parameter:
+      return parameter.data() + slice.offset();
+    case fb::Space::State:
+      return state.data() + slice.offset();
+    case fb::Space::Input:
+      return input.data() + slice.offset();
+    case fb::Space::Output:
+      return output.data() + slice.offset();
+    case fb::Space::Arena:
+      return arenaInUse.data() + slice.offset();
+    case fb::Space::Constant:
+      // Kernels and copies only read constants; the executable's bytes serve them in place.
+      return reinterpret_cast<std::byte *>(
+                 const_cast<uint8_t *>(plan.executable->root().constants()->data())) +
+             slice.offset();
+    }
+    return nullptr;
+  };
+  return {address, kernels, gemms, *plan.pool};
+}
+
+std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
+  const Region *region = slice.space() == fb::Space::State    ? &state
+                         : slice.space() == fb::Space::Input  ? &input
+                         : slice.space() == fb::Space::Output ? &output
+                                                              : &arena;
+  return region->bytes().subspan(slice.offset(), slice.bytes());
+}
+
+void CpuDevice::recordPrograms() {
+  for (const SelectedProgram &selected : plan.programs)
+    recordings.push_back(record(*selected.program, resolver(arena, nullptr)));
+}
+
+Expected<void> CpuDevice::prepare(const SessionOptions &options) {
+  const fb::Program *program = plan.executable->program("prepare");
+  if (!program)
+    return {};
+  SINTER_TRY(Checkpoint checkpoint,
+             Checkpoint::open(*plan.executable, options.weights,
+                              options.seed.value_or(plan.executable->root().seed())));
+  use.checkpoint = checkpoint.bytes();
+  SINTER_TRY(Region scratch, Region::allocate(use.prepareArena, "preparing the weights"));
+  Recording recording = record(*program, resolver(scratch, &checkpoint));
+  for (size_t i = 0; i < recording.steps.size(); ++i) {
+    checkpoint.beforeCommand(*plan.pool, i);
+    recording.runStep(i, *plan.pool);
+    checkpoint.afterCommand(i);
+    if (options.progress)
+      options.progress(i + 1, recording.steps.size());
+  }
+  return {};
+}
+
+// Regions cost address space alone until they are written to, so recording the programs over them
+// makes the library tell its share.
+Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
+  SINTER_CHECK(loadKernels(options.kernels));
+  SINTER_CHECK(allocate(false));
+  recordPrograms();
+  use.library = gemms.scratchBytes();
+  return use;
+}
+
+Expected<void> CpuDevice::bind(const SessionOptions &options) {
+  SINTER_CHECK(loadKernels(options.kernels));
+  SINTER_CHECK(checkMemory(plan.executable->name(), use, availableMemory(), "memory"));
+  SINTER_CHECK(allocate(options.debug));
+  recordPrograms();
+  SINTER_CHECK(prepare(options));
+  use.library = gemms.scratchBytes();
+  return {};
+}
+
+Expected<void> CpuDevice::run(size_t program) {
+  if (checks)
+    return runChecked(program);
+  const Recording &recording = recordings[program];
+  for (size_t i = 0; i < recording.steps.size(); ++i)
+    recording.runStep(i, *plan.pool);
+  return {};
+}
+
+Expected<void> CpuDevice::run(size_t program, Trace &trace) {
+  if (checks)
+    return runChecked(program);
+  const Recording &recording = recordings[program];
+  uint32_t index = plan.programs[program].index;
+  // One reading of the clock ends a command and begins the next.
+  int64_t begin = Trace::now(), last = begin;
+  for (size_t i = 0; i < recording.steps.size(); ++i) {
+    int64_t start = last;
+    recording.runStep(i, *plan.pool);
+    last = Trace::now();
+    trace.add({index, static_cast<uint32_t>(i), start, last});
+  }
+  trace.add({index, TraceEvent::wholeRun, begin, last});
+  return {};
+}
+
+Expected<void> CpuDevice::runChecked(size_t program) {
+  const fb::Program &bound = *plan.programs[program].program;
+  const Recording &recording = recordings[program];
+  checks->poison();
+  for (size_t i = 0; i < recording.steps.size(); ++i) {
+    const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    uint64_t before = checks->hashOutside(command);
+    recording.runStep(i, *plan.pool);
+    if (checks->hashOutside(command) == before && checks->guardsIntact())
+      continue;
+    std::string what = plan.executable->name() + ": program '" + bound.name()->str() +
+                       "', command " + std::to_string(i);
+    if (command.label())
+      what += " (" + command.label()->str() + ")";
+    Error error{what, "wrote outside of its slices", "report this"};
+    error.defect = true;
+    return tl::unexpected(std::move(error));
+  }
+  return {};
+}
+
+} // namespace
+
+std::unique_ptr<Device> createCpuDevice(DevicePlan plan) {
+  return std::make_unique<CpuDevice>(std::move(plan));
+}
+
+Expected<MemoryUse> predictCpuMemory(DevicePlan plan, const SessionOptions &options) {
+  return CpuDevice(std::move(plan)).predict(options);
+}
+
+} // namespace sinter::runtime

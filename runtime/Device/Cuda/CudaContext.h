@@ -1,0 +1,71 @@
+//===- CudaContext.h - One GPU, opened --------------------------*- C++ -*-===//
+//
+// The primary context of the first GPU that is visible (CUDA_VISIBLE_DEVICES chooses), so that
+// memory and libraries of others in this process work with it, and one stream for all that a
+// session does.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cuda/Architecture.h"
+#include "runtime/Device/Cuda/CudaApi.h"
+#include <memory>
+
+namespace sinter::runtime::cuda {
+
+class CudaContext {
+public:
+  /// Errors: no driver, one that is too old, no GPU.
+  static Expected<std::unique_ptr<CudaContext>> open();
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+
+  const CudaApi &api() const { return driver; }
+  CUdevice device() const { return ordinal; }
+  CUstream stream() const { return queue; }
+  Capability capability() const { return version; }
+  const std::string &name() const { return model; } ///< "NVIDIA H200"
+
+  /// Bytes of the GPU's memory that nobody holds.
+  Expected<uint64_t> freeBytes() const;
+
+  /// An error if a call failed: the driver's name and words for it, after `what`. Where the GPU
+  /// itself is to blame the remedy says so; what only a wrong kernel can cause is a defect.
+  Expected<void> check(CUresult result, const std::string &what) const;
+
+  /// Waits for the stream; `what` names what is waited for.
+  Expected<void> wait(const std::string &what) const {
+    return check(driver.cuStreamSynchronize(queue), what);
+  }
+
+  /// The context is current on this thread for as long as this lives.
+  class Current {
+  public:
+    explicit Current(const CudaContext &context) : api(context.driver) {
+      api.cuCtxPushCurrent(context.context);
+    }
+    ~Current() {
+      CUcontext popped;
+      api.cuCtxPopCurrent(&popped);
+    }
+    Current(const Current &) = delete;
+    Current &operator=(const Current &) = delete;
+
+  private:
+    const CudaApi &api;
+  };
+
+private:
+  explicit CudaContext(const CudaApi &driver) : driver(driver) {}
+  Expected<void> start();
+
+  const CudaApi &driver;
+  CUdevice ordinal = 0;
+  CUcontext context = nullptr;
+  CUstream queue = nullptr;
+  Capability version;
+  std::string model;
+};
+
+} // namespace sinter::runtime::cuda

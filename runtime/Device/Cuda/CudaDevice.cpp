@@ -1,0 +1,414 @@
+#include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Device/Cuda/CudaGraph.h"
+#include "runtime/Device/Cuda/CudaTransfer.h"
+#include "runtime/Device/Cuda/UploadPlan.h"
+#include "runtime/Exec/Checkpoint.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace sinter::runtime::cuda {
+namespace {
+
+bool isSet(const char *variable, std::string_view value) {
+  const char *text = std::getenv(variable);
+  return text && value == text;
+}
+
+// An error with what failed in front of it.
+Expected<void> named(Expected<void> result, const std::string &what) {
+  if (!result) {
+    std::string &own = result.error().what;
+    own = own.empty() ? what : what + ": " + own;
+  }
+  return result;
+}
+
+struct BoundProgram {
+  CudaProgram steps;
+  std::optional<CudaGraph> graph;
+  bool ran = false;            ///< and so whatever libraries do at first is done
+  std::vector<CUevent> events; ///< of traced runs, one more than commands
+};
+
+// All that is to be given back while the context is current.
+struct Resources {
+  explicit Resources(const CudaContext &context)
+      : context(context), kernels(context), gemms(context) {}
+  ~Resources() {
+    // What is freed may still be in use.
+    context.api().cuStreamSynchronize(context.stream());
+    for (const BoundProgram &bound : programs)
+      for (CUevent event : bound.events)
+        context.api().cuEventDestroy(event);
+  }
+
+  const CudaContext &context;
+  std::unique_ptr<CudaPool> pool;
+  CudaKernels kernels;
+  LtLibrary gemms;
+  std::unique_ptr<CudaTransfer> transfer;
+  DeviceMemory parameter, constant, state, arena, input, output;
+  PinnedMemory inputMirror, outputMirror;
+  std::vector<BoundProgram> programs;
+};
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(DevicePlan plan, std::unique_ptr<CudaContext> opened)
+      : plan(std::move(plan)), use(predictCudaMemory(this->plan)), context(std::move(opened)),
+        own(std::make_unique<Resources>(*context)) {}
+  ~CudaDevice() override {
+    CudaContext::Current current(*context);
+    own.reset();
+  }
+
+  Expected<void> bind(const SessionOptions &options) override;
+  MemoryUse memory() const override { return use; }
+  Expected<void> run(size_t program) override;
+  Expected<void> run(size_t program, Trace &trace) override;
+  Expected<void> start(size_t program) override;
+  Expected<void> runCommand(size_t program, size_t command) override;
+  std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
+    return inputOrOutput == fb::Space::Input ? own->inputMirror.bytes() : own->outputMirror.bytes();
+  }
+  std::span<std::byte> view(const fb::Slice &) const override { return {}; }
+  Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const override;
+  Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) override;
+  Expected<void> clearState() override;
+
+private:
+  using CheckpointMemory = std::map<uint32_t, DeviceMemory>;
+
+  Expected<void> loadKernels();
+  Expected<void> allocate(DeviceMemory &memory, uint64_t bytes, const char *owner);
+  Expected<void> prepare(const SessionOptions &options);
+  Expected<void> allocateSteps();
+  CUdeviceptr address(const fb::Slice &slice, const DeviceMemory &arenaInUse,
+                      const CheckpointMemory *checkpoint) const;
+  Expected<void> carryIn(size_t program) const;
+  Expected<void> carryOut(size_t program) const;
+  Expected<void> walk(size_t program);
+  Expected<void> walkWaiting(size_t program);
+  void capture(BoundProgram &bound);
+  Expected<void> makeEvents(BoundProgram &bound) const;
+  Expected<void> wait(size_t program) const { return named(context->wait(""), nameOf(program)); }
+  std::string nameOf(size_t program) const;
+  std::string nameOf(size_t program, size_t command) const {
+    return nameOfCommand(*plan.executable, *plan.programs[program].program, command);
+  }
+
+  DevicePlan plan;
+  MemoryUse use;
+  std::function<void(const Error &)> onWarning;
+  bool debug = false, captures = true;
+  std::unique_ptr<CudaContext> context;
+  std::unique_ptr<Resources> own;
+};
+
+std::string CudaDevice::nameOf(size_t program) const {
+  std::string text =
+      plan.executable->name() + ": program '" + plan.programs[program].program->name()->str() + "'";
+  return debug ? text : text + " (SINTER_CUDA_DEBUG=1 finds the command)";
+}
+
+//===----------------------------------------------------------------------===//
+// Binding
+//===----------------------------------------------------------------------===//
+
+Expected<void> CudaDevice::bind(const SessionOptions &options) {
+  debug = options.debug || isSet("SINTER_CUDA_DEBUG", "1");
+  captures = !debug && !isSet("SINTER_CUDA_GRAPH", "0");
+  onWarning = options.onWarning;
+  CudaContext::Current current(*context);
+  SINTER_CHECK(loadKernels());
+  SINTER_TRY(uint64_t free, context->freeBytes());
+  SINTER_CHECK(checkMemory(plan.executable->name(), use, free, "the memory of " + context->name()));
+  SINTER_TRY(own->pool, CudaPool::create(*context));
+  SINTER_TRY(own->transfer, CudaTransfer::create(*context, *plan.pool));
+  SINTER_CHECK(allocate(own->parameter, use.parameter, "weights"));
+  SINTER_CHECK(allocate(own->constant, use.constant, "constants"));
+  if (const auto *constants = plan.executable->root().constants(); constants && use.constant != 0)
+    SINTER_CHECK(own->transfer->upload(std::as_bytes(std::span(constants->data(), use.constant)),
+                                       own->constant.address()));
+  SINTER_CHECK(prepare(options));
+  SINTER_CHECK(allocateSteps());
+  CudaResolver resolver{
+      [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); }, own->kernels,
+      own->gemms, /*mayWrite=*/true};
+  for (const SelectedProgram &selected : plan.programs) {
+    size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
+    SINTER_TRY(CudaProgram steps,
+               CudaProgram::record(*context, *selected.program, 0, count, resolver));
+    own->programs.push_back({std::move(steps), std::nullopt, false, {}});
+  }
+  return clearState(); // products may have been tried
+}
+
+Expected<void> CudaDevice::loadKernels() {
+  std::vector<const fb::Program *> programs;
+  for (const SelectedProgram &selected : plan.programs)
+    programs.push_back(selected.program);
+  if (const fb::Program *prepare = plan.executable->program("prepare"))
+    programs.push_back(prepare);
+  SINTER_CHECK(own->kernels.load(*plan.executable, programs, *plan.pool));
+  use.code = own->kernels.codeBytes();
+  return {};
+}
+
+// Zeroed memory.
+Expected<void> CudaDevice::allocate(DeviceMemory &memory, uint64_t bytes, const char *owner) {
+  SINTER_TRY(memory, own->pool->allocate(bytes, owner));
+  if (bytes == 0)
+    return {};
+  return context->check(
+      context->api().cuMemsetD8Async(memory.address(), 0, bytes, context->stream()), owner);
+}
+
+Expected<void> CudaDevice::allocateSteps() {
+  SINTER_CHECK(allocate(own->state, use.state, "caches"));
+  SINTER_CHECK(allocate(own->arena, use.arena, "activations"));
+  SINTER_CHECK(allocate(own->input, use.input, "inputs"));
+  SINTER_CHECK(allocate(own->output, use.output, "outputs"));
+  SINTER_TRY(own->inputMirror, PinnedMemory::allocate(*context, use.input, "inputs"));
+  SINTER_TRY(own->outputMirror, PinnedMemory::allocate(*context, use.output, "outputs"));
+  return {};
+}
+
+CUdeviceptr CudaDevice::address(const fb::Slice &slice, const DeviceMemory &arenaInUse,
+                                const CheckpointMemory *checkpoint) const {
+  switch (slice.space()) {
+  case fb::Space::Checkpoint:
+    return checkpoint->at(slice.index()).address() + slice.offset();
+  case fb::Space::Parameter:
+    return own->parameter.address() + slice.offset();
+  case fb::Space::State:
+    return own->state.address() + slice.offset();
+  case fb::Space::Input:
+    return own->input.address() + slice.offset();
+  case fb::Space::Output:
+    return own->output.address() + slice.offset();
+  case fb::Space::Constant:
+    return own->constant.address() + slice.offset();
+  case fb::Space::Arena:
+    return arenaInUse.address() + slice.offset();
+  }
+  return 0;
+}
+
+// Records and enqueues one command after the other, since the tensors' addresses are known only
+// while they are there.
+Expected<void> CudaDevice::prepare(const SessionOptions &options) {
+  const fb::Program *program = plan.executable->program("prepare");
+  if (!program || !program->commands())
+    return {};
+  SINTER_TRY(Checkpoint checkpoint,
+             Checkpoint::open(*plan.executable, options.weights,
+                              options.seed.value_or(plan.executable->root().seed())));
+  use.checkpoint = checkpoint.bytes();
+  {
+    DeviceMemory scratch;
+    SINTER_CHECK(allocate(scratch, program->arena_bytes(), "preparing the weights"));
+    UploadPlan uploads = UploadPlan::of(*plan.executable);
+    CheckpointMemory there;
+    CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
+                          own->kernels, own->gemms, /*mayWrite=*/false};
+    flatbuffers::uoffset_t count = program->commands()->size();
+    for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
+      const fb::Command &command = *program->commands()->Get(i);
+      std::string what = nameOfCommand(*plan.executable, *program, i);
+      checkpoint.beforeCommand(*plan.pool, i);
+      if (const fb::Slice *copied = copiedFromCheckpoint(command)) {
+        std::span<const std::byte> source =
+            checkpoint.content(copied->index()).subspan(copied->offset(), copied->bytes());
+        SINTER_CHECK(
+            named(own->transfer->upload(source, resolver.address(*command.action_as_Copy()->out())),
+                  what));
+      } else {
+        for (uint32_t tensor : uploads.begins[i]) {
+          std::span<const std::byte> content = checkpoint.content(tensor);
+          SINTER_TRY(there[tensor], own->pool->allocate(content.size(), "a tensor of the weights"));
+          SINTER_CHECK(named(own->transfer->upload(content, there[tensor].address()), what));
+        }
+        SINTER_TRY(CudaProgram step, CudaProgram::record(*context, *program, i, i + 1, resolver));
+        SINTER_CHECK(named(step.enqueue(0), what));
+        if (debug)
+          SINTER_CHECK(named(context->wait(""), what));
+        for (uint32_t tensor : uploads.ends[i])
+          there.erase(tensor);
+      }
+      checkpoint.afterCommand(i);
+      if (options.progress)
+        options.progress(i + 1, count);
+    }
+  }
+  SINTER_CHECK(context->wait(plan.executable->name() + ": preparing the weights"));
+  own->pool->trim();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+Expected<void> CudaDevice::carryIn(size_t program) const {
+  uint64_t bytes = plan.programs[program].program->input_bytes();
+  if (bytes == 0)
+    return {};
+  return context->check(context->api().cuMemcpyHtoDAsync(own->input.address(),
+                                                         own->inputMirror.bytes().data(), bytes,
+                                                         context->stream()),
+                        nameOf(program) + ": its inputs");
+}
+
+Expected<void> CudaDevice::carryOut(size_t program) const {
+  uint64_t bytes = plan.programs[program].program->output_bytes();
+  if (bytes == 0)
+    return {};
+  return context->check(context->api().cuMemcpyDtoHAsync(own->outputMirror.bytes().data(),
+                                                         own->output.address(), bytes,
+                                                         context->stream()),
+                        nameOf(program) + ": its outputs");
+}
+
+Expected<void> CudaDevice::walk(size_t program) {
+  const CudaProgram &steps = own->programs[program].steps;
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (Expected<void> done = steps.enqueue(i); !done)
+      return named(std::move(done), nameOf(program, i));
+  return {};
+}
+
+// Waits after each command, so that whatever goes wrong is that command's. What is read before it
+// is written is NaN.
+Expected<void> CudaDevice::walkWaiting(size_t program) {
+  if (use.arena != 0)
+    SINTER_CHECK(context->check(
+        context->api().cuMemsetD8Async(own->arena.address(), 0xff, use.arena, context->stream()),
+        nameOf(program)));
+  for (size_t i = 0; i < own->programs[program].steps.size(); ++i) {
+    Expected<void> done = own->programs[program].steps.enqueue(i);
+    if (done)
+      done = context->wait("");
+    SINTER_CHECK(named(std::move(done), nameOf(program, i)));
+  }
+  return {};
+}
+
+void CudaDevice::capture(BoundProgram &bound) {
+  Expected<CudaGraph> graph = CudaGraph::capture(*context, bound.steps);
+  if (graph) {
+    bound.graph.emplace(std::move(*graph));
+    return;
+  }
+  captures = false;
+  Error warning = std::move(graph).error();
+  warning.remedy = "every step is launched command by command, which takes longer";
+  if (onWarning)
+    onWarning(warning);
+  else
+    std::fprintf(stderr, "warning: %s\n", warning.message().c_str());
+}
+
+// The first run is a walk: kernels and libraries load their code when they are first launched,
+// which a capture does not allow.
+Expected<void> CudaDevice::run(size_t program) {
+  CudaContext::Current current(*context);
+  BoundProgram &bound = own->programs[program];
+  SINTER_CHECK(carryIn(program));
+  SINTER_CHECK(debug         ? walkWaiting(program)
+               : bound.graph ? named(bound.graph->enqueue(), nameOf(program))
+                             : walk(program));
+  SINTER_CHECK(carryOut(program));
+  SINTER_CHECK(wait(program));
+  if (captures && !bound.graph)
+    capture(bound);
+  return {};
+}
+
+Expected<void> CudaDevice::makeEvents(BoundProgram &bound) const {
+  while (bound.events.size() <= bound.steps.size()) {
+    CUevent event = nullptr;
+    SINTER_CHECK(
+        context->check(context->api().cuEventCreate(&event, CU_EVENT_DEFAULT), "timing commands"));
+    bound.events.push_back(event);
+  }
+  return {};
+}
+
+// The GPU times its commands, the processor the run, which also has the copies of inputs and
+// outputs in it: these are the time between commands.
+Expected<void> CudaDevice::run(size_t program, Trace &trace) {
+  CudaContext::Current current(*context);
+  const CudaApi &api = context->api();
+  BoundProgram &bound = own->programs[program];
+  SINTER_CHECK(makeEvents(bound));
+  uint32_t index = plan.programs[program].index;
+  int64_t begin = Trace::now();
+  SINTER_CHECK(carryIn(program));
+  SINTER_CHECK(context->check(api.cuEventRecord(bound.events[0], context->stream()), "timing"));
+  for (size_t i = 0; i < bound.steps.size(); ++i) {
+    SINTER_CHECK(named(bound.steps.enqueue(i), nameOf(program, i)));
+    SINTER_CHECK(
+        context->check(api.cuEventRecord(bound.events[i + 1], context->stream()), "timing"));
+  }
+  SINTER_CHECK(carryOut(program));
+  SINTER_CHECK(wait(program));
+  int64_t end = Trace::now(), last = begin;
+  for (size_t i = 0; i < bound.steps.size(); ++i) {
+    float milliseconds = 0;
+    SINTER_CHECK(context->check(
+        api.cuEventElapsedTime(&milliseconds, bound.events[i], bound.events[i + 1]), "timing"));
+    // The two clocks need not agree to the last digit.
+    int64_t until = std::min(last + std::llround(double(milliseconds) * 1e6), (long long)end);
+    trace.add({index, static_cast<uint32_t>(i), last, until});
+    last = until;
+  }
+  trace.add({index, TraceEvent::wholeRun, begin, end});
+  return {};
+}
+
+Expected<void> CudaDevice::start(size_t program) {
+  CudaContext::Current current(*context);
+  return carryIn(program);
+}
+
+Expected<void> CudaDevice::runCommand(size_t program, size_t command) {
+  CudaContext::Current current(*context);
+  Expected<void> done = own->programs[program].steps.enqueue(command);
+  if (done)
+    done = context->wait("");
+  return named(std::move(done), nameOf(program, command));
+}
+
+Expected<void> CudaDevice::read(const fb::Slice &slice, std::span<std::byte> out) const {
+  CudaContext::Current current(*context);
+  return named(own->transfer->download(address(slice, own->arena, nullptr), out),
+               plan.executable->name());
+}
+
+Expected<void> CudaDevice::write(const fb::Slice &slice, std::span<const std::byte> bytes) {
+  CudaContext::Current current(*context);
+  return named(own->transfer->upload(bytes, address(slice, own->arena, nullptr)),
+               plan.executable->name());
+}
+
+Expected<void> CudaDevice::clearState() {
+  if (use.state == 0)
+    return {};
+  CudaContext::Current current(*context);
+  return context->check(
+      context->api().cuMemsetD8Async(own->state.address(), 0, use.state, context->stream()),
+      plan.executable->name() + ": clearing its states");
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan plan) {
+  SINTER_TRY(std::unique_ptr<CudaContext> context, CudaContext::open());
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(std::move(plan), std::move(context)));
+}
+
+} // namespace sinter::runtime::cuda

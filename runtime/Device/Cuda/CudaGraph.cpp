@@ -1,0 +1,25 @@
+#include "runtime/Device/Cuda/CudaGraph.h"
+
+namespace sinter::runtime::cuda {
+
+Expected<CudaGraph> CudaGraph::capture(const CudaContext &context, const CudaProgram &program) {
+  const CudaApi &api = context.api();
+  const std::string what = "capturing a graph";
+  // Other threads may go on using the driver meanwhile.
+  SINTER_CHECK(context.check(
+      api.cuStreamBeginCapture(context.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what));
+  Expected<void> walked = program.enqueueAll();
+  CUgraph recorded = nullptr;
+  Expected<void> ended = context.check(api.cuStreamEndCapture(context.stream(), &recorded), what);
+  CudaGraph result(context);
+  if (walked && ended)
+    ended = context.check(api.cuGraphInstantiate(&result.graph, recorded, 0), what);
+  if (recorded)
+    api.cuGraphDestroy(recorded);
+  SINTER_CHECK(std::move(walked));
+  SINTER_CHECK(std::move(ended));
+  SINTER_CHECK(context.check(api.cuGraphUpload(result.graph, context.stream()), what));
+  return result;
+}
+
+} // namespace sinter::runtime::cuda

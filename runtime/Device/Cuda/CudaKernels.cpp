@@ -1,0 +1,104 @@
+#include "runtime/Device/Cuda/CudaKernels.h"
+#include "runtime/Device/Cuda/CubinCache.h"
+#include "runtime/Device/Cuda/KernelCode.h"
+#include <set>
+
+namespace sinter::runtime::cuda {
+namespace {
+
+// More dynamic shared memory a kernel has to be allowed.
+constexpr unsigned freeSharedBytes = 48 << 10;
+
+CudaSource sourceOf(const fb::KernelProgram &program, uint32_t index) {
+  CudaSource source{"kernels" + std::to_string(index) + ".cu", program.source()->str(), {}, {}};
+  if (program.options())
+    for (const flatbuffers::String *option : *program.options())
+      source.options.push_back(option->str());
+  return source;
+}
+
+} // namespace
+
+CudaKernels::~CudaKernels() {
+  for (CUlibrary library : libraries)
+    context.api().cuLibraryUnload(library);
+}
+
+// The libraries of these programs of kernels, in their order.
+Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &executable,
+                                                           std::span<const uint32_t> programs,
+                                                           ThreadPool &threads) {
+  SINTER_TRY(std::string architecture, architectureFor(context.capability()));
+  const auto &all = *executable.root().kernel_programs();
+  std::vector<std::span<const std::byte>> code(programs.size());
+  std::vector<CudaSource> sources;
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (auto found = findCubin(*all.Get(programs[i]), architecture)) {
+      code[i] = *found;
+    } else {
+      missing.push_back(i);
+      sources.push_back(sourceOf(*all.Get(programs[i]), programs[i]));
+    }
+  SINTER_TRY(std::vector<CompiledCuda> compiled,
+             CubinCache::standard().compile(sources, architecture, threads));
+  for (size_t i = 0; i < missing.size(); ++i)
+    code[missing[i]] = compiled[i].cubin;
+
+  // Which library is of which program; libraries live on where a later one fails.
+  std::vector<CUlibrary> loaded;
+  for (std::span<const std::byte> each : code) {
+    CUlibrary library = nullptr;
+    SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, each.data(), nullptr,
+                                                               nullptr, 0, nullptr, nullptr, 0),
+                               executable.name() + ": its kernels for " + architecture));
+    libraries.push_back(library);
+    loaded.push_back(library);
+    bytes += each.size();
+  }
+  return loaded;
+}
+
+Expected<void> CudaKernels::load(const Executable &executable,
+                                 std::span<const fb::Program *const> programs,
+                                 ThreadPool &threads) {
+  const fb::Executable &root = executable.root();
+  SINTER_TRY(Capability wanted, capabilityOf(root.device()->string_view(), executable.name()));
+  if (context.capability() < wanted)
+    return fail(executable.name(),
+                "is for GPUs of compute capability " + wanted.text() + " and later, " +
+                    context.name() + " has " + context.capability().text(),
+                "compile the model for this GPU");
+  std::set<uint32_t> used, files;
+  for (const fb::Program *program : programs)
+    addLaunchedKernels(*program, used);
+  for (uint32_t kernel : used)
+    files.insert(root.kernels()->Get(kernel)->program());
+  kernels.resize(root.kernels() ? root.kernels()->size() : 0);
+  if (used.empty())
+    return {};
+  std::vector<uint32_t> needed(files.begin(), files.end());
+  SINTER_TRY(std::vector<CUlibrary> loaded, loadPrograms(executable, needed, threads));
+  for (uint32_t index : used) {
+    const fb::Kernel &kernel = *root.kernels()->Get(index);
+    LoadedKernel &entry = kernels[index];
+    auto position = std::distance(files.begin(), files.find(kernel.program()));
+    std::string what = executable.name() + ": kernel '" + kernel.name()->str().substr(0, 80) + "'";
+    const CudaApi &api = context.api();
+    SINTER_CHECK(
+        context.check(api.cuLibraryGetKernel(&entry.handle, loaded[static_cast<size_t>(position)],
+                                             kernel.name()->c_str()),
+                      what));
+    entry.block = kernel.block();
+    entry.sharedBytes = kernel.shared_bytes();
+    if (entry.sharedBytes > freeSharedBytes)
+      SINTER_CHECK(context.check(
+          api.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   static_cast<int>(entry.sharedBytes), entry.handle,
+                                   context.device()),
+          what + " with " + std::to_string(entry.sharedBytes) + " bytes of shared memory"));
+  }
+  return {};
+}
+
+} // namespace sinter::runtime::cuda

@@ -1,0 +1,31 @@
+#include "runtime/Device/Cuda/Architecture.h"
+#include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Device/Cuda/KernelCode.h"
+#include "runtime/Device/Cuda/UploadPlan.h"
+
+namespace sinter::runtime::cuda {
+
+MemoryUse predictCudaMemory(const DevicePlan &plan) {
+  const Executable &executable = *plan.executable;
+  const fb::Executable &root = executable.root();
+  MemoryUse use = plan.use;
+  use.prepareArena += UploadPlan::of(executable).peakBytes;
+  use.host = use.input + use.output + stagingBytes;
+  std::set<uint32_t> kernels, files;
+  for (const SelectedProgram &selected : plan.programs)
+    addLaunchedKernels(*selected.program, kernels);
+  if (const fb::Program *prepare = executable.program("prepare"))
+    addLaunchedKernels(*prepare, kernels);
+  for (uint32_t kernel : kernels)
+    files.insert(root.kernels()->Get(kernel)->program());
+  // The verifier knows the device.
+  std::string architecture = capabilityOf(root.device()->string_view(), executable.name())
+                                 .and_then(architectureFor)
+                                 .value_or("");
+  for (uint32_t file : files)
+    if (auto code = findCubin(*root.kernel_programs()->Get(file), architecture))
+      use.code += code->size();
+  return use;
+}
+
+} // namespace sinter::runtime::cuda

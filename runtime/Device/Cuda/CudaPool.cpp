@@ -1,0 +1,78 @@
+#include "runtime/Device/Cuda/CudaPool.h"
+#include <cstring>
+#include <limits>
+
+namespace sinter::runtime::cuda {
+
+DeviceMemory::~DeviceMemory() {
+  if (base)
+    context->api().cuMemFreeAsync(base, context->stream());
+}
+
+Expected<std::unique_ptr<CudaPool>> CudaPool::create(const CudaContext &context) {
+  std::unique_ptr<CudaPool> result(new CudaPool(context));
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = context.device();
+  const CudaApi &api = context.api();
+  const std::string what = "the memory pool of " + context.name();
+  SINTER_CHECK(context.check(api.cuMemPoolCreate(&result->pool, &properties), what));
+  cuuint64_t keep = std::numeric_limits<cuuint64_t>::max();
+  SINTER_CHECK(context.check(
+      api.cuMemPoolSetAttribute(result->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), what));
+  return result;
+}
+
+CudaPool::~CudaPool() {
+  if (pool)
+    context.api().cuMemPoolDestroy(pool);
+}
+
+Expected<DeviceMemory> CudaPool::allocate(uint64_t bytes, const char *owner) const {
+  DeviceMemory memory;
+  if (bytes == 0)
+    return memory;
+  CUdeviceptr address = 0;
+  SINTER_CHECK(
+      context.check(context.api().cuMemAllocFromPoolAsync(&address, bytes, pool, context.stream()),
+                    std::to_string(bytes) + " bytes of " + context.name() + " for " + owner));
+  memory.context = &context;
+  memory.base = address;
+  memory.size = bytes;
+  return memory;
+}
+
+void CudaPool::trim() const { context.api().cuMemPoolTrimTo(pool, 0); }
+
+CudaPool::Statistics CudaPool::statistics() const {
+  auto get = [&](CUmemPool_attribute attribute) {
+    cuuint64_t value = 0;
+    context.api().cuMemPoolGetAttribute(pool, attribute, &value);
+    return uint64_t(value);
+  };
+  return {get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), get(CU_MEMPOOL_ATTR_USED_MEM_HIGH),
+          get(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), get(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)};
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (base)
+    context->api().cuMemFreeHost(base);
+}
+
+Expected<PinnedMemory> PinnedMemory::allocate(const CudaContext &context, uint64_t bytes,
+                                              const char *owner) {
+  PinnedMemory memory;
+  if (bytes == 0)
+    return memory;
+  void *address = nullptr;
+  SINTER_CHECK(context.check(context.api().cuMemHostAlloc(&address, bytes, 0),
+                             std::to_string(bytes) + " bytes of pinned memory for " + owner));
+  std::memset(address, 0, bytes);
+  memory.context = &context;
+  memory.base = static_cast<std::byte *>(address);
+  memory.size = bytes;
+  return memory;
+}
+
+} // namespace sinter::runtime::cuda

@@ -1,0 +1,48 @@
+//===- CudaTransfer.h - Between ordinary memory and a GPU's -----*- C++ -*-===//
+//
+// The GPU copies at full speed only to and from pinned memory, and weights are mapped files. So
+// copies go through two pinned buffers: while one is on its way the other is filled or emptied.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Device/Cuda/CudaPool.h"
+#include <array>
+
+namespace sinter::runtime::cuda {
+
+class CudaTransfer {
+public:
+  /// The context and the threads outlive it.
+  static Expected<std::unique_ptr<CudaTransfer>> create(const CudaContext &context,
+                                                        ThreadPool &threads);
+  ~CudaTransfer();
+  CudaTransfer(const CudaTransfer &) = delete;
+  CudaTransfer &operator=(const CudaTransfer &) = delete;
+
+  /// Copies `source` to the device. On return it may be changed; the copy itself stands in the
+  /// stream, before whatever is enqueued next.
+  Expected<void> upload(std::span<const std::byte> source, CUdeviceptr out);
+
+  /// Copies from the device what all that is in the stream has left there, and waits for it.
+  Expected<void> download(CUdeviceptr source, std::span<std::byte> out);
+
+private:
+  struct Buffer {
+    std::span<std::byte> bytes;
+    CUevent done = nullptr; ///< of the copy that used the buffer last
+  };
+
+  CudaTransfer(const CudaContext &context, ThreadPool &threads)
+      : context(context), threads(threads) {}
+  Expected<void> waitFor(const Buffer &buffer) const;
+  void copy(std::byte *out, const std::byte *source, uint64_t bytes) const;
+
+  const CudaContext &context;
+  ThreadPool &threads;
+  PinnedMemory memory;
+  std::array<Buffer, 2> buffers;
+};
+
+} // namespace sinter::runtime::cuda

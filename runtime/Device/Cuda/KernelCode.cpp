@@ -1,0 +1,21 @@
+#include "runtime/Device/Cuda/KernelCode.h"
+
+namespace sinter::runtime::cuda {
+
+std::optional<std::span<const std::byte>> findCubin(const fb::KernelProgram &program,
+                                                    std::string_view architecture) {
+  if (program.cubins())
+    for (const fb::Cubin *cubin : *program.cubins())
+      if (cubin->architecture()->string_view() == architecture)
+        return std::as_bytes(std::span(cubin->bytes()->data(), cubin->bytes()->size()));
+  return std::nullopt;
+}
+
+void addLaunchedKernels(const fb::Program &program, std::set<uint32_t> &kernels) {
+  if (program.commands())
+    for (const fb::Command *command : *program.commands())
+      if (const fb::Launch *launch = command->action_as_Launch())
+        kernels.insert(launch->kernel());
+}
+
+} // namespace sinter::runtime::cuda

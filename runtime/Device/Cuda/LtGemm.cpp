@@ -1,0 +1,291 @@
+#include "runtime/Device/Cuda/LtGemm.h"
+#include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/CacheFolder.h"
+#include "runtime/Base/ContentHash.h"
+#include "runtime/Base/MappedFile.h"
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace sinter::runtime::cuda {
+namespace {
+
+constexpr int candidateCount = 8, timedRuns = 5;
+
+cudaDataType_t typeOf(fb::DType dtype) {
+  switch (dtype) {
+  case fb::DType::BF16:
+    return CUDA_R_16BF;
+  case fb::DType::F16:
+    return CUDA_R_16F;
+  default: // all others the verifier refuses
+    return CUDA_R_32F;
+  }
+}
+
+// The largest power of two, up to 256, that an address is a multiple of.
+uint32_t alignmentOf(CUdeviceptr address) {
+  uint32_t alignment = 256;
+  while (address % alignment != 0)
+    alignment /= 2;
+  return alignment;
+}
+
+const void *pointer(CUdeviceptr address) { return reinterpret_cast<const void *>(address); }
+
+// What the choice of an algorithm depends on.
+std::string describeProblem(const fb::Gemm &gemm) {
+  std::ostringstream text;
+  text << gemm.m() << ' ' << gemm.n() << ' ' << gemm.k() << ' ' << int(gemm.dtype()) << ' '
+       << int(gemm.out_dtype()) << ' ' << gemm.lhs_stride() << ' ' << gemm.rhs_stride() << ' '
+       << gemm.out_stride() << ' ' << int(gemm.rhs_form()) << ' ' << gemm.lhs_transposed() << ' '
+       << gemm.tf32() << ' ' << (gemm.workspace() ? gemm.workspace()->bytes() : 0);
+  if (gemm.post_ops())
+    for (const fb::PostOp *step : *gemm.post_ops())
+      text << ' ' << int(step->kind()) << ' ' << int(step->dtype()) << ' ' << step->stride();
+  return text.str();
+}
+
+} // namespace
+
+LtLibrary::LtLibrary(const CudaContext &context) : context(context) {
+  const char *tune = std::getenv("SINTER_CUDA_TUNE");
+  tunes = tune && std::string_view(tune) == "1";
+}
+
+LtLibrary::~LtLibrary() {
+  if (handle)
+    api->cublasLtDestroy(handle);
+}
+
+Expected<void> LtLibrary::check(cublasStatus_t status, const std::string &what) const {
+  if (status == CUBLAS_STATUS_SUCCESS)
+    return {};
+  return fail(what, std::string("cuBLASLt says ") + api->cublasLtGetStatusString(status),
+              "install the cuBLAS that belongs to the driver");
+}
+
+Expected<void> LtLibrary::open() {
+  if (handle)
+    return {};
+  SINTER_TRY(api, ltApi());
+  return check(api->cublasLtCreate(&handle), "matrix products on " + context.name());
+}
+
+Expected<LtGemm> LtLibrary::bind(const fb::Gemm &gemm, const Address &address, bool mayWrite) {
+  SINTER_CHECK(open());
+  LtGemm result(*this);
+  SINTER_CHECK(result.describe(gemm, address));
+  SINTER_CHECK(result.describeEpilogue(gemm, address));
+  SINTER_CHECK(choose(result, describeProblem(gemm), mayWrite));
+  return result;
+}
+
+std::filesystem::path LtLibrary::rememberedAt(const std::string &problem) const {
+  std::filesystem::path folder = cacheFolder();
+  if (folder.empty())
+    return {};
+  ContentHash hash;
+  hash.add(problem + "\n" + context.name() + "\n" + std::to_string(api->cublasLtGetVersion()));
+  return folder / "products" / hash.hex();
+}
+
+Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, bool mayWrite) {
+  std::filesystem::path remembered = tunes ? rememberedAt(problem) : std::filesystem::path();
+  if (!remembered.empty())
+    if (Expected<MappedFile> file = MappedFile::open(remembered);
+        file && file->bytes().size() == sizeof(gemm.algorithm)) {
+      // A damaged file holds nothing that the library would take.
+      cublasLtMatmulAlgo_t known;
+      std::memcpy(&known, file->bytes().data(), sizeof(known));
+      cublasLtMatmulHeuristicResult_t result = {};
+      if (api->cublasLtMatmulAlgoCheck(handle, gemm.product, gemm.rhsLayout, gemm.lhsLayout,
+                                       gemm.addLayout, gemm.outLayout, &known,
+                                       &result) == CUBLAS_STATUS_SUCCESS &&
+          result.workspaceSize <= gemm.workspaceBytes) {
+        gemm.algorithm = known;
+        return {};
+      }
+    }
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  SINTER_CHECK(check(api->cublasLtMatmulPreferenceCreate(&preference), "a product"));
+  auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto &value) {
+    return check(
+        api->cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)),
+        "a product");
+  };
+  uint64_t workspace = gemm.workspaceBytes;
+  Expected<void> ready = prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+  const std::pair<cublasLtMatmulPreferenceAttributes_t, CUdeviceptr> operands[] = {
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, gemm.rhs},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, gemm.lhs},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, gemm.addend},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, gemm.out}};
+  for (const auto &[attribute, address] : operands)
+    if (ready)
+      ready = prefer(attribute, alignmentOf(address));
+  std::array<cublasLtMatmulHeuristicResult_t, candidateCount> candidates = {};
+  int found = 0;
+  if (ready)
+    ready = check(
+        api->cublasLtMatmulAlgoGetHeuristic(handle, gemm.product, gemm.rhsLayout, gemm.lhsLayout,
+                                            gemm.addLayout, gemm.outLayout, preference,
+                                            tunes ? candidateCount : 1, candidates.data(), &found),
+        "a product of " + problem);
+  api->cublasLtMatmulPreferenceDestroy(preference);
+  SINTER_CHECK(std::move(ready));
+  if (found == 0)
+    return fail("a product of " + problem, "cuBLASLt has no algorithm for it", "report this");
+  gemm.algorithm = candidates[0].algo;
+  if (!tunes || !mayWrite || found == 1)
+    return {};
+  SINTER_TRY(gemm.algorithm, tune(gemm, std::span(candidates).first(size_t(found))));
+  if (!remembered.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(remembered.parent_path(), ignored);
+    // What cannot be written is timed again the next time.
+    (void)writeFileAtomically(remembered.string(), std::as_bytes(std::span(&gemm.algorithm, 1)));
+  }
+  return {};
+}
+
+Expected<cublasLtMatmulAlgo_t>
+LtLibrary::tune(LtGemm &gemm, std::span<const cublasLtMatmulHeuristicResult_t> candidates) {
+  const CudaApi &driver = context.api();
+  CUevent begin = nullptr, end = nullptr;
+  SINTER_CHECK(context.check(driver.cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product"));
+  SINTER_CHECK(context.check(driver.cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product"));
+  const cublasLtMatmulAlgo_t *best = &candidates[0].algo;
+  float least = 0;
+  for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
+    if (candidate.state != CUBLAS_STATUS_SUCCESS ||
+        gemm.call(candidate.algo) != CUBLAS_STATUS_SUCCESS) // the first run loads its code
+      continue;
+    driver.cuEventRecord(begin, context.stream());
+    for (int run = 0; run < timedRuns; ++run)
+      gemm.call(candidate.algo);
+    driver.cuEventRecord(end, context.stream());
+    SINTER_CHECK(context.check(driver.cuEventSynchronize(end), "timing a product"));
+    float time = 0;
+    driver.cuEventElapsedTime(&time, begin, end);
+    if (least == 0 || time < least) {
+      least = time;
+      best = &candidate.algo;
+    }
+  }
+  driver.cuEventDestroy(begin);
+  driver.cuEventDestroy(end);
+  return *best;
+}
+
+Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &address) {
+  const LtApi &api = *library->api;
+  auto check = [&](cublasStatus_t status) { return library->check(status, "a product"); };
+  auto layout = [&](cublasLtMatrixLayout_t &made, fb::DType dtype, uint64_t rows, uint64_t columns,
+                    uint64_t stride) {
+    return check(api.cublasLtMatrixLayoutCreate(&made, typeOf(dtype), rows, columns,
+                                                static_cast<int64_t>(stride)));
+  };
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
+    return check(api.cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof(value)));
+  };
+  uint64_t m = gemm.m(), n = gemm.n(), k = gemm.k();
+  bool tf32 = gemm.dtype() == fb::DType::F32 && gemm.tf32();
+  SINTER_CHECK(check(api.cublasLtMatmulDescCreate(
+      &product, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F)));
+  bool rhsTransposed = gemm.rhs_form() == fb::RhsForm::Transposed;
+  cublasOperation_t first = rhsTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  cublasOperation_t second = gemm.lhs_transposed() ? CUBLAS_OP_T : CUBLAS_OP_N;
+  SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSA, first));
+  SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSB, second));
+  SINTER_CHECK(layout(rhsLayout, gemm.dtype(), rhsTransposed ? k : n, rhsTransposed ? n : k,
+                      gemm.rhs_stride()));
+  SINTER_CHECK(layout(lhsLayout, gemm.dtype(), gemm.lhs_transposed() ? m : k,
+                      gemm.lhs_transposed() ? k : m, gemm.lhs_stride()));
+  SINTER_CHECK(layout(outLayout, gemm.out_dtype(), n, m, gemm.out_stride()));
+  rhs = address(*gemm.rhs());
+  lhs = address(*gemm.lhs());
+  out = address(*gemm.out());
+  if (const fb::Slice *room = gemm.workspace(); room && room->bytes() != 0) {
+    workspace = address(*room);
+    workspaceBytes = room->bytes();
+  }
+  return {};
+}
+
+Expected<void> LtGemm::describeEpilogue(const fb::Gemm &gemm, const LtLibrary::Address &address) {
+  const LtApi &api = *library->api;
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
+    return library->check(
+        api.cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof(value)), "a product");
+  };
+  addend = out;
+  uint64_t addStride = gemm.out_stride();
+  bool bias = false, gelu = false, relu = false;
+  if (gemm.post_ops())
+    for (const fb::PostOp *step : *gemm.post_ops())
+      switch (step->kind()) {
+      case fb::PostOpKind::Bias:
+        bias = true;
+        SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer(address(*step->operand()))));
+        SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, typeOf(step->dtype())));
+        break;
+      case fb::PostOpKind::Add:
+        beta = 1;
+        addend = address(*step->operand());
+        addStride = step->stride();
+        break;
+      case fb::PostOpKind::GeluTanh:
+        gelu = true;
+        break;
+      case fb::PostOpKind::Relu:
+        relu = true;
+        break;
+      default: // the verifier refuses the others
+        break;
+      }
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  if (gelu)
+    epilogue = bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  else if (relu)
+    epilogue = bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  else if (bias)
+    epilogue = CUBLASLT_EPILOGUE_BIAS;
+  SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  return library->check(api.cublasLtMatrixLayoutCreate(&addLayout, typeOf(gemm.out_dtype()),
+                                                       gemm.n(), gemm.m(),
+                                                       static_cast<int64_t>(addStride)),
+                        "a product");
+}
+
+LtGemm::LtGemm(LtGemm &&other) noexcept
+    : library(other.library), product(std::exchange(other.product, nullptr)),
+      rhsLayout(std::exchange(other.rhsLayout, nullptr)),
+      lhsLayout(std::exchange(other.lhsLayout, nullptr)),
+      addLayout(std::exchange(other.addLayout, nullptr)),
+      outLayout(std::exchange(other.outLayout, nullptr)), rhs(other.rhs), lhs(other.lhs),
+      addend(other.addend), out(other.out), workspace(other.workspace),
+      workspaceBytes(other.workspaceBytes), beta(other.beta), algorithm(other.algorithm) {}
+
+LtGemm::~LtGemm() {
+  for (cublasLtMatrixLayout_t layout : {rhsLayout, lhsLayout, addLayout, outLayout})
+    if (layout)
+      library->api->cublasLtMatrixLayoutDestroy(layout);
+  if (product)
+    library->api->cublasLtMatmulDescDestroy(product);
+}
+
+cublasStatus_t LtGemm::call(const cublasLtMatmulAlgo_t &with) const {
+  float alpha = 1;
+  return library->api->cublasLtMatmul(
+      library->handle, product, &alpha, pointer(rhs), rhsLayout, pointer(lhs), lhsLayout, &beta,
+      pointer(addend), addLayout, const_cast<void *>(pointer(out)), outLayout, &with,
+      const_cast<void *>(pointer(workspace)), workspaceBytes, library->context.stream());
+}
+
+Expected<void> LtGemm::enqueue() const { return library->check(call(algorithm), "a product"); }
+
+} // namespace sinter::runtime::cuda

@@ -1,0 +1,87 @@
+//===- LtGemm.h - Matrix products on a GPU ----------------------*- C++ -*-===//
+//
+// out[m, n] = f(lhs[m, k] . rhs[k, n] + bias + addend) by cuBLASLt.
+//
+// The library counts in columns, so it is asked for the transposed product: what is row-major with
+// stride s is column-major with leading dimension s and both extents swapped,
+//
+//   out^T [n, m] = rhs^T [n, k] . lhs^T [k, m]
+//
+// rhs is its first operand, as it is where it is stored [k, n] and transposed where [n, k]; lhs is
+// its second, as it is where stored [m, k] and transposed where [k, m]. A bias runs along the rows
+// of out^T, which are ours' columns. The addend is the library's C with a factor of 1.
+//
+// The algorithm is the first that the library's heuristic proposes: a function of the problem, so
+// that bits do not change from run to run. With SINTER_CUDA_TUNE=1 the first eight are timed, and
+// the fastest is remembered on disk by problem, GPU and the library's version.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cuda/CudaContext.h"
+#include "runtime/Device/Cuda/LtApi.h"
+#include "runtime/Exec/Executable_generated.h"
+#include <filesystem>
+#include <functional>
+
+namespace sinter::runtime::cuda {
+
+class LtGemm;
+
+/// cuBLASLt, opened when the first product is bound.
+class LtLibrary {
+public:
+  explicit LtLibrary(const CudaContext &context);
+  ~LtLibrary();
+  LtLibrary(const LtLibrary &) = delete;
+  LtLibrary &operator=(const LtLibrary &) = delete;
+
+  using Address = std::function<CUdeviceptr(const fb::Slice &)>;
+
+  /// Makes a verified product ready to run. With `mayWrite` it may be run here, on whatever the
+  /// memory holds. Errors: no library, or none of its algorithms takes the problem.
+  Expected<LtGemm> bind(const fb::Gemm &gemm, const Address &address, bool mayWrite);
+
+private:
+  friend class LtGemm;
+  Expected<void> open();
+  Expected<void> check(cublasStatus_t status, const std::string &what) const;
+  Expected<void> choose(LtGemm &gemm, const std::string &problem, bool mayWrite);
+  Expected<cublasLtMatmulAlgo_t> tune(LtGemm &gemm,
+                                      std::span<const cublasLtMatmulHeuristicResult_t> candidates);
+  std::filesystem::path rememberedAt(const std::string &problem) const;
+
+  const CudaContext &context;
+  const LtApi *api = nullptr;
+  cublasLtHandle_t handle = nullptr;
+  bool tunes = false;
+};
+
+/// A product with its addresses. It shares the library's life.
+class LtGemm {
+public:
+  LtGemm(LtGemm &&other) noexcept;
+  LtGemm &operator=(LtGemm &&) = delete;
+  ~LtGemm();
+
+  /// Puts the product into the stream.
+  Expected<void> enqueue() const;
+
+private:
+  friend class LtLibrary;
+  explicit LtGemm(LtLibrary &library) : library(&library) {}
+  Expected<void> describe(const fb::Gemm &gemm, const LtLibrary::Address &address);
+  Expected<void> describeEpilogue(const fb::Gemm &gemm, const LtLibrary::Address &address);
+  cublasStatus_t call(const cublasLtMatmulAlgo_t &with) const;
+
+  LtLibrary *library;
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t rhsLayout = nullptr, lhsLayout = nullptr, addLayout = nullptr,
+                         outLayout = nullptr;
+  CUdeviceptr rhs = 0, lhs = 0, addend = 0, out = 0, workspace = 0;
+  size_t workspaceBytes = 0;
+  float beta = 0;
+  cublasLtMatmulAlgo_t algorithm = {};
+};
+
+} // namespace sinter::runtime::cuda

@@ -1,0 +1,71 @@
+//===- Device.h - Memory and programs, bound somewhere ----------*- C++ -*-===//
+//
+// What a session does not know of: where its memory lies and who runs its commands. A device is
+// made for one session and its programs. Inputs and outputs have host memory on every device;
+// where the device has memory of its own, a run carries them there and back.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Exec/Executable.h"
+#include "runtime/Exec/SessionOptions.h"
+#include "runtime/Memory/MemoryUse.h"
+#include "runtime/Trace/Trace.h"
+#include <span>
+
+namespace sinter::runtime {
+
+/// A program that a session binds.
+struct SelectedProgram {
+  const fb::Program *program = nullptr;
+  uint32_t index = 0; ///< in the executable
+};
+
+/// What a device is made for.
+struct DevicePlan {
+  std::shared_ptr<const Executable> executable;
+  std::vector<SelectedProgram> programs; ///< without `prepare`
+  ThreadPool *pool = nullptr;            ///< outlives the device
+  /// Of the spaces; what the device itself takes is not yet in it.
+  MemoryUse use;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Takes memory, reads the weights, runs `prepare` on them and records the programs.
+  virtual Expected<void> bind(const SessionOptions &options) = 0;
+
+  /// What it holds since bind().
+  virtual MemoryUse memory() const = 0;
+
+  /// Runs a program (an index into the plan's): the inputs go in, all commands run, the outputs
+  /// come out.
+  virtual Expected<void> run(size_t program) = 0;
+
+  /// The same, with the times of the commands and of the run noted.
+  virtual Expected<void> run(size_t program, Trace &trace) = 0;
+
+  /// Carries a program's inputs in, for runCommand().
+  virtual Expected<void> start(size_t program) = 0;
+
+  /// Runs one command and waits until it is done.
+  virtual Expected<void> runCommand(size_t program, size_t command) = 0;
+
+  /// The host's memory of the inputs or outputs of whichever program runs.
+  virtual std::span<std::byte> hostMemory(fb::Space inputOrOutput) const = 0;
+
+  /// The bytes of a slice of a State, Input, Output or Arena; empty where the processor cannot
+  /// reach them.
+  virtual std::span<std::byte> view(const fb::Slice &slice) const = 0;
+
+  /// Copies a slice of such a space, as commands left it, to `out`, which has its size, and back.
+  virtual Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const = 0;
+  virtual Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) = 0;
+
+  /// Zeroes all states.
+  virtual Expected<void> clearState() = 0;
+};
+
+} // namespace sinter::runtime
