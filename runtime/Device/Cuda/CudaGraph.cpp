@@ -16,6 +16,8 @@ Expected<CudaGraph> CudaGraph::capture(const CudaContext &context, const CudaPro
     ended = context.check(api.cuGraphInstantiate(&result.graph, recorded, 0), what);
   if (recorded)
     api.cuGraphDestroy(recorded);
+  if (!walked)
+    walked.error().what = what;
   SINTER_CHECK(std::move(walked));
   SINTER_CHECK(std::move(ended));
   SINTER_CHECK(context.check(api.cuGraphUpload(result.graph, context.stream()), what));

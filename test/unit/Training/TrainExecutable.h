@@ -21,6 +21,7 @@ struct TrainModel {
   bool accumulates = false; ///< programs accumulate and update instead of train_step
   bool scales = false;      ///< an input loss_scale
   bool documents = false;   ///< an input first
+  bool onGpu = false;       ///< for a TestDriver that has its kernels
 
   Parts parts() const;
   static KernelTable kernels();

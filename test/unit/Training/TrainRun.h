@@ -40,12 +40,20 @@ makeTrainer(const TrainModel &model, TrainOptions options,
   TrainData data{streamOf(ids), std::nullopt};
   if (validation)
     data.validation = streamOf(*validation);
-  return Trainer::create(*model.parts().load(), std::move(data), std::move(options));
+  Parts parts = model.parts();
+  if (model.onGpu)
+    moveToGpu(parts);
+  return Trainer::create(*parts.load(), std::move(data), std::move(options));
 }
 
 inline std::vector<float> stateOf(const Trainer &trainer, std::string_view name) {
-  auto view = trainer.session().state(name)->as<float>();
-  return {view.begin(), view.end()};
+  size_t count = 1;
+  TensorView state = *trainer.session().state(name);
+  for (int64_t extent : state.shape)
+    count *= static_cast<size_t>(extent);
+  std::vector<float> values(count);
+  EXPECT_TRUE(trainer.session().readState(name, std::as_writable_bytes(std::span(values))));
+  return values;
 }
 
 /// What a run did, to the bit.

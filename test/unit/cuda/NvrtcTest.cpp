@@ -3,10 +3,11 @@
 #include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/LtApi.h"
 #include "runtime/Device/Cuda/NvrtcApi.h"
-#include <cstdlib>
+#include "test/unit/cuda/Environment.h"
 #include <gtest/gtest.h>
 
 using namespace sinter::runtime::cuda;
+using sinter::runtime::cuda::testing::Variable;
 
 namespace {
 
@@ -20,26 +21,6 @@ extern "C" __global__ void __launch_bounds__(length) reverse(__nv_bfloat16 *a) {
   a[threadIdx.x] = all[length - 1 - threadIdx.x];
 }
 )";
-
-// Sets an environment variable for as long as it lives.
-class Variable {
-public:
-  Variable(const char *name, const std::string &value) : name(name) {
-    if (const char *old = std::getenv(name))
-      before = old;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() {
-    if (before)
-      ::setenv(name, before->c_str(), 1);
-    else
-      ::unsetenv(name);
-  }
-
-private:
-  const char *name;
-  std::optional<std::string> before;
-};
 
 TEST(ArchitectureTest, OfCapabilities) {
   EXPECT_EQ(*architectureFor({8, 0}), "sm_80");
@@ -130,7 +111,7 @@ TEST(LibraryTableTest, AnAbsentLibraryIsAnError) {
 }
 
 TEST(LibraryTableTest, FoldersComeInOrder) {
-  std::string pattern = testing::TempDir() + "sinter-cuda-XXXXXX";
+  std::string pattern = ::testing::TempDir() + "sinter-cuda-XXXXXX";
   std::filesystem::path root = mkdtemp(pattern.data());
   std::filesystem::create_directories(root / "home/lib64");
   std::filesystem::create_directories(root / "site/nvidia/cublas/lib");

@@ -29,6 +29,14 @@ struct Parts {
   uint64_t seed = 7;
   std::map<std::string, std::string> metadata;
 
+  std::string device; ///< empty: the processor
+  struct KernelProgram {
+    std::string source;
+    std::map<std::string, std::string> cubins; ///< by architecture
+  };
+  std::vector<KernelProgram> kernelPrograms;
+  uint32_t kernelProgram = 0, block = 32, sharedBytes = 0; ///< of all kernels
+
   struct Tensor {
     std::string name;
     fb::DType dtype;
@@ -83,8 +91,9 @@ struct Parts {
     auto programVector = builder.CreateVector(programOffsets);
     std::vector<Offset<fb::Kernel>> kernelOffsets;
     for (size_t i = 0; i < kernels.size(); ++i)
-      kernelOffsets.push_back(
-          fb::CreateKernelDirect(builder, kernels[i].c_str(), i < entries.size() ? entries[i] : 0));
+      kernelOffsets.push_back(fb::CreateKernelDirect(builder, kernels[i].c_str(),
+                                                     i < entries.size() ? entries[i] : 0,
+                                                     kernelProgram, block, sharedBytes));
     auto kernelVector = builder.CreateVector(kernelOffsets);
     std::vector<Offset<fb::CheckpointTensor>> tensorOffsets;
     for (const Tensor &tensor : checkpoint) {
@@ -100,6 +109,18 @@ struct Parts {
     for (const auto &[key, value] : metadata)
       metadataOffsets.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
     auto metadataVector = builder.CreateVector(metadataOffsets);
+    std::vector<Offset<fb::KernelProgram>> kernelProgramOffsets;
+    for (const KernelProgram &program : kernelPrograms) {
+      std::vector<Offset<fb::Cubin>> cubins;
+      for (const auto &[architecture, code] : program.cubins) {
+        std::vector<uint8_t> codeBytes(code.begin(), code.end());
+        cubins.push_back(fb::CreateCubinDirect(builder, architecture.c_str(), &codeBytes));
+      }
+      kernelProgramOffsets.push_back(
+          fb::CreateKernelProgramDirect(builder, program.source.c_str(), nullptr, &cubins));
+    }
+    auto kernelProgramVector = builder.CreateVector(kernelProgramOffsets);
+    auto deviceText = builder.CreateString(device);
     auto featureVector = builder.CreateVectorOfStrings(features);
     std::vector<uint8_t> code(16, 0xc3); // ret
     builder.ForceVectorAlignment(code.size(), 1, 64);
@@ -119,6 +140,8 @@ struct Parts {
     executable.add_programs(programVector);
     executable.add_metadata(metadataVector);
     executable.add_seed(seed);
+    executable.add_device(deviceText);
+    executable.add_kernel_programs(kernelProgramVector);
     fb::FinishExecutableBuffer(builder, executable.Finish());
     auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};
@@ -152,6 +175,11 @@ struct GemmParts {
     uint64_t stride = 0;
   };
   std::vector<Step> steps;
+  // For GPUs.
+  fb::RhsForm rhsForm = fb::RhsForm::Panels;
+  uint64_t rhsStride = 0;
+  bool lhsTransposed = false;
+  std::optional<fb::Slice> workspace = {};
 };
 
 inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
@@ -164,7 +192,9 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
             return fb::CreateGemmDirect(
                        builder, parts.m, parts.n, parts.k, parts.dtype, parts.outDtype, &parts.lhs,
                        parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs, &parts.out,
-                       parts.outStride ? parts.outStride : parts.n, &steps)
+                       parts.outStride ? parts.outStride : parts.n, &steps, parts.rhsForm,
+                       parts.rhsStride, parts.lhsTransposed, /*tf32=*/false,
+                       parts.workspace ? &*parts.workspace : nullptr)
                 .Union();
           },
           label, ""};
@@ -212,6 +242,16 @@ inline Parts::Command fill(fb::Slice out, uint8_t value) {
             return fb::CreateFill(builder, &out, value).Union();
           },
           "fill", ""};
+}
+
+/// Lets the kernels of `parts` run on a GPU, with machine code as a TestDriver takes it.
+inline void moveToGpu(Parts &parts) {
+  parts.device = "cuda:sm_90";
+  std::string code = "cubin";
+  for (const std::string &kernel : parts.kernels)
+    code += " " + kernel;
+  code += '\0';
+  parts.kernelPrograms = {{"source", {{"sm_90a", code}}}};
 }
 
 /// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, with the doubling by a kernel of the name
