@@ -111,6 +111,20 @@ template <class P> SINTER_DEVICE bool keeps(unsigned long long number, uint2 see
   return is_kept(number, P::stream, seed, dropout_threshold(P::dropout));
 }
 
+/// Which of COUNT times four weights dropout keeps, bit 4 j + i for that of `number(j, i)`. A loop,
+/// since so many generators side by side would take all registers.
+template <class P, int COUNT, class Number>
+SINTER_DEVICE unsigned kept_weights(uint2 seed, Number number) {
+  static_assert(COUNT <= 8, "a word has 32 bits");
+  unsigned kept = 0;
+#pragma unroll 1
+  for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      kept |= (keeps<P>(number(j, i), seed) ? 1u : 0u) << (4 * j + i);
+  return kept;
+}
+
 /// What a kept weight is multiplied with.
 template <class P> constexpr float kShare = static_cast<float>(1 / (1 - P::dropout));
 
@@ -136,7 +150,7 @@ SINTER_DEVICE const typename P::Element *value_at(const typename P::Element *val
 }
 
 /// Whether rows of q, k and v can be read 16 bytes at a time.
-template <class P> constexpr bool has_aligned_rows() {
+template <class P> SINTER_CONSTEXPR bool has_aligned_rows() {
   constexpr int q = kVector<typename P::Query>, e = kVector<typename P::Element>;
   return P::headSize % q == 0 && P::queryOffset % q == 0 && P::queryBatchStride % q == 0 &&
          P::queryRowStride % q == 0 && P::queryHeadStride % q == 0 && P::headSize % e == 0 &&
@@ -146,7 +160,7 @@ template <class P> constexpr bool has_aligned_rows() {
 }
 
 /// Whether the versions with matrix instructions are for P.
-template <class P> constexpr bool uses_matrices() {
+template <class P> SINTER_CONSTEXPR bool uses_matrices() {
   return !P::plain && kIsNarrow<typename P::Element> &&
          kIsSame<typename P::Query, typename P::Element> && P::headSize % 16 == 0 &&
          has_aligned_rows<P>();

@@ -46,19 +46,19 @@
 
 namespace sinter {
 
-template <class P> constexpr int attention_forward_rows() {
+template <class P> SINTER_CONSTEXPR int attention_forward_rows() {
   if (attention::uses_matrices<P>())
     return P::headSize > 64 || P::dropout > 0 || P::length <= 64 ? 64 : 128;
   return P::headSize > 128 ? 32 : 64;
 }
-template <class P> constexpr int attention_forward_keys() {
+template <class P> SINTER_CONSTEXPR int attention_forward_keys() {
   return attention::uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
 }
-template <class P> constexpr int attention_forward_block() { return 128; }
-template <class P> constexpr long long attention_forward_grid() {
+template <class P> SINTER_CONSTEXPR int attention_forward_block() { return 128; }
+template <class P> SINTER_CONSTEXPR long long attention_forward_grid() {
   return P::batch * P::heads * divide_up(P::length, attention_forward_rows<P>());
 }
-template <class P> constexpr int attention_forward_shared() {
+template <class P> SINTER_CONSTEXPR int attention_forward_shared() {
   constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
   if (attention::uses_matrices<P>())
     return 2 * (kRows + 4 * kKeys) * pitch_of(P::headSize);
@@ -368,7 +368,13 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     }
 
 #pragma unroll
-    for (int m = 0; m < kTiles; ++m)
+    for (int m = 0; m < kTiles; ++m) {
+      unsigned keptBits = 0;
+      if constexpr (P::dropout > 0)
+        keptBits = kept_weights<P, kScores>(seed, [&](int j, int i) {
+          const int t = tile.row + ownRow + m * 16 + i / 2 * 8 + lane / 4;
+          return weight_number<P>(tile.slot, tile.head, t) + at + j * 8 + lane % 4 * 2 + i % 2;
+        });
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int t = tile.row + ownRow + m * 16 + half * 8 + lane / 4;
@@ -396,11 +402,9 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
             float &score = scores[m][j][half * 2 + i];
             score = exp2_fast(fma(score, kFactor<P>, -largest[m][half]));
             sum[m][half] += score;
-            if constexpr (P::dropout > 0) {
-              const int column = at + j * 8 + lane % 4 * 2 + i;
-              if (!keeps<P>(weight_number<P>(tile.slot, tile.head, t) + column, seed))
+            if constexpr (P::dropout > 0)
+              if (!(keptBits >> (4 * j + half * 2 + i) & 1))
                 score = 0;
-            }
           }
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
@@ -408,6 +412,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
           output[m][part][half * 2 + 1] *= correction;
         }
       }
+    }
 
 #pragma unroll
     for (int j = 0; j < kScores; j += 2) {

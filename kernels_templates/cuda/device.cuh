@@ -17,6 +17,8 @@
 #include <cuda_fp16.h>
 
 #define SINTER_DEVICE __device__ __forceinline__
+// NVRTC takes functions without a word on where they run for the host's, which it has not.
+#define SINTER_CONSTEXPR __device__ constexpr
 
 namespace sinter {
 
@@ -24,8 +26,8 @@ constexpr int kWarp = 32;
 constexpr float kInfinity = __builtin_bit_cast(float, 0x7F800000u);
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-constexpr long long divide_up(long long a, long long b) { return (a + b - 1) / b; }
-constexpr long long round_up(long long a, long long b) { return divide_up(a, b) * b; }
+SINTER_CONSTEXPR long long divide_up(long long a, long long b) { return (a + b - 1) / b; }
+SINTER_CONSTEXPR long long round_up(long long a, long long b) { return divide_up(a, b) * b; }
 
 template <class A, class B> constexpr bool kIsSame = false;
 template <class A> constexpr bool kIsSame<A, A> = true;
@@ -389,7 +391,7 @@ SINTER_DEVICE uint4 philox(uint4 counter, uint2 key) {
 
 /// Words below it are dropped.
 /// @pre 0 <= probability < 1.
-constexpr unsigned dropout_threshold(double probability) {
+SINTER_CONSTEXPR unsigned dropout_threshold(double probability) {
   return static_cast<unsigned>(probability * 4294967296.0);
 }
 

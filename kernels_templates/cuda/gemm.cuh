@@ -49,7 +49,7 @@
 namespace sinter {
 
 namespace products {
-template <class P> constexpr bool gemm_uses_matrices() {
+template <class P> SINTER_CONSTEXPR bool gemm_uses_matrices() {
   return !P::plain && kIsNarrow<typename P::Element> && P::lhsStride % 8 == 0 &&
          P::rhsStride % 8 == 0;
 }
@@ -58,21 +58,21 @@ template <class P> constexpr int kGemmDepth = gemm_uses_matrices<P>() ? 32 : 16;
 constexpr int kGemmStages = 3;
 
 /// Elements of a tile of lhs or rhs of which `transposed` says that k runs along its columns.
-constexpr int gemm_tile_elements(int tile, int depth, bool rowsOfK) {
+SINTER_CONSTEXPR int gemm_tile_elements(int tile, int depth, bool rowsOfK) {
   return rowsOfK ? depth * pitch_of(tile) : tile * pitch_of(depth);
 }
 } // namespace products
 
-template <class P> constexpr int gemm_tile() {
+template <class P> SINTER_CONSTEXPR int gemm_tile() {
   return P::m > 64 && divide_up(P::m, 128) * divide_up(P::n, 128) >= 132 ? 128 : 64;
 }
-template <class P> constexpr int gemm_block() {
+template <class P> SINTER_CONSTEXPR int gemm_block() {
   return products::gemm_uses_matrices<P>() && gemm_tile<P>() == 64 ? 128 : 256;
 }
-template <class P> constexpr long long gemm_grid() {
+template <class P> SINTER_CONSTEXPR long long gemm_grid() {
   return divide_up(P::m, gemm_tile<P>()) * divide_up(P::n, gemm_tile<P>());
 }
-template <class P> constexpr int gemm_shared() {
+template <class P> SINTER_CONSTEXPR int gemm_shared() {
   constexpr int kTile = gemm_tile<P>(), kDepth = products::kGemmDepth<P>;
   if (products::gemm_uses_matrices<P>())
     return 2 * products::kGemmStages *
@@ -156,7 +156,7 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::
     __syncthreads();
     if (k + kDepth < P::k)
       read(k + kDepth);
-#pragma unroll
+#pragma unroll(kOwn == 1 ? kDepth : 4)
     for (int depth = 0; depth < kDepth; ++depth) {
       Vector<float, 4> a[kOwn], b[kOwn];
 #pragma unroll

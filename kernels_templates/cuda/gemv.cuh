@@ -49,7 +49,7 @@ namespace products {
 template <class P> constexpr int kGemvColumns = P::m <= 2 ? 2 : 4;
 
 /// Warps that share the sum of an output. Two blocks for each of 132 processors fill a machine.
-template <class P> constexpr int gemv_splits() {
+template <class P> SINTER_CONSTEXPR int gemv_splits() {
   for (int splits = 1; splits < 4; splits *= 2)
     if (divide_up(P::n, 4 * kGemvColumns<P> / splits) >= 264)
       return splits;
@@ -57,7 +57,7 @@ template <class P> constexpr int gemv_splits() {
 }
 
 /// Elements of a load of rhs.
-template <class P> constexpr int gemv_width() {
+template <class P> SINTER_CONSTEXPR int gemv_width() {
   constexpr int kWidth = kVector<typename P::Element>;
   if (P::rhsTransposed)
     return P::k % kWidth == 0 && P::rhsStride % kWidth == 0 && P::lhsStride % kWidth == 0 ? kWidth
@@ -235,13 +235,13 @@ SINTER_DEVICE void gemv_plain(const typename P::Element *lhs, const typename P::
 
 } // namespace products
 
-template <class P> constexpr int gemv_block() { return P::rhsTransposed ? 128 : 256; }
-template <class P> constexpr long long gemv_grid() {
+template <class P> SINTER_CONSTEXPR int gemv_block() { return P::rhsTransposed ? 128 : 256; }
+template <class P> SINTER_CONSTEXPR long long gemv_grid() {
   return P::rhsTransposed
              ? divide_up(P::n, 4 * products::kGemvColumns<P> / products::gemv_splits<P>())
              : divide_up(P::n, 32);
 }
-template <class P> constexpr int gemv_shared() { return 0; }
+template <class P> SINTER_CONSTEXPR int gemv_shared() { return 0; }
 
 template <class P>
 SINTER_DEVICE void gemv(const typename P::Element *lhs, const typename P::Element *rhs,

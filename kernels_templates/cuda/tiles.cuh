@@ -15,8 +15,8 @@
 
 namespace sinter {
 
-constexpr int pitch_of(int columns) { return columns + 8; }
-constexpr int float_pitch_of(int columns) { return columns + 4; }
+SINTER_CONSTEXPR int pitch_of(int columns) { return columns + 8; }
+SINTER_CONSTEXPR int float_pitch_of(int columns) { return columns + 4; }
 
 /// Begins to copy a tile of 16-bit elements, all THREADS threads together; what is beyond `rows` or
 /// `columns` becomes zero.

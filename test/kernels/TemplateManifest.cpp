@@ -61,9 +61,11 @@ Expected<std::string> KernelTemplate::makeKernel(const std::string &kernel,
              << (argument.isWritten ? " *" : " *__restrict__ ") << argument.name;
     passed << argument.name;
   }
-  out << "extern \"C\" __global__ void __launch_bounds__(sinter::" << name << "_block" << instance
-      << "()) " << kernel << "(" << declared.str() << ") {\n  sinter::" << name << instance << "("
-      << passed.str() << ");\n}\n";
+  out << "constexpr int " << kernel << "_block = sinter::" << name << "_block" << instance
+      << "();\n";
+  out << "extern \"C\" __global__ void __launch_bounds__(" << kernel << "_block) " << kernel << "("
+      << declared.str() << ") {\n  sinter::" << name << instance << "(" << passed.str()
+      << ");\n}\n";
   out << "extern \"C\" __global__ void " << kernel << "_launch(long long *shape) {\n";
   int position = 0;
   for (const char *part : {"_grid", "_block", "_shared"})
@@ -113,7 +115,8 @@ static KernelTemplate readTemplate(const std::string &name, const Json &json, co
                           instance.at("block"),
                           instance.at("shared"),
                           instance.at("registers"),
-                          instance.value("stack", 0)};
+                          instance.value("stack", 0),
+                          instance.value("spills", 0)};
     for (const auto &[parameter, value] : instance.at("parameters").items())
       read.parameters[parameter] = toExpression(value);
     result.instances.push_back(std::move(read));

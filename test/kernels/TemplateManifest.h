@@ -20,6 +20,7 @@ struct TemplateInstance {
   int64_t grid, block, shared;
   int64_t registers; ///< at the most, on any architecture
   int64_t stack;     ///< bytes of local memory, at the most
+  int64_t spills; ///< bytes of stores, and of loads: what ptxas prefers to fewer blocks at a time
 };
 
 struct KernelTemplate {

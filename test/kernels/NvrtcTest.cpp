@@ -1,0 +1,83 @@
+// Every instance of the manifest, through NVRTC for every architecture: that it compiles, and with
+// what the manifest promises. This needs no GPU.
+#include "runtime/Device/Cuda/Nvrtc.h"
+#include "test/kernels/TemplateManifest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace sinter;
+using namespace sinter::kernels;
+using namespace sinter::runtime;
+
+static const std::filesystem::path kTemplates = SINTER_KERNEL_TEMPLATES;
+
+static const TemplateManifest &getManifest() {
+  static Expected<TemplateManifest> manifest =
+      TemplateManifest::read(kTemplates / "Templates.json");
+  if (!manifest) {
+    std::fprintf(stderr, "%s\n", manifest.error().message().c_str());
+    std::abort();
+  }
+  return *manifest;
+}
+
+static std::map<std::string, std::string> readHeaders() {
+  std::map<std::string, std::string> headers;
+  for (const auto &entry : std::filesystem::directory_iterator(kTemplates))
+    if (entry.path().extension() == ".cuh") {
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      headers[entry.path().filename().string()] = text.str();
+    }
+  return headers;
+}
+
+namespace {
+struct TemplatesTest : testing::TestWithParam<std::tuple<std::string, std::string>> {
+  static std::vector<std::string> getNames() {
+    std::vector<std::string> names;
+    for (const auto &[name, kernel] : getManifest().getTemplates())
+      names.push_back(name);
+    return names;
+  }
+};
+} // namespace
+
+TEST_P(TemplatesTest, CompileToWhatTheManifestPromises) {
+  if (auto version = cuda::nvrtcVersion(); !version)
+    GTEST_SKIP() << version.error().message();
+  const auto &[name, architecture] = GetParam();
+  const KernelTemplate &kernel = getManifest().getTemplates().at(name);
+  ASSERT_FALSE(kernel.instances.empty());
+  cuda::CudaSource source;
+  source.name = name + ".cu";
+  source.headers = readHeaders();
+  source.source = "#include \"" + kernel.header + "\"\n";
+  for (const TemplateInstance &instance : kernel.instances) {
+    auto text = kernel.makeInstance(instance);
+    ASSERT_TRUE(text) << text.error().message();
+    source.source += *text;
+  }
+  auto compiled = cuda::compileCuda(source, architecture);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  for (const TemplateInstance &instance : kernel.instances) {
+    SCOPED_TRACE(instance.name);
+    const cuda::KernelResources *resources = compiled->find(instance.name);
+    ASSERT_TRUE(resources) << compiled->log;
+    EXPECT_LE(resources->spillStoreBytes, instance.spills);
+    EXPECT_LE(resources->spillLoadBytes, instance.spills);
+    EXPECT_LE(resources->stackBytes, instance.stack);
+    EXPECT_LE(resources->registers, instance.registers);
+    EXPECT_LE(resources->sharedBytes, 48u * 1024);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Manifest, TemplatesTest,
+                         testing::Combine(testing::ValuesIn(TemplatesTest::getNames()),
+                                          testing::Values("sm_80", "sm_90a", "sm_100")),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
