@@ -35,7 +35,7 @@ namespace {
 /// Builds the flatbuffer, leaves first.
 class Serializer {
 public:
-  Serializer(ModuleOp plan, const MachineCode &code, const CompileRequest &request)
+  Serializer(ModuleOp plan, const KernelCode &code, const CompileRequest &request)
       : plan(plan), code(code), request(request) {
     if (request.spec)
       for (const ParameterInfo &parameter : request.spec->parameters())
@@ -62,7 +62,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   Expected<void> checkSize() {
-    uint64_t bytes = kTableBytes + code.image.size() + request.embeddedWeights.size();
+    uint64_t bytes = kTableBytes + getCodeBytes() + request.embeddedWeights.size();
     for (auto constant : plan.getOps<plan::ConstantOp>())
       bytes += getElementCount(constant) * 8;
     for (const auto &[name, content] : request.attachments)
@@ -73,13 +73,33 @@ private:
     return {};
   }
 
+  uint64_t getCodeBytes() const {
+    if (const auto *machine = std::get_if<MachineCode>(&code))
+      return machine->image.size();
+    const auto &cuda = std::get<CudaCode>(code);
+    uint64_t bytes = 0;
+    for (const CudaProgram &program : cuda.programs)
+      bytes += program.source.size();
+    for (const auto &byArchitecture : cuda.cubins)
+      for (const auto &[architecture, cubin] : byArchitecture)
+        bytes += cubin.size();
+    return bytes;
+  }
+
   static uint64_t getElementCount(plan::ConstantOp constant) {
     return constant.getValue().getNumElements();
   }
 
   Expected<void> indexKernels() {
-    for (const auto &[name, offset] : code.offsets)
-      kernelIndex.insert({name, kernelIndex.size()});
+    if (const auto *machine = std::get_if<MachineCode>(&code)) {
+      for (const auto &[name, offset] : machine->offsets)
+        addKernel(name, fb::CreateKernelDirect(builder, name.c_str(), offset));
+    } else {
+      for (auto [i, program] : llvm::enumerate(std::get<CudaCode>(code).programs))
+        for (const CudaKernel &kernel : program.kernels)
+          addKernel(kernel.name, fb::CreateKernelDirect(builder, kernel.name.c_str(), /*offset=*/0,
+                                                        i, kernel.block, kernel.sharedBytes));
+    }
     Expected<void> result;
     plan.walk([&](plan::LaunchOp launch) {
       if (kernelIndex.contains(launch.getKernel().str()) || !result)
@@ -89,6 +109,11 @@ private:
       result.error().defect = true;
     });
     return result;
+  }
+
+  void addKernel(const std::string &name, Offset<fb::Kernel> kernel) {
+    kernelIndex.insert({name, kernels.size()});
+    kernels.push_back(kernel);
   }
 
   /// Numbers the checkpoint's tensors, and finds out how large the shared spaces are.
@@ -271,9 +296,6 @@ private:
   //===--------------------------------------------------------------------===//
 
   Offset<fb::Executable> serializeRoot(const std::vector<Offset<fb::Program>> &programs) {
-    std::vector<Offset<fb::Kernel>> kernels;
-    for (const auto &[name, offset] : code.offsets)
-      kernels.push_back(fb::CreateKernelDirect(builder, name.c_str(), offset));
     std::vector<Offset<fb::CheckpointTensor>> tensors;
     for (auto [name, slice] : checkpoint) {
       std::vector<int64_t> shape = getShape(slice);
@@ -296,17 +318,35 @@ private:
     for (const FileReference &file : request.weightFiles)
       weightFiles.push_back(
           fb::CreateWeightFileDirect(builder, file.path.c_str(), file.bytes, file.hash.c_str()));
-    auto features = builder.CreateVectorOfStrings(code.cpuFeatures);
-    auto image = createBytes(code.image);
+    static const MachineCode kNone;
+    const auto *machine = std::get_if<MachineCode>(&code);
+    auto features = builder.CreateVectorOfStrings((machine ? *machine : kNone).cpuFeatures);
+    auto image = createBytes((machine ? *machine : kNone).image);
+    std::vector<Offset<fb::KernelProgram>> kernelPrograms = serializeKernelPrograms();
     auto constants = createBytes(collectConstants());
     auto embedded = createBytes(request.embeddedWeights);
-    return fb::CreateExecutable(builder, runtime::executableVersion,
-                                builder.CreateString(kProducer), features, image,
-                                builder.CreateVector(kernels), constants,
-                                builder.CreateVector(tensors), builder.CreateVector(stateBindings),
-                                parameterBytes, stateBytes, builder.CreateVector(programs),
-                                builder.CreateVector(metadata), builder.CreateVector(attachments),
-                                builder.CreateVector(weightFiles), request.seed, embedded);
+    return fb::CreateExecutable(
+        builder, runtime::executableVersion, builder.CreateString(kProducer), features, image,
+        builder.CreateVector(kernels), constants, builder.CreateVector(tensors),
+        builder.CreateVector(stateBindings), parameterBytes, stateBytes,
+        builder.CreateVector(programs), builder.CreateVector(metadata),
+        builder.CreateVector(attachments), builder.CreateVector(weightFiles), request.seed,
+        embedded, builder.CreateString(machine ? "cpu" : request.options.target),
+        builder.CreateVector(kernelPrograms));
+  }
+
+  std::vector<Offset<fb::KernelProgram>> serializeKernelPrograms() {
+    std::vector<Offset<fb::KernelProgram>> serialized;
+    const auto *cuda = std::get_if<CudaCode>(&code);
+    for (size_t i = 0; cuda && i < cuda->programs.size(); ++i) {
+      std::vector<Offset<fb::Cubin>> cubins;
+      for (const auto &[architecture, bytes] : cuda->cubins[i])
+        cubins.push_back(
+            fb::CreateCubin(builder, builder.CreateString(architecture), createBytes(bytes)));
+      serialized.push_back(fb::CreateKernelProgramDirect(builder, cuda->programs[i].source.c_str(),
+                                                         /*options=*/nullptr, &cubins));
+    }
+    return serialized;
   }
 
   Initializer getInitializer(StringRef name, size_t rank) const {
@@ -328,10 +368,11 @@ private:
   static constexpr const char *kProducer = "sinter 0.1.0";
 
   ModuleOp plan;
-  const MachineCode &code;
+  const KernelCode &code;
   const CompileRequest &request;
   flatbuffers::FlatBufferBuilder builder;
   std::map<std::string, uint32_t> kernelIndex;
+  std::vector<Offset<fb::Kernel>> kernels;
   llvm::StringMap<Initializer> initializers;                    ///< of the model's parameters
   llvm::MapVector<StringRef, plan::SliceOp> checkpoint, states; ///< by name
   llvm::DenseMap<StringRef, uint32_t> checkpointIndex;
@@ -340,7 +381,7 @@ private:
 
 } // namespace
 
-Expected<std::vector<std::byte>> sinter::serialize(ModuleOp plan, const MachineCode &code,
+Expected<std::vector<std::byte>> sinter::serialize(ModuleOp plan, const KernelCode &code,
                                                    const CompileRequest &request) {
   return Serializer(plan, code, request).run();
 }

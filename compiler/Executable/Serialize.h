@@ -2,11 +2,14 @@
 #pragma once
 
 #include "compiler/Codegen/Cpu/MachineCode.h"
+#include "compiler/Codegen/Cuda/CudaProgram.h"
 #include "compiler/Pipelines/Compile.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Base/Error.h"
 #include <cstddef>
+#include <map>
+#include <variant>
 #include <vector>
 
 namespace sinter {
@@ -15,12 +18,22 @@ namespace sinter {
 /// @pre the type is one of the graph's: f32, bf16, f16, f64, i32.
 DType toDType(mlir::Type elementType);
 
+/// CUDA kernels, and what NVRTC made of their programs: for each of them by architecture, or
+/// nothing where the machine that runs them is to compile them.
+struct CudaCode {
+  std::vector<CudaProgram> programs;
+  std::vector<std::map<std::string, std::vector<std::byte>>> cubins;
+};
+
+/// What a target's code generator made of the kernels.
+using KernelCode = std::variant<MachineCode, CudaCode>;
+
 /// Serializes a module after the Memory phase, one to one, into the flatbuffer of
 /// runtime/Exec/Executable.fbs (without the file's envelope, see runtime/Exec/ExecutableFile.h).
 /// Metadata, attachments, weight files, embedded weights and the seed come from the request.
 /// Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks (a defect)
 /// and where the result would pass the format's 2 GiB.
-Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const MachineCode &code,
+Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const KernelCode &code,
                                            const CompileRequest &request);
 
 } // namespace sinter

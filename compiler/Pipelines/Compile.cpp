@@ -7,6 +7,8 @@
 #include "compiler/Pipelines/DecisionCollector.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/Device/Cuda/Architecture.h"
+#include "runtime/Device/Cuda/CubinCache.h"
 #include <chrono>
 
 using namespace mlir;
@@ -20,28 +22,78 @@ static Expected<Phase> getLastPhase(const CompileOptions &options) {
     return Phase::Autodiff;
   if (options.emit == "fused")
     return Phase::Fusion;
-  if (options.emit == "llvm" || options.emit == "asm")
+  if (options.emit == "llvm" || options.emit == "asm" || options.emit == "cuda")
     return Phase::Codegen;
   return Phase::Memory;
 }
 
-/// From the planned module to what was asked for: text of the machine code, or an executable and
-/// the report on its memory.
+/// The kernels of a GPU's programs, compiled for it where the request wants them to be.
+static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRequest &request) {
+  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(compilation.getModule());
+  if (failed(programs))
+    return compilation.makeDefect("printing kernels");
+  CudaCode code{std::move(*programs), {}};
+  code.cubins.resize(code.programs.size());
+  if (!request.options.cubins)
+    return code;
+  SINTER_TRY(runtime::cuda::Capability capability,
+             runtime::cuda::capabilityOf(request.options.target, "--target"));
+  SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
+  std::vector<runtime::cuda::CudaSource> sources;
+  for (auto [i, program] : llvm::enumerate(code.programs))
+    sources.push_back({("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, {}, {}});
+  runtime::ThreadPool pool(0);
+  SINTER_TRY(auto compiled, runtime::cuda::CubinCache::standard().compile(sources, real, pool));
+  for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))
+    cubins[real] = std::move(result.cubin);
+  return code;
+}
+
+/// What the target's code generator makes of the kernels.
+static Expected<KernelCode> emitKernels(Compilation &compilation, const CompileRequest &request) {
+  ModuleOp module = compilation.getModule();
+  auto target = TargetAttr::lookup(module);
+  if (target.isGpu())
+    return emitCudaCode(compilation, request);
+  return emitMachineCode(lookupKernels(module), target);
+}
+
+/// The text of the kernels: of the machine code, or CUDA C++.
+static Expected<std::string> printKernels(Compilation &compilation, const CompileRequest &request) {
+  ModuleOp module = compilation.getModule();
+  const std::string &emit = request.options.emit;
+  auto target = TargetAttr::lookup(module);
+  if ((emit == "cuda") != target.isGpu())
+    return fail("--emit " + emit, "kernels for " + request.options.target + " are not in it",
+                target.isGpu() ? "give --emit cuda" : "give --target cuda:sm_90, or --emit llvm");
+  if (!target.isGpu())
+    return printMachineCode(lookupKernels(module), target,
+                            emit == "llvm" ? CodeText::Llvm : CodeText::Assembly);
+  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(module);
+  if (failed(programs))
+    return compilation.makeDefect("printing kernels");
+  std::string text;
+  for (const CudaProgram &program : *programs)
+    text += program.source;
+  return text;
+}
+
+/// From the planned module to what was asked for: text of the kernels, or an executable and the
+/// report on its memory.
 static Expected<void> finish(Compilation &compilation, const CompileRequest &request,
                              CompileResult &result) {
   auto start = std::chrono::steady_clock::now();
   ModuleOp module = compilation.getModule();
-  auto target = TargetAttr::lookup(module);
-  auto kernels = module.lookupSymbol<ModuleOp>(kKernelsModule);
-  if (request.options.emit == "llvm" || request.options.emit == "asm") {
-    CodeText form = request.options.emit == "llvm" ? CodeText::Llvm : CodeText::Assembly;
-    SINTER_TRY(result.text, printMachineCode(kernels, target, form));
+  const std::string &emit = request.options.emit;
+  if (emit == "llvm" || emit == "asm" || emit == "cuda") {
+    SINTER_TRY(result.text, printKernels(compilation, request));
     return {};
   }
-  SINTER_TRY(MachineCode code, emitMachineCode(kernels, target));
+  SINTER_TRY(KernelCode code, emitKernels(compilation, request));
   SINTER_TRY(result.executable, serialize(module, code, request));
   MemoryReportInputs inputs;
-  inputs.codeBytes = static_cast<int64_t>(code.image.size());
+  if (const auto *machine = std::get_if<MachineCode>(&code))
+    inputs.codeBytes = static_cast<int64_t>(machine->image.size());
   result.memoryReport = makeMemoryReport(module, inputs);
   result.phaseMs["Executable"] =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

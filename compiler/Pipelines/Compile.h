@@ -57,7 +57,10 @@ struct CompileOptions {
   std::vector<std::string> passPlugins;    ///< shared libraries that register passes
   std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass pipeline>"
   std::string stopAfter;                   ///< the last phase to run; empty: all of them
-  std::string emit; ///< graph, fused, program, llvm or asm: print that stage; empty: an executable
+  /// graph, fused, program, llvm, asm or cuda: print that stage; empty: an executable.
+  std::string emit;
+  bool cubins =
+      false; ///< for a GPU: the executable carries compiled kernels, not only their source
 };
 
 /// A file that an executable refers to or carries.

@@ -1,6 +1,7 @@
 #include "compiler/Pipelines/Pipeline.h"
 #include "compiler/Autodiff/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Passes.h"
 #include "compiler/Memory/Passes.h"
@@ -75,7 +76,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Fusion:
     return buildFusionPipeline(manager, FusionOptions());
   case Phase::Codegen:
-    return buildCodegenPipeline(manager, CodegenOptions());
+    return options.gpu ? buildCudaCodegenPipeline(manager, CudaCodegenOptions())
+                       : buildCodegenPipeline(manager, CodegenOptions());
   case Phase::Schedule:
     return buildSchedulePipeline(manager);
   case Phase::Memory:

@@ -1,3 +1,4 @@
+#include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/Passes.h"
 #include "compiler/Schedule/ProgramLowering.h"
@@ -27,7 +28,8 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
       entry.erase();
     copyUnprepared(module, spaces);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function->hasAttr(SinterDialect::kKernel))
+      // A GPU's kernels are still to be printed, with what they compute in their heads.
+      if (function->hasAttr(SinterDialect::kKernel) && !function->hasAttr(kBlockAttribute))
         function.erase();
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     spaces.constants.materialize(builder, module.getLoc());

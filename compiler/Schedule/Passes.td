@@ -48,7 +48,8 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
   let summary = "entries become programs of commands over slices";
   let description = [{
     After it every entry is a `plan.program` of its name, every constant that is not computed in a
-    kernel a `plan.constant`, and no op of the graph is left (the loop kernels in `@kernels` stay).
+    kernel a `plan.constant`, and no op of the graph is left but in a GPU's kernels, which are
+    printed with what they compute (the loop kernels in `@kernels` stay, too).
     States, prepared parameters and constants have one offset for all programs, inputs and outputs
     one in their own program; all are multiples of 64. What lives inside a step is a `plan.alloc`.
 
@@ -82,7 +83,7 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
 def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
   let summary = "the gate of the Schedule phase";
   let description = [{
-    After it: a module holds programs, constants and the loop kernels only; a slice is made before
+    After it: a module holds programs, constants and kernels only; a slice is made before
     the commands that use it; what a step allocates is written before it is read; commands write
     to state, output and alloc slices only, `@prepare` also to parameters, and only `@prepare` reads
     the checkpoint; named slices of one name

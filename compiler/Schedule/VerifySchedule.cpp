@@ -1,3 +1,4 @@
+#include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,7 +35,8 @@ struct VerifySchedulePass : sinter::impl::VerifySchedulePassBase<VerifyScheduleP
     markAllAnalysesPreserved();
     for (Operation &op : *getOperation().getBody()) {
       auto program = dyn_cast<plan::ProgramOp>(op);
-      bool expected = isa<plan::ProgramOp, plan::ConstantOp, ModuleOp>(op);
+      bool expected =
+          isa<plan::ProgramOp, plan::ConstantOp, ModuleOp>(op) || op.hasAttr(kBlockAttribute);
       if (!expected)
         op.emitError("expected only programs, constants and kernels after Schedule");
       if (!expected ||

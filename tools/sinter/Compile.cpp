@@ -18,7 +18,7 @@ struct CompileCommandOptions : ModelOptions {
   CLI::Option *chunkOption = nullptr;
   StepOptions step;
   std::string emit, stopAfter;
-  bool embedWeights = false;
+  bool embedWeights = false, sourceOnly = false;
 };
 } // namespace
 
@@ -77,6 +77,7 @@ static Expected<void> run(CompileCommandOptions &options) {
   SINTER_CHECK(addWeights(model, options.embedWeights, request));
   // The cache holds what runs here, without weights.
   if (options.embedWeights || options.target != ModelOptions().target) {
+    request.options.cubins = isGpu(options) && !options.sourceOnly;
     SINTER_TRY(CompileResult result, compile(request));
     return runtime::writeExecutable(options.output, result.executable);
   }
@@ -99,11 +100,13 @@ void sinter::cli::addCompile(CLI::App &program) {
           ->check(CLI::Range(1, 1 << 20));
   command
       ->add_option("--emit", options->emit,
-                   "print a stage instead: graph, fused, program, llvm, asm")
-      ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm"}));
+                   "print a stage instead: graph, fused, program, llvm, asm or cuda")
+      ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm", "cuda"}));
   command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
   command->add_flag("--embed-weights", options->embedWeights,
                     "carry the weights in the executable");
+  command->add_flag("--source-only", options->sourceOnly,
+                    "for a GPU: carry the kernels' source alone; they are compiled where it runs");
   addStepOptions(*command, options->step);
   command->callback([options] { finish(run(*options)); });
 }

@@ -120,7 +120,7 @@ public:
     SmallVector<std::string> arguments;
     if (auto order = instance.getAs<DenseI64ArrayAttr>("arguments")) {
       for (int64_t i : order.asArrayRef())
-        arguments.push_back(i < 0 ? "sinter::Absent()" : getArgumentName(i));
+        arguments.push_back(i < 0 ? "nullptr" : getArgumentName(i));
     } else {
       for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
         arguments.push_back(getArgumentName(i));

@@ -19,7 +19,7 @@
 //   it is. `shared_function = true` beside them adds the check that the template's own figure
 //   `<function>_shared<P>()` is the kernel's `sinter.shared`. The template's function is called
 //   with the kernel's pointers in their order, or as `arguments = array<i64: 0, -1, 2>` says (-1 is
-//   `sinter::Absent()`). Operands that nothing writes or aliases are `llvm.noalias`, as
+//   `nullptr`). Operands that nothing writes or aliases are `llvm.noalias`, as
 //   createLoopKernel says.
 //
 // The kernel on tensors says how it is launched: `sinter.grid` blocks of `sinter.block` threads

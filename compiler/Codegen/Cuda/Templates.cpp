@@ -1,8 +1,15 @@
-#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Cuda/Templates.h"
 
 using namespace mlir;
 using namespace sinter;
 
 TemplateGenerator sinter::lookupTemplate(FusionKind kind, func::FuncOp tensorKernel) {
-  return nullptr;
+  switch (kind) {
+  case FusionKind::Attention:
+    return instantiateAttention;
+  case FusionKind::Gemm:
+    return instantiateGemm;
+  default:
+    return nullptr;
+  }
 }

@@ -134,7 +134,7 @@ func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sint
 // CHECK-NEXT: };
 // CHECK-NEXT: static_assert(sinter::attend_shared<instance_parameters>() == 4096);
 // CHECK: instance(const __nv_bfloat16 *__restrict__ x0, __nv_bfloat16 *__restrict__ y0) {
-// CHECK-NEXT:   sinter::attend<instance_parameters>(x0, sinter::Absent(), y0);
+// CHECK-NEXT:   sinter::attend<instance_parameters>(x0, nullptr, y0);
 // CHECK-NEXT: }
 func.func private @instance(memref<32xbf16> {llvm.noalias}, memref<32xbf16> {llvm.noalias}) attributes {sinter.template = {header = "attend.cuh", function = "attend", arguments = array<i64: 0, -1, 1>, shared_function = true, parameters = {Element = bf16, Post = "sinter::Gelu", causal = true, heads = 12 : i64, scale = 0.125 : f32, stride = 4294967296 : i64}}}
 }

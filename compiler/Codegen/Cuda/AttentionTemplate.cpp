@@ -1,0 +1,112 @@
+#include "compiler/Codegen/Cuda/TemplateInstance.h"
+#include "compiler/Codegen/Cuda/Templates.h"
+#include "compiler/Codegen/Loops/AttentionOperands.h"
+
+using namespace mlir;
+using namespace sinter;
+
+/// Threads of a block of attention_forward.
+static constexpr int64_t kBlock = 128;
+
+/// Whether rows of an input can be read 16 bytes at a time.
+static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type element) {
+  int64_t vector = 128 / element.getIntOrFloatBitWidth();
+  return headSize % vector == 0 && input.offset % vector == 0 &&
+         llvm::all_of(ArrayRef(input.strides).drop_back(),
+                      [&](int64_t stride) { return stride % vector == 0; });
+}
+
+static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+namespace {
+/// The sizes of a launch, as attention_forward.cuh computes them.
+struct ForwardShape {
+  bool matrices;
+  int64_t rows, keys, sharedBytes;
+
+  ForwardShape(const AttentionOperands &operands, bool matrices, bool dropout)
+      : matrices(matrices) {
+    int64_t d = operands.headSize;
+    if (matrices) {
+      rows = d > 64 || dropout || operands.length <= 64 ? 64 : 128;
+      keys = d > 128 ? 32 : 64;
+      sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
+    } else {
+      rows = d > 128 ? 32 : 64;
+      keys = 32;
+      sharedBytes = 4 * ((rows + 2 * keys) * (llvm::alignTo(d, 32) + 4) + rows * (keys + 4));
+    }
+  }
+};
+} // namespace
+
+/// What all attention templates are told of an op.
+template <typename Op>
+static void setAttention(TemplateInstance &instance, Op op, const AttentionOperands &operands,
+                         const StridedInput &key, const StridedInput &value) {
+  instance.set("Query", elementOf(op.getQuery()));
+  instance.set("Element", elementOf(op.getKey()));
+  instance.set("batch", operands.batch);
+  instance.set("length", operands.length);
+  instance.set("heads", operands.heads);
+  instance.set("headSize", operands.headSize);
+  instance.set("capacity", operands.capacity);
+  instance.set("keyHeads", operands.keyHeads);
+  instance.setStrides("query", operands.query);
+  instance.setStrides("key", key);
+  instance.setStrides("value", value);
+  instance.set("scale", op.getScale().convertToDouble());
+  instance.set("causal", op.getCausal());
+  instance.set("window", static_cast<int64_t>(op.getWindow().value_or(0)));
+  instance.set("softcap", op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0);
+  instance.set("hasStart", operands.startArgument.has_value());
+  instance.set("hasFirst", operands.firstArgument.has_value());
+  instance.set("hasSlopes", operands.slopesArgument.has_value());
+  instance.set("dropout", op.getDropout().convertToDouble());
+  instance.set("stream", static_cast<int64_t>(op.getStream()));
+  instance.set("plain", false);
+}
+
+FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::FuncOp function,
+                                                   const TargetAttr &target) {
+  FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
+  if (failed(op))
+    return failure();
+  AttentionOperands operands;
+  AttentionResults results;
+  if (failed(operands.read(*op, /*f16=*/true)) ||
+      failed(results.read(*op, kernel, /*f16=*/true)))
+    return failure();
+  FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
+  FailureOr<StridedInput> value = traceRows(op->getValue(), *op, "values", /*f16=*/true);
+  if (failed(key) || failed(value))
+    return failure();
+  if (results.roundings.size() > 2)
+    return op->emitError("expected a result that is rounded once");
+
+  Type query = elementOf(op->getQuery()), element = elementOf(op->getKey());
+  int64_t d = operands.headSize;
+  bool matrices = element.getIntOrFloatBitWidth() == 16 && query == element && d % 16 == 0 &&
+                  hasAlignedRows(operands.query, d, query) && hasAlignedRows(*key, d, element) &&
+                  hasAlignedRows(*value, d, element);
+  ForwardShape shape(operands, matrices, operands.seedArgument.has_value());
+
+  TemplateInstance instance("attention_forward", kernel.getContext());
+  setAttention(instance, *op, operands, *key, *value);
+  instance.set("Result", results.roundings.back());
+  instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
+  unsigned inputs = kernel.getNumArguments();
+  instance.pass(operands.query.argument);
+  instance.pass(key->argument);
+  instance.pass(value->argument);
+  instance.pass(operands.startArgument);
+  instance.pass(operands.firstArgument);
+  instance.pass(operands.slopesArgument);
+  instance.pass(operands.seedArgument);
+  instance.pass(inputs + results.resultIndex);
+  instance.pass(results.logsumexpIndex ? std::optional(inputs + *results.logsumexpIndex)
+                                       : std::nullopt);
+  instance.write(function, /*usesShared=*/true);
+  int64_t tiles = llvm::divideCeil(operands.length, shape.rows);
+  return CudaLaunch{operands.batch * operands.heads * tiles, kBlock, shape.sharedBytes};
+}

@@ -1,0 +1,129 @@
+#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Codegen/Cuda/TemplateInstance.h"
+#include "compiler/Codegen/Cuda/Templates.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace sinter;
+using plan::PostOpKind;
+
+/// Operands that an epilogue may read.
+static constexpr unsigned kMostOperands = 4;
+/// Blocks that fill a machine, as the templates reckon.
+static constexpr int64_t kFullMachine = 132;
+
+static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+/// A step of an epilogue as the templates name it: "sinter::Add<float, 768>".
+static std::string nameStep(const LibraryPostOp &step, int64_t n) {
+  auto withOperand = [&](StringRef name, bool strided) {
+    std::string type = TemplateInstance::getTypeName(elementOf(step.operand));
+    return strided ? llvm::formatv("sinter::{0}<{1}, {2}>", name, type, n).str()
+                   : llvm::formatv("sinter::{0}<{1}>", name, type).str();
+  };
+  switch (step.kind) {
+  case PostOpKind::Bias:
+    return withOperand("Bias", /*strided=*/false);
+  case PostOpKind::Add:
+    return withOperand("Add", /*strided=*/true);
+  case PostOpKind::Multiply:
+    return withOperand("Multiply", /*strided=*/true);
+  case PostOpKind::Gelu:
+    return "sinter::Gelu";
+  case PostOpKind::GeluTanh:
+    return "sinter::GeluTanh";
+  case PostOpKind::Silu:
+    return "sinter::Silu";
+  case PostOpKind::Relu:
+    return "sinter::Relu";
+  }
+  llvm_unreachable("all steps are above");
+}
+
+namespace {
+/// A product's sizes, as gemv.cuh and gemm.cuh see them.
+struct Product {
+  int64_t m, n, k, lhsStride, rhsStride;
+  bool lhsTransposed, rhsTransposed, narrow;
+
+  explicit Product(MatmulOp matmul)
+      : m(matmul.getM()), n(matmul.getN()), k(matmul.getK()),
+        lhsStride(matmul.getTransposeLhs() ? m : k), rhsStride(matmul.getTransposeRhs() ? k : n),
+        lhsTransposed(matmul.getTransposeLhs()), rhsTransposed(matmul.getTransposeRhs()),
+        narrow(elementOf(matmul.getLhs()).getIntOrFloatBitWidth() == 16) {}
+
+  bool hasFewRows() const { return m <= kFewProductRows && !lhsTransposed; }
+
+  static int64_t divideUp(int64_t a, int64_t b) { return llvm::divideCeil(a, b); }
+
+  CudaLaunch getGemvLaunch() const {
+    if (!rhsTransposed)
+      return {divideUp(n, 32), 256, 0};
+    int64_t columns = m <= 2 ? 2 : 4, splits = 1;
+    while (splits < 4 && divideUp(n, 4 * columns / splits) < 2 * kFullMachine)
+      splits *= 2;
+    return {divideUp(n, 4 * columns / splits), 128, 0};
+  }
+
+  CudaLaunch getGemmLaunch() const {
+    auto tiles = [&](int64_t tile) { return divideUp(m, tile) * divideUp(n, tile); };
+    int64_t tile = m > 64 && tiles(128) >= kFullMachine ? 128 : 64;
+    bool matrices = narrow && lhsStride % 8 == 0 && rhsStride % 8 == 0;
+    if (!matrices)
+      return {tiles(tile), 256, 128 * (2 * tile + 8)};
+    int64_t rowsOfK = 32 * (tile + 8), columnsOfK = 40 * tile;
+    int64_t shared =
+        6 * ((lhsTransposed ? rowsOfK : columnsOfK) + (rhsTransposed ? columnsOfK : rowsOfK));
+    return {tiles(tile), tile == 64 ? 128 : 256, shared};
+  }
+};
+} // namespace
+
+FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp function,
+                                              const TargetAttr &target) {
+  llvm::SetVector<Operation *> ops;
+  for (Operation &op : kernel.front().without_terminator())
+    ops.insert(&op);
+  std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
+  if (!gemm || gemm->usesPanels() || kernel.getNumResults() != 1)
+    return kernel.emitError("expected one product of plain matrices and a chain of post-ops");
+
+  SmallVector<std::string> steps;
+  SmallVector<unsigned> operands;
+  for (const LibraryPostOp &step : gemm->postOps) {
+    steps.push_back(nameStep(step, gemm->matmul.getN()));
+    if (step.operand)
+      operands.push_back(cast<BlockArgument>(step.operand).getArgNumber());
+  }
+  if (operands.size() > kMostOperands)
+    return kernel.emitError("expected an epilogue with ")
+           << kMostOperands << " operands at the most, got " << operands.size();
+
+  MatmulOp matmul = gemm->matmul;
+  Product product(matmul);
+  TemplateInstance instance(product.hasFewRows() ? "gemv" : "gemm", kernel.getContext());
+  instance.set("Element", elementOf(matmul.getLhs()));
+  instance.set("Out", elementOf(gemm->result));
+  instance.setType("Epilogue", "sinter::Epilogue<" + llvm::join(steps, ", ") + ">");
+  instance.set("m", product.m);
+  instance.set("n", product.n);
+  instance.set("k", product.k);
+  instance.set("lhsStride", product.lhsStride);
+  instance.set("rhsStride", product.rhsStride);
+  instance.set("outStride", product.n);
+  instance.set("rhsTransposed", product.rhsTransposed);
+  if (product.hasFewRows()) {
+    // Weights that are trained are written by another kernel.
+    instance.set("rhsIsConstant", false);
+  } else {
+    instance.set("lhsTransposed", product.lhsTransposed);
+    instance.set("plain", false);
+  }
+  instance.pass(cast<BlockArgument>(matmul.getLhs()).getArgNumber());
+  instance.pass(cast<BlockArgument>(matmul.getRhs()).getArgNumber());
+  for (unsigned i = 0; i < kMostOperands; ++i)
+    instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
+  instance.pass(kernel.getNumArguments());
+  instance.write(function, /*usesShared=*/!product.hasFewRows());
+  return product.hasFewRows() ? product.getGemvLaunch() : product.getGemmLaunch();
+}

@@ -1,0 +1,44 @@
+//===- TemplateInstance.h - One use of a kernel template --------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
+
+namespace sinter {
+
+/// Collects what a kernel is instantiated with, and writes it to the kernel's function.
+class TemplateInstance {
+public:
+  /// The function `name` of the header `name`.cuh.
+  explicit TemplateInstance(llvm::StringRef name, mlir::MLIRContext *context)
+      : name(name), builder(context) {}
+
+  void set(llvm::StringRef parameter, mlir::Type value);
+  void set(llvm::StringRef parameter, int64_t value);
+  void set(llvm::StringRef parameter, bool value);
+  void set(llvm::StringRef parameter, double value);
+  /// A type by its name in CUDA C++.
+  void setType(llvm::StringRef parameter, llvm::StringRef name);
+
+  /// The name of an element type in CUDA C++.
+  static std::string getTypeName(mlir::Type type);
+
+  /// Where an input of rows `[b, t, h, d]` lies: `<prefix>Offset`, `<prefix>BatchStride`,
+  /// `<prefix>RowStride` and `<prefix>HeadStride`.
+  void setStrides(llvm::StringRef prefix, const StridedInput &input);
+
+  /// The template's next argument: one of the kernel's, or none.
+  void pass(std::optional<unsigned> argument);
+
+  /// Writes all of it to the kernel's function. `usesShared` says that the template has dynamic
+  /// shared memory, whose bytes are checked against its own figure when the kernel is compiled.
+  void write(mlir::func::FuncOp instance, bool usesShared);
+
+private:
+  llvm::StringRef name;
+  mlir::Builder builder;
+  llvm::SmallVector<mlir::NamedAttribute> parameters;
+  llvm::SmallVector<int64_t> arguments;
+};
+
+} // namespace sinter

@@ -1,0 +1,23 @@
+//===- Templates.h - Kernels that are instances of templates ----*- C++ -*-===//
+//
+// One function a template of kernels_templates/cuda, each a TemplateGenerator (Kernels.h): it reads
+// the kernel on tensors, and writes what the template is instantiated with. The launch follows from
+// the formulas in the template's head; the printed source asserts that they agree.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Codegen/Cuda/Kernels.h"
+
+namespace sinter {
+
+/// attention_forward: one attention.
+mlir::FailureOr<CudaLaunch> instantiateAttention(mlir::func::FuncOp kernel,
+                                                 mlir::func::FuncOp function,
+                                                 const TargetAttr &target);
+
+/// gemv or gemm: one product of plain matrices, and a chain of post-ops.
+mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
+                                            const TargetAttr &target);
+
+} // namespace sinter
