@@ -14,6 +14,12 @@
 
 namespace sinter::simt {
 
+/// What pointers a kernel takes.
+struct Signature {
+  size_t arguments;
+  const bool *written; ///< for each argument, whether what it points to is not const
+};
+
 /// Tells the emulator of the module that `code` is in and of its static shared memory.
 void registerKernels(const void *code, char *sharedBegin, char *sharedEnd, bool checked);
 

@@ -5,8 +5,8 @@
 
 using namespace sinter::simt;
 
-Kernel::Kernel(std::string name, Function function, size_t arguments)
-    : kernelName(std::move(name)), entry(function), argumentCount(arguments),
+Kernel::Kernel(std::string name, Function function, const Signature &signature)
+    : kernelName(std::move(name)), entry(function), signature(signature),
       kernelModule(moduleOf(reinterpret_cast<const void *>(function))) {}
 
 Report sinter::simt::launch(const Kernel &kernel, const Launch &shape,

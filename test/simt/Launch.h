@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "test/simt/KernelHooks.h"
 #include "test/simt/Report.h"
 #include "test/simt/Scheduler.h"
 #include "test/simt/SharedMemory.h"
@@ -30,6 +31,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace sinter::simt {
 
@@ -39,23 +41,28 @@ public:
   using Function = void (*)();
 
   Kernel() = default;
-  /// A kernel that takes so many pointers.
-  Kernel(std::string name, Function function, size_t arguments);
+  Kernel(std::string name, Function function, const Signature &signature);
   /// A kernel that is linked into this process, from a file compiled with the flags of the CMake
   /// target SinterSimtKernels or SinterSimtCheckedKernels.
   template <typename... Pointers>
   Kernel(std::string name, void (*function)(Pointers *...))
-      : Kernel(std::move(name), reinterpret_cast<Function>(function), sizeof...(Pointers)) {}
+      : Kernel(std::move(name), reinterpret_cast<Function>(function),
+               Signature{sizeof...(Pointers), written<Pointers...>}) {}
 
   const std::string &name() const { return kernelName; }
   Function function() const { return entry; }
-  size_t arguments() const { return argumentCount; }
+  size_t arguments() const { return signature.arguments; }
+  /// Whether the kernel may write through that argument: it is no pointer to const.
+  bool writes(size_t argument) const { return signature.written[argument]; }
   const KernelModule &module() const { return kernelModule; }
 
 private:
+  template <typename... Pointees>
+  static constexpr bool written[] = {!std::is_const_v<Pointees>..., false};
+
   std::string kernelName;
   Function entry = nullptr;
-  size_t argumentCount = 0;
+  Signature signature{};
   KernelModule kernelModule;
 };
 

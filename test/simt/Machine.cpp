@@ -50,8 +50,9 @@ Report Machine::run(const Kernel &newKernel, const Launch &newShape,
     if (checked)
       memory.startLaunch(kernel->module().staticShared, SharedMemory::dynamic(shape.sharedBytes));
     else
-      for (void *pointer : pointers)
-        Arena::instance().trust(pointer);
+      for (size_t i = 0; i < pointers.size(); ++i)
+        if (kernel->writes(i))
+          Arena::instance().trust(pointers[i]);
     blockDim = {shape.block, 1, 1};
     gridDim = {shape.grid, 1, 1};
     scheduler.follow(shape.schedule);

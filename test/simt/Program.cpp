@@ -5,6 +5,7 @@
 #include "test/simt/Command.h"
 
 #include <algorithm>
+#include <atomic>
 #include <dlfcn.h>
 #include <fstream>
 #include <regex>
@@ -72,19 +73,18 @@ void addHeaders(ContentHash &hash, const fs::path &folder) {
 std::string hashOf(std::string_view source, const CompileOptions &options,
                    const std::vector<std::string> &words) {
   ContentHash hash;
-  hash.add(SINTER_SIMT_COMPILER);
+  hash.add(Program::toolchain());
   for (const std::string &word : words)
     hash.add(word + '\0');
   hash.add(options.name + '\0');
-  addHeaders(hash, fs::path(SINTER_SIMT_ROOT) / "test/simt");
   for (const fs::path &include : options.includes)
     addHeaders(hash, include);
   hash.add(source);
   return hash.hex();
 }
 
-/// What a kernel's arity is known by in the object.
-std::string arityOf(const std::string &kernel) { return "sinter_simt_arity_" + kernel; }
+/// What a kernel's signature is known by in the object.
+std::string signatureOf(const std::string &kernel) { return "sinter_simt_signature_" + kernel; }
 
 /// The source with blanks for its comments.
 std::string withoutComments(std::string_view source) {
@@ -119,15 +119,20 @@ std::vector<std::string> kernelNames(std::string_view source) {
   return names;
 }
 
-/// Appended to the source: how many arguments each kernel takes, which a launch must give.
-std::string arities(std::string_view source) {
-  std::string text = "\ntemplate <class... Pointers>\n"
-                     "constexpr unsigned sinter_simt_count(void (*)(Pointers *...)) {\n"
-                     "  return sizeof...(Pointers);\n"
-                     "}\n";
+/// Appended to the source: what arguments each kernel takes, which a launch must give.
+std::string signatures(std::string_view source) {
+  std::string text = R"(
+template <class... Pointees> struct sinter_simt_pointees {
+  static constexpr bool written[] = {!__is_const(Pointees)..., false};
+};
+template <class... Pointees>
+constexpr sinter::simt::Signature sinter_simt_signature(void (*)(Pointees *...)) {
+  return {sizeof...(Pointees), sinter_simt_pointees<Pointees...>::written};
+}
+)";
   for (const std::string &name : kernelNames(source))
-    text +=
-        "extern \"C\" const unsigned " + arityOf(name) + " = sinter_simt_count(&" + name + ");\n";
+    text += "extern \"C\" const sinter::simt::Signature " + signatureOf(name) +
+            " = sinter_simt_signature(&" + name + ");\n";
   return text;
 }
 
@@ -150,6 +155,13 @@ std::string Program::whyNot() {
   return "";
 }
 
+std::string Program::toolchain() {
+  ContentHash hash;
+  hash.add(SINTER_SIMT_COMPILER);
+  addHeaders(hash, fs::path(SINTER_SIMT_ROOT) / "test/simt");
+  return hash.hex();
+}
+
 Expected<fs::path> Program::build(std::string_view source, const CompileOptions &options) {
   if (std::string reason = whyNot(); !reason.empty())
     return fail(options.name, reason, "install it and configure again");
@@ -164,9 +176,10 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
     return fail(options.cache.string(), error.message(), "name a folder that can be written to");
   // Others may be compiling the same source: everybody writes files of their own, and the last one
   // to rename wins.
-  std::string own = "." + std::to_string(getpid());
+  static std::atomic<unsigned> count = 0;
+  std::string own = "." + std::to_string(getpid()) + "." + std::to_string(count++);
   fs::path text = stem.string() + own + ".cu", made = object.string() + own;
-  std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << arities(source);
+  std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << signatures(source);
   words.insert(words.begin(), SINTER_SIMT_COMPILER);
   words.insert(words.end(), {text.string(), "-o", made.string()});
   CommandResult result = runCommand(words);
@@ -193,9 +206,9 @@ Expected<Program> Program::compile(std::string_view source, const CompileOptions
 
 Expected<Kernel> Program::kernel(const std::string &name) const {
   void *symbol = dlsym(handle, name.c_str());
-  void *arity = dlsym(handle, arityOf(name).c_str());
-  if (!symbol || !arity)
+  void *signature = dlsym(handle, signatureOf(name).c_str());
+  if (!symbol || !signature)
     return fail(name, "the program has no such kernel", "declare it extern \"C\" __global__ void");
   return Kernel(name, reinterpret_cast<Kernel::Function>(symbol),
-                *static_cast<const unsigned *>(arity));
+                *static_cast<const Signature *>(signature));
 }

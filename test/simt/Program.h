@@ -32,6 +32,9 @@ public:
   /// that need kernels skip with it.
   static std::string whyNot();
 
+  /// A hash of what makes objects out of sources: the compiler's name and the emulator's headers.
+  static std::string toolchain();
+
   /// Compiles CUDA C++ to a shared object, unless the cache has it already, and loads it.
   static Expected<Program> compile(std::string_view source, const CompileOptions &options);
 

@@ -1,0 +1,95 @@
+//===- FakeCuda.h - A GPU that is not there ---------------------*- C++ -*-===//
+//
+// The CUDA runtime calls the driver, NVRTC and cuBLASLt through tables of functions. A FakeCuda
+// installs tables of its own, and with them everything runs on the host: memory is the emulator's,
+// NVRTC compiles for the emulator and hands out the object as the cubin, kernels run thread by
+// thread (test/simt), and cuBLASLt is a plain loop.
+//
+//   FakeCuda fake;                       // until it goes, this process has a GPU
+//   ... open a device, run a model ...
+//   EXPECT_TRUE(fake.complaints().empty()) << fake.complaints().front();
+//
+// It is as unkind as CUDA allows:
+// - Nothing that a stream was given runs before somebody waits for it, and then only as much as the
+// wait
+//   demands. So pinned memory that is reused too early, results that are read too early and events
+//   that are missing give wrong results.
+// - Device memory and pinned memory begin as NaNs.
+// - Workspace is overwritten in full.
+// - Two streams that touch the same memory with nothing to order them are a complaint (Timeline.h).
+// Of a
+//   kernel only where its arguments begin is known, and which of them are const; of copies and
+//   products the whole.
+// - What a capture forbids fails as it does on a device, and so does a launch with more shared
+// memory than
+//   the kernel was allowed, and a call with no current context.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "test/simt/Scheduler.h"
+
+#include <cstddef>
+#include <cuda.h>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sinter::fake {
+
+struct FakeOptions {
+  int devices = 1;
+  int driverVersion = 13000;
+  std::string name = "Fake GPU";
+  int major = 9, minor = 0; ///< compute capability
+  size_t memoryBytes = size_t(4) << 30;
+  bool checked = false; ///< kernels run in the emulator's checked mode
+  simt::Schedule schedule = {};
+  /// Where compiled kernels are kept; empty for a folder of the system's for temporary files.
+  std::filesystem::path cache = {};
+};
+
+/// What has happened so far.
+struct FakeStatistics {
+  unsigned kernels = 0;   ///< launches that ran, in graphs and out of them
+  unsigned products = 0;  ///< of cuBLASLt, that ran
+  unsigned copies = 0;    ///< that ran
+  unsigned captures = 0;  ///< that ended well
+  unsigned graphs = 0;    ///< launches of graphs
+  unsigned compiled = 0;  ///< programs that NVRTC compiled
+  unsigned allocated = 0; ///< allocations that live
+  size_t usedBytes = 0;   ///< of device memory
+  unsigned handles = 0;   ///< streams, events, graphs, libraries, pools and descriptors that live
+};
+
+/// There is one at a time.
+class FakeCuda {
+public:
+  explicit FakeCuda(FakeOptions options = {});
+  ~FakeCuda();
+  FakeCuda(const FakeCuda &) = delete;
+  FakeCuda &operator=(const FakeCuda &) = delete;
+
+  /// A call of this function of any of the tables fails with this status, once: the next one, or
+  /// the one after so many have gone well.
+  void failCall(const std::string &function, int status, unsigned after = 0);
+
+  /// A kernel hits an error that ends the context: after so many have run, the next one fails, and
+  /// after that everything.
+  void breakKernel(CUresult error, unsigned after = 0);
+
+  /// Everything from now on fails: the device is lost.
+  void breakDevice(CUresult error);
+
+  /// What the caller did that a GPU need not have survived, and what the emulator found in kernels;
+  /// a line each.
+  std::vector<std::string> complaints() const;
+
+  FakeStatistics statistics() const;
+
+  /// How often a function of the tables was called.
+  unsigned calls(const std::string &function) const;
+};
+
+} // namespace sinter::fake

@@ -1,0 +1,318 @@
+//===- FakeDevice.cpp - What is behind the fake's tables ------------------===//
+#include "test/cuda/FakeDevice.h"
+
+#include "test/simt/Arena.h"
+#include "test/simt/DeviceMemory.h"
+
+#include <cassert>
+
+using namespace sinter;
+using namespace sinter::fake;
+
+namespace {
+
+FakeDevice *installed = nullptr;
+
+void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
+
+/// What a defect in a kernel is to a driver.
+CUresult errorOf(simt::Defect defect) {
+  switch (defect) {
+  case simt::Defect::OutOfBounds:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case simt::Defect::Misaligned:
+    return CUDA_ERROR_MISALIGNED_ADDRESS;
+  case simt::Defect::Deadlock:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
+  case simt::Defect::InvalidLaunch:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  default: // a device goes on
+    return CUDA_SUCCESS;
+  }
+}
+
+} // namespace
+
+FakeDevice::FakeDevice(FakeOptions given) : options(std::move(given)) {
+  assert(!installed && "one fake at a time");
+  installed = this;
+  static uintptr_t count = 0;
+  serial = ++count;
+  if (options.cache.empty())
+    options.cache = std::filesystem::temp_directory_path() / "sinter-fake-cuda";
+}
+
+FakeDevice::~FakeDevice() {
+  for (auto [address, allocation] : allocations)
+    simt::Arena::instance().release(pointer(address));
+  for (CUdeviceptr address : releasing)
+    simt::Arena::instance().release(pointer(address));
+  for (auto [address, bytes] : pinnedMemory)
+    free(const_cast<void *>(address));
+  installed = nullptr;
+}
+
+FakeDevice &FakeDevice::instance() {
+  assert(installed && "a function of a fake that is gone");
+  return *installed;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+int FakeDevice::enter(const std::string &function) {
+  ++calls[function];
+  auto found = failures.find(function);
+  if (found == failures.end())
+    return 0;
+  Failure &next = found->second.front();
+  if (next.after-- > 0)
+    return 0;
+  int status = next.status;
+  found->second.pop_front();
+  if (found->second.empty())
+    failures.erase(found);
+  return status;
+}
+
+void FakeDevice::complain(std::string text) {
+  // What is wrong in a loop is told once.
+  if (std::find(complaints.begin(), complaints.end(), text) == complaints.end())
+    complaints.push_back(std::move(text));
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+FakeStream *FakeDevice::stream(CUstream handle) {
+  return handle ? streams.find(handle) : &defaultStream;
+}
+
+bool FakeDevice::alive(const FakeStream *stream) const {
+  return stream == &defaultStream || streams.find(stream);
+}
+
+CUresult FakeDevice::submit(FakeStream &stream, Work work) {
+  Capture *capture = stream.capture;
+  if (capture && capture->broken != CUDA_SUCCESS)
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  Timeline &order = capture ? capture->timeline : timeline;
+  order.submit(stream.id);
+  for (const Access &access : work.accesses)
+    if (auto other = order.touch(stream.id, work.what, access))
+      complain(work.what + " and " + *other +
+               " use the same memory on two streams, and nothing orders "
+               "the two");
+  if (capture) {
+    capture->work.push_back(std::move(work));
+    return CUDA_SUCCESS;
+  }
+  ++stream.submitted;
+  stream.queue.push_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+void FakeDevice::progress(FakeStream &stream, uint64_t upTo) {
+  while (stream.done < upTo && sticky == CUDA_SUCCESS) {
+    Work work = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    ++stream.done;
+    work.run();
+  }
+}
+
+CUresult FakeDevice::synchronize(FakeStream &stream) {
+  if (stream.capture)
+    return forbidden(stream, "cuStreamSynchronize");
+  progress(stream, stream.submitted);
+  timeline.waitOnHost(timeline.clock(stream.id));
+  return sticky;
+}
+
+void FakeDevice::record(FakeStream &stream, FakeEvent &event) {
+  event.stream = &stream;
+  event.capture = stream.capture ? stream.capture->id : 0;
+  // The record is work as well: its time is that at which the stream comes to it.
+  submit(stream, {"an event", {}, [this, handle = &event] {
+                    if (FakeEvent *reached = events.find(handle))
+                      reached->reached = std::chrono::steady_clock::now();
+                  }});
+  event.position = stream.submitted;
+  event.clock = (stream.capture ? stream.capture->timeline : timeline).clock(stream.id);
+}
+
+CUresult FakeDevice::wait(FakeStream &stream, const FakeEvent &event) {
+  if (!alive(event.stream))
+    return CUDA_SUCCESS; // nobody recorded it, or the stream was drained and destroyed: it is done
+  if (event.capture) {
+    Capture *capture = event.stream->capture;
+    if (!capture || capture->id != event.capture)
+      return CUDA_ERROR_CAPTURED_EVENT;
+    if (stream.capture && stream.capture != capture)
+      return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    // A stream that waits for a capture becomes a part of it.
+    stream.capture = capture;
+    capture->streams.insert(&stream);
+    capture->timeline.wait(stream.id, event.clock);
+    return CUDA_SUCCESS;
+  }
+  if (stream.capture) {
+    stream.capture->broken = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  timeline.wait(stream.id, event.clock);
+  return submit(stream, {"a wait", {}, [this, other = event.stream, upTo = event.position] {
+                           if (alive(other))
+                             progress(*other, upTo);
+                         }});
+}
+
+CUresult FakeDevice::synchronize(FakeEvent &event) {
+  if (!alive(event.stream))
+    return sticky;
+  if (event.capture)
+    return CUDA_ERROR_CAPTURED_EVENT;
+  progress(*event.stream, event.position);
+  timeline.waitOnHost(event.clock);
+  return sticky;
+}
+
+void FakeDevice::drain() {
+  progress(defaultStream, defaultStream.submitted);
+  for (const auto &[handle, stream] : streams)
+    progress(*stream, stream->submitted);
+}
+
+//===----------------------------------------------------------------------===//
+// Captures
+//===----------------------------------------------------------------------===//
+
+CUresult FakeDevice::beginCapture(FakeStream &stream) {
+  if (stream.capture || &stream == &defaultStream)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  captures.push_back(std::make_unique<Capture>());
+  Capture &capture = *captures.back();
+  capture.id = nextCapture++;
+  capture.origin = &stream;
+  capture.streams = {&stream};
+  stream.capture = &capture;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeDevice::endCapture(FakeStream &stream, FakeGraph *&graph) {
+  graph = nullptr;
+  Capture *capture = stream.capture;
+  if (!capture)
+    return CUDA_ERROR_ILLEGAL_STATE;
+  if (capture->origin != &stream)
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  CUresult result = capture->broken;
+  const Timeline::Clock &end = capture->timeline.clock(stream.id);
+  for (FakeStream *each : capture->streams) {
+    const Timeline::Clock &own = capture->timeline.clock(each->id);
+    auto given = own.find(each->id);
+    uint64_t last = given == own.end() ? 0 : given->second;
+    auto joined = end.find(each->id);
+    if (result == CUDA_SUCCESS && last > (joined == end.end() ? 0 : joined->second))
+      result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    each->capture = nullptr;
+  }
+  if (result == CUDA_SUCCESS) {
+    graph = graphs.make({std::move(capture->work)});
+    ++counts.captures;
+  }
+  std::erase_if(captures, [&](const auto &each) { return each.get() == capture; });
+  return result;
+}
+
+CUresult FakeDevice::forbidden(FakeStream &stream, const std::string &function) {
+  complain(function + " was called while a stream that it concerns is captured");
+  stream.capture->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+size_t FakeDevice::freeBytes() const {
+  size_t reserved = 0;
+  for (const auto &[handle, pool] : pools)
+    reserved += pool->reserved;
+  return options.memoryBytes - std::min(options.memoryBytes, reserved);
+}
+
+CUresult FakeDevice::allocate(FakePool &pool, size_t bytes, CUdeviceptr &address) {
+  size_t spare = pool.reserved - pool.used;
+  if (bytes > spare && bytes - spare > freeBytes())
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  void *memory = simt::Arena::instance().allocate(bytes);
+  if (!memory)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  address = reinterpret_cast<CUdeviceptr>(memory);
+  allocations[address] = {bytes, &pool};
+  pool.used += bytes;
+  pool.mostUsed = std::max(pool.mostUsed, pool.used);
+  pool.reserved = std::max(pool.reserved, pool.used);
+  pool.mostReserved = std::max(pool.mostReserved, pool.reserved);
+  ++counts.allocated;
+  counts.usedBytes += bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeDevice::release(FakeStream &stream, CUdeviceptr address) {
+  auto found = allocations.find(address);
+  if (found == allocations.end())
+    return CUDA_ERROR_INVALID_VALUE;
+  auto [bytes, pool] = found->second;
+  allocations.erase(found);
+  --counts.allocated;
+  counts.usedBytes -= bytes;
+  if (pools.find(pool))
+    pool->used -= bytes;
+  releasing.insert(address);
+  // Whoever still works on it must have been waited for.
+  return submit(stream,
+                {"the release of memory", {{address, address + bytes, true}}, [this, address] {
+                   releasing.erase(address);
+                   simt::Arena::instance().release(pointer(address));
+                 }});
+}
+
+bool FakeDevice::owns(CUdeviceptr address, size_t bytes) const {
+  auto after = allocations.upper_bound(address);
+  if (after == allocations.begin())
+    return false;
+  auto [start, allocation] = *std::prev(after);
+  return address - start <= allocation.bytes && bytes <= allocation.bytes - (address - start);
+}
+
+bool FakeDevice::pinned(const void *address, size_t bytes) const {
+  auto after = pinnedMemory.upper_bound(address);
+  if (after == pinnedMemory.begin())
+    return false;
+  auto [start, size] = *std::prev(after);
+  size_t offset = size_t(static_cast<const char *>(address) - static_cast<const char *>(start));
+  return offset <= size && bytes <= size - offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void FakeDevice::runKernel(const FakeKernel &kernel, const simt::Launch &shape,
+                           const std::vector<void *> &arguments) {
+  if (kernelError != CUDA_SUCCESS && kernelsUntilError-- == 0) {
+    sticky = kernelError;
+    return;
+  }
+  ++counts.kernels;
+  simt::Report report = simt::launch(kernel.kernel, shape, arguments);
+  for (const simt::Finding &finding : report.findings) {
+    complain(report.kernel + ": " + finding.message());
+    if (sticky == CUDA_SUCCESS)
+      sticky = errorOf(finding.defect);
+  }
+}

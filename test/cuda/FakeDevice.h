@@ -1,0 +1,211 @@
+//===- FakeDevice.h - What is behind the fake's tables ----------*- C++ -*-===//
+#pragma once
+
+#include "test/cuda/FakeCuda.h"
+#include "test/cuda/Timeline.h"
+
+#include "test/simt/Program.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+
+namespace sinter::fake {
+
+/// A piece of work of a stream: what it is called, what it touches, what it does. It runs later.
+struct Work {
+  std::string what;
+  std::vector<Access> accesses;
+  std::function<void()> run;
+};
+
+struct FakeStream;
+
+struct FakeEvent {
+  FakeStream *stream = nullptr; ///< that recorded it last
+  uint64_t position = 0;        ///< of the record in that stream
+  Timeline::Clock clock;
+  unsigned capture = 0; ///< the capture that recorded it; 0 for none
+  bool timed = true;
+  std::chrono::steady_clock::time_point reached;
+};
+
+struct FakeStream {
+  unsigned id = 0;
+  std::deque<Work> queue;
+  uint64_t submitted = 0, done = 0;
+  struct Capture *capture = nullptr; ///< that the stream takes part in
+};
+
+/// A capture that has begun and not ended: its work, and an order of its own.
+struct Capture {
+  unsigned id;
+  FakeStream *origin;
+  std::set<FakeStream *> streams;
+  Timeline timeline;
+  std::vector<Work> work;
+  CUresult broken = CUDA_SUCCESS; ///< why it is invalid
+};
+
+struct FakeGraph {
+  std::vector<Work> work;
+};
+
+struct FakePool {
+  size_t used = 0, mostUsed = 0, reserved = 0, mostReserved = 0;
+};
+
+struct FakeKernel {
+  simt::Kernel kernel;
+  unsigned sharedAllowed = 48 << 10; ///< dynamic shared memory without asking for more
+};
+
+struct FakeLibrary {
+  simt::Program program;
+  std::map<std::string, std::unique_ptr<FakeKernel>> kernels;
+};
+
+/// Objects that the caller holds by handle.
+template <typename Object> class Handles {
+public:
+  Object *make(Object object = {}) {
+    auto owned = std::make_unique<Object>(std::move(object));
+    Object *handle = owned.get();
+    objects.emplace(handle, std::move(owned));
+    return handle;
+  }
+  /// The object, or null if there is none (any more).
+  Object *find(const void *handle) const {
+    auto found = objects.find(handle);
+    return found == objects.end() ? nullptr : found->second.get();
+  }
+  bool erase(const void *handle) { return objects.erase(handle) == 1; }
+  unsigned size() const { return unsigned(objects.size()); }
+  auto begin() const { return objects.begin(); }
+  auto end() const { return objects.end(); }
+
+private:
+  std::map<const void *, std::unique_ptr<Object>> objects;
+};
+
+/// All that a FakeCuda has; its functions are called with `mutex` held.
+class FakeDevice {
+public:
+  explicit FakeDevice(FakeOptions options);
+  ~FakeDevice();
+
+  /// The one that is installed.
+  static FakeDevice &instance();
+
+  FakeOptions options;
+  uintptr_t serial; ///< not 0, and no two have the same
+  std::recursive_mutex mutex;
+
+  // ---- calls ----
+
+  /// Counts a call; the status with which it is to fail, or 0.
+  int enter(const std::string &function);
+  void complain(std::string text);
+  void failCall(const std::string &function, int status, unsigned after) {
+    failures[function].push_back({status, after});
+  }
+
+  // ---- streams ----
+
+  /// The stream of a handle, null's being the default one; null if there is none.
+  FakeStream *stream(CUstream handle);
+  /// Gives a stream work, or the capture that it takes part in.
+  CUresult submit(FakeStream &stream, Work work);
+  /// Runs a stream's work up to that position, and what that waits for.
+  void progress(FakeStream &stream, uint64_t upTo);
+  /// The host waits for a stream.
+  CUresult synchronize(FakeStream &stream);
+  void record(FakeStream &stream, FakeEvent &event);
+  CUresult wait(FakeStream &stream, const FakeEvent &event);
+  CUresult synchronize(FakeEvent &event);
+  /// Everything that was given to any stream.
+  void drain();
+
+  // ---- captures ----
+
+  CUresult beginCapture(FakeStream &stream);
+  CUresult endCapture(FakeStream &stream, FakeGraph *&graph);
+  /// A call that no stream of a capture may be given: breaks the capture.
+  CUresult forbidden(FakeStream &stream, const std::string &function);
+  bool capturing() const { return !captures.empty(); }
+
+  // ---- memory ----
+
+  CUresult allocate(FakePool &pool, size_t bytes, CUdeviceptr &address);
+  /// Takes an allocation away from the caller; the memory goes when the stream has come so far.
+  CUresult release(FakeStream &stream, CUdeviceptr address);
+  /// Whether all of the range is allocated.
+  bool owns(CUdeviceptr address, size_t bytes) const;
+  size_t freeBytes() const;
+  bool pinned(const void *address, size_t bytes) const;
+
+  // ---- kernels ----
+
+  void runKernel(const FakeKernel &kernel, const simt::Launch &shape,
+                 const std::vector<void *> &arguments);
+
+  // ---- state ----
+
+  FakeStatistics counts;
+  std::map<std::string, unsigned> calls;
+  std::vector<std::string> complaints;
+  CUresult sticky = CUDA_SUCCESS; ///< what has ended the context
+  CUresult kernelError = CUDA_SUCCESS;
+  unsigned kernelsUntilError = 0;
+
+  FakeStream defaultStream;
+  Handles<FakeStream> streams;
+  Handles<FakeEvent> events;
+  Handles<FakeGraph> graphs, graphInstances;
+  Handles<FakePool> pools;
+  Handles<FakeLibrary> libraries;
+  std::map<const void *, size_t> pinnedMemory;
+
+private:
+  bool alive(const FakeStream *stream) const;
+
+  struct Failure {
+    int status;
+    unsigned after;
+  };
+  struct Allocation {
+    size_t bytes;
+    FakePool *pool;
+  };
+
+  std::map<std::string, std::deque<Failure>> failures;
+  std::map<CUdeviceptr, Allocation> allocations;
+  std::set<CUdeviceptr> releasing; // taken away from the caller, still to be released
+  std::vector<std::unique_ptr<Capture>> captures;
+  Timeline timeline;
+  unsigned nextStream = 1, nextCapture = 1;
+
+public:
+  unsigned newStreamId() { return nextStream++; }
+};
+
+/// A function of a table, by the name that the library exports.
+struct NamedFunction {
+  const char *name;
+  void *function;
+};
+
+/// The fake of a function of that type.
+template <typename Function> NamedFunction namedFunction(const char *name, Function *fake) {
+  return {name, reinterpret_cast<void *>(fake)};
+}
+// The argument is expanded before it is made a string: CUDA's headers rename functions by macros.
+#define SINTER_FAKE_NAME(name) SINTER_FAKE_TEXT(name)
+#define SINTER_FAKE_TEXT(name) #name
+const std::vector<NamedFunction> &driverFunctions();
+const std::vector<NamedFunction> &nvrtcFunctions();
+const std::vector<NamedFunction> &ltFunctions();
+
+} // namespace sinter::fake
