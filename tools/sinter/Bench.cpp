@@ -49,7 +49,7 @@ static void report(const BenchOptions &options, Measured &measured) {
   double tokensPerSecond = 1e3 * measured.tokens / median;
   nlohmann::json result = {
       {"mode", options.mode.mode},
-      {"target", options.target},
+      {"target", measured.executable.metadata("target").value_or("cpu")},
       {"dtype", measured.executable.metadata("dtype").value_or("f32")},
       {"threads", getThreads(options)},
       {"batch", measured.batch},

@@ -21,6 +21,7 @@ inline void finish(Expected<void> outcome) {
 void addBench(CLI::App &program);
 void addCompare(CLI::App &program);
 void addCompile(CLI::App &program);
+void addDevices(CLI::App &program);
 void addExplain(CLI::App &program);
 void addGenerate(CLI::App &program);
 void addLogits(CLI::App &program);

@@ -76,7 +76,7 @@ static Expected<void> run(CompileCommandOptions &options) {
   }
   SINTER_CHECK(addWeights(model, options.embedWeights, request));
   // The cache holds what runs here, without weights.
-  if (options.embedWeights || options.target != ModelOptions().target) {
+  if (options.embedWeights || request.options.target != "cpu") {
     request.options.cubins = isGpu(options) && !options.sourceOnly;
     SINTER_TRY(CompileResult result, compile(request));
     return runtime::writeExecutable(options.output, result.executable);

@@ -1,4 +1,5 @@
 #include "tools/sinter/Model.h"
+#include "runtime/Device/Cuda/FindGpu.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Device/Cpu/Features.h"
@@ -60,7 +61,22 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
   return model;
 }
 
-bool sinter::cli::isGpu(const ModelOptions &options) { return options.target.starts_with("cuda"); }
+Expected<std::string> sinter::cli::getTarget(const ModelOptions &options) {
+  if (!options.target.empty() && options.target != "cuda")
+    return options.target;
+  static const Expected<std::string> found = []() -> Expected<std::string> {
+    SINTER_TRY(runtime::cuda::GpuInfo gpu, runtime::cuda::findGpu());
+    return runtime::cuda::targetFor(gpu.capability);
+  }();
+  if (options.target.empty() && !found)
+    return std::string("cpu");
+  return found;
+}
+
+bool sinter::cli::isGpu(const ModelOptions &options) {
+  Expected<std::string> target = getTarget(options);
+  return target ? target->starts_with("cuda") : options.target == "cuda";
+}
 
 Expected<DType> sinter::cli::getComputeType(const Model &model, const ModelOptions &options) {
   if (options.dtype == "f32")
@@ -119,7 +135,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   request.spec = &model.spec;
   request.description = model.description;
   CompileOptions &compile = request.options;
-  compile.target = options.target;
+  SINTER_TRY(compile.target, getTarget(options));
   compile.cores = getThreads(options);
   SINTER_TRY(compile.computeType, getComputeType(model, options));
   SINTER_TRY(compile.cacheType, getCacheType(options, compile.computeType));
@@ -140,7 +156,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
       {"batch", std::to_string(options.batch)},
       {"chunk", std::to_string(chunk)},
       {"dtype", lower(nameOf(compile.computeType))},
-      {"target", options.target},
+      {"target", compile.target},
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };

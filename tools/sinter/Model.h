@@ -48,6 +48,10 @@ struct Compiled {
 /// ($SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else ~/.cache/sinter).
 Expected<Compiled> compileCached(const CompileRequest &request, const ModelOptions &options);
 
+/// What to compile for: --target, with cuda as the GPU of this machine; without it that GPU where
+/// there is one that can be used, else the processor. Fails where --target cuda finds none.
+Expected<std::string> getTarget(const ModelOptions &options);
+
 /// Whether programs are compiled for a GPU.
 bool isGpu(const ModelOptions &options);
 

@@ -11,7 +11,7 @@ namespace sinter::cli {
 /// Options that all commands which take a MODEL share.
 struct ModelOptions {
   std::string model;          ///< directory, config.json or .sinter file
-  std::string target = "cpu"; ///< cpu, or cpu:<name>
+  std::string target;         ///< cpu, cpu:<name>, cuda or cuda:<name>; empty: the best there is
   int threads = 0;            ///< 0: one a core
   std::string dtype;          ///< f32, bf16 or f16; empty: the checkpoint's
   std::string cacheDtype;     ///< f32, bf16 or f16; empty: narrow where dtype is
@@ -28,7 +28,8 @@ struct ModelOptions {
 
 /// Adds the options that say how to compile and run, whatever the model and the work.
 inline void addRunOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("--target", options.target, "cpu, or cpu:NAME for another processor");
+  command.add_option("--target", options.target, "cpu, cuda, or a machine by name as in cuda:sm_90 (default: cuda where there is a GPU, "
+                     "else cpu)");
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
   command

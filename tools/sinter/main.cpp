@@ -10,6 +10,7 @@ int main(int argc, char **argv) {
   sinter::cli::addBench(program);
   sinter::cli::addCompare(program);
   sinter::cli::addCompile(program);
+  sinter::cli::addDevices(program);
   sinter::cli::addExplain(program);
   sinter::cli::addGenerate(program);
   sinter::cli::addLogits(program);

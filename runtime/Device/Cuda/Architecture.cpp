@@ -16,6 +16,13 @@ Expected<std::string> architectureFor(Capability capability) {
               "use one of capability 8.x, 9.0, 10.x or 12.x, or --target cpu");
 }
 
+Expected<std::string> targetFor(Capability capability) {
+  SINTER_TRY(std::string architecture, architectureFor(capability));
+  if (architecture.ends_with('a'))
+    architecture.pop_back();
+  return "cuda:" + architecture;
+}
+
 Expected<Capability> capabilityOf(std::string_view device, const std::string &source) {
   constexpr std::string_view prefix = "cuda:sm_";
   auto bad = [&] {

@@ -20,6 +20,9 @@ struct Capability {
 /// other.
 Expected<std::string> architectureFor(Capability capability);
 
+/// What the compiler calls the GPUs that such code runs on: "cuda:sm_90" for 9.0.
+Expected<std::string> targetFor(Capability capability);
+
 /// The capability that an executable's device names: {9, 0} of "cuda:sm_90". Fails where the name
 /// is not of this form or of an unknown architecture; `source` names the executable.
 Expected<Capability> capabilityOf(std::string_view device, const std::string &source);

@@ -1,5 +1,6 @@
 // What a Sinter says that was built where CUDA's headers were not.
 #include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 
 namespace sinter::runtime::cuda {
@@ -11,6 +12,8 @@ tl::unexpected<Error> builtWithout() {
 }
 
 } // namespace
+
+Expected<GpuInfo> findGpu() { return builtWithout(); }
 
 Expected<std::string> nvrtcVersion() { return builtWithout(); }
 

@@ -1,0 +1,20 @@
+//===- FindGpu.h - Whether there is a GPU, and which ------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Device/Cuda/Architecture.h"
+
+namespace sinter::runtime::cuda {
+
+/// A GPU as its driver describes it.
+struct GpuInfo {
+  std::string name; ///< "NVIDIA H200"
+  Capability capability;
+  int multiprocessors = 0;
+  int driverVersion = 0; ///< of CUDA that the driver supports: 13000 for 13.0
+};
+
+/// The first GPU that is visible, without a context on it. Fails where Sinter was built without
+/// CUDA, where there is no driver (its libraries are named) or no GPU.
+Expected<GpuInfo> findGpu();
+
+} // namespace sinter::runtime::cuda
