@@ -13,6 +13,33 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
+/// What the parts are all slices of, one behind the other along `dim` and nothing left over, or null.
+static Value findWhole(ArrayRef<Value> parts, unsigned dim) {
+  Value whole;
+  int64_t end = 0;
+  for (Value part : parts) {
+    auto slice = part.getDefiningOp<SliceOp>();
+    if (!slice || (whole && slice.getOperand() != whole))
+      return nullptr;
+    whole = slice.getOperand();
+    for (auto [i, offset] : llvm::enumerate(slice.getOffsets()))
+      if (offset != (i == dim ? end : 0))
+        return nullptr;
+    end += slice.getType().getDimSize(dim);
+  }
+  SmallVector<int64_t> joined(cast<RankedTensorType>(parts.front().getType()).getShape());
+  joined[dim] = end;
+  return cast<RankedTensorType>(whole.getType()).getShape() == ArrayRef(joined) ? whole : nullptr;
+}
+
+/// The parts side by side along `dim`.
+static Value join(OpBuilder &builder, Location loc, RankedTensorType type, ArrayRef<Value> parts,
+                  unsigned dim) {
+  if (Value whole = findWhole(parts, dim))
+    return whole;
+  return ConcatOp::create(builder, loc, type, parts, dim);
+}
+
 namespace {
 /// A product that may be merged, with its bias where it has one.
 struct Product {
@@ -130,7 +157,7 @@ private:
     if (transposed)
       std::swap(sizes[0], sizes[1]);
     auto dense = RankedTensorType::get(sizes, weightType.getElementType());
-    Value weight = ConcatOp::create(builder, loc, dense, weights, /*dim=*/transposed ? 0 : 1);
+    Value weight = join(builder, loc, dense, weights, /*dim=*/transposed ? 0 : 1);
     if (Attribute layout = weightType.getEncoding())
       weight = PackOp::create(builder, loc,
                               RankedTensorType::get(sizes, dense.getElementType(), layout), weight);
@@ -173,8 +200,7 @@ private:
       biases.push_back(part.bias
                            ? part.bias
                            : ConstantOp::create(builder, loc, vectorOf(part.matmul.getN()), 0.0));
-    Value bias = ConcatOp::create(builder, loc, vectorOf(type.getShape().back()), biases,
-                                  /*dim=*/0);
+    Value bias = join(builder, loc, vectorOf(type.getShape().back()), biases, /*dim=*/0);
     bias = BroadcastOp::create(builder, loc, type, bias, ArrayRef<int64_t>{type.getRank() - 1});
     return AddOp::create(builder, loc, product, bias);
   }
