@@ -18,6 +18,9 @@ struct MemoryUse {
   /// Of the host's memory where the device has its own: mirrors of inputs and outputs, and what
   /// copies go through.
   uint64_t host = 0;
+  /// The most that was taken of a GPU's memory, as its driver counts it: all spaces, and what it
+  /// rounds up. Not predicted.
+  uint64_t reserved = 0;
 
   /// What is held while steps run.
   uint64_t resident() const {

@@ -1,5 +1,6 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/Cuda/CudaGraph.h"
+#include "runtime/Device/Cuda/CudaRange.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
 #include "runtime/Exec/Checkpoint.h"
@@ -17,11 +18,11 @@ bool isSet(const char *variable, std::string_view value) {
   return text && value == text;
 }
 
-// An error with what failed in front of it.
-Expected<void> named(Expected<void> result, const std::string &what) {
+// An error with what failed in front of it, `what()`.
+template <typename Name> Expected<void> named(Expected<void> result, Name what) {
   if (!result) {
     std::string &own = result.error().what;
-    own = own.empty() ? what : what + ": " + own;
+    own = own.empty() ? what() : what() + ": " + own;
   }
   return result;
 }
@@ -29,7 +30,6 @@ Expected<void> named(Expected<void> result, const std::string &what) {
 struct BoundProgram {
   CudaProgram steps;
   std::optional<CudaGraph> graph;
-  bool ran = false;            ///< and so whatever libraries do at first is done
   std::vector<CUevent> events; ///< of traced runs, one more than commands
 };
 
@@ -90,11 +90,18 @@ private:
                       const CheckpointMemory *checkpoint) const;
   Expected<void> carryIn(size_t program) const;
   Expected<void> carryOut(size_t program) const;
+  Expected<void> enqueue(size_t program, size_t command) const;
+  Expected<void> enqueueAndWait(size_t program, size_t command) const;
   Expected<void> walk(size_t program);
   Expected<void> walkWaiting(size_t program);
   void capture(BoundProgram &bound);
   Expected<void> makeEvents(BoundProgram &bound) const;
-  Expected<void> wait(size_t program) const { return named(context->wait(""), nameOf(program)); }
+  Expected<void> ofProgram(Expected<void> result, size_t program) const {
+    return named(std::move(result), [&] { return nameOf(program); });
+  }
+  Expected<void> ofCommand(Expected<void> result, size_t program, size_t command) const {
+    return named(std::move(result), [&] { return nameOf(program, command); });
+  }
   std::string nameOf(size_t program) const;
   std::string nameOf(size_t program, size_t command) const {
     return nameOfCommand(*plan.executable, *plan.programs[program].program, command);
@@ -142,8 +149,9 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
                CudaProgram::record(*context, *selected.program, 0, count, resolver));
-    own->programs.push_back({std::move(steps), std::nullopt, false, {}});
+    own->programs.push_back({std::move(steps), std::nullopt, {}});
   }
+  use.reserved = own->pool->statistics().reservedHigh;
   return clearState(); // products may have been tried
 }
 
@@ -218,7 +226,7 @@ Expected<void> CudaDevice::prepare(const SessionOptions &options) {
     flatbuffers::uoffset_t count = program->commands()->size();
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const fb::Command &command = *program->commands()->Get(i);
-      std::string what = nameOfCommand(*plan.executable, *program, i);
+      auto what = [&] { return nameOfCommand(*plan.executable, *program, i); };
       checkpoint.beforeCommand(*plan.pool, i);
       if (const fb::Slice *copied = copiedFromCheckpoint(command)) {
         std::span<const std::byte> source =
@@ -257,27 +265,35 @@ Expected<void> CudaDevice::carryIn(size_t program) const {
   uint64_t bytes = plan.programs[program].program->input_bytes();
   if (bytes == 0)
     return {};
-  return context->check(context->api().cuMemcpyHtoDAsync(own->input.address(),
-                                                         own->inputMirror.bytes().data(), bytes,
-                                                         context->stream()),
-                        nameOf(program) + ": its inputs");
+  CUresult result = context->api().cuMemcpyHtoDAsync(
+      own->input.address(), own->inputMirror.bytes().data(), bytes, context->stream());
+  return ofProgram(context->check(result, "its inputs"), program);
 }
 
 Expected<void> CudaDevice::carryOut(size_t program) const {
   uint64_t bytes = plan.programs[program].program->output_bytes();
   if (bytes == 0)
     return {};
-  return context->check(context->api().cuMemcpyDtoHAsync(own->outputMirror.bytes().data(),
-                                                         own->output.address(), bytes,
-                                                         context->stream()),
-                        nameOf(program) + ": its outputs");
+  CUresult result = context->api().cuMemcpyDtoHAsync(
+      own->outputMirror.bytes().data(), own->output.address(), bytes, context->stream());
+  return ofProgram(context->check(result, "its outputs"), program);
+}
+
+Expected<void> CudaDevice::enqueue(size_t program, size_t command) const {
+  const auto &commands = *plan.programs[program].program->commands();
+  const auto *label = commands.Get(static_cast<flatbuffers::uoffset_t>(command))->label();
+  CudaRange range(label ? label->c_str() : "command");
+  return ofCommand(own->programs[program].steps.enqueue(command), program, command);
+}
+
+Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const {
+  SINTER_CHECK(enqueue(program, command));
+  return ofCommand(context->wait(""), program, command);
 }
 
 Expected<void> CudaDevice::walk(size_t program) {
-  const CudaProgram &steps = own->programs[program].steps;
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (Expected<void> done = steps.enqueue(i); !done)
-      return named(std::move(done), nameOf(program, i));
+  for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
+    SINTER_CHECK(enqueue(program, i));
   return {};
 }
 
@@ -288,12 +304,8 @@ Expected<void> CudaDevice::walkWaiting(size_t program) {
     SINTER_CHECK(context->check(
         context->api().cuMemsetD8Async(own->arena.address(), 0xff, use.arena, context->stream()),
         nameOf(program)));
-  for (size_t i = 0; i < own->programs[program].steps.size(); ++i) {
-    Expected<void> done = own->programs[program].steps.enqueue(i);
-    if (done)
-      done = context->wait("");
-    SINTER_CHECK(named(std::move(done), nameOf(program, i)));
-  }
+  for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
+    SINTER_CHECK(enqueueAndWait(program, i));
   return {};
 }
 
@@ -316,13 +328,14 @@ void CudaDevice::capture(BoundProgram &bound) {
 // which a capture does not allow.
 Expected<void> CudaDevice::run(size_t program) {
   CudaContext::Current current(*context);
+  CudaRange range(plan.programs[program].program->name()->c_str());
   BoundProgram &bound = own->programs[program];
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(debug         ? walkWaiting(program)
-               : bound.graph ? named(bound.graph->enqueue(), nameOf(program))
+               : bound.graph ? ofProgram(bound.graph->enqueue(), program)
                              : walk(program));
   SINTER_CHECK(carryOut(program));
-  SINTER_CHECK(wait(program));
+  SINTER_CHECK(ofProgram(context->wait(""), program));
   if (captures && !bound.graph)
     capture(bound);
   return {};
@@ -350,12 +363,12 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(context->check(api.cuEventRecord(bound.events[0], context->stream()), "timing"));
   for (size_t i = 0; i < bound.steps.size(); ++i) {
-    SINTER_CHECK(named(bound.steps.enqueue(i), nameOf(program, i)));
+    SINTER_CHECK(enqueue(program, i));
     SINTER_CHECK(
         context->check(api.cuEventRecord(bound.events[i + 1], context->stream()), "timing"));
   }
   SINTER_CHECK(carryOut(program));
-  SINTER_CHECK(wait(program));
+  SINTER_CHECK(ofProgram(context->wait(""), program));
   int64_t end = Trace::now(), last = begin;
   for (size_t i = 0; i < bound.steps.size(); ++i) {
     float milliseconds = 0;
@@ -377,22 +390,19 @@ Expected<void> CudaDevice::start(size_t program) {
 
 Expected<void> CudaDevice::runCommand(size_t program, size_t command) {
   CudaContext::Current current(*context);
-  Expected<void> done = own->programs[program].steps.enqueue(command);
-  if (done)
-    done = context->wait("");
-  return named(std::move(done), nameOf(program, command));
+  return enqueueAndWait(program, command);
 }
 
 Expected<void> CudaDevice::read(const fb::Slice &slice, std::span<std::byte> out) const {
   CudaContext::Current current(*context);
   return named(own->transfer->download(address(slice, own->arena, nullptr), out),
-               plan.executable->name());
+               [&] { return plan.executable->name(); });
 }
 
 Expected<void> CudaDevice::write(const fb::Slice &slice, std::span<const std::byte> bytes) {
   CudaContext::Current current(*context);
   return named(own->transfer->upload(bytes, address(slice, own->arena, nullptr)),
-               plan.executable->name());
+               [&] { return plan.executable->name(); });
 }
 
 Expected<void> CudaDevice::clearState() {

@@ -48,8 +48,10 @@ Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &exe
   // Which library is of which program; libraries live on where a later one fails.
   std::vector<CUlibrary> loaded;
   for (std::span<const std::byte> each : code) {
+    // An executable aligns it to nothing, and the driver reads it as what it is, a file of words.
+    std::vector<std::byte> aligned(each.begin(), each.end());
     CUlibrary library = nullptr;
-    SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, each.data(), nullptr,
+    SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, aligned.data(), nullptr,
                                                                nullptr, 0, nullptr, nullptr, 0),
                                executable.name() + ": its kernels for " + architecture));
     libraries.push_back(library);

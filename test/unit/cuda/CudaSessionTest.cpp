@@ -24,53 +24,6 @@ namespace {
 
 constexpr uint64_t m = 3, n = 8, k = 4;
 
-// The small model, as a GPU computes it: y = (x . w^T + bias) * 2; `prepare` adds one to the weight
-// and copies the bias, and the state counts the runs.
-Parts gpuModel() {
-  Parts parts;
-  parts.kernels = {"addOne", "doubleAll", "countRun"};
-  parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
-                      {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
-  uint64_t weightBytes = n * k * 4;
-  parts.parameterBytes = weightBytes + n * 4;
-  parts.stateBytes = 64;
-  parts.states = {{"runs", fb::DType::F32, {1}, slice(Space::State, 0, 4)}};
-  parts.constants = std::vector<uint8_t>(64);
-  float two = 2;
-  std::memcpy(parts.constants.data(), &two, 4);
-  fb::Slice weight = slice(Space::Parameter, 0, weightBytes);
-  fb::Slice bias = slice(Space::Parameter, weightBytes, n * 4);
-  fb::Slice scratch = slice(Space::Arena, 0, weightBytes);
-  parts.programs.resize(2);
-  Parts::Program &prepare = parts.programs[0];
-  prepare.name = "prepare";
-  prepare.arenaBytes = weightBytes;
-  prepare.commands = {launch(0, 1, {slice(Space::Checkpoint, 0, weightBytes, 0), scratch}, "add"),
-                      copy(scratch, weight), copy(slice(Space::Checkpoint, 0, n * 4, 1), bias)};
-  Parts::Program &run = parts.programs[1];
-  run.name = "run";
-  run.inputBytes = m * k * 4;
-  run.outputBytes = m * n * 4;
-  run.arenaBytes = 4096;
-  fb::Slice x = slice(Space::Input, 0, m * k * 4), y = slice(Space::Output, 0, m * n * 4);
-  fb::Slice product = slice(Space::Arena, 64, m * n * 4);
-  run.inputs = {{"x", fb::DType::F32, {int64_t(m), int64_t(k)}, x}};
-  run.outputs = {{"y", fb::DType::F32, {int64_t(m), int64_t(n)}, y}};
-  GemmParts linear;
-  linear.m = m, linear.n = n, linear.k = k;
-  linear.lhs = x, linear.rhs = weight, linear.out = product;
-  linear.steps = {{fb::PostOpKind::Bias, bias}};
-  linear.rhsForm = fb::RhsForm::Transposed;
-  linear.rhsStride = k;
-  linear.workspace = slice(Space::Arena, 2048, 1024);
-  run.commands = {gemm(linear),
-                  launch(1, m, {product, slice(Space::Constant, 0, 4), y}, "double", "layer.0",
-                         {fb::DType::F32}),
-                  launch(2, 1, {slice(Space::State, 0, 4)}, "count", "", {fb::DType::F32})};
-  moveToGpu(parts);
-  return parts;
-}
-
 struct Weights : WeightSource {
   Weights() : weight(n * k), bias(n) {
     std::iota(weight.begin(), weight.end(), 0.5f);
@@ -118,7 +71,7 @@ protected:
     options.onWarning = [this](const Error &error) { warnings.push_back(error.message()); };
     return Session::bind(*parts.load(), options);
   }
-  std::unique_ptr<Session> bound(const Parts &parts = gpuModel()) {
+  std::unique_ptr<Session> bound(const Parts &parts = smallGpuModel(m, n, k)) {
     auto session = bind(parts);
     EXPECT_TRUE(session) << session.error().message();
     return std::move(*session);
@@ -350,7 +303,7 @@ TEST_F(CudaSessionTest, AllIsGivenBack) {
 }
 
 TEST_F(CudaSessionTest, MemoryIsThatOfThePlan) {
-  auto predicted = predictMemory(*gpuModel().load());
+  auto predicted = predictMemory(*smallGpuModel(m, n, k).load());
   ASSERT_TRUE(predicted) << predicted.error().message();
   auto session = bound();
   MemoryUse use = session->memory();
@@ -360,10 +313,11 @@ TEST_F(CudaSessionTest, MemoryIsThatOfThePlan) {
   EXPECT_EQ(use.prepareArena, 2 * n * k * 4); // the weight as stored beside the scratch
   EXPECT_EQ(driver.used, use.resident() - use.code);
   EXPECT_EQ(driver.pinned, use.host);
+  EXPECT_EQ(use.reserved, driver.reservedHigh);
 }
 
 TEST_F(CudaSessionTest, WhatPreparingTakesIsGoneBeforeTheStepsTakeTheirs) {
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.programs[0].arenaBytes = 1 << 20;
   parts.programs[1].arenaBytes = 1 << 20;
   auto session = bound(parts);
@@ -372,14 +326,14 @@ TEST_F(CudaSessionTest, WhatPreparingTakesIsGoneBeforeTheStepsTakeTheirs) {
 
 TEST_F(CudaSessionTest, PredictingNeedsNoGpu) {
   driver.devices = 0;
-  auto predicted = predictMemory(*gpuModel().load());
+  auto predicted = predictMemory(*smallGpuModel(m, n, k).load());
   ASSERT_TRUE(predicted);
   EXPECT_EQ(predicted->state, 64u);
   EXPECT_EQ(driver.calls("cuInit"), 0);
 }
 
 TEST_F(CudaSessionTest, RandomWeightsAreTheProcessors) {
-  auto executable = *gpuModel().load();
+  auto executable = *smallGpuModel(m, n, k).load();
   auto once = [&](uint64_t seed) {
     SessionOptions options;
     options.threads = 2;
@@ -397,7 +351,7 @@ TEST_F(CudaSessionTest, RandomWeightsAreTheProcessors) {
 TEST_F(CudaSessionTest, StatesAreReadAndWritten) {
   // More than fits the buffers that copies go through.
   constexpr size_t count = (40 << 20) / 4 + 3;
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.stateBytes = 64 + count * 4;
   parts.states.push_back(
       {"large", fb::DType::F32, {int64_t(count)}, slice(Space::State, 64, count * 4)});
@@ -467,7 +421,7 @@ TEST_F(CudaSessionTest, TheFirstCommandThatIsNotFiniteIsNamed) {
 
 TEST_F(CudaSessionTest, TooLargeForTheGpu) {
   driver.capacity = 1 << 20;
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.stateBytes = uint64_t(3) << 30;
   EXPECT_EQ(bindError(parts),
             "test.sinter: needs 3.0 GiB of the memory of Test GPU (caches 3.0 GiB, activations 0.0 "
@@ -478,7 +432,7 @@ TEST_F(CudaSessionTest, TooLargeForTheGpu) {
 
 TEST_F(CudaSessionTest, MemoryThatSomebodyElseTookMeanwhile) {
   driver.fail("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 4);
-  EXPECT_EQ(bindError(gpuModel()),
+  EXPECT_EQ(bindError(smallGpuModel(m, n, k)),
             "64 bytes of Test GPU for caches: CUDA_ERROR_OUT_OF_MEMORY; use a smaller model, "
             "batch, capacity or type, or end what else runs on the GPU");
   EXPECT_EQ(driver.used, 0u);
@@ -487,7 +441,7 @@ TEST_F(CudaSessionTest, MemoryThatSomebodyElseTookMeanwhile) {
 TEST_F(CudaSessionTest, DebugModeNamesTheCommandThatFailed) {
   driver.addKernel("doubleAll", 3,
                    [this](const LaunchArguments &) { driver.fault(CUDA_ERROR_ILLEGAL_ADDRESS); });
-  auto session = *bind(gpuModel(), /*debug=*/true);
+  auto session = *bind(smallGpuModel(m, n, k), /*debug=*/true);
   auto result = session->run(0);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(),
@@ -517,7 +471,7 @@ TEST_F(CudaSessionTest, WithoutDebugModeTheErrorSaysHowToFindTheCommand) {
 }
 
 TEST_F(CudaSessionTest, DebugModeShowsWhatIsReadBeforeItIsWritten) {
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.programs[1].commands.erase(parts.programs[1].commands.begin());
   auto session = *bind(parts, /*debug=*/true);
   ASSERT_TRUE(session->run(0));
@@ -536,24 +490,27 @@ TEST_F(CudaSessionTest, AGpuThatIsLost) {
 
 TEST_F(CudaSessionTest, NoGpu) {
   driver.devices = 0;
-  EXPECT_EQ(bindError(gpuModel()), "a GPU: the NVIDIA driver finds none; use a machine with an "
-                                   "NVIDIA GPU, or --target cpu");
+  EXPECT_EQ(bindError(smallGpuModel(m, n, k)),
+            "a GPU: the NVIDIA driver finds none; use a machine with an "
+            "NVIDIA GPU, or --target cpu");
   driver.fail("cuInit", CUDA_ERROR_NO_DEVICE);
-  EXPECT_NE(bindError(gpuModel()).find("finds none"), std::string::npos);
+  EXPECT_NE(bindError(smallGpuModel(m, n, k)).find("finds none"), std::string::npos);
   driver.fail("cuInit", CUDA_ERROR_SYSTEM_NOT_READY);
-  EXPECT_EQ(bindError(gpuModel()), "the NVIDIA driver: CUDA error 802; look at the GPU with "
-                                   "nvidia-smi and restart it");
+  EXPECT_EQ(bindError(smallGpuModel(m, n, k)),
+            "the NVIDIA driver: CUDA error 802; look at the GPU with "
+            "nvidia-smi and restart it");
 }
 
 TEST_F(CudaSessionTest, ADriverThatIsTooOld) {
   driver.version = 11080;
-  EXPECT_EQ(bindError(gpuModel()), "the NVIDIA driver: it is for CUDA 11.8, Sinter needs 12.0; "
-                                   "install a newer driver, or use --target cpu");
+  EXPECT_EQ(bindError(smallGpuModel(m, n, k)),
+            "the NVIDIA driver: it is for CUDA 11.8, Sinter needs 12.0; "
+            "install a newer driver, or use --target cpu");
 }
 
 TEST_F(CudaSessionTest, AGpuThatIsTooOld) {
   driver.major = 8;
-  EXPECT_EQ(bindError(gpuModel()),
+  EXPECT_EQ(bindError(smallGpuModel(m, n, k)),
             "test.sinter: is for GPUs of compute capability 9.0 and later, Test GPU has 8.0; "
             "compile the model for this GPU");
 }
@@ -564,7 +521,7 @@ TEST_F(CudaSessionTest, AGpuOfAnotherArchitectureGetsCodeOfItsOwn) {
   std::string pattern = ::testing::TempDir() + "sinter-cubins-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
   Variable cache("SINTER_CACHE_DIR", folder.string());
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.kernelPrograms[0].source = "cubin addOne doubleAll countRun";
   for (int i = 0; i < 2; ++i) {
     weights = Weights();
@@ -578,7 +535,7 @@ TEST_F(CudaSessionTest, AGpuOfAnotherArchitectureGetsCodeOfItsOwn) {
 }
 
 TEST_F(CudaSessionTest, CodeThatTheDriverDoesNotTake) {
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.kernelPrograms[0].cubins["sm_90a"] = "of tomorrow";
   EXPECT_EQ(bindError(parts),
             "test.sinter: its kernels for sm_90a: CUDA error 209; install a newer "
@@ -590,7 +547,7 @@ TEST_F(CudaSessionTest, CodeThatTheDriverDoesNotTake) {
 }
 
 TEST_F(CudaSessionTest, LargeSharedMemoryIsAskedFor) {
-  Parts parts = gpuModel();
+  Parts parts = smallGpuModel(m, n, k);
   parts.sharedBytes = 100000;
   auto session = bound(parts);
   EXPECT_EQ(driver.sharedLimits,
@@ -602,7 +559,8 @@ TEST_F(CudaSessionTest, LargeSharedMemoryIsAskedFor) {
 
 TEST_F(CudaSessionTest, NoAlgorithmForAProduct) {
   products.algorithms = 0;
-  EXPECT_NE(bindError(gpuModel()).find("cuBLASLt has no algorithm for it"), std::string::npos);
+  EXPECT_NE(bindError(smallGpuModel(m, n, k)).find("cuBLASLt has no algorithm for it"),
+            std::string::npos);
   EXPECT_EQ(products.descriptions, 0);
 }
 
@@ -631,7 +589,7 @@ TEST_F(CudaSessionTest, AnyCallMayFailWhileBinding) {
                            "cuStreamSynchronize"}) {
     weights = Weights();
     driver.fail(call, CUDA_ERROR_UNKNOWN);
-    std::string error = bindError(gpuModel());
+    std::string error = bindError(smallGpuModel(m, n, k));
     EXPECT_NE(error.find("CUDA error 999"), std::string::npos) << call << ": " << error;
     EXPECT_EQ(driver.used + driver.pinned, 0u) << call;
     EXPECT_EQ(driver.libraries + driver.events + driver.contexts + driver.pools + driver.streams, 0)

@@ -142,10 +142,12 @@ struct Calls {
   }
   static CUresult getPoolAttribute(CUmemoryPool, CUmemPool_attribute attribute, void *value) {
     TestDriver &driver = TestDriver::get();
-    *static_cast<cuuint64_t *>(value) = attribute == CU_MEMPOOL_ATTR_USED_MEM_CURRENT ? driver.used
-                                        : attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH
-                                            ? driver.usedHigh
-                                            : driver.reserved;
+    const std::map<CUmemPool_attribute, uint64_t> values = {
+        {CU_MEMPOOL_ATTR_USED_MEM_CURRENT, driver.used},
+        {CU_MEMPOOL_ATTR_USED_MEM_HIGH, driver.usedHigh},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, driver.reserved},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, driver.reservedHigh}};
+    *static_cast<cuuint64_t *>(value) = values.at(attribute);
     return CUDA_SUCCESS;
   }
   static CUresult trimPool(CUmemoryPool, size_t) {
@@ -166,6 +168,7 @@ struct Calls {
     driver.used += bytes;
     driver.usedHigh = std::max(driver.usedHigh, driver.used);
     driver.reserved = std::max(driver.reserved, driver.used);
+    driver.reservedHigh = std::max(driver.reservedHigh, driver.reserved);
     return CUDA_SUCCESS;
   }
   static CUresult free(CUdeviceptr address, CUstream) {

@@ -68,7 +68,7 @@ public:
   bool mayCapture = true; ///< false: launches spoil a capture
 
   // What it has given out.
-  uint64_t used = 0, usedHigh = 0, reserved = 0, pinned = 0;
+  uint64_t used = 0, usedHigh = 0, reserved = 0, reservedHigh = 0, pinned = 0;
   int libraries = 0, graphs = 0, events = 0, contexts = 0, pools = 0, streams = 0;
   std::map<std::string, int> sharedLimits; ///< dynamic shared memory that kernels were allowed
 

@@ -297,4 +297,53 @@ inline Parts smallModel(uint64_t m = 3, uint64_t n = 70, uint64_t k = 20) {
   return parts;
 }
 
+/// The small model on a GPU: `prepare` makes the weight by the kernel "addOne" and copies the bias,
+/// "run" multiplies by the library and the kernel "doubleAll", and the state "runs" counts runs by
+/// "countRun".
+inline Parts smallGpuModel(uint64_t m = 3, uint64_t n = 8, uint64_t k = 4) {
+  using fb::Space;
+  Parts parts;
+  parts.kernels = {"addOne", "doubleAll", "countRun"};
+  parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
+                      {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
+  uint64_t weightBytes = n * k * 4;
+  parts.parameterBytes = weightBytes + n * 4;
+  parts.stateBytes = 64;
+  parts.states = {{"runs", fb::DType::F32, {1}, slice(Space::State, 0, 4)}};
+  parts.constants = std::vector<uint8_t>(64);
+  float two = 2;
+  std::memcpy(parts.constants.data(), &two, 4);
+  fb::Slice weight = slice(Space::Parameter, 0, weightBytes);
+  fb::Slice bias = slice(Space::Parameter, weightBytes, n * 4);
+  fb::Slice scratch = slice(Space::Arena, 0, weightBytes);
+  parts.programs.resize(2);
+  Parts::Program &prepare = parts.programs[0];
+  prepare.name = "prepare";
+  prepare.arenaBytes = weightBytes;
+  prepare.commands = {launch(0, 1, {slice(Space::Checkpoint, 0, weightBytes, 0), scratch}, "add"),
+                      copy(scratch, weight), copy(slice(Space::Checkpoint, 0, n * 4, 1), bias)};
+  Parts::Program &run = parts.programs[1];
+  run.name = "run";
+  run.inputBytes = m * k * 4;
+  run.outputBytes = m * n * 4;
+  run.arenaBytes = 4096;
+  fb::Slice x = slice(Space::Input, 0, m * k * 4), y = slice(Space::Output, 0, m * n * 4);
+  fb::Slice product = slice(Space::Arena, 64, m * n * 4);
+  run.inputs = {{"x", fb::DType::F32, {int64_t(m), int64_t(k)}, x}};
+  run.outputs = {{"y", fb::DType::F32, {int64_t(m), int64_t(n)}, y}};
+  GemmParts linear;
+  linear.m = m, linear.n = n, linear.k = k;
+  linear.lhs = x, linear.rhs = weight, linear.out = product;
+  linear.steps = {{fb::PostOpKind::Bias, bias}};
+  linear.rhsForm = fb::RhsForm::Transposed;
+  linear.rhsStride = k;
+  linear.workspace = slice(Space::Arena, 2048, 1024);
+  run.commands = {gemm(linear),
+                  launch(1, m, {product, slice(Space::Constant, 0, 4), y}, "double", "layer.0",
+                         {fb::DType::F32}),
+                  launch(2, 1, {slice(Space::State, 0, 4)}, "count", "", {fb::DType::F32})};
+  moveToGpu(parts);
+  return parts;
+}
+
 } // namespace sinter::runtime::testing

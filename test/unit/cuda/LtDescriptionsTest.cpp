@@ -1,0 +1,151 @@
+// The library itself makes the descriptions of products, which needs no GPU; what would compute
+// stands in the test. So every attribute that Sinter sets is one that cuBLASLt knows, of the size
+// that it wants, and says what was meant.
+#include "runtime/Device/Cuda/LtGemm.h"
+#include "test/unit/cuda/TestDriver.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::cuda;
+using namespace sinter::runtime::testing;
+using sinter::runtime::cuda::testing::TestDriver;
+
+namespace {
+
+struct LayoutSeen {
+  uint32_t type;
+  uint64_t rows, columns;
+  int64_t stride;
+  bool operator==(const LayoutSeen &) const = default;
+};
+
+// What the library read of the descriptions that the heuristic was asked with.
+struct Seen {
+  int32_t first, second, biasType;
+  uint32_t epilogue;
+  void *bias;
+  LayoutSeen a, b, c, d;
+} seen;
+
+decltype(&cublasLtMatmulDescGetAttribute) getOfProduct;
+decltype(&cublasLtMatrixLayoutGetAttribute) getOfLayout;
+
+template <typename T>
+void get(T &value, cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute) {
+  size_t written = 0;
+  EXPECT_EQ(getOfProduct(product, attribute, &value, sizeof value, &written),
+            CUBLAS_STATUS_SUCCESS);
+}
+
+LayoutSeen look(cublasLtMatrixLayout_t layout) {
+  LayoutSeen found = {};
+  size_t written = 0;
+  auto get = [&](cublasLtMatrixLayoutAttribute_t attribute, auto &value) {
+    EXPECT_EQ(getOfLayout(layout, attribute, &value, sizeof value, &written),
+              CUBLAS_STATUS_SUCCESS);
+  };
+  get(CUBLASLT_MATRIX_LAYOUT_TYPE, found.type);
+  get(CUBLASLT_MATRIX_LAYOUT_ROWS, found.rows);
+  get(CUBLASLT_MATRIX_LAYOUT_COLS, found.columns);
+  get(CUBLASLT_MATRIX_LAYOUT_LD, found.stride);
+  return found;
+}
+
+cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
+                      cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                      cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t results[],
+                      int *found) {
+  seen = {};
+  get(seen.first, product, CUBLASLT_MATMUL_DESC_TRANSA);
+  get(seen.second, product, CUBLASLT_MATMUL_DESC_TRANSB);
+  get(seen.epilogue, product, CUBLASLT_MATMUL_DESC_EPILOGUE);
+  get(seen.bias, product, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  get(seen.biasType, product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  seen.a = look(a), seen.b = look(b), seen.c = look(c), seen.d = look(d);
+  results[0] = {};
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+class LtDescriptionsTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    auto library = ltApi();
+    if (!library)
+      GTEST_SKIP() << library.error().message();
+    const char *names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+    void *handle = *openLibrary(names, "");
+    getOfProduct =
+        reinterpret_cast<decltype(getOfProduct)>(::dlsym(handle, "cublasLtMatmulDescGetAttribute"));
+    getOfLayout = reinterpret_cast<decltype(getOfLayout)>(
+        ::dlsym(handle, "cublasLtMatrixLayoutGetAttribute"));
+    table = **library;
+    table.cublasLtCreate = [](cublasLtHandle_t *made) {
+      *made = reinterpret_cast<cublasLtHandle_t>(&seen);
+      return CUBLAS_STATUS_SUCCESS;
+    };
+    table.cublasLtDestroy = [](cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; };
+    table.cublasLtMatmulAlgoGetHeuristic = choose;
+    installLtApi(&table);
+  }
+  void TearDown() override { installLtApi(nullptr); }
+
+  // Binds a product; offsets into spaces are its addresses.
+  void bind(const GemmParts &parts) {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(Offset<fb::Gemm>(gemm(parts).make(builder).o));
+    auto context = std::move(*CudaContext::open());
+    LtLibrary library(*context);
+    auto bound = library.bind(
+        *flatbuffers::GetRoot<fb::Gemm>(builder.GetBufferPointer()),
+        [](const fb::Slice &slice) { return CUdeviceptr(slice.offset()); }, false);
+    ASSERT_TRUE(bound) << bound.error().message();
+  }
+
+  TestDriver driver;
+  LtApi table;
+};
+
+TEST_F(LtDescriptionsTest, RowsAreTheLibrarysColumns) {
+  GemmParts parts;
+  parts.m = 5, parts.n = 7, parts.k = 6;
+  parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
+  parts.out = slice(fb::Space::Arena, 1024, 1);
+  parts.lhsStride = 10, parts.rhsStride = 11, parts.outStride = 12;
+  parts.rhsForm = fb::RhsForm::Plain;
+  bind(parts);
+  EXPECT_EQ(seen.first, CUBLAS_OP_N);
+  EXPECT_EQ(seen.second, CUBLAS_OP_N);
+  EXPECT_EQ(seen.epilogue, uint32_t(CUBLASLT_EPILOGUE_DEFAULT));
+  EXPECT_EQ(seen.a, (LayoutSeen{CUDA_R_32F, 7, 6, 11}));
+  EXPECT_EQ(seen.b, (LayoutSeen{CUDA_R_32F, 6, 5, 10}));
+  EXPECT_EQ(seen.c, (LayoutSeen{CUDA_R_32F, 7, 5, 12}));
+  EXPECT_EQ(seen.d, seen.c);
+}
+
+TEST_F(LtDescriptionsTest, TransposedOperandsWithAnEpilogue) {
+  GemmParts parts;
+  parts.m = 5, parts.n = 7, parts.k = 6;
+  parts.dtype = fb::DType::BF16, parts.outDtype = fb::DType::F16;
+  parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
+  parts.out = slice(fb::Space::Arena, 1024, 1);
+  parts.lhsStride = 10, parts.rhsStride = 11, parts.outStride = 12;
+  parts.rhsForm = fb::RhsForm::Transposed, parts.lhsTransposed = true;
+  parts.steps = {{fb::PostOpKind::Bias, slice(fb::Space::Arena, 2048, 1), fb::DType::F16, 0},
+                 {fb::PostOpKind::Add, slice(fb::Space::Arena, 4096, 1), fb::DType::F16, 9},
+                 {fb::PostOpKind::GeluTanh, slice(fb::Space::Arena, 0, 0), fb::DType::F32, 0}};
+  bind(parts);
+  EXPECT_EQ(seen.first, CUBLAS_OP_T);
+  EXPECT_EQ(seen.second, CUBLAS_OP_T);
+  EXPECT_EQ(seen.epilogue, uint32_t(CUBLASLT_EPILOGUE_GELU_BIAS));
+  EXPECT_EQ(seen.bias, reinterpret_cast<void *>(2048));
+  EXPECT_EQ(seen.biasType, CUDA_R_16F);
+  EXPECT_EQ(seen.a, (LayoutSeen{CUDA_R_16BF, 6, 7, 11}));
+  EXPECT_EQ(seen.b, (LayoutSeen{CUDA_R_16BF, 5, 6, 10}));
+  EXPECT_EQ(seen.c, (LayoutSeen{CUDA_R_16F, 7, 5, 9}));
+  EXPECT_EQ(seen.d, (LayoutSeen{CUDA_R_16F, 7, 5, 12}));
+}
+
+} // namespace

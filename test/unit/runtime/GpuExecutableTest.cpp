@@ -1,0 +1,170 @@
+// Executables for GPUs: what the verifier believes of them, and what is known without one.
+#include "runtime/Exec/Session.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using fb::Space;
+
+namespace {
+
+void expectError(const Parts &parts, std::string_view part) {
+  auto loaded = parts.load();
+  ASSERT_FALSE(loaded) << "expected: " << part;
+  std::string message = loaded.error().message();
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+// The one product of "run", changed.
+Parts withGemm(const std::function<void(GemmParts &)> &change) {
+  constexpr uint64_t m = 3, n = 8, k = 4;
+  Parts parts = smallGpuModel(m, n, k);
+  GemmParts product;
+  product.m = m, product.n = n, product.k = k;
+  product.lhs = slice(Space::Input, 0, m * k * 4);
+  product.rhs = slice(Space::Parameter, 0, n * k * 4);
+  product.out = slice(Space::Arena, 64, m * n * 4);
+  product.rhsForm = fb::RhsForm::Transposed;
+  product.rhsStride = k;
+  product.workspace = slice(Space::Arena, 2048, 1024);
+  change(product);
+  parts.programs[1].commands[0] = gemm(product);
+  return parts;
+}
+
+GemmParts::Step step(fb::PostOpKind kind, fb::DType dtype = fb::DType::F32) {
+  return {kind, slice(Space::Parameter, 0, 3 * 8 * 4), dtype, 8};
+}
+
+TEST(GpuExecutableTest, AcceptsTheSmallModel) {
+  auto executable = smallGpuModel().load();
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_FALSE((*executable)->isForCpu());
+  EXPECT_TRUE(withGemm([](GemmParts &) {}).load());
+  Parts cpu = smallModel();
+  EXPECT_TRUE((*cpu.load())->isForCpu());
+  cpu.device = "cpu";
+  EXPECT_TRUE((*cpu.load())->isForCpu());
+}
+
+TEST(GpuExecutableTest, Devices) {
+  Parts parts = smallGpuModel();
+  parts.device = "cuda:sm_75";
+  expectError(parts, "test.sinter: is for the device 'cuda:sm_75'; compile the model for cpu, or");
+  parts.device = "abacus";
+  expectError(parts, "is for the device 'abacus'");
+}
+
+TEST(GpuExecutableTest, Kernels) {
+  Parts parts = smallGpuModel();
+  parts.kernelProgram = 1;
+  expectError(parts, "kernel 'addOne' is of program 1 of kernels, which does not exist");
+  parts = smallGpuModel();
+  for (uint32_t block : {0u, 1025u}) {
+    parts.block = block;
+    expectError(parts, "has blocks of " + std::to_string(block) + " threads");
+  }
+  parts = smallGpuModel();
+  parts.sharedBytes = (256 << 10) + 1;
+  expectError(parts, "asks for 262145 bytes of shared memory");
+  parts = smallGpuModel();
+  parts.kernelPrograms.clear();
+  expectError(parts, "which does not exist");
+  // An entry in the processor's code means nothing.
+  parts = smallGpuModel();
+  parts.entries = {1 << 30};
+  EXPECT_TRUE(parts.load());
+}
+
+TEST(GpuExecutableTest, Grids) {
+  Parts parts = smallGpuModel();
+  parts.programs[1].commands[2] = launch(2, uint64_t(1) << 31, {slice(Space::State, 0, 4)});
+  expectError(parts, "has a grid of 2147483648 items");
+}
+
+TEST(GpuExecutableTest, Products) {
+  using K = fb::PostOpKind;
+  expectError(withGemm([](GemmParts &g) { g.rhsForm = fb::RhsForm::Panels; }),
+              "is a product of a form that is not for GPUs");
+  expectError(withGemm([](GemmParts &g) { g.rhsForm = static_cast<fb::RhsForm>(7); }),
+              "is a product of a form that is not for GPUs");
+  expectError(withGemm([](GemmParts &g) { g.rhsStride = 3; }),
+              "rhs is too small for [8, 4] with row stride 3");
+  expectError(withGemm([](GemmParts &g) { g.lhsTransposed = true; }),
+              "lhs is too small for [4, 3] with row stride 4");
+  expectError(withGemm([](GemmParts &g) { g.dtype = fb::DType::I32; }),
+              "is a product of types other than f32, bf16 and f16");
+  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::State, 0, 64); }),
+              "workspace is not in the arena");
+  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 2056, 64); }),
+              "workspace is not in the arena, or not aligned to 16 bytes");
+  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 0, 128); }),
+              "workspace overlaps an operand");
+  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 4000, 128); }),
+              "workspace [4000, +128) leaves its space of 4096 bytes");
+  EXPECT_TRUE(withGemm([](GemmParts &g) {
+                g.steps = {step(K::Add), step(K::Bias), step(K::GeluTanh)};
+              }).load());
+  const std::vector<GemmParts::Step> wrong[] = {{step(K::Relu), step(K::Bias)},
+                                                {step(K::Bias), step(K::Bias)},
+                                                {step(K::Add), step(K::Add)},
+                                                {step(K::Relu), step(K::Relu)},
+                                                {step(K::Silu)},
+                                                {step(K::Gelu)},
+                                                {step(K::Multiply)},
+                                                {step(K::Bias, fb::DType::BF16)}};
+  for (const std::vector<GemmParts::Step> &steps : wrong)
+    expectError(withGemm([&](GemmParts &g) { g.steps = steps; }),
+                "has an epilogue that is not for GPUs");
+  expectError(withGemm([](GemmParts &g) {
+                g.steps = {{K::Add, slice(Space::Arena, 2048, 96), fb::DType::F32, 8}};
+              }),
+              "workspace overlaps an operand");
+}
+
+TEST(GpuExecutableTest, FormsOfAnotherDevice) {
+  Parts parts = smallModel();
+  GemmParts product;
+  product.m = 3, product.n = 70, product.k = 20;
+  product.lhs = slice(Space::Input, 0, 3 * 20 * 4);
+  product.rhs = slice(Space::Parameter, 0, 70 * 20 * 4);
+  product.out = slice(Space::Arena, 64, 3 * 70 * 4);
+  product.rhsForm = fb::RhsForm::Plain;
+  product.rhsStride = 70;
+  parts.programs[1].commands[0] = gemm(product);
+  expectError(parts, "is a product of a form that is for GPUs");
+  parts = smallModel();
+  moveToGpu(parts);
+  expectError(parts, "packs, which is not for GPUs");
+}
+
+TEST(GpuExecutableTest, VerifierSurvivesEveryFlippedByte) {
+  std::vector<std::byte> bytes = smallGpuModel().build();
+  for (size_t i = 0; i < bytes.size(); ++i)
+    for (std::byte flip : {std::byte{0xff}, std::byte{1}}) {
+      bytes[i] ^= flip;
+      // What is accepted is of sizes that can be added up.
+      if (auto executable = Executable::fromFlatbuffer(bytes, "flipped");
+          executable && !(*executable)->isForCpu())
+        EXPECT_TRUE(predictMemory(*executable));
+      bytes[i] ^= flip;
+    }
+}
+
+TEST(GpuExecutableTest, MemoryIsPredictedWithoutAGpu) {
+  auto use = predictMemory(*smallGpuModel().load());
+  ASSERT_TRUE(use) << use.error().message();
+  EXPECT_EQ(use->parameter, 8 * 4 * 4 + 8 * 4u);
+  EXPECT_EQ(use->arena, 4096u);
+  EXPECT_EQ(use->constant, 64u);
+  EXPECT_GT(use->code, 0u);
+  // The scratch of `prepare` and the tensor that a kernel of it reads, not the one that is copied.
+  EXPECT_EQ(use->prepareArena, 2 * 8 * 4 * 4u);
+  EXPECT_GE(use->host, use->input + use->output);
+  EXPECT_EQ(use->library, 0u);
+}
+
+} // namespace
