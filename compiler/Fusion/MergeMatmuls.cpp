@@ -37,6 +37,15 @@ static Value join(OpBuilder &builder, Location loc, RankedTensorType type, Array
                   unsigned dim) {
   if (Value whole = findWhole(parts, dim))
     return whole;
+  // Each part of a weight was rounded by itself.
+  bool casts = llvm::all_of(parts, [](Value part) { return part.getDefiningOp<CastOp>(); });
+  if (casts) {
+    SmallVector<Value> sources;
+    for (Value part : parts)
+      sources.push_back(part.getDefiningOp<CastOp>().getOperand());
+    if (Value whole = findWhole(sources, dim))
+      return CastOp::create(builder, loc, type, whole);
+  }
   return ConcatOp::create(builder, loc, type, parts, dim);
 }
 

@@ -127,6 +127,23 @@ def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp">
   }];
 }
 
+def SplitAttentionGradPass : Pass<"sinter-split-attention-grad", "mlir::ModuleOp"> {
+  let summary = "queries' gradients of attention in a kernel of their own, for a GPU";
+  let description = [{
+    After it, for a GPU, no fusion of kind attention_grad yields both the gradient of the queries and
+    one of the keys or the values: what adds up over keys and what adds up over queries are kernels
+    of their own there, in which every sum is one block's and its order fixed. The weights are
+    computed in both.
+
+    ```mlir
+    %dq, %dk, %dv = sinter.fusion attention_grad(...)
+    // =>
+    %dq = sinter.fusion attention_grad(...)
+    %dk, %dv = sinter.fusion attention_grad(...)
+    ```
+  }];
+}
+
 def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
   let summary = "makes functions of fusions, equal ones the same";
   let description = [{

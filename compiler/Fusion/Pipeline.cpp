@@ -16,6 +16,7 @@ void sinter::buildFusionPipeline(OpPassManager &manager, const FusionOptions &op
   addSpeedPass(createHoistParametersPass());
   addSpeedPass(createFormFusionsPass());
   manager.addPass(createIsolateOpsPass());
+  manager.addPass(createSplitAttentionGradPass());
   addSpeedPass(createSelectLibraryGemmPass());
   manager.addPass(createOutlineKernelsPass());
   manager.addPass(createVerifyFusionPass());
