@@ -4,7 +4,6 @@
 #include "test/simt/Arena.h"
 #include "test/simt/Arguments.h"
 
-#include <bit>
 #include <mutex>
 #include <set>
 
@@ -103,7 +102,7 @@ void Machine::startBlock(unsigned block) {
   for (unsigned first = 0; first < shape.block; first += 32) {
     Warp &warp = warps[first / 32];
     unsigned lanes = std::min(32u, shape.block - first);
-    warp.live = warp.born = lanes == 32 ? allLanes : (1u << lanes) - 1;
+    warp.live = lanes == 32 ? allLanes : (1u << lanes) - 1;
     warp.meetings.clear();
   }
   for (unsigned i = 0; i < shape.block; ++i) {
@@ -277,10 +276,6 @@ void Machine::completeMeetings(unsigned index) {
 void Machine::complete(unsigned index, size_t at) {
   Warp &warp = warps[index];
   Meeting &meeting = warp.meetings[at];
-  if (uint32_t gone = meeting.mask & warp.born & ~meeting.arrived)
-    findings.add(Defect::Divergence, meeting.code, blockIndex,
-                 index * 32 + unsigned(std::countr_zero(gone)),
-                 std::string("has finished, but is in the mask of a ") + meeting.operation->name);
   meeting.arguments.mask = meeting.arrived;
   meeting.operation->run(meeting.arguments);
   if (checked && meeting.operation->ordersMemory)

@@ -46,7 +46,6 @@ struct Meeting {
 /// The meetings that the lanes of one warp wait at: one, unless lanes diverge.
 struct Warp {
   uint32_t live = 0; ///< lanes that have not finished
-  uint32_t born = 0; ///< lanes that the block has
   std::vector<Meeting> meetings;
 };
 

@@ -1,6 +1,7 @@
 //===- WarpTest.cpp - Shuffles, votes and barriers ------------------------===//
 #include "test/simt/TestKernels.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace sinter::simt;
@@ -66,6 +67,14 @@ extern "C" __global__ void warp_exchange(int *out) {
 
 extern "C" __global__ void partial_warp(int *out) {
   out[threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 1);
+}
+
+extern "C" __global__ void half_leaves(float *out) {
+  if (threadIdx.x % 32 >= 16)
+    return;
+  __syncwarp();
+  out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, (float)threadIdx.x, 1);
+  out[64 + threadIdx.x] = __shfl_xor_sync(0xffffffffu, (float)threadIdx.x, 16);
 }
 
 template <bool early> __device__ void leave(int *out) {
@@ -176,38 +185,49 @@ TEST_F(WarpTest, LanesThatNeverWereAreLeftOut) {
   EXPECT_EQ(memory.values(out, 40)[38], 39);
 }
 
+TEST_F(WarpTest, LanesThatHaveFinishedNeedNotCome) {
+  for (Schedule schedule : schedules()) {
+    float *out = memory.array<float>(128);
+    Report report = kernels().run("half_leaves", {.block = 64, .schedule = schedule}, {out});
+    EXPECT_TRUE(report.clean()) << report;
+    auto values = memory.values(out, 128);
+    EXPECT_EQ(values[33], 32);
+    EXPECT_TRUE(std::isnan(values[64 + 33])) << "what a finished lane would have given";
+  }
+}
+
 TEST_F(WarpTest, FindsAThreadThatLeavesBeforeABarrier) {
   int *out = memory.array<int>(64);
   EXPECT_TRUE(finds(kernels().run("early_exit", {.block = 64}, {out}), Defect::Divergence,
-                    {"thread 3 has finished", "warp.cu:65 (leave<true>)"}));
+                    {"thread 3 has finished", "warp.cu:73 (leave<true>)"}));
   EXPECT_TRUE(kernels().run("late_exit", {.block = 64}, {out}).clean());
 }
 
 TEST_F(WarpTest, FindsABarrierThatIsNotTheSame) {
   int *out = memory.array<int>(64);
   EXPECT_TRUE(finds(kernels().run("two_barriers", {.block = 64}, {out}), Defect::Divergence,
-                    {"a barrier that is not the same", "warp.cu:73", "warp.cu:75"}));
+                    {"a barrier that is not the same", "warp.cu:81", "warp.cu:83"}));
 }
 
 TEST_F(WarpTest, FindsLanesAtDifferentOperations) {
   int *out = memory.array<int>(32);
   Report report = kernels().run("split_warp", {.block = 32}, {out});
   EXPECT_TRUE(finds(report, Defect::Divergence,
-                    {"__shfl_sync", "__ballot_sync at warp.cu:83", "at warp.cu:81"}));
+                    {"__shfl_sync", "__ballot_sync at warp.cu:91", "at warp.cu:89"}));
   EXPECT_TRUE(report.has(Defect::Deadlock));
 }
 
 TEST_F(WarpTest, FindsALaneOutsideOfItsMask) {
   int *out = memory.array<int>(32);
   EXPECT_TRUE(finds(kernels().run("not_in_mask", {.block = 32}, {out}), Defect::Divergence,
-                    {"thread 16 is not in the mask", "warp.cu:87"}));
+                    {"thread 16 is not in the mask", "warp.cu:95"}));
 }
 
 TEST_F(WarpTest, FindsADeadlockAndRunsOnAfterIt) {
   int *out = memory.array<int>(32);
   Report report = kernels().run("deadlock", {.block = 32}, {out});
-  EXPECT_TRUE(finds(report, Defect::Deadlock, {"warp operation with 15 others", "warp.cu:92"}));
-  EXPECT_TRUE(finds(report, Defect::Deadlock, {"barrier with 15 others", "warp.cu:94"}));
+  EXPECT_TRUE(finds(report, Defect::Deadlock, {"warp operation with 15 others", "warp.cu:100"}));
+  EXPECT_TRUE(finds(report, Defect::Deadlock, {"barrier with 15 others", "warp.cu:102"}));
   EXPECT_TRUE(kernels().run("late_exit", {.block = 32}, {out}).clean());
 }
 
