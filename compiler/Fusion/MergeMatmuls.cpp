@@ -13,7 +13,8 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// What the parts are all slices of, one behind the other along `dim` and nothing left over, or null.
+/// What the parts are all slices of, one behind the other along `dim` and nothing left over, or
+/// null.
 static Value findWhole(ArrayRef<Value> parts, unsigned dim) {
   Value whole;
   int64_t end = 0;

@@ -38,6 +38,23 @@ struct ForwardShape {
     }
   }
 };
+
+/// The same of attention_backward.cuh, for the kernel of keys and values or that of queries.
+struct BackwardShape {
+  int64_t rows, block, sharedBytes;
+
+  BackwardShape(const AttentionOperands &operands, bool matrices, bool keys) {
+    int64_t d = operands.headSize;
+    rows = !matrices && d > 64 ? 32 : 64;
+    int64_t passing = matrices ? (d > 64 ? 32 : 64) : d > 128 ? 16 : 32;
+    block = keys && matrices && d > 128 ? 256 : 128;
+    int64_t info = 16 * (keys ? 2 * passing : rows);
+    sharedBytes = info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8)
+                                   : 4 * ((2 * rows + 2 * passing) *
+                                              (static_cast<int64_t>(llvm::alignTo(d, 32)) + 4) +
+                                          2 * rows * (passing + 4)));
+  }
+};
 } // namespace
 
 /// What all attention templates are told of an op.
@@ -67,6 +84,17 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
   instance.set("plain", false);
 }
 
+/// Whether the versions with matrix instructions are for an op.
+template <typename Op>
+static bool usesMatrices(Op op, const AttentionOperands &operands, const StridedInput &key,
+                         const StridedInput &value) {
+  Type element = elementOf(op.getKey());
+  int64_t d = operands.headSize;
+  return element.getIntOrFloatBitWidth() == 16 && elementOf(op.getQuery()) == element &&
+         d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
+         hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
+}
+
 FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::FuncOp function,
                                                    const TargetAttr &target) {
   FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
@@ -74,8 +102,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return failure();
   AttentionOperands operands;
   AttentionResults results;
-  if (failed(operands.read(*op, /*f16=*/true)) ||
-      failed(results.read(*op, kernel, /*f16=*/true)))
+  if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel, /*f16=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
   FailureOr<StridedInput> value = traceRows(op->getValue(), *op, "values", /*f16=*/true);
@@ -84,14 +111,10 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   if (results.roundings.size() > 2)
     return op->emitError("expected a result that is rounded once");
 
-  Type query = elementOf(op->getQuery()), element = elementOf(op->getKey());
-  int64_t d = operands.headSize;
-  bool matrices = element.getIntOrFloatBitWidth() == 16 && query == element && d % 16 == 0 &&
-                  hasAlignedRows(operands.query, d, query) && hasAlignedRows(*key, d, element) &&
-                  hasAlignedRows(*value, d, element);
-  ForwardShape shape(operands, matrices, operands.seedArgument.has_value());
+  ForwardShape shape(operands, usesMatrices(*op, operands, *key, *value),
+                     operands.seedArgument.has_value());
 
-  TemplateInstance instance("attention_forward", kernel.getContext());
+  TemplateInstance instance("attention_forward", "attention_forward", kernel.getContext());
   setAttention(instance, *op, operands, *key, *value);
   instance.set("Result", results.roundings.back());
   instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
@@ -109,4 +132,72 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   instance.write(function, /*usesShared=*/true);
   int64_t tiles = llvm::divideCeil(operands.length, shape.rows);
   return CudaLaunch{operands.batch * operands.heads * tiles, kBlock, shape.sharedBytes};
+}
+
+/// A gradient that lies row by row, as the templates read it.
+static FailureOr<unsigned> findDense(Value value, Operation *op, StringRef what) {
+  FailureOr<StridedInput> rows = traceRows(value, op, what, /*f16=*/true);
+  if (failed(rows))
+    return failure();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
+    if (shape[i] > 1 && rows->strides[i] != stride)
+      return op->emitError("expected ") << what << " to be dense";
+  if (rows->offset != 0)
+    return op->emitError("expected ") << what << " to be dense";
+  return rows->argument;
+}
+
+FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func::FuncOp function,
+                                                       const TargetAttr &target) {
+  FailureOr<AttentionGradOp> op = findOnly<AttentionGradOp>(kernel, "attention's gradient");
+  if (failed(op))
+    return failure();
+  AttentionOperands operands;
+  AttentionGradResults results;
+  if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel)))
+    return failure();
+  FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
+  FailureOr<StridedInput> value = traceRows(op->getValue(), *op, "values", /*f16=*/true);
+  FailureOr<unsigned> gradient = findDense(op->getGradient(), *op, "gradients");
+  FailureOr<unsigned> logsumexp = findArgument(op->getLogsumexp(), *op, "logsumexp");
+  FailureOr<unsigned> delta = findArgument(op->getDelta(), *op, "delta");
+  if (failed(key) || failed(value) || failed(gradient) || failed(logsumexp) || failed(delta))
+    return failure();
+  bool keys = results.keyResult && results.valueResult;
+  if (keys == results.queryResult.has_value())
+    return kernel.emitError("expected the gradients of keys and values, or those of queries");
+
+  bool matrices = usesMatrices(*op, operands, *key, *value) &&
+                  elementOf(op->getGradient()) == elementOf(op->getKey());
+  BackwardShape shape(operands, matrices, keys);
+  TemplateInstance instance("attention_backward",
+                            keys ? "attention_backward_keys" : "attention_backward_queries",
+                            kernel.getContext());
+  setAttention(instance, *op, operands, *key, *value);
+  instance.set("Gradient", elementOf(op->getGradient()));
+  instance.set("Result", elementOf(op->getQueryGradient()));
+  instance.pass(operands.query.argument);
+  instance.pass(key->argument);
+  instance.pass(value->argument);
+  instance.pass(*gradient);
+  instance.pass(*logsumexp);
+  instance.pass(*delta);
+  instance.pass(operands.startArgument);
+  instance.pass(operands.firstArgument);
+  instance.pass(operands.slopesArgument);
+  instance.pass(operands.seedArgument);
+  unsigned inputs = kernel.getNumArguments();
+  if (keys) {
+    instance.pass(inputs + *results.keyResult);
+    instance.pass(inputs + *results.valueResult);
+  } else {
+    instance.pass(inputs + *results.queryResult);
+  }
+  instance.write(function, /*usesShared=*/true);
+  int64_t rows = keys ? operands.capacity : operands.length;
+  int64_t heads = keys ? operands.keyHeads : operands.heads;
+  int64_t tiles = llvm::divideCeil(rows, shape.rows);
+  return CudaLaunch{operands.batch * heads * tiles, shape.block, shape.sharedBytes};
 }

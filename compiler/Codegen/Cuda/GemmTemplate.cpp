@@ -101,7 +101,8 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
 
   MatmulOp matmul = gemm->matmul;
   Product product(matmul);
-  TemplateInstance instance(product.hasFewRows() ? "gemv" : "gemm", kernel.getContext());
+  StringRef name = product.hasFewRows() ? "gemv" : "gemm";
+  TemplateInstance instance(name, name, kernel.getContext());
   instance.set("Element", elementOf(matmul.getLhs()));
   instance.set("Out", elementOf(gemm->result));
   instance.setType("Epilogue", "sinter::Epilogue<" + llvm::join(steps, ", ") + ">");

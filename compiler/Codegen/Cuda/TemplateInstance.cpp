@@ -21,9 +21,7 @@ void TemplateInstance::setType(StringRef parameter, StringRef name) {
   parameters.push_back(builder.getNamedAttr(parameter, builder.getStringAttr(name)));
 }
 
-std::string TemplateInstance::getTypeName(Type type) {
-  return *getCudaType(type, /*wide=*/false);
-}
+std::string TemplateInstance::getTypeName(Type type) { return *getCudaType(type, /*wide=*/false); }
 
 void TemplateInstance::setStrides(StringRef prefix, const StridedInput &input) {
   auto setPart = [&](StringRef part, int64_t value) { set((prefix + part).str(), value); };
@@ -41,7 +39,7 @@ void TemplateInstance::write(func::FuncOp instance, bool usesShared) {
   NamedAttribute members[] = {
       builder.getNamedAttr("arguments", builder.getDenseI64ArrayAttr(arguments)),
       builder.getNamedAttr("function", builder.getStringAttr(name)),
-      builder.getNamedAttr("header", builder.getStringAttr(name + ".cuh")),
+      builder.getNamedAttr("header", builder.getStringAttr(header + ".cuh")),
       builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters)),
       builder.getNamedAttr("shared_function", builder.getBoolAttr(usesShared)),
   };

@@ -9,9 +9,9 @@ namespace sinter {
 /// Collects what a kernel is instantiated with, and writes it to the kernel's function.
 class TemplateInstance {
 public:
-  /// The function `name` of the header `name`.cuh.
-  explicit TemplateInstance(llvm::StringRef name, mlir::MLIRContext *context)
-      : name(name), builder(context) {}
+  /// The function `name` of the header `header`.cuh.
+  TemplateInstance(llvm::StringRef header, llvm::StringRef name, mlir::MLIRContext *context)
+      : header(header), name(name), builder(context) {}
 
   void set(llvm::StringRef parameter, mlir::Type value);
   void set(llvm::StringRef parameter, int64_t value);
@@ -35,7 +35,7 @@ public:
   void write(mlir::func::FuncOp instance, bool usesShared);
 
 private:
-  llvm::StringRef name;
+  llvm::StringRef header, name;
   mlir::Builder builder;
   llvm::SmallVector<mlir::NamedAttribute> parameters;
   llvm::SmallVector<int64_t> arguments;

@@ -7,6 +7,8 @@ TemplateGenerator sinter::lookupTemplate(FusionKind kind, func::FuncOp tensorKer
   switch (kind) {
   case FusionKind::Attention:
     return instantiateAttention;
+  case FusionKind::AttentionGrad:
+    return instantiateAttentionGrad;
   case FusionKind::Gemm:
     return instantiateGemm;
   default:

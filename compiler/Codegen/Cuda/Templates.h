@@ -16,6 +16,12 @@ mlir::FailureOr<CudaLaunch> instantiateAttention(mlir::func::FuncOp kernel,
                                                  mlir::func::FuncOp function,
                                                  const TargetAttr &target);
 
+/// attention_backward_keys or attention_backward_queries: the gradients of one attention's keys and
+/// values, or of its queries.
+mlir::FailureOr<CudaLaunch> instantiateAttentionGrad(mlir::func::FuncOp kernel,
+                                                     mlir::func::FuncOp function,
+                                                     const TargetAttr &target);
+
 /// gemv or gemm: one product of plain matrices, and a chain of post-ops.
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
                                             const TargetAttr &target);
