@@ -11,6 +11,10 @@ TemplateGenerator sinter::lookupTemplate(FusionKind kind, func::FuncOp tensorKer
     return instantiateAttentionGrad;
   case FusionKind::Gemm:
     return instantiateGemm;
+  case FusionKind::Rows: {
+    auto gradients = tensorKernel.front().getOps<EmbeddingGradOp>();
+    return gradients.empty() ? nullptr : instantiateEmbeddingGrad;
+  }
   default:
     return nullptr;
   }

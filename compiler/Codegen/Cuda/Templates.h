@@ -22,6 +22,11 @@ mlir::FailureOr<CudaLaunch> instantiateAttentionGrad(mlir::func::FuncOp kernel,
                                                      mlir::func::FuncOp function,
                                                      const TargetAttr &target);
 
+/// embedding_grad: one op of that name.
+mlir::FailureOr<CudaLaunch> instantiateEmbeddingGrad(mlir::func::FuncOp kernel,
+                                                     mlir::func::FuncOp function,
+                                                     const TargetAttr &target);
+
 /// gemv or gemm: one product of plain matrices, and a chain of post-ops.
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
                                             const TargetAttr &target);

@@ -1,0 +1,108 @@
+//===- embedding_grad.cuh - Rows added where ids say ------------*- C++ -*-===//
+//
+// sinter.embedding_grad: result[ids[t], :] += gradient[t, :] for t in order, from `into` or from
+// zeros. An id outside of the table adds to its nearest row; the id `padding` adds nothing.
+//
+// Versions:
+//
+//   owned  A block owns 64 rows of the table and 128 of their columns, and keeps their sums in shared
+//          memory. All ids pass by, 128 at a time; those of its rows are put in a list in their
+//          order, and the block adds the gradients of the list one after another, a column a thread.
+//          No atomics: the bits are the same in every run. Every block reads all ids, which stay in
+//          the L2 cache; a gradient's row is read once. A frequent token is one block's chain of
+//          additions in shared memory.
+//
+// (Adding with atomics is as fast for rare tokens and slower for frequent ones, and changes bits from
+// run to run; sorting tokens first needs more kernels than it saves.)
+//
+// Parameters:
+//
+//   Element     element type of gradient
+//   tokens, rows, width   (int) ids; rows of the table; elements of a row
+//   hasPadding, padding   (bool, int)
+//   hasInto     (bool) whether the sums begin with `into`, which may be the result itself; nullptr
+//               if not
+//
+// Arguments: ids (i32 [tokens]), gradient [tokens, width], into, result (f32 [rows, width]).
+//
+// Launch: embedding_grad_grid<P>() blocks of 128 threads, embedding_grad_shared<P>() bytes.
+//
+//   grid   = ceil(rows / 64) ceil(width / 128)
+//   shared = 4 (64 * 128 + 2 * 128 + 4)
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "device.cuh"
+
+namespace sinter {
+
+namespace embedding {
+constexpr int kRows = 64, kThreads = 128, kWarps = kThreads / kWarp;
+} // namespace embedding
+
+template <class P> SINTER_CONSTEXPR int embedding_grad_block() { return embedding::kThreads; }
+template <class P> SINTER_CONSTEXPR long long embedding_grad_grid() {
+  return divide_up(P::rows, embedding::kRows) * divide_up(P::width, embedding::kThreads);
+}
+template <class P> SINTER_CONSTEXPR int embedding_grad_shared() {
+  return 4 * (embedding::kRows * embedding::kThreads + 2 * embedding::kThreads +
+              embedding::kWarps);
+}
+
+template <class P>
+SINTER_DEVICE void embedding_grad(const int *ids, const typename P::Element *gradient,
+                                  const float *into, float *result) {
+  using namespace embedding;
+  constexpr int kParts = static_cast<int>(divide_up(P::width, kThreads));
+  const int thread = threadIdx.x, lane = lane_index(), warp = warp_index();
+  const int first = blockIdx.x / kParts * kRows;
+  const int rows = min_of(kRows, P::rows - first);
+  const int column = blockIdx.x % kParts * kThreads + thread;
+  const bool exists = column < P::width;
+
+  float *sums = dynamic_shared<float>();
+  int *tokens = reinterpret_cast<int *>(sums + kRows * kThreads);
+  int *places = tokens + kThreads, *counts = places + kThreads;
+  for (int row = 0; row < rows; ++row) {
+    const long long element = static_cast<long long>(first + row) * P::width + column;
+    sums[row * kThreads + thread] = P::hasInto && exists ? into[element] : 0.0f;
+  }
+  for (int begin = 0; begin < P::tokens; begin += kThreads) {
+    const int token = begin + thread;
+    int place = -1;
+    if (token < P::tokens) {
+      const int id = ids[token];
+      if (!P::hasPadding || id != P::padding)
+        place = max_of(0, min_of(id, P::rows - 1)) - first;
+    }
+    const bool isOurs = place >= 0 && place < rows;
+    const unsigned ours = __ballot_sync(0xFFFFFFFFu, isOurs);
+    if (lane == 0)
+      counts[warp] = __popc(ours);
+    __syncthreads();
+    int count = 0, before = __popc(ours & ((1u << lane) - 1));
+#pragma unroll
+    for (int other = 0; other < kWarps; ++other) {
+      before += other < warp ? counts[other] : 0;
+      count += counts[other];
+    }
+    if (isOurs) {
+      tokens[before] = token;
+      places[before] = place;
+    }
+    __syncthreads();
+    if (exists)
+      for (int i = 0; i < count; ++i)
+        sums[places[i] * kThreads + thread] +=
+            to_float(gradient[static_cast<long long>(tokens[i]) * P::width + column]);
+    // The list and the counts are written again.
+    __syncthreads();
+  }
+  if (exists)
+    for (int row = 0; row < rows; ++row)
+      result[static_cast<long long>(first + row) * P::width + column] =
+          sums[row * kThreads + thread];
+}
+
+} // namespace sinter
