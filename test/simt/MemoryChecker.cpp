@@ -119,7 +119,7 @@ void MemoryChecker::access(unsigned thread, const void *address, size_t bytes, A
   if (place.space == Space::None)
     return;
   auto *first = static_cast<const std::byte *>(address);
-  if (access == Access::Atomic)
+  if (access == Access::Atomic && place.space == Space::Global)
     for (size_t i = 0; i < bytes; i += 4)
       grid.atomic(wordOf(first + i), epoch, thread, clocks.now(thread));
   bool faulty = false;

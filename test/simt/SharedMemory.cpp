@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <map>
+#include <mutex>
 
 using namespace sinter::simt;
 
@@ -21,9 +22,14 @@ const void *loadAddress(const void *address) {
   return dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-std::map<const void *, KernelModule> &modules() {
-  static std::map<const void *, KernelModule> loaded;
-  return loaded;
+/// The modules that have registered, by where they were loaded. Threads may load at a time.
+struct Modules {
+  std::mutex mutex;
+  std::map<const void *, KernelModule> loaded;
+};
+Modules &modules() {
+  static Modules all;
+  return all;
 }
 
 } // namespace
@@ -31,14 +37,16 @@ std::map<const void *, KernelModule> &modules() {
 void sinter::simt::registerKernels(const void *code, char *sharedBegin, char *sharedEnd,
                                    bool checked) {
   // Several files may be linked into one module; each of them registers.
-  KernelModule &module = modules()[loadAddress(code)];
+  std::lock_guard lock(modules().mutex);
+  KernelModule &module = modules().loaded[loadAddress(code)];
   module.staticShared = std::as_writable_bytes(std::span(sharedBegin, sharedEnd));
   module.checked |= checked;
 }
 
 KernelModule sinter::simt::moduleOf(const void *code) {
-  auto found = modules().find(loadAddress(code));
-  return found == modules().end() ? KernelModule{} : found->second;
+  std::lock_guard lock(modules().mutex);
+  auto found = modules().loaded.find(loadAddress(code));
+  return found == modules().loaded.end() ? KernelModule{} : found->second;
 }
 
 void SharedMemory::poison(std::span<std::byte> bytes) {
