@@ -9,121 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Train/Trainer.h"
-#include "test/e2e/CompiledModel.h"
+#include "test/e2e/TrainedModel.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 using namespace sinter;
 using namespace sinter::test;
 
 namespace {
-constexpr int64_t kBatch = 3, kSequence = 24;
-constexpr uint64_t kSteps = 12;
-
-template <typename T> T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
-
-/// What twelve steps came to.
-struct TrainedSteps {
-  std::vector<double> losses, norms;
-  std::vector<float> parameters;
-};
-
-class TrainedModel {
-public:
-  explicit TrainedModel(const std::string &name)
-      : spec(valueOf(loadModelSpec(modelsFolder() / name))),
-        weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
-        checkpoint(weights) {
-    std::ifstream file(modelsFolder() / name / "training.json");
-    reference = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-    EXPECT_TRUE(reference.is_object()) << name << "/training.json";
-  }
-
-  CompileOptions options() const {
-    CompileOptions result;
-    result.entries = {"train_step"};
-    result.batch = kBatch;
-    result.chunk = result.capacity = kSequence;
-    return result;
-  }
-
-  /// Compiles; every program's arena is next to its lower bound.
-  std::shared_ptr<const runtime::Executable> compile(const CompileOptions &options) const {
-    CompileRequest request;
-    request.spec = &spec;
-    request.options = options;
-    for (const ParameterInfo &parameter : spec.parameters())
-      request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
-    auto executable = valueOf(runtime::Executable::fromFlatbuffer(
-        valueOf(sinter::compile(request)).executable, "the executable"));
-    for (const fb::Program *program : *executable->root().programs())
-      EXPECT_LE(double(program->arena_bytes()), 1.05 * double(program->arena_lower_bound()))
-          << program->name()->str();
-    return executable;
-  }
-
-  TrainedSteps train(std::shared_ptr<const runtime::Executable> executable, unsigned threads = 1,
-                     double learningRate = 3e-4, uint64_t accumulate = 1) const {
-    runtime::TrainOptions options;
-    options.schedule.learningRate = learningRate;
-    options.schedule.steps = kSteps;
-    options.accumulate = accumulate;
-    options.order = runtime::DataOrder::Sequential;
-    options.weights = &checkpoint;
-    options.session.threads = threads;
-    std::vector<runtime::TokenFile> files;
-    auto width = runtime::TokenWidth::Two;
-    files.push_back(valueOf(runtime::TokenFile::fromMemory(
-        "tokens", packTokens(reference["tokens"].get<std::vector<int32_t>>(), width), width,
-        spec.vocabSize)));
-    auto trainer = valueOf(runtime::Trainer::create(
-        executable, {runtime::TokenStream(std::move(files)), std::nullopt}, options));
-    TrainedSteps result;
-    for (uint64_t step = 0; step < kSteps; ++step) {
-      runtime::StepRecord record = valueOf(trainer->step());
-      result.losses.push_back(record.loss);
-      result.norms.push_back(record.gradNorm);
-    }
-    for (const fb::CheckpointTensor *tensor : *executable->root().checkpoint()) {
-      auto view = valueOf(trainer->session().state(tensor->name()->string_view()));
-      auto values = view.template as<float>();
-      result.parameters.insert(result.parameters.end(), values.begin(), values.end());
-    }
-    return result;
-  }
-
-  TrainedSteps train(const CompileOptions &options) const { return train(compile(options)); }
-
-  std::vector<double> expected(const char *key) const {
-    return reference[key].get<std::vector<double>>();
-  }
-
-private:
-  ModelSpec spec;
-  WeightFiles weights;
-  Checkpoint checkpoint;
-  nlohmann::json reference;
-};
-
-/// The largest difference of two numbers of the same place, relative to the second.
-double worstDifference(const std::vector<double> &actual, const std::vector<double> &expected) {
-  EXPECT_EQ(actual.size(), expected.size());
-  double worst = 0;
-  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
-    double difference = std::abs(actual[i] - expected[i]) / std::abs(expected[i]);
-    worst = std::isnan(difference) ? HUGE_VAL : std::max(worst, difference);
-  }
-  return worst;
-}
-
 std::string testName(const testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
@@ -213,8 +108,8 @@ TEST(TrainingWithAccumulation, IsTheSameAsALargerBatch) {
     constexpr double kRate = 0.05;
     TrainedSteps whole = model.train(model.compile(options), 1, kRate);
     options.batch = 1;
-    options.training.accumulate = kBatch;
-    TrainedSteps parts = model.train(model.compile(options), 2, kRate, kBatch);
+    options.training.accumulate = TrainedModel::kBatch;
+    TrainedSteps parts = model.train(model.compile(options), 2, kRate, TrainedModel::kBatch);
     EXPECT_LE(worstDifference(parts.losses, whole.losses), 1e-5) << name;
     EXPECT_LE(worstDifference(parts.norms, whole.norms), 1e-4) << name;
     ASSERT_EQ(parts.parameters.size(), whole.parameters.size());
@@ -231,7 +126,7 @@ TEST_P(TrainingByOptimizer, LowersTheLoss) {
   CompileOptions options = model.options();
   options.training.optimizer = optimizer;
   TrainedSteps steps = model.train(model.compile(options), 2, rate);
-  for (size_t step = 0; step < kSteps; ++step)
+  for (size_t step = 0; step < TrainedModel::kSteps; ++step)
     EXPECT_TRUE(std::isfinite(steps.losses[step]) && std::isfinite(steps.norms[step])) << step;
   // The tokens are read in four steps, three times over.
   auto pass = [&](size_t which) {

@@ -38,8 +38,8 @@ static nlohmann::json describeGpu() {
   report["name"] = gpu->name;
   report["capability"] = gpu->capability.text();
   report["multiprocessors"] = gpu->multiprocessors;
-  report["driver"] =
-      std::to_string(gpu->driverVersion / 1000) + "." + std::to_string(gpu->driverVersion % 1000 / 10);
+  report["driver"] = std::to_string(gpu->driverVersion / 1000) + "." +
+                     std::to_string(gpu->driverVersion % 1000 / 10);
   if (Expected<std::string> target = runtime::cuda::targetFor(gpu->capability))
     report["target"] = *target;
   else

@@ -1,8 +1,8 @@
 #include "tools/sinter/Model.h"
-#include "runtime/Device/Cuda/FindGpu.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Device/Cpu/Features.h"
+#include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
 #include <cctype>

@@ -10,17 +10,17 @@ namespace sinter::cli {
 
 /// Options that all commands which take a MODEL share.
 struct ModelOptions {
-  std::string model;          ///< directory, config.json or .sinter file
-  std::string target;         ///< cpu, cpu:<name>, cuda or cuda:<name>; empty: the best there is
-  int threads = 0;            ///< 0: one a core
-  std::string dtype;          ///< f32, bf16 or f16; empty: the checkpoint's
-  std::string cacheDtype;     ///< f32, bf16 or f16; empty: narrow where dtype is
-  bool tf32 = false;          ///< products of f32 on a GPU in TF32
-  bool json = false;          ///< one object instead of tables
-  uint64_t seed = 0;          ///< random weights and sampling
-  int64_t batch = 1;          ///< slots
-  int64_t capacity = 0;       ///< --max-seq; 0: what the command needs
-  bool noCache = false;       ///< neither read nor write compiled executables
+  std::string model;      ///< directory, config.json or .sinter file
+  std::string target;     ///< cpu, cpu:<name>, cuda or cuda:<name>; empty: the best there is
+  int threads = 0;        ///< 0: one a core
+  std::string dtype;      ///< f32, bf16 or f16; empty: the checkpoint's
+  std::string cacheDtype; ///< f32, bf16 or f16; empty: narrow where dtype is
+  bool tf32 = false;      ///< products of f32 on a GPU in TF32
+  bool json = false;      ///< one object instead of tables
+  uint64_t seed = 0;      ///< random weights and sampling
+  int64_t batch = 1;      ///< slots
+  int64_t capacity = 0;   ///< --max-seq; 0: what the command needs
+  bool noCache = false;   ///< neither read nor write compiled executables
   std::vector<std::string> disabledPasses;
   std::vector<std::string> passPlugins;
   std::vector<std::string> addedPasses;
@@ -28,8 +28,10 @@ struct ModelOptions {
 
 /// Adds the options that say how to compile and run, whatever the model and the work.
 inline void addRunOptions(CLI::App &command, ModelOptions &options) {
-  command.add_option("--target", options.target, "cpu, cuda, or a machine by name as in cuda:sm_90 (default: cuda where there is a GPU, "
-                     "else cpu)");
+  command.add_option(
+      "--target", options.target,
+      "cpu, cuda, or a machine by name as in cuda:sm_90 (default: cuda where there is a GPU, "
+      "else cpu)");
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
   command

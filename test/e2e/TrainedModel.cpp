@@ -1,0 +1,107 @@
+#include "test/e2e/TrainedModel.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace sinter::test {
+
+template <typename T> static T valueOf(Expected<T> expected) {
+  EXPECT_TRUE(expected) << expected.error().message();
+  return std::move(*expected);
+}
+
+struct TrainedModel::Impl {
+  explicit Impl(const std::string &name)
+      : spec(valueOf(loadModelSpec(modelsFolder() / name))),
+        weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
+        checkpoint(weights) {
+    std::ifstream file(modelsFolder() / name / "training.json");
+    reference = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+    EXPECT_TRUE(reference.is_object()) << name << "/training.json";
+  }
+
+  ModelSpec spec;
+  WeightFiles weights;
+  Checkpoint checkpoint;
+  nlohmann::json reference;
+};
+
+TrainedModel::TrainedModel(const std::string &name) : impl(std::make_unique<Impl>(name)) {}
+TrainedModel::~TrainedModel() = default;
+
+CompileOptions TrainedModel::options() const {
+  CompileOptions result;
+  result.entries = {"train_step"};
+  result.batch = kBatch;
+  result.chunk = result.capacity = kSequence;
+  return result;
+}
+
+std::shared_ptr<const runtime::Executable>
+TrainedModel::compile(const CompileOptions &options) const {
+  CompileRequest request;
+  request.spec = &impl->spec;
+  request.options = options;
+  for (const ParameterInfo &parameter : impl->spec.parameters())
+    request.parameterTypes[parameter.name] = *impl->weights.find(parameter.name)->dtype;
+  auto executable = valueOf(runtime::Executable::fromFlatbuffer(
+      valueOf(sinter::compile(request)).executable, "the executable"));
+  for (const fb::Program *program : *executable->root().programs())
+    EXPECT_LE(double(program->arena_bytes()), 1.05 * double(program->arena_lower_bound()))
+        << program->name()->str();
+  return executable;
+}
+
+TrainedSteps TrainedModel::train(std::shared_ptr<const runtime::Executable> executable,
+                                 unsigned threads, double learningRate, uint64_t accumulate,
+                                 uint64_t steps) const {
+  runtime::TrainOptions options;
+  options.schedule.learningRate = learningRate;
+  options.schedule.steps = kSteps;
+  options.accumulate = accumulate;
+  options.order = runtime::DataOrder::Sequential;
+  options.weights = &impl->checkpoint;
+  options.session.threads = threads;
+  std::vector<runtime::TokenFile> files;
+  auto width = runtime::TokenWidth::Two;
+  files.push_back(valueOf(runtime::TokenFile::fromMemory(
+      "tokens", packTokens(impl->reference["tokens"].get<std::vector<int32_t>>(), width), width,
+      impl->spec.vocabSize)));
+  auto trainer = valueOf(runtime::Trainer::create(
+      executable, {runtime::TokenStream(std::move(files)), std::nullopt}, options));
+  TrainedSteps result;
+  for (uint64_t step = 0; step < steps; ++step) {
+    runtime::StepRecord record = valueOf(trainer->step());
+    result.losses.push_back(record.loss);
+    result.norms.push_back(record.gradNorm);
+  }
+  for (const fb::CheckpointTensor *tensor : *executable->root().checkpoint()) {
+    std::string_view name = tensor->name()->string_view();
+    size_t count = 1;
+    for (int64_t extent : valueOf(trainer->session().state(name)).shape)
+      count *= static_cast<size_t>(extent);
+    std::vector<float> values(count);
+    Expected<void> read =
+        trainer->session().readState(name, std::as_writable_bytes(std::span(values)));
+    EXPECT_TRUE(read) << read.error().message();
+    result.parameters.insert(result.parameters.end(), values.begin(), values.end());
+  }
+  return result;
+}
+
+std::vector<double> TrainedModel::expected(const char *key) const {
+  return impl->reference[key].get<std::vector<double>>();
+}
+
+double worstDifference(const std::vector<double> &actual, const std::vector<double> &expected) {
+  EXPECT_LE(actual.size(), expected.size());
+  double worst = 0;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    double difference = std::abs(actual[i] - expected[i]) / std::abs(expected[i]);
+    worst = std::isnan(difference) ? HUGE_VAL : std::max(worst, difference);
+  }
+  return worst;
+}
+
+} // namespace sinter::test

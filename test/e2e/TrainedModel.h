@@ -1,0 +1,53 @@
+//===- TrainedModel.h - A kept model and its first steps --------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Train/Trainer.h"
+#include "test/e2e/CompiledModel.h"
+#include <string>
+#include <vector>
+
+namespace sinter::test {
+
+/// What some steps came to.
+struct TrainedSteps {
+  std::vector<double> losses, norms;
+  std::vector<float> parameters;
+};
+
+/// A model under test/e2e/models that is trained from its checkpoint on the tokens of its reference
+/// (training.json, see tools/dev/make_training_references.py).
+class TrainedModel {
+public:
+  /// Steps of the reference, and the sizes of each.
+  static constexpr uint64_t kSteps = 12;
+  static constexpr int64_t kBatch = 3, kSequence = 24;
+
+  /// Reads the model; failures are failures of the test.
+  explicit TrainedModel(const std::string &name);
+  ~TrainedModel();
+
+  /// Options for a step of the reference's sizes.
+  CompileOptions options() const;
+
+  /// Compiles; every program's arena is next to its lower bound.
+  std::shared_ptr<const runtime::Executable> compile(const CompileOptions &options) const;
+
+  TrainedSteps train(std::shared_ptr<const runtime::Executable> executable, unsigned threads = 1,
+                     double learningRate = 3e-4, uint64_t accumulate = 1,
+                     uint64_t steps = kSteps) const;
+
+  TrainedSteps train(const CompileOptions &options) const { return train(compile(options)); }
+
+  /// Numbers of the reference, one a step.
+  std::vector<double> expected(const char *key) const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// The largest difference of two numbers of the same place, relative to the second; of as many as
+/// the first has.
+double worstDifference(const std::vector<double> &actual, const std::vector<double> &expected);
+
+} // namespace sinter::test
