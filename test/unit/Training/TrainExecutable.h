@@ -21,7 +21,7 @@ struct TrainModel {
   bool accumulates = false; ///< programs accumulate and update instead of train_step
   bool scales = false;      ///< an input loss_scale
   bool documents = false;   ///< an input first
-  bool onGpu = false;       ///< for a TestDriver that has its kernels
+  std::string cubin = {};   ///< for a GPU: its kernels' machine code
 
   Parts parts() const;
   static KernelTable kernels();
@@ -179,6 +179,8 @@ inline Parts TrainModel::parts() const {
   evaluate.name = "evaluate";
   forward(evaluate, slice(Space::Arena, 0, parameterBytes));
   parts.programs.push_back(evaluate);
+  if (!cubin.empty())
+    moveToGpu(parts, cubin);
   return parts;
 }
 

@@ -40,10 +40,7 @@ makeTrainer(const TrainModel &model, TrainOptions options,
   TrainData data{streamOf(ids), std::nullopt};
   if (validation)
     data.validation = streamOf(*validation);
-  Parts parts = model.parts();
-  if (model.onGpu)
-    moveToGpu(parts);
-  return Trainer::create(*parts.load(), std::move(data), std::move(options));
+  return Trainer::create(*model.parts().load(), std::move(data), std::move(options));
 }
 
 inline std::vector<float> stateOf(const Trainer &trainer, std::string_view name) {

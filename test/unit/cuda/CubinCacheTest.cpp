@@ -1,6 +1,6 @@
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Base/CacheFolder.h"
-#include "test/unit/cuda/FakeNvrtc.h"
+#include "test/unit/cuda/EchoNvrtc.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 using namespace sinter;
 using namespace sinter::runtime;
 using namespace sinter::runtime::cuda;
-using sinter::runtime::cuda::testing::FakeNvrtc;
+using sinter::runtime::cuda::testing::EchoNvrtc;
 namespace fs = std::filesystem;
 
 namespace {
@@ -22,13 +22,13 @@ protected:
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  static CudaSource source(const std::string &text) { return {"fake.cu", text, {"-O3"}, {}}; }
+  static CudaSource source(const std::string &text) { return {"echo.cu", text, {"-O3"}, {}}; }
   static std::string textOf(const CompiledCuda &code) {
     return {reinterpret_cast<const char *>(code.cubin.data()), code.cubin.size()};
   }
   std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder), {}); }
 
-  FakeNvrtc nvrtc;
+  EchoNvrtc nvrtc;
   fs::path folder;
 };
 
@@ -39,7 +39,7 @@ TEST_F(CubinCacheTest, TheSecondTimeItIsThere) {
     ASSERT_TRUE(code) << code.error().message();
     EXPECT_EQ(textOf(*code), "kernel one");
     ASSERT_EQ(code->kernels.size(), 1u);
-    EXPECT_EQ(code->kernels[0], (KernelResources{"fake", 7, 0, 0, 0, 48}));
+    EXPECT_EQ(code->kernels[0], (KernelResources{"echo", 7, 0, 0, 0, 48}));
   }
   EXPECT_EQ(nvrtc.compilations(), 1);
 }
@@ -48,10 +48,10 @@ TEST_F(CubinCacheTest, AllThatMattersIsInTheName) {
   CubinCache cache(folder);
   std::vector<CudaSource> different = {source("a"),
                                        source("b"),
-                                       {"fake.cu", "a", {}, {}},
-                                       {"fake.cu", "a", {"-O", "3"}, {}},
-                                       {"fake.cu", "a", {"-O3"}, {{"h.h", ""}}},
-                                       {"fake.cu", "a", {"-O3"}, {{"h.h", "x"}}}};
+                                       {"echo.cu", "a", {}, {}},
+                                       {"echo.cu", "a", {"-O", "3"}, {}},
+                                       {"echo.cu", "a", {"-O3"}, {{"h.h", ""}}},
+                                       {"echo.cu", "a", {"-O3"}, {{"h.h", "x"}}}};
   std::set<fs::path> paths;
   for (const CudaSource &each : different)
     paths.insert(*cache.pathOf(each, "sm_90a"));
@@ -100,7 +100,7 @@ TEST_F(CubinCacheTest, ErrorsAreNotKept) {
   for (int i = 1; i <= 2; ++i) {
     auto code = cache.compile(source("wrong"), "sm_90a");
     ASSERT_FALSE(code);
-    EXPECT_EQ(code.error().message(), "fake.cu for sm_90a: fake.cu(3): error: wrong; report this");
+    EXPECT_EQ(code.error().message(), "echo.cu for sm_90a: echo.cu(3): error: wrong; report this");
     EXPECT_EQ(nvrtc.compilations(), i);
   }
   EXPECT_EQ(files(), 0);

@@ -2,15 +2,16 @@
 // stands in the test. So every attribute that Sinter sets is one that cuBLASLt knows, of the size
 // that it wants, and says what was meant.
 #include "runtime/Device/Cuda/LtGemm.h"
-#include "test/unit/cuda/TestDriver.h"
+#include "test/cuda/FakeCuda.h"
 #include "test/unit/runtime/TestExecutable.h"
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
 
 using namespace sinter;
 using namespace sinter::runtime;
 using namespace sinter::runtime::cuda;
 using namespace sinter::runtime::testing;
-using sinter::runtime::cuda::testing::TestDriver;
 
 namespace {
 
@@ -27,9 +28,12 @@ struct Seen {
   uint32_t epilogue;
   void *bias;
   LayoutSeen a, b, c, d;
+  uint64_t workspace;
+  uint32_t alignments[4];
 } seen;
 
 decltype(&cublasLtMatmulDescGetAttribute) getOfProduct;
+decltype(&cublasLtMatmulPreferenceGetAttribute) getOfPreference;
 decltype(&cublasLtMatrixLayoutGetAttribute) getOfLayout;
 
 template <typename T>
@@ -55,8 +59,8 @@ LayoutSeen look(cublasLtMatrixLayout_t layout) {
 
 cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                      cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t results[],
-                      int *found) {
+                      cublasLtMatmulPreference_t preference, int,
+                      cublasLtMatmulHeuristicResult_t results[], int *found) {
   seen = {};
   get(seen.first, product, CUBLASLT_MATMUL_DESC_TRANSA);
   get(seen.second, product, CUBLASLT_MATMUL_DESC_TRANSB);
@@ -64,6 +68,16 @@ cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMa
   get(seen.bias, product, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   get(seen.biasType, product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
   seen.a = look(a), seen.b = look(b), seen.c = look(c), seen.d = look(d);
+  auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto &value) {
+    size_t written = 0;
+    EXPECT_EQ(getOfPreference(preference, attribute, &value, sizeof value, &written),
+              CUBLAS_STATUS_SUCCESS);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, seen.workspace);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, seen.alignments[0]);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, seen.alignments[1]);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, seen.alignments[2]);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, seen.alignments[3]);
   results[0] = {};
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -79,9 +93,12 @@ protected:
     void *handle = *openLibrary(names, "");
     getOfProduct =
         reinterpret_cast<decltype(getOfProduct)>(::dlsym(handle, "cublasLtMatmulDescGetAttribute"));
+    getOfPreference = reinterpret_cast<decltype(getOfPreference)>(
+        ::dlsym(handle, "cublasLtMatmulPreferenceGetAttribute"));
     getOfLayout = reinterpret_cast<decltype(getOfLayout)>(
         ::dlsym(handle, "cublasLtMatrixLayoutGetAttribute"));
     table = **library;
+    gpu.emplace(); // with products of its own, in place of which come the library's
     table.cublasLtCreate = [](cublasLtHandle_t *made) {
       *made = reinterpret_cast<cublasLtHandle_t>(&seen);
       return CUBLAS_STATUS_SUCCESS;
@@ -90,7 +107,6 @@ protected:
     table.cublasLtMatmulAlgoGetHeuristic = choose;
     installLtApi(&table);
   }
-  void TearDown() override { installLtApi(nullptr); }
 
   // Binds a product; offsets into spaces are its addresses.
   void bind(const GemmParts &parts) {
@@ -104,18 +120,22 @@ protected:
     ASSERT_TRUE(bound) << bound.error().message();
   }
 
-  TestDriver driver;
+  std::optional<fake::FakeCuda> gpu;
   LtApi table;
 };
 
 TEST_F(LtDescriptionsTest, RowsAreTheLibrarysColumns) {
   GemmParts parts;
   parts.m = 5, parts.n = 7, parts.k = 6;
-  parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
-  parts.out = slice(fb::Space::Arena, 1024, 1);
+  parts.lhs = slice(fb::Space::Arena, 512, 1), parts.rhs = slice(fb::Space::Arena, 32, 1);
+  parts.out = slice(fb::Space::Arena, 1024 + 64, 1);
   parts.lhsStride = 10, parts.rhsStride = 11, parts.outStride = 12;
   parts.rhsForm = fb::RhsForm::Plain;
+  parts.workspace = slice(fb::Space::Arena, 8192, 4096);
   bind(parts);
+  EXPECT_EQ(seen.workspace, 4096u);
+  const uint32_t alignments[] = {32, 256, 64, 64}; // at most 256 is of interest
+  EXPECT_TRUE(std::ranges::equal(seen.alignments, alignments));
   EXPECT_EQ(seen.first, CUBLAS_OP_N);
   EXPECT_EQ(seen.second, CUBLAS_OP_N);
   EXPECT_EQ(seen.epilogue, uint32_t(CUBLASLT_EPILOGUE_DEFAULT));

@@ -137,7 +137,7 @@ TEST(GpuExecutableTest, FormsOfAnotherDevice) {
   parts.programs[1].commands[0] = gemm(product);
   expectError(parts, "is a product of a form that is for GPUs");
   parts = smallModel();
-  moveToGpu(parts);
+  moveToGpu(parts, "machine code");
   expectError(parts, "packs, which is not for GPUs");
 }
 

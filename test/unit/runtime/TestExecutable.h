@@ -244,14 +244,10 @@ inline Parts::Command fill(fb::Slice out, uint8_t value) {
           "fill", ""};
 }
 
-/// Lets the kernels of `parts` run on a GPU, with machine code as a TestDriver takes it.
-inline void moveToGpu(Parts &parts) {
+/// Lets `parts` run on a GPU, with machine code that has its kernels.
+inline void moveToGpu(Parts &parts, const std::string &cubin) {
   parts.device = "cuda:sm_90";
-  std::string code = "cubin";
-  for (const std::string &kernel : parts.kernels)
-    code += " " + kernel;
-  code += '\0';
-  parts.kernelPrograms = {{"source", {{"sm_90a", code}}}};
+  parts.kernelPrograms = {{"source", {{"sm_90a", cubin}}}};
 }
 
 /// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, with the doubling by a kernel of the name
@@ -342,7 +338,7 @@ inline Parts smallGpuModel(uint64_t m = 3, uint64_t n = 8, uint64_t k = 4) {
                   launch(1, m, {product, slice(Space::Constant, 0, 4), y}, "double", "layer.0",
                          {fb::DType::F32}),
                   launch(2, 1, {slice(Space::State, 0, 4)}, "count", "", {fb::DType::F32})};
-  moveToGpu(parts);
+  moveToGpu(parts, "machine code");
   return parts;
 }
 

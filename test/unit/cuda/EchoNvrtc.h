@@ -9,9 +9,9 @@
 namespace sinter::runtime::cuda::testing {
 
 /// Installed while it lives. A source with the word "wrong" in it does not compile.
-class FakeNvrtc {
+class EchoNvrtc {
 public:
-  FakeNvrtc() {
+  EchoNvrtc() {
     compilations() = 0;
     table().nvrtcVersion = [](int *major, int *minor) {
       *major = 13, *minor = version();
@@ -51,9 +51,9 @@ public:
     };
     installNvrtcApi(&table());
   }
-  ~FakeNvrtc() { installNvrtcApi(nullptr); }
-  FakeNvrtc(const FakeNvrtc &) = delete;
-  FakeNvrtc &operator=(const FakeNvrtc &) = delete;
+  ~EchoNvrtc() { installNvrtcApi(nullptr); }
+  EchoNvrtc(const EchoNvrtc &) = delete;
+  EchoNvrtc &operator=(const EchoNvrtc &) = delete;
 
   /// How many programs were compiled since it was made.
   static std::atomic<int> &compilations() {
@@ -76,8 +76,8 @@ private:
   }
   static std::string logOf(nvrtcProgram program) {
     if (text(program).find("wrong") != std::string::npos)
-      return "fake.cu(3): error: wrong\n1 error detected\n";
-    return "ptxas info    : Compiling entry function 'fake' for 'sm_90a'\n"
+      return "echo.cu(3): error: wrong\n1 error detected\n";
+    return "ptxas info    : Compiling entry function 'echo' for 'sm_90a'\n"
            "ptxas info    : Used 7 registers, used 0 barriers, 48 bytes smem\n";
   }
 };
