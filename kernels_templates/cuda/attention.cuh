@@ -86,15 +86,25 @@ constexpr float kFactor = kIsShaped<P> ? 1.0f : static_cast<float>(P::scale * kL
 
 /// A product q.k as a score, but for `kFactor`.
 /// @param distance the query's position minus the key's.
-template <class P> SINTER_DEVICE float shape_score(float product, float slope, int distance) {
-  if constexpr (P::softcap > 0)
-    product = static_cast<float>(P::softcap * kLog2E) *
-              tanh_fast(product * static_cast<float>(P::scale / P::softcap));
-  else if constexpr (P::hasSlopes)
+/// @param derivative becomes that of the score by `scale * product`.
+template <class P>
+SINTER_DEVICE float shape_score(float product, float slope, int distance, float &derivative) {
+  derivative = 1;
+  if constexpr (P::softcap > 0) {
+    const float ratio = tanh_fast(product * static_cast<float>(P::scale / P::softcap));
+    derivative = 1 - ratio * ratio;
+    product = static_cast<float>(P::softcap * kLog2E) * ratio;
+  } else if constexpr (P::hasSlopes) {
     product *= static_cast<float>(P::scale * kLog2E);
+  }
   if constexpr (P::hasSlopes)
     product -= slope * static_cast<float>(distance);
   return product;
+}
+
+template <class P> SINTER_DEVICE float shape_score(float product, float slope, int distance) {
+  float derivative;
+  return shape_score<P>(product, slope, distance, derivative);
 }
 
 /// Below every score: the running maximum of a row that has seen nothing. Finite, so that
@@ -129,6 +139,42 @@ SINTER_DEVICE unsigned kept_weights(uint2 seed, Number number) {
 template <class P> constexpr float kShare = static_cast<float>(1 / (1 - P::dropout));
 
 template <class P> constexpr int kGroup = P::heads / P::keyHeads;
+
+/// What a block computes: queries [row, row + ROWS) of a head of a slot.
+template <class P, int ROWS> struct QueryTile {
+  int slot, head, keyHead, row, rows, start;
+
+  SINTER_DEVICE explicit QueryTile(const int *starts) {
+    constexpr int kTiles = static_cast<int>(divide_up(P::length, ROWS));
+    int heads = blockIdx.x % (P::batch * P::heads);
+    slot = heads / P::heads;
+    head = heads % P::heads;
+    keyHead = head / kGroup<P>;
+    row = (kTiles - 1 - static_cast<int>(blockIdx.x) / (P::batch * P::heads)) * ROWS;
+    rows = min_of(ROWS, P::length - row);
+    start = start_of<P>(starts, slot);
+  }
+
+  /// Keys of query `row + r`; none beyond the last query.
+  SINTER_DEVICE Keys keys_of(const int *first, int r) const {
+    if (r >= rows)
+      return {0, 0};
+    return visible_keys<P>(start + row + r, first_of<P>(first, slot, row + r));
+  }
+
+  /// What the queries see together. All THREADS threads of the block call it.
+  template <int THREADS> SINTER_DEVICE Keys keys(const int *first) const {
+    Keys result = visible_keys<P>(start + row, 0);
+    result.end = visible_keys<P>(start + row + rows - 1, 0).end;
+    if constexpr (P::hasFirst) {
+      int smallest = P::capacity;
+      for (int r = threadIdx.x; r < rows; r += THREADS)
+        smallest = min_of(smallest, first_of<P>(first, slot, row + r));
+      result.begin = max_of(result.begin, -block_reduce_max<THREADS>(-smallest));
+    }
+    return result;
+  }
+};
 
 template <class P>
 SINTER_DEVICE const typename P::Query *query_at(const typename P::Query *query, int slot, int t,

@@ -68,42 +68,6 @@ template <class P> SINTER_CONSTEXPR int attention_forward_shared() {
 
 namespace attention {
 
-/// What a block computes: queries [row, row + ROWS) of a head of a slot.
-template <class P, int ROWS> struct QueryTile {
-  int slot, head, keyHead, row, rows, start;
-
-  SINTER_DEVICE explicit QueryTile(const int *starts) {
-    constexpr int kTiles = static_cast<int>(divide_up(P::length, ROWS));
-    int heads = blockIdx.x % (P::batch * P::heads);
-    slot = heads / P::heads;
-    head = heads % P::heads;
-    keyHead = head / kGroup<P>;
-    row = (kTiles - 1 - static_cast<int>(blockIdx.x) / (P::batch * P::heads)) * ROWS;
-    rows = min_of(ROWS, P::length - row);
-    start = start_of<P>(starts, slot);
-  }
-
-  /// Keys of query `row + r`; none beyond the last query.
-  SINTER_DEVICE Keys keys_of(const int *first, int r) const {
-    if (r >= rows)
-      return {0, 0};
-    return visible_keys<P>(start + row + r, first_of<P>(first, slot, row + r));
-  }
-
-  /// What the queries see together. All THREADS threads of the block call it.
-  template <int THREADS> SINTER_DEVICE Keys keys(const int *first) const {
-    Keys result = visible_keys<P>(start + row, 0);
-    result.end = visible_keys<P>(start + row + rows - 1, 0).end;
-    if constexpr (P::hasFirst) {
-      int smallest = P::capacity;
-      for (int r = threadIdx.x; r < rows; r += THREADS)
-        smallest = min_of(smallest, first_of<P>(first, slot, row + r));
-      result.begin = max_of(result.begin, -block_reduce_max<THREADS>(-smallest));
-    }
-    return result;
-  }
-};
-
 /// The factor of an output whose weights add up to `sum`.
 template <class P> SINTER_DEVICE float output_factor(float sum) {
   return sum == 0 ? 0.0f : kShare<P> / sum;

@@ -23,12 +23,12 @@ SINTER_CONSTEXPR int float_pitch_of(int columns) { return columns + 4; }
 /// @pre the rows of `global` are aligned to 16 bytes, and its first element is there.
 template <int ROWS, int COLUMNS, int THREADS, class T>
 SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride, int rows,
-                                   int columns = COLUMNS) {
+                                   int columns = COLUMNS, int thread = threadIdx.x) {
   constexpr int kChunks = COLUMNS / kVector<T>;
   static_assert(COLUMNS % 16 == 0, "a tile has a multiple of 16 columns");
 #pragma unroll
   for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
-    int chunk = threadIdx.x + i * THREADS;
+    int chunk = thread + i * THREADS;
     if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
       break;
     int row = chunk / kChunks, column = chunk % kChunks * kVector<T>;

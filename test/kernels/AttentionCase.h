@@ -51,4 +51,11 @@ private:
   std::vector<HostTensor> optional;
 };
 
+/// Attentions by name: sizes that fill tiles and that do not, every option alone and all of them.
+std::map<std::string, AttentionCase::Options> makeAttentionTrials();
+
+/// Those that have it all, few enough to look at every access to memory.
+std::map<std::string, AttentionCase::Options>
+selectForChecking(std::map<std::string, AttentionCase::Options> trials);
+
 } // namespace sinter::kernels

@@ -30,6 +30,12 @@ struct HostTensor {
       value = tensor.round(normal(engine));
     return tensor;
   }
+  /// Memory that nobody has written yet.
+  static HostTensor unwritten(std::string type, size_t count) {
+    HostTensor tensor(std::move(type), count);
+    tensor.values.assign(count, NAN);
+    return tensor;
+  }
   template <typename T> static HostTensor of(std::string type, const std::vector<T> &values) {
     HostTensor tensor(std::move(type), values.size());
     for (size_t i = 0; i < values.size(); ++i)

@@ -1,0 +1,97 @@
+#include "test/kernels/AttentionCase.h"
+#include "test/kernels/KernelHarness.h"
+
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+using Options = AttentionCase::Options;
+using Trials = std::map<std::string, Options>;
+
+namespace {
+/// Both kernels of a backward pass.
+struct BackwardKernels {
+  EmulatedKernels keys, queries;
+};
+
+EmulatedKernels compile(const char *templateName, const Trials &trials, bool checked) {
+  std::map<std::string, Parameters> kernels;
+  for (const auto &[name, options] : trials) {
+    kernels[name] = AttentionCase(options, 1).getParameters();
+    kernels[name]["Gradient"] = options.element;
+  }
+  auto compiled = EmulatedKernels::compile(getTemplate(templateName), kernels, checked);
+  EXPECT_TRUE(compiled) << compiled.error().message();
+  return std::move(*compiled);
+}
+
+BackwardKernels compile(const Trials &trials, bool checked) {
+  return {compile("attention_backward_keys", trials, checked),
+          compile("attention_backward_queries", trials, checked)};
+}
+
+/// Weights and their changes are rounded to the elements' type before they meet rows.
+double tolerance(const Options &options) {
+  if (options.element == "float")
+    return 2e-5;
+  return options.element == "__half" ? 4e-3 : 3e-2;
+}
+
+void expectReference(BackwardKernels &kernels, const std::string &name, const Options &options,
+                     simt::Schedule::Order order) {
+  SCOPED_TRACE(name);
+  AttentionCase attention(options, 7);
+  const AttentionProblem &p = attention.problem;
+  std::mt19937 engine(5);
+  HostTensor gradient = HostTensor::random(options.element, p.querySize(), engine);
+  AttentionResult forward = attend(p, attention.query, attention.key, attention.value);
+  HostTensor logsumexp = HostTensor::of("float", forward.logsumexp);
+  HostTensor delta("float", p.rows());
+  for (size_t row = 0; row < p.rows(); ++row) {
+    double sum = 0;
+    for (int d = 0; d < p.headSize; ++d)
+      sum += gradient.values[row * p.headSize + d] * forward.result[row * p.headSize + d];
+    delta.values[row] = delta.round(sum);
+  }
+  HostTensor query = HostTensor::unwritten(options.result, p.querySize());
+  HostTensor key = HostTensor::unwritten(options.result, p.keySize());
+  HostTensor value = HostTensor::unwritten(options.result, p.keySize());
+
+  std::vector<HostTensor *> tensors = attention.getInputs();
+  tensors.insert(tensors.end(), {&gradient, &logsumexp, &delta});
+  for (HostTensor *tensor : attention.getOptionalInputs())
+    tensors.push_back(tensor);
+  auto run = [&](EmulatedKernels &program, std::vector<HostTensor *> results) {
+    std::vector<HostTensor *> all = tensors;
+    all.insert(all.end(), results.begin(), results.end());
+    auto report = program.run(name, all, order);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_TRUE(report->clean()) << report->text();
+  };
+  run(kernels.keys, {&key, &value});
+  run(kernels.queries, {&query});
+  AttentionGradients expected =
+      differentiate(p, attention.query, attention.key, attention.value, gradient.values);
+  EXPECT_LT(distance(query.values, expected.query), tolerance(options));
+  EXPECT_LT(distance(key.values, expected.key), tolerance(options));
+  EXPECT_LT(distance(value.values, expected.value), tolerance(options));
+}
+} // namespace
+
+TEST(AttentionBackward, IsItsDefinition) {
+  SINTER_SKIP_WITHOUT_EMULATOR();
+  Trials trials = makeAttentionTrials();
+  BackwardKernels kernels = compile(trials, /*checked=*/false);
+  int count = 0;
+  for (const auto &[name, options] : trials)
+    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+}
+
+TEST(AttentionBackward, TouchesOnlyWhatItMay) {
+  SINTER_SKIP_WITHOUT_EMULATOR();
+  Trials trials = selectForChecking(makeAttentionTrials());
+  BackwardKernels kernels = compile(trials, /*checked=*/true);
+  for (const auto &[name, options] : trials)
+    expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+}

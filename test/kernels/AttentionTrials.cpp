@@ -1,0 +1,110 @@
+#include "test/kernels/AttentionCase.h"
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+static constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
+
+static AttentionProblem problem(int length, int capacity, int heads, int keyHeads, int headSize) {
+  AttentionProblem p;
+  p.batch = 2;
+  p.length = length;
+  p.capacity = capacity;
+  p.heads = heads;
+  p.keyHeads = keyHeads;
+  p.headSize = headSize;
+  p.scale = 0.25;
+  p.stream = 5;
+  return p;
+}
+
+static AttentionProblem causal(AttentionProblem p, int window = 0, double softcap = 0,
+                               double dropout = 0) {
+  p.causal = true;
+  p.window = window;
+  p.softcap = softcap;
+  p.dropout = dropout;
+  return p;
+}
+
+std::map<std::string, AttentionCase::Options> kernels::makeAttentionTrials() {
+  std::map<std::string, AttentionCase::Options> trials;
+  auto add = [&](const std::string &name, AttentionCase::Options options) {
+    trials[name] = std::move(options);
+  };
+  for (bool plain : {false, true}) {
+    const char *element = plain ? kF32 : kBf16;
+    std::string kind = plain ? "plain_" : "matrices_";
+    auto options = [&](AttentionProblem p) {
+      AttentionCase::Options result;
+      result.element = result.result = element;
+      result.problem = std::move(p);
+      return result;
+    };
+    add(kind + "one_row", options(causal(problem(1, 1, 1, 1, 16))));
+    add(kind + "all_keys", options(problem(70, 70, 2, 2, 32)));
+    add(kind + "causal", options(causal(problem(130, 130, 2, 1, 64))));
+    add(kind + "long_keys", options(problem(3, 200, 1, 1, 48)));
+    add(kind + "window", options(causal(problem(100, 100, 1, 1, 32), 17)));
+    add(kind + "window_both_sides", [&] {
+      auto p = problem(70, 70, 1, 1, 32);
+      p.window = 5;
+      return options(p);
+    }());
+    add(kind + "softcap", options(causal(problem(40, 40, 1, 1, 32), 0, 2.0)));
+    add(kind + "dropout", options(causal(problem(40, 40, 2, 1, 32), 0, 0, 0.25)));
+    add(kind + "wide", options(causal(problem(35, 35, 1, 1, 256))));
+    add(kind + "grouped_columns", [&] {
+      auto result = options(causal(problem(33, 33, 6, 2, 64)));
+      result.packing = Packing::Columns;
+      return result;
+    }());
+    add(kind + "cache", [&] {
+      auto result = options(causal(problem(20, 90, 4, 2, 128)));
+      result.packing = Packing::HeadMajor;
+      result.hasStart = true;
+      return result;
+    }());
+    add(kind + "documents", [&] {
+      auto result = options(causal(problem(90, 90, 1, 1, 32)));
+      result.hasFirst = true;
+      return result;
+    }());
+    add(kind + "slopes", [&] {
+      auto result = options(causal(problem(40, 40, 4, 4, 32)));
+      result.hasSlopes = true;
+      return result;
+    }());
+    add(kind + "everything", [&] {
+      auto result = options(causal(problem(40, 120, 4, 2, 32), 30, 3.0, 0.1));
+      result.packing = Packing::HeadMajor;
+      result.hasStart = result.hasFirst = result.hasSlopes = true;
+      return result;
+    }());
+  }
+  auto other = [&](const std::string &name, const char *element, const char *result, int headSize,
+                   bool plain) {
+    AttentionCase::Options options;
+    options.element = element;
+    options.result = result;
+    options.plain = plain;
+    options.problem = causal(problem(37, 37, 2, 1, headSize));
+    add(name, options);
+  };
+  other("matrices_f16", kF16, kF16, 80, false);
+  other("matrices_into_f32", kBf16, kF32, 96, false);
+  other("plain_bf16_odd_heads", kBf16, kBf16, 7, false);
+  other("plain_f16", kF16, kF32, 20, true);
+  other("plain_where_matrices_would_do", kBf16, kBf16, 32, true);
+  other("plain_f32_odd_heads", kF32, kF32, 33, false);
+  return trials;
+}
+
+std::map<std::string, AttentionCase::Options>
+kernels::selectForChecking(std::map<std::string, AttentionCase::Options> trials) {
+  std::erase_if(trials, [](const auto &trial) {
+    return trial.first.find("everything") == std::string::npos &&
+           trial.first.find("grouped_columns") == std::string::npos;
+  });
+  return trials;
+}
