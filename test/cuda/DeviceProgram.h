@@ -1,0 +1,45 @@
+//===- DeviceProgram.h - Kernels of tests on a GPU --------------*- C++ -*-===//
+//
+// Tests of kernels run them in the emulator. With SINTER_KERNELS_ON=device in the environment they
+// run on the GPU instead, and with SINTER_KERNELS_ON=both on both, whose results must then agree.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cuda/CudaPool.h"
+#include "runtime/Device/Cuda/Nvrtc.h"
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sinter::test {
+
+/// Where kernels of tests run.
+enum class KernelPlace { Emulator, Device, Both };
+
+/// What SINTER_KERNELS_ON says; ends the program where it says something else.
+KernelPlace getKernelPlace();
+
+/// A program compiled for the GPU of this machine and loaded there.
+class DeviceProgram {
+public:
+  /// Compiles and loads. Errors: those of the compiler, no GPU, a program that it does not take.
+  static Expected<std::unique_ptr<DeviceProgram>>
+  compile(const runtime::cuda::CudaSource &source);
+  ~DeviceProgram();
+
+  /// Runs a kernel that takes a pointer for each of `memory`, and waits for it. Bytes go to the GPU
+  /// and come back; a span that stands there twice is one piece of memory.
+  Expected<void> run(const std::string &kernel, unsigned grid, unsigned block,
+                     unsigned sharedBytes, std::span<const std::span<std::byte>> memory);
+
+private:
+  DeviceProgram() = default;
+
+  std::unique_ptr<runtime::cuda::CudaContext> context;
+  std::unique_ptr<runtime::cuda::CudaPool> pool;
+  CUlibrary library = nullptr;
+};
+
+} // namespace sinter::test
