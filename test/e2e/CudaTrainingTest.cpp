@@ -1,5 +1,5 @@
-// The first steps of kept models, trained on a GPU that is not there (see CudaLogitsTest.cpp). In f32
-// losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
+// The first steps of kept models, trained on a GPU that is not there (see CudaLogitsTest.cpp). In
+// f32 losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
 // within 2e-2; two runs give the same bits.
 
 #include "test/cuda/FakeCuda.h"

@@ -23,7 +23,7 @@ struct CudaProgram {
 /// Writes all kernels of a module after the Codegen phase for CUDA as programs of at most
 /// `kernelsPerProgram`: one compiles no slower than its kernels, and many compile side by side.
 mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
-                                                           size_t kernelsPerProgram = 32);
+                                                           size_t kernelsPerProgram = 20);
 
 /// The text of a header of kernels_templates/cuda by its name ("device.cuh"), as built into the
 /// compiler; empty where there is none.

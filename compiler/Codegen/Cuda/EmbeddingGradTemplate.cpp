@@ -36,5 +36,6 @@ FailureOr<CudaLaunch> sinter::instantiateEmbeddingGrad(func::FuncOp kernel, func
   instance.write(function, /*usesShared=*/true);
   constexpr int64_t kRows = 64, kThreads = 128, kWarps = 4;
   int64_t rowParts = llvm::divideCeil(rows, kRows), columnParts = llvm::divideCeil(width, kThreads);
-  return CudaLaunch{rowParts * columnParts, kThreads, 4 * (kRows * kThreads + 2 * kThreads + kWarps)};
+  return CudaLaunch{rowParts * columnParts, kThreads,
+                    4 * (kRows * kThreads + 2 * kThreads + kWarps)};
 }
