@@ -260,7 +260,9 @@ private:
     std::string type = typeOf(op, op->getResult(0).getType());
     return llvm::TypeSwitch<Operation *, CudaExpression>(op)
         .Case([&](arith::ConstantOp constant) { return printConstant(constant); })
-        .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary("+", Binding::Sum); })
+        .Case([&](arith::AddFOp) { return binary("+", Binding::Sum); })
+        .Case(
+            [&](arith::AddIOp) { return arg(0).text == "0" ? arg(1) : binary("+", Binding::Sum); })
         .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary("-", Binding::Sum); })
         .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary("*", Binding::Product); })
         .Case([&](arith::DivFOp) { return binary("/", Binding::Product); })

@@ -97,6 +97,9 @@ private:
   bool meets(const PendingAccess &a, const PendingAccess &b) {
     if ((!a.access.writes && !b.access.writes) || !mayBeSame(a.access.memory, b.access.memory))
       return false;
+    // An element of a result is written once (or by one thread, where it sums in memory).
+    if (a.access.writes && b.access.writes && !a.access.memory.getDefiningOp())
+      return false;
     if (!a.loop && !b.loop)
       return !a.access.writes || !b.access.writes;
     bool alike = a.loop && b.loop && *getRange(a.loop) == *getRange(b.loop) &&

@@ -37,6 +37,37 @@ def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
+def SplitItemsPass : Pass<"sinter-split-items", "mlir::ModuleOp"> {
+  let summary = "the rows of a work item become items where there are few";
+  let description = [{
+    After it: where a kernel has fewer work items than keep the target busy, and an item is nothing
+    but loops over rows of its own (the heads of a query, of a key and of a value), every step of
+    these loops is an item. The kernel says the new number in `sinter.grid`. A remark says so, or
+    why items stay whole.
+
+    ```mlir
+    scf.for %item = %begin to %end step %c1 {
+      scf.for %h = %c0 to %c32 step %c1 { query(%item, %h) }
+      scf.for %h = %c0 to %c8 step %c1 { key(%item, %h) }
+    }
+    ```
+    becomes
+    ```mlir
+    scf.for %number = %begin to %end step %c1 {
+      %item = affine.apply affine_map<(d0) -> (d0 floordiv 40)>(%number)
+      %part = affine.apply affine_map<(d0) -> (d0 mod 40)>(%number)
+      %0 = arith.cmpi ult, %part, %c32 : index
+      scf.if %0 { query(%item, %part) }
+      %h = affine.apply affine_map<(d0) -> (d0 - 32)>(%part)
+      %1 = arith.cmpi ult, %h, %c8 : index
+      scf.if %1 { key(%item, %h) }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::scf::SCFDialect"];
+}
+
 def PlanThreadsPass : Pass<"sinter-plan-threads", "mlir::ModuleOp"> {
   let summary = "how many threads compute a work item, and what each of them does";
   let description = [{

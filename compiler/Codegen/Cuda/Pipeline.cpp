@@ -7,6 +7,7 @@ using namespace mlir;
 void sinter::buildCudaCodegenPipeline(OpPassManager &manager, const CudaCodegenOptions &options) {
   manager.addPass(createLowerCudaKernelsPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createSplitItemsPass());
   manager.addPass(createPlanThreadsPass());
   manager.addPass(createInsertBarriersPass());
   manager.addPass(createMapLoopsToThreadsPass());

@@ -1,22 +1,10 @@
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "compiler/Reference/Evaluator.h"
-#include <cmath>
 #include <cstring>
-#include <random>
 
 using namespace mlir;
 using namespace sinter;
 using namespace sinter::test;
-
-ReferenceTensor sinter::test::makeNormal(RankedTensorType type, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  ReferenceTensor tensor(type);
-  for (double &value : tensor.data())
-    value = normal(generator);
-  tensor.round();
-  return tensor;
-}
 
 void sinter::test::expectSameAsReference(StringRef text, double tolerance, TargetAttr target,
                                          MakeArgument make, bool speedPasses) {
@@ -47,13 +35,7 @@ void sinter::test::expectSameAsReference(StringRef text, double tolerance, Targe
   SmallVector<std::vector<char>> bits;
   for (auto [i, reference] : llvm::enumerate(expected)) {
     const GuardedStorage &result = storage[places[i]];
-    ReferenceTensor actual = result.read();
-    double difference = 0, norm = 0;
-    for (int64_t e = 0; e < actual.getNumElements(); ++e) {
-      difference += (actual[e] - reference[e]) * (actual[e] - reference[e]);
-      norm += reference[e] * reference[e];
-    }
-    double error = std::sqrt(difference / std::max(norm, 1e-30));
+    double error = getRelativeError(result.read(), reference);
     EXPECT_TRUE(error <= tolerance) << "relative error " << error << " of result " << i << "\n"
                                     << text.str();
     const char *data = static_cast<const char *>(result.data());
@@ -72,11 +54,4 @@ void sinter::test::expectSameAsReference(StringRef text, double tolerance, Targe
         << "result " << i << " depends on how work is split\n"
         << text.str();
   }
-}
-
-void sinter::test::expectError(StringRef text, StringRef message) {
-  KernelJit jit(getContext(), text, getHostTarget());
-  EXPECT_NE(jit.getError().find(message.str()), std::string::npos)
-      << "got \"" << jit.getError() << "\" for\n"
-      << text.str();
 }

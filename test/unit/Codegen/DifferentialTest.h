@@ -12,9 +12,13 @@ using MakeArgument = std::function<ReferenceTensor(unsigned index, mlir::RankedT
 
 /// Runs `@kernel` of `text` on arguments from `make` and compares with the reference: expects
 /// ||a - b|| / ||b|| <= tolerance for every result, and the same bits however the work items are
-/// split and ordered.
+/// split and ordered. There are two of it: DifferentialTest.cpp runs the kernel on this machine;
+/// CudaDifferentialTest.cpp, what a GPU would run, in the emulator, when the test ends.
 void expectSameAsReference(llvm::StringRef text, double tolerance, TargetAttr target = {},
                            MakeArgument make = {}, bool speedPasses = true);
+
+/// ||actual - reference|| / ||reference||.
+double getRelativeError(const ReferenceTensor &actual, const ReferenceTensor &reference);
 
 /// Normal numbers that depend on the seed only.
 ReferenceTensor makeNormal(mlir::RankedTensorType type, unsigned seed);

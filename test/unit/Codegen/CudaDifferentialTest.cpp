@@ -1,0 +1,215 @@
+//===- CudaDifferentialTest.cpp - Kernels as a GPU would run them ------------===//
+//
+// A test's kernels are collected and compiled together when it ends: by the host's compiler for the
+// emulator, which runs them on the test's arguments, and by NVRTC for every architecture, which
+// says whether all of their values fit into registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Codegen/Cuda/CudaProgram.h"
+#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Cuda/Passes.h"
+#include "compiler/Reference/Evaluator.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/Device/Cuda/Nvrtc.h"
+#include "test/simt/DeviceMemory.h"
+#include "test/simt/Program.h"
+#include "test/unit/Codegen/DifferentialTest.h"
+#include "llvm/ADT/StringSet.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace sinter;
+using namespace sinter::test;
+
+/// Elements of all operands and results of a kernel that is run in checked mode, too.
+static constexpr int64_t kCheckedElements = 3000;
+
+namespace {
+/// A kernel, its arguments and what is expected of it.
+struct CudaCase {
+  std::string name;
+  double tolerance;
+  SmallVector<ReferenceTensor> arguments, expected;
+};
+
+/// An H200.
+TargetAttr getCudaTarget() {
+  return TargetAttr::get(&getContext(), "cuda", "sm_90", "", /*vectorBits=*/128,
+                         /*registers=*/255, /*cores=*/132, /*gflopsF32=*/60'000,
+                         /*gflopsBf16=*/800'000, /*memoryGbs=*/4800, /*launchNs=*/2000,
+                         /*l1Bytes=*/232'448, /*l2Bytes=*/50 << 20, /*l3Bytes=*/0);
+}
+
+/// The kernels of one test.
+class CudaCases {
+public:
+  static CudaCases &get() {
+    static CudaCases cases;
+    return cases;
+  }
+
+  void add(StringRef text, double tolerance, const MakeArgument &make) {
+    if (!seen.insert(text).second)
+      return;
+    OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(&getContext()));
+    ASSERT_TRUE(parsed) << text.str();
+    auto kernel = parsed->lookupSymbol<func::FuncOp>("kernel");
+    // These are instances of a template, which are tested where templates are.
+    if (!kernel.front().getOps<EmbeddingGradOp>().empty())
+      return;
+    if (!module) {
+      module = ModuleOp::create(kernel.getLoc());
+      (*module)->setAttr(SinterDialect::kTarget, getCudaTarget());
+    }
+    CudaCase &one = cases.emplace_back();
+    one.name = "k" + std::to_string(cases.size());
+    one.tolerance = tolerance;
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+      auto tensor = cast<RankedTensorType>(type);
+      one.arguments.push_back(make ? make(i, tensor) : makeNormal(tensor, i + 1));
+    }
+    one.expected = evaluateFunction(kernel, one.arguments);
+    kernel.setName(one.name);
+    kernel->moveBefore(module->getBody(), module->getBody()->end());
+  }
+
+  /// Compiles and runs what was added, and forgets it.
+  void run() {
+    if (module)
+      runAll();
+    module = nullptr;
+    cases.clear();
+    seen.clear();
+  }
+
+private:
+  void runAll() {
+    PassManager passes(&getContext());
+    buildCudaCodegenPipeline(passes, CudaCodegenOptions());
+    ASSERT_TRUE(succeeded(passes.run(*module)));
+    FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(*module);
+    ASSERT_TRUE(succeeded(programs));
+    auto next = cases.begin();
+    for (const CudaProgram &program : *programs) {
+      expectNoSpills(program);
+      simt::CompileOptions options;
+      options.name = "generated.cu";
+      options.cache = SINTER_KERNEL_CACHE;
+      auto fast = simt::Program::compile(program.source, options);
+      ASSERT_TRUE(fast) << fast.error().message();
+      options.checked = true;
+      auto checked = simt::Program::compile(program.source, options);
+      ASSERT_TRUE(checked) << checked.error().message();
+      for (size_t i = 0; i < program.kernels.size(); ++i, ++next) {
+        ASSERT_EQ(next->name, program.kernels[i].name);
+        SCOPED_TRACE(printCase(*next));
+        auto kernel = fast->kernel(next->name);
+        ASSERT_TRUE(kernel) << kernel.error().message();
+        std::vector<std::vector<char>> bits = runCase(*next, *kernel, {});
+        using Order = simt::Schedule::Order;
+        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Reverse}));
+        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 7}));
+        if (countElements(*next) > kCheckedElements)
+          continue;
+        auto watched = checked->kernel(next->name);
+        ASSERT_TRUE(watched) << watched.error().message();
+        runCase(*next, *watched, {Order::Shuffled, 3});
+      }
+    }
+  }
+
+  std::string printCase(const CudaCase &one) {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    module->lookupSymbol<func::FuncOp>(one.name).print(out);
+    return text;
+  }
+
+  static int64_t countElements(const CudaCase &one) {
+    int64_t elements = 0;
+    for (const SmallVector<ReferenceTensor> &tensors : {one.arguments, one.expected})
+      for (const ReferenceTensor &tensor : tensors)
+        elements += tensor.getNumElements();
+    return elements;
+  }
+
+  /// Launches a kernel and compares its results; returns their bits.
+  std::vector<std::vector<char>> runCase(const CudaCase &one, const simt::Kernel &kernel,
+                                         simt::Schedule schedule) {
+    auto tensors = module->lookupSymbol<func::FuncOp>(one.name);
+    simt::DeviceMemory device;
+    std::vector<GuardedStorage> storage;
+    std::vector<void *> pointers;
+    for (auto [argument, type] : llvm::zip_equal(one.arguments, tensors.getArgumentTypes())) {
+      storage.emplace_back(cast<RankedTensorType>(type)).write(argument);
+      pointers.push_back(device.allocate(storage.back().size()));
+      device.upload(pointers.back(), storage.back().data(), storage.back().size());
+    }
+    // A result in the place of an argument has its memory.
+    SmallVector<size_t> places;
+    for (auto [i, type] : llvm::enumerate(tensors.getResultTypes())) {
+      BlockArgument inPlace = findInPlaceArgument(tensors.front(), i);
+      places.push_back(inPlace ? inPlace.getArgNumber() : storage.size());
+      if (!inPlace)
+        storage.emplace_back(cast<RankedTensorType>(type));
+      pointers.push_back(inPlace ? pointers[inPlace.getArgNumber()]
+                                 : device.allocate(storage.back().size()));
+    }
+    CudaLaunch shape = *getLaunch(tensors);
+    simt::Launch launch;
+    launch.grid = static_cast<unsigned>(shape.grid);
+    launch.block = static_cast<unsigned>(shape.block);
+    launch.sharedBytes = static_cast<size_t>(shape.sharedBytes);
+    launch.schedule = schedule;
+    simt::Report report = simt::launch(kernel, launch, pointers);
+    EXPECT_TRUE(report.clean()) << report;
+    std::vector<std::vector<char>> bits;
+    for (auto [i, place] : llvm::enumerate(places)) {
+      GuardedStorage &result = storage[place];
+      device.download(result.data(), pointers[one.arguments.size() + i], result.size());
+      double error = getRelativeError(result.read(), one.expected[i]);
+      EXPECT_TRUE(error <= one.tolerance) << "relative error " << error << " of result " << i;
+      const char *data = static_cast<const char *>(result.data());
+      bits.emplace_back(data, data + result.size());
+    }
+    return bits;
+  }
+
+  static void expectNoSpills(const CudaProgram &program) {
+    for (const char *architecture : {"sm_80", "sm_90a", "sm_100"}) {
+      runtime::cuda::CudaSource source{"generated.cu", program.source, program.options, {}};
+      auto compiled = runtime::cuda::compileCuda(source, architecture);
+      ASSERT_TRUE(compiled) << compiled.error().message();
+      EXPECT_EQ(compiled->kernels.size(), program.kernels.size());
+      for (const runtime::cuda::KernelResources &kernel : compiled->kernels)
+        EXPECT_EQ(kernel.spillStoreBytes + kernel.spillLoadBytes + kernel.stackBytes, 0u)
+            << kernel.name << " on " << architecture << " does not fit into registers\n"
+            << program.source.substr(program.source.find("\n// "));
+    }
+  }
+
+  OwningOpRef<ModuleOp> module;
+  std::vector<CudaCase> cases;
+  llvm::StringSet<> seen;
+};
+
+/// Runs a test's kernels at its end, as a part of it.
+class RunCases : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo &) override { CudaCases::get().run(); }
+};
+} // namespace
+
+void sinter::test::expectSameAsReference(StringRef text, double tolerance, TargetAttr,
+                                         MakeArgument make, bool) {
+  if (std::string reason = simt::Program::whyNot(); !reason.empty())
+    GTEST_SKIP() << reason;
+  CudaCases::get().add(text, tolerance, make);
+}
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new RunCases);
+  return RUN_ALL_TESTS();
+}
