@@ -80,6 +80,7 @@ private:
     options.keepsLoads = options.keepsSums = options.callsLibrary = true;
     options.sumItems = 2 * target.getCores();
     options.sumColumns = 32;
+    options.sumGroups = 16;
     options.pieces = target.getCores();
     FailureOr<int64_t> items = lowerRowsKernel(kernel, function, options);
     if (failed(items))

@@ -35,7 +35,7 @@ static constexpr int64_t kBufferRegisters = 32, kAllRegisters = 64;
 static constexpr int64_t kWholeUnroll = 8, kPartUnroll = 4;
 
 namespace {
-/// An innermost loop of a kernel.
+/// An innermost loop of a kernel, or one whose steps have loops of their own.
 struct InnerLoop {
   scf::ForOp loop;
   LoopRange range;
@@ -61,6 +61,9 @@ public:
       bool whole = steps <= kWholeUnroll || usesRegisters(inner.loop);
       inner.loop->setAttr(kLanesAttribute, builder.getI64IntegerAttr(inner.lanes));
       inner.loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(whole ? steps : kPartUnroll));
+      inner.loop.getBody()->walk([&](scf::ForOp loop) {
+        loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(kWholeUnroll));
+      });
       remark::passed(inner.loop.getLoc(), getRemark())
           << llvm::formatv("{0} elements over {1} threads, {2} side by side",
                            inner.range.getExtent(), threads, inner.lanes)
@@ -85,17 +88,22 @@ private:
   //===--------------------------------------------------------------------===//
 
   void collectLoops() {
-    itemLoop.getBody()->walk([&](scf::ForOp loop) {
+    itemLoop.getBody()->walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+      if (loop->hasAttr(kParallelAttribute)) {
+        loops.push_back({loop, *getRange(loop)});
+        return WalkResult::skip();
+      }
       bool innermost = !loop.getBody()
                             ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
                             .wasInterrupted();
       if (!innermost)
-        return;
+        return WalkResult::advance();
       std::string reason = check(loop);
       if (reason.empty())
         loops.push_back({loop, *getRange(loop)});
       else
         remark::missed(loop.getLoc(), getRemark()) << "a loop stays whole: " + reason;
+      return WalkResult::skip();
     });
   }
 
@@ -126,6 +134,8 @@ private:
   /// the same range get the same, so that an element is always the same thread's.
   void chooseLanes() {
     for (InnerLoop &inner : loops) {
+      if (inner.loop->hasAttr(kParallelAttribute))
+        continue;
       Value counter = inner.loop.getInductionVar();
       int64_t width = 0;
       SmallVector<Value> indices;

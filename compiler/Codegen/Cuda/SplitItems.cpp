@@ -101,7 +101,8 @@ private:
         continue;
       }
       auto loop = dyn_cast<scf::ForOp>(op);
-      if (loop && loop.getNumResults() == 0 && getRange(loop) && hasLoop(loop))
+      if (loop && !loop->hasAttr(kParallelAttribute) && loop.getNumResults() == 0 &&
+          getRange(loop) && hasLoop(loop))
         loops.push_back(loop);
     }
   }

@@ -50,10 +50,17 @@ struct RowsOptions {
   /// Work items that a kernel of column sums alone is cut into, and columns that are not cut
   /// further.
   int64_t sumItems = 16, sumColumns = 64;
+  /// Rows that such a kernel adds side by side, each for all columns of an item: the loop over them
+  /// and the columns is marked as parallel. 1: one after the other.
+  int64_t sumGroups = 1;
   /// Where a kernel without reductions has fewer items than `pieces`, its rows are cut into pieces
   /// of at most `pieceColumns`.
   int64_t pieces = 0, pieceColumns = 1024;
 };
+
+/// Name of the unit attribute of a loop with loops inside whose steps are independent of each
+/// other.
+inline constexpr llvm::StringLiteral kParallelAttribute = "sinter.parallel";
 
 /// Name of the unit attribute of a declaration that stands for a function of a device's library.
 inline constexpr llvm::StringLiteral kLibraryAttribute = "sinter.library";

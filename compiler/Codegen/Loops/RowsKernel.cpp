@@ -73,11 +73,13 @@ public:
     for (OpOperand &result : tensors.front().getTerminator()->getOpOperands())
       outputs.push_back(
           makeOutput(result.get(), loops.getArgument(arguments + result.getOperandNumber())));
-    alignToSums(outputs);
+    bool sumsAlone = alignToSums(outputs);
+    int64_t groups = sumsAlone ? chooseGroups(outputs.front().shape[1]) : 1;
     if (options.keepsSums)
       for (Output &output : outputs)
         if (output.sum)
-          output.sums = emitter.makeBuffer(output.shape[2], output.type.getElementType());
+          output.sums = emitter.makeBuffer(groups * output.shape[2], output.type.getElementType());
+    bool grouped = groups > 1 && llvm::all_of(outputs, [](Output &output) { return output.sums; });
     cutRows(outputs);
     SmallVector<int64_t> extents = chooseItems(outputs);
 
@@ -92,6 +94,11 @@ public:
       group = sharing;
       AffineExpr linear = space.linearize(item, extents);
       ArrayRef<int64_t> shape = group.front().shape;
+      if (grouped) {
+        if (failed(emitGroupedSums(space.delinearize(linear, shape.take_front(1)).front(), groups)))
+          return failure();
+        continue;
+      }
       size_t depth = 0;
       while (product(shape.take_front(depth)) != product(extents))
         ++depth;
@@ -136,11 +143,12 @@ private:
   }
 
   /// Cuts the loops of other outputs where those of a sum's are, as far as they have whole rows
-  /// for every block. Sums alone are cut into work items along their columns.
-  void alignToSums(MutableArrayRef<Output> outputs) {
+  /// for every block. Sums alone are cut into work items along their columns. Returns whether there
+  /// are sums alone.
+  bool alignToSums(MutableArrayRef<Output> outputs) {
     auto found = llvm::find_if(outputs, [](const Output &output) { return output.sum; });
     if (found == outputs.end())
-      return;
+      return false;
     SmallVector<int64_t> loops = found->shape;
     if (llvm::all_of(outputs, [&](const Output &output) {
           return output.sum && output.shape == loops && !hasReduction(output.tensor);
@@ -154,7 +162,7 @@ private:
         output.parts = parts;
         output.shape = {loops[0] * parts, loops[1], loops[2] / parts};
       }
-      return;
+      return true;
     }
     for (Output &output : outputs) {
       bool whole = isPerRow(output.tensor);
@@ -167,6 +175,7 @@ private:
       if (!whole)
         output.shape.push_back(width);
     }
+    return false;
   }
 
   /// Cuts rows into pieces where there are few of them and nothing is reduced: more work items.
@@ -313,6 +322,82 @@ private:
     Index index = space.delinearize(block, output.type.getShape().drop_back());
     index.push_back(column);
     return index;
+  }
+
+  /// Groups that the rows of sums alone are added in: a power of two that leaves rows to each.
+  int64_t chooseGroups(int64_t rows) const {
+    int64_t groups = 1;
+    while (groups * 2 <= options.sumGroups && groups * 8 <= rows)
+      groups *= 2;
+    return groups;
+  }
+
+  /// Sums alone: every group of rows is added for itself, then the groups in their order.
+  LogicalResult emitGroupedSums(AffineExpr item, int64_t groups) {
+    int64_t rows = group.front().shape[1], width = group.front().shape[2];
+    auto index = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    SmallVector<Value> zeros;
+    for (const Output &output : group)
+      zeros.push_back(arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(output.type.getElementType(), 0.0)));
+    // A loop over parallel steps: in each, the terms of the loop inside are added and stored.
+    auto emitSteps = [&](int64_t extent, auto makeLoop, auto emitTerm,
+                         auto store) -> LogicalResult {
+      auto loop = scf::ForOp::create(builder, loc, index(0), index(extent), index(1));
+      loop->setAttr(kParallelAttribute, builder.getUnitAttr());
+      OpBuilder::InsertionGuard after(builder);
+      builder.setInsertionPoint(loop.getBody()->getTerminator());
+      ElementEmitter::Scope scope(emitter);
+      AffineExpr step = space.addDim(loop.getInductionVar(), 0, extent);
+      scf::ForOp inner = makeLoop(step);
+      {
+        OpBuilder::InsertionGuard afterInner(builder);
+        builder.setInsertionPointToStart(inner.getBody());
+        ElementEmitter::Scope innerScope(emitter);
+        SmallVector<Value> next;
+        for (auto [output, sum] : llvm::zip_equal(group, inner.getRegionIterArgs())) {
+          FailureOr<Value> term = emitTerm(output, step, inner.getInductionVar());
+          if (failed(term))
+            return failure();
+          next.push_back(arith::AddFOp::create(builder, loc, sum, *term));
+        }
+        scf::YieldOp::create(builder, loc, next);
+      }
+      for (auto [output, sum] : llvm::zip_equal(group, inner.getResults()))
+        store(output, step, sum);
+      return success();
+    };
+    auto overRows = [&](AffineExpr step) {
+      Value first = space.materialize(builder, loc, space.simplify(step.floorDiv(width)));
+      return scf::ForOp::create(builder, loc, first, index(rows), index(groups), zeros);
+    };
+    auto emitElement = [&](const Output &output, AffineExpr step, Value row) {
+      AffineExpr column = space.simplify(step % width);
+      return emitter.emit(output.tensor,
+                          toTensorIndex(output, {item, space.addDim(row, 0, rows), column}));
+    };
+    auto keep = [&](const Output &output, AffineExpr step, Value sum) {
+      memref::StoreOp::create(builder, loc, sum, output.sums,
+                              space.materialize(builder, loc, step));
+    };
+    auto overGroups = [&](AffineExpr) {
+      return scf::ForOp::create(builder, loc, index(0), index(groups), index(1), zeros);
+    };
+    auto emitPart = [&](const Output &output, AffineExpr column, Value part) -> FailureOr<Value> {
+      AffineExpr place = space.simplify(space.addDim(part, 0, groups) * width + column);
+      return memref::LoadOp::create(builder, loc, output.sums,
+                                    space.materialize(builder, loc, place))
+          .getResult();
+    };
+    auto finish = [&](const Output &output, AffineExpr column, Value sum) {
+      emitter.store(sum, output.memory, output.type,
+                    toSumIndex(output, {item, space.constant(0), column}));
+    };
+    if (failed(emitSteps(groups * width, overRows, emitElement, keep)))
+      return failure();
+    return emitSteps(width, overGroups, emitPart, finish);
   }
 
   /// The rows that sums of a block accumulate in begin as zeros.

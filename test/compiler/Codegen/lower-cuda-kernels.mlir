@@ -42,14 +42,18 @@ func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor
 // CHECK: func.func private @is_kept(i64, i32, i32, i32, i32) -> i1 attributes {sinter.library}
 // CHECK: func.func @relu(%{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>, %{{.*}}: index, %{{.*}}: index)
 
-// Sums are kept in a buffer and stored when they are complete.
+// Rows are added in groups, side by side, and then the groups.
 // CHECK: func.func @column_sum
-// CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} : memref<32xf32>
-// CHECK: memref.load %[[SUMS]]
+// CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} : memref<256xf32>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c37 step %c8
+// CHECK: memref.load %arg0
 // CHECK: arith.addf
 // CHECK: memref.store %{{.*}}, %[[SUMS]]
+// CHECK: {sinter.parallel}
 // CHECK: memref.load %[[SUMS]]
+// CHECK: arith.addf
 // CHECK: memref.store %{{.*}}, %arg1
+// CHECK: {sinter.parallel}
 
 // Random words are the library's.
 // CHECK: func.func @dropout

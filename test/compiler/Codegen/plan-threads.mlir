@@ -15,6 +15,8 @@ func.func private @short(%x: tensor<8192x128xf32>) -> tensor<8192x128xf32> attri
 // CHECK-SAME: sinter.block = 32 : i64, sinter.grid = 1 : i64, sinter.shared = 0 : i64
 func.func private @stuck(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sinter.grid = 4 : i64}
 
+func.func private @groups(%x: tensor<8x512xf32>) -> tensor<512xf32> attributes {sinter.grid = 1 : i64}
+
 module @kernels attributes {sinter.target = #gpu} {
 // CHECK: func.func @long
 // CHECK-SAME: sinter.items = 8192 : i64, sinter.threads = 256 : i64
@@ -72,6 +74,31 @@ func.func @short(%x: memref<1048576xf32> {llvm.noalias}, %y: memref<1048576xf32>
       %0 = memref.load %row[%other] : memref<128xf32>
       memref.store %0, %y[%at] : memref<1048576xf32>
     }
+  }
+  return
+}
+
+// A loop whose steps have loops of their own.
+// CHECK: func.func @groups
+// CHECK-SAME: sinter.threads = 512 : i64
+// CHECK: {sinter.unroll = 8 : i64}
+// CHECK: {sinter.lanes = 1 : i64, sinter.parallel, sinter.unroll = 1 : i64}
+func.func @groups(%x: memref<4096xf32> {llvm.noalias}, %y: memref<512xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c512 = arith.constant 512 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c512 step %c1 {
+      %sum = scf.for %r = %c0 to %c8 step %c1 iter_args(%s = %zero) -> f32 {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 512 + d1)>(%r, %i)
+        %0 = memref.load %x[%at] : memref<4096xf32>
+        %1 = arith.addf %s, %0 : f32
+        scf.yield %1 : f32
+      }
+      memref.store %sum, %y[%i] : memref<512xf32>
+    } {sinter.parallel}
   }
   return
 }

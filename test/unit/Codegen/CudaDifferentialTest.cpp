@@ -111,11 +111,14 @@ private:
         using Order = simt::Schedule::Order;
         EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Reverse}));
         EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 7}));
+        // A plan may put a result in the place of an operand that is not needed any more.
+        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 5}, /*reuses=*/true));
         if (countElements(*next) > kCheckedElements)
           continue;
         auto watched = checked->kernel(next->name);
         ASSERT_TRUE(watched) << watched.error().message();
         runCase(*next, *watched, {Order::Shuffled, 3});
+        runCase(*next, *watched, {Order::Forward}, /*reuses=*/true);
       }
     }
   }
@@ -135,9 +138,10 @@ private:
     return elements;
   }
 
-  /// Launches a kernel and compares its results; returns their bits.
+  /// Launches a kernel and compares its results; returns their bits. With `reuses`, a result has
+  /// the memory of an operand that it may overwrite.
   std::vector<std::vector<char>> runCase(const CudaCase &one, const simt::Kernel &kernel,
-                                         simt::Schedule schedule) {
+                                         simt::Schedule schedule, bool reuses = false) {
     auto tensors = module->lookupSymbol<func::FuncOp>(one.name);
     simt::DeviceMemory device;
     std::vector<GuardedStorage> storage;
@@ -148,9 +152,16 @@ private:
       device.upload(pointers.back(), storage.back().data(), storage.back().size());
     }
     // A result in the place of an argument has its memory.
+    SmallVector<int64_t> reusable;
+    if (reuses)
+      reusable = findReusableArguments(tensors.front());
     SmallVector<size_t> places;
     for (auto [i, type] : llvm::enumerate(tensors.getResultTypes())) {
       BlockArgument inPlace = findInPlaceArgument(tensors.front(), i);
+      if (!reusable.empty() && tensors.getArgumentTypes()[reusable.front()] == type) {
+        inPlace = tensors.getArgument(reusable.front());
+        reusable.clear();
+      }
       places.push_back(inPlace ? inPlace.getArgNumber() : storage.size());
       if (!inPlace)
         storage.emplace_back(cast<RankedTensorType>(type));
