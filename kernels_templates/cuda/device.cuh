@@ -305,8 +305,8 @@ SINTER_DEVICE double maxnum(double a, double b) { return ::fmax(a, b); }
 SINTER_DEVICE float minnum(float a, float b) { return ::fminf(a, b); }
 SINTER_DEVICE double minnum(double a, double b) { return ::fmin(a, b); }
 
-template <class T> SINTER_DEVICE T max_of(T a, T b) { return a > b ? a : b; }
-template <class T> SINTER_DEVICE T min_of(T a, T b) { return a < b ? a : b; }
+template <class T> SINTER_DEVICE constexpr T max_of(T a, T b) { return a > b ? a : b; }
+template <class T> SINTER_DEVICE constexpr T min_of(T a, T b) { return a < b ? a : b; }
 
 //===----------------------------------------------------------------------===//
 // Reductions

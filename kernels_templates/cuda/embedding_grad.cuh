@@ -5,15 +5,16 @@
 //
 // Versions:
 //
-//   owned  A block owns 64 rows of the table and 128 of their columns, and keeps their sums in shared
+//   owned  A block owns 64 rows of the table and 128 of their columns, and keeps their sums in
+//   shared
 //          memory. All ids pass by, 128 at a time; those of its rows are put in a list in their
-//          order, and the block adds the gradients of the list one after another, a column a thread.
-//          No atomics: the bits are the same in every run. Every block reads all ids, which stay in
-//          the L2 cache; a gradient's row is read once. A frequent token is one block's chain of
-//          additions in shared memory.
+//          order, and the block adds the gradients of the list one after another, a column a
+//          thread. No atomics: the bits are the same in every run. Every block reads all ids, which
+//          stay in the L2 cache; a gradient's row is read once. A frequent token is one block's
+//          chain of additions in shared memory.
 //
-// (Adding with atomics is as fast for rare tokens and slower for frequent ones, and changes bits from
-// run to run; sorting tokens first needs more kernels than it saves.)
+// (Adding with atomics is as fast for rare tokens and slower for frequent ones, and changes bits
+// from run to run; sorting tokens first needs more kernels than it saves.)
 //
 // Parameters:
 //
@@ -46,8 +47,7 @@ template <class P> SINTER_CONSTEXPR long long embedding_grad_grid() {
   return divide_up(P::rows, embedding::kRows) * divide_up(P::width, embedding::kThreads);
 }
 template <class P> SINTER_CONSTEXPR int embedding_grad_shared() {
-  return 4 * (embedding::kRows * embedding::kThreads + 2 * embedding::kThreads +
-              embedding::kWarps);
+  return 4 * (embedding::kRows * embedding::kThreads + 2 * embedding::kThreads + embedding::kWarps);
 }
 
 template <class P>

@@ -1,0 +1,129 @@
+#include "test/kernels/AttentionCase.h"
+#include "test/kernels/KernelHarness.h"
+
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+using Options = AttentionCase::Options;
+using Trials = std::map<std::string, Options>;
+
+namespace {
+constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
+
+Options decode(const char *element, int batch, int length, int heads, int keyHeads, int headSize,
+               int capacity) {
+  Options options;
+  options.element = options.result = element;
+  options.packing = Packing::HeadMajor;
+  options.hasStart = true;
+  AttentionProblem &p = options.problem;
+  p.batch = batch;
+  p.length = length;
+  p.heads = heads;
+  p.keyHeads = keyHeads;
+  p.headSize = headSize;
+  p.capacity = capacity;
+  p.causal = true;
+  p.scale = 0.25;
+  return options;
+}
+
+/// One part and several, rows that fill blocks and that do not, every option.
+Trials makeTrials() {
+  Trials trials;
+  for (const char *element : {kF32, kBf16}) {
+    std::string kind = element == kF32 ? "plain_" : "matrices_";
+    trials[kind + "one_part"] = decode(element, 2, 1, 2, 2, 32, 70);
+    trials[kind + "parts"] = decode(element, 3, 1, 2, 1, 64, 1100);
+    trials[kind + "grouped"] = decode(element, 1, 1, 14, 2, 48, 600);
+    trials[kind + "two_queries"] = decode(element, 1, 2, 8, 2, 32, 300);
+    trials[kind + "many_rows"] = decode(element, 1, 3, 12, 2, 16, 300);
+    trials[kind + "wide"] = decode(element, 1, 1, 3, 1, 256, 400);
+    trials[kind + "rows_of_heads"] = decode(element, 2, 1, 4, 2, 32, 300);
+    trials[kind + "rows_of_heads"].packing = Packing::Apart;
+    trials[kind + "all_keys"] = decode(element, 1, 1, 1, 1, 64, 520);
+    trials[kind + "all_keys"].problem.causal = trials[kind + "all_keys"].hasStart = false;
+    Options &everything = trials[kind + "everything"] = decode(element, 2, 2, 4, 2, 32, 700);
+    everything.hasFirst = everything.hasSlopes = true;
+    everything.problem.window = 300;
+    everything.problem.softcap = 3;
+  }
+  trials["plain_odd"] = decode(kF32, 1, 1, 2, 1, 33, 290);
+  trials["plain_f16"] = decode(kF16, 1, 1, 2, 1, 20, 290);
+  trials["matrices_f16_into_f32"] = decode(kF16, 1, 1, 2, 1, 80, 290);
+  trials["matrices_f16_into_f32"].result = kF32;
+  return trials;
+}
+
+int ceilOf(int a, int b) { return (a + b - 1) / b; }
+
+/// Scratch of the size that attention_decode.cuh states, its tickets zero; and how many these are.
+HostTensor makeScratch(const Options &options, size_t &tickets) {
+  const AttentionProblem &p = options.problem;
+  bool matrices = options.element != kF32 && p.headSize % 16 == 0;
+  int rows = matrices ? 16 : p.headSize > 128 ? 2 : 4;
+  int groups = p.batch * p.keyHeads * ceilOf(p.length * (p.heads / p.keyHeads), rows);
+  int splits = std::min(ceilOf(264, groups), ceilOf(p.capacity, 256));
+  tickets = ceilOf(groups, 4) * 4;
+  size_t partial = splits > 1 ? size_t(groups) * splits * rows * (p.headSize + 2) : 0;
+  HostTensor scratch("float", tickets + partial);
+  // What is read before it is written becomes a wrong result.
+  std::fill(scratch.values.begin() + tickets, scratch.values.end(), NAN);
+  return scratch;
+}
+
+double tolerance(const Options &options) {
+  if (options.element == kF32)
+    return 1e-5;
+  return options.element == kF16 ? 2e-3 : 1.2e-2;
+}
+
+void expectReferences(const Trials &trials, bool checked) {
+  SINTER_SKIP_WITHOUT_EMULATOR();
+  std::map<std::string, Parameters> kernels;
+  for (const auto &[name, options] : trials)
+    kernels[name] = AttentionCase(options, 1).getParameters();
+  auto compiled = EmulatedKernels::compile(getTemplate("attention_decode"), kernels, checked);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  for (const auto &[name, options] : trials) {
+    SCOPED_TRACE(name);
+    size_t tickets;
+    HostTensor scratch = makeScratch(options, tickets);
+    std::vector<double> before;
+    // The second run finds the scratch as the first has left it.
+    for (auto order : {simt::Schedule::Order::Forward, simt::Schedule::Order::Shuffled}) {
+      AttentionCase attention(options, 7);
+      HostTensor result = HostTensor::unwritten(options.result, attention.problem.querySize());
+      std::vector<HostTensor *> tensors = attention.getInputs();
+      for (HostTensor *tensor : attention.getOptionalInputs())
+        tensors.push_back(tensor);
+      tensors.insert(tensors.end(), {&result, &scratch});
+      auto report = compiled->run(name, tensors, order);
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_TRUE(report->clean()) << report->text();
+      AttentionResult expected =
+          attend(attention.problem, attention.query, attention.key, attention.value);
+      EXPECT_LT(distance(result.values, expected.result), tolerance(options));
+      EXPECT_EQ(std::vector<double>(scratch.values.begin(), scratch.values.begin() + tickets),
+                std::vector<double>(tickets));
+      // Whichever block comes last, the parts are combined in their order.
+      if (!before.empty())
+        EXPECT_EQ(result.values, before);
+      before = result.values;
+    }
+  }
+}
+} // namespace
+
+TEST(AttentionDecode, IsItsDefinition) { expectReferences(makeTrials(), /*checked=*/false); }
+
+TEST(AttentionDecode, TouchesOnlyWhatItMay) {
+  Trials trials = makeTrials();
+  std::erase_if(trials, [](const auto &trial) {
+    return trial.first.find("everything") == std::string::npos &&
+           trial.first.find("grouped") == std::string::npos;
+  });
+  expectReferences(trials, /*checked=*/true);
+}
