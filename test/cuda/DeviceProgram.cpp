@@ -1,6 +1,9 @@
 #include "test/cuda/DeviceProgram.h"
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string_view>
 
@@ -15,10 +18,71 @@ KernelPlace getKernelPlace() {
     return KernelPlace::Emulator;
   if (text == "device")
     return KernelPlace::Device;
-  if (text == "both")
-    return KernelPlace::Both;
-  std::fprintf(stderr, "SINTER_KERNELS_ON=%s: expected emulator, device or both\n", value);
+  std::fprintf(stderr, "SINTER_KERNELS_ON=%s: expected emulator or device\n", value);
   std::exit(1);
+}
+
+/// Of the largest number of a tensor: what the order of a matrix unit's additions may change, or a
+/// rounding to bf16 that went the other way.
+static constexpr float kMostDifference = 1.0f / 128;
+
+/// Numbers of a tensor that are kept, spread over it.
+static constexpr size_t kSample = 2048;
+
+static std::vector<float> takeSample(std::span<const double> tensor) {
+  std::vector<float> sample;
+  for (size_t i = 0; i < tensor.size(); i += tensor.size() / kSample + 1)
+    sample.push_back(static_cast<float>(tensor[i]));
+  return sample;
+}
+
+/// The largest difference of two samples, infinity where only one number is finite.
+static float getDifference(std::span<const float> a, std::span<const float> b) {
+  float largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
+      continue;
+    float difference = std::abs(a[i] - b[i]);
+    largest = std::max(largest, std::isfinite(difference) ? difference : HUGE_VALF);
+  }
+  return largest;
+}
+
+Expected<void> compareWithRecord(const std::string &name,
+                                 std::span<const std::span<const double>> tensors) {
+  const char *folder = std::getenv("SINTER_KERNEL_RECORDS");
+  if (!folder)
+    return {};
+  std::filesystem::path file = std::filesystem::path(folder) / name;
+  auto bytesOf = [](const std::vector<float> &sample) {
+    return static_cast<std::streamsize>(sample.size() * sizeof(float));
+  };
+  if (getKernelPlace() == KernelPlace::Emulator) {
+    std::ofstream out(file, std::ios::binary);
+    for (std::span<const double> tensor : tensors) {
+      std::vector<float> sample = takeSample(tensor);
+      out.write(reinterpret_cast<const char *>(sample.data()), bytesOf(sample));
+    }
+    if (!out.flush())
+      return fail(file.string(), "cannot be written", "name a folder that can be");
+    return {};
+  }
+  std::ifstream in(file, std::ios::binary);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<float> sample = takeSample(tensors[i]), kept(sample.size());
+    if (!in.read(reinterpret_cast<char *>(kept.data()), bytesOf(kept)))
+      return fail(file.string(), "has no record of this kernel", "run the tests in the emulator");
+    float largest = 0;
+    for (float number : kept)
+      largest = std::max(largest, std::isfinite(number) ? std::abs(number) : 0.0f);
+    if (float difference = getDifference(sample, kept); difference > kMostDifference * largest)
+      return fail(name,
+                  "argument " + std::to_string(i) + " differs from the emulator's by " +
+                      std::to_string(difference) + " where the largest number is " +
+                      std::to_string(largest),
+                  "find out which of them is right");
+  }
+  return {};
 }
 
 Expected<std::unique_ptr<DeviceProgram>> DeviceProgram::compile(const CudaSource &source) {
@@ -29,10 +93,10 @@ Expected<std::unique_ptr<DeviceProgram>> DeviceProgram::compile(const CudaSource
   SINTER_TRY(program->pool, CudaPool::create(context));
   SINTER_TRY(std::string architecture, architectureFor(context.capability()));
   SINTER_TRY(CompiledCuda compiled, compileCuda(source, architecture));
-  SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&program->library,
-                                                             compiled.cubin.data(), nullptr,
-                                                             nullptr, 0, nullptr, nullptr, 0),
-                             source.name));
+  SINTER_CHECK(
+      context.check(context.api().cuLibraryLoadData(&program->library, compiled.cubin.data(),
+                                                    nullptr, nullptr, 0, nullptr, nullptr, 0),
+                    source.name));
   return program;
 }
 
@@ -77,10 +141,10 @@ Expected<void> DeviceProgram::run(const std::string &kernel, unsigned grid, unsi
                                                  arguments.data(), nullptr),
                               kernel));
   for (std::span<std::byte> bytes : memory)
-    SINTER_CHECK(context->check(api.cuMemcpyDtoHAsync(bytes.data(),
-                                                      places.at(bytes.data()).address(),
-                                                      bytes.size(), context->stream()),
-                                kernel));
+    SINTER_CHECK(
+        context->check(api.cuMemcpyDtoHAsync(bytes.data(), places.at(bytes.data()).address(),
+                                             bytes.size(), context->stream()),
+                       kernel));
   return context->wait(kernel);
 }
 

@@ -9,10 +9,13 @@ namespace {
 class DeviceProgramTest : public fake::FakeGpuTest {};
 
 TEST_F(DeviceProgramTest, RunsAKernelOnCopies) {
-  auto program = DeviceProgram::compile({"scale.cu", R"(
+  auto program = DeviceProgram::compile({"scale.cu",
+                                         R"(
       extern "C" __global__ void scale(const float *x, float *y) {
         y[blockIdx.x * 4 + threadIdx.x] += 2 * x[blockIdx.x * 4 + threadIdx.x];
-      })", {}, {}});
+      })",
+                                         {},
+                                         {}});
   ASSERT_TRUE(program) << program.error().message();
   std::vector<float> x(8), y(8, 1);
   std::iota(x.begin(), x.end(), 0.0f);

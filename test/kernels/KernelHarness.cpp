@@ -4,18 +4,44 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 using namespace sinter;
 using namespace sinter::kernels;
 
+/// The folder with the templates: the repository's, or $SINTER_KERNEL_TEMPLATES.
+static std::filesystem::path getTemplatesFolder() {
+  const char *other = std::getenv("SINTER_KERNEL_TEMPLATES");
+  return other ? other : SINTER_KERNEL_TEMPLATES;
+}
+
 const KernelTemplate &kernels::getTemplate(const std::string &name) {
   static Expected<TemplateManifest> manifest =
-      TemplateManifest::read(SINTER_KERNEL_TEMPLATES "/Templates.json");
+      TemplateManifest::read(getTemplatesFolder() / "Templates.json");
   if (!manifest) {
     std::fprintf(stderr, "%s\n", manifest.error().message().c_str());
     std::abort();
   }
   return manifest->getTemplates().at(name);
+}
+
+std::string kernels::whyNoKernels() {
+  if (test::getKernelPlace() == test::KernelPlace::Emulator)
+    return simt::Program::whyNot();
+  Expected<std::string> compiler = runtime::cuda::nvrtcVersion();
+  return compiler ? "" : compiler.error().message();
+}
+
+/// All headers of the templates' folder, by name.
+static std::map<std::string, std::string> readHeaders() {
+  std::map<std::string, std::string> headers;
+  for (const auto &entry : std::filesystem::directory_iterator(getTemplatesFolder()))
+    if (entry.path().extension() == ".cuh") {
+      std::ifstream file(entry.path(), std::ios::binary);
+      headers[entry.path().filename().string()] = {std::istreambuf_iterator<char>(file), {}};
+    }
+  return headers;
 }
 
 Expected<EmulatedKernels> EmulatedKernels::compile(const KernelTemplate &source,
@@ -26,13 +52,20 @@ Expected<EmulatedKernels> EmulatedKernels::compile(const KernelTemplate &source,
     SINTER_TRY(std::string kernel, source.makeKernel(name, parameters));
     text += kernel;
   }
+  EmulatedKernels result;
+  result.name = source.name;
+  if (test::getKernelPlace() == test::KernelPlace::Device) {
+    SINTER_TRY(result.device,
+               test::DeviceProgram::compile({source.name + ".cu", text, {}, readHeaders()}));
+    return result;
+  }
   simt::CompileOptions options;
   options.checked = checked;
   options.name = source.name + ".cu";
-  options.includes = {SINTER_KERNEL_TEMPLATES};
+  options.includes = {getTemplatesFolder()};
   options.cache = SINTER_KERNEL_CACHE;
-  SINTER_TRY(simt::Program program, simt::Program::compile(text, options));
-  return EmulatedKernels(std::move(program));
+  SINTER_TRY(result.emulated, simt::Program::compile(text, options));
+  return result;
 }
 
 static bool isUnwritten(const HostTensor &tensor) {
@@ -42,14 +75,47 @@ static bool isUnwritten(const HostTensor &tensor) {
 Expected<simt::Report> EmulatedKernels::run(const std::string &kernel,
                                             const std::vector<HostTensor *> &tensors,
                                             simt::Schedule::Order order) {
-  SINTER_TRY(simt::Kernel shapeOf, program.kernel(kernel + "_launch"));
-  SINTER_TRY(simt::Kernel entry, program.kernel(kernel));
+  SINTER_TRY(simt::Report report,
+             device ? runOnDevice(kernel, tensors) : emulate(kernel, tensors, order));
+  std::vector<std::span<const double>> values;
+  for (const HostTensor *tensor : tensors)
+    values.push_back(tensor->values);
+  SINTER_CHECK(test::compareWithRecord(name + "." + kernel, values));
+  return report;
+}
+
+Expected<simt::Report> EmulatedKernels::runOnDevice(const std::string &kernel,
+                                                    const std::vector<HostTensor *> &tensors) {
+  Shape shape;
+  std::span<std::byte> shapeMemory[] = {std::as_writable_bytes(std::span(&shape, 1))};
+  SINTER_CHECK(device->run(kernel + "_launch", 1, 1, 0, shapeMemory));
+  std::map<HostTensor *, std::vector<char>> places;
+  std::vector<std::span<std::byte>> memory;
+  for (HostTensor *tensor : tensors) {
+    auto [place, isNew] = places.try_emplace(tensor);
+    if (isNew)
+      place->second = tensor->bytes();
+    memory.push_back(std::as_writable_bytes(std::span(place->second)));
+  }
+  SINTER_CHECK(device->run(kernel, static_cast<unsigned>(shape.grid),
+                           static_cast<unsigned>(shape.block),
+                           static_cast<unsigned>(shape.sharedBytes), memory));
+  for (auto &[tensor, bytes] : places)
+    tensor->read(bytes);
+  return simt::Report();
+}
+
+Expected<simt::Report> EmulatedKernels::emulate(const std::string &kernel,
+                                                const std::vector<HostTensor *> &tensors,
+                                                simt::Schedule::Order order) {
+  SINTER_TRY(simt::Kernel shapeOf, emulated->kernel(kernel + "_launch"));
+  SINTER_TRY(simt::Kernel entry, emulated->kernel(kernel));
   simt::DeviceMemory device;
-  auto *shape = device.array<long long>(3);
-  void *shapeArgument[] = {shape};
+  auto *shapePlace = device.array<long long>(3);
+  void *shapeArgument[] = {shapePlace};
   simt::launch(shapeOf, {.grid = 1, .block = 1}, shapeArgument);
-  long long numbers[3];
-  device.download(numbers, shape, sizeof numbers);
+  Shape shape;
+  device.download(&shape, shapePlace, sizeof shape);
 
   std::map<HostTensor *, void *> places;
   std::vector<void *> arguments;
@@ -64,9 +130,9 @@ Expected<simt::Report> EmulatedKernels::run(const std::string &kernel,
     arguments.push_back(place);
   }
   simt::Launch launch;
-  launch.grid = static_cast<unsigned>(numbers[0]);
-  launch.block = static_cast<unsigned>(numbers[1]);
-  launch.sharedBytes = static_cast<size_t>(numbers[2]);
+  launch.grid = static_cast<unsigned>(shape.grid);
+  launch.block = static_cast<unsigned>(shape.block);
+  launch.sharedBytes = static_cast<size_t>(shape.sharedBytes);
   launch.schedule.order = order;
   simt::Report report = simt::launch(entry, launch, arguments);
   for (auto [tensor, place] : places) {

@@ -1,21 +1,24 @@
-//===- KernelHarness.h - Runs templates in the emulator ---------*- C++ -*-===//
+//===- KernelHarness.h - Runs instances of templates ------------*- C++ -*-===//
 #pragma once
 
+#include "test/cuda/DeviceProgram.h"
 #include "test/kernels/HostTensor.h"
 #include "test/kernels/TemplateManifest.h"
 #include "test/simt/Program.h"
 
 #include <memory>
+#include <optional>
 
 namespace sinter::kernels {
 
 /// The template of this name in the repository's manifest; ends the test where it cannot be read.
 const KernelTemplate &getTemplate(const std::string &name);
 
-/// Kernels of one template, compiled as one program for the emulator.
+/// Kernels of one template, compiled as one program for the emulator, or for the GPU where the
+/// tests are told so (test/cuda/DeviceProgram.h).
 class EmulatedKernels {
 public:
-  /// @param checked whether every access to memory is looked at, which takes its time.
+  /// @param checked whether the emulator looks at every access to memory, which takes its time.
   static Expected<EmulatedKernels> compile(const KernelTemplate &source,
                                            const std::map<std::string, Parameters> &kernels,
                                            bool checked);
@@ -27,14 +30,27 @@ public:
                              simt::Schedule::Order order = simt::Schedule::Order::Forward);
 
 private:
-  explicit EmulatedKernels(simt::Program program) : program(std::move(program)) {}
+  /// Grid, threads of a block and bytes of its dynamic shared memory.
+  struct Shape {
+    long long grid = 0, block = 0, sharedBytes = 0;
+  };
+  Expected<simt::Report> emulate(const std::string &kernel,
+                                 const std::vector<HostTensor *> &tensors,
+                                 simt::Schedule::Order order);
+  Expected<simt::Report> runOnDevice(const std::string &kernel,
+                                     const std::vector<HostTensor *> &tensors);
 
-  simt::Program program;
+  std::string name;
+  std::optional<simt::Program> emulated;
+  std::shared_ptr<test::DeviceProgram> device;
 };
+
+/// Why this machine cannot compile kernels for where they are to run; empty if it can.
+std::string whyNoKernels();
 
 /// Skips the test, and says why, where the machine cannot compile kernels.
 #define SINTER_SKIP_WITHOUT_EMULATOR()                                                             \
-  if (std::string why = ::sinter::simt::Program::whyNot(); !why.empty())                           \
+  if (std::string why = ::sinter::kernels::whyNoKernels(); !why.empty())                           \
   GTEST_SKIP() << why
 
 } // namespace sinter::kernels
