@@ -49,6 +49,12 @@ public:
     return unsigned((static_cast<const std::byte *>(address) - stacks) / stride);
   }
 
+  /// Whether `address` is in the page below some stack.
+  bool onGuard(const void *address) const {
+    return onStack(address) &&
+           size_t(static_cast<const std::byte *>(address) - stacks) % stride < page;
+  }
+
 private:
   using Context = boost::context::detail::fcontext_t;
 

@@ -3,7 +3,9 @@
 
 #include "test/simt/Arena.h"
 #include "test/simt/Arguments.h"
+#include "test/simt/CrashWatch.h"
 
+#include <cstdio>
 #include <mutex>
 #include <set>
 
@@ -36,6 +38,7 @@ Report Machine::run(const Kernel &newKernel, const Launch &newShape,
                     std::span<void *const> pointers) {
   static std::mutex oneAtATime;
   std::lock_guard lock(oneAtATime);
+  CrashWatch watch;
   findings.clear();
   Report report;
   report.kernel = newKernel.name();
@@ -369,4 +372,14 @@ std::string Machine::threadsThatWait(State state, const void *code) const {
   for (unsigned i = 0; i < shape.block; ++i)
     count += threads[i].state == state && threads[i].code == code;
   return count == 1 ? "no other thread" : std::to_string(count - 1) + " others";
+}
+
+int Machine::describeCrash(char *line, size_t size, const void *address) const {
+  if (self == nobody)
+    return 0;
+  const char *why = fibers.onGuard(address) ? "has more local variables than its stack holds"
+                                            : "touched memory that is not there";
+  return snprintf(line, size, "%s: block %u, thread %u %s (address %p)%s\n", kernel->name().c_str(),
+                  blockIndex, self, why, address,
+                  checked ? "" : "; checked mode names the source line");
 }

@@ -42,6 +42,9 @@ public:
   void requireAligned(const void *address, size_t bytes, const void *code);
   void diverge(std::string text, const void *code);
 
+  /// Writes a line about a segmentation fault; returns its length, 0 where no kernel runs.
+  int describeCrash(char *line, size_t size, const void *address) const;
+
   unsigned current() const { return self; }
   uint32_t liveLanes() const { return warps[self / 32].live; }
 

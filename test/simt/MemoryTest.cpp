@@ -99,6 +99,13 @@ extern "C" __global__ void half_atomic(int *out) {
     atomicAdd(out, 1);
 }
 
+extern "C" __global__ void deep(float *out) {
+  volatile float local[65536];
+  for (int i = 65535; i >= 0; --i)
+    local[i] = i;
+  out[0] = local[100];
+}
+
 extern "C" __global__ void update_in_place(float *x) {
   __shared__ float box[32];
   box[threadIdx.x] = x[threadIdx.x];
@@ -211,6 +218,15 @@ TEST_F(MemoryTest, FindsMisalignedVectors) {
               {"16 bytes at byte 4 of an allocation of 32 bytes", "memory.cu:53 (vectors<1>)"});
   expectFound("aligned_vector", {.block = 1}, {nullptr, out}, Defect::OutOfBounds,
               {"address 16, where no memory is", "memory.cu:53 (vectors<4>)"});
+}
+
+TEST_F(MemoryTest, AFastKernelThatCrashesIsNamed) {
+  static TestKernels fast("memory.cu", source, false);
+  float *out = memory.array<float>(1);
+  EXPECT_DEATH(fast.run("aligned_vector", {.block = 1}, {nullptr, out}),
+               "aligned_vector: block 0, thread 0 touched memory that is not there .address 0x10");
+  EXPECT_DEATH(fast.run("deep", {.block = 40}, {out}),
+               "deep: block 0, thread 0 has more local variables than its stack holds");
 }
 
 TEST_F(MemoryTest, TheLastBlockMayReadWhatTheOthersPublished) {
