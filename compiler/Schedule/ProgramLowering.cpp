@@ -1,6 +1,6 @@
 #include "compiler/Schedule/ProgramLowering.h"
 #include "compiler/Analysis/LibraryGemm.h"
-#include "compiler/Codegen/Loops/Kernels.h"
+#include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/CommandInfo.h"
 #include "compiler/Schedule/PackCommand.h"
@@ -242,6 +242,13 @@ private:
       outputSlices.push_back(makeSlice(result));
       outputTypes.push_back(cast<RankedTensorType>(result.getType()).getElementType());
     }
+    if (auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttribute)) {
+      FailureOr<Value> slice = bindScratch(call, scratch.getInt());
+      if (failed(slice))
+        return failure();
+      outputSlices.push_back(*slice);
+      outputTypes.push_back(builder.getI32Type());
+    }
     SmallVector<int64_t> reusable;
     for (int64_t argument : findReusableArguments(kernel.front()))
       reusable.push_back(argument);
@@ -251,6 +258,20 @@ private:
                            info.flops, info.bytes, info.predictedNs, info.label, info.layer,
                            stringifyStage(info.stage));
     return success();
+  }
+
+  /// What a kernel finds again as it left it is a state. Launches of one kernel share it.
+  FailureOr<Value> bindScratch(CallKernelOp call, int64_t bytes) {
+    auto type = RankedTensorType::get({bytes / 4}, builder.getI32Type());
+    StringAttr name = builder.getStringAttr("scratch." + call.getKernel());
+    Value &slice = bound[{static_cast<unsigned>(Space::State), name}];
+    if (slice)
+      return slice;
+    FailureOr<int64_t> offset = spaces.states.place(name, type);
+    if (failed(offset))
+      return call.emitError("expected ") << name << " to have one size in all entries";
+    return slice = plan::SliceOp::create(builder, call.getLoc(), sliceType, Space::State, *offset,
+                                         bytes, name, TypeAttr::get(type));
   }
 
   LogicalResult lowerGemm(FusionOp fusion) {

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Threads of a block of attention_forward.
+/// Threads of a block of attention_forward and attention_decode.
 static constexpr int64_t kBlock = 128;
 
 /// Whether rows of an input can be read 16 bytes at a time.
@@ -36,6 +36,25 @@ struct ForwardShape {
       keys = 32;
       sharedBytes = 4 * ((rows + 2 * keys) * (llvm::alignTo(d, 32) + 4) + rows * (keys + 4));
     }
+  }
+};
+
+/// The same of attention_decode.cuh.
+struct DecodeShape {
+  int64_t groups, splits, sharedBytes, scratchBytes;
+
+  DecodeShape(const AttentionOperands &operands, bool matrices) {
+    int64_t d = operands.headSize, rows = matrices ? 16 : d > 128 ? 2 : 4;
+    int64_t parts = llvm::divideCeil(operands.rows, rows);
+    groups = operands.batch * operands.keyHeads * parts;
+    int64_t wanted = llvm::divideCeil(264, groups), most = llvm::divideCeil(operands.capacity, 256);
+    splits = std::min(wanted, most);
+    int64_t stages = d > 128 ? 2 : 3;
+    sharedBytes = 16 * rows * (d + 4) + 32 * rows;
+    if (matrices)
+      sharedBytes = std::max(sharedBytes, 32 * (d + 8) * (1 + 8 * stages));
+    scratchBytes = static_cast<int64_t>(llvm::alignTo(4 * groups, 16)) +
+                   (splits > 1 ? 4 * groups * splits * rows * (d + 2) : 0);
   }
 };
 
@@ -111,13 +130,15 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   if (results.roundings.size() > 2)
     return op->emitError("expected a result that is rounded once");
 
-  ForwardShape shape(operands, usesMatrices(*op, operands, *key, *value),
-                     operands.seedArgument.has_value());
-
-  TemplateInstance instance("attention_forward", "attention_forward", kernel.getContext());
+  bool matrices = usesMatrices(*op, operands, *key, *value);
+  // Few queries read many keys of a cache, whose number the device alone knows.
+  constexpr int64_t kFewQueries = 4;
+  bool decodes = operands.length <= kFewQueries && operands.startArgument &&
+                 !operands.seedArgument && !results.logsumexpIndex;
+  StringRef name = decodes ? "attention_decode" : "attention_forward";
+  TemplateInstance instance(name, name, kernel.getContext());
   setAttention(instance, *op, operands, *key, *value);
   instance.set("Result", results.roundings.back());
-  instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
   unsigned inputs = kernel.getNumArguments();
   instance.pass(operands.query.argument);
   instance.pass(key->argument);
@@ -125,6 +146,15 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   instance.pass(operands.startArgument);
   instance.pass(operands.firstArgument);
   instance.pass(operands.slopesArgument);
+  if (decodes) {
+    DecodeShape shape(operands, matrices);
+    instance.pass(inputs + results.resultIndex);
+    instance.pass(inputs + kernel.getNumResults());
+    instance.write(function, /*usesShared=*/true);
+    return CudaLaunch{shape.groups * shape.splits, kBlock, shape.sharedBytes, shape.scratchBytes};
+  }
+  ForwardShape shape(operands, matrices, operands.seedArgument.has_value());
+  instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
   instance.pass(operands.seedArgument);
   instance.pass(inputs + results.resultIndex);
   instance.pass(results.logsumexpIndex ? std::optional(inputs + *results.logsumexpIndex)

@@ -19,6 +19,8 @@ public:
 
   std::string getArgumentName(unsigned i) {
     unsigned operands = tensors.getNumArguments();
+    if (i == operands + tensors.getNumResults())
+      return "scratch";
     return i < operands ? formatv("x{0}", i).str() : formatv("y{0}", i - operands).str();
   }
 
@@ -50,7 +52,7 @@ private:
     if (!layer.empty())
       out << " of " << layer;
     out << "\n//";
-    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    for (unsigned i = 0; i < tensors.getNumArguments() + tensors.getNumResults(); ++i) {
       bool isOperand = i < tensors.getNumArguments();
       Type tensor = isOperand ? tensors.getArgumentTypes()[i]
                               : tensors.getResultTypes()[i - tensors.getNumArguments()];

@@ -36,6 +36,10 @@ namespace sinter {
 inline constexpr llvm::StringLiteral kBlockAttribute = "sinter.block";
 /// Name of the attribute with a block's bytes of dynamic shared memory, on the tensor-level kernel.
 inline constexpr llvm::StringLiteral kSharedAttribute = "sinter.shared";
+/// Name of the attribute with the bytes of a kernel's scratch, on the tensor-level kernel, where it
+/// has one: memory of its own that is zero before the first launch, and that the kernel is given
+/// again as it left it. It is the kernel's last argument.
+inline constexpr llvm::StringLiteral kScratchAttribute = "sinter.scratch";
 /// Name of the dictionary that says what a kernel without a body is instantiated from.
 inline constexpr llvm::StringLiteral kTemplateAttribute = "sinter.template";
 /// Names of what PlanThreads says of a generated kernel: its work items, and the threads that one
@@ -51,7 +55,7 @@ inline constexpr llvm::StringLiteral kRegistersAttribute = "sinter.registers";
 
 /// How a kernel is launched.
 struct CudaLaunch {
-  int64_t grid = 0, block = 0, sharedBytes = 0;
+  int64_t grid = 0, block = 0, sharedBytes = 0, scratchBytes = 0;
 };
 
 /// Writes a launch to a kernel on tensors.

@@ -8,6 +8,8 @@ void sinter::setLaunch(func::FuncOp tensorKernel, const CudaLaunch &launch) {
   tensorKernel->setAttr(kGridAttribute, builder.getI64IntegerAttr(launch.grid));
   tensorKernel->setAttr(kBlockAttribute, builder.getI64IntegerAttr(launch.block));
   tensorKernel->setAttr(kSharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+  if (launch.scratchBytes != 0)
+    tensorKernel->setAttr(kScratchAttribute, builder.getI64IntegerAttr(launch.scratchBytes));
 }
 
 std::optional<CudaLaunch> sinter::getLaunch(func::FuncOp tensorKernel) {
@@ -16,5 +18,6 @@ std::optional<CudaLaunch> sinter::getLaunch(func::FuncOp tensorKernel) {
   auto shared = tensorKernel->getAttrOfType<IntegerAttr>(kSharedAttribute);
   if (!grid || !block || !shared)
     return std::nullopt;
-  return CudaLaunch{grid.getInt(), block.getInt(), shared.getInt()};
+  auto scratch = tensorKernel->getAttrOfType<IntegerAttr>(kScratchAttribute);
+  return CudaLaunch{grid.getInt(), block.getInt(), shared.getInt(), scratch ? scratch.getInt() : 0};
 }

@@ -60,6 +60,13 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
   }
 
 private:
+  static void addScratch(func::FuncOp function, int64_t bytes) {
+    Type word = IntegerType::get(function.getContext(), 32);
+    SmallVector<Type> types(function.getArgumentTypes());
+    types.push_back(MemRefType::get({bytes / 4}, word));
+    function.setType(FunctionType::get(function.getContext(), types, {}));
+  }
+
   LogicalResult lower(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
                       const TargetAttr &target) {
     TemplateGenerator generator = lookupTemplate(kind, kernel);
@@ -73,6 +80,8 @@ private:
       if (failed(launch))
         return failure();
       setLaunch(kernel, *launch);
+      if (launch->scratchBytes != 0)
+        addScratch(function, launch->scratchBytes);
       return success();
     }
     RowsOptions options;

@@ -11,7 +11,7 @@
 
 namespace sinter {
 
-/// attention_forward: one attention.
+/// attention_forward, or attention_decode for few queries of a cache: one attention.
 mlir::FailureOr<CudaLaunch> instantiateAttention(mlir::func::FuncOp kernel,
                                                  mlir::func::FuncOp function,
                                                  const TargetAttr &target);

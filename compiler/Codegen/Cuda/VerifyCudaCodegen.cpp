@@ -41,10 +41,13 @@ private:
              << target.getL1Bytes() << " bytes of shared memory, got " << launch->sharedBytes;
     auto function = code ? code.lookupSymbol<func::FuncOp>(kernel.getName()) : nullptr;
     if (!function || function.getNumResults() != 0 ||
-        function.getNumArguments() != kernel.getNumArguments() + kernel.getNumResults() ||
+        function.getNumArguments() !=
+            kernel.getNumArguments() + kernel.getNumResults() + (launch->scratchBytes != 0) ||
         !llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>))
       return kernel.emitError("expected @")
-             << kKernelsModule << " to hold the kernel over one memref an operand and a result";
+             << kKernelsModule
+             << " to hold the kernel over one memref an operand, a result and its "
+             << "scratch";
     if (function.isExternal() != function->hasAttr(kTemplateAttribute))
       return function.emitError("expected a kernel to have either code or a template (")
              << kTemplateAttribute << ")";

@@ -23,7 +23,7 @@ func.func private @hungry(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinter
 
 // -----
 
-// expected-error @+1 {{expected @kernels to hold the kernel over one memref an operand and a result}}
+// expected-error @+1 {{expected @kernels to hold the kernel over one memref an operand, a result and its scratch}}
 func.func private @missing(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
   return %x : tensor<4xf32>
 }

@@ -1,0 +1,85 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels | FileCheck %s
+
+// Rows of queries are parts of longer ones; the result is rounded as it is written.
+// CHECK: func.func private @forward({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 4 : i64, {{.*}}sinter.shared = 55296 : i64}
+func.func private @forward(%qkv: tensor<2x100x1152xbf16>) -> tensor<2x100x2x64xbf16>
+    attributes {sinter.kernel = "attention"} {
+  %q0 = sinter.slice %qkv {offsets = array<i64: 0, 0, 128>} : (tensor<2x100x1152xbf16>) -> tensor<2x100x128xbf16>
+  %q = sinter.reshape %q0 : (tensor<2x100x128xbf16>) -> tensor<2x100x2x64xbf16>
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<2x100x2x64xbf16>, tensor<2x100x2x64xbf16>, tensor<2x100x2x64xbf16>) -> tensor<2x100x2x64xf32>
+  %1 = sinter.cast %0 : (tensor<2x100x2x64xf32>) -> tensor<2x100x2x64xbf16>
+  return %1 : tensor<2x100x2x64xbf16>
+}
+
+// Few queries of a cache: keys in parts, combined in memory of the kernel's own.
+// CHECK: func.func private @decode({{.*}}sinter.scratch = [[SCRATCH:[0-9]+]] : i64
+func.func private @decode(%q: tensor<1x1x4x64xbf16>, %cache: tensor<1x1024x2x64xbf16>, %start: tensor<1xi32>)
+    -> tensor<1x1x4x64xf32> attributes {sinter.kernel = "attention"} {
+  %0 = sinter.attention %q, %cache, %cache, %start {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x1x4x64xbf16>, tensor<1x1024x2x64xbf16>, tensor<1x1024x2x64xbf16>, tensor<1xi32>) -> tensor<1x1x4x64xf32>
+  return %0 : tensor<1x1x4x64xf32>
+}
+
+func.func private @keys(%q: tensor<1x8x2x16xf32>, %l: tensor<1x8x2xf32>)
+    -> (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>) attributes {sinter.kernel = "attention_grad"} {
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2xf32>, tensor<1x8x2xf32>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  return %0#1, %0#2 : tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>
+}
+
+func.func private @queries(%q: tensor<1x8x2x16xf32>, %l: tensor<1x8x2xf32>) -> tensor<1x8x2x16xf32>
+    attributes {sinter.kernel = "attention_grad"} {
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2xf32>, tensor<1x8x2xf32>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  return %0#0 : tensor<1x8x2x16xf32>
+}
+
+// Few rows at the rate of memory, many in tiles.
+func.func private @few(%x: tensor<2x64xbf16>, %w: tensor<96x64xbf16>, %r: tensor<2x96xf32>) -> tensor<2x96xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<2x64xbf16>, tensor<96x64xbf16>) -> tensor<2x96xf32>
+  %1 = sinter.silu %0 : (tensor<2x96xf32>) -> tensor<2x96xf32>
+  %2 = sinter.mul %1, %r : (tensor<2x96xf32>, tensor<2x96xf32>) -> tensor<2x96xf32>
+  return %2 : tensor<2x96xf32>
+}
+func.func private @many(%x: tensor<64x100xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>) -> tensor<100x96xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<64x100xf32>, tensor<64x96xf32>) -> tensor<100x96xf32>
+  %1 = sinter.broadcast %b {dims = array<i64: 1>} : (tensor<96xf32>) -> tensor<100x96xf32>
+  %2 = sinter.add %0, %1 : (tensor<100x96xf32>, tensor<100x96xf32>) -> tensor<100x96xf32>
+  return %2 : tensor<100x96xf32>
+}
+
+func.func private @scatter(%ids: tensor<2x5xi32>, %g: tensor<2x5x200xf32>, %into: tensor<70x200xf32>) -> tensor<70x200xf32>
+    attributes {sinter.kernel = "rows"} {
+  %0 = sinter.embedding_grad %ids, %g, %into {rows = 70 : i64, padding = 3 : i64}
+      : (tensor<2x5xi32>, tensor<2x5x200xf32>, tensor<70x200xf32>) -> tensor<70x200xf32>
+  return %0 : tensor<70x200xf32>
+}
+
+// CHECK-LABEL: module @kernels
+// CHECK: func.func private @forward(
+// CHECK-SAME: arguments = array<i64: 0, 0, 0, -1, -1, -1, -1, 1, -1>
+// CHECK-SAME: function = "attention_forward", header = "attention_forward.cuh"
+// CHECK-SAME: Element = bf16, Query = bf16, Result = bf16
+// CHECK-SAME: queryBatchStride = 115200 : i64, queryHeadStride = 64 : i64, queryOffset = 128 : i64, queryRowStride = 1152 : i64
+// CHECK: func.func private @decode({{.*}}xi32>)
+// CHECK-SAME: arguments = array<i64: 0, 1, 1, 2, -1, -1, 3, 4>
+// CHECK-SAME: function = "attention_decode"
+// CHECK: func.func private @keys(
+// CHECK-SAME: function = "attention_backward_keys", header = "attention_backward.cuh"
+// CHECK: func.func private @queries(
+// CHECK-SAME: function = "attention_backward_queries"
+// CHECK: func.func private @few(
+// CHECK-SAME: arguments = array<i64: 0, 1, 2, -1, -1, -1, 3>, function = "gemv"
+// CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 96>>"
+// CHECK: func.func private @many(
+// CHECK-SAME: function = "gemm"
+// CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Bias<float>>"
+// CHECK-SAME: lhsTransposed = true
+// CHECK: func.func private @scatter(
+// CHECK-SAME: arguments = array<i64: 0, 1, 2, 3>, function = "embedding_grad"
+// CHECK-SAME: hasInto = true, hasPadding = true, padding = 3 : i64
