@@ -1,5 +1,6 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/Cuda/CudaGraph.h"
+#include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Device/Cuda/CudaRange.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
@@ -30,20 +31,15 @@ template <typename Name> Expected<void> named(Expected<void> result, Name what) 
 struct BoundProgram {
   CudaProgram steps;
   std::optional<CudaGraph> graph;
-  std::vector<CUevent> events; ///< of traced runs, one more than commands
+  std::vector<CudaEvent> events; ///< of traced runs, one more than commands
 };
 
 // All that is to be given back while the context is current.
 struct Resources {
   explicit Resources(const CudaContext &context)
       : context(context), kernels(context), gemms(context) {}
-  ~Resources() {
-    // What is freed may still be in use.
-    context.api().cuStreamSynchronize(context.stream());
-    for (const BoundProgram &bound : programs)
-      for (CUevent event : bound.events)
-        context.api().cuEventDestroy(event);
-  }
+  // What is freed may still be in use.
+  ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
 
   const CudaContext &context;
   std::unique_ptr<CudaPool> pool;
@@ -92,9 +88,9 @@ private:
   Expected<void> carryOut(size_t program) const;
   Expected<void> enqueue(size_t program, size_t command) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
-  Expected<void> walk(size_t program);
-  Expected<void> walkWaiting(size_t program);
-  void capture(BoundProgram &bound);
+  Expected<void> walk(size_t program) const;
+  Expected<void> walkWaiting(size_t program) const;
+  void capture(size_t program);
   Expected<void> makeEvents(BoundProgram &bound) const;
   Expected<void> ofProgram(Expected<void> result, size_t program) const {
     return named(std::move(result), [&] { return nameOf(program); });
@@ -291,28 +287,31 @@ Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const 
   return ofCommand(context->wait(""), program, command);
 }
 
-Expected<void> CudaDevice::walk(size_t program) {
+// All that a run puts into the stream.
+Expected<void> CudaDevice::walk(size_t program) const {
+  SINTER_CHECK(carryIn(program));
   for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
     SINTER_CHECK(enqueue(program, i));
-  return {};
+  return carryOut(program);
 }
 
 // Waits after each command, so that whatever goes wrong is that command's. What is read before it
 // is written is NaN.
-Expected<void> CudaDevice::walkWaiting(size_t program) {
+Expected<void> CudaDevice::walkWaiting(size_t program) const {
+  SINTER_CHECK(carryIn(program));
   if (use.arena != 0)
     SINTER_CHECK(context->check(
         context->api().cuMemsetD8Async(own->arena.address(), 0xff, use.arena, context->stream()),
         nameOf(program)));
   for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
     SINTER_CHECK(enqueueAndWait(program, i));
-  return {};
+  return carryOut(program);
 }
 
-void CudaDevice::capture(BoundProgram &bound) {
-  Expected<CudaGraph> graph = CudaGraph::capture(*context, bound.steps);
+void CudaDevice::capture(size_t program) {
+  Expected<CudaGraph> graph = CudaGraph::capture(*context, [&] { return walk(program); });
   if (graph) {
-    bound.graph.emplace(std::move(*graph));
+    own->programs[program].graph.emplace(std::move(*graph));
     return;
   }
   captures = false;
@@ -329,24 +328,20 @@ void CudaDevice::capture(BoundProgram &bound) {
 Expected<void> CudaDevice::run(size_t program) {
   CudaContext::Current current(*context);
   CudaRange range(plan.programs[program].program->name()->c_str());
-  BoundProgram &bound = own->programs[program];
-  SINTER_CHECK(carryIn(program));
-  SINTER_CHECK(debug         ? walkWaiting(program)
-               : bound.graph ? ofProgram(bound.graph->enqueue(), program)
-                             : walk(program));
-  SINTER_CHECK(carryOut(program));
+  const std::optional<CudaGraph> &graph = own->programs[program].graph;
+  SINTER_CHECK(debug   ? walkWaiting(program)
+               : graph ? ofProgram(graph->enqueue(), program)
+                       : walk(program));
   SINTER_CHECK(ofProgram(context->wait(""), program));
-  if (captures && !bound.graph)
-    capture(bound);
+  if (captures && !graph)
+    capture(program);
   return {};
 }
 
 Expected<void> CudaDevice::makeEvents(BoundProgram &bound) const {
   while (bound.events.size() <= bound.steps.size()) {
-    CUevent event = nullptr;
-    SINTER_CHECK(
-        context->check(context->api().cuEventCreate(&event, CU_EVENT_DEFAULT), "timing commands"));
-    bound.events.push_back(event);
+    SINTER_TRY(CudaEvent event, CudaEvent::create(*context, /*timed=*/true));
+    bound.events.push_back(std::move(event));
   }
   return {};
 }
@@ -355,27 +350,23 @@ Expected<void> CudaDevice::makeEvents(BoundProgram &bound) const {
 // outputs in it: these are the time between commands.
 Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   CudaContext::Current current(*context);
-  const CudaApi &api = context->api();
   BoundProgram &bound = own->programs[program];
   SINTER_CHECK(makeEvents(bound));
   uint32_t index = plan.programs[program].index;
   int64_t begin = Trace::now();
   SINTER_CHECK(carryIn(program));
-  SINTER_CHECK(context->check(api.cuEventRecord(bound.events[0], context->stream()), "timing"));
+  SINTER_CHECK(bound.events[0].record());
   for (size_t i = 0; i < bound.steps.size(); ++i) {
     SINTER_CHECK(enqueue(program, i));
-    SINTER_CHECK(
-        context->check(api.cuEventRecord(bound.events[i + 1], context->stream()), "timing"));
+    SINTER_CHECK(bound.events[i + 1].record());
   }
   SINTER_CHECK(carryOut(program));
   SINTER_CHECK(ofProgram(context->wait(""), program));
   int64_t end = Trace::now(), last = begin;
   for (size_t i = 0; i < bound.steps.size(); ++i) {
-    float milliseconds = 0;
-    SINTER_CHECK(context->check(
-        api.cuEventElapsedTime(&milliseconds, bound.events[i], bound.events[i + 1]), "timing"));
+    SINTER_TRY(float milliseconds, bound.events[i + 1].millisecondsSince(bound.events[i]));
     // The two clocks need not agree to the last digit.
-    int64_t until = std::min(last + std::llround(double(milliseconds) * 1e6), (long long)end);
+    int64_t until = std::min<int64_t>(last + std::llround(double(milliseconds) * 1e6), end);
     trace.add({index, static_cast<uint32_t>(i), last, until});
     last = until;
   }

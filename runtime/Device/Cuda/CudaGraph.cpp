@@ -2,23 +2,24 @@
 
 namespace sinter::runtime::cuda {
 
-Expected<CudaGraph> CudaGraph::capture(const CudaContext &context, const CudaProgram &program) {
+Expected<CudaGraph> CudaGraph::capture(const CudaContext &context,
+                                       const std::function<Expected<void>()> &enqueue) {
   const CudaApi &api = context.api();
   const std::string what = "capturing a graph";
   // Other threads may go on using the driver meanwhile.
   SINTER_CHECK(context.check(
       api.cuStreamBeginCapture(context.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what));
-  Expected<void> walked = program.enqueueAll();
+  Expected<void> enqueued = enqueue();
   CUgraph recorded = nullptr;
   Expected<void> ended = context.check(api.cuStreamEndCapture(context.stream(), &recorded), what);
   CudaGraph result(context);
-  if (walked && ended)
+  if (enqueued && ended)
     ended = context.check(api.cuGraphInstantiate(&result.graph, recorded, 0), what);
   if (recorded)
     api.cuGraphDestroy(recorded);
-  if (!walked)
-    walked.error().what = what;
-  SINTER_CHECK(std::move(walked));
+  if (!enqueued)
+    enqueued.error().what = what + ": " + enqueued.error().what;
+  SINTER_CHECK(std::move(enqueued));
   SINTER_CHECK(std::move(ended));
   SINTER_CHECK(context.check(api.cuGraphUpload(result.graph, context.stream()), what));
   return result;

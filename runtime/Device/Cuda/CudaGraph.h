@@ -1,11 +1,13 @@
-//===- CudaGraph.h - A program as one launch --------------------*- C++ -*-===//
+//===- CudaGraph.h - A run as one launch ------------------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Device/Cuda/CudaProgram.h"
+#include "runtime/Device/Cuda/CudaContext.h"
+#include <functional>
+#include <utility>
 
 namespace sinter::runtime::cuda {
 
-/// A captured walk over a program. Addresses never move, so it is never updated.
+/// What was put into the stream, as one thing. Addresses never move, so it is never updated.
 class CudaGraph {
 public:
   CudaGraph(CudaGraph &&other) noexcept
@@ -16,11 +18,12 @@ public:
       context.api().cuGraphExecDestroy(graph);
   }
 
-  /// Captures `program` and uploads it. Nothing runs. Fails where something in it cannot be
-  /// captured; the stream then is as before.
-  static Expected<CudaGraph> capture(const CudaContext &context, const CudaProgram &program);
+  /// Captures what `enqueue` puts into the stream and uploads it. Nothing of it runs. Fails where
+  /// something in it cannot be captured; the stream then is as before.
+  static Expected<CudaGraph> capture(const CudaContext &context,
+                                     const std::function<Expected<void>()> &enqueue);
 
-  /// Puts the whole program into the stream.
+  /// Puts all of it into the stream.
   Expected<void> enqueue() const {
     return context.check(context.api().cuGraphLaunch(graph, context.stream()), "");
   }

@@ -74,12 +74,6 @@ Expected<void> CudaProgram::enqueue(size_t command) const {
   return context->check(result, "");
 }
 
-Expected<void> CudaProgram::enqueueAll() const {
-  for (size_t i = 0; i < steps.size(); ++i)
-    SINTER_CHECK(enqueue(i));
-  return {};
-}
-
 std::string nameOfCommand(const Executable &executable, const fb::Program &program,
                           size_t command) {
   const fb::Command &named = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(command));

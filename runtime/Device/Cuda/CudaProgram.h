@@ -1,7 +1,7 @@
 //===- CudaProgram.h - A program, ready for a stream ------------*- C++ -*-===//
 //
 // The flat form of a program: every slice is an address, every kernel a handle, every product a
-// call of the library with its algorithm chosen. enqueue() over all commands is the eager mode; the
+// call of the library with its algorithm chosen. A walk over all commands is the eager mode; the
 // same walk, captured, is the graph.
 //
 //===----------------------------------------------------------------------===//
@@ -32,9 +32,6 @@ public:
 
   /// Puts a command into the stream.
   Expected<void> enqueue(size_t command) const;
-
-  /// Puts all commands into the stream, in their order.
-  Expected<void> enqueueAll() const;
 
 private:
   struct LaunchStep {

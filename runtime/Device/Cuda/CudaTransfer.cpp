@@ -17,23 +17,15 @@ Expected<std::unique_ptr<CudaTransfer>> CudaTransfer::create(const CudaContext &
   SINTER_TRY(result->memory, PinnedMemory::allocate(context, stagingBytes, "copies"));
   uint64_t half = stagingBytes / 2;
   for (size_t i = 0; i < 2; ++i) {
-    result->buffers[i].bytes = result->memory.bytes().subspan(i * half, half);
-    SINTER_CHECK(context.check(
-        context.api().cuEventCreate(&result->buffers[i].done, CU_EVENT_DISABLE_TIMING), copying));
+    SINTER_TRY(CudaEvent done, CudaEvent::create(context, /*timed=*/false));
+    result->buffers.push_back({result->memory.bytes().subspan(i * half, half), std::move(done)});
   }
   return result;
 }
 
 CudaTransfer::~CudaTransfer() {
   for (const Buffer &buffer : buffers)
-    if (buffer.done) {
-      context.api().cuEventSynchronize(buffer.done);
-      context.api().cuEventDestroy(buffer.done);
-    }
-}
-
-Expected<void> CudaTransfer::waitFor(const Buffer &buffer) const {
-  return context.check(context.api().cuEventSynchronize(buffer.done), copying);
+    (void)buffer.done.wait();
 }
 
 void CudaTransfer::copy(std::byte *out, const std::byte *source, uint64_t bytes) const {
@@ -46,12 +38,12 @@ Expected<void> CudaTransfer::upload(std::span<const std::byte> source, CUdevicep
   const CudaApi &api = context.api();
   for (size_t at = 0, turn = 0; at < source.size(); ++turn) {
     Buffer &buffer = buffers[turn % 2];
-    SINTER_CHECK(waitFor(buffer));
+    SINTER_CHECK(buffer.done.wait());
     uint64_t bytes = std::min<uint64_t>(buffer.bytes.size(), source.size() - at);
     copy(buffer.bytes.data(), source.data() + at, bytes);
     SINTER_CHECK(context.check(
         api.cuMemcpyHtoDAsync(out + at, buffer.bytes.data(), bytes, context.stream()), copying));
-    SINTER_CHECK(context.check(api.cuEventRecord(buffer.done, context.stream()), copying));
+    SINTER_CHECK(buffer.done.record());
     at += bytes;
   }
   return {};
@@ -67,7 +59,7 @@ Expected<void> CudaTransfer::download(CUdeviceptr source, std::span<std::byte> o
     SINTER_CHECK(context.check(
         api.cuMemcpyDtoHAsync(buffer.bytes.data(), source + at, bytesAt(at), context.stream()),
         copying));
-    return context.check(api.cuEventRecord(buffer.done, context.stream()), copying);
+    return buffer.done.record();
   };
   // Copies of a call before have read the buffers, or will before these write them: one stream.
   if (!out.empty())
@@ -76,7 +68,7 @@ Expected<void> CudaTransfer::download(CUdeviceptr source, std::span<std::byte> o
     size_t next = at + bytesAt(at);
     if (next < out.size())
       SINTER_CHECK(begin(next, turn + 1));
-    SINTER_CHECK(waitFor(buffers[turn % 2]));
+    SINTER_CHECK(buffers[turn % 2].done.wait());
     copy(out.data() + at, buffers[turn % 2].bytes.data(), next - at);
     at = next;
   }

@@ -7,8 +7,9 @@
 #pragma once
 
 #include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Device/Cuda/CudaEvent.h"
 #include "runtime/Device/Cuda/CudaPool.h"
-#include <array>
+#include <vector>
 
 namespace sinter::runtime::cuda {
 
@@ -17,6 +18,7 @@ public:
   /// The context and the threads outlive it.
   static Expected<std::unique_ptr<CudaTransfer>> create(const CudaContext &context,
                                                         ThreadPool &threads);
+  /// Waits until nothing uses the buffers any more.
   ~CudaTransfer();
   CudaTransfer(const CudaTransfer &) = delete;
   CudaTransfer &operator=(const CudaTransfer &) = delete;
@@ -31,18 +33,17 @@ public:
 private:
   struct Buffer {
     std::span<std::byte> bytes;
-    CUevent done = nullptr; ///< of the copy that used the buffer last
+    CudaEvent done; ///< of the copy that used the buffer last
   };
 
   CudaTransfer(const CudaContext &context, ThreadPool &threads)
       : context(context), threads(threads) {}
-  Expected<void> waitFor(const Buffer &buffer) const;
   void copy(std::byte *out, const std::byte *source, uint64_t bytes) const;
 
   const CudaContext &context;
   ThreadPool &threads;
   PinnedMemory memory;
-  std::array<Buffer, 2> buffers;
+  std::vector<Buffer> buffers; ///< two
 };
 
 } // namespace sinter::runtime::cuda

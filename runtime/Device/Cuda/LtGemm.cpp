@@ -3,6 +3,7 @@
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/MappedFile.h"
+#include "runtime/Device/Cuda/CudaEvent.h"
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -154,30 +155,25 @@ Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, bool 
 
 Expected<cublasLtMatmulAlgo_t>
 LtLibrary::tune(LtGemm &gemm, std::span<const cublasLtMatmulHeuristicResult_t> candidates) {
-  const CudaApi &driver = context.api();
-  CUevent begin = nullptr, end = nullptr;
-  SINTER_CHECK(context.check(driver.cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product"));
-  SINTER_CHECK(context.check(driver.cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product"));
+  SINTER_TRY(CudaEvent begin, CudaEvent::create(context, /*timed=*/true));
+  SINTER_TRY(CudaEvent end, CudaEvent::create(context, /*timed=*/true));
   const cublasLtMatmulAlgo_t *best = &candidates[0].algo;
   float least = 0;
   for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
     if (candidate.state != CUBLAS_STATUS_SUCCESS ||
         gemm.call(candidate.algo) != CUBLAS_STATUS_SUCCESS) // the first run loads its code
       continue;
-    driver.cuEventRecord(begin, context.stream());
+    SINTER_CHECK(begin.record());
     for (int run = 0; run < timedRuns; ++run)
       gemm.call(candidate.algo);
-    driver.cuEventRecord(end, context.stream());
-    SINTER_CHECK(context.check(driver.cuEventSynchronize(end), "timing a product"));
-    float time = 0;
-    driver.cuEventElapsedTime(&time, begin, end);
+    SINTER_CHECK(end.record());
+    SINTER_CHECK(end.wait());
+    SINTER_TRY(float time, end.millisecondsSince(begin));
     if (least == 0 || time < least) {
       least = time;
       best = &candidate.algo;
     }
   }
-  driver.cuEventDestroy(begin);
-  driver.cuEventDestroy(end);
   return *best;
 }
 

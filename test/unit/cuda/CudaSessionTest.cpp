@@ -547,7 +547,7 @@ TEST_F(CudaSessionTest, AGpuThatIsLost) {
   auto result = session->run(0);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(),
-            "test.sinter: program 'run' (SINTER_CUDA_DEBUG=1 finds the command): its inputs: "
+            "test.sinter: program 'run' (SINTER_CUDA_DEBUG=1 finds the command): "
             "CUDA_ERROR_ECC_UNCORRECTABLE (uncorrectable ECC error encountered); look at the GPU "
             "with nvidia-smi and restart it");
   EXPECT_FALSE(result.error().defect);
