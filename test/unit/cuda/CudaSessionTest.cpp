@@ -1,3 +1,4 @@
+#include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Exec/Session.h"
 #include "test/cuda/FakeCuda.h"
@@ -7,7 +8,6 @@
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <cublasLt.h>
-#include <cuda.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -632,6 +632,17 @@ TEST_F(CudaSessionTest, NoAlgorithmForAProduct) {
   gpu->failCall("cublasLtMatmulAlgoGetHeuristic", CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_NE(bindError(model()).find("cuBLASLt says CUBLAS_STATUS_NOT_SUPPORTED"),
             std::string::npos);
+}
+
+TEST(CudaSessionWithoutDriverTest, TheErrorSaysWhatIsMissing) {
+  if (cuda::cudaApi())
+    GTEST_SKIP() << "this machine has a driver";
+  auto session = Session::bind(*smallGpuModel(m, n, k).load());
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().what, "libcuda.so.1");
+  EXPECT_EQ(session.error().why.find("is not in the system's library path"), 0u);
+  EXPECT_EQ(session.error().remedy.find("install NVIDIA's driver for CUDA "), 0u);
+  EXPECT_FALSE(session.error().defect);
 }
 
 // Whatever fails while binding, the error is one line and nothing stays behind (TearDown).
