@@ -15,8 +15,8 @@
 //             eight threads share a query: each has every eighth key's score and every eighth group
 //             of four columns of the output, kRows / 16 queries at a time. Weights pass through
 //             shared memory, from which four at a time are read.
-//   matrices  bf16 and f16, head sizes that are a multiple of 16. Four warps, each with its own 16
-//             or 32 queries, multiply with mma.sync; the weights of a warp are already laid out as
+//   matrices  bf16 and f16, head sizes that are a multiple of 16. Warps, each with its own 16 or 32
+//             queries, multiply with mma.sync; the weights of a warp are already laid out as
 //             the left side of the second product. Keys and values of the next tile are copied
 //             (cp.async) while one is computed with, which leaves one barrier a tile. Only tiles
 //             that a bound crosses are masked element by element. The result goes through the
@@ -28,10 +28,16 @@
 //   Result        element type of the result, [batch, length, heads, headSize], dense
 //   hasLogsumexp  whether `logsumexp`, f32 [batch, length, heads], is written; nullptr if not
 //
-// Launch: attention_forward_grid<P>() blocks of 128 threads, attention_forward_shared<P>() bytes.
+// Where there are enough queries, a block has 128 of them, eight warps of 16 or, where registers
+// allow that, four of 32: for 64 queries each byte of keys and values is worth 64 operations, which
+// by estimate (it is not measured) asks more of the L2 cache than the products can wait for.
 //
-//   rows   = matrices ? (headSize > 64 || length <= 64 || dropout > 0 ? 64 : 128)
-//                     : headSize > 128 ? 32 : 64
+// Launch: attention_forward_grid<P>() blocks of attention_forward_block<P>() threads,
+// attention_forward_shared<P>() bytes.
+//
+//   large  = batch * heads * ceil(length / 128) >= 264
+//   rows   = matrices ? (large ? 128 : 64) : headSize > 128 ? 32 : 64
+//   block  = matrices && large && (headSize > 64 || dropout > 0) ? 256 : 128
 //   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
 //   grid   = batch * heads * ceil(length / rows)
 //   shared = matrices ? 2 (rows + 4 keys) (headSize + 8)
@@ -46,15 +52,31 @@
 
 namespace sinter {
 
+namespace attention {
+/// Whether there are tiles of 128 queries enough for two on each of 132 processors.
+template <class P> SINTER_CONSTEXPR bool forward_is_large() {
+  return P::batch * P::heads * divide_up(P::length, 128) >= 264;
+}
+/// Whether a warp has 32 queries: what it reads of keys and values then serves twice as many.
+template <class P> SINTER_CONSTEXPR bool forward_is_tall() {
+  return forward_is_large<P>() && P::headSize <= 64 && P::dropout == 0;
+}
+} // namespace attention
+
 template <class P> SINTER_CONSTEXPR int attention_forward_rows() {
   if (attention::uses_matrices<P>())
-    return P::headSize > 64 || P::dropout > 0 || P::length <= 64 ? 64 : 128;
+    return attention::forward_is_large<P>() ? 128 : 64;
   return P::headSize > 128 ? 32 : 64;
 }
 template <class P> SINTER_CONSTEXPR int attention_forward_keys() {
   return attention::uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
 }
-template <class P> SINTER_CONSTEXPR int attention_forward_block() { return 128; }
+template <class P> SINTER_CONSTEXPR int attention_forward_block() {
+  return attention::uses_matrices<P>() && attention::forward_is_large<P>() &&
+                 !attention::forward_is_tall<P>()
+             ? 256
+             : 128;
+}
 template <class P> SINTER_CONSTEXPR long long attention_forward_grid() {
   return P::batch * P::heads * divide_up(P::length, attention_forward_rows<P>());
 }
@@ -237,7 +259,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   constexpr int kThreads = attention_forward_block<P>();
   constexpr int kPitch = pitch_of(P::headSize), kSteps = P::headSize / 16;
   // A warp's queries are kTiles times 16; a thread has two of each 16: lane / 4 and 8 further.
-  constexpr int kTiles = kRows / 64, kWarpRows = 16 * kTiles;
+  constexpr int kTiles = forward_is_tall<P>() ? 2 : 1, kWarpRows = 16 * kTiles;
   constexpr int kScores = kKeys / 8, kParts = P::headSize / 8;
   // Registers that hold the queries for good are worth it where there are enough.
   constexpr bool kKeepsQueries = kTiles * kSteps <= 8 && P::dropout == 0;

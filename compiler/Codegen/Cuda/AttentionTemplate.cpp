@@ -5,9 +5,6 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Threads of a block of attention_forward and attention_decode.
-static constexpr int64_t kBlock = 128;
-
 /// Whether rows of an input can be read 16 bytes at a time.
 static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type element) {
   int64_t vector = 128 / element.getIntOrFloatBitWidth();
@@ -22,18 +19,22 @@ namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
 struct ForwardShape {
   bool matrices;
-  int64_t rows, keys, sharedBytes;
+  int64_t rows, keys, block, sharedBytes;
 
   ForwardShape(const AttentionOperands &operands, bool matrices, bool dropout)
       : matrices(matrices) {
     int64_t d = operands.headSize;
     if (matrices) {
-      rows = d > 64 || dropout || operands.length <= 64 ? 64 : 128;
+      int64_t tiles = llvm::divideCeil(operands.length, 128);
+      bool large = operands.batch * operands.heads * tiles >= 264;
+      rows = large ? 128 : 64;
       keys = d > 128 ? 32 : 64;
+      block = large && (d > 64 || dropout) ? 256 : 128;
       sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
     } else {
       rows = d > 128 ? 32 : 64;
       keys = 32;
+      block = 128;
       sharedBytes = 4 * ((rows + 2 * keys) * (llvm::alignTo(d, 32) + 4) + rows * (keys + 4));
     }
   }
@@ -41,6 +42,7 @@ struct ForwardShape {
 
 /// The same of attention_decode.cuh.
 struct DecodeShape {
+  static constexpr int64_t block = 128;
   int64_t groups, splits, sharedBytes, scratchBytes;
 
   DecodeShape(const AttentionOperands &operands, bool matrices) {
@@ -151,7 +153,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     instance.pass(inputs + results.resultIndex);
     instance.pass(inputs + kernel.getNumResults());
     instance.write(function, /*usesShared=*/true);
-    return CudaLaunch{shape.groups * shape.splits, kBlock, shape.sharedBytes, shape.scratchBytes};
+    return CudaLaunch{shape.groups * shape.splits, shape.block, shape.sharedBytes,
+                      shape.scratchBytes};
   }
   ForwardShape shape(operands, matrices, operands.seedArgument.has_value());
   instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
@@ -161,7 +164,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
                                        : std::nullopt);
   instance.write(function, /*usesShared=*/true);
   int64_t tiles = llvm::divideCeil(operands.length, shape.rows);
-  return CudaLaunch{operands.batch * operands.heads * tiles, kBlock, shape.sharedBytes};
+  return CudaLaunch{operands.batch * operands.heads * tiles, shape.block, shape.sharedBytes};
 }
 
 /// A gradient that lies row by row, as the templates read it.

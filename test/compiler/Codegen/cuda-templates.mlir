@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels | FileCheck %s
 
 // Rows of queries are parts of longer ones; the result is rounded as it is written.
-// CHECK: func.func private @forward({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 4 : i64, {{.*}}sinter.shared = 55296 : i64}
+// CHECK: func.func private @forward({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 8 : i64, {{.*}}sinter.shared = 46080 : i64}
 func.func private @forward(%qkv: tensor<2x100x1152xbf16>) -> tensor<2x100x2x64xbf16>
     attributes {sinter.kernel = "attention"} {
   %q0 = sinter.slice %qkv {offsets = array<i64: 0, 0, 128>} : (tensor<2x100x1152xbf16>) -> tensor<2x100x128xbf16>
