@@ -338,7 +338,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes,
   return submitCopy("cuMemcpyDtoDAsync", on,
                     {{target, target + bytes, true}, {source, source + bytes, false}}, [=] {
                       memmove(at(target), at(source), bytes);
-                      simt::Arena::instance().markInitialised(at(target), bytes);
+                      simt::Arena::instance().copyStates(at(target), at(source), bytes);
                     });
 }
 CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t bytes, CUstream on) {

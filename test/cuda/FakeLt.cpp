@@ -138,6 +138,26 @@ cublasStatus_t productOf(const void *what, const void *a, const void *b, const v
   return product.consistent() ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
+/// Calls `visit` with the bytes of each column.
+template <typename Visit> void forEachColumn(const Matrix &matrix, const void *data, Visit visit) {
+  for (uint64_t column = 0; column < matrix.columns; ++column)
+    visit(static_cast<const std::byte *>(data) + column * matrix.stride * bytesOf(matrix.element),
+          matrix.rows * bytesOf(matrix.element));
+}
+
+/// In checked mode an operand is read as a kernel reads: somebody must have written it.
+void requireInitialised(const char *operand, const Matrix &matrix, const void *data) {
+  if (!device().options.checked)
+    return;
+  bool missing = false;
+  forEachColumn(matrix, data, [&](const std::byte *bytes, size_t count) {
+    missing = missing || simt::Arena::instance().hasUninitialised(bytes, count);
+  });
+  if (missing)
+    device().complain(std::string("cublasLtMatmul reads ") + operand +
+                      " of which nobody has written some elements");
+}
+
 /// The range of a matrix that the device must own.
 Access accessOf(const void *data, uint64_t bytes, bool writes) {
   auto begin = reinterpret_cast<CUdeviceptr>(data);
@@ -311,13 +331,20 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
     if (&access != &accesses[2] && access.begin < accesses[2].end &&
         accesses[2].begin < access.end && reinterpret_cast<CUdeviceptr>(add) != access.begin)
       device().complain("cublasLtMatmul was given a result that overlaps with an operand");
-  CUresult result = device().submit(*stream, {"a product", std::move(accesses), [=] {
-                                                ++device().counts.products;
-                                                product.run(a, b, add, bias, out);
-                                                simt::Arena::instance().trust(out);
-                                                if (algorithm.workspaceBytes)
-                                                  memset(workspace, 0xFF, algorithm.workspaceBytes);
-                                              }});
+  CUresult result = device().submit(
+      *stream, {"a product", std::move(accesses), [=] {
+                  ++device().counts.products;
+                  requireInitialised("a matrix A", product.a, a);
+                  requireInitialised("a matrix B", product.b, b);
+                  if (product.beta != 0)
+                    requireInitialised("a matrix C", product.add, add);
+                  product.run(a, b, add, bias, out);
+                  forEachColumn(product.out, out, [](const std::byte *bytes, size_t count) {
+                    simt::Arena::instance().markInitialised(bytes, count);
+                  });
+                  if (algorithm.workspaceBytes)
+                    memset(workspace, 0xFF, algorithm.workspaceBytes);
+                }});
   return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

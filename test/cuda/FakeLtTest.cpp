@@ -221,6 +221,24 @@ TEST_F(FakeLtTest, WorkspaceIsOverwrittenAndMustSuffice) {
   destroy(h);
 }
 
+TEST_F(FakeLtTest, CheckedProductsReadWhatSomebodyWrote) {
+  open({.checked = true});
+  lt = *runtime::cuda::ltApi();
+  expectProduct({}); // what is between columns nobody need write
+  CUdeviceptr a = copyOf(std::vector<float>((m + padding) * k, 1.0f));
+  CUdeviceptr b = newMemory((k + padding) * n * 4), out = newMemory((m + padding) * n * 4);
+  Handles h = describe({});
+  float one = 1, zero = 0;
+  auto at = [](CUdeviceptr address) { return reinterpret_cast<void *>(address); };
+  EXPECT_EQ(lt->cublasLtMatmul(h.library, h.product, &one, at(a), h.a, at(b), h.b, &zero, at(out),
+                               h.out, at(out), h.out, nullptr, nullptr, 0, stream),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(api->cuStreamSynchronize(stream), CUDA_SUCCESS);
+  ASSERT_EQ(fake->complaints().size(), 1u);
+  EXPECT_NE(fake->complaints()[0].find("reads a matrix B"), std::string::npos);
+  destroy(h);
+}
+
 TEST_F(FakeLtTest, RefusesWhatItCannotDo) {
   cublasLtMatmulHeuristicResult_t best;
   int found = 0;

@@ -1,6 +1,7 @@
 //===- Arena.cpp - The memory that stands for a device's ------------------===//
 #include "test/simt/Arena.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <iterator>
@@ -90,6 +91,19 @@ size_t Arena::bytesFrom(const void *address) const {
 
 void Arena::markInitialised(const void *address, size_t bytes) {
   memset(states(address), Allocated | Initialised, bytes);
+}
+
+void Arena::copyStates(const void *target, const void *source, size_t bytes) {
+  if (trusted(source))
+    markInitialised(target, bytes);
+  else
+    memmove(states(target), states(source), bytes);
+}
+
+bool Arena::hasUninitialised(const void *address, size_t bytes) const {
+  const uint8_t *first = states(address);
+  return !trusted(address) &&
+         std::any_of(first, first + bytes, [](uint8_t state) { return !(state & Initialised); });
 }
 
 void Arena::trust(const void *address) {

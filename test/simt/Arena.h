@@ -39,12 +39,16 @@ public:
     return size_t(static_cast<const std::byte *>(address) - base);
   }
   /// The states of the bytes from `address` on.
-  uint8_t *states(const void *address) { return stateBytes + offset(address); }
+  uint8_t *states(const void *address) const { return stateBytes + offset(address); }
 
   /// The bytes of the allocation that has `address`, counted from there on; 0 if none has.
   size_t bytesFrom(const void *address) const;
   /// Somebody wrote these bytes.
   void markInitialised(const void *address, size_t bytes);
+  /// Bytes were copied: the target's are initialised where the source's are.
+  void copyStates(const void *target, const void *source, size_t bytes);
+  /// Whether nobody has written some of these bytes, and nobody unwatched may have.
+  bool hasUninitialised(const void *address, size_t bytes) const;
   /// A kernel whose accesses were not watched may have written the allocation that `address` is in,
   /// so that from now on all of it counts as initialised.
   void trust(const void *address);
