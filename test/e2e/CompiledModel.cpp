@@ -50,6 +50,9 @@ void CompiledModel::compile(CompileOptions options, unsigned threads) {
   if (options.capacity == 0)
     options.capacity = length;
   request.options = options;
+  request.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
+                      {"max_seq", std::to_string(options.capacity)},
+                      {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.parameters())
     request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
   CompileResult compiled = valueOf(sinter::compile(request));
@@ -60,6 +63,15 @@ void CompiledModel::compile(CompileOptions options, unsigned threads) {
   sessionOptions.weights = &source;
   session = valueOf(runtime::Session::bind(executable, sessionOptions));
   chunk = options.chunk;
+}
+
+std::vector<std::vector<int32_t>>
+CompiledModel::generate(const std::vector<runtime::GenerateRequest> &requests) {
+  runtime::Generator generator = valueOf(runtime::Generator::create(*session));
+  std::vector<std::vector<int32_t>> made;
+  for (const runtime::GenerateResult &result : valueOf(generator.run(requests)))
+    made.push_back(result.tokens);
+  return made;
 }
 
 std::vector<float> CompiledModel::step(const std::string &entry, const std::vector<int64_t> &start,

@@ -4,6 +4,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Weights/WeightFiles.h"
 #include "runtime/Exec/Session.h"
+#include "runtime/Generate/Generator.h"
 #include <filesystem>
 #include <functional>
 
@@ -55,6 +56,9 @@ public:
   /// A ragged run of two slots: chunks of at most 7 through `prefill`, then token by token through
   /// `decode`. Calls `check` with each row of logits and its position.
   void runRagged(const std::function<void(std::span<const float> row, int64_t position)> &check);
+
+  /// The new tokens of requests, with programs `prefill` and `decode`.
+  std::vector<std::vector<int32_t>> generate(const std::vector<runtime::GenerateRequest> &requests);
 
   ModelSpec spec;
   std::vector<int32_t> tokens;

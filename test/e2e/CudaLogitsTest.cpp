@@ -77,4 +77,32 @@ INSTANTIATE_TEST_SUITE_P(Models, NarrowCudaLogits,
                          testing::Values("gpt2", "gemma2", "llama-head-80", "sinter-mixed"),
                          testName);
 
+// Text, through the replayed graphs: two slots of different lengths, one of them sampled.
+class CudaText : public CudaLogits {};
+
+TEST_P(CudaText, IsTheProcessors) {
+  CompileOptions target = options({"prefill", "decode"}, 2, 4, DType::F32);
+  auto generate = [&] {
+    CompiledModel model(GetParam());
+    model.compile(target);
+    auto prompt = [&](int64_t count) {
+      return std::vector<int32_t>(model.tokens.begin(), model.tokens.begin() + count);
+    };
+    runtime::GenerateRequest greedy{prompt(5), 8, {}}, sampled{prompt(3), 6, {}};
+    sampled.sampler.temperature = 0.8f;
+    sampled.sampler.topK = 20;
+    sampled.sampler.seed = 3;
+    return model.generate({greedy, sampled});
+  };
+  std::vector<std::vector<int32_t>> gpu = generate();
+  EXPECT_GT(fake.statistics().graphs, 0u);
+  ASSERT_EQ(gpu.size(), 2u);
+  EXPECT_EQ(gpu[0].size(), 8u);
+  EXPECT_EQ(gpu[1].size(), 6u);
+  target.target = CompileOptions().target;
+  EXPECT_EQ(gpu, generate());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gemma2"), testName);
+
 } // namespace
