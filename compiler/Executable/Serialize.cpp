@@ -343,8 +343,11 @@ private:
       for (const auto &[architecture, bytes] : cuda->cubins[i])
         cubins.push_back(
             fb::CreateCubin(builder, builder.CreateString(architecture), createBytes(bytes)));
-      serialized.push_back(fb::CreateKernelProgramDirect(builder, cuda->programs[i].source.c_str(),
-                                                         /*options=*/nullptr, &cubins));
+      const CudaProgram &program = cuda->programs[i];
+      auto source = builder.CreateString(program.source);
+      auto options = builder.CreateVectorOfStrings(program.options);
+      serialized.push_back(
+          fb::CreateKernelProgram(builder, source, options, builder.CreateVector(cubins)));
     }
     return serialized;
   }

@@ -54,8 +54,7 @@ Expected<CompiledCuda> compileCuda(const CudaSource &source, std::string_view ar
   SINTER_TRY(const NvrtcApi *api, nvrtcApi());
   SINTER_TRY(std::string headers, findHeaders());
   std::vector<std::string> options = {"--gpu-architecture=" + std::string(architecture),
-                                      "--std=c++20", "-default-device", "--ptxas-options=-v",
-                                      "-I" + headers};
+                                      "--std=c++20", "--ptxas-options=-v", "-I" + headers};
   options.insert(options.end(), source.options.begin(), source.options.end());
   std::vector<const char *> arguments, names, contents;
   for (const std::string &option : options)

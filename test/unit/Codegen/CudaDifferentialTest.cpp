@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
+#include "test/cuda/DeviceProgram.h"
 #include "test/simt/DeviceMemory.h"
 #include "test/simt/Program.h"
 #include "test/unit/Codegen/DifferentialTest.h"
@@ -93,6 +94,10 @@ private:
     ASSERT_TRUE(succeeded(programs));
     auto next = cases.begin();
     for (const CudaProgram &program : *programs) {
+      if (getKernelPlace() == KernelPlace::Device) {
+        runOnDevice(program, next);
+        continue;
+      }
       expectNoSpills(program);
       simt::CompileOptions options;
       options.name = "generated.cu";
@@ -108,6 +113,7 @@ private:
         auto kernel = fast->kernel(next->name);
         ASSERT_TRUE(kernel) << kernel.error().message();
         std::vector<std::vector<char>> bits = runCase(*next, *kernel, {});
+        expectRecorded(*next, bits);
         using Order = simt::Schedule::Order;
         EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Reverse}));
         EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 7}));
@@ -121,6 +127,67 @@ private:
         runCase(*next, *watched, {Order::Forward}, /*reuses=*/true);
       }
     }
+  }
+
+  /// Runs the kernels of a program, whose cases begin at `next`, on the GPU; `next` is then behind
+  /// them.
+  void runOnDevice(const CudaProgram &program, std::vector<CudaCase>::iterator &next) {
+    auto device = DeviceProgram::compile({"generated.cu", program.source, program.options, {}});
+    ASSERT_TRUE(device) << device.error().message();
+    for (size_t i = 0; i < program.kernels.size(); ++i, ++next) {
+      SCOPED_TRACE(printCase(*next));
+      auto tensors = module->lookupSymbol<func::FuncOp>(next->name);
+      std::vector<GuardedStorage> storage;
+      for (auto [argument, type] : llvm::zip_equal(next->arguments, tensors.getArgumentTypes()))
+        storage.emplace_back(cast<RankedTensorType>(type)).write(argument);
+      SmallVector<size_t> places;
+      for (auto [result, type] : llvm::enumerate(tensors.getResultTypes())) {
+        BlockArgument inPlace = findInPlaceArgument(tensors.front(), result);
+        places.push_back(inPlace ? inPlace.getArgNumber() : storage.size());
+        if (!inPlace)
+          storage.emplace_back(cast<RankedTensorType>(type));
+      }
+      auto bytesOf = [&](size_t place) {
+        return std::span(static_cast<std::byte *>(storage[place].data()), storage[place].size());
+      };
+      std::vector<std::span<std::byte>> memory;
+      for (size_t argument = 0; argument < next->arguments.size(); ++argument)
+        memory.push_back(bytesOf(argument));
+      for (size_t place : places)
+        memory.push_back(bytesOf(place));
+      CudaLaunch shape = *getLaunch(tensors);
+      auto run = (*device)->run(next->name, static_cast<unsigned>(shape.grid),
+                                static_cast<unsigned>(shape.block),
+                                static_cast<unsigned>(shape.sharedBytes), memory);
+      ASSERT_TRUE(run) << run.error().message();
+      std::vector<std::vector<char>> bits;
+      for (auto [result, place] : llvm::enumerate(places)) {
+        double error = getRelativeError(storage[place].read(), next->expected[result]);
+        EXPECT_TRUE(error <= next->tolerance)
+            << "relative error " << error << " of result " << result;
+        const char *data = static_cast<const char *>(storage[place].data());
+        bits.emplace_back(data, data + storage[place].size());
+      }
+      expectRecorded(*next, bits);
+    }
+  }
+
+  /// Keeps the results of f32, or compares them with what was kept (test/cuda/DeviceProgram.h).
+  void expectRecorded(const CudaCase &one, const std::vector<std::vector<char>> &bits) {
+    auto tensors = module->lookupSymbol<func::FuncOp>(one.name);
+    std::vector<std::vector<double>> numbers;
+    for (auto [type, bytes] : llvm::zip_equal(tensors.getResultTypes(), bits))
+      if (getElementTypeOrSelf(type).isF32()) {
+        std::vector<float> values(bytes.size() / sizeof(float));
+        std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+        numbers.emplace_back(values.begin(), values.end());
+      }
+    std::vector<std::span<const double>> views(numbers.begin(), numbers.end());
+    const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
+    std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + one.name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    Expected<void> same = compareWithRecord(name, views);
+    EXPECT_TRUE(same) << same.error().message();
   }
 
   std::string printCase(const CudaCase &one) {
@@ -214,7 +281,8 @@ class RunCases : public testing::EmptyTestEventListener {
 
 void sinter::test::expectSameAsReference(StringRef text, double tolerance, TargetAttr,
                                          MakeArgument make, bool) {
-  if (std::string reason = simt::Program::whyNot(); !reason.empty())
+  std::string reason = simt::Program::whyNot();
+  if (getKernelPlace() == KernelPlace::Emulator && !reason.empty())
     GTEST_SKIP() << reason;
   CudaCases::get().add(text, tolerance, make);
 }
