@@ -1,6 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
+#include <utility>
 
 using namespace mlir;
 using namespace sinter;
@@ -97,8 +98,8 @@ static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
          });
 }
 
-/// Blocks of rows that a kernel sums over, 0 if it sums over none. Sums that are all a kernel
-/// computes are cut along their columns, too.
+/// Blocks of rows that a kernel sums over, 0 if it sums over none or over different ones. Sums that
+/// are all a kernel computes are cut along their columns, too.
 static int64_t countBlocks(const llvm::SetVector<Operation *> &ops) {
   constexpr int64_t kColumns = 64;
   int64_t blocks = 0, columns = 0;
@@ -106,7 +107,9 @@ static int64_t countBlocks(const llvm::SetVector<Operation *> &ops) {
   for (Operation *op : ops)
     for (Value result : op->getResults()) {
       if (isColumnSum(result)) {
-        blocks = getRows(result.getType());
+        int64_t before = std::exchange(blocks, getRows(result.getType()));
+        if (before != 0 && before != blocks)
+          return 0;
         columns = cast<RankedTensorType>(result.getType()).getShape().back();
       } else {
         alone &= isAlias(op) || !escapes(result, ops);

@@ -68,8 +68,11 @@ Value AdjointBuilder::spread(Value perRow, int64_t width) {
 }
 
 int64_t AdjointBuilder::countBlocks(int64_t rows) {
-  constexpr int64_t kMostBlocks = 64;
-  int64_t blocks = std::min(rows, kMostBlocks);
+  // A block goes over its rows one after the other, so that a GPU wants several for each of its
+  // multiprocessors.
+  constexpr int64_t kMostBlocks = 64, kMostBlocksOnGpu = 512;
+  TargetAttr target = TargetAttr::lookup(builder.getInsertionBlock()->getParentOp());
+  int64_t blocks = std::min(rows, target && target.isGpu() ? kMostBlocksOnGpu : kMostBlocks);
   while (rows % blocks != 0)
     --blocks;
   return blocks;

@@ -35,8 +35,8 @@ public:
   /// `[..., d]` to `[...]`: the sum of each row.
   mlir::Value sumColumns(mlir::Value x);
 
-  /// Blocks that `rows` rows are summed in: a divisor of `rows`.
-  static int64_t countBlocks(int64_t rows);
+  /// Blocks that `rows` rows are summed in: a divisor of `rows`, larger for a GPU.
+  int64_t countBlocks(int64_t rows);
 
 private:
   mlir::OpBuilder &builder;

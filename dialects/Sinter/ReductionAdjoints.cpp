@@ -30,7 +30,7 @@ template <typename Grad, typename Norm> static void buildNormAdjoint(Norm norm, 
   OpBuilder &builder = adjoint.getBuilder();
   RankedTensorType type = norm.getType();
   int64_t width = type.getShape().back();
-  int64_t blocks = AdjointBuilder::countBlocks(type.getNumElements() / width);
+  int64_t blocks = build.countBlocks(type.getNumElements() / width);
   OperandRange parameters = norm->getOperands().drop_front();
   SmallVector<Type> types(std::is_same_v<Norm, LayerNormOp> ? 3 : 2, type.clone({blocks, width}));
   types.front() = type;

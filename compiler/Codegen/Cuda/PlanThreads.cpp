@@ -31,8 +31,9 @@ static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512;
 static constexpr int64_t kWarpElements = 32, kThreadElements = 16;
 /// Registers that a row buffer may take of a thread, and all of them together.
 static constexpr int64_t kBufferRegisters = 32, kAllRegisters = 64;
-/// Steps of a loop that are written out altogether, and of longer ones at a time.
-static constexpr int64_t kWholeUnroll = 8, kPartUnroll = 4;
+/// Steps of a loop that are written out altogether; of longer ones, as many as load so many
+/// elements, but not fewer than this.
+static constexpr int64_t kWholeUnroll = 8, kPartElements = 16, kPartUnroll = 4;
 
 namespace {
 /// An innermost loop of a kernel, or one whose steps have loops of their own.
@@ -60,7 +61,8 @@ public:
       int64_t steps = llvm::divideCeil(inner.range.getExtent(), threads * inner.lanes);
       bool whole = steps <= kWholeUnroll || usesRegisters(inner.loop);
       inner.loop->setAttr(kLanesAttribute, builder.getI64IntegerAttr(inner.lanes));
-      inner.loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(whole ? steps : kPartUnroll));
+      int64_t part = std::max(kPartElements / inner.lanes, kPartUnroll);
+      inner.loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(whole ? steps : part));
       inner.loop.getBody()->walk([&](scf::ForOp loop) {
         loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(kWholeUnroll));
       });
