@@ -92,7 +92,7 @@ public:
   InstancePrinter(raw_ostream &out, func::FuncOp tensors, func::FuncOp kernel)
       : out(out), kernel(kernel),
         instance(kernel->getAttrOfType<DictionaryAttr>(kTemplateAttribute)),
-        sharedBytes(getLaunch(tensors)->sharedBytes) {}
+        launch(*getLaunch(tensors)) {}
 
   std::string getStructName() { return (kernel.getName() + "_parameters").str(); }
   std::string getFunction() { return instance.getAs<StringAttr>("function").getValue().str(); }
@@ -112,9 +112,15 @@ public:
       out << "  " << text << "\n";
     }
     out << "};\n";
-    if (auto check = instance.getAs<BoolAttr>("shared_function"); check && check.getValue())
-      out << "static_assert(sinter::" << getFunction() << "_shared<" << getStructName()
-          << ">() == " << sharedBytes << ");\n";
+    auto figures = instance.getAs<ArrayAttr>("figures");
+    for (StringRef figure : figures ? llvm::to_vector(figures.getAsValueRange<StringAttr>())
+                                    : SmallVector<StringRef>())
+      out << "static_assert(sinter::" << getFunction() << "_" << figure << "<" << getStructName()
+          << ">() == "
+          << (figure == "grid"    ? launch.grid
+              : figure == "block" ? launch.block
+                                  : launch.sharedBytes)
+          << ");\n";
     return success();
   }
 
@@ -159,7 +165,7 @@ private:
   raw_ostream &out;
   func::FuncOp kernel;
   DictionaryAttr instance;
-  int64_t sharedBytes;
+  CudaLaunch launch;
 };
 } // namespace
 

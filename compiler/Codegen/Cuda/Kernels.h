@@ -16,10 +16,10 @@
 //
 //   A parameter is a type (`using Element = __nv_bfloat16;`), a bool, an integer (`int`, or
 //   `long long` where it does not fit), a float or double, or a string, which is a type's name as
-//   it is. `shared_function = true` beside them adds the check that the template's own figure
-//   `<function>_shared<P>()` is the kernel's `sinter.shared`. The template's function is called
-//   with the kernel's pointers in their order, or as `arguments = array<i64: 0, -1, 2>` says (-1 is
-//   `nullptr`). Operands that nothing writes or aliases are `llvm.noalias`, as
+//   it is. `figures`, of "grid", "block" and "shared", beside them adds the check that the
+//   template's own `<function>_<figure>()` is the kernel's launch. The template's function is
+//   called with the kernel's pointers in their order, or as `arguments = array<i64: 0, -1, 2>` says
+//   (-1 is `nullptr`). Operands that nothing writes or aliases are `llvm.noalias`, as
 //   createLoopKernel says.
 //
 // The kernel on tensors says how it is launched: `sinter.grid` blocks of `sinter.block` threads

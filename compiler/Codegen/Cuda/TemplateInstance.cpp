@@ -41,7 +41,10 @@ void TemplateInstance::write(func::FuncOp instance, bool usesShared) {
       builder.getNamedAttr("function", builder.getStringAttr(name)),
       builder.getNamedAttr("header", builder.getStringAttr(header + ".cuh")),
       builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters)),
-      builder.getNamedAttr("shared_function", builder.getBoolAttr(usesShared)),
+      builder.getNamedAttr(
+          "figures",
+          builder.getStrArrayAttr(usesShared ? ArrayRef<StringRef>{"grid", "block", "shared"}
+                                             : ArrayRef<StringRef>{"grid", "block"})),
   };
   instance->setAttr(kTemplateAttribute, builder.getDictionaryAttr(members));
 }

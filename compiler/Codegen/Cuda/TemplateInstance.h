@@ -30,8 +30,8 @@ public:
   /// The template's next argument: one of the kernel's, or none.
   void pass(std::optional<unsigned> argument);
 
-  /// Writes all of it to the kernel's function. `usesShared` says that the template has dynamic
-  /// shared memory, whose bytes are checked against its own figure when the kernel is compiled.
+  /// Writes all of it to the kernel's function, whose launch is checked against the template's own
+  /// figures when the kernel is compiled. `usesShared` says that it has dynamic shared memory.
   void write(mlir::func::FuncOp instance, bool usesShared);
 
 private:

@@ -132,11 +132,12 @@ func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sint
 // CHECK-NEXT:   static constexpr float scale = 0.125f;
 // CHECK-NEXT:   static constexpr long long stride = 4294967296ll;
 // CHECK-NEXT: };
+// CHECK-NEXT: static_assert(sinter::attend_grid<instance_parameters>() == {{[0-9]+}});
 // CHECK-NEXT: static_assert(sinter::attend_shared<instance_parameters>() == 4096);
 // CHECK: instance(const __nv_bfloat16 *__restrict__ x0, __nv_bfloat16 *__restrict__ y0) {
 // CHECK-NEXT:   sinter::attend<instance_parameters>(x0, nullptr, y0);
 // CHECK-NEXT: }
-func.func private @instance(memref<32xbf16> {llvm.noalias}, memref<32xbf16> {llvm.noalias}) attributes {sinter.template = {header = "attend.cuh", function = "attend", arguments = array<i64: 0, -1, 1>, shared_function = true, parameters = {Element = bf16, Post = "sinter::Gelu", causal = true, heads = 12 : i64, scale = 0.125 : f32, stride = 4294967296 : i64}}}
+func.func private @instance(memref<32xbf16> {llvm.noalias}, memref<32xbf16> {llvm.noalias}) attributes {sinter.template = {header = "attend.cuh", function = "attend", arguments = array<i64: 0, -1, 1>, figures = ["grid", "shared"], parameters = {Element = bf16, Post = "sinter::Gelu", causal = true, heads = 12 : i64, scale = 0.125 : f32, stride = 4294967296 : i64}}}
 }
 
 func.func private @code(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {sinter.block = 32 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
