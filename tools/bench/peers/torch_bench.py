@@ -3,8 +3,9 @@
 [DEVICE]
 
 CONFIG is a GPT-2 config.json (random weights), MODE prefill or decode, KIND eager or compile (on
-DEVICE cuda with CUDA graphs), DEVICE cpu or cuda. The model is written for speed: fused QKV, scaled_dot_product_attention, a static KV cache written in
-place, the head for the last row only. Prints {"ms_median": ..., "ms_min": ..., "count": ...}.
+DEVICE cuda with CUDA graphs), DEVICE cpu or cuda. The model is written for speed: fused QKV,
+scaled_dot_product_attention, a static KV cache written in place, the head for the last row only.
+Prints {"ms_median": ..., "ms_min": ..., "count": ...}.
 """
 
 import json
