@@ -16,12 +16,17 @@ const char *load(CudaApi &table, void *library) {
 } // namespace
 
 Expected<const CudaApi *> cudaApi() {
-  const char *names[] = {"libcuda.so.1"};
-  return libraryTable().get(names,
+  return libraryTable().get([] { return std::vector{"libcuda.so.1"}; },
                             "install NVIDIA's driver for CUDA " +
                                 std::to_string(CUDA_VERSION / 1000) + "." +
                                 std::to_string(CUDA_VERSION % 1000 / 10) + ", or use --target cpu",
                             load);
+}
+
+bool driverIsForCuda12() {
+  int version = 0;
+  Expected<const CudaApi *> api = cudaApi();
+  return api && (*api)->cuDriverGetVersion(&version) == CUDA_SUCCESS && version / 1000 == 12;
 }
 
 void installCudaApi(const CudaApi *api) { libraryTable().install(api); }

@@ -31,6 +31,10 @@ struct CudaApi {
 /// The driver's functions. Fails where there is no driver, or one that is too old.
 Expected<const CudaApi *> cudaApi();
 
+/// True where the driver is for CUDA 12: libraries of CUDA 13 may not work with it, so those of 12
+/// are looked for first. Without a driver the newest go first.
+bool driverIsForCuda12();
+
 /// Lets cudaApi() give out `api`, which outlives its use; null for the driver's own.
 void installCudaApi(const CudaApi *api);
 

@@ -1,6 +1,7 @@
 #include "runtime/Device/Cuda/CudaKernels.h"
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Device/Cuda/KernelCode.h"
+#include <optional>
 #include <set>
 
 namespace sinter::runtime::cuda {
@@ -24,39 +25,49 @@ CudaKernels::~CudaKernels() {
     context.api().cuLibraryUnload(library);
 }
 
+Expected<CUlibrary> CudaKernels::loadCode(std::span<const std::byte> code,
+                                          const std::string &what) {
+  // An executable aligns it to nothing, and the driver reads it as what it is, a file of words.
+  std::vector<std::byte> aligned(code.begin(), code.end());
+  CUlibrary library = nullptr;
+  SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, aligned.data(), nullptr,
+                                                             nullptr, 0, nullptr, nullptr, 0),
+                             what));
+  libraries.push_back(library);
+  bytes += code.size();
+  return library;
+}
+
 // The libraries of these programs of kernels, in their order.
 Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &executable,
                                                            std::span<const uint32_t> programs,
                                                            ThreadPool &threads) {
   SINTER_TRY(std::string architecture, architectureFor(context.capability()));
+  const std::string what = executable.name() + ": its kernels for " + architecture;
   const auto &all = *executable.root().kernel_programs();
-  std::vector<std::span<const std::byte>> code(programs.size());
+  std::vector<CUlibrary> loaded(programs.size());
   std::vector<CudaSource> sources;
   std::vector<size_t> missing;
-  for (size_t i = 0; i < programs.size(); ++i)
-    if (auto found = findCubin(*all.Get(programs[i]), architecture)) {
-      code[i] = *found;
-    } else {
-      missing.push_back(i);
-      sources.push_back(sourceOf(*all.Get(programs[i]), programs[i]));
+  std::optional<Error> refused;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const fb::KernelProgram &program = *all.Get(programs[i]);
+    if (auto code = findCubin(program, architecture)) {
+      Expected<CUlibrary> library = loadCode(*code, what);
+      if (library) {
+        loaded[i] = *library;
+        continue;
+      }
+      refused = std::move(library).error();
     }
-  SINTER_TRY(std::vector<CompiledCuda> compiled,
-             CubinCache::standard().compile(sources, architecture, threads));
-  for (size_t i = 0; i < missing.size(); ++i)
-    code[missing[i]] = compiled[i].cubin;
-
-  // Which library is of which program; libraries live on where a later one fails.
-  std::vector<CUlibrary> loaded;
-  for (std::span<const std::byte> each : code) {
-    // An executable aligns it to nothing, and the driver reads it as what it is, a file of words.
-    std::vector<std::byte> aligned(each.begin(), each.end());
-    CUlibrary library = nullptr;
-    SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, aligned.data(), nullptr,
-                                                               nullptr, 0, nullptr, nullptr, 0),
-                               executable.name() + ": its kernels for " + architecture));
-    libraries.push_back(library);
-    loaded.push_back(library);
-    bytes += each.size();
+    missing.push_back(i);
+    sources.push_back(sourceOf(program, programs[i]));
+  }
+  Expected<std::vector<CompiledCuda>> compiled =
+      CubinCache::standard().compile(sources, architecture, threads);
+  if (!compiled)
+    return tl::unexpected(refused ? *refused : std::move(compiled).error());
+  for (size_t i = 0; i < missing.size(); ++i) {
+    SINTER_TRY(loaded[missing[i]], loadCode((*compiled)[i].cubin, what));
   }
   return loaded;
 }

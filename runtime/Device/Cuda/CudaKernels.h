@@ -1,7 +1,8 @@
 //===- CudaKernels.h - An executable's kernels on a GPU ---------*- C++ -*-===//
 //
-// Machine code for this GPU comes out of the executable; where there is none in it, NVRTC compiles
-// the source that it carries, or the cache on disk has it from the last time.
+// Machine code for this GPU comes out of the executable; where there is none in it, or none that
+// the driver takes, NVRTC compiles the source that it carries, or the cache on disk has it from the
+// last time.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,6 +44,8 @@ private:
   Expected<std::vector<CUlibrary>> loadPrograms(const Executable &executable,
                                                 std::span<const uint32_t> programs,
                                                 ThreadPool &threads);
+
+  Expected<CUlibrary> loadCode(std::span<const std::byte> code, const std::string &what);
 
   const CudaContext &context;
   std::vector<CUlibrary> libraries;

@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/LtApi.h"
+#include "runtime/Device/Cuda/CudaApi.h"
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -16,7 +17,10 @@ const char *load(LtApi &table, void *library) {
 } // namespace
 
 Expected<const LtApi *> ltApi() {
-  const char *names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  auto names = [] {
+    return driverIsForCuda12() ? std::vector{"libcublasLt.so.12", "libcublasLt.so.13"}
+                               : std::vector{"libcublasLt.so.13", "libcublasLt.so.12"};
+  };
   return libraryTable().get(
       names, "install the CUDA toolkit, or name its folder in SINTER_CUDA_HOME", load);
 }

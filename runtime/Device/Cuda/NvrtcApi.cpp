@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/NvrtcApi.h"
+#include "runtime/Device/Cuda/CudaApi.h"
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -16,7 +17,10 @@ const char *load(NvrtcApi &table, void *library) {
 } // namespace
 
 Expected<const NvrtcApi *> nvrtcApi() {
-  const char *names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  auto names = [] {
+    return driverIsForCuda12() ? std::vector{"libnvrtc.so.12", "libnvrtc.so.13"}
+                               : std::vector{"libnvrtc.so.13", "libnvrtc.so.12"};
+  };
   return libraryTable().get(
       names, "install the CUDA toolkit, or name its folder in SINTER_CUDA_HOME", load);
 }

@@ -150,11 +150,33 @@ const char *loadStrange(CudaApi &, void *) { return "cuFromTomorrow"; }
 
 TEST(LibraryTableTest, ALibraryWithoutAFunctionIsTooOld) {
   LibraryTable<CudaApi> table;
-  const char *names[] = {"libc.so.6"};
+  auto names = [] { return std::vector{"libc.so.6"}; };
   auto api = table.get(names, "install a newer one", loadStrange);
   ASSERT_FALSE(api);
   EXPECT_EQ(api.error().message(),
             "libc.so.6: it is too old: it has no cuFromTomorrow; install a newer one");
+}
+
+TEST(LibraryTableTest, LibrariesFollowTheDriver) {
+  CudaApi driver;
+  driver.cuDriverGetVersion = [](int *version) {
+    *version = 12040;
+    return CUDA_SUCCESS;
+  };
+  installCudaApi(&driver);
+  EXPECT_TRUE(driverIsForCuda12());
+  driver.cuDriverGetVersion = [](int *version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+  };
+  EXPECT_FALSE(driverIsForCuda12());
+  installCudaApi(nullptr);
+}
+
+TEST(LibraryTableTest, AFunctionMayHaveItsFirstName) {
+  void *own = ::dlopen(nullptr, RTLD_NOW);
+  EXPECT_NE(findFunction(own, "malloc"), nullptr);
+  EXPECT_EQ(findFunction(own, "malloc_v2"), nullptr);
 }
 
 } // namespace
