@@ -146,7 +146,8 @@ private:
 };
 
 /// What stays with a block and what passes by, tile after tile: rows [row, row + ROWS) of keys and
-/// queries [begin, end) of `heads` heads from `head` on, or of queries and keys [begin, end).
+/// queries [begin, end) of the heads that read them, from `head` on, or of queries and keys
+/// [begin, end).
 template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
   int slot, head, keyHead, row, rows, start, begin, end, tiles;
 
@@ -416,6 +417,23 @@ SINTER_DEVICE void backward_matrices(const BackwardOperands<P> &operands,
     if constexpr (KEYS)
       if (item + 1 < count && threadIdx.x < kPassing)
         next = read_info(item + 1);
+    auto keep_info = [&] {
+      if constexpr (KEYS)
+        if (threadIdx.x < kPassing)
+          infos[(stage ^ 1) * kPassing + threadIdx.x] = next;
+    };
+    if constexpr (KEYS && P::hasFirst) {
+      // Queries of later documents pass by unseen.
+      bool sees = false;
+      for (int i = lane; i < kPassing; i += kWarp) {
+        const Keys keys = infos[stage * kPassing + i].keys;
+        sees |= keys.begin < tile.row + tile.rows && keys.end > tile.row;
+      }
+      if (!__any_sync(0xffffffffu, sees)) {
+        keep_info();
+        continue;
+      }
+    }
     const T *pass1 = stages + stage * 2 * kPassing * kPitch, *pass2 = pass1 + kPassing * kPitch;
 
     float scores[kScores][4] = {}, products[kScores][4] = {};
@@ -477,9 +495,7 @@ SINTER_DEVICE void backward_matrices(const BackwardOperands<P> &operands,
         }
       }
     }
-    if constexpr (KEYS)
-      if (threadIdx.x < kPassing)
-        infos[(stage ^ 1) * kPassing + threadIdx.x] = next;
+    keep_info();
   }
   cp_async_wait<0>();
 
