@@ -51,7 +51,8 @@ FailureOr<std::vector<CudaProgram>> sinter::emitCudaPrograms(ModuleOp module,
     if (!launch)
       return kernel.emitError("expected a kernel on tensors of this name that says its launch");
     if (programs.empty() || programs.back().kernels.size() == kernelsPerProgram) {
-      programs.emplace_back();
+      // The templates' figures are constexpr functions, for the device without saying so.
+      programs.push_back({.source = "", .options = {"-default-device"}, .kernels = {}});
       included.clear();
     }
     CudaProgram &program = programs.back();

@@ -17,6 +17,8 @@ struct CudaKernel {
 /// One unit of compilation: the source needs nothing but cuda_bf16.h and cuda_fp16.h.
 struct CudaProgram {
   std::string source;
+  /// Of NVRTC, beside those for the architecture.
+  std::vector<std::string> options;
   std::vector<CudaKernel> kernels;
 };
 

@@ -258,7 +258,7 @@ private:
 
   static void expectNoSpills(const CudaProgram &program) {
     for (const char *architecture : {"sm_80", "sm_90a", "sm_100"}) {
-      runtime::cuda::CudaSource source{"generated.cu", program.source, {}, {}};
+      runtime::cuda::CudaSource source{"generated.cu", program.source, program.options, {}};
       auto compiled = runtime::cuda::compileCuda(source, architecture);
       ASSERT_TRUE(compiled) << compiled.error().message();
       EXPECT_EQ(compiled->kernels.size(), program.kernels.size());
