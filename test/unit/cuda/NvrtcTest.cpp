@@ -173,6 +173,20 @@ TEST(LibraryTableTest, LibrariesFollowTheDriver) {
   installCudaApi(nullptr);
 }
 
+// The toolkit has a library that exports what the driver does, for those who link it.
+TEST(LibraryTableTest, TheDriverHasEveryFunction) {
+  void *stub = nullptr;
+  for (const std::filesystem::path &folder : libraryFolders())
+    if (!stub)
+      stub = ::dlopen((folder / "stubs/libcuda.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!stub)
+    GTEST_SKIP() << "no toolkit with the driver's stub";
+#define SINTER_EXPECT(name) SINTER_EXPECT_NAMED(name)
+#define SINTER_EXPECT_NAMED(name) EXPECT_NE(::dlsym(stub, #name), nullptr) << #name;
+  SINTER_CUDA_FUNCTIONS(SINTER_EXPECT)
+  ::dlclose(stub);
+}
+
 TEST(LibraryTableTest, AFunctionMayHaveItsFirstName) {
   void *own = ::dlopen(nullptr, RTLD_NOW);
   EXPECT_NE(findFunction(own, "malloc"), nullptr);
