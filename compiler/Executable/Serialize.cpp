@@ -343,11 +343,8 @@ private:
       for (const auto &[architecture, bytes] : cuda->cubins[i])
         cubins.push_back(
             fb::CreateCubin(builder, builder.CreateString(architecture), createBytes(bytes)));
-      const CudaProgram &program = cuda->programs[i];
-      auto source = builder.CreateString(program.source);
-      auto options = builder.CreateVectorOfStrings(program.options);
-      serialized.push_back(
-          fb::CreateKernelProgram(builder, source, options, builder.CreateVector(cubins)));
+      serialized.push_back(fb::CreateKernelProgramDirect(builder, cuda->programs[i].source.c_str(),
+                                                         /*options=*/nullptr, &cubins));
     }
     return serialized;
   }

@@ -41,8 +41,7 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
   SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
   std::vector<runtime::cuda::CudaSource> sources;
   for (auto [i, program] : llvm::enumerate(code.programs))
-    sources.push_back(
-        {("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, program.options, {}});
+    sources.push_back({("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, {}, {}});
   runtime::ThreadPool pool(0);
   SINTER_TRY(auto compiled, runtime::cuda::CubinCache::standard().compile(sources, real, pool));
   for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))

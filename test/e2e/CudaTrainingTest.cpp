@@ -7,6 +7,8 @@
 #include "test/simt/Program.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <filesystem>
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter::test;
@@ -56,6 +58,20 @@ TEST_P(CudaTraining, InBf16) {
   CompileOptions options = model.options();
   options.computeType = DType::BF16;
   EXPECT_LE(worstDifference(train(model, options).losses, model.expected("bf16_loss")), 2e-2);
+}
+
+TEST_P(CudaTraining, CheckpointsMove) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  auto cpu = model.compile(options);
+  options.target = "cuda:sm_90";
+  auto gpu = model.compile(options);
+  std::filesystem::path directory = std::filesystem::temp_directory_path() /
+                                    ("sinter-moves-" + std::to_string(getpid()) + GetParam());
+  std::vector<double> losses = model.trainInTurns({cpu, gpu, cpu}, 2, directory);
+  std::filesystem::remove_all(directory);
+  ASSERT_EQ(losses.size(), 6u);
+  EXPECT_LE(worstDifference(losses, model.expected("loss")), 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,

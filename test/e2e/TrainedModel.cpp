@@ -53,23 +53,31 @@ TrainedModel::compile(const CompileOptions &options) const {
   return executable;
 }
 
-TrainedSteps TrainedModel::train(std::shared_ptr<const runtime::Executable> executable,
-                                 unsigned threads, double learningRate, uint64_t accumulate,
-                                 uint64_t steps) const {
+runtime::TrainOptions TrainedModel::trainOptions(unsigned threads, double learningRate) const {
   runtime::TrainOptions options;
   options.schedule.learningRate = learningRate;
   options.schedule.steps = kSteps;
-  options.accumulate = accumulate;
   options.order = runtime::DataOrder::Sequential;
   options.weights = &impl->checkpoint;
   options.session.threads = threads;
+  return options;
+}
+
+runtime::TokenStream TrainedModel::tokens() const {
   std::vector<runtime::TokenFile> files;
   auto width = runtime::TokenWidth::Two;
   files.push_back(valueOf(runtime::TokenFile::fromMemory(
       "tokens", packTokens(impl->reference["tokens"].get<std::vector<int32_t>>(), width), width,
       impl->spec.vocabSize)));
-  auto trainer = valueOf(runtime::Trainer::create(
-      executable, {runtime::TokenStream(std::move(files)), std::nullopt}, options));
+  return runtime::TokenStream(std::move(files));
+}
+
+TrainedSteps TrainedModel::train(std::shared_ptr<const runtime::Executable> executable,
+                                 unsigned threads, double learningRate, uint64_t accumulate,
+                                 uint64_t steps) const {
+  runtime::TrainOptions options = trainOptions(threads, learningRate);
+  options.accumulate = accumulate;
+  auto trainer = valueOf(runtime::Trainer::create(executable, {tokens(), std::nullopt}, options));
   TrainedSteps result;
   for (uint64_t step = 0; step < steps; ++step) {
     runtime::StepRecord record = valueOf(trainer->step());
@@ -88,6 +96,24 @@ TrainedSteps TrainedModel::train(std::shared_ptr<const runtime::Executable> exec
     result.parameters.insert(result.parameters.end(), values.begin(), values.end());
   }
   return result;
+}
+
+std::vector<double> TrainedModel::trainInTurns(
+    const std::vector<std::shared_ptr<const runtime::Executable>> &executables, uint64_t steps,
+    const std::filesystem::path &directory) const {
+  std::vector<double> losses;
+  runtime::TrainOptions options = trainOptions(/*threads=*/1, /*learningRate=*/3e-4);
+  options.directory = directory.string();
+  options.onStep = [&](const runtime::StepRecord &record) { losses.push_back(record.loss); };
+  options.schedule.steps = 0;
+  for (const auto &executable : executables) {
+    options.schedule.steps += steps;
+    auto trainer = valueOf(runtime::Trainer::create(executable, {tokens(), std::nullopt}, options));
+    Expected<runtime::TrainResult> run = trainer->run();
+    EXPECT_TRUE(run) << run.error().message();
+    options.resume = true;
+  }
+  return losses;
 }
 
 std::vector<double> TrainedModel::expected(const char *key) const {

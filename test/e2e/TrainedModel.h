@@ -38,10 +38,18 @@ public:
 
   TrainedSteps train(const CompileOptions &options) const { return train(compile(options)); }
 
+  /// The losses of a run that goes on in `directory` with another executable every `steps` steps.
+  std::vector<double>
+  trainInTurns(const std::vector<std::shared_ptr<const runtime::Executable>> &executables,
+               uint64_t steps, const std::filesystem::path &directory) const;
+
   /// Numbers of the reference, one a step.
   std::vector<double> expected(const char *key) const;
 
 private:
+  runtime::TrainOptions trainOptions(unsigned threads, double learningRate) const;
+  runtime::TokenStream tokens() const;
+
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

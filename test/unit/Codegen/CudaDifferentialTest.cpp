@@ -133,7 +133,7 @@ private:
   /// Runs the kernels of a program, whose cases begin at `next`, on the GPU; `next` is then behind
   /// them.
   void runOnDevice(const CudaProgram &program, std::vector<CudaCase>::iterator &next) {
-    auto device = DeviceProgram::compile({"generated.cu", program.source, program.options, {}});
+    auto device = DeviceProgram::compile({"generated.cu", program.source, {}, {}});
     ASSERT_TRUE(device) << device.error().message();
     for (size_t i = 0; i < program.kernels.size(); ++i, ++next) {
       SCOPED_TRACE(printCase(*next));
