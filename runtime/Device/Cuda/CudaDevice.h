@@ -2,12 +2,18 @@
 //
 // The driver and cuBLASLt are opened when a session binds; the compiler only where the executable
 // has no machine code for this GPU. One allocation a space from a pool of our own, addresses that
-// never move, and one stream. A program is recorded once; the walk over its steps is captured into
-// a graph, which a run replays:
+// never move, and one stream. A program is recorded once. A run
 //
-//   inputs' mirror -> device, graph (or the walk itself), device -> outputs' mirror, wait
+//   copies its inputs from their mirror, walks over its steps, copies its outputs to their mirror
 //
-// SINTER_CUDA_GRAPH=0 walks instead. A capture that fails is told of once and walks, too.
+// and waits. The first run does that; all later ones replay it as a graph, but for those that are
+// traced, which time every command. A capture that fails is told of once, and runs walk as before.
+//
+//   SINTER_CUDA_GRAPH=0                    always walks
+//   SINTER_CUDA_DEBUG=1                    waits after each command: an error is that command's
+//   SINTER_CUDA_TUNE=1                     times algorithms of matrix products (LtGemm.h)
+//   SINTER_CUDA_HOME, SINTER_CUDA_WHEELS   where the libraries are (CudaFolders.h)
+//   SINTER_CACHE_DIR                       where compiled kernels are kept (CubinCache.h)
 //
 //===----------------------------------------------------------------------===//
 #pragma once
