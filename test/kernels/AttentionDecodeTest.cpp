@@ -122,8 +122,10 @@ TEST(AttentionDecode, IsItsDefinition) { expectReferences(makeTrials(), /*checke
 TEST(AttentionDecode, TouchesOnlyWhatItMay) {
   Trials trials = makeTrials();
   std::erase_if(trials, [](const auto &trial) {
+    // The last has so many keys that every warp's ring of tiles goes round.
     return trial.first.find("everything") == std::string::npos &&
-           trial.first.find("grouped") == std::string::npos;
+           trial.first.find("grouped") == std::string::npos &&
+           trial.first != "matrices_f16_into_f32";
   });
   expectReferences(trials, /*checked=*/true);
 }
