@@ -116,10 +116,26 @@ TEST_F(CostModelTest, RefusesEpiloguesThatAreNoChain) {
                                                      ", " + type + ") -> " + type)));
   EXPECT_FALSE(matchLibraryGemm(
       parse(arguments, matmul + "\n%1 = sinter.exp %0 : (" + type + ") -> " + type)));
-  // A weight that is not in panels.
-  EXPECT_FALSE(matchLibraryGemm(
-      parse("%x: tensor<4x8xf32>, %w: tensor<8x16xf32>",
-            "%0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> " + type)));
+}
+
+TEST_F(CostModelTest, AGpusLibraryDoesLessThanItsKernelsForFewRows) {
+  // relu after a sum, and a function after that, of rows rows.
+  auto match = [&](const std::string &rows, const std::string &function) {
+    std::string type = "tensor<" + rows + "x16xf32>", two = type + ", " + type;
+    return matchLibraryGemm(
+        parse("%x: tensor<" + rows + "x8xbf16>, %w: tensor<8x16xbf16>, %r: " + type,
+              "%0 = sinter.matmul %x, %w : (tensor<" + rows + "x8xbf16>, tensor<8x16xbf16>) -> " +
+                  type + "\n%1 = sinter.add %0, %r : (" + two + ") -> " + type + "\n%2 = sinter." +
+                  function + " %1 : (" + type + ") -> " + type));
+  };
+  auto relu = match("64", "relu");
+  ASSERT_TRUE(relu);
+  EXPECT_TRUE(relu->fitsLibrary());
+  EXPECT_FALSE(relu->usesPanels());
+  EXPECT_FALSE(match("64", "silu"));
+  auto few = match("4", "silu");
+  ASSERT_TRUE(few);
+  EXPECT_FALSE(few->fitsLibrary());
 }
 
 TEST_F(CostModelTest, RefusesUnknownTargets) {
