@@ -2,6 +2,7 @@
 #include "test/simt/TestKernels.h"
 
 #include <fstream>
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter::simt;
@@ -13,7 +14,7 @@ class ProgramTest : public KernelTest {
 protected:
   void SetUp() override {
     KernelTest::SetUp();
-    folder = fs::path(testing::TempDir()) / "simt-program-test";
+    folder = fs::path(testing::TempDir()) / ("simt-program-test-" + std::to_string(getpid()));
     fs::remove_all(folder);
     fs::create_directories(folder / "include");
     options.cache = folder / "cache";
