@@ -3,29 +3,16 @@
 // are those of the reference, within 1e-5 in f32, 3e-3 in f16 and 2e-2 in bf16, and nothing that a
 // GPU need not have survived was done.
 
-#include "test/cuda/FakeCuda.h"
 #include "test/e2e/CompiledModel.h"
-#include "test/simt/Program.h"
-#include "gtest/gtest.h"
-#include <algorithm>
+#include "test/e2e/FakeGpuModels.h"
 
 using namespace sinter;
 using namespace sinter::test;
 
 namespace {
 
-class CudaLogits : public testing::TestWithParam<std::string> {
+class CudaLogits : public FakeGpuModels {
 protected:
-  void SetUp() override {
-    if (std::string reason = simt::Program::whyNot(); !reason.empty())
-      GTEST_SKIP() << reason;
-  }
-
-  void TearDown() override {
-    for (const std::string &complaint : fake.complaints())
-      ADD_FAILURE() << complaint;
-  }
-
   CompileOptions options(std::vector<std::string> entries, int64_t batch, int64_t chunk,
                          DType type) {
     CompileOptions result;
@@ -46,15 +33,7 @@ protected:
     RecordProperty("error", std::to_string(error));
     return error;
   }
-
-  fake::FakeCuda fake{{.cache = SINTER_TEST_KERNELS}};
 };
-
-std::string testName(const testing::TestParamInfo<std::string> &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 TEST_P(CudaLogits, OfRaggedSlots) {
   CompiledModel model(GetParam());
@@ -64,7 +43,7 @@ TEST_P(CudaLogits, OfRaggedSlots) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), testName);
+INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), nameModelTest);
 
 class NarrowCudaLogits : public CudaLogits {};
 
@@ -75,7 +54,7 @@ TEST_P(NarrowCudaLogits, InF16) { EXPECT_LE(errorOfAll(DType::F16), 3e-3); }
 // Heads of one size or another, grouped, windows and soft caps; a head size that matrix units take.
 INSTANTIATE_TEST_SUITE_P(Models, NarrowCudaLogits,
                          testing::Values("gpt2", "gemma2", "llama-head-80", "sinter-mixed"),
-                         testName);
+                         nameModelTest);
 
 // Text, through the replayed graphs: two slots of different lengths, one of them sampled.
 class CudaText : public CudaLogits {};
@@ -103,6 +82,7 @@ TEST_P(CudaText, IsTheProcessors) {
   EXPECT_EQ(gpu, generate());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gemma2"), testName);
+INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gemma2"),
+                         nameModelTest);
 
 } // namespace

@@ -2,11 +2,8 @@
 // f32 losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
 // within 2e-2; two runs give the same bits.
 
-#include "test/cuda/FakeCuda.h"
+#include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
-#include "test/simt/Program.h"
-#include "gtest/gtest.h"
-#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -16,32 +13,14 @@ using namespace sinter::test;
 namespace {
 constexpr uint64_t kSteps = 3;
 
-class CudaTraining : public testing::TestWithParam<std::string> {
+class CudaTraining : public FakeGpuModels {
 protected:
-  void SetUp() override {
-    if (std::string reason = simt::Program::whyNot(); !reason.empty())
-      GTEST_SKIP() << reason;
-  }
-
-  void TearDown() override {
-    for (const std::string &complaint : fake.complaints())
-      ADD_FAILURE() << complaint;
-  }
-
   static TrainedSteps train(const TrainedModel &model, CompileOptions options) {
     options.target = "cuda:sm_90";
     return model.train(model.compile(options), /*threads=*/1, /*learningRate=*/3e-4,
                        static_cast<uint64_t>(options.training.accumulate), kSteps);
   }
-
-  fake::FakeCuda fake{{.cache = SINTER_TEST_KERNELS}};
 };
-
-std::string testName(const testing::TestParamInfo<std::string> &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 TEST_P(CudaTraining, InF32) {
   TrainedModel model(GetParam());
@@ -76,6 +55,6 @@ TEST_P(CudaTraining, CheckpointsMove) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,
                          testing::Values("gpt2", "llama", "gemma2", "gpt_neox", "sinter-mixed"),
-                         testName);
+                         nameModelTest);
 
 } // namespace
