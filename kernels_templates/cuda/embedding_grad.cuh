@@ -96,8 +96,6 @@ SINTER_DEVICE void embedding_grad(const int *ids, const typename P::Element *gra
       for (int i = 0; i < count; ++i)
         sums[places[i] * kThreads + thread] +=
             to_float(gradient[static_cast<long long>(tokens[i]) * P::width + column]);
-    // The list and the counts are written again.
-    __syncthreads();
   }
   if (exists)
     for (int row = 0; row < rows; ++row)

@@ -15,6 +15,8 @@ constexpr uint64_t kSteps = 3;
 
 class CudaTraining : public FakeGpuModels {
 protected:
+  CudaTraining() : FakeGpuModels(/*checked=*/true) {}
+
   static TrainedSteps train(const TrainedModel &model, CompileOptions options) {
     options.target = "cuda:sm_90";
     return model.train(model.compile(options), /*threads=*/1, /*learningRate=*/3e-4,

@@ -13,6 +13,10 @@ namespace sinter::test {
 /// a GPU need not have survived.
 class FakeGpuModels : public testing::TestWithParam<std::string> {
 protected:
+  /// @param checked whether the emulator looks at every access of kernels to memory, and lets
+  /// threads run in another order than theirs.
+  explicit FakeGpuModels(bool checked = false) : fake(makeOptions(checked)) {}
+
   void SetUp() override {
     if (std::string reason = simt::Program::whyNot(); !reason.empty())
       GTEST_SKIP() << reason;
@@ -23,7 +27,17 @@ protected:
       ADD_FAILURE() << complaint;
   }
 
-  fake::FakeCuda fake{{.cache = SINTER_TEST_KERNELS}};
+  fake::FakeCuda fake;
+
+private:
+  static fake::FakeOptions makeOptions(bool checked) {
+    fake::FakeOptions options;
+    options.checked = checked;
+    if (checked)
+      options.schedule = {simt::Schedule::Order::Shuffled, 11};
+    options.cache = SINTER_TEST_KERNELS;
+    return options;
+  }
 };
 
 /// The model's name, as a test may be called.
