@@ -71,6 +71,18 @@ TEST_F(CostModelTest, KeepsWhatStaysInsideOutOfMemory) {
   EXPECT_LT(together.ns, apart.ns - target.getLaunchNs() / 2.0);
 }
 
+TEST_F(CostModelTest, SumsOfDifferentBlocksHaveOneWorkItem) {
+  CostModel costs(*parseTarget(&context, "cuda:sm_90", 0));
+  std::string arguments = "%x: tensor<512x16x768xf32>, %y: tensor<512x2x768xf32>, "
+                          "%z: tensor<1024x768xf32>";
+  std::string first = "%0 = sinter.column_sum %x : (tensor<512x16x768xf32>) -> tensor<512x768xf32>";
+  std::string alike = "%1 = sinter.column_sum %y : (tensor<512x2x768xf32>) -> tensor<512x768xf32>";
+  std::string other = "%1 = sinter.column_sum %z : (tensor<1024x768xf32>) -> tensor<768xf32>";
+  double together = costs.getFusedCost(parse(arguments, first + "\n" + alike)).ns;
+  // One multiprocessor does the work of all.
+  EXPECT_GT(costs.getFusedCost(parse(arguments, other + "\n" + first)).ns, 10 * together);
+}
+
 TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   CostModel costs(target);
   auto ops = parse("%t: tensor<50000x64xf32>, %i: tensor<1x4xi32>",
