@@ -174,7 +174,9 @@ static Expected<void> run(CompareOptions &options) {
   runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
   options.model = options.models.front();
   SINTER_TRY(DType type, getComputeType(models.front(), options));
-  double peak = measureGemmPeak(pool, type == DType::BF16 ? DType::BF16 : DType::F32);
+  SINTER_TRY(std::string target, getTarget(options));
+  bool narrow = type == DType::BF16 || (type == DType::F16 && isGpu(options));
+  double peak = findGemmPeak(target, pool, narrow ? DType::BF16 : DType::F32);
   std::vector<std::string> names = chooseNames(options.models);
   std::vector<Outcome> outcomes;
   for (size_t i = 0; i < models.size(); ++i) {

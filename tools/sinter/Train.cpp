@@ -82,7 +82,9 @@ static void print(const nlohmann::ordered_json &summary, bool asJson) {
 
 static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
-  double peak = measureGemmPeak(pool, run.productType);
+  double peak =
+      findGemmPeak(std::string(run.compiled.executable->metadata("target").value_or("cpu")), pool,
+                   run.productType);
   runtime::TrainOptions &train = run.options;
   train.session.pool = &pool;
   train.keep = static_cast<uint64_t>(options.keep);

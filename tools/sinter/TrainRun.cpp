@@ -184,7 +184,9 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   if (run->data.asBytes)
     run->files.merge(makeByteTokenizer());
   run->dtype = executable->metadata("dtype").value_or("f32");
-  run->productType = run->dtype == "bf16" ? DType::BF16 : DType::F32;
+  // A processor widens f16 before it multiplies.
+  bool narrow = run->dtype == "bf16" || (run->dtype == "f16" && isGpu(options));
+  run->productType = narrow ? DType::BF16 : DType::F32;
   run->compiled.executable = std::move(executable);
   run->weights = std::move(model.weights);
   if (run->weights)
