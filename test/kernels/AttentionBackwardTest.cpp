@@ -12,16 +12,16 @@ using Trials = std::map<std::string, Options>;
 namespace {
 /// Both kernels of a backward pass.
 struct BackwardKernels {
-  EmulatedKernels keys, queries;
+  TestKernels keys, queries;
 };
 
-EmulatedKernels compile(const char *templateName, const Trials &trials, bool checked) {
+TestKernels compile(const char *templateName, const Trials &trials, bool checked) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["Gradient"] = options.element;
   }
-  auto compiled = EmulatedKernels::compile(getTemplate(templateName), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked);
   EXPECT_TRUE(compiled) << compiled.error().message();
   return std::move(*compiled);
 }
@@ -62,7 +62,7 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
   tensors.insert(tensors.end(), {&gradient, &logsumexp, &delta});
   for (HostTensor *tensor : attention.getOptionalInputs())
     tensors.push_back(tensor);
-  auto run = [&](EmulatedKernels &program, std::vector<HostTensor *> results) {
+  auto run = [&](TestKernels &program, std::vector<HostTensor *> results) {
     std::vector<HostTensor *> all = tensors;
     all.insert(all.end(), results.begin(), results.end());
     auto report = program.run(name, all, order);
@@ -80,7 +80,7 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
 } // namespace
 
 TEST(AttentionBackward, IsItsDefinition) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
   BackwardKernels kernels = compile(trials, /*checked=*/false);
   int count = 0;
@@ -89,7 +89,7 @@ TEST(AttentionBackward, IsItsDefinition) {
 }
 
 TEST(AttentionBackward, TouchesOnlyWhatItMay) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = selectForChecking(makeAttentionTrials());
   BackwardKernels kernels = compile(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)

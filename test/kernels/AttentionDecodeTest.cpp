@@ -81,11 +81,11 @@ double tolerance(const Options &options) {
 }
 
 void expectReferences(const Trials &trials, bool checked) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials)
     kernels[name] = AttentionCase(options, 1).getParameters();
-  auto compiled = EmulatedKernels::compile(getTemplate("attention_decode"), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate("attention_decode"), kernels, checked);
   ASSERT_TRUE(compiled) << compiled.error().message();
   for (const auto &[name, options] : trials) {
     SCOPED_TRACE(name);

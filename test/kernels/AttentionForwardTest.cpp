@@ -39,18 +39,18 @@ Trials makeLargeTrials() {
   return trials;
 }
 
-EmulatedKernels compile(const Trials &trials, bool checked) {
+TestKernels compile(const Trials &trials, bool checked) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["hasLogsumexp"] = hasLogsumexp(options) ? "true" : "false";
   }
-  auto compiled = EmulatedKernels::compile(getTemplate("attention_forward"), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate("attention_forward"), kernels, checked);
   EXPECT_TRUE(compiled) << compiled.error().message();
   return std::move(*compiled);
 }
 
-void expectReference(EmulatedKernels &kernels, const std::string &name, const Options &options,
+void expectReference(TestKernels &kernels, const std::string &name, const Options &options,
                      simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   AttentionCase attention(options, 7);
@@ -74,19 +74,19 @@ void expectReference(EmulatedKernels &kernels, const std::string &name, const Op
 } // namespace
 
 TEST(AttentionForward, IsItsDefinition) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
   trials.merge(makeLargeTrials());
-  EmulatedKernels kernels = compile(trials, /*checked=*/false);
+  TestKernels kernels = compile(trials, /*checked=*/false);
   int count = 0;
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 
 TEST(AttentionForward, TouchesOnlyWhatItMay) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = selectForChecking(makeAttentionTrials());
-  EmulatedKernels kernels = compile(trials, /*checked=*/true);
+  TestKernels kernels = compile(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }

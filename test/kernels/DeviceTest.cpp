@@ -98,7 +98,7 @@ namespace {
 class DeviceTest : public testing::Test {
 protected:
   void SetUp() override {
-    SINTER_SKIP_WITHOUT_EMULATOR();
+    SINTER_SKIP_WITHOUT_KERNELS();
     simt::CompileOptions options;
     options.checked = true;
     options.name = "device_test.cu";

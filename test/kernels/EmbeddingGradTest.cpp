@@ -30,7 +30,7 @@ Parameters getParameters(const Table &table) {
 }
 
 /// Runs one instance; what it adds to is the result itself.
-void expectReference(EmulatedKernels &kernels, const std::string &name, const Table &table,
+void expectReference(TestKernels &kernels, const std::string &name, const Table &table,
                      simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   std::mt19937 engine(7);
@@ -66,11 +66,11 @@ void expectReference(EmulatedKernels &kernels, const std::string &name, const Ta
 }
 
 void expectReferences(const std::map<std::string, Table> &tables, bool checked) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, table] : tables)
     kernels[name] = getParameters(table);
-  auto compiled = EmulatedKernels::compile(getTemplate("embedding_grad"), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate("embedding_grad"), kernels, checked);
   ASSERT_TRUE(compiled) << compiled.error().message();
   int count = 0;
   for (const auto &[name, table] : tables)

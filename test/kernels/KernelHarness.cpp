@@ -44,15 +44,15 @@ static std::map<std::string, std::string> readHeaders() {
   return headers;
 }
 
-Expected<EmulatedKernels> EmulatedKernels::compile(const KernelTemplate &source,
-                                                   const std::map<std::string, Parameters> &kernels,
-                                                   bool checked) {
+Expected<TestKernels> TestKernels::compile(const KernelTemplate &source,
+                                           const std::map<std::string, Parameters> &kernels,
+                                           bool checked) {
   std::string text = "#include \"" + source.header + "\"\n";
   for (const auto &[name, parameters] : kernels) {
     SINTER_TRY(std::string kernel, source.makeKernel(name, parameters));
     text += kernel;
   }
-  EmulatedKernels result;
+  TestKernels result;
   result.name = source.name;
   if (test::getKernelPlace() == test::KernelPlace::Device) {
     SINTER_TRY(result.device,
@@ -72,9 +72,9 @@ static bool isUnwritten(const HostTensor &tensor) {
   return std::ranges::all_of(tensor.values, [](double value) { return std::isnan(value); });
 }
 
-Expected<simt::Report> EmulatedKernels::run(const std::string &kernel,
-                                            const std::vector<HostTensor *> &tensors,
-                                            simt::Schedule::Order order) {
+Expected<simt::Report> TestKernels::run(const std::string &kernel,
+                                        const std::vector<HostTensor *> &tensors,
+                                        simt::Schedule::Order order) {
   SINTER_TRY(simt::Report report,
              device ? runOnDevice(kernel, tensors) : emulate(kernel, tensors, order));
   std::vector<std::span<const double>> values;
@@ -84,8 +84,8 @@ Expected<simt::Report> EmulatedKernels::run(const std::string &kernel,
   return report;
 }
 
-Expected<simt::Report> EmulatedKernels::runOnDevice(const std::string &kernel,
-                                                    const std::vector<HostTensor *> &tensors) {
+Expected<simt::Report> TestKernels::runOnDevice(const std::string &kernel,
+                                                const std::vector<HostTensor *> &tensors) {
   Shape shape;
   std::span<std::byte> shapeMemory[] = {std::as_writable_bytes(std::span(&shape, 1))};
   SINTER_CHECK(device->run(kernel + "_launch", 1, 1, 0, shapeMemory));
@@ -105,9 +105,9 @@ Expected<simt::Report> EmulatedKernels::runOnDevice(const std::string &kernel,
   return simt::Report();
 }
 
-Expected<simt::Report> EmulatedKernels::emulate(const std::string &kernel,
-                                                const std::vector<HostTensor *> &tensors,
-                                                simt::Schedule::Order order) {
+Expected<simt::Report> TestKernels::emulate(const std::string &kernel,
+                                            const std::vector<HostTensor *> &tensors,
+                                            simt::Schedule::Order order) {
   SINTER_TRY(simt::Kernel shapeOf, emulated->kernel(kernel + "_launch"));
   SINTER_TRY(simt::Kernel entry, emulated->kernel(kernel));
   simt::DeviceMemory device;

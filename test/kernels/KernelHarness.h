@@ -16,12 +16,12 @@ const KernelTemplate &getTemplate(const std::string &name);
 
 /// Kernels of one template, compiled as one program for the emulator, or for the GPU where the
 /// tests are told so (test/cuda/DeviceProgram.h).
-class EmulatedKernels {
+class TestKernels {
 public:
   /// @param checked whether the emulator looks at every access to memory, which takes its time.
-  static Expected<EmulatedKernels> compile(const KernelTemplate &source,
-                                           const std::map<std::string, Parameters> &kernels,
-                                           bool checked);
+  static Expected<TestKernels> compile(const KernelTemplate &source,
+                                       const std::map<std::string, Parameters> &kernels,
+                                       bool checked);
 
   /// Runs a kernel as its own formulas say. Tensors are copied to the device and back; those whose
   /// numbers are all NaN are memory that nobody has written yet. An argument that stands in
@@ -49,7 +49,7 @@ private:
 std::string whyNoKernels();
 
 /// Skips the test, and says why, where the machine cannot compile kernels.
-#define SINTER_SKIP_WITHOUT_EMULATOR()                                                             \
+#define SINTER_SKIP_WITHOUT_KERNELS()                                                              \
   if (std::string why = ::sinter::kernels::whyNoKernels(); !why.empty())                           \
   GTEST_SKIP() << why
 

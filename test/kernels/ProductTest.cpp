@@ -77,7 +77,7 @@ double apply(const std::string &step, double x, double operand) {
   return std::max(x, 0.0);
 }
 
-void expectReference(EmulatedKernels &kernels, const std::string &name, const Product &p,
+void expectReference(TestKernels &kernels, const std::string &name, const Product &p,
                      simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   std::mt19937 engine(3);
@@ -124,11 +124,11 @@ void expectReference(EmulatedKernels &kernels, const std::string &name, const Pr
 
 void expectReferences(const char *templateName, const std::map<std::string, Product> &products,
                       bool checked) {
-  SINTER_SKIP_WITHOUT_EMULATOR();
+  SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, product] : products)
     kernels[name] = getParameters(product, std::string(templateName) == "gemv");
-  auto compiled = EmulatedKernels::compile(getTemplate(templateName), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked);
   ASSERT_TRUE(compiled) << compiled.error().message();
   int count = 0;
   for (const auto &[name, product] : products)
