@@ -130,6 +130,10 @@ private:
       name += (name.empty() ? "" : "_") + part.str();
       rest = tail;
     }
+    // CUDA C++ has functions of its own that are called exp and tanh.
+    TargetAttr target = TargetAttr::lookup(fusion);
+    if (target && target.isGpu() && !StringRef(name).contains('_'))
+      name += "_kernel";
     return name;
   }
 };
