@@ -102,7 +102,7 @@ ReferenceTensor GuardedStorage::read() const {
 MLIRContext &sinter::test::getContext() {
   static MLIRContext *context = [] {
     DialectRegistry registry;
-    registerEverything(registry);
+    registerDialects(registry);
     auto *result = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
     result->loadAllAvailableDialects();
     return result;
