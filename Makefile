@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 CTEST_TIMEOUT ?= 900
 JOBS ?= $(shell nproc)
 
-.PHONY: build check demo bench test fuzz lint format install packages clean
+.PHONY: build bundle check demo bench test fuzz lint format install packages clean
 .DEFAULT_GOAL := build
 
 packages:
@@ -35,6 +35,10 @@ format:
 
 demo: build
 	SINTER=$(BUILD)/bin/sinter DEMO_OUT=$(BUILD)/demo examples/demo.sh
+
+# Everything that a machine with a GPU needs to run Sinter and its checks: build/sinter-bundle.tar.xz.
+bundle: build
+	cmake --build $(BUILD) -j $(JOBS) --target bundle
 
 bench: build
 	tools/bench/bench.py --sinter $(BUILD)/bin/sinter --json $(BUILD)/bench.json
