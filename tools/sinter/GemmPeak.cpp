@@ -1,6 +1,4 @@
 #include "tools/sinter/GemmPeak.h"
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
 #include "runtime/Device/Cpu/Gemm.h"
 #include <algorithm>
 #include <chrono>
@@ -53,15 +51,7 @@ double sinter::cli::measureGemm(ThreadPool &pool, DType dtype, uint64_t m, uint6
   return 2.0 * double(m) * double(n) * double(k) / best;
 }
 
-double sinter::cli::findGemmPeak(const std::string &target, ThreadPool &pool, DType dtype) {
-  if (target.starts_with("cuda:")) {
-    mlir::MLIRContext context;
-    context.loadDialect<SinterDialect>();
-    if (Expected<TargetAttr> gpu = parseTarget(&context, target, /*cores=*/0)) {
-      int64_t gflops = dtype == DType::F32 ? gpu->getGflopsF32() : gpu->getGflopsBf16();
-      return 1e9 * static_cast<double>(gflops);
-    }
-  }
+double sinter::cli::measureGemmPeak(ThreadPool &pool, DType dtype) {
   return std::max(measureGemm(pool, dtype, 512, 768, 3072, 0.02),
                   measureGemm(pool, dtype, 512, 3072, 768, 0.02));
 }

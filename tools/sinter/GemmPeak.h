@@ -4,7 +4,6 @@
 #include "runtime/Base/DType.h"
 #include "runtime/Device/Cpu/ThreadPool.h"
 #include <cstdint>
-#include <string>
 
 namespace sinter::cli {
 
@@ -13,9 +12,7 @@ namespace sinter::cli {
 double measureGemm(runtime::ThreadPool &pool, DType dtype, uint64_t m, uint64_t n, uint64_t k,
                    double seconds);
 
-/// Operations per second that a step's rate is divided by: of a processor the rate of large
-/// products that stay in cache, found in some 50 ms; of a GPU what its data sheet says of dense
-/// products.
-double findGemmPeak(const std::string &target, runtime::ThreadPool &pool, DType dtype);
+/// The rate of large products that stay in cache, found in some 50 ms.
+double measureGemmPeak(runtime::ThreadPool &pool, DType dtype);
 
 } // namespace sinter::cli

@@ -2,7 +2,6 @@
 
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/GemmPeak.h"
 #include "tools/sinter/Help.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainLog.h"

@@ -1,4 +1,7 @@
 #include "tools/sinter/Training.h"
+#include "compiler/Analysis/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tools/sinter/GemmPeak.h"
 #include <charconv>
 #include <cmath>
 
@@ -129,6 +132,19 @@ Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
   compiled.executable = std::move(smaller.executable);
   compiled.compileMs += smaller.compileMs;
   return runtime::predictTrainMemory(compiled.executable, run, validates);
+}
+
+double sinter::cli::findGemmPeak(const std::string &target, runtime::ThreadPool &pool,
+                                 DType dtype) {
+  if (target.starts_with("cuda:")) {
+    mlir::MLIRContext context;
+    context.loadDialect<SinterDialect>();
+    if (Expected<TargetAttr> gpu = parseTarget(&context, target, /*cores=*/0)) {
+      int64_t gflops = dtype == DType::F32 ? gpu->getGflopsF32() : gpu->getGflopsBf16();
+      return 1e9 * static_cast<double>(gflops);
+    }
+  }
+  return measureGemmPeak(pool, dtype);
 }
 
 int64_t sinter::cli::getDefaultSequence(const ModelSpec &spec) {
