@@ -3,6 +3,7 @@
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cuda/FindGpu.h"
+#include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
 #include <cctype>
@@ -66,6 +67,8 @@ Expected<std::string> sinter::cli::getTarget(const ModelOptions &options) {
     return options.target;
   static const Expected<std::string> found = []() -> Expected<std::string> {
     SINTER_TRY(runtime::cuda::GpuInfo gpu, runtime::cuda::findGpu());
+    // Without a compiler for its kernels it is of no use.
+    SINTER_CHECK(runtime::cuda::nvrtcVersion());
     return runtime::cuda::targetFor(gpu.capability);
   }();
   if (options.target.empty() && !found)

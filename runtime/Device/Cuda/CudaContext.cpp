@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/CudaContext.h"
+#include "runtime/Device/Cuda/FindGpu.h"
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -45,9 +46,7 @@ const char *remedyOf(CUresult result) {
   }
 }
 
-} // namespace
-
-Expected<void> CudaContext::check(CUresult result, const std::string &what) const {
+Expected<void> checkResult(const CudaApi &driver, CUresult result, const std::string &what) {
   if (result == CUDA_SUCCESS)
     return {};
   const char *name = nullptr, *words = nullptr;
@@ -63,15 +62,13 @@ Expected<void> CudaContext::check(CUresult result, const std::string &what) cons
   return tl::unexpected(std::move(error));
 }
 
-Expected<std::unique_ptr<CudaContext>> CudaContext::open() {
-  SINTER_TRY(const CudaApi *api, cudaApi());
-  std::unique_ptr<CudaContext> context(new CudaContext(*api));
-  SINTER_CHECK(context->start());
-  return context;
-}
+} // namespace
 
-Expected<void> CudaContext::start() {
-  int version = 0, count = 0;
+Expected<GpuInfo> findGpu() {
+  SINTER_TRY(const CudaApi *api, cudaApi());
+  const CudaApi &driver = *api;
+  GpuInfo gpu;
+  int &version = gpu.driverVersion, count = 0;
   if (driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < oldestDriver)
     return fail("the NVIDIA driver",
                 "it is for CUDA " + std::to_string(version / 1000) + "." +
@@ -82,16 +79,38 @@ Expected<void> CudaContext::start() {
     started = driver.cuDeviceGetCount(&count);
   if (started == CUDA_ERROR_NO_DEVICE || (started == CUDA_SUCCESS && count == 0))
     return fail("a GPU", "the NVIDIA driver finds none", useAnother);
-  SINTER_CHECK(check(started, "the NVIDIA driver"));
-  SINTER_CHECK(check(driver.cuDeviceGet(&ordinal, 0), "the GPU"));
+  SINTER_CHECK(checkResult(driver, started, "the NVIDIA driver"));
+  CUdevice device = 0;
+  SINTER_CHECK(checkResult(driver, driver.cuDeviceGet(&device, 0), "the GPU"));
   char text[256] = {};
-  SINTER_CHECK(check(driver.cuDeviceGetName(text, sizeof(text) - 1, ordinal), "the GPU"));
-  model = text;
+  SINTER_CHECK(
+      checkResult(driver, driver.cuDeviceGetName(text, sizeof(text) - 1, device), "the GPU"));
+  gpu.name = text;
   auto attribute = [&](int &value, CUdevice_attribute name) {
-    return check(driver.cuDeviceGetAttribute(&value, name, ordinal), model);
+    return checkResult(driver, driver.cuDeviceGetAttribute(&value, name, device), gpu.name);
   };
-  SINTER_CHECK(attribute(this->version.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
-  SINTER_CHECK(attribute(this->version.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  SINTER_CHECK(attribute(gpu.capability.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  SINTER_CHECK(attribute(gpu.capability.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  SINTER_CHECK(attribute(gpu.multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  return gpu;
+}
+
+Expected<void> CudaContext::check(CUresult result, const std::string &what) const {
+  return checkResult(driver, result, what);
+}
+
+Expected<std::unique_ptr<CudaContext>> CudaContext::open() {
+  SINTER_TRY(const CudaApi *api, cudaApi());
+  std::unique_ptr<CudaContext> context(new CudaContext(*api));
+  SINTER_CHECK(context->start());
+  return context;
+}
+
+Expected<void> CudaContext::start() {
+  SINTER_TRY(GpuInfo gpu, findGpu());
+  model = gpu.name;
+  version = gpu.capability;
+  SINTER_CHECK(check(driver.cuDeviceGet(&ordinal, 0), "the GPU"));
   SINTER_CHECK(check(driver.cuDevicePrimaryCtxRetain(&context, ordinal), model));
   Current current(*this);
   return check(driver.cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING), model);
