@@ -48,33 +48,20 @@ struct LowerKernelsPass : sinter::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<std::pair<func::FuncOp, Generator>> kernels;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      auto name = function->getAttrOfType<StringAttr>(SinterDialect::kKernel);
-      if (!name)
-        continue;
-      std::optional<FusionKind> kind = symbolizeFusionKind(name.getValue());
-      if (!kind) {
-        function.emitError("expected a kind of fusion as ")
-            << SinterDialect::kKernel << ", got " << name;
-        return signalPassFailure();
-      }
-      if (Generator generator = getGenerator(*kind))
-        kernels.emplace_back(function, generator);
-    }
-    if (kernels.empty())
-      return markAllAnalysesPreserved();
-    TargetAttr target = TargetAttr::lookup(module);
-    if (!target) {
-      module.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
+    auto kernels = collectKernels(module);
+    if (failed(kernels))
       return signalPassFailure();
-    }
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    auto loops = ModuleOp::create(builder, module.getLoc(), kKernelsModule);
-    loops->setAttr(SinterDialect::kTarget, target);
-    builder.setInsertionPointToEnd(loops.getBody());
-    for (auto [kernel, generator] : kernels) {
-      FailureOr<int64_t> grid = generator(kernel, createLoopKernel(builder, kernel), target);
+    llvm::erase_if(*kernels, [](auto &kernel) { return !getGenerator(kernel.second); });
+    if (kernels->empty())
+      return markAllAnalysesPreserved();
+    FailureOr<ModuleOp> code = createKernelsModule(module);
+    if (failed(code))
+      return signalPassFailure();
+    TargetAttr target = TargetAttr::lookup(module);
+    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+    for (auto [kernel, kind] : *kernels) {
+      FailureOr<int64_t> grid =
+          getGenerator(kind)(kernel, createLoopKernel(builder, kernel), target);
       if (failed(grid))
         return signalPassFailure();
       kernel->setAttr(kGridAttribute, builder.getI64IntegerAttr(*grid));

@@ -29,32 +29,18 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<std::pair<func::FuncOp, FusionKind>> kernels;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      auto name = function->getAttrOfType<StringAttr>(SinterDialect::kKernel);
-      if (!name)
-        continue;
-      std::optional<FusionKind> kind = symbolizeFusionKind(name.getValue());
-      if (!kind) {
-        function.emitError("expected a kind of fusion as ")
-            << SinterDialect::kKernel << ", got " << name;
-        return signalPassFailure();
-      }
-      if (*kind != FusionKind::LibraryGemm)
-        kernels.emplace_back(function, *kind);
-    }
-    if (kernels.empty())
-      return markAllAnalysesPreserved();
-    TargetAttr target = TargetAttr::lookup(module);
-    if (!target) {
-      module.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
+    auto kernels = collectKernels(module);
+    if (failed(kernels))
       return signalPassFailure();
-    }
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    auto code = ModuleOp::create(builder, module.getLoc(), kKernelsModule);
-    code->setAttr(SinterDialect::kTarget, target);
-    builder.setInsertionPointToEnd(code.getBody());
-    for (auto [kernel, kind] : kernels)
+    llvm::erase_if(*kernels, [](auto &kernel) { return kernel.second == FusionKind::LibraryGemm; });
+    if (kernels->empty())
+      return markAllAnalysesPreserved();
+    FailureOr<ModuleOp> code = createKernelsModule(module);
+    if (failed(code))
+      return signalPassFailure();
+    TargetAttr target = TargetAttr::lookup(module);
+    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+    for (auto [kernel, kind] : *kernels)
       if (failed(lower(builder, kernel, kind, target)))
         return signalPassFailure();
   }

@@ -31,6 +31,13 @@ inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
   return module.lookupSymbol<mlir::ModuleOp>(kKernelsModule);
 }
 
+/// The kernels on tensors of a module, in order. Fails where one has a kind that does not exist.
+mlir::FailureOr<llvm::SmallVector<std::pair<mlir::func::FuncOp, FusionKind>>>
+collectKernels(mlir::ModuleOp module);
+
+/// A module for loop kernels at the end of `module`, with its target. Fails where it says none.
+mlir::FailureOr<mlir::ModuleOp> createKernelsModule(mlir::ModuleOp module);
+
 /// An empty loop kernel for a kernel on tensors. Memory that nothing else in the kernel may be is
 /// marked `llvm.noalias`: not a result that is, or may be put, in an operand's place.
 mlir::func::FuncOp createLoopKernel(mlir::OpBuilder &builder, mlir::func::FuncOp kernel);

@@ -39,3 +39,29 @@ func::FuncOp sinter::createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
   func::ReturnOp::create(body, kernel.getLoc());
   return loops;
 }
+
+FailureOr<SmallVector<std::pair<func::FuncOp, FusionKind>>>
+sinter::collectKernels(ModuleOp module) {
+  SmallVector<std::pair<func::FuncOp, FusionKind>> kernels;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto name = function->getAttrOfType<StringAttr>(SinterDialect::kKernel);
+    if (!name)
+      continue;
+    std::optional<FusionKind> kind = symbolizeFusionKind(name.getValue());
+    if (!kind)
+      return function.emitError("expected a kind of fusion as ")
+             << SinterDialect::kKernel << ", got " << name;
+    kernels.emplace_back(function, *kind);
+  }
+  return kernels;
+}
+
+FailureOr<ModuleOp> sinter::createKernelsModule(ModuleOp module) {
+  TargetAttr target = TargetAttr::lookup(module);
+  if (!target)
+    return module.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto kernels = ModuleOp::create(builder, module.getLoc(), kKernelsModule);
+  kernels->setAttr(SinterDialect::kTarget, target);
+  return kernels;
+}

@@ -400,25 +400,32 @@ private:
     return emitSteps(width, overGroups, emitPart, finish);
   }
 
+  /// Runs `emit` in a loop over the columns of a sum, with the counter and its dimension.
+  void forColumns(const Output &output, llvm::function_ref<void(Value, AffineExpr)> emit) {
+    auto index = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    auto loop = scf::ForOp::create(builder, loc, index(0), index(output.shape[2]), index(1));
+    OpBuilder::InsertionGuard after(builder);
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    Value counter = loop.getInductionVar();
+    emit(counter, space.addDim(counter, 0, output.shape[2]));
+  }
+
   /// The rows that sums of a block accumulate in begin as zeros.
   void emitZeros(ArrayRef<AffineExpr> point) {
     for (const Output &output : group) {
       if (!output.sum)
         continue;
-      auto index = [&](int64_t value) -> Value {
-        return arith::ConstantIndexOp::create(builder, loc, value);
-      };
-      auto loop = scf::ForOp::create(builder, loc, index(0), index(output.shape[2]), index(1));
-      OpBuilder::InsertionGuard after(builder);
-      builder.setInsertionPoint(loop.getBody()->getTerminator());
-      AffineExpr column = space.addDim(loop.getInductionVar(), 0, output.shape[2]);
-      Value zero = arith::ConstantOp::create(
-          builder, loc, builder.getFloatAttr(output.type.getElementType(), 0.0));
-      if (output.sums)
-        memref::StoreOp::create(builder, loc, zero, output.sums, loop.getInductionVar());
-      else
-        emitter.store(zero, output.memory, output.type,
-                      toSumIndex(output, {point[0], space.constant(0), column}));
+      forColumns(output, [&](Value counter, AffineExpr column) {
+        Value zero = arith::ConstantOp::create(
+            builder, loc, builder.getFloatAttr(output.type.getElementType(), 0.0));
+        if (output.sums)
+          memref::StoreOp::create(builder, loc, zero, output.sums, counter);
+        else
+          emitter.store(zero, output.memory, output.type,
+                        toSumIndex(output, {point[0], space.constant(0), column}));
+      });
     }
   }
 
@@ -427,16 +434,11 @@ private:
     for (const Output &output : group) {
       if (!output.sums)
         continue;
-      auto index = [&](int64_t value) -> Value {
-        return arith::ConstantIndexOp::create(builder, loc, value);
-      };
-      auto loop = scf::ForOp::create(builder, loc, index(0), index(output.shape[2]), index(1));
-      OpBuilder::InsertionGuard after(builder);
-      builder.setInsertionPoint(loop.getBody()->getTerminator());
-      AffineExpr column = space.addDim(loop.getInductionVar(), 0, output.shape[2]);
-      Value sum = memref::LoadOp::create(builder, loc, output.sums, loop.getInductionVar());
-      emitter.store(sum, output.memory, output.type,
-                    toSumIndex(output, {point[0], space.constant(0), column}));
+      forColumns(output, [&](Value counter, AffineExpr column) {
+        Value sum = memref::LoadOp::create(builder, loc, output.sums, counter);
+        emitter.store(sum, output.memory, output.type,
+                      toSumIndex(output, {point[0], space.constant(0), column}));
+      });
     }
   }
 
