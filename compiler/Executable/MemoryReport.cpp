@@ -68,6 +68,7 @@ private:
                           {"predicted_ns", command.getPredictedNs()}});
     SmallVector<Life> lives = getLives(program);
     SmallVector<int64_t> live(list.size() + 1);
+    int64_t alignment = getArenaAlignment(program);
     for (const Life &life : lives) {
       plan::CommandInterface writer = list[life.first];
       int64_t bytes = getSliceBytes(life.slice);
@@ -79,8 +80,8 @@ private:
                          {"offset", slice.getOffset()},
                          {"first", life.first},
                          {"last", life.last}});
-      live[life.first] += llvm::alignTo(bytes, kLine);
-      live[life.last + 1] -= llvm::alignTo(bytes, kLine);
+      live[life.first] += llvm::alignTo(bytes, alignment);
+      live[life.last + 1] -= llvm::alignTo(bytes, alignment);
     }
     int64_t peak = 0, sum = 0, peakBytes = 0;
     for (auto [time, change] : llvm::enumerate(live))

@@ -28,7 +28,7 @@ private:
     std::vector<LiveBuffer> buffers;
     for (const Life &life : lives)
       buffers.push_back({getSliceBytes(life.slice), life.first, life.last});
-    Packing packing = Packer().pack(buffers);
+    Packing packing = Packer(getArenaAlignment(program)).pack(buffers);
     for (auto [life, offset] : llvm::zip_equal(lives, packing.offsets)) {
       auto alloc = life.slice.getDefiningOp<plan::AllocOp>();
       OpBuilder builder(alloc);

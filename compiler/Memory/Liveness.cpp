@@ -1,4 +1,5 @@
 #include "compiler/Memory/Liveness.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -12,6 +13,12 @@ int64_t sinter::getSliceBytes(Value slice) {
   if (auto alloc = slice.getDefiningOp<plan::AllocOp>())
     return alloc.getBytes();
   return slice.getDefiningOp<plan::SliceOp>().getBytes();
+}
+
+int64_t sinter::getArenaAlignment(plan::ProgramOp program) {
+  constexpr int64_t kLine = 64; // where nothing says what is compiled for
+  TargetAttr target = TargetAttr::lookup(program);
+  return target ? target.getArenaAlignment() : kLine;
 }
 
 SmallVector<Life> sinter::getLives(plan::ProgramOp program) {

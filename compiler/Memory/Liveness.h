@@ -11,6 +11,9 @@ llvm::SmallVector<plan::CommandInterface> getCommands(plan::ProgramOp program);
 /// Bytes of an alloc or a slice.
 int64_t getSliceBytes(mlir::Value slice);
 
+/// Bytes that slices of a program's arena start at multiples of, which its target says.
+int64_t getArenaAlignment(plan::ProgramOp program);
+
 /// A slice that lives inside a step, from the first command that uses it to the last one.
 struct Life {
   mlir::Value slice; ///< a plan.alloc, or after Memory a plan.slice of the arena

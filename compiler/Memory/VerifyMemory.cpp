@@ -9,9 +9,6 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// Slices start where vector loads are aligned.
-static constexpr int64_t kAlignment = 64;
-
 namespace {
 struct VerifyMemoryPass : sinter::impl::VerifyMemoryPassBase<VerifyMemoryPass> {
   using VerifyMemoryPassBase::VerifyMemoryPassBase;
@@ -29,14 +26,15 @@ private:
         *program.getArenaBytes() < *program.getArenaLowerBound())
       return program.emitError(
           "expected arena_bytes to be at least arena_lower_bound after Memory");
+    int64_t alignment = getArenaAlignment(program);
     for (Operation &op : *program.getBlock()) {
       if (isa<plan::AllocOp>(op))
         return op.emitError("expected every slice to have a place after Memory");
       auto slice = dyn_cast<plan::SliceOp>(op);
       if (!slice || slice.getSpace() != plan::Space::Arena)
         continue;
-      if (slice.getOffset() % kAlignment != 0)
-        return op.emitError("expected an offset that is a multiple of ") << kAlignment;
+      if (slice.getOffset() % alignment != 0)
+        return op.emitError("expected an offset that is a multiple of ") << alignment;
       if (slice.getOffset() + slice.getBytes() > *program.getArenaBytes())
         return op.emitError("expected the slice to end within the arena's ")
                << *program.getArenaBytes() << " bytes";

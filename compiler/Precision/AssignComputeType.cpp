@@ -69,9 +69,9 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
 
   void runOnOperation() override {
     TargetAttr target = TargetAttr::lookup(getOperation());
-    gpu = target && target.isGpu();
+    matrixUnits = target && target.hasMatrixUnits();
     Type compute = parseElementType(computeType, /*allowF16=*/true);
-    Type cache = parseElementType(cacheType, /*allowF16=*/gpu);
+    Type cache = parseElementType(cacheType, /*allowF16=*/matrixUnits);
     if (!compute || !cache)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -82,7 +82,7 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   }
 
 private:
-  bool gpu = false;
+  bool matrixUnits = false;
 
   Type parseElementType(StringRef name, bool allowF16) {
     if (name == "f32")
@@ -99,17 +99,16 @@ private:
   void assignProducts(func::FuncOp function, Type compute) {
     Casts casts;
     unsigned products = 0;
-    // No processor has a product of f16 that accumulates in f32, so rounded values are widened.
     auto round = [&](Value value) {
       Value rounded = casts.get(value, compute);
-      return compute.isF16() && !gpu ? casts.get(rounded, Float32Type::get(&getContext()))
-                                     : rounded;
+      return compute.isF16() && !matrixUnits ? casts.get(rounded, Float32Type::get(&getContext()))
+                                             : rounded;
     };
     function.walk([&](MatmulOp matmul) {
       matmul.getLhsMutable().assign(round(matmul.getLhs()));
       matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);
-      matmul.setTf32(gpu && tf32 && compute.isF32());
+      matmul.setTf32(matrixUnits && tf32 && compute.isF32());
       ++products;
     });
     function.walk([&](FusibleOpInterface op) {
@@ -117,8 +116,7 @@ private:
                               op.getFusionRole()))
         return;
       widenResults(op);
-      // Matrix units multiply narrow numbers.
-      if (gpu && !compute.isF32())
+      if (matrixUnits && !compute.isF32())
         for (OpOperand &operand : getRows(op))
           operand.set(casts.get(operand.get(), compute));
     });

@@ -22,7 +22,7 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
-    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu())
+    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && !target.readsPanels())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

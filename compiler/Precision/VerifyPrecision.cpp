@@ -29,7 +29,6 @@ struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisi
   }
 
 private:
-  /// A product of a GPU reads plain matrices.
   static LogicalResult verifyPlain(MatmulOp matmul) {
     if (matmul.getLhs().getType().getEncoding() || matmul.getRhs().getType().getEncoding())
       return matmul.emitError("expected plain operands for a GPU after Precision");
@@ -39,8 +38,8 @@ private:
   LogicalResult verify(FusibleOpInterface op) {
     FusionRole role = op.getFusionRole();
     TargetAttr target = TargetAttr::lookup(getOperation());
-    bool gpu = target && target.isGpu();
-    if (role == FusionRole::Contraction && gpu) {
+    bool panels = !target || target.readsPanels();
+    if (role == FusionRole::Contraction && !panels) {
       if (failed(verifyPlain(cast<MatmulOp>(op))))
         return failure();
     } else if (role == FusionRole::Contraction) {

@@ -68,11 +68,9 @@ Value AdjointBuilder::spread(Value perRow, int64_t width) {
 }
 
 int64_t AdjointBuilder::countBlocks(int64_t rows) {
-  // A block goes over its rows one after the other, so that a GPU wants several for each of its
-  // multiprocessors.
-  constexpr int64_t kMostBlocks = 64, kMostBlocksOnGpu = 512;
+  constexpr int64_t kMostBlocks = 64; // where nothing says what is compiled for
   TargetAttr target = TargetAttr::lookup(builder.getInsertionBlock()->getParentOp());
-  int64_t blocks = std::min(rows, target && target.isGpu() ? kMostBlocksOnGpu : kMostBlocks);
+  int64_t blocks = std::min(rows, target ? target.getMostRowBlocks() : kMostBlocks);
   while (rows % blocks != 0)
     --blocks;
   return blocks;

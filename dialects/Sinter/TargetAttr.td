@@ -46,6 +46,17 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// Whether kernels run on a GPU: products read plain matrices, transposed or not, and a launch
     /// is in blocks of threads. Else they run on processor cores: products read panels.
     bool isGpu() const { return getKind() == "cuda"; }
+    /// Bytes that the arena's slices start at multiples of: a cache line of a processor; on a GPU
+    /// what cudaMalloc gives, which its libraries take for granted of their workspaces.
+    int64_t getArenaAlignment() const { return isGpu() ? 256 : 64; }
+    /// Blocks of rows at the most whose sums over columns are made side by side. One block goes
+    /// over its rows one after the other, so that a GPU wants several for each multiprocessor.
+    int64_t getMostRowBlocks() const { return isGpu() ? 512 : 64; }
+    /// Whether products read matrices in panels, which are packed once, and attention key panels.
+    bool readsPanels() const { return !isGpu(); }
+    /// Whether units of their own multiply bf16, f16 and TF32 and accumulate in f32, in attention
+    /// too. Without them rounded values of f16 are widened before they are multiplied.
+    bool hasMatrixUnits() const { return isGpu(); }
     /// Whether the feature string switches this instruction set on ("avx512bf16").
     bool hasFeature(::llvm::StringRef feature) const;
     /// The target of a module (its attribute `sinter.target`), or null.

@@ -395,8 +395,8 @@ private:
     if (!gemm.workspace())
       return {};
     SINTER_CHECK(verifyWritable(gemm.workspace(), "workspace"));
-    if (gemm.workspace()->space() != fb::Space::Arena || gemm.workspace()->offset() % 16 != 0)
-      return bad("workspace is not in the arena, or not aligned to 16 bytes");
+    if (gemm.workspace()->space() != fb::Space::Arena || gemm.workspace()->offset() % 256 != 0)
+      return bad("workspace is not in the arena, or not aligned to 256 bytes");
     for (const fb::Slice *other : {gemm.lhs(), gemm.rhs(), gemm.out()})
       if (other && overlap(*gemm.workspace(), *other))
         return bad("workspace overlaps an operand");

@@ -308,7 +308,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
   if (algo)
     memcpy(&algorithm, algo, sizeof(algorithm));
   if (!stream || (algo && memcmp(algorithm.magic, magic, sizeof(magic)) != 0) ||
-      algorithm.workspaceBytes > workspaceBytes)
+      algorithm.workspaceBytes > workspaceBytes ||
+      reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   product.alpha = *static_cast<const float *>(alpha);
   product.beta = *static_cast<const float *>(beta);
