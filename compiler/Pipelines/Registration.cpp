@@ -11,6 +11,7 @@
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Sinter/ShardingModel.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -47,5 +48,6 @@ void sinter::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
+  registerShardingModels(registry);
   registerPasses();
 }

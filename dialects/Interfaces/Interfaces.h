@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialects/Interfaces/Adjoint.h"
+#include "dialects/Interfaces/LoopNest.h"
 #include "dialects/Interfaces/ReferenceTensor.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"

@@ -118,6 +118,19 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
+  let description = [{
+    An op that may be split over a grid of devices, as its loops say (LoopNest.h). From them follows
+    the upstream ShardingInterface, with which shardings are propagated and functions partitioned
+    (ShardingModel.h).
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"How the op's loops go over its operands and results.", "::sinter::LoopNest",
+      "getLoopNest", (ins)>,
+  ];
+}
+
 def LayoutAttrInterface : AttrInterface<"LayoutAttrInterface"> {
   let description = [{
     How the elements of a tensor lie in memory; the encoding of a tensor type. A type without one

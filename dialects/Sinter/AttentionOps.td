@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments,
+def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_Shardable, AttrSizedOperandSegments,
     Sinter_Differentiable]> {
   let summary = "softmax(scale * q.k + bias, masked) . v";
   let description = [{
@@ -43,7 +43,8 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegments]> {
+def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_Shardable,
+    AttrSizedOperandSegments]> {
   let summary = "gradients of attention's query, key and value";
   let description = [{
     Dao, "FlashAttention-2", 2023, algorithm 2. `gradient` is that of attention's result, for the
@@ -86,7 +87,7 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [AttrSizedOperandSegm
   let hasVerifier = 1;
 }
 
-def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Differentiable,
+def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Shardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "rotates pairs of a head's elements by position-dependent angles";
@@ -105,7 +106,7 @@ def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Differentiable,
   let hasVerifier = 1;
 }
 
-def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [
+def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [Sinter_Shardable,
     DeclareOpInterfaceMethods<InPlaceOpInterface, ["roundsIntoMemory"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>, AllTypesMatch<["cache", "result"]>]> {
   let summary = "writes a chunk's rows into a cache: result[b, start[b] + t] = rows[b, t]";

@@ -8,11 +8,12 @@ include "dialects/Sinter/SinterAttributes.td"
 /// op gives its formula (ElementwiseOps.cpp) and its flops an element.
 class Sinter_ElementwiseOp<string mnemonic, int flopsPerElement, list<Trait> traits = []>
     : Sinter_ReferenceOp<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<ElementwiseOpInterface>, Elementwise])> {
+        [DeclareOpInterfaceMethods<ElementwiseOpInterface>, Elementwise, Sinter_Shardable])> {
   let results = (outs Sinter_Tensor:$result);
   code elementwiseDefinition = [{
     int64_t $cppClass::getFlops() { return }] # flopsPerElement # [{ * getType().getNumElements(); }
     ::sinter::FusionRole $cppClass::getFusionRole() { return ::sinter::FusionRole::Elementwise; }
+    ::sinter::LoopNest $cppClass::getLoopNest() { return ::sinter::makeElementwiseNest(*this); }
     ::llvm::SmallVector<::sinter::ReferenceTensor>
     $cppClass::evaluate(::llvm::ArrayRef<::sinter::ReferenceTensor> operands) {
       return ::sinter::evaluateElementwise(*this, operands);

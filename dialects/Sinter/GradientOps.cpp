@@ -10,16 +10,18 @@ using namespace sinter;
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// What both norms' gradients constrain beside verifyNorm: the blocks (c3), the partials (c4).
-static LogicalResult verifyPartials(Operation *op, RankedTensorType operand, int64_t blocks) {
-  int64_t width = operand.getShape().back();
-  int64_t rows = width == 0 ? 0 : operand.getNumElements() / width;
-  if (blocks <= 0 || rows % blocks != 0)
-    return op->emitOpError("expected blocks to divide ") << rows << " rows, got " << blocks;
+/// What both norms' gradients constrain beside verifyNorm: the partials (c3), the blocks (c4).
+static LogicalResult verifyPartials(Operation *op, RankedTensorType operand) {
+  auto first = cast<RankedTensorType>(op->getResult(1).getType());
+  int64_t width = operand.getShape().back(),
+          blocks = first.getRank() == 2 ? first.getDimSize(0) : 1;
   auto partials = RankedTensorType::get({blocks, width}, getSumType(operand.getElementType()));
   for (Type type : llvm::drop_begin(op->getResultTypes()))
     if (type != partials)
       return op->emitOpError("expected partial sums of type ") << partials << ", got " << type;
+  int64_t rows = width == 0 ? 0 : operand.getNumElements() / width;
+  if (blocks == 0 || rows % blocks != 0)
+    return op->emitOpError("expected blocks to divide ") << rows << " rows, got " << blocks;
   return success();
 }
 
@@ -64,7 +66,7 @@ FusionRole RmsNormGradOp::getFusionRole() { return FusionRole::ColumnReduction; 
 LogicalResult RmsNormGradOp::verify() { // rms_norm_grad_c1, _c2; rms_norm_grad_c3, _c4
   if (failed(verifyNorm(*this, getOperand().getType(), getWeight(), getEps())))
     return failure();
-  return verifyPartials(*this, getOperand().getType(), getBlocks());
+  return verifyPartials(*this, getOperand().getType());
 }
 
 SmallVector<Value> RmsNormGradOp::decompose(OpBuilder &builder) {
@@ -87,7 +89,7 @@ FusionRole LayerNormGradOp::getFusionRole() { return FusionRole::ColumnReduction
 LogicalResult LayerNormGradOp::verify() { // layer_norm_grad_c1, _c2; layer_norm_grad_c3, _c4
   if (failed(verifyNorm(*this, getOperand().getType(), getWeight(), getEps())))
     return failure();
-  return verifyPartials(*this, getOperand().getType(), getBlocks());
+  return verifyPartials(*this, getOperand().getType());
 }
 
 SmallVector<Value> LayerNormGradOp::decompose(OpBuilder &builder) {

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def RmsNormGradOp : Sinter_ReferenceOp<"rms_norm_grad", [
+def RmsNormGradOp : Sinter_ReferenceOp<"rms_norm_grad", [Sinter_Shardable,
     DeclareOpInterfaceMethods<ComposedOpInterface>,
     AllTypesMatch<["operand", "gradient", "doperand"]>]> {
   let summary = "the gradients of an rms_norm";
@@ -15,16 +15,20 @@ def RmsNormGradOp : Sinter_ReferenceOp<"rms_norm_grad", [
     The rows' statistics are computed again: reading them would cost more.
 
     C1: weight is `[d]` for an operand `[..., d]`. C2: eps is not negative.
-    C3: blocks divides the number of rows. C4: weight_partials is `[blocks, d]`, of the type that
-    operand's elements are summed in.
+    C3: weight_partials is `[blocks, d]`, of the type that operand's elements are summed in.
+    C4: blocks divides the number of rows.
   }];
   let arguments = (ins Sinter_FloatTensor:$operand, Sinter_FloatTensor:$weight,
-                       Sinter_FloatTensor:$gradient, F64Attr:$eps, I64Attr:$blocks);
+                       Sinter_FloatTensor:$gradient, F64Attr:$eps);
   let results = (outs Sinter_FloatTensor:$doperand, Sinter_FloatTensor:$weight_partials);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Blocks of rows that have sums of their own.
+    int64_t getBlocks() { return getWeightPartials().getType().getDimSize(0); }
+  }];
 }
 
-def LayerNormGradOp : Sinter_ReferenceOp<"layer_norm_grad", [
+def LayerNormGradOp : Sinter_ReferenceOp<"layer_norm_grad", [Sinter_Shardable,
     DeclareOpInterfaceMethods<ComposedOpInterface>,
     AllTypesMatch<["operand", "gradient", "doperand"]>]> {
   let summary = "the gradients of a layer_norm";
@@ -35,17 +39,21 @@ def LayerNormGradOp : Sinter_ReferenceOp<"layer_norm_grad", [
     `b`.
 
     C1: weight is `[d]` for an operand `[..., d]`. C2: eps is not negative.
-    C3: blocks divides the number of rows. C4: the partials are `[blocks, d]`, of the type that
-    operand's elements are summed in.
+    C3: the partials are `[blocks, d]`, of the type that operand's elements are summed in.
+    C4: blocks divides the number of rows.
   }];
   let arguments = (ins Sinter_FloatTensor:$operand, Sinter_FloatTensor:$weight,
-                       Sinter_FloatTensor:$gradient, F64Attr:$eps, I64Attr:$blocks);
+                       Sinter_FloatTensor:$gradient, F64Attr:$eps);
   let results = (outs Sinter_FloatTensor:$doperand, Sinter_FloatTensor:$weight_partials,
                       Sinter_FloatTensor:$bias_partials);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Blocks of rows that have sums of their own.
+    int64_t getBlocks() { return getWeightPartials().getType().getDimSize(0); }
+  }];
 }
 
-def CrossEntropyGradOp : Sinter_ReferenceOp<"cross_entropy_grad", [
+def CrossEntropyGradOp : Sinter_ReferenceOp<"cross_entropy_grad", [Sinter_Shardable,
     DeclareOpInterfaceMethods<ComposedOpInterface>, AllTypesMatch<["logits", "result"]>]> {
   let summary = "the gradient of a cross_entropy with respect to its logits";
   let description = [{
@@ -62,7 +70,7 @@ def CrossEntropyGradOp : Sinter_ReferenceOp<"cross_entropy_grad", [
   let hasVerifier = 1;
 }
 
-def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [
+def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [Sinter_Shardable,
     DeclareOpInterfaceMethods<InPlaceOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "adds rows where an embedding read them: result[ids[...], :] += gradient[..., :]";

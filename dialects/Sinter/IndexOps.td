@@ -5,7 +5,8 @@
 include "dialects/Sinter/SinterAttributes.td"
 
 /// Fused, these are address arithmetic.
-class Sinter_IndexOp<string mnemonic, list<Trait> traits = []> : Sinter_ReferenceOp<mnemonic, traits> {
+class Sinter_IndexOp<string mnemonic, list<Trait> traits = []> : Sinter_ReferenceOp<mnemonic,
+    !listconcat(traits, [Sinter_Shardable])> {
   let results = (outs Sinter_Tensor:$result);
   let hasVerifier = 1;
   let extraClassDefinition = [{
@@ -73,7 +74,7 @@ def ConcatOp : Sinter_IndexOp<"concat", [Sinter_Differentiable]> {
   let arguments = (ins Variadic<Sinter_Tensor>:$operands, I64Attr:$dim);
 }
 
-def CopyOp : Sinter_ReferenceOp<"copy", [SameOperandsAndResultType]> {
+def CopyOp : Sinter_ReferenceOp<"copy", [Sinter_Shardable, SameOperandsAndResultType]> {
   let summary = "the operand in memory of its own";
   let description = [{
     For planning only: a value that an update would otherwise overwrite while it is still needed.
@@ -93,7 +94,7 @@ def PackOp : Sinter_ReferenceOp<"pack"> {
   let hasVerifier = 1;
 }
 
-def PositionsOp : Sinter_ReferenceOp<"positions"> {
+def PositionsOp : Sinter_ReferenceOp<"positions", [Sinter_Shardable]> {
   let summary = "the position of every token of a chunk: start[b] + t";
   let description = [{ C1: the result is `[b, t]` of i32 with start's b. }];
   let arguments = (ins Sinter_IndexTensor:$start);
@@ -110,7 +111,7 @@ def OneHotOp : Sinter_IndexOp<"one_hot"> {
   let arguments = (ins Sinter_IndexTensor:$ids);
 }
 
-def PickOp : Sinter_ReferenceOp<"pick", [
+def PickOp : Sinter_ReferenceOp<"pick", [Sinter_Shardable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "one element of each row: result[...] = operand[..., ids[...]]";
   let description = [{
@@ -122,7 +123,7 @@ def PickOp : Sinter_ReferenceOp<"pick", [
   let hasVerifier = 1;
 }
 
-def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Differentiable,
+def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Shardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
   let description = [{
@@ -137,7 +138,7 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Differentiable,
   let hasVerifier = 1;
 }
 
-def LastRowOp : Sinter_ReferenceOp<"last_row", [
+def LastRowOp : Sinter_ReferenceOp<"last_row", [Sinter_Shardable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "the last valid row of each slot: result[b, :] = operand[b, max(count[b], 1) - 1, :]";
   let description = [{

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Differentiable]> {
+def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differentiable]> {
   let summary = "result[..., n] = sum over k of lhs[..., k] * rhs[k, n]";
   let description = [{
     Accumulated in f32 whatever the operands' type (f64 for f64); the result is rounded once.

@@ -4,7 +4,8 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def LinearCrossEntropyOp : Sinter_ReferenceOp<"linear_cross_entropy", [Sinter_Differentiable]> {
+def LinearCrossEntropyOp : Sinter_ReferenceOp<"linear_cross_entropy", [Sinter_Shardable,
+    Sinter_Differentiable]> {
   let summary = "cross_entropy(softcap(hidden . weight + bias), targets), a block of rows at a time";
   let description = [{
     The negative log-likelihood of every row's target, without holding the logits of all rows:

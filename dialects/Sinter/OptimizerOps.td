@@ -14,7 +14,7 @@ include "dialects/Sinter/SinterAttributes.td"
 class Sinter_OptimizerOp<string mnemonic, list<Trait> traits = []>
     : Sinter_ReferenceOp<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<ComposedOpInterface>,
-         DeclareOpInterfaceMethods<InPlaceOpInterface>])> {
+         DeclareOpInterfaceMethods<InPlaceOpInterface>, Sinter_Shardable])> {
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::sinter::FusionRole $cppClass::getFusionRole() { return ::sinter::FusionRole::Opaque; }

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Differentiable,
+def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Shardable, Sinter_Differentiable,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / (1 - probability) or, with that probability, 0";
   let description = [{

@@ -35,7 +35,7 @@ template <typename Grad, typename Norm> static void buildNormAdjoint(Norm norm, 
   SmallVector<Type> types(std::is_same_v<Norm, LayerNormOp> ? 3 : 2, type.clone({blocks, width}));
   types.front() = type;
   auto grad = Grad::create(builder, adjoint.getLoc(), types, norm.getOperand(), norm.getWeight(),
-                           adjoint.getGradient(norm.getResult()), norm.getEps(), blocks);
+                           adjoint.getGradient(norm.getResult()), norm.getEps());
   adjoint.add(norm.getOperand(), grad->getResult(0));
   for (auto [i, parameter] : llvm::enumerate(parameters))
     if (adjoint.isNeeded(parameter))

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def ReduceOp : Sinter_ReferenceOp<"reduce", [Sinter_Differentiable]> {
+def ReduceOp : Sinter_ReferenceOp<"reduce", [Sinter_Shardable, Sinter_Differentiable]> {
   let summary = "combines the elements of each row";
   let description = [{
     Reduces the last dimension; sums are accumulated in f32 at least, in a fixed order.
@@ -16,7 +16,7 @@ def ReduceOp : Sinter_ReferenceOp<"reduce", [Sinter_Differentiable]> {
   let assemblyFormat = "$kind $operand attr-dict `:` functional-type(operands, results)";
 }
 
-def ColumnSumOp : Sinter_ReferenceOp<"column_sum"> {
+def ColumnSumOp : Sinter_ReferenceOp<"column_sum", [Sinter_Shardable]> {
   let summary = "sums over rows: result[..., j] = sum over i of operand[..., i, j]";
   let description = [{
     Sums the dimension before the last, in the order of the rows. A tall matrix is summed in two
@@ -36,8 +36,8 @@ def ColumnSumOp : Sinter_ReferenceOp<"column_sum"> {
   let hasVerifier = 1;
 }
 
-def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [DeclareOpInterfaceMethods<ComposedOpInterface>,
-    Sinter_Differentiable,
+def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [Sinter_Shardable, Sinter_Differentiable,
+    DeclareOpInterfaceMethods<ComposedOpInterface>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / sqrt(mean(x^2) + eps) * weight, along rows";
   let description = [{
@@ -49,8 +49,8 @@ def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [DeclareOpInterfaceMethods<Compos
   let hasVerifier = 1;
 }
 
-def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [DeclareOpInterfaceMethods<ComposedOpInterface>,
-    Sinter_Differentiable,
+def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [Sinter_Shardable, Sinter_Differentiable,
+    DeclareOpInterfaceMethods<ComposedOpInterface>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias, along rows";
   let description = [{
@@ -64,7 +64,7 @@ def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [DeclareOpInterfaceMethods<Co
   let hasVerifier = 1;
 }
 
-def CrossEntropyOp : Sinter_ReferenceOp<"cross_entropy", [
+def CrossEntropyOp : Sinter_ReferenceOp<"cross_entropy", [Sinter_Shardable,
     DeclareOpInterfaceMethods<ComposedOpInterface>]> {
   let summary = "the negative log likelihood of each row's target";
   let description = [{

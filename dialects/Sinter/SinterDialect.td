@@ -74,6 +74,9 @@ class Sinter_ReferenceOp<string mnemonic, list<Trait> traits = []>
 /// An op that states its adjoint.
 def Sinter_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
+/// An op that says how it may be split over devices.
+def Sinter_Shardable : DeclareOpInterfaceMethods<ShardableOpInterface>;
+
 def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
 def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32]>;
 def Sinter_FloatTensor : StaticShapeTensorOf<[Sinter_Float]>;

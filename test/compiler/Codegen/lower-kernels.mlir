@@ -50,7 +50,7 @@ func.func private @append(%qk: tensor<2x4x256xf32>, %cos: tensor<99x32xf32>, %si
 // CHECK-SAME: sinter.grid = 4
 func.func private @norm_grad(%x: tensor<2x6x40xf32>, %w: tensor<40xf32>, %g: tensor<2x6x40xf32>)
     -> (tensor<2x6x40xf32>, tensor<4x40xf32>) attributes {sinter.kernel = "rows"} {
-  %0:2 = sinter.rms_norm_grad %x, %w, %g {blocks = 4 : i64, eps = 1.0e-5} : (tensor<2x6x40xf32>, tensor<40xf32>, tensor<2x6x40xf32>) -> (tensor<2x6x40xf32>, tensor<4x40xf32>)
+  %0:2 = sinter.rms_norm_grad %x, %w, %g {eps = 1.0e-5} : (tensor<2x6x40xf32>, tensor<40xf32>, tensor<2x6x40xf32>) -> (tensor<2x6x40xf32>, tensor<4x40xf32>)
   return %0#0, %0#1 : tensor<2x6x40xf32>, tensor<4x40xf32>
 }
 

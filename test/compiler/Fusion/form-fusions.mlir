@@ -241,7 +241,7 @@ func.func @sums_beside_rows(%x: tensor<4x16x768xf32>, %g: tensor<4x16x768xf32>)
 func.func @norm_grad(%x: tensor<4x16x768xf32>, %w: tensor<768xf32>, %g: tensor<4x16x768xf32>,
                      %r: tensor<4x16x768xf32>)
     -> (tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>) attributes {sinter.entry} {
-  %0:3 = sinter.layer_norm_grad %x, %w, %g {blocks = 16 : i64, eps = 1.0e-5} : (tensor<4x16x768xf32>, tensor<768xf32>, tensor<4x16x768xf32>) -> (tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %g {eps = 1.0e-5} : (tensor<4x16x768xf32>, tensor<768xf32>, tensor<4x16x768xf32>) -> (tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>)
   %1 = sinter.add %0#0, %r : (tensor<4x16x768xf32>, tensor<4x16x768xf32>) -> tensor<4x16x768xf32>
   return %1, %0#1, %0#2 : tensor<4x16x768xf32>, tensor<16x768xf32>, tensor<16x768xf32>
 }

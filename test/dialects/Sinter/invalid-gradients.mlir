@@ -2,7 +2,7 @@
 
 func.func @rms_norm_grad_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
   // expected-error @below {{expected parameters of the operand's last dimension}}
-  %0:2 = sinter.rms_norm_grad %x, %w, %x {blocks = 2 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
+  %0:2 = sinter.rms_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
   return
 }
 
@@ -10,31 +10,31 @@ func.func @rms_norm_grad_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
 
 func.func @rms_norm_grad_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
   // expected-error @below {{expected eps not to be negative}}
-  %0:2 = sinter.rms_norm_grad %x, %w, %x {blocks = 2 : i64, eps = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
-  return
-}
-
-// -----
-
-func.func @rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{expected blocks to divide 4 rows, got 3}}
-  %0:2 = sinter.rms_norm_grad %x, %w, %x {blocks = 3 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
-  return
-}
-
-// -----
-
-func.func @rms_norm_grad_c3_none(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{expected blocks to divide 4 rows, got 0}}
-  %0:2 = sinter.rms_norm_grad %x, %w, %x {blocks = 0 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
+  %0:2 = sinter.rms_norm_grad %x, %w, %x {eps = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>)
   return
 }
 
 // -----
 
 func.func @rms_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{expected partial sums of type 'tensor<2x8xf32>', got 'tensor<8xf32>'}}
-  %0:2 = sinter.rms_norm_grad %x, %w, %x {blocks = 2 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  // expected-error @below {{expected blocks to divide 4 rows, got 3}}
+  %0:2 = sinter.rms_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c4_none(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected blocks to divide 4 rows, got 0}}
+  %0:2 = sinter.rms_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<0x8xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected partial sums of type 'tensor<1x8xf32>', got 'tensor<8xf32>'}}
+  %0:2 = sinter.rms_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }
 
@@ -42,7 +42,7 @@ func.func @rms_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 
 func.func @layer_norm_grad_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
   // expected-error @below {{expected parameters of the operand's last dimension}}
-  %0:3 = sinter.layer_norm_grad %x, %w, %x {blocks = 2 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
   return
 }
 
@@ -50,31 +50,31 @@ func.func @layer_norm_grad_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
 
 func.func @layer_norm_grad_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
   // expected-error @below {{expected eps not to be negative}}
-  %0:3 = sinter.layer_norm_grad %x, %w, %x {blocks = 2 : i64, eps = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
-  return
-}
-
-// -----
-
-func.func @layer_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{expected blocks to divide 4 rows, got 3}}
-  %0:3 = sinter.layer_norm_grad %x, %w, %x {blocks = 3 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
-  return
-}
-
-// -----
-
-func.func @layer_norm_grad_c3_none(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @below {{expected blocks to divide 4 rows, got 0}}
-  %0:3 = sinter.layer_norm_grad %x, %w, %x {blocks = 0 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %x {eps = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
   return
 }
 
 // -----
 
 func.func @layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected blocks to divide 4 rows, got 3}}
+  %0:3 = sinter.layer_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>, tensor<3x8xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c4_none(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{expected blocks to divide 4 rows, got 0}}
+  %0:3 = sinter.layer_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<0x8xf32>, tensor<0x8xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
   // expected-error @below {{expected partial sums of type 'tensor<2x8xf32>', got 'tensor<8xf32>'}}
-  %0:3 = sinter.layer_norm_grad %x, %w, %x {blocks = 2 : i64, eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<8xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %x {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<8xf32>)
   return
 }
 
@@ -96,7 +96,7 @@ func.func @cross_entropy_grad_c2(%x: tensor<4x8xbf16>, %t: tensor<4xi32>, %g: te
 
 // -----
 
-func.func @cross_entropy_grad_c3(%x: tensor<4x8xf32>, %t: tensor<4xi32>, %g: tensor<4xf32>) {
+func.func @cross_entropy_grad_c4(%x: tensor<4x8xf32>, %t: tensor<4xi32>, %g: tensor<4xf32>) {
   // expected-error @below {{expected z_loss not to be negative}}
   %0 = sinter.cross_entropy_grad %x, %t, %g {z_loss = -1.0 : f64} : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
   return

@@ -74,7 +74,7 @@ func.func @forward(%x: tensor<2x3x5xf64>, %w: tensor<5xf64>) -> tensor<2x3x5xf64
   return %0 : tensor<2x3x5xf64>
 }
 func.func @backward(%x: tensor<2x3x5xf64>, %w: tensor<5xf64>, %g: tensor<2x3x5xf64>) -> (tensor<2x3x5xf64>, tensor<5xf64>) {
-  %0:2 = sinter.rms_norm_grad %x, %w, %g {blocks = 3 : i64, eps = 0.01} : (tensor<2x3x5xf64>, tensor<5xf64>, tensor<2x3x5xf64>) -> (tensor<2x3x5xf64>, tensor<3x5xf64>)
+  %0:2 = sinter.rms_norm_grad %x, %w, %g {eps = 0.01} : (tensor<2x3x5xf64>, tensor<5xf64>, tensor<2x3x5xf64>) -> (tensor<2x3x5xf64>, tensor<3x5xf64>)
   %1 = sinter.column_sum %0#1 : (tensor<3x5xf64>) -> tensor<5xf64>
   return %0#0, %1 : tensor<2x3x5xf64>, tensor<5xf64>
 })");
@@ -89,7 +89,7 @@ func.func @forward(%x: tensor<4x5xf64>, %w: tensor<5xf64>, %b: tensor<5xf64>) ->
   return %0 : tensor<4x5xf64>
 }
 func.func @backward(%x: tensor<4x5xf64>, %w: tensor<5xf64>, %b: tensor<5xf64>, %g: tensor<4x5xf64>) -> (tensor<4x5xf64>, tensor<5xf64>, tensor<5xf64>) {
-  %0:3 = sinter.layer_norm_grad %x, %w, %g {blocks = 2 : i64, eps = 0.01} : (tensor<4x5xf64>, tensor<5xf64>, tensor<4x5xf64>) -> (tensor<4x5xf64>, tensor<2x5xf64>, tensor<2x5xf64>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %g {eps = 0.01} : (tensor<4x5xf64>, tensor<5xf64>, tensor<4x5xf64>) -> (tensor<4x5xf64>, tensor<2x5xf64>, tensor<2x5xf64>)
   %1 = sinter.column_sum %0#1 : (tensor<2x5xf64>) -> tensor<5xf64>
   %2 = sinter.column_sum %0#2 : (tensor<2x5xf64>) -> tensor<5xf64>
   return %0#0, %1, %2 : tensor<4x5xf64>, tensor<5xf64>, tensor<5xf64>

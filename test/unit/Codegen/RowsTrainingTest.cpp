@@ -36,13 +36,13 @@ func.func private @kernel(%x: tensor<{0}x{1}>) -> tensor<{2}xf32> attributes {{s
 
 constexpr const char *kRmsNormGrad = R"(
 func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{1}xf32>, %g: tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>) attributes {{sinter.kernel = "rows"} {{
-  %0:2 = sinter.rms_norm_grad %x, %w, %g {{blocks = {2} : i64, eps = 1.0e-5} : (tensor<{0}x{1}xf32>, tensor<{1}xf32>, tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>)
+  %0:2 = sinter.rms_norm_grad %x, %w, %g {{eps = 1.0e-5} : (tensor<{0}x{1}xf32>, tensor<{1}xf32>, tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>)
   return %0#0, %0#1 : tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>
 })";
 
 constexpr const char *kLayerNormGrad = R"(
 func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{1}xf32>, %g: tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>, tensor<{2}x{1}xf32>) attributes {{sinter.kernel = "rows"} {{
-  %0:3 = sinter.layer_norm_grad %x, %w, %g {{blocks = {2} : i64, eps = 1.0e-5} : (tensor<{0}x{1}xf32>, tensor<{1}xf32>, tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>, tensor<{2}x{1}xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %g {{eps = 1.0e-5} : (tensor<{0}x{1}xf32>, tensor<{1}xf32>, tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>, tensor<{2}x{1}xf32>)
   return %0#0, %0#1, %0#2 : tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>, tensor<{2}x{1}xf32>
 })";
 
@@ -169,7 +169,7 @@ TEST(RowsTraining, GradientsOfNorms) {
 TEST(RowsTraining, NormGradientWithWhatFollows) {
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<2x6x50xf32>, %w: tensor<50xf32>, %g: tensor<2x6x50xf32>, %r: tensor<2x6x50xf32>) -> (tensor<3x50xf32>, tensor<2x6x50xf32>, tensor<3x50xf32>) attributes {sinter.kernel = "rows"} {
-  %0:3 = sinter.layer_norm_grad %x, %w, %g {blocks = 3 : i64, eps = 1.0e-5} : (tensor<2x6x50xf32>, tensor<50xf32>, tensor<2x6x50xf32>) -> (tensor<2x6x50xf32>, tensor<3x50xf32>, tensor<3x50xf32>)
+  %0:3 = sinter.layer_norm_grad %x, %w, %g {eps = 1.0e-5} : (tensor<2x6x50xf32>, tensor<50xf32>, tensor<2x6x50xf32>) -> (tensor<2x6x50xf32>, tensor<3x50xf32>, tensor<3x50xf32>)
   %1 = sinter.add %0#0, %r : (tensor<2x6x50xf32>, tensor<2x6x50xf32>) -> tensor<2x6x50xf32>
   return %0#1, %1, %0#2 : tensor<3x50xf32>, tensor<2x6x50xf32>, tensor<3x50xf32>
 })",
