@@ -138,3 +138,7 @@ Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, i
     features[feature.first().str()] = true;
   return describe(context, cpu, features, cores > 0 ? cores : 2, Caches());
 }
+
+int64_t sinter::getHeldLogits(TargetAttr target) {
+  return target.isGpu() ? int64_t(256) << 20 : int64_t(16) << 20;
+}

@@ -42,18 +42,22 @@ struct FormFusionsPass : sinter::impl::FormFusionsPassBase<FormFusionsPass> {
 
 private:
   /// Gives each use of an op that only moves elements a copy of its own: fused, it costs nothing.
+  /// Products, which read matrices from memory, share one.
   void repeatIndexOps(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
       if (getRole(&op) != FusionRole::Index || op.getNumResults() != 1 ||
           op.hasTrait<OpTrait::ConstantLike>())
         continue;
       SmallVector<OpOperand *> uses;
+      bool isRead = false;
       for (OpOperand &use : op.getUses())
-        if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+        if (getRole(use.getOwner()) == FusionRole::Contraction)
+          isRead = true;
+        else if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>())
           uses.push_back(&use);
       OpBuilder builder(&op);
       builder.setInsertionPointAfter(&op);
-      for (OpOperand *use : llvm::drop_begin(uses, uses.empty() ? 0 : 1))
+      for (OpOperand *use : llvm::drop_begin(uses, isRead || uses.empty() ? 0 : 1))
         use->set(builder.clone(op)->getResult(0));
     }
   }

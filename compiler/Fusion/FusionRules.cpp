@@ -30,6 +30,12 @@ static bool isColumnSlice(Operation *op) {
                       slice.getOperand().getType().getShape().drop_back();
 }
 
+/// Rows with others behind them: whole rows stay where they are.
+static bool isColumnConcat(Operation *op) {
+  auto concat = dyn_cast<ConcatOp>(op);
+  return concat && static_cast<int64_t>(concat.getDim()) == concat.getType().getRank() - 1;
+}
+
 /// A broadcast that repeats one value a row over the row.
 static bool spreadsRows(Operation *op) {
   auto broadcast = dyn_cast<BroadcastOp>(op);
@@ -240,7 +246,7 @@ static Classification classifyRows(const Ops &ops) {
     case FusionRole::Index:
       // Spreading a value a row over the row is what reductions are for; reshapes keep order.
       if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
-          !spreadsRows(op))
+          !isColumnConcat(op) && !spreadsRows(op))
         return {std::nullopt, "rows would be reduced again for every element"};
       break;
     case FusionRole::ColumnReduction:

@@ -2,7 +2,6 @@
 #include "compiler/Analysis/CostModel.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -35,14 +34,6 @@ llvm::DenseSet<Value> sinter::findParameterValues(func::FuncOp entry) {
 llvm::DenseSet<Value> sinter::findWeightValues(func::FuncOp entry) {
   return findValuesFrom(
       entry, {SinterDialect::kParameter, SinterDialect::kPrepared, SinterDialect::kState});
-}
-
-std::string sinter::formatNs(double ns) {
-  if (ns < 1e3)
-    return llvm::formatv("{0:F0} ns", ns).str();
-  if (ns < 1e6)
-    return llvm::formatv("{0:F2} us", ns / 1e3).str();
-  return llvm::formatv("{0:F2} ms", ns / 1e6).str();
 }
 
 std::string sinter::describeOps(ArrayRef<Operation *> ops) {

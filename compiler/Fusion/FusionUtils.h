@@ -24,9 +24,6 @@ inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::Func
   return mlir::remark::RemarkOpts::name(name).category("sinter-fusion").function(entry.getName());
 }
 
-/// "3.1 us", with three significant digits.
-std::string formatNs(double ns);
-
 /// What ops are called, in order, without what costs nothing: "matmul + add + gelu".
 std::string describeOps(llvm::ArrayRef<mlir::Operation *> ops);
 

@@ -65,6 +65,7 @@ Expected<void> Compilation::makeModule() {
     graph.training.documentMask = options.training.documentMask;
     graph.training.dropout = options.training.dropout;
     graph.training.zLoss = options.training.zLoss;
+    graph.training.heldLogits = getHeldLogits(target);
     graph.training.lossScale = options.computeType == DType::F16;
     SINTER_TRY(module, buildGraph(context, *request.spec, graph));
   }

@@ -34,6 +34,32 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
            "Products of f32 on a GPU may round their operands to TF32">];
 }
 
+def AlignProductsPass : Pass<"sinter-align-products", "mlir::ModuleOp"> {
+  let summary = "pads products on a GPU whose rows in memory are not aligned";
+  let description = [{
+    A GPU's products are fastest where each row of their matrices starts at a multiple of what a
+    thread moves at once (16 bytes). Where one does not, as with a vocabulary of 50257, zeros are put
+    behind the operands' extents, and the result is the part of the padded one in front, if the cost
+    model says that the copies pay; of weights they are made where they are cast anyway. Parts that
+    are added up are added up whole, so that a product can still add to a sum. Products of few rows,
+    which own kernels compute, stay as they are, and so does all on a processor.
+
+    ```mlir
+    %0 = sinter.matmul %x, %w {transpose_rhs}
+       : (tensor<64x8xbf16>, tensor<13x8xbf16>) -> tensor<64x13xf32>
+    // =>
+    %zeros = sinter.constant dense<0.0> : tensor<3x8xbf16>
+    %0 = sinter.concat %w, %zeros {dim = 0} : (tensor<13x8xbf16>, tensor<3x8xbf16>) -> tensor<16x8xbf16>
+    %1 = sinter.matmul %x, %0 {transpose_rhs}
+       : (tensor<64x8xbf16>, tensor<16x8xbf16>) -> tensor<64x16xf32>
+    %2 = sinter.slice %1 {offsets = array<i64: 0, 0>} : (tensor<64x16xf32>) -> tensor<64x13xf32>
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", "false",
+           "Also where the copies cost more than they save">];
+}
+
 def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
   let summary = "puts the operands of matmuls into panels";
   let description = [{

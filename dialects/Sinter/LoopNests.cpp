@@ -37,8 +37,7 @@ LoopNest CrossEntropyOp::getLoopNest() { return makeLoopNest(*this, "n V, n -> n
 LoopNest CrossEntropyGradOp::getLoopNest() { return makeLoopNest(*this, "n V, n, n -> n V"); }
 
 LoopNest LinearCrossEntropyOp::getLoopNest() {
-  return makeLoopNest(*this,
-                      getTransposeWeight() ? "n D, V D, V, n -> n" : "n D, D V, V, n -> n");
+  return makeLoopNest(*this, getTransposeWeight() ? "n D, V D, V, n -> n" : "n D, D V, V, n -> n");
 }
 
 // A device's rows are whole blocks where the outermost dimension is split.
@@ -75,9 +74,7 @@ LoopNest AttentionGradOp::getLoopNest() {
                             "B T H D, B S H D, B S H D");
 }
 
-LoopNest RotaryOp::getLoopNest() {
-  return makeLoopNest(*this, "b T h D, P R, P R, b -> b T h D");
-}
+LoopNest RotaryOp::getLoopNest() { return makeLoopNest(*this, "b T h D, P R, P R, b -> b T h D"); }
 
 LoopNest CacheAppendOp::getLoopNest() {
   return makeLoopNest(*this, "b C h d, b T h d, b, b -> b C h d");

@@ -68,10 +68,9 @@ struct ShardingModel : shard::ShardingInterface::ExternalModel<ShardingModel<Op>
                      })->getGrid();
     for (Value result : op->getResults()) {
       Value part = partitionMap.lookup(result);
-      partitionMap.map(result, shard::AllReduceOp::create(
-                                   builder, op->getLoc(), part, grid,
-                                   shard::getReductionGridAxes(loops, axes),
-                                   toReductionKind(nest.reduction)));
+      partitionMap.map(result, shard::AllReduceOp::create(builder, op->getLoc(), part, grid,
+                                                          shard::getReductionGridAxes(loops, axes),
+                                                          toReductionKind(nest.reduction)));
     }
     return success();
   }

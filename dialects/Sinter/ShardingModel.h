@@ -5,8 +5,8 @@
 
 namespace sinter {
 
-/// Gives every op with a LoopNest the upstream ShardingInterface, which `--sharding-propagation` and
-/// `--shard-partition` ask. A dimension that an op needs whole is gathered before it; results that
+/// Gives every op with a LoopNest the upstream ShardingInterface, which `sharding-propagation` and
+/// `shard-partition` ask. A dimension that an op needs whole is gathered before it; results that
 /// devices have only parts of are combined by an all-reduce after it.
 void registerShardingModels(mlir::DialectRegistry &registry);
 

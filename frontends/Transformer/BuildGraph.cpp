@@ -313,10 +313,8 @@ private:
                                 *spec.head.bias, 0);
     loss.softcap = spec.logitSoftCap;
     loss.zLoss = options.training.zLoss;
-    // At most 64 MiB of logits: blocks large enough for products at full speed.
-    constexpr int64_t kLogits = 16 * 1024 * 1024;
-    int64_t rows = batch * chunk;
-    loss.chunk = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kLogits / spec.vocabSize), 1, rows);
+    int64_t rows = batch * chunk, held = options.training.heldLogits / spec.vocabSize;
+    loss.chunk = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(held), 1, rows);
     Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
     Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
                                               weight, graph.reshape(targets, {rows}), loss);

@@ -11,10 +11,11 @@ namespace sinter {
 
 /// How the entries that end in a loss are built.
 struct TrainingGraph {
-  bool documentMask = false; ///< an input `first` says which keys a query may see at all
-  double dropout = 0;        ///< of embeddings, attention weights and residual branches
-  double zLoss = 0;          ///< times the squared log-partition function of each token
-  bool lossScale = false;    ///< an input `loss_scale` multiplies all gradients
+  bool documentMask = false;     ///< an input `first` says which keys a query may see at all
+  double dropout = 0;            ///< of embeddings, attention weights and residual branches
+  double zLoss = 0;              ///< times the squared log-partition function of each token
+  bool lossScale = false;        ///< an input `loss_scale` multiplies all gradients
+  int64_t heldLogits = 16 << 20; ///< logits that a loss holds at a time, at the most
 };
 
 /// The sizes that a graph is built for.

@@ -41,6 +41,16 @@ TEST_P(CudaTraining, InBf16) {
   EXPECT_LE(worstDifference(train(model, options).losses, model.expected("bf16_loss")), 2e-2);
 }
 
+// As products of large models are, whose rows begin anywhere.
+TEST_P(CudaTraining, Aligned) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.addedPasses = {"after:Autodiff:sinter-align-products{always}"};
+  TrainedSteps steps = train(model, options);
+  EXPECT_LE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
+  EXPECT_LE(worstDifference(steps.norms, model.expected("grad_norm")), 1e-3);
+}
+
 TEST_P(CudaTraining, CheckpointsMove) {
   TrainedModel model(GetParam());
   CompileOptions options = model.options();

@@ -52,6 +52,15 @@ func.func private @kernel(%x: tensor<7x{0}xf32>, %t: tensor<7xi32>) -> tensor<7x
   return %0 : tensor<7xf32>
 })";
 
+constexpr const char *kPaddedCrossEntropyGrad = R"(
+func.func private @kernel(%x: tensor<7x{0}xf32>, %t: tensor<7xi32>, %g: tensor<7xf32>) -> tensor<7x{1}xbf16> attributes {{sinter.kernel = "rows"} {{
+  %0 = sinter.cross_entropy_grad %x, %t, %g : (tensor<7x{0}xf32>, tensor<7xi32>, tensor<7xf32>) -> tensor<7x{0}xf32>
+  %1 = sinter.cast %0 : (tensor<7x{0}xf32>) -> tensor<7x{0}xbf16>
+  %2 = sinter.constant dense<0.0> : tensor<7x{2}xbf16>
+  %3 = sinter.concat %1, %2 {{dim = 1 : i64} : (tensor<7x{0}xbf16>, tensor<7x{2}xbf16>) -> tensor<7x{1}xbf16>
+  return %3 : tensor<7x{1}xbf16>
+})";
+
 constexpr const char *kCrossEntropyGrad = R"(
 func.func private @kernel(%x: tensor<7x{0}x{2}>, %t: tensor<7xi32>, %g: tensor<7xf32>) -> tensor<7x{0}x{2}> attributes {{sinter.kernel = "rows"} {{
   %0 = sinter.cross_entropy_grad %x, %t, %g {{z_loss = {1} : f64} : (tensor<7x{0}x{2}>, tensor<7xi32>, tensor<7xf32>) -> tensor<7x{0}x{2}>
@@ -187,6 +196,11 @@ TEST(RowsTraining, CrossEntropy) {
     expectSameAsReference(make(kLossAndGradient, width), 1e-6, {}, withIds(width));
   }
   expectSameAsReference(make(kCrossEntropyGrad, 65, "0.0", "bf16"), 4e-3, {}, withIds(65));
+  for (int64_t width : {5, 65, 1001}) {
+    int64_t padded = llvm::alignTo(width, 8);
+    expectSameAsReference(make(kPaddedCrossEntropyGrad, width, padded, padded - width), 4e-3, {},
+                          withIds(width));
+  }
 }
 
 TEST(RowsTraining, OneHotAndPick) {

@@ -203,8 +203,7 @@ private:
                int64_t half) const {
     unsigned tensor = op->getNumOperands() + i;
     if (results.size() == i)
-      results.push_back(
-          ReferenceTensor(cast<RankedTensorType>(op->getResult(i).getType())));
+      results.push_back(ReferenceTensor(cast<RankedTensorType>(op->getResult(i).getType())));
     forEachIndex(part.getShape(), [&](ArrayRef<int64_t> index) {
       double &to = results[i].at(wholeIndex(index, part.getShape(), tensor, half));
       double value = part.at(index);
