@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace sinter;
 
 /// A product of unaligned rows is reckoned to take so many times as long: its operands arrive an
-/// element at a time. Not measured; padding a vocabulary of 50257 to a multiple of 64 is reported to
-/// have made whole training steps of GPT-2 a quarter faster.
+/// element at a time. Not measured; padding a vocabulary of 50257 to a multiple of 64 is reported
+/// to have made whole training steps of GPT-2 a quarter faster.
 static constexpr double kUnalignedFactor = 2.0;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -24,7 +24,8 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 /// The value of which this is the part in front, or null.
 static Value findPadded(Value value) {
   auto slice = value.getDefiningOp<SliceOp>();
-  bool inFront = slice && llvm::all_of(slice.getOffsets(), [](int64_t offset) { return offset == 0; });
+  bool inFront =
+      slice && llvm::all_of(slice.getOffsets(), [](int64_t offset) { return offset == 0; });
   return inFront ? slice.getOperand() : nullptr;
 }
 
@@ -70,8 +71,7 @@ struct AlignProductsPass : sinter::impl::AlignProductsPassBase<AlignProductsPass
 private:
   void align(MatmulOp matmul) {
     Padding padding(matmul, target.getVectorBits() / 8);
-    if (padding.isNone() || matmul.getM() <= kFewProductRows ||
-        !(always || pays(matmul, padding)))
+    if (padding.isNone() || matmul.getM() <= kFewProductRows || !(always || pays(matmul, padding)))
       return;
     bool lhsTransposed = matmul.getTransposeLhs(), rhsTransposed = matmul.getTransposeRhs();
     int64_t lhsK = lhsTransposed ? 0 : typeOf(matmul.getLhs()).getRank() - 1;
@@ -90,8 +90,9 @@ private:
     whole.getLhsMutable().assign(lhs);
     whole.getRhsMutable().assign(rhs);
     whole.getResult().setType(type.clone(shape));
-    Value part = AdjointBuilder(builder, matmul.getLoc())
-                     .slice(whole.getResult(), SmallVector<int64_t>(shape.size(), 0), type.getShape());
+    Value part =
+        AdjointBuilder(builder, matmul.getLoc())
+            .slice(whole.getResult(), SmallVector<int64_t>(shape.size(), 0), type.getShape());
     matmul.getResult().replaceAllUsesWith(part);
     matmul.erase();
     sinkBelowSums(part);
@@ -157,8 +158,8 @@ private:
     std::string text =
         llvm::formatv("a product of {0} rows, {1} columns and a depth of {2} has unaligned rows: "
                       "{3} so, {4} aligned",
-                      matmul.getM(), matmul.getN(), matmul.getK(), formatNs(kUnalignedFactor * product),
-                      formatNs(product + copies))
+                      matmul.getM(), matmul.getN(), matmul.getK(),
+                      formatNs(kUnalignedFactor * product), formatNs(product + copies))
             .str();
     auto options = remark::RemarkOpts::name(does ? "Aligned" : "NotAligned")
                        .category("sinter-precision")
