@@ -72,7 +72,7 @@ static void report(const BenchOptions &options, Measured &measured) {
   if (options.isTraining())
     result["accumulate"] = options.step.training.accumulate;
   if (options.json) {
-    std::printf("%s\n", result.dump().c_str());
+    printJson(result);
     return;
   }
   Table table({"", ""});

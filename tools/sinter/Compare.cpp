@@ -187,8 +187,7 @@ static Expected<void> run(CompareOptions &options) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Outcome &outcome : outcomes)
       list.push_back(describe(outcome));
-    std::printf("%s\n",
-                nlohmann::ordered_json{{"steps", options.steps}, {"models", list}}.dump().c_str());
+    printJson(nlohmann::ordered_json{{"steps", options.steps}, {"models", list}});
   } else {
     Table table({std::begin(kHeading), std::end(kHeading)});
     for (const Outcome &outcome : outcomes)

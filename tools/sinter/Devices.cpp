@@ -5,6 +5,7 @@
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/Output.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -67,7 +68,7 @@ void sinter::cli::addDevices(CLI::App &program) {
   command->callback([json] {
     nlohmann::json devices = {describeCpu(), describeGpu()};
     if (*json)
-      std::printf("%s\n", nlohmann::json{{"devices", devices}}.dump().c_str());
+      printJson(nlohmann::json{{"devices", devices}});
     else
       for (const nlohmann::json &device : devices)
         print(device);

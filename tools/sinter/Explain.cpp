@@ -25,7 +25,7 @@ static Expected<void> run(StepModeOptions &options) {
                            {"entry", decision.function},
                            {"where", decision.where},
                            {"text", decision.text}});
-    std::printf("%s\n", nlohmann::json{{"decisions", decisions}}.dump().c_str());
+    printJson(nlohmann::json{{"decisions", decisions}});
     return {};
   }
   Table table({"decision", "pass", "entry", "where", "why"}, 5);

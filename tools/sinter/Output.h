@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ private:
 std::string formatBytes(uint64_t bytes);
 /// Fixed-point with `digits` decimals.
 std::string formatNumber(double value, int digits = 2);
+
+/// Prints a JSON object on one line of standard output. Bytes that are not UTF-8, as paths may hold
+/// them, become U+FFFD.
+template <typename Json> void printJson(const Json &object) {
+  std::printf("%s\n", object.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
 
 /// Reports long work on standard error: a bar that redraws itself on a terminal, else one line at
 /// the start and one at the end. Nothing is drawn in the first half second.

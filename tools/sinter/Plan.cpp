@@ -143,7 +143,7 @@ static Expected<void> run(PlanOptions &options) {
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
   if (options.json)
-    std::printf("%s\n", report.dump().c_str());
+    printJson(report);
   else
     print(report);
   return {};

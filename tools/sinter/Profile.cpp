@@ -104,7 +104,7 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
                            {"rows", describe(rows, totalNs, runs, training)}};
   if (training)
     result["stages"] = describe(stages, totalNs, runs, true);
-  std::printf("%s\n", result.dump().c_str());
+  printJson(result);
   return {};
 }
 

@@ -60,7 +60,7 @@ static nlohmann::ordered_json summarize(const TrainCommandOptions &options, cons
 
 static void print(const nlohmann::ordered_json &summary, bool asJson) {
   if (asJson) {
-    std::printf("%s\n", summary.dump().c_str());
+    printJson(summary);
     return;
   }
   std::string steps = std::to_string(summary["steps"].get<uint64_t>());

@@ -5,7 +5,9 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Model.h"
 #include "tools/sinter/Output.h"
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -14,6 +16,11 @@ namespace {
 struct VerifyPassOptions : ModelOptions {
   PassCheck check;
   std::string reproducer;
+};
+
+struct ModelVerdict {
+  std::string model; ///< its family
+  PassVerdict verdict;
 };
 
 /// Small models that together hold every kind of op; checked where no MODEL is given.
@@ -29,49 +36,70 @@ constexpr std::string_view kGeneratedModels[] = {
 };
 } // namespace
 
-/// Checks one model; prints a row an entry and pass. Adds the failures to `failures`.
-static Expected<void> checkModel(const Model &model, const VerifyPassOptions &options, Table &table,
-                                 std::vector<PassVerdict> &failures) {
+/// Checks one model and adds a verdict an entry and pass.
+static Expected<void> checkModel(const Model &model, const VerifyPassOptions &options,
+                                 std::vector<ModelVerdict> &verdicts) {
   constexpr int64_t kChunk = 3, kCapacity = 8;
   SINTER_TRY(CompileRequest request,
              makeRequest(model, options, {"prefill", "decode", "logits"}, kChunk, kCapacity));
-  SINTER_TRY(std::vector<PassVerdict> verdicts, verifyPass(request, options.check));
-  for (PassVerdict &verdict : verdicts) {
-    char error[32];
-    std::snprintf(error, sizeof error, "%.1e", verdict.error);
-    table.addRow({verdict.holds ? "holds" : "FAILS", verdict.pass, model.spec.modelType,
-                  verdict.entry, verdict.message.empty() ? error : verdict.message});
-    if (!verdict.holds)
-      failures.push_back(std::move(verdict));
-  }
+  SINTER_TRY(std::vector<PassVerdict> found, verifyPass(request, options.check));
+  for (PassVerdict &verdict : found)
+    verdicts.push_back({model.spec.modelType, std::move(verdict)});
   return {};
 }
 
-static Expected<void> run(const VerifyPassOptions &options) {
+static void print(const std::vector<ModelVerdict> &verdicts) {
   Table table({"verdict", "pass", "model", "entry", "relative error"}, 4);
-  std::vector<PassVerdict> failures;
+  for (const auto &[model, verdict] : verdicts) {
+    char error[32];
+    std::snprintf(error, sizeof error, "%.1e", verdict.error);
+    table.addRow({verdict.holds ? "holds" : "FAILS", verdict.pass, model, verdict.entry,
+                  verdict.message.empty() ? error : verdict.message});
+  }
+  table.print();
+}
+
+static nlohmann::json describe(const std::vector<ModelVerdict> &verdicts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto &[model, verdict] : verdicts)
+    list.push_back({{"holds", verdict.holds},
+                    {"pass", verdict.pass},
+                    {"model", model},
+                    {"entry", verdict.entry},
+                    {"relative_error", verdict.error},
+                    {"message", verdict.message}});
+  return {{"verdicts", list}};
+}
+
+static Expected<void> run(const VerifyPassOptions &options) {
+  std::vector<ModelVerdict> verdicts;
   if (!options.model.empty()) {
     SINTER_TRY(Model model, openModel(options));
     if (model.isExecutable)
       return fail(options.model, "is compiled already", "give the model itself");
-    SINTER_CHECK(checkModel(model, options, table, failures));
+    SINTER_CHECK(checkModel(model, options, verdicts));
   } else {
     for (std::string_view text : kGeneratedModels) {
       Model model;
       SINTER_TRY(model.spec, parseModelSpec(text, "generated model"));
-      SINTER_CHECK(checkModel(model, options, table, failures));
+      SINTER_CHECK(checkModel(model, options, verdicts));
     }
   }
-  table.print();
-  if (failures.empty())
-    return {};
-  const std::string &text = failures.front().reproducer;
-  if (!options.reproducer.empty())
-    SINTER_CHECK(writeFileAtomically(options.reproducer, std::as_bytes(std::span(text))));
+  if (options.json)
+    printJson(describe(verdicts));
   else
-    std::printf("\n%s", text.c_str());
+    print(verdicts);
+  auto failure =
+      std::ranges::find_if(verdicts, [](const ModelVerdict &each) { return !each.verdict.holds; });
+  if (failure == verdicts.end())
+    return {};
+  const std::string &text = failure->verdict.reproducer;
+  if (options.reproducer.empty())
+    std::fprintf(options.json ? stderr : stdout, "\n%s", text.c_str());
+  else
+    SINTER_CHECK(writeFileAtomically(options.reproducer, std::as_bytes(std::span(text))));
   return fail(
-      "--pass " + options.check.pass, "changes what " + failures.front().entry + " computes",
+      "--pass " + options.check.pass, "changes what " + failure->verdict.entry + " computes",
       options.reproducer.empty() ? "a small module that shows it is printed above"
                                  : "a small module that shows it is in " + options.reproducer);
 }
