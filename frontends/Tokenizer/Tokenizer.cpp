@@ -9,9 +9,9 @@
 #include "frontends/Tokenizer/PostProcessor.h"
 #include "frontends/Tokenizer/PreTokenizer.h"
 #include "frontends/Tokenizer/Unicode.h"
+#include "runtime/Base/ReadFile.h"
 
 #include <algorithm>
-#include <fstream>
 
 namespace sinter {
 
@@ -31,21 +31,6 @@ namespace {
 constexpr const char *kTokenizerJson = "tokenizer.json";
 constexpr const char *kVocabularyJson = "vocab.json";
 constexpr const char *kMergesText = "merges.txt";
-constexpr uintmax_t kMaxFileBytes = uintmax_t(1) << 30;
-
-Expected<std::string> readFile(const std::filesystem::path &path) {
-  std::error_code error;
-  uintmax_t size = std::filesystem::file_size(path, error);
-  if (error)
-    return fail(path.string(), error.message(), "check the model's directory");
-  if (size > kMaxFileBytes)
-    return fail(path.string(), "is larger than 1 GiB", "use a real tokenizer file");
-  std::ifstream file(path, std::ios::binary);
-  std::string content(static_cast<size_t>(size), '\0');
-  if (!file.read(content.data(), static_cast<std::streamsize>(size)))
-    return fail(path.string(), "cannot be read", "check the file's permissions");
-  return content;
-}
 
 /// GPT-2's one special token, which its two files do not mention as such.
 AddedToken endOfText() {

@@ -1,7 +1,6 @@
 #include "frontends/Transformer/Families/Family.h"
+#include "runtime/Base/ReadFile.h"
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace sinter {
 namespace {
@@ -38,20 +37,9 @@ std::string joined(const std::vector<std::string> &words) {
   return text;
 }
 
-Expected<std::string> readText(const fs::path &path) {
-  std::error_code error;
-  if (!fs::exists(path, error))
-    return fail(path.string(), "no such file", "give a model's directory or its config.json");
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (!stream && !stream.eof())
-    return fail(path.string(), "it cannot be read", "check its permissions");
-  return text;
-}
-
 /// generation_config.json says when to stop, and may know better than config.json.
 Expected<void> readGenerationConfig(const fs::path &path, ModelSpec &spec) {
-  SINTER_TRY(std::string text, readText(path));
+  SINTER_TRY(std::string text, readFile(path));
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object())
     return fail(path.string(), "it is not a JSON object", "download it again");
@@ -115,7 +103,9 @@ Expected<ModelSpec> loadModelSpec(const fs::path &path) {
                 "give a model's directory or its config.json");
   bool isDirectory = fs::is_directory(path, error);
   fs::path config = isDirectory ? path / "config.json" : path;
-  SINTER_TRY(std::string text, readText(config));
+  if (!fs::exists(config, error))
+    return fail(config.string(), "no such file", "give a model's directory or its config.json");
+  SINTER_TRY(std::string text, readFile(config));
   SINTER_TRY(ModelSpec spec, parseModelSpec(text, config.string()));
   fs::path generation = config.parent_path() / "generation_config.json";
   if (isDirectory && fs::exists(generation, error))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/sinter/Checks.h"
 #include "tools/sinter/Generate.h"
 #include "tools/sinter/Weights.h"
 #include <cstdio>
@@ -27,7 +28,8 @@ int main(int argc, char **argv) {
   cli::GenerateOptions options;
   program.add_option("FILE", path, "executable that `sinter compile` wrote")->required();
   cli::addGenerateOptions(program, options);
-  program.add_option("--seed", options.seed, "of random weights and of sampling");
+  program.add_option("--seed", options.seed, "of random weights and of sampling")
+      ->check(cli::isSeed);
   program.add_option("--threads", options.threads, "threads (default: one a processor)")
       ->check(CLI::Range(1, 1024));
   program.add_flag("--json", options.json, "print one machine-readable object");

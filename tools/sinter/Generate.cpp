@@ -2,8 +2,9 @@
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Exec/Session.h"
 #include "runtime/Generate/Generator.h"
+#include "tools/sinter/Checks.h"
+#include "tools/sinter/Ids.h"
 #include <cstdio>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unistd.h>
@@ -29,20 +30,21 @@ void cli::addGenerateOptions(CLI::App &command, GenerateOptions &options) {
   CLI::Option *prompt = command.add_option("--prompt", options.prompt, "text to go on from");
   prompt->each([&options](const std::string &) { options.hasPrompt = true; });
   command.add_option("--tokens", options.tokens, "token ids to go on from: 1,2,3")
-      ->delimiter(',')
       ->excludes(prompt);
   command
       .add_option("--max-new-tokens", options.maxNewTokens, "stop after this many (default 128)")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+      ->check(CLI::Range(0, 1 << 24));
   command
       .add_option("--temperature", options.temperature, "0 (default): always the likeliest token")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(CLI::Range(0.0, 1e6))
+      ->check(isNumber);
   command.add_option("--top-k", options.topK, "choose among the K likeliest; 0 (default): all")
       ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
   command
       .add_option("--top-p", options.topP,
                   "choose among the likeliest that reach P together (default 1)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(0.0, 1.0))
+      ->check(isNumber);
   command.add_flag("--ids", options.ids, "print the new token ids on one line instead of text");
 }
 
@@ -54,14 +56,7 @@ Expected<std::vector<int32_t>> cli::promptTokens(const Executable &executable,
   }
   if (options.tokens.empty())
     return fail("prompt", "there is none", "give --prompt TEXT or --tokens 1,2,3");
-  std::vector<int32_t> tokens;
-  for (int64_t token : options.tokens) {
-    if (token < 0 || token > std::numeric_limits<int32_t>::max())
-      return fail("token " + std::to_string(token), "is no token id",
-                  "use ids of the model's tokenizer");
-    tokens.push_back(static_cast<int32_t>(token));
-  }
-  return tokens;
+  return parseIds(options.tokens);
 }
 
 /// Prints text at once; false once nobody listens any more.

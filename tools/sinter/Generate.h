@@ -19,9 +19,9 @@
 namespace sinter::cli {
 
 struct GenerateOptions {
-  std::string prompt;          ///< --prompt
-  std::vector<int64_t> tokens; ///< --tokens, instead of a prompt
-  bool hasPrompt = false;      ///< --prompt was given, perhaps empty
+  std::string prompt;     ///< --prompt
+  std::string tokens;     ///< --tokens, instead of a prompt
+  bool hasPrompt = false; ///< --prompt was given, perhaps empty
   int64_t maxNewTokens = 128;
   double temperature = 0; ///< 0: greedy
   int64_t topK = 0;       ///< 0: all

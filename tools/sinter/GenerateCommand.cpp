@@ -3,6 +3,7 @@
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Generate.h"
+#include "tools/sinter/Ids.h"
 #include "tools/sinter/Model.h"
 #include "tools/sinter/Weights.h"
 #include <algorithm>
@@ -26,8 +27,10 @@ struct Ready {
 
 /// How many tokens the prompt has.
 static Expected<int64_t> countTokens(const Model &model, const GenerateOptions &options) {
-  if (!options.hasPrompt || model.tokenizerFiles.empty())
-    return static_cast<int64_t>(options.tokens.size());
+  if (!options.hasPrompt || model.tokenizerFiles.empty()) {
+    SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
+    return static_cast<int64_t>(ids.size());
+  }
   SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles));
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(options.prompt));
   return static_cast<int64_t>(ids.size());
@@ -58,6 +61,7 @@ static Expected<Ready> makeReady(const GenerateCommandOptions &options) {
   if (!model.isExecutable)
     return compileFor(std::move(model), options);
   SINTER_TRY(auto executable, runtime::Executable::open(options.model));
+  SINTER_CHECK(checkCompiled(*executable, options));
   SINTER_TRY(auto weights, openWeights(*executable, options.model));
   return Ready{std::move(executable), std::move(weights)};
 }

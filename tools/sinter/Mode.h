@@ -1,7 +1,6 @@
 //===- Mode.h - What a command looks at: prefill, decode, ... ---*- C++ -*-===//
 #pragma once
 
-#include "frontends/Transformer/ModelSpec.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -21,14 +20,12 @@ struct ModeOptions {
   int64_t getCapacity(int64_t asked) const {
     return asked ? asked : mode == "decode" ? context + 1 : sequence;
   }
-  /// Shortens lengths that were not asked for to what a model with learned positions has.
-  void limitDefaults(const ModelSpec &spec) {
-    if (spec.positions != PositionKind::Learned)
-      return;
+  /// Shortens lengths that were not asked for to what there is.
+  void limitDefaults(int64_t positions) {
     if (!*sequenceOption)
-      sequence = std::min(sequence, spec.maxPositions);
+      sequence = std::min(sequence, positions);
     if (!*contextOption)
-      context = std::min(context, spec.maxPositions - 1);
+      context = std::min(context, positions - 1);
   }
 
   CLI::Option *sequenceOption = nullptr, *contextOption = nullptr;

@@ -1,6 +1,7 @@
 #include "tools/sinter/Model.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
@@ -8,21 +9,11 @@
 #include "tools/sinter/Output.h"
 #include <cctype>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 using namespace sinter;
 using namespace sinter::cli;
 namespace fs = std::filesystem;
-
-Expected<std::string> sinter::cli::readFile(const fs::path &path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string content((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (!stream)
-    return fail(path.string(), "cannot be read", "check that it exists and may be read");
-  return content;
-}
 
 /// Checks names and shapes of the weights, and that they are stored in types we compute from.
 static Expected<void> checkWeights(const Model &model) {
@@ -60,6 +51,35 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
   SINTER_TRY(model.weights, WeightFiles::open(model.path));
   SINTER_CHECK(checkWeights(model));
   return model;
+}
+
+Expected<void> sinter::cli::checkCompiled(const runtime::Executable &executable,
+                                          const ModelOptions &options) {
+  const std::pair<const char *, std::string> kept[] = {
+      {"dtype", options.dtype},
+      {"max_seq", options.capacity ? std::to_string(options.capacity) : ""},
+      {"batch", options.batch != 1 ? std::to_string(options.batch) : ""}};
+  for (const auto &[key, asked] : kept) {
+    std::optional<std::string_view> has = executable.metadata(key);
+    if (asked.empty() || !has || asked == *has)
+      continue;
+    std::string option = key == std::string_view("max_seq") ? "max-seq" : key;
+    return fail("--" + option + " " + asked,
+                executable.name() + " is compiled already, with --" + option + " " +
+                    std::string(*has),
+                "leave the option out, or compile the model again with it");
+  }
+  const std::pair<const char *, bool> others[] = {
+      {"--cache-dtype", !options.cacheDtype.empty()},
+      {"--tf32", options.tf32},
+      {"--disable-pass", !options.disabledPasses.empty()},
+      {"--load-pass-plugin", !options.passPlugins.empty()},
+      {"--add-pass", !options.addedPasses.empty()}};
+  for (const auto &[option, given] : others)
+    if (given)
+      return fail(option, executable.name() + " is compiled already",
+                  "leave the option out, or compile the model again with it");
+  return {};
 }
 
 Expected<std::string> sinter::cli::getTarget(const ModelOptions &options) {

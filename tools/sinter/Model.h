@@ -22,8 +22,8 @@ struct Model {
       tokenizerFiles; ///< name to content; empty where there are none
 };
 
-/// The content of a file.
-Expected<std::string> readFile(const std::filesystem::path &path);
+/// Fails where an option asks for another executable than this one, which is compiled already.
+Expected<void> checkCompiled(const runtime::Executable &executable, const ModelOptions &options);
 
 /// Opens MODEL: checks that it exists, reads its config.json and maps its weights, whose names and
 /// shapes must be the model's.

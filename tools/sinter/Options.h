@@ -1,7 +1,7 @@
 //===- Options.h - What every command understands ---------------*- C++ -*-===//
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "tools/sinter/Checks.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,10 +68,10 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
           "--cache-dtype", options.cacheDtype,
           "KV cache: f32, bf16 or, on a GPU, f16 (default: narrow with a narrow compute type)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  command.add_option("--seed", options.seed, "of random weights and of sampling");
+  command.add_option("--seed", options.seed, "of random weights and of sampling")->check(isSeed);
   command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
   command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(CLI::Range(1, 1 << 24));
 }
 
 } // namespace sinter::cli

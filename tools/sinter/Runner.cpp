@@ -16,6 +16,7 @@ Expected<Runner> Runner::open(Model model, const ModelOptions &options,
   Runner runner;
   if (model.isExecutable) {
     SINTER_TRY(runner.loaded, runtime::Executable::open(options.model));
+    SINTER_CHECK(checkCompiled(*runner.loaded, options));
     SINTER_TRY(std::optional<WeightFiles> files, openWeights(*runner.loaded, model.path));
     if (files)
       runner.files = std::make_unique<WeightFiles>(std::move(*files));

@@ -1,12 +1,11 @@
 //===- Tokenize.cpp - `sinter tokenize`: text to ids and back ---------------===//
 
 #include "frontends/Tokenizer/Tokenizer.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Exec/Executable.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Ids.h"
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 using namespace sinter;
@@ -46,11 +45,7 @@ static Expected<void> run(const TokenizeOptions &options) {
   }
   std::string text = options.text;
   if (*options.fileOption) {
-    std::ifstream stream(options.file, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-    if (!stream)
-      return fail("--file " + options.file, "cannot be read",
-                  "check that it exists and may be read");
+    SINTER_TRY(text, readFile(options.file));
   } else if (!*options.textOption) {
     return fail("sinter tokenize", "there is nothing to do", "give --text, --file or --decode");
   }

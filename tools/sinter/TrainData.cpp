@@ -1,6 +1,7 @@
 #include "tools/sinter/TrainData.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Data/TokenCache.h"
 #include "tools/sinter/Output.h"
 #include <cmath>

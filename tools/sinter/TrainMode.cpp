@@ -23,8 +23,13 @@ Expected<void> sinter::cli::completeOptions(const Model &model, StepModeOptions 
         if (option->get_group() == group && option->count() != 0)
           return fail(option->get_name(), "is of a training step, not of " + mode.mode,
                       "add --mode train, or leave it out");
-    if (!model.isExecutable)
-      mode.limitDefaults(model.spec);
+    if (model.isExecutable) {
+      SINTER_TRY(auto executable, runtime::Executable::open(options.model));
+      SINTER_TRY(int64_t capacity, executable->metadataNumber("max_seq"));
+      mode.limitDefaults(capacity);
+    } else if (model.spec.positions == PositionKind::Learned) {
+      mode.limitDefaults(model.spec.maxPositions);
+    }
     return {};
   }
   if (model.isExecutable)

@@ -25,7 +25,8 @@ void sinter::cli::addTrainRunOptions(CLI::App &command, TrainRunOptions &options
       "tokens of a row (default: 256, or as many as the model has positions)")
       ->check(CLI::Range(1, 1 << 24));
   add(group, "--seed", options.seed, "N", "of random initial weights, the data's order and dropout")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(isSeed);
   add(group, "--eval-every", options.evaluateEvery, "N",
       "steps between evaluations of all validation data; 0: only after the last")
       ->capture_default_str()

@@ -1,6 +1,7 @@
 #include "tools/sinter/Training.h"
 #include "compiler/Analysis/Target.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/Base/ReadFile.h"
 #include "tools/sinter/GemmPeak.h"
 #include <charconv>
 #include <cmath>

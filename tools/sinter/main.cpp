@@ -3,6 +3,20 @@
 #include "tools/sinter/Commands.h"
 #include <cstdio>
 
+/// Prints what is wrong with the command line, and whose help says what would be right.
+static int printUsageError(const CLI::App &program, const char *first,
+                           const CLI::ParseError &error) {
+  std::vector<CLI::App *> commands = program.get_subcommands();
+  if (!commands.empty())
+    std::fprintf(stderr, "sinter: error: %s; see sinter %s --help\n", error.what(),
+                 commands.front()->get_name().c_str());
+  else if (first)
+    std::fprintf(stderr, "sinter: error: %s: is not a command; see sinter --help\n", first);
+  else
+    std::fprintf(stderr, "sinter: error: there is no command; see sinter --help\n");
+  return 1;
+}
+
 int main(int argc, char **argv) {
   CLI::App program("Compiles, runs and trains transformers.", "sinter");
   program.require_subcommand(1);
@@ -24,12 +38,16 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return program.exit(error); // --help, --version
-    std::fprintf(stderr, "sinter: error: %s; see sinter --help\n", error.what());
-    return 1;
+    return printUsageError(program, argc > 1 ? argv[1] : nullptr, error);
   } catch (const sinter::cli::CommandFailed &failed) {
     std::fprintf(stderr, "sinter: %s: %s\n", failed.error.defect ? "defect" : "error",
                  failed.error.message().c_str());
     return failed.error.defect ? 2 : 1;
+  }
+  // What a full disk did not take is not lost in silence.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    std::fprintf(stderr, "sinter: error: standard output: cannot be written; make room for it\n");
+    return 1;
   }
   return 0;
 }

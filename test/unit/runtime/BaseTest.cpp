@@ -1,5 +1,6 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/HalfFloat.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "runtime/Device/Cpu/Features.h"
 #include <cmath>
@@ -7,6 +8,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/stat.h>
+#include <thread>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -56,6 +59,38 @@ TEST_F(AtomicFileTest, FolderInTheWayIsAnError) {
   std::filesystem::create_directories(folder + "/target/inside");
   ASSERT_FALSE(writeFileAtomically(folder + "/target", bytesOf("one")));
   EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(AtomicFileTest, ReadsFilesAndPipes) {
+  std::string path = folder + "/file", text(200'000, 'x');
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf(text)));
+  EXPECT_EQ(readFile(path).value(), text);
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("")));
+  EXPECT_EQ(readFile(path).value(), "");
+  std::string pipe = folder + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << text; });
+  EXPECT_EQ(readFile(pipe).value(), text);
+  writer.join();
+}
+
+TEST_F(AtomicFileTest, WhatCannotBeReadIsAnError) {
+  auto message = [](const Expected<std::string> &read) {
+    return read ? "it was read" : read.error().message();
+  };
+  EXPECT_EQ(message(readFile(folder + "/absent")),
+            folder + "/absent: No such file or directory; check that it exists and may be read");
+  EXPECT_EQ(message(readFile(folder)),
+            folder + ": cannot be read: Is a directory; give a file that can be read");
+  // Reading a process's memory from its beginning is refused by the system, not by open().
+  EXPECT_EQ(message(readFile("/proc/self/mem")),
+            "/proc/self/mem: cannot be read: Input/output error; give a file that can be read");
+  EXPECT_EQ(message(readFile("/dev/zero", 1000)),
+            "/dev/zero: is larger than 1000 bytes; check that it is the file that you mean");
+  ASSERT_TRUE(writeFileAtomically(folder + "/file", bytesOf("four")));
+  EXPECT_EQ(message(readFile(folder + "/file", 3)),
+            folder + "/file: is larger than 3 bytes; check that it is the file that you mean");
+  EXPECT_EQ(readFile(folder + "/file", 4).value(), "four");
 }
 
 TEST(HalfFloatTest, Bf16RoundsToNearestEven) {
