@@ -36,7 +36,14 @@ uint32_t alignmentOf(CUdeviceptr address) {
 
 const void *pointer(CUdeviceptr address) { return reinterpret_cast<const void *>(address); }
 
-// What the choice of an algorithm depends on.
+// Sums of parts are added in f32: where the result is of 16 bits, a scheme that keeps parts in the
+// result's type would round each of them.
+uint32_t reductionsFor(fb::DType result) {
+  return result == fb::DType::F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
+                                  : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+// What the choice of an algorithm depends on, but for the alignment of operands.
 std::string describeProblem(const fb::Gemm &gemm) {
   std::ostringstream text;
   text << gemm.m() << ' ' << gemm.n() << ' ' << gemm.k() << ' ' << int(gemm.dtype()) << ' '
@@ -80,7 +87,10 @@ Expected<LtGemm> LtLibrary::bind(const fb::Gemm &gemm, const Address &address, b
   LtGemm result(*this);
   SINTER_CHECK(result.describe(gemm, address));
   SINTER_CHECK(result.describeEpilogue(gemm, address));
-  SINTER_CHECK(choose(result, describeProblem(gemm), mayWrite));
+  std::string problem = describeProblem(gemm);
+  for (CUdeviceptr operand : {result.rhs, result.lhs, result.addend, result.out})
+    problem += ' ' + std::to_string(alignmentOf(operand));
+  SINTER_CHECK(choose(result, problem, mayWrite));
   return result;
 }
 
@@ -120,6 +130,8 @@ Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, bool 
   };
   uint64_t workspace = gemm.workspaceBytes;
   Expected<void> ready = prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+  if (ready)
+    ready = prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, gemm.reductions);
   const std::pair<cublasLtMatmulPreferenceAttributes_t, CUdeviceptr> operands[] = {
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, gemm.rhs},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, gemm.lhs},
@@ -195,6 +207,7 @@ Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &
   bool rhsTransposed = gemm.rhs_form() == fb::RhsForm::Transposed;
   cublasOperation_t first = rhsTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasOperation_t second = gemm.lhs_transposed() ? CUBLAS_OP_T : CUBLAS_OP_N;
+  reductions = reductionsFor(gemm.out_dtype());
   SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSA, first));
   SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSB, second));
   SINTER_CHECK(layout(rhsLayout, gemm.dtype(), rhsTransposed ? k : n, rhsTransposed ? n : k,
@@ -264,7 +277,8 @@ LtGemm::LtGemm(LtGemm &&other) noexcept
       addLayout(std::exchange(other.addLayout, nullptr)),
       outLayout(std::exchange(other.outLayout, nullptr)), rhs(other.rhs), lhs(other.lhs),
       addend(other.addend), out(other.out), workspace(other.workspace),
-      workspaceBytes(other.workspaceBytes), beta(other.beta), algorithm(other.algorithm) {}
+      workspaceBytes(other.workspaceBytes), reductions(other.reductions), beta(other.beta),
+      algorithm(other.algorithm) {}
 
 LtGemm::~LtGemm() {
   for (cublasLtMatrixLayout_t layout : {rhsLayout, lhsLayout, addLayout, outLayout})

@@ -11,9 +11,11 @@
 // its second, as it is where stored [m, k] and transposed where [k, m]. A bias runs along the rows
 // of out^T, which are ours' columns. The addend is the library's C with a factor of 1.
 //
-// The algorithm is the first that the library's heuristic proposes: a function of the problem, so
-// that bits do not change from run to run. With SINTER_CUDA_TUNE=1 the first eight are timed, and
-// the fastest is remembered on disk by problem, GPU and the library's version.
+// The algorithm is the first that the library's heuristic proposes of those that fit the plan's
+// workspace, the operands' alignment and sums in f32: a function of the problem, so that bits do
+// not change from run to run. With SINTER_CUDA_TUNE=1 the first eight are timed, and the fastest is
+// remembered on disk by problem, GPU and the library's version. Operands of f32 are rounded to TF32
+// where the plan says so; CUBLAS_COMPUTE_32F does not.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -80,6 +82,7 @@ private:
                          outLayout = nullptr;
   CUdeviceptr rhs = 0, lhs = 0, addend = 0, out = 0, workspace = 0;
   size_t workspaceBytes = 0;
+  uint32_t reductions = 0; ///< ways of adding up parts of a sum that may be chosen
   float beta = 0;
   cublasLtMatmulAlgo_t algorithm = {};
 };

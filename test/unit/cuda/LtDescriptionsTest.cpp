@@ -29,7 +29,8 @@ struct Seen {
   void *bias;
   LayoutSeen a, b, c, d;
   uint64_t workspace;
-  uint32_t alignments[4];
+  uint32_t alignments[4], reductions;
+  cublasComputeType_t compute;
 } seen;
 
 decltype(&cublasLtMatmulDescGetAttribute) getOfProduct;
@@ -62,6 +63,7 @@ cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMa
                       cublasLtMatmulPreference_t preference, int,
                       cublasLtMatmulHeuristicResult_t results[], int *found) {
   seen = {};
+  get(seen.compute, product, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE);
   get(seen.first, product, CUBLASLT_MATMUL_DESC_TRANSA);
   get(seen.second, product, CUBLASLT_MATMUL_DESC_TRANSB);
   get(seen.epilogue, product, CUBLASLT_MATMUL_DESC_EPILOGUE);
@@ -74,6 +76,7 @@ cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMa
               CUBLAS_STATUS_SUCCESS);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, seen.workspace);
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, seen.reductions);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, seen.alignments[0]);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, seen.alignments[1]);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, seen.alignments[2]);
@@ -143,6 +146,23 @@ TEST_F(LtDescriptionsTest, RowsAreTheLibrarysColumns) {
   EXPECT_EQ(seen.b, (LayoutSeen{CUDA_R_32F, 6, 5, 10}));
   EXPECT_EQ(seen.c, (LayoutSeen{CUDA_R_32F, 7, 5, 12}));
   EXPECT_EQ(seen.d, seen.c);
+}
+
+TEST_F(LtDescriptionsTest, NothingIsRoundedUnlessThePlanSaysSo) {
+  for (fb::DType type : {fb::DType::F32, fb::DType::BF16})
+    for (fb::DType result : {fb::DType::F32, fb::DType::BF16})
+      for (bool tf32 : {false, true}) {
+        GemmParts parts;
+        parts.m = parts.n = parts.k = 8, parts.rhsStride = 8;
+        parts.rhsForm = fb::RhsForm::Plain;
+        parts.dtype = type, parts.outDtype = result, parts.tf32 = tf32;
+        bind(parts);
+        EXPECT_EQ(seen.compute, tf32 && type == fb::DType::F32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                               : CUBLAS_COMPUTE_32F);
+        EXPECT_EQ(seen.reductions, result == fb::DType::F32
+                                       ? uint32_t(CUBLASLT_REDUCTION_SCHEME_MASK)
+                                       : uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+      }
 }
 
 TEST_F(LtDescriptionsTest, TransposedOperandsWithAnEpilogue) {

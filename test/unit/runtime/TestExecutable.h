@@ -180,6 +180,7 @@ struct GemmParts {
   uint64_t rhsStride = 0;
   bool lhsTransposed = false;
   std::optional<fb::Slice> workspace = {};
+  bool tf32 = false;
 };
 
 inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
@@ -189,12 +190,12 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
             for (const GemmParts::Step &step : parts.steps)
               steps.push_back(
                   fb::CreatePostOp(builder, step.kind, &step.operand, step.dtype, step.stride));
-            return fb::CreateGemmDirect(
-                       builder, parts.m, parts.n, parts.k, parts.dtype, parts.outDtype, &parts.lhs,
-                       parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs, &parts.out,
-                       parts.outStride ? parts.outStride : parts.n, &steps, parts.rhsForm,
-                       parts.rhsStride, parts.lhsTransposed, /*tf32=*/false,
-                       parts.workspace ? &*parts.workspace : nullptr)
+            return fb::CreateGemmDirect(builder, parts.m, parts.n, parts.k, parts.dtype,
+                                        parts.outDtype, &parts.lhs,
+                                        parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs,
+                                        &parts.out, parts.outStride ? parts.outStride : parts.n,
+                                        &steps, parts.rhsForm, parts.rhsStride, parts.lhsTransposed,
+                                        parts.tf32, parts.workspace ? &*parts.workspace : nullptr)
                 .Union();
           },
           label, ""};
