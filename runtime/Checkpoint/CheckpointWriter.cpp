@@ -31,9 +31,11 @@ void CheckpointWriter::work() {
     changed.wait(lock, [this] { return busy || stopping; });
     if (!busy)
       return;
-    // While busy, `step` and `files` belong to this thread.
+    // While busy, `step`, `files` and `ready` belong to this thread.
     lock.unlock();
-    Expected<void> done = folder.write(step, files);
+    Expected<void> done = ready ? ready() : Expected<void>();
+    if (done)
+      done = folder.write(step, files);
     if (done)
       done = folder.removeOld(step, keep);
     lock.lock();
@@ -49,11 +51,13 @@ Expected<void> CheckpointWriter::wait() {
   return std::exchange(result, Expected<void>());
 }
 
-void CheckpointWriter::start(uint64_t newStep, std::vector<CheckpointFile> newFiles) {
+void CheckpointWriter::start(uint64_t newStep, std::vector<CheckpointFile> newFiles,
+                             std::function<Expected<void>()> newReady) {
   std::lock_guard lock(mutex);
   assert(!busy && "a write is under way");
   step = newStep;
   files = std::move(newFiles);
+  ready = std::move(newReady);
   busy = true;
   changed.notify_all();
 }

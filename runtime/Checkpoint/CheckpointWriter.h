@@ -8,6 +8,7 @@
 
 #include "runtime/Checkpoint/CheckpointFolder.h"
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -27,9 +28,11 @@ public:
   /// returned before.
   Expected<void> wait();
 
-  /// Begins to write a checkpoint. `files` must not change until wait() has returned.
-  /// @pre the writer is idle: wait() was called since the last start()
-  void start(uint64_t step, std::vector<CheckpointFile> files);
+  /// Begins to write a checkpoint, when `ready`, which is called on the writer's thread, has
+  /// returned; its error is the write's. From then on `files` must not change until wait() has
+  /// returned. @pre the writer is idle: wait() was called since the last start()
+  void start(uint64_t step, std::vector<CheckpointFile> files,
+             std::function<Expected<void>()> ready = {});
 
 private:
   void work();
@@ -40,6 +43,7 @@ private:
   std::condition_variable changed;
   uint64_t step = 0;
   std::vector<CheckpointFile> files;
+  std::function<Expected<void>()> ready;
   bool busy = false, stopping = false;
   Expected<void> result;
   std::thread thread;

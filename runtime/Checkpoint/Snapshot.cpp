@@ -1,6 +1,7 @@
 #include "runtime/Checkpoint/Snapshot.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace sinter::runtime {
@@ -30,29 +31,36 @@ Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
   return snapshot;
 }
 
+void Snapshot::useMemory(std::span<std::byte> given) {
+  assert(given.size() >= total);
+  memory = given;
+  for (const File &file : files)
+    std::memcpy(memory.data() + file.offset, file.head.data(), file.head.size());
+}
+
 Expected<void> Snapshot::capture(ThreadPool &pool, const TensorReader &reader) {
-  if (!memory.data()) {
-    SINTER_TRY(memory, Region::allocate(total, "the snapshot of a checkpoint"));
-    for (const File &file : files)
-      std::memcpy(memory.data() + file.offset, file.head.data(), file.head.size());
+  if (memory.empty()) {
+    SINTER_TRY(own, Region::allocate(total, "the snapshot of a checkpoint"));
+    useMemory(own.bytes());
   }
+  std::vector<TensorCopy> elsewhere;
   for (const Piece &piece : pieces) {
     std::byte *out = memory.data() + piece.offset;
     if (piece.source.empty() && piece.bytes != 0) {
-      SINTER_CHECK(reader(piece.name, {out, piece.bytes}));
+      elsewhere.push_back({piece.name, {out, piece.bytes}});
       continue;
     }
     pool.run(piece.source.size(), bytesPerPiece, [&](uint64_t begin, uint64_t end) {
       std::memcpy(out + begin, piece.source.data() + begin, end - begin);
     });
   }
-  return {};
+  return elsewhere.empty() ? Expected<void>() : reader(elsewhere);
 }
 
 std::vector<CheckpointFile> Snapshot::captured() const {
   std::vector<CheckpointFile> result;
   for (const File &file : files)
-    result.push_back({file.name, {memory.bytes().subspan(file.offset, file.bytes)}});
+    result.push_back({file.name, {memory.subspan(file.offset, file.bytes)}});
   return result;
 }
 

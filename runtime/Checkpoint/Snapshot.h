@@ -1,7 +1,7 @@
 //===- Snapshot.h - States as they were between two steps -------*- C++ -*-===//
 //
 // A copy of tensors, laid out as the safetensors files that will hold it, so that writing it is
-// writing one block. The copy is all that a step waits for; its memory is taken once, when the
+// writing one block. The copy is the most that a step waits for; its memory is taken once, when the
 // first snapshot is.
 //
 //===----------------------------------------------------------------------===//
@@ -22,9 +22,14 @@ struct SnapshotFile {
   std::vector<TensorToWrite> tensors;
 };
 
-/// Copies a tensor that is not in the host's memory to `out`, which has its size.
-using TensorReader =
-    std::function<Expected<void>(const std::string &name, std::span<std::byte> out)>;
+/// A tensor that is not in the host's memory, and memory of its size.
+struct TensorCopy {
+  std::string_view name;
+  std::span<std::byte> out;
+};
+
+/// Copies such tensors as they are now; what is read of `out` is read later, when the reader says.
+using TensorReader = std::function<Expected<void>(std::span<const TensorCopy>)>;
 
 class Snapshot {
 public:
@@ -33,6 +38,9 @@ public:
 
   /// The memory that capture() takes. The tensors' data are not looked at for it.
   uint64_t bytes() const { return total; }
+
+  /// Lets capture() copy to `memory`, of bytes() bytes, which outlives its use.
+  void useMemory(std::span<std::byte> memory);
 
   /// Copies the tensors as they are now, with `reader` what the processor cannot reach. Fails where
   /// there is no memory for them, or as the reader does.
@@ -59,7 +67,8 @@ private:
   std::vector<File> files;
   std::vector<Piece> pieces; ///< in the order of the files
   uint64_t total = 0;
-  Region memory;
+  std::span<std::byte> memory;
+  Region own; ///< the same, where nobody gave another
 };
 
 } // namespace sinter::runtime

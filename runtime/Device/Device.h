@@ -30,6 +30,12 @@ struct DevicePlan {
   MemoryUse use;
 };
 
+/// A slice of a State, and memory of its size that it is copied to.
+struct SliceCopy {
+  fb::Slice slice;
+  std::span<std::byte> out;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -63,6 +69,17 @@ public:
   /// Copies a slice of such a space, as commands left it, to `out`, which has its size, and back.
   virtual Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const = 0;
   virtual Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) = 0;
+
+  /// Copies states as they are now, of those that SessionOptions::copiedStates names. May return
+  /// before they are there; programs that run meanwhile change no state before it is copied.
+  virtual Expected<void> beginCopies(std::span<const SliceCopy> copies) = 0;
+
+  /// Waits until all that was begun is there. Any thread may call it, beside the session's.
+  virtual Expected<void> finishCopies() const = 0;
+
+  /// Memory of the host that beginCopies() fills without waiting, `bytes` of it, for as long as the
+  /// device lives. Empty where none is better than any other.
+  virtual std::span<std::byte> copyMemory(uint64_t bytes) = 0;
 
   /// Zeroes all states.
   virtual Expected<void> clearState() = 0;

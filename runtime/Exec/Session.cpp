@@ -205,6 +205,22 @@ Expected<void> Session::writeState(std::string_view name, std::span<const std::b
   return impl->device->write(*binding->slice(), bytes);
 }
 
+Expected<void> Session::beginCopies(std::span<const StateCopy> copies) {
+  const std::string &where = impl->executable->name();
+  std::vector<SliceCopy> slices;
+  for (const StateCopy &copy : copies) {
+    SINTER_TRY(const fb::Binding *binding,
+               findBinding(impl->executable->root().states(), copy.name, where));
+    assert(copy.out.size() == binding->slice()->bytes());
+    slices.push_back({*binding->slice(), copy.out});
+  }
+  return impl->device->beginCopies(slices);
+}
+
+Expected<void> Session::finishCopies() const { return impl->device->finishCopies(); }
+
+std::span<std::byte> Session::copyMemory(uint64_t bytes) { return impl->device->copyMemory(bytes); }
+
 Expected<void> Session::clearState() { return impl->device->clearState(); }
 
 void Session::setTrace(Trace *trace) { impl->trace = trace; }

@@ -86,6 +86,24 @@ public:
   Expected<void> readState(std::string_view name, std::span<std::byte> out) const;
   Expected<void> writeState(std::string_view name, std::span<const std::byte> bytes);
 
+  /// A state and memory of its size.
+  struct StateCopy {
+    std::string_view name;
+    std::span<std::byte> out;
+  };
+
+  /// Copies states as they are now to memory from copyMemory(). May return before they are there;
+  /// programs can run meanwhile. @pre SessionOptions::copiedStates names them
+  Expected<void> beginCopies(std::span<const StateCopy> copies);
+
+  /// Waits until all that was begun is there. Any thread may call it, beside the session's.
+  Expected<void> finishCopies() const;
+
+  /// Memory of the host, to be asked for once, that beginCopies() fills without waiting and the
+  /// session frees. Empty where beginCopies() waits whatever it fills: states that are the host's,
+  /// or a system that pins no more memory, which is a warning.
+  std::span<std::byte> copyMemory(uint64_t bytes);
+
   /// Zeroes all states: KV caches are empty again.
   Expected<void> clearState();
 

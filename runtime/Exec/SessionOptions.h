@@ -31,6 +31,9 @@ struct SessionOptions {
 
   KernelTable kernels;
 
+  /// The states that Session::beginCopies may copy.
+  std::vector<std::string> copiedStates;
+
   /// On the CPU, checks that no command writes outside of its slices and poisons the arena before
   /// each run; on a GPU, waits after each command. Slow; run() then returns an error that names the
   /// command.

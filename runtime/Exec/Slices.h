@@ -45,4 +45,28 @@ template <typename Fn> void forEachSlice(const fb::Command &command, Fn fn) {
   }
 }
 
+/// Calls `fn(const fb::Slice &)` for every slice that a verified command leaves something in,
+/// workspaces excepted.
+template <typename Fn> void forEachWrittenSlice(const fb::Command &command, Fn fn) {
+  switch (command.action_type()) {
+  case fb::Action::Launch: {
+    const fb::Launch &launch = *command.action_as_Launch();
+    if (launch.outputs())
+      for (flatbuffers::uoffset_t i = 1; i <= launch.outputs()->size(); ++i)
+        fn(*launch.slices()->Get(launch.slices()->size() - i));
+    return;
+  }
+  case fb::Action::Gemm:
+    return fn(*command.action_as_Gemm()->out());
+  case fb::Action::Pack:
+    return fn(*command.action_as_Pack()->out());
+  case fb::Action::Copy:
+    return fn(*command.action_as_Copy()->out());
+  case fb::Action::Fill:
+    return fn(*command.action_as_Fill()->out());
+  default:
+    return;
+  }
+}
+
 } // namespace sinter::runtime

@@ -176,8 +176,11 @@ Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
 }
 
 TensorReader TrainStates::reader() const {
-  return [from = session](const std::string &name, std::span<std::byte> out) {
-    return from->readState(name, out);
+  return [from = session](std::span<const TensorCopy> tensors) {
+    std::vector<Session::StateCopy> copies;
+    for (const TensorCopy &tensor : tensors)
+      copies.push_back({tensor.name, tensor.out});
+    return from->beginCopies(copies);
   };
 }
 

@@ -36,7 +36,8 @@ public:
   const std::vector<SnapshotFile> &files() const { return content; }
   bool inHostMemory() const { return session->executable().isForCpu(); }
 
-  /// Copies states from where they are; for snapshots.
+  /// Copies states from where they are; for snapshots. Session::finishCopies() says when they are
+  /// there.
   TensorReader reader() const;
 
   /// The first parameter that holds a number that is not finite, if there is one.

@@ -35,9 +35,14 @@ BatchOptions batchOptions(const TrainOptions &options, uint64_t batch, uint64_t 
   return {batch, sequence, options.order, options.seed, options.endOfText};
 }
 
-SessionOptions sessionOptions(const TrainOptions &options, std::vector<std::string> programs) {
+SessionOptions sessionOptions(const TrainOptions &options, const Executable &executable,
+                              std::vector<std::string> programs) {
   SessionOptions session = options.session;
   session.programs = std::move(programs);
+  if (savesInBackground(options))
+    for (const SnapshotFile &file : describeStates(executable))
+      for (const TensorToWrite &state : file.tensors)
+        session.copiedStates.push_back(state.name);
   return session;
 }
 
@@ -90,8 +95,8 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
   bool validates = data.validation.has_value();
   SINTER_TRY(std::vector<std::string> names,
              TrainPrograms::choose(*executable, options.accumulate, validates));
-  SINTER_TRY(session,
-             Session::bind(std::move(executable), sessionOptions(options, std::move(names))));
+  SessionOptions bound = sessionOptions(options, *executable, std::move(names));
+  SINTER_TRY(session, Session::bind(std::move(executable), bound));
   SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
   SINTER_TRY(states, TrainStates::find(*session));
   if (options.endOfText && !programs.step.hasFirst())
@@ -108,6 +113,9 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
     validation.emplace(std::move(*data.validation), batches);
   }
   SINTER_TRY(snapshot, Snapshot::plan(states.files()));
+  if (savesInBackground(options))
+    if (std::span<std::byte> memory = session->copyMemory(snapshot.bytes()); !memory.empty())
+      snapshot.useMemory(memory);
   return {};
 }
 
@@ -325,7 +333,7 @@ void Trainer::Impl::save() {
   stateJson = state.toJson();
   std::vector<CheckpointFile> files = copies ? snapshot.captured() : snapshot.live();
   files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
-  writer->start(step, std::move(files));
+  writer->start(step, std::move(files), [this] { return session->finishCopies(); });
   if (!background)
     waitForWriter();
 }
@@ -395,6 +403,7 @@ Expected<void> Trainer::writeModel(const std::string &path) const {
     return writeSafetensors(path, states.files().front().tensors, {{"format", "pt"}});
   SINTER_TRY(Snapshot model, Snapshot::plan(std::span(states.files()).first(1)));
   SINTER_CHECK(model.capture(impl->session->pool(), states.reader()));
+  SINTER_CHECK(impl->session->finishCopies());
   return writeFileAtomically(path, model.captured().front().parts);
 }
 
@@ -413,7 +422,8 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
                              static_cast<uint64_t>(input->shape()->Get(1)));
   SINTER_TRY(Snapshot snapshot, Snapshot::plan(describeStates(*executable)));
   TrainMemory memory;
-  SINTER_TRY(memory.session, predictMemory(executable, sessionOptions(options, std::move(names))));
+  SINTER_TRY(memory.session,
+             predictMemory(executable, sessionOptions(options, *executable, std::move(names))));
   memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(batches, options.accumulate);
   memory.apart = !executable->isForCpu();

@@ -36,6 +36,13 @@ public:
     std::ranges::copy(bytes, view(slice).begin());
     return {};
   }
+  Expected<void> beginCopies(std::span<const SliceCopy> copies) override {
+    for (const SliceCopy &copy : copies)
+      std::ranges::copy(view(copy.slice), copy.out.begin());
+    return {};
+  }
+  Expected<void> finishCopies() const override { return {}; }
+  std::span<std::byte> copyMemory(uint64_t) override { return {}; }
   Expected<void> clearState() override {
     if (state.data())
       std::memset(state.data(), 0, state.bytes().size());

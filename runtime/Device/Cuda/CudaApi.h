@@ -13,7 +13,7 @@
   F(cuMemPoolGetAttribute) F(cuMemPoolTrimTo) F(cuMemAllocFromPoolAsync) F(cuMemFreeAsync)         \
   F(cuMemHostAlloc) F(cuMemFreeHost)                                                               \
   F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemcpyDtoDAsync) F(cuMemsetD8Async)                \
-  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize)                                      \
+  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamWaitEvent)                 \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventElapsedTime)  \
   F(cuLibraryLoadData) F(cuLibraryUnload) F(cuLibraryGetKernel) F(cuKernelSetAttribute)            \
   F(cuLaunchKernel)                                                                                \

@@ -1,10 +1,12 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Device/Cuda/CudaCopies.h"
 #include "runtime/Device/Cuda/CudaGraph.h"
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Device/Cuda/CudaRange.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
 #include "runtime/Exec/Checkpoint.h"
+#include "runtime/Exec/Slices.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -28,11 +30,30 @@ template <typename Name> Expected<void> named(Expected<void> result, Name what) 
   return result;
 }
 
+// Commands of a program that are captured as one graph.
+struct Part {
+  size_t begin, end;
+  std::optional<CudaGraph> graph;
+};
+
 struct BoundProgram {
   CudaProgram steps;
-  std::optional<CudaGraph> graph;
+  // The first command that changes a state that may be being copied; the number of commands where
+  // none does. Copies are waited for between what is before it and the rest, which is why these are
+  // two graphs: a wait for an event of outside would be a node of a kind of its own.
+  size_t firstChange;
+  std::vector<Part> parts;
   std::vector<CudaEvent> events; ///< of traced runs, one more than commands
 };
+
+std::vector<Part> divide(size_t count, size_t firstChange) {
+  std::vector<Part> parts;
+  if (firstChange > 0 || count == 0)
+    parts.push_back({0, firstChange, std::nullopt});
+  if (firstChange < count)
+    parts.push_back({firstChange, count, std::nullopt});
+  return parts;
+}
 
 // All that is to be given back while the context is current.
 struct Resources {
@@ -49,6 +70,7 @@ struct Resources {
   DeviceMemory parameter, constant, state, arena, input, output;
   PinnedMemory inputMirror, outputMirror;
   std::vector<BoundProgram> programs;
+  std::unique_ptr<CudaCopies> copies; ///< where states may be copied beside the steps
 };
 
 class CudaDevice final : public Device {
@@ -73,6 +95,9 @@ public:
   std::span<std::byte> view(const fb::Slice &) const override { return {}; }
   Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const override;
   Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) override;
+  Expected<void> beginCopies(std::span<const SliceCopy> copies) override;
+  Expected<void> finishCopies() const override;
+  std::span<std::byte> copyMemory(uint64_t bytes) override;
   Expected<void> clearState() override;
 
 private:
@@ -86,11 +111,15 @@ private:
                       const CheckpointMemory *checkpoint) const;
   Expected<void> carryIn(size_t program) const;
   Expected<void> carryOut(size_t program) const;
+  size_t findFirstChange(const fb::Program &program,
+                         const std::vector<std::string> &copiedStates) const;
+  Expected<void> waitForCopies() const;
   Expected<void> enqueue(size_t program, size_t command) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
-  Expected<void> walk(size_t program) const;
+  Expected<void> walk(size_t program, const Part &part) const;
   Expected<void> walkWaiting(size_t program) const;
   void capture(size_t program);
+  void warn(const Error &warning) const;
   Expected<void> makeEvents(BoundProgram &bound) const;
   Expected<void> ofProgram(Expected<void> result, size_t program) const {
     return named(std::move(result), [&] { return nameOf(program); });
@@ -145,7 +174,11 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
                CudaProgram::record(*context, *selected.program, 0, count, resolver));
-    own->programs.push_back({std::move(steps), std::nullopt, {}});
+    size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
+    own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange), {}});
+  }
+  if (!options.copiedStates.empty()) {
+    SINTER_TRY(own->copies, CudaCopies::create(*context));
   }
   use.reserved = own->pool->statistics().reservedHigh;
   return clearState(); // products may have been tried
@@ -287,18 +320,49 @@ Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const 
   return ofCommand(context->wait(""), program, command);
 }
 
-// All that a run puts into the stream.
-Expected<void> CudaDevice::walk(size_t program) const {
-  SINTER_CHECK(carryIn(program));
-  for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
+// The number of a program's commands where it changes none of these states.
+size_t CudaDevice::findFirstChange(const fb::Program &program,
+                                   const std::vector<std::string> &copiedStates) const {
+  std::vector<fb::Slice> copied;
+  if (const auto *states = plan.executable->root().states())
+    for (const fb::Binding *state : *states)
+      if (std::ranges::find(copiedStates, state->name()->string_view()) != copiedStates.end())
+        copied.push_back(*state->slice());
+  auto overlap = [](const fb::Slice &a, const fb::Slice &b) {
+    return a.space() == b.space() && a.offset() < b.offset() + b.bytes() &&
+           b.offset() < a.offset() + a.bytes();
+  };
+  flatbuffers::uoffset_t count = program.commands() ? program.commands()->size() : 0;
+  for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
+    bool changes = false;
+    forEachWrittenSlice(*program.commands()->Get(i), [&](const fb::Slice &slice) {
+      for (const fb::Slice &state : copied)
+        changes |= overlap(slice, state);
+    });
+    if (changes)
+      return i;
+  }
+  return count;
+}
+
+Expected<void> CudaDevice::waitForCopies() const {
+  return own->copies ? own->copies->holdUp() : Expected<void>();
+}
+
+// All that a run puts into the stream for a part of a program.
+Expected<void> CudaDevice::walk(size_t program, const Part &part) const {
+  if (part.begin == 0)
+    SINTER_CHECK(carryIn(program));
+  for (size_t i = part.begin; i < part.end; ++i)
     SINTER_CHECK(enqueue(program, i));
-  return carryOut(program);
+  return part.end == own->programs[program].steps.size() ? carryOut(program) : Expected<void>();
 }
 
 // Waits after each command, so that whatever goes wrong is that command's. What is read before it
 // is written is NaN.
 Expected<void> CudaDevice::walkWaiting(size_t program) const {
   SINTER_CHECK(carryIn(program));
+  SINTER_CHECK(waitForCopies());
   if (use.arena != 0)
     SINTER_CHECK(context->check(
         context->api().cuMemsetD8Async(own->arena.address(), 0xff, use.arena, context->stream()),
@@ -309,14 +373,20 @@ Expected<void> CudaDevice::walkWaiting(size_t program) const {
 }
 
 void CudaDevice::capture(size_t program) {
-  Expected<CudaGraph> graph = CudaGraph::capture(*context, [&] { return walk(program); });
-  if (graph) {
-    own->programs[program].graph.emplace(std::move(*graph));
-    return;
+  for (Part &part : own->programs[program].parts) {
+    Expected<CudaGraph> graph = CudaGraph::capture(*context, [&] { return walk(program, part); });
+    if (graph) {
+      part.graph.emplace(std::move(*graph));
+      continue;
+    }
+    captures = false;
+    Error warning = std::move(graph).error();
+    warning.remedy = "every step is launched command by command, which takes longer";
+    return warn(warning);
   }
-  captures = false;
-  Error warning = std::move(graph).error();
-  warning.remedy = "every step is launched command by command, which takes longer";
+}
+
+void CudaDevice::warn(const Error &warning) const {
   if (onWarning)
     onWarning(warning);
   else
@@ -328,12 +398,18 @@ void CudaDevice::capture(size_t program) {
 Expected<void> CudaDevice::run(size_t program) {
   CudaContext::Current current(*context);
   CudaRange range(plan.programs[program].program->name()->c_str());
-  const std::optional<CudaGraph> &graph = own->programs[program].graph;
-  SINTER_CHECK(debug   ? walkWaiting(program)
-               : graph ? ofProgram(graph->enqueue(), program)
-                       : walk(program));
+  const BoundProgram &bound = own->programs[program];
+  if (debug) {
+    SINTER_CHECK(walkWaiting(program));
+  } else {
+    for (const Part &part : bound.parts) {
+      if (part.begin == bound.firstChange)
+        SINTER_CHECK(waitForCopies());
+      SINTER_CHECK(part.graph ? ofProgram(part.graph->enqueue(), program) : walk(program, part));
+    }
+  }
   SINTER_CHECK(ofProgram(context->wait(""), program));
-  if (captures && !graph)
+  if (captures && !bound.parts.front().graph)
     capture(program);
   return {};
 }
@@ -354,6 +430,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   SINTER_CHECK(makeEvents(bound));
   uint32_t index = plan.programs[program].index;
   int64_t begin = Trace::now();
+  SINTER_CHECK(waitForCopies());
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(bound.events[0].record());
   for (size_t i = 0; i < bound.steps.size(); ++i) {
@@ -376,6 +453,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
 
 Expected<void> CudaDevice::start(size_t program) {
   CudaContext::Current current(*context);
+  SINTER_CHECK(waitForCopies());
   return carryIn(program);
 }
 
@@ -392,14 +470,50 @@ Expected<void> CudaDevice::read(const fb::Slice &slice, std::span<std::byte> out
 
 Expected<void> CudaDevice::write(const fb::Slice &slice, std::span<const std::byte> bytes) {
   CudaContext::Current current(*context);
+  SINTER_CHECK(waitForCopies());
   return named(own->transfer->upload(bytes, address(slice, own->arena, nullptr)),
                [&] { return plan.executable->name(); });
+}
+
+// What is not in the memory for it would stop the steps, so it is waited for.
+Expected<void> CudaDevice::beginCopies(std::span<const SliceCopy> copies) {
+  CudaContext::Current current(*context);
+  std::span<std::byte> there = own->copies ? own->copies->memory() : std::span<std::byte>();
+  auto isThere = [&](std::span<std::byte> out) {
+    return out.data() >= there.data() && out.data() + out.size() <= there.data() + there.size();
+  };
+  std::vector<CudaCopies::Copy> begun;
+  for (const SliceCopy &copy : copies) {
+    if (isThere(copy.out))
+      begun.push_back({address(copy.slice, own->arena, nullptr), copy.out});
+    else
+      SINTER_CHECK(read(copy.slice, copy.out));
+  }
+  return begun.empty() ? Expected<void>() : own->copies->begin(begun);
+}
+
+Expected<void> CudaDevice::finishCopies() const {
+  CudaContext::Current current(*context);
+  return own->copies ? own->copies->finish() : Expected<void>();
+}
+
+std::span<std::byte> CudaDevice::copyMemory(uint64_t bytes) {
+  CudaContext::Current current(*context);
+  if (!own->copies)
+    return {};
+  if (Expected<void> taken = own->copies->allocate(bytes); !taken) {
+    Error warning = std::move(taken).error();
+    warning.remedy = "steps wait for every copy of the states";
+    warn(warning);
+  }
+  return own->copies->memory();
 }
 
 Expected<void> CudaDevice::clearState() {
   if (use.state == 0)
     return {};
   CudaContext::Current current(*context);
+  SINTER_CHECK(waitForCopies());
   return context->check(
       context->api().cuMemsetD8Async(own->state.address(), 0, use.state, context->stream()),
       plan.executable->name() + ": clearing its states");

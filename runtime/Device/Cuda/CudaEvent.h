@@ -6,7 +6,7 @@
 
 namespace sinter::runtime::cuda {
 
-/// Recorded between commands of the context's stream, it is reached when those before it are done.
+/// Recorded between commands of a stream, it is reached when those before it are done.
 class CudaEvent {
 public:
   /// With `timed`, millisecondsSince() tells times; without, it costs less.
@@ -26,8 +26,17 @@ public:
       context.api().cuEventDestroy(handle);
   }
 
-  Expected<void> record() const {
-    return context.check(context.api().cuEventRecord(handle, context.stream()), "an event");
+  /// In the context's stream.
+  Expected<void> record() const { return record(context.stream()); }
+  Expected<void> record(CUstream stream) const {
+    return context.check(context.api().cuEventRecord(handle, stream), "an event");
+  }
+
+  /// What the stream is given from now on begins when the event is reached, as it was recorded
+  /// last.
+  Expected<void> holdUp(CUstream stream) const {
+    return context.check(context.api().cuStreamWaitEvent(stream, handle, CU_EVENT_WAIT_DEFAULT),
+                         "an event");
   }
 
   /// Waits until it is reached; at once where it was never recorded.

@@ -169,6 +169,33 @@ TEST(Snapshot, LiveFilesAreTheCapturedOnes) {
   }
 }
 
+TEST(Snapshot, TensorsElsewhereAreReadToMemoryThatIsGiven) {
+  ThreadPool pool(1);
+  std::vector<SnapshotFile> files = {
+      {"f", {{"w", DType::F32, {2}, {}}, {"v", DType::F32, {1}, {}}}}};
+  auto snapshot = Snapshot::plan(files);
+  ASSERT_TRUE(snapshot);
+  std::vector<std::byte> memory(snapshot->bytes());
+  snapshot->useMemory(memory);
+  std::vector<TensorCopy> asked;
+  ASSERT_TRUE(snapshot->capture(pool, [&](std::span<const TensorCopy> copies) -> Expected<void> {
+    asked.assign(copies.begin(), copies.end());
+    return {};
+  }));
+  std::vector<CheckpointFile> captured = snapshot->captured();
+  EXPECT_EQ(captured[0].parts[0].data(), memory.data());
+  for (const TensorCopy &copy : asked) // later than capture()
+    std::fill(copy.out.begin(), copy.out.end(), std::byte(copy.name == "w" ? 1 : 2));
+  auto read = readSafetensors(captured[0].parts[0], "image");
+  ASSERT_TRUE(read) << read.error().message();
+  ASSERT_EQ(read->size(), 2u);
+  for (const Tensor &tensor : *read)
+    EXPECT_EQ(tensor.data[0], std::byte(tensor.name == "w" ? 1 : 2));
+  EXPECT_FALSE(snapshot->capture(pool, [](std::span<const TensorCopy>) {
+    return fail("the GPU", "it is lost", "restart it");
+  }));
+}
+
 TEST(Snapshot, RefusesTwoTensorsOfOneName) {
   std::vector<SnapshotFile> files = {
       {"f", {{"w", DType::F32, {0}, {}}, {"w", DType::F32, {0}, {}}}}};
@@ -330,6 +357,24 @@ TEST_F(CheckpointFolderTest, WriterWritesBesideAndKeepsTheNewest) {
   }
   ASSERT_TRUE(writer.wait());
   EXPECT_EQ(stepsIn(folder), (Steps{3, 2}));
+}
+
+TEST_F(CheckpointFolderTest, WriterWritesWhatIsReadyAndNothingElse) {
+  CheckpointWriter writer(folder, 0);
+  std::thread::id caller = std::this_thread::get_id(), asked;
+  writer.start(1, files, [&]() -> Expected<void> {
+    asked = std::this_thread::get_id();
+    EXPECT_TRUE(stepsIn(folder).empty());
+    return {};
+  });
+  ASSERT_TRUE(writer.wait());
+  EXPECT_NE(asked, caller);
+  EXPECT_EQ(stepsIn(folder), Steps{1});
+  writer.start(2, files, [] { return fail("the GPU", "it is lost", "restart it"); });
+  auto result = writer.wait();
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message().find("it is lost"), std::string::npos);
+  EXPECT_EQ(stepsIn(folder), Steps{1});
 }
 
 TEST_F(CheckpointFolderTest, WriterFinishesBeforeItGoes) {

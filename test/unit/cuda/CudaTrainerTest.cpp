@@ -153,6 +153,60 @@ TEST_F(CudaTrainerTest, ACheckpointIsWhatTheGpuHolds) {
   expectSameEnd(run, found);
 }
 
+// Its checkpoints are those of runs that end there, and a step waits for the GPU no more often than
+// one of a run that saves nothing.
+TEST_F(CudaTrainerTest, StepsGoOnWhileACheckpointIsCopied) {
+  for (bool accumulates : {false, true}) {
+    std::filesystem::path root = directory.path / (accumulates ? "accumulate" : "step");
+    auto waitsOf = [&](TrainOptions options) {
+      std::vector<unsigned> waits;
+      options.accumulate = accumulates ? 2 : 1;
+      options.onStep = [&](const StepRecord &) {
+        waits.push_back(gpu->calls("cuStreamSynchronize"));
+      };
+      EXPECT_EQ(runTrainer(model(true, accumulates), options).error, "");
+      for (size_t i = waits.size(); i-- > 1;)
+        waits[i] -= waits[i - 1];
+      waits.erase(waits.begin());
+      return waits;
+    };
+    TrainOptions all = trainOptions(5, (root / "all").string());
+    all.saveEvery = 1;
+    all.keep = 0;
+    EXPECT_EQ(waitsOf(all), waitsOf(trainOptions(5)));
+    // A schedule of as many steps, of which only so many are done.
+    for (uint64_t steps : {1, 2, 4}) {
+      std::atomic<bool> stop = false;
+      TrainOptions first = trainOptions(5, (root / std::to_string(steps)).string());
+      first.accumulate = accumulates ? 2 : 1;
+      first.stop = &stop;
+      first.onStep = [&](const StepRecord &record) { stop = record.step + 1 == steps; };
+      ASSERT_EQ(runTrainer(model(true, accumulates), first).error, "");
+      for (const char *file : {"model.safetensors", "optimizer.safetensors"}) {
+        std::filesystem::path at =
+            std::filesystem::path("checkpoints") / ("step-" + std::to_string(steps)) / file;
+        EXPECT_EQ(contentOf(root / "all" / at), contentOf(root / std::to_string(steps) / at))
+            << file << " of step " << steps;
+      }
+    }
+  }
+}
+
+TEST_F(CudaTrainerTest, ACopyThatFailsIsAWarningAndNoCheckpoint) {
+  TrainOptions options = trainOptions(6, directory.path.string());
+  options.saveEvery = 2;
+  options.onStep = [&](const StepRecord &record) {
+    if (record.step == 1) // the copy of the first checkpoint comes next
+      gpu->failCall("cuEventSynchronize", CUDA_ERROR_UNKNOWN);
+  };
+  RunResult run = runTrainer(model(true), options);
+  EXPECT_EQ(run.error, "");
+  ASSERT_EQ(run.warnings.size(), 1u);
+  EXPECT_NE(run.warnings[0].find("CUDA error 999"), std::string::npos) << run.warnings[0];
+  EXPECT_FALSE(std::filesystem::exists(directory.path / "checkpoints" / "step-2"));
+  EXPECT_TRUE(std::filesystem::exists(directory.path / "checkpoints" / "step-4"));
+}
+
 TEST_F(CudaTrainerTest, StoppedAndResumedItGivesTheSameBits) {
   RunResult whole = runTrainer(model(true), trainOptions(10));
   std::atomic<bool> stop = false;
