@@ -6,6 +6,18 @@
 // panels it is the processor's, which takes any chain; as it is, it is the GPU's, which adds one
 // bias and one matrix of the result's type and then applies one of few functions.
 //
+// Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
+// bf16, sm_90; 31 ms predicted, the loss aside) as the example:
+// - A bias' gradient with the weight's (BGRADA, BGRADB) saves a read of the result's gradient only
+//   where there is one. Here the kernel that makes that gradient adds up its columns on the way,
+//   in f32, before it is rounded for the products. The library would add up rounded numbers, and
+//   save the second stage of the sums: 0.5 ms, if its product were as fast as without.
+// - GELU's derivative (DGELU) with the saved input (AUX). AUX has the result's type, so a result of
+//   16 bits would need the input rounded to 16 bits, which is another function; and of an f32
+//   result the rounding and the sums over columns are a kernel of their own again: 119 us of each
+//   layer become 72, if the product hides 200 MB more that it reads. Which types it takes only the
+//   library of a machine with a GPU says, and a product that it refuses ends a run.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 

@@ -316,12 +316,17 @@ private:
     return success();
   }
 
-  /// Room for the partial sums of a product whose contracted extent a GPU's library splits, up to
-  /// what it makes use of.
+  /// Room for the partial sums of a product whose contracted extent a GPU's library splits: one
+  /// result in f32 for each tile's depth, whole tiles, and no more than is of use. Partial sums
+  /// are made where there are fewer tiles than blocks that run at a time, so that of all splits
+  /// they are a tile a block at most: 128 x 128 x 4 bytes for two blocks on each of 132
+  /// multiprocessors are 17 MB, twice that with the largest tiles, which is the 32 MiB that the
+  /// vendor advises.
   static int64_t getWorkspaceBytes(MatmulOp matmul) {
-    constexpr int64_t kMost = int64_t(32) << 20, kSplits = 4, kLine = 64;
-    int64_t partial = matmul.getM() * matmul.getN() * static_cast<int64_t>(sizeof(float));
-    return llvm::alignTo(std::min(kMost, kSplits * partial), kLine);
+    constexpr int64_t kMost = int64_t(32) << 20, kTile = 128, kDepth = 64;
+    int64_t partial = llvm::alignTo(matmul.getM(), kTile) * llvm::alignTo(matmul.getN(), kTile) *
+                      static_cast<int64_t>(sizeof(float));
+    return std::min(kMost, llvm::divideCeilSigned(matmul.getK(), kDepth) * partial);
   }
 
   LogicalResult lowerPack(FusionOp fusion) {
