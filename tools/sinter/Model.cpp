@@ -7,6 +7,7 @@
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "tools/sinter/Output.h"
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <thread>
@@ -20,8 +21,18 @@ static Expected<void> checkWeights(const Model &model) {
   std::vector<ExpectedTensor> expected;
   for (const ParameterInfo &parameter : model.spec.parameters())
     expected.push_back({parameter.name, parameter.shape});
-  return checkTensors(expected, *model.weights,
-                      [&](std::string_view name) { return model.spec.isKnownSurplus(name); });
+  SINTER_CHECK(checkTensors(expected, *model.weights, [&](std::string_view name) {
+    return model.spec.isKnownSurplus(name);
+  }));
+  // A tied head may be stored once more, but not as another one: which is meant cannot be told.
+  const Tensor *head = model.weights->find(model.spec.head.name + ".weight");
+  const Tensor *embedding = model.weights->find(model.spec.embedding);
+  if (!model.spec.tiedEmbeddings || !head ||
+      (head->dtype == embedding->dtype && std::ranges::equal(head->data, embedding->data)))
+    return {};
+  return fail("tensor '" + head->name + "'",
+              "differs from '" + embedding->name + "', which the description ties it to",
+              "set tie_word_embeddings to false to use it, or leave it out");
 }
 
 Expected<Model> sinter::cli::openModel(const ModelOptions &options) {

@@ -10,7 +10,14 @@ void gptNeoXReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.kvHeads = spec.heads;
   deriveHeadDim(config, spec);
   double fraction = config.positive("rotary_pct", 0.25);
-  readRotary(config, spec, fraction, config.positive("rotary_emb_base", 10000));
+  double base = config.positive("rotary_emb_base", 10000);
+  // Older files repeat the base under the name that other families have; transformers reads it here
+  // under its own name alone.
+  if (config.positive("rope_theta", base) != base)
+    config.mistake("rope_theta", "models of this type have rotary_emb_base", "rename it");
+  if (config.positive("partial_rotary_factor", fraction) != fraction)
+    config.mistake("partial_rotary_factor", "models of this type have rotary_pct", "rename it");
+  readRotary(config, spec, fraction, base);
   setUsualQueryScale(spec);
   spec.activation = readActivation(config, "hidden_act", Activation::Gelu);
   spec.gatedMlp = false;

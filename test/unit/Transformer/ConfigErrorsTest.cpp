@@ -108,6 +108,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "short_factor"},
         BadConfig{R"({"head_dim": 2, "rope_scaling": {"rope_type": "dynamic", "factor": 2}})",
                   "4 rotated components"},
+        BadConfig{R"({"model_type": "gpt_neox", "rope_theta": 777})",
+                  "'rope_theta': models of this type have rotary_emb_base"},
+        BadConfig{R"({"model_type": "gpt_neox", "partial_rotary_factor": 0.5})",
+                  "'partial_rotary_factor': models of this type have rotary_pct"},
         BadConfig{R"({"partial_rotary_factor": 0.5})", "'partial_rotary_factor': models of this"}));
 
 INSTANTIATE_TEST_SUITE_P(
