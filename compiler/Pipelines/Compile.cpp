@@ -41,7 +41,8 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
   SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
   std::vector<runtime::cuda::CudaSource> sources;
   for (auto [i, program] : llvm::enumerate(code.programs))
-    sources.push_back({("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, {}, {}});
+    sources.push_back(
+        {("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, program.options, {}});
   runtime::ThreadPool pool(0);
   SINTER_TRY(auto compiled, runtime::cuda::CubinCache::standard().compile(sources, real, pool));
   for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))

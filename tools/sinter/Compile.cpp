@@ -75,9 +75,9 @@ static Expected<void> run(CompileCommandOptions &options) {
     return {};
   }
   SINTER_CHECK(addWeights(model, options.embedWeights, request));
-  // The cache holds what runs here, without weights.
-  if (options.embedWeights || request.options.target != "cpu") {
-    request.options.cubins = isGpu(options) && !options.sourceOnly;
+  request.options.cubins = isGpu(options) && !options.sourceOnly;
+  // The cache holds executables without weights.
+  if (options.embedWeights) {
     SINTER_TRY(CompileResult result, compile(request));
     return runtime::writeExecutable(options.output, result.executable);
   }

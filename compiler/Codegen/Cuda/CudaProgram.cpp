@@ -42,15 +42,21 @@ FailureOr<std::vector<CudaProgram>> sinter::emitCudaPrograms(ModuleOp module,
   ModuleOp code = lookupKernels(module);
   if (!code)
     return programs;
+  auto isInstance = [](func::FuncOp kernel) { return kernel->hasAttr(kTemplateAttribute); };
+  auto kernels = llvm::filter_to_vector(code.getOps<func::FuncOp>(), [](func::FuncOp kernel) {
+    return !kernel->hasAttr(kLibraryAttribute);
+  });
+  llvm::stable_sort(kernels, [&](func::FuncOp first, func::FuncOp second) {
+    return isInstance(first) && !isInstance(second);
+  });
   llvm::StringSet<> included;
-  for (auto kernel : code.getOps<func::FuncOp>()) {
-    if (kernel->hasAttr(kLibraryAttribute))
-      continue;
+  bool isFull = true;
+  for (func::FuncOp kernel : kernels) {
     auto tensors = module.lookupSymbol<func::FuncOp>(kernel.getName());
     std::optional<CudaLaunch> launch = tensors ? getLaunch(tensors) : std::nullopt;
     if (!launch)
       return kernel.emitError("expected a kernel on tensors of this name that says its launch");
-    if (programs.empty() || programs.back().kernels.size() == kernelsPerProgram) {
+    if (isFull) {
       // The templates' figures are constexpr functions, for the device without saying so.
       programs.push_back({.source = "", .options = {"-default-device"}, .kernels = {}});
       included.clear();
@@ -67,6 +73,7 @@ FailureOr<std::vector<CudaProgram>> sinter::emitCudaPrograms(ModuleOp module,
     if (failed(printCudaKernel(out, tensors, kernel)))
       return failure();
     program.kernels.push_back({kernel.getName().str(), launch->block, launch->sharedBytes});
+    isFull = isInstance(kernel) || program.kernels.size() == kernelsPerProgram;
   }
   return programs;
 }

@@ -22,10 +22,12 @@ struct CudaProgram {
   std::vector<CudaKernel> kernels;
 };
 
-/// Writes all kernels of a module after the Codegen phase for CUDA as programs of at most
-/// `kernelsPerProgram`: one compiles no slower than its kernels, and many compile side by side.
+/// Writes all kernels of a module after the Codegen phase for CUDA as programs, which compile side
+/// by side: first each instance of a template alone, since one takes as long as ten generated
+/// kernels, then the others in programs of at most `kernelsPerProgram`, which take no longer than
+/// their kernels.
 mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
-                                                           size_t kernelsPerProgram = 20);
+                                                           size_t kernelsPerProgram = 12);
 
 /// The text of a header of kernels_templates/cuda by its name ("device.cuh"), as built into the
 /// compiler; empty where there is none.
