@@ -127,9 +127,17 @@ static int64_t countBlocks(const llvm::SetVector<Operation *> &ops) {
   return alone ? blocks * std::max<int64_t>(1, columns / kColumns) : blocks;
 }
 
+/// Whether a result has a number for each row that was reduced, as losses do.
+static bool isNumberPerRow(Value result) {
+  Operation *op = result.getDefiningOp();
+  return getRole(op) == FusionRole::RowReduction &&
+         cast<RankedTensorType>(result.getType()).getShape() ==
+             cast<RankedTensorType>(op->getOperand(0).getType()).getShape().drop_back();
+}
+
 /// Work items that a kernel has: of a product or an attention (or its gradient) enough for every
 /// core; else the longest row-major prefix that all results have in common, without their last
-/// dimension, or the blocks of rows that are summed over.
+/// dimension unless it counts rows, or the blocks of rows that are summed over.
 static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   int64_t blocks = countBlocks(ops);
   std::optional<llvm::SmallSetVector<int64_t, 4>> common;
@@ -143,11 +151,13 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
         continue;
       // Of an update, the rows that are written.
       Value shaped = role == FusionRole::Update ? op->getOperand(1) : result;
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(shaped.getType()).getShape();
+      ArrayRef<int64_t> rows = cast<RankedTensorType>(shaped.getType()).getShape();
+      if (!rows.empty() && !isNumberPerRow(result))
+        rows = rows.drop_back();
       llvm::SmallSetVector<int64_t, 4> prefixes;
       prefixes.insert(1);
       int64_t prefix = 1;
-      for (int64_t extent : shape.drop_back(shape.empty() ? 0 : 1))
+      for (int64_t extent : rows)
         prefixes.insert(prefix *= extent);
       // Any rows can be worked on in the blocks of a sum.
       if (blocks > 0 && (isColumnSum(result) || prefix % blocks == 0))

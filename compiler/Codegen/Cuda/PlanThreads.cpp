@@ -25,8 +25,11 @@ using namespace mlir;
 using namespace sinter;
 
 static constexpr int64_t kWarp = 32;
-/// Threads of a block, at least and at the most: more leave too few registers to each.
-static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512;
+/// Threads of a block, at least and at the most: more leave too few registers to each. Rows that
+/// fill the cache get more, so that fewer of them are worked on at a time.
+static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512, kLargestBlock = 1024;
+/// Threads that a multiprocessor holds.
+static constexpr int64_t kResidentThreads = 2048;
 /// Elements that a lane of a warp may have of a row, and a thread of a block should have.
 static constexpr int64_t kWarpElements = 32, kThreadElements = 16;
 /// Registers that a row buffer may take of a thread, and all of them together.
@@ -197,7 +200,28 @@ private:
       return kWarp;
     if (many)
       all = llvm::PowerOf2Ceil(llvm::divideCeil(extent, kThreadElements));
-    return std::clamp<int64_t>(all, 2 * kWarp, kLargeBlock);
+    return std::clamp<int64_t>(all, 2 * kWarp,
+                               many && outgrowsCache(extent) ? kLargestBlock : kLargeBlock);
+  }
+
+  /// Whether rows of this length are read from memory several times, and those that are worked on
+  /// at a time would push each other out of the cache in between.
+  bool outgrowsCache(int64_t extent) {
+    int64_t passes = 0, bytes = 0;
+    for (InnerLoop &inner : loops) {
+      if (inner.range.getExtent() != extent)
+        continue;
+      int64_t read = 0;
+      forAccesses(inner.loop, [&](const Access &access) {
+        if (!access.writes && !access.memory.getDefiningOp() &&
+            getStride(access.index, inner.loop.getInductionVar()) == 1)
+          read += extent * access.getElementType().getIntOrFloatBitWidth() / 8;
+      });
+      passes += read > 0;
+      bytes = std::max(bytes, read);
+    }
+    int64_t rows = target.getCores() * (kResidentThreads / kLargeBlock);
+    return passes > 1 && rows * bytes > target.getL3Bytes();
   }
 
   /// Whether items of so many threads may share a warp: what a warp does together must be done by

@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-plan-threads %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-#gpu = #sinter.target<kind = "cuda", cpu = "sm_90", features = "", vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000, memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 52428800, l3_bytes = 0>
+#gpu = #sinter.target<kind = "cuda", cpu = "sm_90", features = "", vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000, memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 52428800, l3_bytes = 52428800>
 module attributes {sinter.target = #gpu} {
 // A long row is a block's, 16 elements a thread where there are many rows.
 // CHECK-LABEL: func.func private @long
@@ -16,6 +16,13 @@ func.func private @short(%x: tensor<8192x128xf32>) -> tensor<8192x128xf32> attri
 func.func private @stuck(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sinter.grid = 4 : i64}
 
 func.func private @groups(%x: tensor<8x512xf32>) -> tensor<512xf32> attributes {sinter.grid = 1 : i64}
+// Of rows that are read twice so few are worked on at a time that the cache holds them.
+// CHECK-LABEL: func.func private @twice
+// CHECK-SAME: sinter.block = 1024 : i64
+func.func private @twice(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> attributes {sinter.grid = 4096 : i64}
+// CHECK-LABEL: func.func private @once
+// CHECK-SAME: sinter.block = 512 : i64
+func.func private @once(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> attributes {sinter.grid = 4096 : i64}
 
 module @kernels attributes {sinter.target = #gpu} {
 // CHECK: func.func @long
@@ -99,6 +106,48 @@ func.func @groups(%x: memref<4096xf32> {llvm.noalias}, %y: memref<512xf32> {llvm
       }
       memref.store %sum, %y[%i] : memref<512xf32>
     } {sinter.parallel}
+  }
+  return
+}
+
+// CHECK: func.func @twice
+// CHECK-SAME: sinter.threads = 1024 : i64
+func.func @twice(%x: memref<204800000xf32> {llvm.noalias}, %y: memref<204800000xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50000 = arith.constant 50000 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %sum = scf.for %i = %c0 to %c50000 step %c1 iter_args(%s = %zero) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 50000 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<204800000xf32>
+      %1 = arith.addf %s, %0 : f32
+      scf.yield %1 : f32
+    }
+    scf.for %i = %c0 to %c50000 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 50000 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<204800000xf32>
+      %1 = arith.addf %0, %sum : f32
+      memref.store %1, %y[%at] : memref<204800000xf32>
+    }
+  }
+  return
+}
+
+// CHECK: func.func @once
+// CHECK-SAME: sinter.threads = 512 : i64
+func.func @once(%x: memref<204800000xf32> {llvm.noalias}, %y: memref<204800000xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50000 = arith.constant 50000 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c50000 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 50000 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<204800000xf32>
+      %1 = arith.addf %0, %zero : f32
+      memref.store %1, %y[%at] : memref<204800000xf32>
+    }
   }
   return
 }
