@@ -149,6 +149,12 @@ private:
       other = broadcast.getOperand();
       kind = PostOpKind::Bias;
       strip();
+      // The library widens a bias of the result's type.
+      if (auto wide = other.getDefiningOp<CastOp>();
+          wide && isInside(other) && getElements(wide.getOperand()).getIntOrFloatBitWidth() == 16) {
+        visited.insert(wide);
+        other = wide.getOperand();
+      }
     }
     auto type = cast<RankedTensorType>(other.getType());
     if (isInside(other) || type.getEncoding() || !isFromLibrary(type.getElementType()) ||

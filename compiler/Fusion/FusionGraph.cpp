@@ -36,6 +36,13 @@ Cost FusionGraph::getCost(const llvm::SetVector<Operation *> &ops, FusionKind ki
 
 bool FusionGraph::isFree(const Group &group) const { return llvm::all_of(group.ops, isAlias); }
 
+/// Whether an op widens a bias.
+static bool widensVector(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && cast.getType().getRank() == 1 &&
+         getStorageBytes(cast.getOperand().getType()) < getStorageBytes(cast.getType());
+}
+
 FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
   bool moves = true;
   for (Operation *op : producer.ops) {
@@ -43,7 +50,7 @@ FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
     if (role == FusionRole::Contraction || role == FusionRole::Attention ||
         role == FusionRole::AttentionGrad)
       return Stage::Epilogue;
-    moves &= role == FusionRole::Index;
+    moves &= role == FusionRole::Index || widensVector(op);
   }
   return moves ? Stage::Movement : Stage::Other;
 }

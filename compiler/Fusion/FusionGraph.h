@@ -5,9 +5,10 @@
 //
 //   gain = cost(a) + cost(b) - cost(a and b)
 //
-// What only moves elements joins its consumer before that, and products and attentions take their
-// epilogues next: a consumer of the epilogue would run anyway, so that leaving an op to the product
-// saves more than giving it to the consumer, though each of the two steps looks alike.
+// What only moves elements, or widens a bias, joins its consumer before that, and products and
+// attentions take their epilogues next: a consumer of the epilogue would run anyway, so that
+// leaving an op to the product saves more than giving it to the consumer, though each of the two
+// steps looks alike.
 //
 // A queue holds the pairs that may be merged and gain something; a merge invalidates the pairs of
 // both groups (each group counts its changes) and adds those of the new one. Two groups are not

@@ -47,6 +47,29 @@ def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
   }];
 }
 
+def NarrowResultsPass : Pass<"sinter-narrow-results", "mlir::ModuleOp"> {
+  let summary = "keeps what a GPU's products compute in the type that they multiply";
+  let description = [{
+    After it, for a GPU, a product of 16-bit numbers and more than a few rows, with its bias, is
+    rounded to their type where it ends, and so are attentions and their gradients: sums are in f32,
+    and half of the bytes are written and read. What uses them widens them again, but for slices and
+    reshapes, which move narrow numbers. A bias is rounded with its product.
+
+    What adds to another value stays f32 until it has: residuals, sums of gradients, the gradients of
+    weights. So do outputs, and all that the optimizer computes.
+
+    ```mlir
+    %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
+    %1 = sinter.silu %0 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    // =>
+    %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
+    %1 = sinter.cast %0 : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+    %2 = sinter.cast %1 : (tensor<16x16xbf16>) -> tensor<16x16xf32>
+    %3 = sinter.silu %2 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    ```
+  }];
+}
+
 def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
   let summary = "computes once what depends on parameters alone";
   let description = [{

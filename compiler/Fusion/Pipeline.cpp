@@ -13,6 +13,7 @@ void sinter::buildFusionPipeline(OpPassManager &manager, const FusionOptions &op
   addSpeedPass(createMergeMatmulsPass());
   addSpeedPass(createSinkRowSelectionPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createNarrowResultsPass());
   addSpeedPass(createHoistParametersPass());
   addSpeedPass(createFormFusionsPass());
   manager.addPass(createIsolateOpsPass());

@@ -57,7 +57,7 @@ FailureOr<AttentionGradPlan> AttentionGradPlan::make(func::FuncOp kernel, Target
   AttentionGradPlan plan;
   plan.op = *op;
   if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findOperands(plan)) ||
-      failed(plan.AttentionGradResults::read(*op, kernel)))
+      failed(plan.AttentionGradResults::read(*op, kernel, /*narrow=*/false)))
     return failure();
   cut(plan, target);
   return plan;

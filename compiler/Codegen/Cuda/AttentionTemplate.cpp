@@ -189,7 +189,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
     return failure();
   AttentionOperands operands;
   AttentionGradResults results;
-  if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel)))
+  if (failed(operands.read(*op, /*f16=*/true)) ||
+      failed(results.read(*op, kernel, /*narrow=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
   FailureOr<StridedInput> value = traceRows(op->getValue(), *op, "values", /*f16=*/true);
@@ -210,7 +211,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
                             kernel.getContext());
   setAttention(instance, *op, operands, *key, *value);
   instance.set("Gradient", elementOf(op->getGradient()));
-  instance.set("Result", elementOf(op->getQueryGradient()));
+  instance.set("Result", elementOf(keys ? op->getKeyGradient() : op->getQueryGradient()));
   instance.pass(operands.query.argument);
   instance.pass(key->argument);
   instance.pass(value->argument);

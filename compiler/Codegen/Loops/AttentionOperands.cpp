@@ -98,10 +98,11 @@ LogicalResult AttentionResults::read(AttentionOp op, func::FuncOp kernel, bool f
   return success();
 }
 
-LogicalResult AttentionGradResults::read(AttentionGradOp op, func::FuncOp kernel) {
+LogicalResult AttentionGradResults::read(AttentionGradOp op, func::FuncOp kernel, bool narrow) {
   auto terminator = cast<func::ReturnOp>(kernel.front().getTerminator());
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
-    if (!getElementTypeOrSelf(value).isF32())
+    Type element = getElementTypeOrSelf(value);
+    if (!element.isF32() && !(narrow && element.getIntOrFloatBitWidth() == 16))
       return op.emitError("expected gradients of f32, got ") << value.getType();
     if (value == op.getQueryGradient())
       queryResult = i;

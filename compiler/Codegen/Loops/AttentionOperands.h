@@ -42,7 +42,8 @@ struct AttentionResults {
 struct AttentionGradResults {
   std::optional<unsigned> queryResult, keyResult, valueResult;
 
-  mlir::LogicalResult read(AttentionGradOp op, mlir::func::FuncOp kernel);
+  /// `narrow` says whether the kernels round gradients to 16 bits where that is what they are.
+  mlir::LogicalResult read(AttentionGradOp op, mlir::func::FuncOp kernel, bool narrow);
 };
 
 /// The one op of this type in a kernel, or an error.

@@ -1,0 +1,173 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "dialects/Sinter/Stage.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_NARROWRESULTSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+static Type elementsOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+static RankedTensorType withElements(Value value, Type element) {
+  return cast<RankedTensorType>(value.getType()).clone(element);
+}
+
+/// The addition that gives a product its bias, or null.
+static AddOp findBias(Value product) {
+  auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : nullptr;
+  if (!add)
+    return nullptr;
+  Value other = add->getOperand(add->getOperand(0) == product ? 1 : 0);
+  auto spread = other.getDefiningOp<BroadcastOp>();
+  return spread && spread.getOperand().getType().getRank() == 1 ? add : nullptr;
+}
+
+/// Whether an op only gives elements other places, which it can do in any type.
+static bool isMovement(Operation *op) { return isa<ReshapeOp, SliceOp>(op); }
+
+/// Whether a value is an output or adds to another, as residuals and sums of gradients do: those
+/// are not rounded on their way.
+static bool isSummed(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<AddOp>(user) || user->hasTrait<OpTrait::IsTerminator>() ||
+           (isMovement(user) && isSummed(user->getResult(0)));
+  });
+}
+
+/// Whether all that reads a value rounds it first.
+static bool isRounded(Value value, Type narrow) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return (isa<CastOp>(user) && elementsOf(user->getResult(0)) == narrow) ||
+           (isa<ReshapeOp>(user) && isRounded(user->getResult(0), narrow));
+  });
+}
+
+namespace {
+struct NarrowResultsPass : sinter::impl::NarrowResultsPassBase<NarrowResultsPass> {
+  using NarrowResultsPassBase::NarrowResultsPassBase;
+
+  void runOnOperation() override {
+    TargetAttr target = requireTarget(getOperation());
+    if (!target)
+      return signalPassFailure();
+    if (!target.isGpu())
+      return markAllAnalysesPreserved();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        narrowResults(function);
+  }
+
+private:
+  void narrowResults(func::FuncOp function) {
+    unsigned narrowed = 0;
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      narrowed += narrow(&op);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    if (narrowed > 0)
+      remark::passed(function.getLoc(), getRemark("NarrowResults", function))
+          << llvm::formatv("{0} products and attentions keep their results as narrow as what they "
+                           "multiply",
+                           narrowed)
+                 .str();
+  }
+
+  /// Keeps an op's results in the element type of its operands, where it is an op to do so with.
+  bool narrow(Operation *op) {
+    FusionRole role = getRole(op);
+    bool isProduct = role == FusionRole::Contraction;
+    if (!isProduct && role != FusionRole::Attention && role != FusionRole::AttentionGrad)
+      return false;
+    Type element = elementsOf(op->getOperand(0));
+    if (element.getIntOrFloatBitWidth() != 16 || getStage(op->getLoc()) == Stage::Optimizer ||
+        countTokens(op) <= kFewProductRows)
+      return false;
+    if (role == FusionRole::AttentionGrad)
+      return narrowGradients(op, element);
+    // A sum over rows is a weight's gradient, which others are added to.
+    if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getTransposeLhs())
+      return false;
+    Value result = op->getResult(0);
+    AddOp bias = isProduct ? findBias(result) : nullptr;
+    if (bias)
+      result = bias;
+    if (!elementsOf(result).isF32() || isSummed(result) || isRounded(result, element))
+      return false;
+    if (bias)
+      roundBias(bias, element);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfterValue(result);
+    auto rounded = CastOp::create(builder, result.getLoc(), withElements(result, element), result);
+    replaceUses(result, rounded, element);
+    return true;
+  }
+
+  /// Rows of hidden states that an op computes.
+  static int64_t countTokens(Operation *op) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (getRole(op) == FusionRole::Contraction)
+      return getRows(type);
+    return type.getDimSize(0) * type.getDimSize(1);
+  }
+
+  /// The kernels of attention's gradients round when they store.
+  static bool narrowGradients(Operation *op, Type element) {
+    if (llvm::any_of(op->getResults(), [](Value gradient) {
+          return !elementsOf(gradient).isF32() || isSummed(gradient);
+        }))
+      return false;
+    for (Value gradient : op->getResults()) {
+      gradient.setType(withElements(gradient, element));
+      replaceUses(gradient, gradient, element);
+    }
+    return true;
+  }
+
+  /// A library adds a bias of the result's type.
+  static void roundBias(AddOp add, Type element) {
+    auto spread = add->getOperand(0).getDefiningOp<BroadcastOp>();
+    if (!spread)
+      spread = add->getOperand(1).getDefiningOp<BroadcastOp>();
+    Value bias = spread.getOperand();
+    OpBuilder builder(spread);
+    Value rounded = CastOp::create(builder, bias.getLoc(), withElements(bias, element), bias);
+    Value wide = CastOp::create(builder, bias.getLoc(), bias.getType(), rounded);
+    auto again =
+        BroadcastOp::create(builder, spread.getLoc(), spread.getType(), wide, spread.getDims());
+    add->replaceUsesOfWith(spread, again);
+  }
+
+  /// Lets what uses `value` use `narrow`, of the same numbers in `element`: as it is where the use
+  /// rounds or moves, widened where it computes. Each op widens for itself, so that no kernel
+  /// writes wide numbers for another one.
+  static void replaceUses(Value value, Value narrow, Type element) {
+    llvm::SmallSetVector<Operation *, 4> users(value.user_begin(), value.user_end());
+    for (Operation *user : users) {
+      if (user == narrow.getDefiningOp())
+        continue;
+      if (isa<CastOp>(user) && elementsOf(user->getResult(0)) == element) {
+        user->getResult(0).replaceAllUsesWith(narrow);
+        continue;
+      }
+      OpBuilder builder(user);
+      if (isMovement(user)) {
+        Operation *moved = builder.clone(*user);
+        moved->setOperand(0, narrow);
+        moved->getResult(0).setType(withElements(user->getResult(0), element));
+        replaceUses(user->getResult(0), moved->getResult(0), element);
+        continue;
+      }
+      auto wide = CastOp::create(builder, user->getLoc(),
+                                 withElements(value, Float32Type::get(value.getContext())), narrow);
+      user->replaceUsesOfWith(value, wide);
+    }
+  }
+};
+} // namespace
