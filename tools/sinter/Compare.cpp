@@ -2,7 +2,6 @@
 
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Help.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/Report.h"
 #include "tools/sinter/TrainProgress.h"
@@ -213,7 +212,6 @@ void sinter::cli::addCompare(CLI::App &program) {
   CLI::App *command =
       program.add_subcommand("compare", "Trains several models under the same conditions");
   auto options = std::make_shared<CompareOptions>();
-  command->formatter(std::make_shared<ManualFormatter>());
   command
       ->add_option("MODELS", options->models,
                    "config.json files (random weights) or Hugging Face directories")

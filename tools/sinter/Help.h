@@ -20,7 +20,7 @@ inline std::string wrap(const std::string &text, size_t width, const std::string
   return wrapped + line;
 }
 
-/// For commands with many options: names in a column, what they do beside it, wrapped.
+/// Names in a column, what they do beside it, wrapped.
 class ManualFormatter : public CLI::Formatter {
 public:
   ManualFormatter() { column_width(34); }

@@ -2,7 +2,6 @@
 
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Help.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainLog.h"
 #include "tools/sinter/TrainOutput.h"
@@ -167,7 +166,6 @@ void sinter::cli::addTrain(CLI::App &program) {
   CLI::App *command = program.add_subcommand("train", "Trains a model on text or token ids");
   auto options = std::make_shared<TrainCommandOptions>();
   options->command = command;
-  command->formatter(std::make_shared<ManualFormatter>());
   addModel(*command, *options);
   addTrainRunOptions(*command, *options);
   const char *group = "Output";

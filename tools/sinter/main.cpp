@@ -1,6 +1,7 @@
 //===- main.cpp - The program `sinter` --------------------------------------===//
 
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/Help.h"
 #include <cstdio>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
@@ -20,6 +21,7 @@ static int printUsageError(const CLI::App &program, const char *first,
 int main(int argc, char **argv) {
   CLI::App program("Compiles, runs and trains transformers.", "sinter");
   program.require_subcommand(1);
+  program.formatter(std::make_shared<sinter::cli::ManualFormatter>()); // commands inherit it
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
   sinter::cli::addBench(program);
   sinter::cli::addCompare(program);
