@@ -46,6 +46,8 @@ cp -r "$root/kernels_templates" "$folder"
 cp "$root"/tools/bench/*.py "$folder/tools/bench"
 cp -r "$root/tools/bench/peers" "$folder/tools/bench"
 cp "$here/gpu-check" "$folder/gpu-check"
+mkdir "$folder/gpu_check"
+cp "$here"/gpu_check/*.py "$folder/gpu_check"
 
 tar -C "$stage" -c sinter | xz -T0 -6 >"$out.partial"
 mv "$out.partial" "$out"

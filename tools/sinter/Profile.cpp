@@ -1,13 +1,17 @@
 //===- Profile.cpp - `sinter profile`: where the time went ------------------===//
 
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Trace/Trace.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Measure.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainMode.h"
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -122,7 +126,71 @@ static Expected<void> profileTraining(const ProfileOptions &options, const Model
   return report(options, traced, run->executable());
 }
 
+/// Fills an input with numbers between -1 and 1; integers are 0, which any table has.
+static Expected<void> fillInput(runtime::Session &session, size_t program,
+                                const fb::Binding &binding, std::mt19937 &random) {
+  SINTER_TRY(runtime::TensorView view,
+             session.input(program, binding.name()->string_view(), DType(binding.dtype())));
+  std::uniform_real_distribution<float> anyNumber(-1, 1);
+  switch (view.dtype) {
+  case DType::F32:
+    std::ranges::generate(view.as<float>(), [&] { return anyNumber(random); });
+    break;
+  case DType::BF16:
+  case DType::F16:
+    // A sign, an exponent of numbers below 1, and any mantissa.
+    std::ranges::generate(view.as<uint16_t>(), [&] {
+      uint16_t exponent = view.dtype == DType::BF16 ? 0x3F00 : 0x3800;
+      return static_cast<uint16_t>(exponent | (random() & 0x807F));
+    });
+    break;
+  default:
+    std::ranges::fill(view.bytes, std::byte(0));
+  }
+  return {};
+}
+
+/// Profiles the only entry of a graph in a file of MLIR.
+static Expected<void> profileGraph(const ProfileOptions &options) {
+  Model model;
+  CompileRequest request;
+  SINTER_TRY(request.source, readFile(options.model));
+  SINTER_TRY(request.options.target, getTarget(options));
+  SINTER_TRY(request.options.computeType, getComputeType(model, options));
+  request.options.cores = getThreads(options);
+  request.options.tf32 = options.tf32;
+  SINTER_TRY(Compiled compiled, compileCached(request, options));
+  runtime::SessionOptions binding;
+  binding.threads = getThreads(options);
+  binding.seed = options.seed;
+  SINTER_TRY(auto session, runtime::Session::bind(compiled.executable, binding));
+  const fb::Program *program = nullptr;
+  for (const fb::Program *other : *compiled.executable->root().programs())
+    if (other->name()->string_view() != "prepare" && std::exchange(program, other))
+      return fail(options.model, "it has several entries", "give a graph of one entry");
+  SINTER_TRY(size_t index, session->program(program->name()->string_view()));
+  std::mt19937 random(static_cast<uint32_t>(options.seed));
+  if (program->inputs())
+    for (const fb::Binding *input : *program->inputs())
+      SINTER_CHECK(fillInput(*session, index, *input, random));
+  const Repetition &repetition = options.repetition;
+  Traced traced((program->commands()->size() + 1) * repetition.iterations);
+  for (int64_t i = 0; i < repetition.warmup + repetition.iterations; ++i) {
+    if (i == repetition.warmup)
+      session->setTrace(&traced.trace);
+    auto begin = std::chrono::steady_clock::now();
+    SINTER_CHECK(session->run(index));
+    std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+    if (i >= repetition.warmup)
+      traced.milliseconds.push_back(elapsed.count());
+  }
+  session->setTrace(nullptr);
+  return report(options, traced, *compiled.executable);
+}
+
 static Expected<void> run(ProfileOptions &options) {
+  if (std::filesystem::path(options.model).extension() == ".mlir")
+    return profileGraph(options);
   SINTER_TRY(Model model, openModel(options));
   SINTER_CHECK(completeOptions(model, options));
   if (options.isTraining())
@@ -144,7 +212,8 @@ static Expected<void> run(ProfileOptions &options) {
 
 void sinter::cli::addProfile(CLI::App &program) {
   CLI::App *command =
-      program.add_subcommand("profile", "Measured time per op and layer against the roofline");
+      program.add_subcommand("profile", "Measured time per op and layer against the roofline, of a "
+                                        "model or of a graph with one entry (.mlir)");
   auto options = std::make_shared<ProfileOptions>();
   addStepModeOptions(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """One step of a GPT-2 in PyTorch: torch_bench.py CONFIG MODE TOKENS CONTEXT DTYPE KIND THREADS
-[DEVICE]
+[DEVICE [BATCH]]
 
 CONFIG is a GPT-2 config.json (random weights), MODE prefill or decode, KIND eager or compile (on
-DEVICE cuda with CUDA graphs), DEVICE cpu or cuda. The model is written for speed: fused QKV,
-scaled_dot_product_attention, a static KV cache written in place, the head for the last row only.
-Prints {"ms_median": ..., "ms_min": ..., "count": ...}.
+DEVICE cuda with CUDA graphs), DEVICE cpu or cuda, BATCH rows (one). The model is written for speed:
+fused QKV, scaled_dot_product_attention, a static KV cache written in place, the head for the last
+row only. Prints {"ms_median": ..., "ms_min": ..., "count": ...}.
 """
 
 import json
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 
 
 class Block(torch.nn.Module):
-    def __init__(self, width, heads, capacity, dtype):
+    def __init__(self, width, heads, batch, capacity, dtype):
         super().__init__()
         self.heads = heads
         self.norm1 = torch.nn.LayerNorm(width)
@@ -26,7 +26,7 @@ class Block(torch.nn.Module):
         self.norm2 = torch.nn.LayerNorm(width)
         self.up = torch.nn.Linear(width, 4 * width)
         self.down = torch.nn.Linear(4 * width, width)
-        shape = (1, heads, capacity, width // heads)
+        shape = (batch, heads, capacity, width // heads)
         self.register_buffer("keys", torch.zeros(shape, dtype=dtype))
         self.register_buffer("values", torch.zeros(shape, dtype=dtype))
 
@@ -45,13 +45,13 @@ class Block(torch.nn.Module):
 
 
 class Model(torch.nn.Module):
-    def __init__(self, config, capacity, dtype):
+    def __init__(self, config, batch, capacity, dtype):
         super().__init__()
         width = config["n_embd"]
         self.tokens = torch.nn.Embedding(config["vocab_size"], width)
         self.positions = torch.nn.Embedding(config["n_positions"], width)
-        self.blocks = torch.nn.ModuleList(
-            Block(width, config["n_head"], capacity, dtype) for _ in range(config["n_layer"]))
+        self.blocks = torch.nn.ModuleList(Block(width, config["n_head"], batch, capacity, dtype)
+                                          for _ in range(config["n_layer"]))
         self.norm = torch.nn.LayerNorm(width)
 
     def forward(self, tokens, start: int):
@@ -64,16 +64,20 @@ class Model(torch.nn.Module):
 def main():
     path, mode, tokens, context, dtype, kind, threads = sys.argv[1:8]
     device = sys.argv[8] if len(sys.argv) > 8 else "cpu"
+    batch = int(sys.argv[9]) if len(sys.argv) > 9 else 1
     with open(path) as file:
         config = json.load(file)
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[dtype]
     tokens, context = int(tokens), int(context)
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
-    model = Model(config, context + tokens, dtype).to(device, dtype).eval()
+    # Made where and as it will be: of billions of parameters nobody wants another copy.
+    torch.set_default_dtype(dtype)
+    with torch.device(device):
+        model = Model(config, batch, context + tokens, dtype).eval()
     graphs = {"mode": "reduce-overhead"} if device == "cuda" else {}
     compiled = torch.compile(model, **graphs) if kind == "compile" else model
-    ids = torch.randint(config["vocab_size"], (1, tokens), device=device)
+    ids = torch.randint(config["vocab_size"], (batch, tokens), device=device)
 
     def step(ids, context):
         compiled(ids, context)
