@@ -177,6 +177,9 @@ LoopNest EmbeddingGradOp::getLoopNest() {
 
 LoopNest DropoutOp::getLoopNest() { return makeLoopNest(*this, "*, X -> *"); }
 
+// A slot's draw is a function of what the slot has.
+LoopNest SampleOp::getLoopNest() { return makeLoopNest(*this, "b V, b, b, b, b X, b, b -> b"); }
+
 //===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,12 @@
-#include "dialects/Sinter/Philox.h"
+#include "dialects/Sinter/Sampling.h"
 #include "dialects/Sinter/SinterDialect.h"
 
 using namespace mlir;
 using namespace sinter;
+
+//===----------------------------------------------------------------------===//
+// DropoutOp
+//===----------------------------------------------------------------------===//
 
 // The generator's rounds: some 80 instructions a vector of elements.
 int64_t DropoutOp::getFlops() { return 80 * getType().getNumElements(); }
@@ -29,5 +33,53 @@ SmallVector<ReferenceTensor> DropoutOp::evaluate(ArrayRef<ReferenceTensor> opera
     result[i] = kept ? result[i] / (1 - probability) : 0.0;
   }
   result.round();
+  return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
+// SampleOp
+//===----------------------------------------------------------------------===//
+
+// Of a greedy choice, which looks for the largest and then for its id; how much a draw adds is a
+// matter of the data.
+int64_t SampleOp::getFlops() { return 2 * getLogits().getType().getNumElements(); }
+FusionRole SampleOp::getFusionRole() { return FusionRole::Opaque; }
+
+LogicalResult SampleOp::verify() {
+  RankedTensorType logits = getLogits().getType();
+  if (logits.getRank() != 2 || !logits.getElementType().isF32() ||
+      logits.getDimSize(1) > sampling::kMaxVocabulary) // sample_c1
+    return emitOpError("expected logits [b, v] of f32 with v at most ")
+           << sampling::kMaxVocabulary << ", got " << logits;
+  int64_t slots = logits.getDimSize(0);
+  auto numbers = RankedTensorType::get({slots}, logits.getElementType());
+  for (Value value : {Value(getTemperature()), Value(getTopP())})
+    if (value.getType() != numbers) // sample_c2
+      return emitOpError("expected temperature and top_p of type ")
+             << numbers << ", got " << value.getType();
+  auto words = RankedTensorType::get({slots}, getType().getElementType());
+  for (Value value : {Value(getTopK()), Value(getStart()), Value(getCount()), Value(getResult())})
+    if (value.getType() != words) // sample_c3
+      return emitOpError("expected top_k, start, count and a result of type ")
+             << words << ", got " << value.getType();
+  if (getSeed().getType().getShape() != ArrayRef<int64_t>{slots, 2}) // sample_c3
+    return emitOpError("expected seed to be [b, 2] with logits' b, got ") << getSeed().getType();
+  return success();
+}
+
+SmallVector<ReferenceTensor> SampleOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(getType());
+  int64_t width = getLogits().getType().getDimSize(1);
+  auto word = [&](unsigned operand, int64_t i) {
+    return static_cast<uint32_t>(static_cast<int64_t>(operands[operand][i]));
+  };
+  for (int64_t slot = 0; slot < result.getNumElements(); ++slot)
+    result[slot] =
+        static_cast<double>(sampling::draw(std::span(operands[0].data().slice(slot * width, width)),
+                                           {operands[1][slot],
+                                            operands[2][slot],
+                                            operands[3][slot],
+                                            {word(4, 2 * slot), word(4, 2 * slot + 1)},
+                                            word(5, slot) + word(6, slot)}));
   return {std::move(result)};
 }

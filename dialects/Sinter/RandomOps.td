@@ -23,4 +23,49 @@ def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Shardable, Sinter_Differen
   let hasVerifier = 1;
 }
 
+def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
+  let summary = "an id of each row, drawn by the row's logits";
+  let description = [{
+    The token that follows each slot's `start[b] + count[b]` tokens. Everything but the logits'
+    shape is data, so that one compiled step serves every request. Of row l, with NaNs left out and
+    ids ordered by logit, the larger first, of equal ones the lower id first:
+
+    1. `top_k[b]` of at least 1 keeps the first that many ids, else all.
+    2. Id i weighs `w[i] = floor(2^33 e^((l[i] - max l) / temperature[b]))`. These are whole numbers
+       whose sums are exact in f64, so that no order of summation changes a result.
+    3. `top_p[b]` below 1 keeps the fewest of them, from the first on, that weigh together at least
+       `top_p[b]` of what all of them weigh; one at the least.
+    4. One of the kept ids is drawn with a probability proportional to its weight: the first at
+       which the running sum of weights is above `u` times the sum of all. The sum runs in the order
+       of ids, but that those with the least logit that was kept come last where `top_k[b]` is from
+       1 to the number of ids, or `top_p[b]` below 1.
+       `u = (floor(r[0] / 2^5) 2^26 + floor(r[1] / 2^6)) / 2^53` with r the words of Philox4x32-10
+       (Philox.h) with the counter `(start[b] + count[b], 0, 0, 0)` and the key `seed[b]`.
+
+    Where `temperature[b]` is not above 0, or the largest logit is infinite, the result is the first
+    id of the order; of a row of NaNs it is 0.
+
+    The draw of a slot is a function of its own seed, position and logits: of no other slot, and not
+    of how the sequence was cut into steps. Order and meaning of temperature, top-k and top-p (Fan et
+    al., "Hierarchical neural story generation", 2018; Holtzman et al., "The curious case of neural
+    text degeneration", 2020) are those of transformers' LogitsProcessorList, but for ids equal to
+    the k-th, all of which it keeps. What is smaller than 2^-33 of the likeliest is never drawn.
+
+    C1: logits is `[b, v]` of f32 with v at most 2^20. C2: temperature and top_p are `[b]` of f32.
+    C3: top_k, start, count and the result are `[b]`, seed is `[b, 2]`.
+
+    ```mlir
+    %token = sinter.sample %logits, %temperature, %top_k, %top_p, %seed, %start, %count
+      : (tensor<2x50257xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2x2xi32>,
+         tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$logits, Sinter_FloatTensor:$temperature,
+                       Sinter_IndexTensor:$top_k, Sinter_FloatTensor:$top_p,
+                       Sinter_IndexTensor:$seed, Sinter_IndexTensor:$start,
+                       Sinter_IndexTensor:$count);
+  let results = (outs Sinter_IndexTensor:$result);
+  let hasVerifier = 1;
+}
+
 #endif // SINTER_RANDOM_OPS

@@ -187,6 +187,11 @@ Value GraphBuilder::lastRow(Value rows, Value count) {
                            count);
 }
 
+Value GraphBuilder::sample(Value logits, const Sampling &options) {
+  return SampleOp::create(builder, location, options.count.getType(), logits, options.temperature,
+                          options.topK, options.topP, options.seed, options.start, options.count);
+}
+
 Value GraphBuilder::rmsNorm(Value x, Value weight, double eps) {
   return RmsNormOp::create(builder, location, x.getType(), x, weight, builder.getF64FloatAttr(eps));
 }

@@ -90,6 +90,13 @@ public:
   mlir::Value dropout(mlir::Value x, mlir::Value seed, double probability, int64_t stream);
   mlir::Value positions(mlir::Value start, int64_t count);
   mlir::Value lastRow(mlir::Value rows, mlir::Value count);
+  /// What tokens are drawn by, a value a row (SampleOp).
+  struct Sampling {
+    mlir::Value temperature, topK, topP; ///< [b]
+    mlir::Value seed;                    ///< [b, 2]
+    mlir::Value start, count;            ///< [b]
+  };
+  mlir::Value sample(mlir::Value logits, const Sampling &options);
   mlir::Value rmsNorm(mlir::Value x, mlir::Value weight, double eps);
   mlir::Value layerNorm(mlir::Value x, mlir::Value weight, mlir::Value bias, double eps);
   mlir::Value rotary(mlir::Value x, mlir::Value cos, mlir::Value sin, mlir::Value start,

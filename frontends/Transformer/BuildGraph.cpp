@@ -326,7 +326,7 @@ private:
       graph.getInput("loss_scale", {}, graph.getF32());
   }
 
-  /// Logits of all rows, or of each slot's last valid one.
+  /// Logits of all rows, or a token by those of each slot's last valid one.
   void buildHead(Value hidden) {
     graph.setLocation("last_row");
     if (entry != "logits")
@@ -339,7 +339,22 @@ private:
     Value logits = buildLinear(hidden, spec.head);
     if (spec.logitSoftCap)
       logits = graph.softcap(logits, spec.logitSoftCap);
-    graph.addOutput("logits", logits);
+    if (entry == "logits")
+      graph.addOutput("logits", logits);
+    else
+      buildToken(logits);
+  }
+
+  void buildToken(Value logits) {
+    graph.setLocation("sample");
+    GraphBuilder::Sampling sampling;
+    sampling.temperature = graph.getInput("temperature", {batch}, graph.getF32());
+    sampling.topK = graph.getInput("top_k", {batch});
+    sampling.topP = graph.getInput("top_p", {batch}, graph.getF32());
+    sampling.seed = graph.getInput("seed", {batch, 2});
+    sampling.start = start;
+    sampling.count = count;
+    graph.addOutput("token", graph.sample(logits, sampling));
   }
 
   GraphBuilder graph;

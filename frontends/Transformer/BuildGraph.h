@@ -34,8 +34,8 @@ struct GraphOptions {
 
 /// The graph of a decoder, with one function an entry:
 ///
-///   prefill  tokens [batch, chunk] -> logits [batch, vocab] of each slot's last valid token
-///   decode   tokens [batch, 1]     -> logits [batch, vocab]
+///   prefill  tokens [batch, chunk] -> token [batch], what follows each slot's last valid token
+///   decode   tokens [batch, 1]     -> token [batch]
 ///   logits   tokens [batch, chunk] -> logits [batch, chunk, vocab]
 ///
 ///   train_step, evaluate  tokens, targets [batch, chunk] -> loss, a number
@@ -46,10 +46,11 @@ struct GraphOptions {
 ///
 /// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]
 /// (valid tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
-/// [batch, capacity, kv heads, head size]. Everything is computed in f32; the Precision phase
-/// changes that. Fails where the options cannot be: sizes below 1, a chunk above the capacity, more
-/// positions than a learned embedding has, unknown entries, parameters that are not F32, F16 or
-/// BF16.
+/// [batch, capacity, kv heads, head size]. prefill and decode draw the token by `temperature`,
+/// `top_k`, `top_p` [batch] and `seed` [batch, 2] (SampleOp). Everything is computed in f32; the
+/// Precision phase changes that. Fails where the options cannot be: sizes below 1, a chunk above
+/// the capacity, more positions than a learned embedding has, unknown entries, parameters that are
+/// not F32, F16 or BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
 

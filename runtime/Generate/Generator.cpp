@@ -1,6 +1,7 @@
 #include "runtime/Generate/Generator.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace sinter::runtime {
 
@@ -9,7 +10,6 @@ namespace sinter::runtime {
 struct Generator::Slot {
   const GenerateRequest *request = nullptr;
   GenerateResult result;
-  Sampler sampler;
   std::vector<int32_t> sequence;
   size_t cached = 0;
   size_t count = 0; ///< tokens in the current step
@@ -28,12 +28,17 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
   SINTER_TRY(TensorView tokens, session->input(*program, "tokens", DType::I32));
   SINTER_TRY(TensorView start, session->input(*program, "start", DType::I32));
   SINTER_TRY(TensorView count, session->input(*program, "count", DType::I32));
-  SINTER_TRY(TensorView logits, session->output(*program, "logits", DType::F32));
+  SINTER_TRY(TensorView temperature, session->input(*program, "temperature", DType::F32));
+  SINTER_TRY(TensorView topK, session->input(*program, "top_k", DType::I32));
+  SINTER_TRY(TensorView topP, session->input(*program, "top_p", DType::F32));
+  SINTER_TRY(TensorView seed, session->input(*program, "seed", DType::I32));
+  SINTER_TRY(TensorView token, session->output(*program, "token", DType::I32));
   using Shape = std::vector<int64_t>;
   bool sound = tokens.shape.size() == 2 && tokens.shape[0] > 0 && tokens.shape[1] > 0 &&
-               start.shape == Shape{tokens.shape[0]} && count.shape == start.shape &&
-               logits.shape == Shape{tokens.shape[0], vocab} &&
+               seed.shape == Shape{tokens.shape[0], 2} &&
                (slots == 0 || slots == static_cast<size_t>(tokens.shape[0]));
+  for (const TensorView *ofSlots : {&start, &count, &temperature, &topK, &topP, &token})
+    sound = sound && ofSlots->shape == Shape{tokens.shape[0]};
   if (!sound)
     return fail(session->executable().name(),
                 "the tensors of its program '" + std::string(name) + "' do not fit each other",
@@ -43,7 +48,11 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
   step.tokens = tokens.as<int32_t>();
   step.start = start.as<int32_t>();
   step.count = count.as<int32_t>();
-  step.logits = logits.as<float>();
+  step.temperature = temperature.as<float>();
+  step.topK = topK.as<int32_t>();
+  step.topP = topP.as<float>();
+  step.seed = seed.as<int32_t>();
+  step.token = token.as<int32_t>();
   return step;
 }
 
@@ -74,6 +83,16 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
       return fail("token " + std::to_string(token),
                   "the vocabulary has the ids 0 to " + std::to_string(vocab - 1),
                   "use ids of this model's tokenizer");
+  const SamplingOptions &sampling = request.sampling;
+  auto refuse = [](const char *option, double value, const char *expected) {
+    return fail(option, "it is " + std::to_string(value) + ", expected " + expected, "");
+  };
+  if (!(sampling.temperature >= 0) || std::isinf(sampling.temperature))
+    return refuse("temperature", sampling.temperature, "a number of at least 0");
+  if (sampling.topK < 0)
+    return refuse("top-k", double(sampling.topK), "at least 0");
+  if (!(sampling.topP > 0 && sampling.topP <= 1))
+    return refuse("top-p", sampling.topP, "more than 0 and at most 1");
   return {};
 }
 
@@ -86,10 +105,29 @@ const Generator::Step &Generator::chooseStep(std::span<const Slot> active) const
   return *decode;
 }
 
+// Writes a step's inputs for one slot: what waits, and how to draw what follows it. Without a slot,
+// or where nothing waits, the step's token is not used.
+void Generator::fill(const Step &step, size_t index, Slot *slot) const {
+  size_t count = slot ? std::min(slot->waiting(), step.chunk) : 0;
+  step.start[index] = slot ? static_cast<int32_t>(slot->cached) : 0;
+  step.count[index] = static_cast<int32_t>(count);
+  int32_t *tokens = step.tokens.data() + index * step.chunk;
+  if (count != 0)
+    std::copy_n(slot->sequence.data() + slot->cached, count, tokens);
+  std::fill(tokens + count, tokens + step.chunk, 0);
+  bool draws = count != 0 && count == slot->waiting();
+  SamplingOptions sampling = draws ? slot->request->sampling : SamplingOptions();
+  step.temperature[index] = sampling.temperature;
+  step.topK[index] = static_cast<int32_t>(std::min<int64_t>({sampling.topK, vocab, INT32_MAX}));
+  step.topP[index] = sampling.topP;
+  step.seed[2 * index] = static_cast<int32_t>(sampling.seed);
+  step.seed[2 * index + 1] = static_cast<int32_t>(sampling.seed >> 32);
+  if (slot)
+    slot->count = count;
+}
+
 // Takes the token that follows a slot's sequence; false where the slot stops.
-bool Generator::accept(Slot &slot, size_t index, const float *logits,
-                       const Callback &callback) const {
-  int32_t token = slot.sampler.choose({logits, static_cast<size_t>(vocab)});
+bool Generator::accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const {
   slot.sequence.push_back(token);
   slot.result.tokens.push_back(token);
   auto stop = [&](StopReason reason) {
@@ -107,27 +145,17 @@ bool Generator::accept(Slot &slot, size_t index, const float *logits,
   return true;
 }
 
-// One step of all slots: feeds what waits, and chooses a token where nothing waits any more.
+// One step of all slots: feeds what waits, and takes a token where nothing waits any more.
 Expected<void> Generator::advance(std::span<Slot> active, const Callback &callback) {
   const Step &step = chooseStep(active);
-  for (size_t i = 0; i < slots; ++i) {
-    bool used = i < active.size();
-    size_t count = used ? std::min(active[i].waiting(), step.chunk) : 0;
-    step.start[i] = used ? static_cast<int32_t>(active[i].cached) : 0;
-    step.count[i] = static_cast<int32_t>(count);
-    int32_t *tokens = step.tokens.data() + i * step.chunk;
-    if (count != 0)
-      std::copy_n(active[i].sequence.data() + active[i].cached, count, tokens);
-    std::fill(tokens + count, tokens + step.chunk, 0);
-    if (used)
-      active[i].count = count;
-  }
+  for (size_t i = 0; i < slots; ++i)
+    fill(step, i, i < active.size() ? &active[i] : nullptr);
   SINTER_CHECK(session->run(step.program));
   for (size_t i = 0; i < active.size(); ++i) {
     Slot &slot = active[i];
     slot.cached += slot.count;
     if (slot.count != 0 && slot.waiting() == 0)
-      slot.running = accept(slot, i, step.logits.data() + i * static_cast<size_t>(vocab), callback);
+      slot.running = accept(slot, i, step.token[i], callback);
   }
   return {};
 }
@@ -143,7 +171,7 @@ Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateReq
   std::vector<Slot> active;
   for (const GenerateRequest &request : requests) {
     SINTER_CHECK(check(request));
-    Slot slot{&request, {}, Sampler(request.sampler, static_cast<size_t>(vocab)), request.prompt};
+    Slot slot{&request, {}, request.prompt};
     slot.running = request.maxNewTokens > 0;
     slot.sequence.reserve(request.prompt.size() + static_cast<size_t>(std::clamp<int64_t>(
                                                       request.maxNewTokens, 0, maxTokens)));

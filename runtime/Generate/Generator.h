@@ -1,16 +1,16 @@
 //===- Generator.h - From prompts to tokens ---------------------*- C++ -*-===//
 //
 // Drives the step programs of a language model: `prefill` over the prompts in chunks, then `decode`
-// token by token. Each request has a slot of its own; a step takes, for every slot, `count` tokens
-// after the `start` that its cache holds already, so slots of different lengths run side by side
-// and one that has nothing to do takes part with a count of zero.
+// token by token; both draw the token that follows. Each request has a slot of its own; a step
+// takes, for every slot, `count` tokens after the `start` that its cache holds already, so slots of
+// different lengths run side by side and one that has nothing to do takes part with a count of
+// zero.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/Base/Error.h"
 #include "runtime/Exec/Session.h"
-#include "runtime/Generate/Sampler.h"
 #include <functional>
 #include <optional>
 #include <span>
@@ -18,10 +18,19 @@
 
 namespace sinter::runtime {
 
+/// How tokens are drawn; dialects/Sinter/RandomOps.td has the rule. The draw at a position is a
+/// function of these and of the logits.
+struct SamplingOptions {
+  float temperature = 0; ///< 0: greedy, the largest logit
+  int64_t topK = 0;      ///< of the k largest; 0: of all
+  float topP = 1;        ///< of the likeliest that have this probability together; 1: of all
+  uint64_t seed = 0;
+};
+
 struct GenerateRequest {
   std::vector<int32_t> prompt;
   int64_t maxNewTokens = 0;
-  SamplerOptions sampler;
+  SamplingOptions sampling;
 };
 
 /// Why a slot stopped.
@@ -50,7 +59,8 @@ public:
   static Expected<Generator> create(Session &session);
 
   /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
-  /// prompt, one that leaves no room for a token, a token id out of range.
+  /// prompt, one that leaves no room for a token, a token id out of range, sampling options that
+  /// mean nothing.
   Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
                                             const Callback &callback = {});
 
@@ -67,8 +77,9 @@ private:
   struct Step {
     size_t program = 0;
     size_t chunk = 0; ///< tokens of a slot that it takes at most
-    std::span<int32_t> tokens, start, count;
-    std::span<const float> logits;
+    std::span<int32_t> tokens, start, count, topK, seed;
+    std::span<float> temperature, topP;
+    std::span<const int32_t> token;
   };
   struct Slot;
 
@@ -77,7 +88,8 @@ private:
   Expected<void> check(const GenerateRequest &request) const;
   const Step &chooseStep(std::span<const Slot> active) const;
   Expected<void> advance(std::span<Slot> active, const Callback &callback);
-  bool accept(Slot &slot, size_t index, const float *logits, const Callback &callback) const;
+  void fill(const Step &step, size_t index, Slot *slot) const;
+  bool accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const;
 
   Session *session;
   std::optional<Step> prefill, decode;

@@ -20,6 +20,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "test/support/ReferenceModel.h"
+#include "test/support/StepLogits.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -103,6 +104,7 @@ protected:
 
 TEST_P(Phases, computeTheSame) {
   ASSERT_NO_FATAL_FAILURE(build("cpu:x86-64-v4"));
+  test::returnLogits(*module);
   OpPassManager passes(ModuleOp::getOperationName());
   addPhases(passes);
   auto before = evaluate();

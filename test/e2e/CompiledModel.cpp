@@ -1,4 +1,5 @@
 #include "test/e2e/CompiledModel.h"
+#include "test/support/StepLogits.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -45,6 +46,14 @@ CompiledModel::CompiledModel(const std::string &name)
 }
 
 void CompiledModel::compile(CompileOptions options, unsigned threads) {
+  bind(std::move(options), threads, /*returnsLogits=*/false);
+}
+
+void CompiledModel::compileForLogits(const CompileOptions &options) {
+  bind(options, /*threads=*/1, /*returnsLogits=*/true);
+}
+
+void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsLogits) {
   CompileRequest request;
   request.spec = &spec;
   if (options.capacity == 0)
@@ -55,6 +64,8 @@ void CompiledModel::compile(CompileOptions options, unsigned threads) {
                       {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.parameters())
     request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
+  if (returnsLogits)
+    returnLogits(request);
   CompileResult compiled = valueOf(sinter::compile(request));
   auto executable =
       valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));

@@ -37,7 +37,11 @@ public:
   /// the length of the expected sequence.
   void compile(CompileOptions options, unsigned threads = 1);
 
+  /// The same with steps that return logits instead of the tokens drawn from them.
+  void compileForLogits(const CompileOptions &options);
+
   /// Runs an entry on tokens [start, start + count) of each slot; returns its logits.
+  /// @pre compileForLogits, or the entry `logits`.
   std::vector<float> step(const std::string &entry, const std::vector<int64_t> &start,
                           const std::vector<int64_t> &count);
 
@@ -65,6 +69,8 @@ public:
   int64_t length = 0; ///< tokens
 
 private:
+  void bind(CompileOptions options, unsigned threads, bool returnsLogits);
+
   WeightFiles weights, expected;
   Checkpoint source;
   std::unique_ptr<runtime::Session> session;

@@ -37,7 +37,7 @@ protected:
 
 TEST_P(CudaLogits, OfRaggedSlots) {
   CompiledModel model(GetParam());
-  model.compile(options({"prefill", "decode"}, 2, 7, DType::F32));
+  model.compileForLogits(options({"prefill", "decode"}, 2, 7, DType::F32));
   model.runRagged([&](std::span<const float> logits, int64_t position) {
     EXPECT_LE(model.errorOf(logits, position, 1), 1e-5) << position;
   });
@@ -68,9 +68,9 @@ TEST_P(CudaText, IsTheProcessors) {
       return std::vector<int32_t>(model.tokens.begin(), model.tokens.begin() + count);
     };
     runtime::GenerateRequest greedy{prompt(5), 8, {}}, sampled{prompt(3), 6, {}};
-    sampled.sampler.temperature = 0.8f;
-    sampled.sampler.topK = 20;
-    sampled.sampler.seed = 3;
+    sampled.sampling.temperature = 0.8f;
+    sampled.sampling.topK = 20;
+    sampled.sampling.seed = 3;
     return model.generate({greedy, sampled});
   };
   std::vector<std::vector<int32_t>> gpu = generate();

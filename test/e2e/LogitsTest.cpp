@@ -42,7 +42,7 @@ TEST_P(Logits, OfChunks) {
 }
 
 TEST_P(Logits, OfRaggedSlots) {
-  model.compile(options({"prefill", "decode"}, 2, 7));
+  model.compileForLogits(options({"prefill", "decode"}, 2, 7));
   model.runRagged([&](std::span<const float> row, int64_t position) {
     EXPECT_LE(model.errorOf(row, position, 1), 1e-5) << position;
   });
@@ -67,7 +67,7 @@ TEST_P(Logits, InF16) {
 }
 
 TEST_P(Logits, OfRaggedSlotsInBf16) {
-  model.compile(options({"prefill", "decode"}, 2, 7, DType::BF16));
+  model.compileForLogits(options({"prefill", "decode"}, 2, 7, DType::BF16));
   model.runRagged([&](std::span<const float> row, int64_t position) {
     // Single rows scatter more than the whole.
     EXPECT_LE(model.errorOf(row, position, 1), 4e-2) << position;

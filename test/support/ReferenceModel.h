@@ -32,7 +32,7 @@ public:
   /// Reads the model; failures are failures of the test.
   explicit ReferenceModel(const std::string &name);
 
-  /// Builds the graph for chunks of `chunk` tokens of each of `batch` slots.
+  /// Builds the graph for chunks of `chunk` tokens of each of `batch` slots; steps return logits.
   void build(int64_t batch, int64_t chunk, std::vector<std::string> entries);
 
   /// To be called when a pass has changed the module: caches are empty again and `prepare`, where

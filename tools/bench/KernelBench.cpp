@@ -15,6 +15,7 @@
 #include <ctime>
 #include <immintrin.h>
 #include <map>
+#include <random>
 #include <sys/mman.h>
 #include <thread>
 
@@ -208,7 +209,11 @@ double getReadBandwidth() {
 /// Enough copies of a kernel's slices to miss every cache, or one to hit.
 class Workload {
 public:
-  Workload(const std::string &text, bool cold) : jit(getContext(), text, getHostTarget()) {
+  /// What an element of an operand is.
+  using MakeValue = llvm::function_ref<double(size_t operand, int64_t element)>;
+
+  Workload(const std::string &text, bool cold, MakeValue makeValue = nullptr)
+      : jit(getContext(), text, getHostTarget()) {
     if (!jit.getError().empty())
       return;
     SmallVector<Type> types(jit.getKernel().getArgumentTypes());
@@ -220,8 +225,8 @@ public:
     }
     int64_t copies = cold ? llvm::divideCeil(int64_t(256) << 20, bytes) : 1;
     for (int64_t copy = 0; copy < copies; ++copy)
-      for (Type type : types)
-        slices.emplace_back(make(type));
+      for (auto [operand, type] : llvm::enumerate(types))
+        slices.emplace_back(makeValue ? make(type, operand, makeValue) : make(type));
     each = types.size();
   }
 
@@ -259,6 +264,17 @@ private:
     else if (tensor.getElementType().isInteger(32))
       for (int64_t i = 0; i < bytes / 4; ++i)
         static_cast<int32_t *>(memory)[i] = static_cast<int32_t>(i * 7919 % 50257);
+    return memory;
+  }
+
+  static void *make(Type type, size_t operand, MakeValue makeValue) {
+    auto tensor = cast<RankedTensorType>(type);
+    void *memory = allocate(getStorageBytes(tensor));
+    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+      if (tensor.getElementType().isF32())
+        static_cast<float *>(memory)[i] = static_cast<float>(makeValue(operand, i));
+      else
+        static_cast<int32_t *>(memory)[i] = static_cast<int32_t>(makeValue(operand, i));
     return memory;
   }
 
@@ -495,6 +511,44 @@ void runTrainingAttention(benchmark::State &state, bool gradient) {
                   2.0 * products * batch * heads * length * visible * width, /*pairs=*/false);
 }
 
+/// Drawing from one row of normal logits. Its floor is two readings of the row: weights are known
+/// once the largest logit is.
+void runSample(benchmark::State &state, int64_t vocabulary, std::array<double, 3> options) {
+  constexpr const char *pattern = R"(
+    func.func private @kernel(%l: tensor<1x{0}xf32>, %t: {1}, %k: {2}, %p: {1}, %s: tensor<1x2xi32>,
+                              %b: {2}, %c: {2}) -> {2} attributes {{sinter.kernel = "rows"} {{
+      %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c
+        : (tensor<1x{0}xf32>, {1}, {2}, {1}, tensor<1x2xi32>, {2}, {2}) -> {2}
+      return %0 : {2}
+    })";
+  std::mt19937 engine;
+  std::normal_distribution<double> normal(0, 3);
+  Workload work(llvm::formatv(pattern, vocabulary, "tensor<1xf32>", "tensor<1xi32>"),
+                /*cold=*/false, [&](size_t operand, int64_t) {
+                  return operand == 0 ? normal(engine) : operand < 4 ? options[operand - 1] : 7;
+                });
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  double row = 4.0 * static_cast<double>(vocabulary);
+  state.counters["readings"] = measure(state, work) / (row / getReadBandwidth());
+}
+
+void addSamples() {
+  for (int64_t vocabulary : {4096, 50257, 151936})
+    for (auto [name, options] :
+         {std::pair<const char *, std::array<double, 3>>{"greedy", {0, 0, 1}},
+          {"all", {1, 0, 1}},
+          {"top_k", {0.8, 40, 1}},
+          {"top_p", {1, 0, 0.9}},
+          {"both", {0.8, 40, 0.9}},
+          {"flat", {100, 0, 0.9}}})
+      benchmark::RegisterBenchmark(
+          ("sample/" + std::string(name) + "/" + std::to_string(vocabulary)).c_str(),
+          [=](benchmark::State &state) { runSample(state, vocabulary, options); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMicrosecond);
+}
+
 void addGemms(const std::string &element, const std::string &epilogue) {
   auto *family = benchmark::RegisterBenchmark(
       ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
@@ -557,6 +611,7 @@ int main(int argc, char **argv) {
   addGemms("f32", "gelu");
   addGemms("f32", "forward");
   addTraining();
+  addSamples();
   addTrainingAttention("training_attention", /*gradient=*/false);
   addTrainingAttention("attention_grad", /*gradient=*/true);
   benchmark::RunSpecifiedBenchmarks();

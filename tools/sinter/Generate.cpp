@@ -109,8 +109,8 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
   GenerateRequest request;
   SINTER_TRY(request.prompt, promptTokens(*executable, options));
   request.maxNewTokens = options.maxNewTokens;
-  request.sampler = {static_cast<float>(options.temperature), options.topK,
-                     static_cast<float>(options.topP), options.seed.value_or(0)};
+  request.sampling = {static_cast<float>(options.temperature), options.topK,
+                      static_cast<float>(options.topP), options.seed.value_or(0)};
 
   std::optional<StreamDecoder> decoder;
   if (!options.ids) {

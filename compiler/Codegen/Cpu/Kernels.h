@@ -13,6 +13,10 @@ namespace sinter {
 mlir::FailureOr<int64_t> lowerScatterKernel(mlir::func::FuncOp tensorKernel,
                                             mlir::func::FuncOp loopKernel);
 
+/// One `sample`.
+mlir::FailureOr<int64_t> lowerSampleKernel(mlir::func::FuncOp tensorKernel,
+                                           mlir::func::FuncOp loopKernel, const TargetAttr &target);
+
 /// One matmul and its epilogue.
 mlir::FailureOr<int64_t> lowerGemmKernel(mlir::func::FuncOp tensorKernel,
                                          mlir::func::FuncOp loopKernel, const TargetAttr &target);

@@ -17,12 +17,13 @@ using namespace sinter;
 
 using Generator = FailureOr<int64_t> (*)(func::FuncOp, func::FuncOp, const TargetAttr &);
 
-/// A rows kernel, or one `embedding_grad`.
+/// A rows kernel, or one op with a generator of its own.
 static FailureOr<int64_t> lowerRows(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                     const TargetAttr &target) {
-  auto scatters = tensorKernel.front().getOps<EmbeddingGradOp>();
-  if (!scatters.empty())
+  if (!tensorKernel.front().getOps<EmbeddingGradOp>().empty())
     return lowerScatterKernel(tensorKernel, loopKernel);
+  if (!tensorKernel.front().getOps<SampleOp>().empty())
+    return lowerSampleKernel(tensorKernel, loopKernel, target);
   return lowerRowsKernel(tensorKernel, loopKernel, RowsOptions());
 }
 

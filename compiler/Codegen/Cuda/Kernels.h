@@ -70,8 +70,8 @@ using TemplateGenerator = mlir::FailureOr<CudaLaunch> (*)(mlir::func::FuncOp ten
                                                           mlir::func::FuncOp instance,
                                                           const TargetAttr &target);
 
-/// The generator of a kernel that comes from a template (by its kind, or by what it computes: an
-/// `embedding_grad` is of kind rows), or null for one whose loops are generated.
+/// The generator of a kernel that comes from a template (by its kind, or by what it computes where
+/// the op has a generator of its own), or null for one whose loops are generated.
 TemplateGenerator lookupTemplate(FusionKind kind, mlir::func::FuncOp tensorKernel);
 
 /// Bytes of shared memory that a buffer of so many bytes takes, in the order of the buffers.

@@ -11,10 +11,10 @@ TemplateGenerator sinter::lookupTemplate(FusionKind kind, func::FuncOp tensorKer
     return instantiateAttentionGrad;
   case FusionKind::Gemm:
     return instantiateGemm;
-  case FusionKind::Rows: {
-    auto gradients = tensorKernel.front().getOps<EmbeddingGradOp>();
-    return gradients.empty() ? nullptr : instantiateEmbeddingGrad;
-  }
+  case FusionKind::Rows:
+    if (!tensorKernel.front().getOps<EmbeddingGradOp>().empty())
+      return instantiateEmbeddingGrad;
+    return tensorKernel.front().getOps<SampleOp>().empty() ? nullptr : instantiateSample;
   default:
     return nullptr;
   }

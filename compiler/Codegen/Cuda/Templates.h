@@ -31,4 +31,8 @@ mlir::FailureOr<CudaLaunch> instantiateEmbeddingGrad(mlir::func::FuncOp kernel,
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
                                             const TargetAttr &target);
 
+/// sample: one op of that name.
+mlir::FailureOr<CudaLaunch>
+instantiateSample(mlir::func::FuncOp kernel, mlir::func::FuncOp function, const TargetAttr &target);
+
 } // namespace sinter

@@ -79,8 +79,11 @@ mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,
 /// Whether the rows generator has a case for an op (fused with others, its operands and results
 /// of any shape). Fusion asks this of every op that it puts into a fusion of kind "rows". More
 /// rules are the fusion's: a `cache_append` and a sum over columns are results of their fusion, not
-/// used inside it, an `embedding_grad` is alone, and a constant is a splat. (The generators of
-/// `embedding_grad` are the targets'.)
+/// used inside it, an op with a generator of its own is alone, and a constant is a splat.
 bool canGenerateRows(mlir::Operation *op);
+
+/// Whether an op is a kernel of kind "rows" by itself, which each target generates in a way of its
+/// own: `embedding_grad`, `sample`.
+bool hasOwnGenerator(mlir::Operation *op);
 
 } // namespace sinter

@@ -20,8 +20,10 @@ static int64_t product(ArrayRef<int64_t> extents) {
   return result;
 }
 
+bool sinter::hasOwnGenerator(Operation *op) { return isa<EmbeddingGradOp, SampleOp>(op); }
+
 bool sinter::canGenerateRows(Operation *op) {
-  return ElementEmitter::supports(op) || isa<ComposedOpInterface, EmbeddingGradOp>(op);
+  return ElementEmitter::supports(op) || isa<ComposedOpInterface>(op) || hasOwnGenerator(op);
 }
 
 namespace {
@@ -593,7 +595,7 @@ static void decomposeAll(func::FuncOp function) {
 FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const RowsOptions &options) {
   for (Operation &op : tensorKernel.front().without_terminator())
-    if (!canGenerateRows(&op) || isa<EmbeddingGradOp>(op))
+    if (!canGenerateRows(&op) || hasOwnGenerator(&op))
       return op.emitError("expected an op that a rows kernel can compute");
   if (tensorKernel.getNumResults() == 0)
     return tensorKernel.emitError("expected a kernel with results");

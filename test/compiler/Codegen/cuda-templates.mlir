@@ -60,6 +60,13 @@ func.func private @scatter(%ids: tensor<2x5xi32>, %g: tensor<2x5x200xf32>, %into
   return %0 : tensor<70x200xf32>
 }
 
+func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3xi32>, %s: tensor<3x2xi32>) -> tensor<3xi32>
+    attributes {sinter.kernel = "rows"} {
+  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
+      : (tensor<3x500xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+  return %0 : tensor<3xi32>
+}
+
 // CHECK-LABEL: module @kernels
 // CHECK: func.func private @forward(
 // CHECK-SAME: arguments = array<i64: 0, 0, 0, -1, -1, -1, -1, 1, -1>
@@ -83,3 +90,6 @@ func.func private @scatter(%ids: tensor<2x5xi32>, %g: tensor<2x5x200xf32>, %into
 // CHECK: func.func private @scatter(
 // CHECK-SAME: arguments = array<i64: 0, 1, 2, 3>, {{.*}}function = "embedding_grad"
 // CHECK-SAME: hasInto = true, hasPadding = true, padding = 3 : i64
+// CHECK: func.func private @sample(
+// CHECK-SAME: arguments = array<i64: 0, 1, 2, 1, 3, 2, 2, 4>, {{.*}}function = "sample"
+// CHECK-SAME: batch = 3 : i64, vocabulary = 500 : i64

@@ -87,6 +87,10 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %16 = sinter.dropout %x, %seed {probability = 0.5, stream = 3 : i64} : (!m, tensor<2xi32>) -> !m
   return
 }
+func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {
+  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<4x6xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  return
+}
 func.func @updates(%p: !m, %s: !s, %r: !r) {
   %0:4 = sinter.adamw %p, %p, %p, %p, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1} : (!m, !m, !m, !m, !s, !s, !s, !s) -> (!m, !m, !m, !m)
   %1:2 = sinter.sgd %p, %p, %s, %s, %p {momentum = 0.9, nesterov, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1} : (!m, !m, !s, !s, !m) -> (!m, !m)

@@ -2,7 +2,6 @@
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <gtest/gtest.h>
-#include <limits>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -13,22 +12,32 @@ namespace {
 
 constexpr int64_t vocab = 50, capacity = 24;
 
-// A model whose next token is (sum of the cached tokens + their number) mod vocab. It notices when
-// a token is fed twice, left out or put at a wrong position.
+// What a step's sampling inputs come to: 0 for those of a greedy choice.
+int64_t mixOptions(float temperature, int32_t topK, float topP, const int32_t *seed) {
+  return static_cast<int64_t>(temperature * 10) + 3 * topK +
+         static_cast<int64_t>(std::lround((1 - topP) * 100)) + 7 * seed[0] + 11 * seed[1];
+}
+
+// A model whose next token is (sum of the cached tokens + their number + what it is sampled by) mod
+// vocab. It notices when a token is fed twice, left out or put at a wrong position.
 template <int64_t chunk> void step(void *const *slices, int64_t begin, int64_t end) {
   auto *tokens = static_cast<const int32_t *>(slices[0]);
   auto *start = static_cast<const int32_t *>(slices[1]);
   auto *count = static_cast<const int32_t *>(slices[2]);
-  auto *cache = static_cast<int32_t *>(slices[3]);
-  auto *logits = static_cast<float *>(slices[4]);
+  auto *temperature = static_cast<const float *>(slices[3]);
+  auto *topK = static_cast<const int32_t *>(slices[4]);
+  auto *topP = static_cast<const float *>(slices[5]);
+  auto *seed = static_cast<const int32_t *>(slices[6]);
+  auto *cache = static_cast<int32_t *>(slices[7]);
+  auto *token = static_cast<int32_t *>(slices[8]);
   for (int64_t slot = begin; slot < end; ++slot) {
     for (int64_t i = 0; i < count[slot]; ++i)
       cache[slot * capacity + start[slot] + i] = tokens[slot * chunk + i];
     int64_t sum = start[slot] + count[slot];
     for (int64_t i = 0; i < start[slot] + count[slot]; ++i)
       sum += cache[slot * capacity + i];
-    for (int64_t i = 0; i < vocab; ++i)
-      logits[slot * vocab + i] = i == sum % vocab ? 5.0f : 0.0f;
+    sum += mixOptions(temperature[slot], topK[slot], topP[slot], seed + 2 * slot);
+    token[slot] = static_cast<int32_t>(sum % vocab);
   }
 }
 
@@ -47,21 +56,29 @@ Parts counterModel(uint64_t batch, bool withPrefill = true, bool withDecode = tr
     if (!wanted)
       continue;
     int64_t b = static_cast<int64_t>(batch);
-    uint64_t tokenBytes = batch * static_cast<uint64_t>(chunk) * 4;
     Parts::Program program;
     program.name = name;
-    program.inputBytes = tokenBytes + batch * 8;
-    program.outputBytes = batch * vocab * 4;
-    fb::Slice tokens = slice(Space::Input, 0, tokenBytes);
-    fb::Slice start = slice(Space::Input, tokenBytes, batch * 4);
-    fb::Slice count = slice(Space::Input, tokenBytes + batch * 4, batch * 4);
-    fb::Slice logits = slice(Space::Output, 0, program.outputBytes);
-    program.inputs = {{"tokens", fb::DType::I32, {b, chunk}, tokens},
-                      {"start", fb::DType::I32, {b}, start},
-                      {"count", fb::DType::I32, {b}, count}};
-    program.outputs = {{"logits", fb::DType::F32, {b, vocab}, logits}};
-    program.commands = {launch(chunk == 1 ? 1 : 0, batch,
-                               {tokens, start, count, slice(Space::State, 0, cacheBytes), logits})};
+    std::vector<fb::Slice> slices;
+    auto input = [&](const char *tensor, fb::DType type, std::vector<int64_t> shape) {
+      uint64_t bytes = 4;
+      for (int64_t extent : shape)
+        bytes *= static_cast<uint64_t>(extent);
+      slices.push_back(slice(Space::Input, program.inputBytes, bytes));
+      program.inputs.push_back({tensor, type, shape, slices.back()});
+      program.inputBytes += bytes;
+    };
+    input("tokens", fb::DType::I32, {b, chunk});
+    input("start", fb::DType::I32, {b});
+    input("count", fb::DType::I32, {b});
+    input("temperature", fb::DType::F32, {b});
+    input("top_k", fb::DType::I32, {b});
+    input("top_p", fb::DType::F32, {b});
+    input("seed", fb::DType::I32, {b, 2});
+    program.outputBytes = batch * 4;
+    slices.push_back(slice(Space::State, 0, cacheBytes));
+    slices.push_back(slice(Space::Output, 0, program.outputBytes));
+    program.outputs = {{"token", fb::DType::I32, {b}, slices.back()}};
+    program.commands = {launch(chunk == 1 ? 1 : 0, batch, slices)};
     parts.programs.push_back(program);
   }
   return parts;
@@ -77,9 +94,13 @@ std::unique_ptr<Session> bind(const Parts &parts) {
 
 std::vector<int32_t> expected(const GenerateRequest &request) {
   std::vector<int32_t> sequence = request.prompt, added;
+  const SamplingOptions &sampling = request.sampling;
+  int32_t seed[] = {static_cast<int32_t>(sampling.seed), static_cast<int32_t>(sampling.seed >> 32)};
+  int64_t mixed =
+      mixOptions(sampling.temperature, static_cast<int32_t>(sampling.topK), sampling.topP, seed);
   while (static_cast<int64_t>(added.size()) < request.maxNewTokens &&
          static_cast<int64_t>(sequence.size()) <= capacity) {
-    int64_t sum = static_cast<int64_t>(sequence.size());
+    int64_t sum = static_cast<int64_t>(sequence.size()) + mixed;
     for (int32_t token : sequence)
       sum += token;
     sequence.push_back(static_cast<int32_t>(sum % vocab));
@@ -112,6 +133,24 @@ TEST(GeneratorTest, RaggedBatches) {
     auto again = generator->run(std::span(requests).subspan(2));
     EXPECT_EQ((*again)[0].tokens, expected(requests[2]));
   }
+}
+
+// Each slot is sampled by the options of its own request.
+TEST(GeneratorTest, SamplingOptions) {
+  auto session = bind(counterModel(3));
+  auto generator = *Generator::create(*session);
+  std::vector<GenerateRequest> requests = {
+      {{1, 2, 3, 4, 5}, 6, {.temperature = 0.5f, .topK = 4}},
+      {{7}, 6, {}},
+      {{9, 8}, 4, {.temperature = 1, .topP = 0.25f, .seed = (uint64_t(2) << 32) + 5}}};
+  auto results = generator.run(requests);
+  ASSERT_TRUE(results);
+  for (size_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ((*results)[i].tokens, expected(requests[i])) << i;
+  // More than there are tokens is all of them.
+  requests = {{{1}, 2, {.topK = vocab + 1}}, {{1}, 2, {.topK = int64_t(1) << 40}}};
+  results = generator.run(requests);
+  EXPECT_EQ((*results)[0].tokens, (*results)[1].tokens);
 }
 
 TEST(GeneratorTest, StopReasons) {
@@ -149,6 +188,18 @@ TEST(GeneratorTest, BadRequests) {
                            "model's tokenizer");
   std::vector<GenerateRequest> two(2, GenerateRequest{{1}, 1, {}});
   EXPECT_FALSE(generator.run(two));
+  auto refusal = [&](SamplingOptions sampling) {
+    GenerateRequest request{{1}, 1, sampling};
+    return generator.run(std::span(&request, 1)).error().message();
+  };
+  EXPECT_EQ(refusal({.temperature = -1}),
+            "temperature: it is -1.000000, expected a number of at least 0");
+  EXPECT_NE(refusal({.temperature = NAN}).find("temperature"), std::string::npos);
+  EXPECT_NE(refusal({.temperature = HUGE_VALF}).find("temperature"), std::string::npos);
+  EXPECT_EQ(refusal({.topK = -1}), "top-k: it is -1.000000, expected at least 0");
+  EXPECT_EQ(refusal({.topP = 0}), "top-p: it is 0.000000, expected more than 0 and at most 1");
+  EXPECT_NE(refusal({.topP = 1.5f}).find("top-p"), std::string::npos);
+  EXPECT_NE(refusal({.topP = NAN}).find("top-p"), std::string::npos);
 }
 
 TEST(GeneratorTest, UnfitExecutables) {
@@ -159,68 +210,20 @@ TEST(GeneratorTest, UnfitExecutables) {
   session = bind(parts);
   EXPECT_FALSE(Generator::create(*session));
   parts = counterModel(1);
-  parts.metadata["vocab_size"] = "51";
+  parts.programs[0].outputs[0].shape = {1, 1};
   session = bind(parts);
   EXPECT_FALSE(Generator::create(*session));
   parts = counterModel(1);
   parts.programs[0].inputs[1].name = "begin";
   session = bind(parts);
   EXPECT_FALSE(Generator::create(*session));
-}
-
-int32_t chooseOnce(const SamplerOptions &options, const std::vector<float> &logits) {
-  return Sampler(options, logits.size()).choose(logits);
-}
-
-TEST(SamplerTest, GreedyTiesGoToTheLowestId) {
-  float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(chooseOnce({}, {1, 3, 3, 2}), 1);
-  EXPECT_EQ(chooseOnce({}, {nan, -5, nan}), 1);
-  EXPECT_EQ(chooseOnce({}, {nan, nan}), 0);
-}
-
-std::vector<double> frequencies(SamplerOptions options, const std::vector<float> &logits) {
-  Sampler sampler(options, logits.size());
-  std::vector<double> counts(logits.size());
-  for (int i = 0; i < 40000; ++i)
-    counts[static_cast<size_t>(sampler.choose(logits))] += 1.0 / 40000;
-  return counts;
-}
-
-TEST(SamplerTest, FollowsTheDistribution) {
-  std::vector<float> logits = {0, std::log(2.0f), std::log(5.0f)};
-  auto plain = frequencies({1, 0, 1, 3}, logits);
-  EXPECT_NEAR(plain[0], 1 / 8.0, 0.01);
-  EXPECT_NEAR(plain[1], 2 / 8.0, 0.01);
-  EXPECT_NEAR(plain[2], 5 / 8.0, 0.01);
-  auto sharp = frequencies({0.5, 0, 1, 3}, logits);
-  EXPECT_NEAR(sharp[2], 25 / 30.0, 0.01);
-}
-
-TEST(SamplerTest, TopKAndTopP) {
-  std::vector<float> logits = {0, std::log(2.0f), std::log(5.0f), 0};
-  auto two = frequencies({1, 2, 1, 3}, logits);
-  EXPECT_EQ(two[0] + two[3], 0);
-  EXPECT_NEAR(two[2], 5 / 7.0, 0.01);
-  EXPECT_NEAR(frequencies({1, 1, 1, 3}, logits)[2], 1, 1e-9);
-  EXPECT_NEAR(frequencies({1, 0, 0.5, 3}, logits)[2], 1, 1e-9);
-  auto most = frequencies({1, 0, 0.6, 3}, logits); // 5/9 does not reach it, 7/9 does
-  EXPECT_NEAR(most[1], 2 / 7.0, 0.01);
-  EXPECT_EQ(most[0] + most[3], 0);
-  EXPECT_NEAR(frequencies({1, 0, 0, 3}, logits)[2], 1, 1e-9);
-}
-
-TEST(SamplerTest, SeedsDecide) {
-  std::vector<float> logits(100);
-  auto draw = [&](uint64_t seed) {
-    Sampler sampler({1, 0, 1, seed}, logits.size());
-    std::vector<int32_t> ids;
-    for (int i = 0; i < 20; ++i)
-      ids.push_back(sampler.choose(logits));
-    return ids;
-  };
-  EXPECT_EQ(draw(1), draw(1));
-  EXPECT_NE(draw(1), draw(2));
+  // Before steps drew tokens, they gave logits.
+  parts = counterModel(1);
+  parts.programs[0].outputs[0].name = "logits";
+  session = bind(parts);
+  EXPECT_NE(Generator::create(*session).error().message().find(
+                "has no tensor 'token'; compile the model again"),
+            std::string::npos);
 }
 
 } // namespace

@@ -18,20 +18,24 @@ struct Outcome {
   std::string out, err;
 };
 
-// A model whose only kernel does nothing: all logits are zero, so the greedy token is 0.
+// A model whose only kernel does nothing: every token is 0.
 Parts silentModel() {
   Parts parts;
   parts.kernels = {"nothing"};
   parts.metadata = {{"vocab_size", "5"}, {"max_seq", "8"}, {"eos_token_ids", "4"}};
   Parts::Program &decode = parts.programs.emplace_back();
   decode.name = "decode";
-  decode.inputBytes = 12;
-  decode.outputBytes = 20;
+  decode.inputBytes = 32;
+  decode.outputBytes = 4;
   decode.inputs = {{"tokens", fb::DType::I32, {1, 1}, slice(Space::Input, 0, 4)},
                    {"start", fb::DType::I32, {1}, slice(Space::Input, 4, 4)},
-                   {"count", fb::DType::I32, {1}, slice(Space::Input, 8, 4)}};
-  decode.outputs = {{"logits", fb::DType::F32, {1, 5}, slice(Space::Output, 0, 20)}};
-  decode.commands = {launch(0, 1, {slice(Space::Output, 0, 20)})};
+                   {"count", fb::DType::I32, {1}, slice(Space::Input, 8, 4)},
+                   {"temperature", fb::DType::F32, {1}, slice(Space::Input, 12, 4)},
+                   {"top_k", fb::DType::I32, {1}, slice(Space::Input, 16, 4)},
+                   {"top_p", fb::DType::F32, {1}, slice(Space::Input, 20, 4)},
+                   {"seed", fb::DType::I32, {1, 2}, slice(Space::Input, 24, 8)}};
+  decode.outputs = {{"token", fb::DType::I32, {1}, slice(Space::Output, 0, 4)}};
+  decode.commands = {launch(0, 1, {slice(Space::Output, 0, 4)})};
   return parts;
 }
 
@@ -96,6 +100,9 @@ TEST_F(SinterRunTest, BadArguments) {
   expectError(model + " --tokens 99999999999 --ids", "token 99999999999: is no token id");
   expectError(model + " --tokens 1,1,1,1,1,1,1,1,1 --ids", "the model's capacity is 8");
   expectError(model + " --tokens 1 --ids --top-p 2", "--top-p");
+  expectError(model + " --tokens 1 --ids --top-p 0", "top-p: it is 0");
+  expectError(model + " --tokens 1 --ids --top-k -1", "--top-k");
+  expectError(model + " --tokens 1 --ids --temperature -0.5", "--temperature");
 }
 
 TEST_F(SinterRunTest, BadExecutables) {
