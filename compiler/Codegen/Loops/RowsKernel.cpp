@@ -601,5 +601,9 @@ FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::Func
     return tensorKernel.emitError("expected a kernel with results");
   OwningOpRef<func::FuncOp> tensors = tensorKernel.clone();
   decomposeAll(*tensors);
+  // A loss and its gradient are reduced from the same rows.
+  IRRewriter rewriter(tensors->getContext());
+  DominanceInfo dominance(*tensors);
+  eliminateCommonSubExpressions(rewriter, dominance, *tensors);
   return RowsGenerator(*tensors, loopKernel, options).run();
 }
