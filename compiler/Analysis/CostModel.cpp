@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/LibraryGemm.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -225,10 +226,15 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
 
   double cores = static_cast<double>(target.getCores());
   double parallelism = std::min(cores, static_cast<double>(countWorkItems(ops))) / cores;
-  int64_t productRows = 0;
+  int64_t productRows = 0, blocks = 1;
   for (Operation *op : ops)
-    if (getRole(op) == FusionRole::Contraction)
+    if (getRole(op) == FusionRole::Contraction) {
       productRows = getRows(op->getResult(0).getType());
+      // What is computed before a product, each of its blocks computes.
+      if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kFewProductRows &&
+                                                target.isGpu() && isInside(matmul.getLhs(), ops))
+        blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
+    }
 
   double computeNs = 0, memoryNs = 0;
   auto move = [&](int64_t bytes, bool cold) {
@@ -240,7 +246,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (isFree(op))
       continue;
     auto work = cast<CostOpInterface>(op);
-    computeNs += getComputeNs(op, parallelism, choice);
+    int64_t times = getRole(op) == FusionRole::RowReduction ? blocks : 1;
+    computeNs += static_cast<double>(times) * getComputeNs(op, parallelism, choice);
     cost.flops += static_cast<double>(work.getFlops());
     bool partial = work.getBytes() < getOperandAndResultBytes(op);
     // An op that touches parts of its operands (a gather, an update) reads what it writes.
@@ -253,6 +260,9 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         reads -= std::min(reads, bytes);
       else if (!partial && read.insert(source).second)
         move(bytes, isa<BlockArgument>(findOutside(source)));
+      if (times > 1 && !isInside(source, ops))
+        memoryNs += static_cast<double>((times - 1) * bytes) /
+                    getBandwidth(static_cast<double>(bytes), /*cold=*/false);
     }
     if (partial && reads > 0)
       move(reads, /*cold=*/false);

@@ -10,6 +10,29 @@ static Type getElements(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
+FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes) {
+  // Of an H200, as the template reckons for any machine.
+  constexpr int64_t processors = 132;
+  int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4, splits = 1;
+  auto countGroups = [&] {
+    return llvm::divideCeil(n, matmul.getTransposeRhs() ? 4 * columns / splits : 32);
+  };
+  while (splits < 4 && static_cast<int64_t>(countGroups()) < 2 * processors)
+    splits *= 2;
+  blocks = countGroups();
+  sharedBytes = 0;
+  if (!normalizes)
+    return;
+  blocks = llvm::divideCeil(blocks, llvm::divideCeil(blocks, 4 * processors));
+  int64_t width = getElements(matmul.getLhs()).getIntOrFloatBitWidth() / 8;
+  sharedBytes = m * llvm::alignTo(matmul.getK() * width, 16);
+}
+
+Value LibraryGemm::getLhs() const {
+  MatmulOp op = matmul;
+  return norm ? norm->rows : op.getLhs();
+}
+
 bool LibraryGemm::usesPanels() const {
   MatmulOp op = matmul;
   return isa_and_nonnull<PanelsAttr>(op.getRhs().getType().getEncoding());
@@ -18,6 +41,8 @@ bool LibraryGemm::usesPanels() const {
 bool LibraryGemm::fitsLibrary() const {
   if (usesPanels())
     return true;
+  if (norm || gate)
+    return false;
   unsigned biases = 0, sums = 0, functions = 0;
   for (const LibraryPostOp &postOp : postOps) {
     if (functions > 0 || (postOp.operand && getElements(postOp.operand) != getElements(result)))
@@ -56,8 +81,15 @@ public:
     if (!gemm.matmul || !isSupportedProduct())
       return std::nullopt;
     visited.insert(gemm.matmul);
+    if (isInside(gemm.matmul.getLhs()) && !matchNorm())
+      return std::nullopt;
     gemm.result = gemm.matmul.getResult();
-    while (Operation *next = getOnlyUser(gemm.result)) {
+    while (true) {
+      if (!gemm.gate && !gemm.usesPanels() && matchGate())
+        continue;
+      Operation *next = getOnlyUser(gemm.result);
+      if (!next)
+        break;
       if (!append(next))
         return std::nullopt;
       visited.insert(next);
@@ -83,11 +115,95 @@ private:
   bool isSupportedProduct() {
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
     if (!isFromLibrary(getElements(lhs)) || !getElements(gemm.matmul.getResult()).isF32() ||
-        lhs.getType().getEncoding() || isInside(rhs) || isInside(lhs))
+        lhs.getType().getEncoding() || isInside(rhs))
       return false;
     if (gemm.usesPanels())
       return !gemm.matmul.getTransposeRhs() && !gemm.matmul.getTransposeLhs();
     return !rhs.getType().getEncoding();
+  }
+
+  /// What is before reshapes that nothing else uses.
+  Value skipReshapes(Value value) {
+    while (isInside(value) && isa<ReshapeOp>(value.getDefiningOp()) && value.hasOneUse()) {
+      visited.insert(value.getDefiningOp());
+      value = value.getDefiningOp()->getOperand(0);
+    }
+    return value;
+  }
+
+  /// The left-hand side as a norm of rows from outside, computed in f32 or in its own elements and
+  /// rounded once.
+  bool matchNorm() {
+    Value value = skipReshapes(gemm.matmul.getLhs());
+    if (auto cast = value.getDefiningOp<CastOp>(); cast && isInside(value) && value.hasOneUse()) {
+      visited.insert(cast);
+      value = skipReshapes(cast.getOperand());
+      if (!getElements(value).isF32())
+        return false;
+    }
+    if (!isInside(value) || !value.hasOneUse())
+      return false;
+    llvm::TypeSwitch<Operation *>(value.getDefiningOp())
+        .Case<RmsNormOp>([&](RmsNormOp norm) {
+          gemm.norm = {norm.getOperand(), norm.getWeight(), nullptr, false,
+                       norm.getEps().convertToDouble()};
+        })
+        .Case<LayerNormOp>([&](LayerNormOp norm) {
+          gemm.norm = {norm.getOperand(), norm.getWeight(), norm.getBias(), true,
+                       norm.getEps().convertToDouble()};
+        });
+    if (!gemm.norm)
+      return false;
+    visited.insert(value.getDefiningOp());
+    gemm.norm->rows = skipReshapes(gemm.norm->rows);
+    for (Value operand : {gemm.norm->rows, gemm.norm->weight, gemm.norm->bias})
+      if (operand && (isInside(operand) || !isFromLibrary(getElements(operand)) ||
+                      cast<RankedTensorType>(operand.getType()).getEncoding() ||
+                      (operand.getDefiningOp() && isSplatConstant(operand.getDefiningOp()))))
+        return false;
+    return !gemm.usesPanels() && !gemm.matmul.getTransposeLhs() &&
+           gemm.matmul.getM() <= kFewProductRows &&
+           cast<RankedTensorType>(value.getType()).getShape().back() == gemm.matmul.getK() &&
+           FewRowsLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
+  }
+
+  /// Goes on behind the product of the two halves of the columns, if that is what follows.
+  bool matchGate() {
+    SliceOp halves[2];
+    for (Operation *user : gemm.result.getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice || !ops.contains(slice))
+        return false;
+      auto whole = cast<RankedTensorType>(gemm.result.getType()), part = slice.getType();
+      int64_t width = part.getShape().back(), offset = slice.getOffsets().back();
+      if (part.getShape().drop_back() != whole.getShape().drop_back() ||
+          2 * width != whole.getShape().back() || (offset != 0 && offset != width) ||
+          halves[offset != 0])
+        return false;
+      halves[offset != 0] = slice;
+    }
+    if (!halves[0] || !halves[1] || !getElements(gemm.result).isF32())
+      return false;
+    size_t begin = gemm.postOps.size();
+    Value value = halves[0];
+    while (Operation *next = getOnlyUser(value)) {
+      if (isa<MulOp>(next)) {
+        Value other = skipReshapes(next->getOperand(next->getOperand(0) == value ? 1 : 0));
+        failed |= other != halves[1].getResult() || !other.hasOneUse();
+        for (Operation *op : {halves[0].getOperation(), halves[1].getOperation(), next})
+          visited.insert(op);
+        gemm.gate = {begin, gemm.postOps.size()};
+        gemm.result = next->getResult(0);
+        return !failed;
+      }
+      // Between a half and the product there are functions of one element.
+      if (next->getNumOperands() != 1 || isa<CastOp>(next) || !append(next))
+        break;
+      visited.insert(next);
+      value = next->getResult(0);
+    }
+    failed = true;
+    return false;
   }
 
   /// The user of a value that stays inside; null at the end of the chain. A value with users both

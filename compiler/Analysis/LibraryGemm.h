@@ -6,6 +6,10 @@
 // panels it is the processor's, which takes any chain; as it is, it is the GPU's, which adds one
 // bias and one matrix of the result's type and then applies one of few functions.
 //
+// What no library is asked for, but a kernel for few rows computes
+// (kernels_templates/cuda/gemv.cuh): any chain, the norm of the left-hand side's rows before it,
+// and a product whose second half of columns multiplies the first.
+//
 // Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
 // bf16, sm_90; 31 ms predicted, the loss aside) as the example:
 // - A bias' gradient with the weight's (BGRADA, BGRADB) saves a read of the result's gradient only
@@ -40,13 +44,42 @@ struct LibraryPostOp {
 /// computes it at the rate of memory.
 inline constexpr int64_t kFewProductRows = 8;
 
+/// The most bytes of normalized rows that such a kernel keeps in each block's shared memory.
+inline constexpr int64_t kMostNormBytes = 32 << 10;
+
+/// The launch of a kernel for few rows, as the template computes it.
+struct FewRowsLaunch {
+  int64_t blocks, sharedBytes;
+
+  FewRowsLaunch(MatmulOp matmul, bool normalizes);
+};
+
+/// What is done to the rows of the left-hand side before they are multiplied; then they are rounded
+/// to the product's elements.
+struct ProductNorm {
+  /// Values from outside: the rows, and what the norm multiplies them with and adds, or null.
+  mlir::Value rows, weight, bias;
+  bool centers; ///< at the mean
+  double eps;   ///< added to the mean square
+};
+
+/// A product whose columns are two halves. The post-ops before `begin` are done to both, those
+/// before `end` to the first; then it is multiplied with the second.
+struct ProductGate {
+  size_t begin, end;
+};
+
 /// A matmul and its post-ops, in order.
 struct LibraryGemm {
   MatmulOp matmul;
+  std::optional<ProductNorm> norm;
+  std::optional<ProductGate> gate;
   llvm::SmallVector<LibraryPostOp> postOps;
   /// What the chain ends in, of f32 or a 16-bit type.
   mlir::Value result;
 
+  /// The rows that are read: the matmul's left-hand side, or what it is the norm of.
+  mlir::Value getLhs() const;
   /// Whether the right-hand side is in panels.
   bool usesPanels() const;
   /// Whether the library can do it, and not only a kernel for few rows.

@@ -97,8 +97,9 @@ private:
     } else {
       for (auto [i, program] : llvm::enumerate(std::get<CudaCode>(code).programs))
         for (const CudaKernel &kernel : program.kernels)
-          addKernel(kernel.name, fb::CreateKernelDirect(builder, kernel.name.c_str(), /*offset=*/0,
-                                                        i, kernel.block, kernel.sharedBytes));
+          addKernel(kernel.name,
+                    fb::CreateKernelDirect(builder, kernel.name.c_str(), /*offset=*/0, i,
+                                           kernel.block, kernel.sharedBytes, kernel.waits));
     }
     Expected<void> result;
     plan.walk([&](plan::LaunchOp launch) {

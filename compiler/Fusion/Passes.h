@@ -17,7 +17,7 @@ struct FusionOptions : mlir::PassPipelineOptions<FusionOptions> {
       *this, "disabled-passes",
       llvm::cl::desc("Speed passes to leave out, by argument: sinter-merge-matmuls, "
                      "sinter-sink-row-selection, sinter-hoist-parameters, sinter-form-fusions, "
-                     "sinter-select-library-gemm")};
+                     "sinter-absorb-norms, sinter-select-library-gemm")};
 };
 
 /// Merges products, hoists what depends on parameters, forms fusions and outlines kernels. The

@@ -140,6 +140,31 @@ def IsolateOpsPass : Pass<"sinter-isolate-ops", "mlir::ModuleOp"> {
   }];
 }
 
+def AbsorbNormsPass : Pass<"sinter-absorb-norms", "mlir::ModuleOp"> {
+  let summary = "products of few rows compute the norm of their rows themselves, on a GPU";
+  let description = [{
+    After it, on a GPU, no fusion only normalizes rows for products of few rows where the cost model
+    predicts that it is faster if each of the products' blocks does that for itself: the rows are
+    few and in the shared cache, and there is one kernel less to start. A remark `NormAbsorbed` gives
+    both times, or says that others than products use the rows.
+
+    ```mlir
+    %0 = sinter.fusion rows(%x, %g : tensor<1x8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>) {
+      ... sinter.rms_norm ...
+    }
+    %1 = sinter.fusion gemm(%0, %w : tensor<1x8xf32>, tensor<4x8xf32>) -> (tensor<1x4xf32>) {
+      ... sinter.matmul ...
+    }
+    // =>
+    %0 = sinter.fusion gemm(%x, %g, %w : tensor<1x8xf32>, tensor<8xf32>, tensor<4x8xf32>)
+        -> (tensor<1x4xf32>) {
+      ... sinter.rms_norm ...
+      ... sinter.matmul ...
+    }
+    ```
+  }];
+}
+
 def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp"> {
   let summary = "leaves products to the device's library where it is faster";
   let description = [{

@@ -18,6 +18,7 @@ void sinter::buildFusionPipeline(OpPassManager &manager, const FusionOptions &op
   addSpeedPass(createFormFusionsPass());
   manager.addPass(createIsolateOpsPass());
   manager.addPass(createSplitAttentionGradPass());
+  addSpeedPass(createAbsorbNormsPass());
   addSpeedPass(createSelectLibraryGemmPass());
   manager.addPass(createOutlineKernelsPass());
   manager.addPass(createVerifyFusionPass());

@@ -57,6 +57,10 @@ SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
     return type.getRank() > 0 && shapeOf(value) == type.getShape().drop_back();
   };
   auto getRole = [](Operation *op) { return cast<FusibleOpInterface>(op).getFusionRole(); };
+  // The rows before a product are read for all of its columns, some of which are written by then.
+  bool multiplies = llvm::any_of(block.without_terminator(), [&](Operation &op) {
+    return !isa<ConstantOp>(op) && getRole(&op) == FusionRole::Contraction;
+  });
   // An element of the same place, or a whole row: that is read before its first element is written.
   auto reads = [&](OpOperand &use) {
     Operation *op = use.getOwner();
@@ -66,7 +70,7 @@ SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
     if (getRole(op) == FusionRole::Elementwise)
       return isRows;
     return (isRows || isPerRow(op->getResult(0))) && use.getOperandNumber() == 0 &&
-           (getRole(op) == FusionRole::RowReduction || isa<PickOp>(op));
+           ((getRole(op) == FusionRole::RowReduction && !multiplies) || isa<PickOp>(op));
   };
   // Values a row are there before the first row is written.
   for (Value other : terminator->getOperands())

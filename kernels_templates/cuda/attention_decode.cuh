@@ -462,6 +462,8 @@ SINTER_DEVICE void attention_decode(const typename P::Query *query, const typena
                                     typename P::Result *result, void *scratch) {
   static_assert(P::dropout == 0, "dropout is for attention_forward");
   static_assert(P::scale > 0, "the largest product has the largest score");
+  pdl_launch_dependents();
+  pdl_wait();
   if constexpr (attention::uses_matrices<P>())
     attention::decode_matrices<P>(query, key, value, start, first, slopes, result, scratch);
   else

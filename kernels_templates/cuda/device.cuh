@@ -543,17 +543,25 @@ SINTER_DEVICE bool arrive_last(unsigned *ticket, unsigned count) {
   return result;
 }
 
-/// Waits until the kernel before this one is done, where it was launched to overlap (programmatic
-/// dependent launch, compute capability 9.0). Before it, only memory that no kernel writes is read.
+/// Waits until the kernel before this one is done and what it wrote is there, where this one was
+/// launched to overlap with it (programmatic dependent launch, compute capability 9.0). Every
+/// thread calls it. Before it, only memory that no kernel writes is read, and nothing is written.
+/// What is read after it must not be behind a pointer to const with __restrict__: for the compiler
+/// that is memory that does not change while the kernel runs, which may be read before.
 SINTER_DEVICE void pdl_wait() {
-#if !defined(SINTER_SIMT) && __CUDA_ARCH__ >= 900
+#ifdef SINTER_SIMT
+  simt::pdlWait();
+#elif __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Lets the kernel after this one begin, where it was launched to overlap.
+/// Lets the kernel after this one begin, where that was launched to overlap; it waits for the end
+/// of this one all the same.
 SINTER_DEVICE void pdl_launch_dependents() {
-#if !defined(SINTER_SIMT) && __CUDA_ARCH__ >= 900
+#ifdef SINTER_SIMT
+  simt::pdlLaunchDependents();
+#elif __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }

@@ -9,6 +9,11 @@
 // Bias, Add and Multiply read the next of the template's operands: [n], or [m, n] with a row stride
 // in elements. The steps are those of plan.post_op.
 //
+// Of a product whose columns are two halves, the second of which multiplies the first (the gate and
+// up projections of an MLP), it is `sinter::GatedEpilogue<BOTH, GATE, AFTER>` of three of them:
+//
+//   out[m, j] = AFTER(GATE(BOTH(sum[m, j])) * BOTH(sum[m, j + n / 2]))
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -69,21 +74,47 @@ struct Relu {
 };
 
 template <class... STEPS> struct Epilogue {
+  static constexpr bool kIsGated = false;
+  static constexpr int kOperands = (0 + ... + STEPS::kHasOperand);
   const void *operands[4];
 
   /// The element at (row, column) of the result.
   SINTER_DEVICE float operator()(float value, long long row, int column) const {
-    return applyFrom<0, STEPS...>(value, row, column);
+    return apply<0>(operands, value, row, column);
+  }
+
+  /// The same, given the template's operands, of which the first is the one after NEXT.
+  template <int NEXT>
+  SINTER_DEVICE static float apply(const void *const (&operands)[4], float value, long long row,
+                                   int column) {
+    return applyFrom<NEXT, STEPS...>(operands, value, row, column);
   }
 
 private:
-  template <int NEXT> SINTER_DEVICE float applyFrom(float value, long long, int) const {
+  template <int NEXT>
+  SINTER_DEVICE static float applyFrom(const void *const (&)[4], float value, long long, int) {
     return value;
   }
   template <int NEXT, class STEP, class... REST>
-  SINTER_DEVICE float applyFrom(float value, long long row, int column) const {
+  SINTER_DEVICE static float applyFrom(const void *const (&operands)[4], float value, long long row,
+                                       int column) {
     return applyFrom<NEXT + STEP::kHasOperand, REST...>(
-        STEP::apply(value, operands[NEXT < 4 ? NEXT : 3], row, column), row, column);
+        operands, STEP::apply(value, operands[NEXT < 4 ? NEXT : 3], row, column), row, column);
+  }
+};
+
+template <class BOTH, class GATE, class AFTER> struct GatedEpilogue {
+  static constexpr bool kIsGated = true;
+  const void *operands[4];
+
+  /// The element at (row, column) of the result, from the sums of columns `column` and `second`.
+  SINTER_DEVICE float operator()(float gate, float up, long long row, int column,
+                                 int second) const {
+    constexpr int kAfter = BOTH::kOperands + GATE::kOperands;
+    gate = BOTH::template apply<0>(operands, gate, row, column);
+    up = BOTH::template apply<0>(operands, up, row, second);
+    gate = GATE::template apply<BOTH::kOperands>(operands, gate, row, column);
+    return AFTER::template apply<kAfter>(operands, gate * up, row, column);
   }
 };
 

@@ -263,6 +263,8 @@ private:
       std::string name = "kernel '" + kernel->name()->str().substr(0, 80) + "'";
       if (cpu && kernel->offset() >= codeBytes)
         return bad(name + " has its entry outside of the code");
+      if (cpu && kernel->waits())
+        return bad(name + " waits for another, which is for GPUs");
       if (cpu)
         continue;
       if (!executable.kernel_programs() ||

@@ -20,6 +20,10 @@
 // Of a
 //   kernel only where its arguments begin is known, and which of them are const; of copies and
 //   products the whole.
+// - A kernel that is launched to overlap with those before it begins before they are done, in every
+//   block, and they take as long as they can: memory that they write is NaNs until all threads wait
+//   for them. A thread that ends without waiting is a complaint, and so is a write before the wait
+//   (in checked mode a read, too).
 // - What a capture forbids fails as it does on a device, and so does a launch with more shared
 // memory than
 //   the kernel was allowed, and a call with no current context.
@@ -53,6 +57,7 @@ struct FakeOptions {
 /// What has happened so far.
 struct FakeStatistics {
   unsigned kernels = 0;   ///< launches that ran, in graphs and out of them
+  unsigned overlaps = 0;  ///< launches that may begin before what is before them is done
   unsigned products = 0;  ///< of cuBLASLt, that ran
   unsigned copies = 0;    ///< that ran
   unsigned captures = 0;  ///< that ended well

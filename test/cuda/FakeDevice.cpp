@@ -119,8 +119,18 @@ void FakeDevice::progress(FakeStream &stream, uint64_t upTo) {
     Work work = std::move(stream.queue.front());
     stream.queue.pop_front();
     ++stream.done;
-    work.run();
+    execute(work);
   }
+}
+
+void FakeDevice::execute(const Work &work) {
+  if (!work.overlaps)
+    beingWritten.clear(); // it began when all before it was done
+  work.run();
+  for (const Access &access : work.accesses)
+    if (auto after = allocations.upper_bound(access.begin);
+        access.writes && after != allocations.begin())
+      beingWritten.insert(std::prev(after)->first);
 }
 
 CUresult FakeDevice::synchronize(FakeStream &stream) {
@@ -302,14 +312,64 @@ bool FakeDevice::pinned(const void *address, size_t bytes) const {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-void FakeDevice::runKernel(const FakeKernel &kernel, const simt::Launch &shape,
-                           const std::vector<void *> &arguments) {
+namespace {
+/// Allocations that kernels before may still write. What a kernel sees of them before it has waited
+/// is NaNs, and what it writes there is a complaint.
+class Unfinished final : public simt::Predecessor {
+public:
+  void add(CUdeviceptr address, size_t bytes) {
+    ranges.push_back({static_cast<std::byte *>(pointer(address)), std::vector<std::byte>(bytes)});
+  }
+  void hide() override {
+    for (Range &range : ranges) {
+      std::copy_n(range.begin, range.kept.size(), range.kept.begin());
+      std::fill_n(range.begin, range.kept.size(), unknown);
+    }
+  }
+  void show() override {
+    for (Range &range : ranges) {
+      hasBeenWritten |= std::any_of(range.begin, range.begin + range.kept.size(),
+                                    [](std::byte byte) { return byte != unknown; });
+      std::copy(range.kept.begin(), range.kept.end(), range.begin);
+    }
+  }
+  bool mayWrite(const void *address, size_t bytes) const override {
+    auto *begin = static_cast<const std::byte *>(address);
+    return std::any_of(ranges.begin(), ranges.end(), [&](const Range &range) {
+      return begin < range.begin + range.kept.size() && range.begin < begin + bytes;
+    });
+  }
+
+  bool hasBeenWritten = false;
+
+private:
+  static constexpr std::byte unknown{0xFF};
+  struct Range {
+    std::byte *begin;
+    std::vector<std::byte> kept;
+  };
+  std::vector<Range> ranges;
+};
+} // namespace
+
+void FakeDevice::runKernel(const FakeKernel &kernel, const simt::Launch &given,
+                           const std::vector<void *> &arguments, bool overlaps) {
   if (kernelError != CUDA_SUCCESS && kernelsUntilError-- == 0) {
     sticky = kernelError;
     return;
   }
   ++counts.kernels;
+  Unfinished unfinished;
+  simt::Launch shape = given;
+  if (overlaps) {
+    for (CUdeviceptr address : beingWritten)
+      if (auto found = allocations.find(address); found != allocations.end())
+        unfinished.add(address, found->second.bytes);
+    shape.before = &unfinished;
+  }
   simt::Report report = simt::launch(kernel.kernel, shape, arguments);
+  if (unfinished.hasBeenWritten)
+    complain(report.kernel + " writes what a kernel before it may still use: it has not waited");
   for (const simt::Finding &finding : report.findings) {
     complain(report.kernel + ": " + finding.message());
     if (sticky == CUDA_SUCCESS)

@@ -19,6 +19,7 @@ struct Work {
   std::string what;
   std::vector<Access> accesses;
   std::function<void()> run;
+  bool overlaps = false; ///< a kernel that may begin before what is before it is done
 };
 
 struct FakeStream;
@@ -127,6 +128,8 @@ public:
   CUresult synchronize(FakeEvent &event);
   /// Everything that was given to any stream.
   void drain();
+  /// Does a piece of work, whose turn it is.
+  void execute(const Work &work);
 
   // ---- captures ----
 
@@ -148,8 +151,9 @@ public:
 
   // ---- kernels ----
 
+  /// @param overlaps whether the kernel begins while those before it may still run.
   void runKernel(const FakeKernel &kernel, const simt::Launch &shape,
-                 const std::vector<void *> &arguments);
+                 const std::vector<void *> &arguments, bool overlaps);
 
   // ---- state ----
 
@@ -182,6 +186,8 @@ private:
 
   std::map<std::string, std::deque<Failure>> failures;
   std::map<CUdeviceptr, Allocation> allocations;
+  /// Those that kernels write that are not known to be done when the next one overlaps with them.
+  std::set<CUdeviceptr> beingWritten;
   std::set<CUdeviceptr> releasing; // taken away from the caller, still to be released
   std::vector<std::unique_ptr<Capture>> captures;
   Timeline timeline;

@@ -515,12 +515,27 @@ static CUresult submitKernel(CUfunction function, const CUlaunchConfig &config, 
     auto begin = reinterpret_cast<CUdeviceptr>(arguments.back());
     accesses.push_back({begin, begin + 1, kernel->kernel.writes(i)});
   }
+  bool overlaps = false;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config.attrs[i];
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      return CUDA_ERROR_INVALID_VALUE;
+    overlaps |= attribute.value.programmaticStreamSerializationAllowed != 0;
+  }
+  if (overlaps && device().options.major < 9) {
+    device().complain(kernel->kernel.name() +
+                      " was launched to overlap on a device before compute capability 9.0");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (overlaps)
+    ++device().counts.overlaps;
   simt::Launch shape{config.gridDimX, config.blockDimX, config.sharedMemBytes,
                      device().options.schedule};
   return device().submit(*stream, {kernel->kernel.name(), std::move(accesses),
-                                   [kernel, shape, arguments = std::move(arguments)] {
-                                     device().runKernel(*kernel, shape, arguments);
-                                   }});
+                                   [kernel, shape, arguments = std::move(arguments), overlaps] {
+                                     device().runKernel(*kernel, shape, arguments, overlaps);
+                                   },
+                                   overlaps});
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
@@ -598,7 +613,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
                                      ++device().counts.graphs;
                                      for (const Work &work : graph->work)
                                        if (device().sticky == CUDA_SUCCESS)
-                                         work.run();
+                                         device().execute(work);
                                    }});
 }
 CUresult cuGraphExecDestroy(CUgraphExec handle) {

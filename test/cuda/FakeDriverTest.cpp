@@ -21,6 +21,26 @@ extern "C" __global__ void racing(float *x) {
   x[threadIdx.x] = box[63 - threadIdx.x];
 }
 extern "C" __global__ void beyond(float *x) { x[threadIdx.x + 64] = 1; }
+extern "C" __global__ void weighted(const float *weights, const float *x, float *out) {
+  float weight = weights[threadIdx.x];
+  sinter::simt::pdlWait();
+  out[threadIdx.x] = weight * x[threadIdx.x];
+}
+extern "C" __global__ void impatient(const float *x, float *out) {
+  float early = x[threadIdx.x];
+  sinter::simt::pdlWait();
+  out[threadIdx.x] = early;
+}
+extern "C" __global__ void hasty(float *x) {
+  x[threadIdx.x] = 5;
+  sinter::simt::pdlWait();
+}
+extern "C" __global__ void every_other(const float *x, float *out) {
+  if (threadIdx.x % 2)
+    return;
+  sinter::simt::pdlWait();
+  out[threadIdx.x] = x[threadIdx.x];
+}
 extern "C" __global__ void for_ever(float *x) {
   if (threadIdx.x < 16)
     __syncwarp();
@@ -272,6 +292,107 @@ TEST_F(FakeDriverTest, ALostDeviceFailsEverywhere) {
   api->cuGetErrorString(CUDA_ERROR_DEVICE_UNAVAILABLE, &words);
   EXPECT_STREQ(name, "CUDA_ERROR_DEVICE_UNAVAILABLE");
   EXPECT_NE(words, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches that overlap
+//===----------------------------------------------------------------------===//
+
+class FakeOverlapTest : public FakeGpuTest {
+protected:
+  /// Launches a kernel of one block of 64 threads that may begin before what is before it is done.
+  CUresult launchEarly(CUfunction kernel, std::vector<CUdeviceptr> arguments) {
+    std::vector<void *> parameters;
+    for (CUdeviceptr &argument : arguments)
+      parameters.push_back(&argument);
+    CUlaunchAttribute early{};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{1, 1, 1, 64, 1, 1, 0, stream, &early, 1};
+    return api->cuLaunchKernelEx(&config, kernel, parameters.data(), nullptr);
+  }
+  bool complains(const std::string &text) {
+    for (const std::string &complaint : fake->complaints())
+      if (complaint.find(text) != std::string::npos)
+        return true;
+    return false;
+  }
+  const std::vector<float> ones = std::vector<float>(64, 1.0f);
+};
+
+TEST_F(FakeOverlapTest, AKernelReadsWeightsEarlyAndTheRestWhenItHasWaited) {
+  CUdeviceptr x = copyOf(ones), weights = copyOf(std::vector<float>(64, 3.0f)),
+              out = newMemory(256);
+  CUfunction twice = load(source, "twice"), weighted = load(source, "weighted");
+  EXPECT_EQ(launch(twice, 1, 64, {x}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(weighted, {weights, x, out}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(weighted, {weights, out, x}), CUDA_SUCCESS);
+  EXPECT_EQ(read(x, 64)[63], 18);
+  EXPECT_EQ(fake->statistics().overlaps, 2u);
+  EXPECT_TRUE(fake->complaints().empty()) << fake->complaints().front();
+}
+
+TEST_F(FakeOverlapTest, WhatIsReadTooEarlyIsNotThere) {
+  CUdeviceptr x = copyOf(ones), out = newMemory(256);
+  EXPECT_EQ(launch(load(source, "twice"), 1, 64, {x}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(load(source, "impatient"), {x, out}), CUDA_SUCCESS);
+  EXPECT_TRUE(std::isnan(read(out, 64)[7]));
+}
+
+// The kernel between waits, but the one before that may still run when this one begins.
+TEST_F(FakeOverlapTest, WeightsMustNotBeWrittenByAnyKernelBefore) {
+  CUdeviceptr x = copyOf(ones), weights = copyOf(ones), out = newMemory(256), last = newMemory(256);
+  CUfunction weighted = load(source, "weighted");
+  EXPECT_EQ(launch(load(source, "twice"), 1, 64, {weights}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(weighted, {x, x, out}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(weighted, {weights, out, last}), CUDA_SUCCESS);
+  EXPECT_TRUE(std::isnan(read(last, 64)[0]));
+}
+
+TEST_F(FakeOverlapTest, AReadTooEarlyIsAComplaintInCheckedMode) {
+  FakeOptions options;
+  options.checked = true;
+  open(options);
+  CUdeviceptr x = copyOf(ones), out = newMemory(256);
+  EXPECT_EQ(launch(load(source, "twice"), 1, 64, {x}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(load(source, "impatient"), {x, out}), CUDA_SUCCESS);
+  EXPECT_EQ(api->cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_TRUE(complains("impatient: missing wait"));
+  EXPECT_TRUE(complains("may still write"));
+}
+
+TEST_F(FakeOverlapTest, AWriteTooEarlyIsAComplaint) {
+  CUdeviceptr x = copyOf(ones);
+  EXPECT_EQ(launch(load(source, "twice"), 1, 64, {x}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(load(source, "hasty"), {x}), CUDA_SUCCESS);
+  EXPECT_EQ(read(x, 64)[0], 2);
+  EXPECT_TRUE(complains("hasty writes what a kernel before it may still use"));
+}
+
+TEST_F(FakeOverlapTest, AKernelThatDoesNotWaitMustNotOverlap) {
+  CUdeviceptr x = copyOf(ones), out = newMemory(256);
+  EXPECT_EQ(launch(load(source, "twice"), 1, 64, {x}), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(load(source, "every_other"), {x, out}), CUDA_SUCCESS);
+  EXPECT_EQ(api->cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_TRUE(complains("every_other: missing wait"));
+  EXPECT_TRUE(complains("ends without waiting for the kernel before it"));
+}
+
+TEST_F(FakeOverlapTest, OldDevicesDoNotOverlap) {
+  FakeOptions options;
+  options.major = 8;
+  open(options);
+  CUdeviceptr x = copyOf(ones);
+  auto code = compile(source, "sm_80");
+  ASSERT_TRUE(code) << code.error().message();
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  ASSERT_EQ(api->cuLibraryLoadData(&library, code->cubin.data(), nullptr, nullptr, 0, nullptr,
+                                   nullptr, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(api->cuLibraryGetKernel(&kernel, library, "hasty"), CUDA_SUCCESS);
+  EXPECT_EQ(launchEarly(reinterpret_cast<CUfunction>(kernel), {x}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(complains("before compute capability 9.0"));
 }
 
 TEST_F(FakeDriverTest, ARaceInAKernelIsAComplaint) {

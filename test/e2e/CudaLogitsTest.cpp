@@ -5,6 +5,7 @@
 
 #include "test/e2e/CompiledModel.h"
 #include "test/e2e/FakeGpuModels.h"
+#include "test/unit/cuda/Environment.h"
 
 using namespace sinter;
 using namespace sinter::test;
@@ -45,6 +46,23 @@ TEST_P(CudaLogits, OfRaggedSlots) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), nameModelTest);
 
+// Norms in kernels of their own, which begin one after the other.
+class PlainCudaLogits : public CudaLogits {};
+
+TEST_P(PlainCudaLogits, OfRaggedSlots) {
+  runtime::cuda::testing::Variable apart("SINTER_CUDA_OVERLAP", "0");
+  CompiledModel model(GetParam());
+  CompileOptions plain = options({"prefill", "decode"}, 2, 7, DType::F32);
+  plain.disabledPasses = {"sinter-absorb-norms"};
+  model.compile(plain);
+  model.runRagged([&](std::span<const float> logits, int64_t position) {
+    EXPECT_LE(model.errorOf(logits, position, 1), 1e-5) << position;
+  });
+  EXPECT_EQ(fake.statistics().overlaps, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PlainCudaLogits, testing::Values("gpt2", "llama"), nameModelTest);
+
 class NarrowCudaLogits : public CudaLogits {};
 
 TEST_P(NarrowCudaLogits, InBf16) { EXPECT_LE(errorOfAll(DType::BF16), 2e-2); }
@@ -75,6 +93,7 @@ TEST_P(CudaText, IsTheProcessors) {
   };
   std::vector<std::vector<int32_t>> gpu = generate();
   EXPECT_GT(fake.statistics().graphs, 0u);
+  EXPECT_GT(fake.statistics().overlaps, 0u);
   ASSERT_EQ(gpu.size(), 2u);
   EXPECT_EQ(gpu[0].size(), 8u);
   EXPECT_EQ(gpu[1].size(), 6u);

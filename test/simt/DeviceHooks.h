@@ -59,9 +59,11 @@ void cpAsyncCommit();
 /// not complete. What arrived is visible to this thread; to others after a barrier.
 void cpAsyncWait(unsigned pending);
 
-/// griddepcontrol.wait and griddepcontrol.launch_dependents: kernels run one after another here, so
-/// neither has anything to do.
-inline void pdlWait() {}
+/// griddepcontrol.wait: where the launch overlaps with what is before it (Launch::before), this
+/// thread goes on when no other thread of the block can.
+void pdlWait();
+
+/// griddepcontrol.launch_dependents: kernels run one after another here, so it has nothing to do.
 inline void pdlLaunchDependents() {}
 
 /// The block's dynamic shared memory, aligned to 1024 bytes.

@@ -113,5 +113,6 @@ void simt::cpAsync4(void *shared, const void *global, unsigned bytes) {
 }
 void simt::cpAsyncCommit() { machine().commitCopies(); }
 void simt::cpAsyncWait(unsigned pending) { machine().waitForCopies(pending); }
+void simt::pdlWait() { machine().waitForPredecessor(SINTER_CALLER); }
 
 void *simt::dynamicShared() { return SharedMemory::dynamic(0).data(); }

@@ -66,12 +66,27 @@ private:
   KernelModule kernelModule;
 };
 
+/// What a launch overlaps with that may begin before the kernel before it is done. Every block is
+/// run as if that took as long as it can: what is before it is not there until all of the block's
+/// threads wait for it or for each other, and a thread that ends without waiting is a finding.
+class Predecessor {
+public:
+  virtual ~Predecessor() = default;
+  /// A block begins: what the kernels before it write is not there.
+  virtual void hide() = 0;
+  /// The block has waited: it is there.
+  virtual void show() = 0;
+  /// Whether memory is among what they may write.
+  virtual bool mayWrite(const void *address, size_t bytes) const = 0;
+};
+
 /// A one-dimensional launch.
 struct Launch {
   unsigned grid = 1;      ///< blocks
   unsigned block = 1;     ///< threads of each
   size_t sharedBytes = 0; ///< dynamic shared memory of each
   Schedule schedule = {};
+  Predecessor *before = nullptr; ///< that it may overlap with; null where it is done
 };
 
 /// The most pointers that a kernel may take.

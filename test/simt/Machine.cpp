@@ -113,6 +113,9 @@ void Machine::startBlock(unsigned block) {
     threads[i].copies.clear();
   }
   scheduler.start(shape.block);
+  isHidden = shape.before;
+  if (isHidden)
+    shape.before->hide();
 }
 
 bool Machine::runBlock(unsigned block) {
@@ -121,6 +124,9 @@ bool Machine::runBlock(unsigned block) {
   setCurrent(first);
   fibers.enter(first);
   self = nobody;
+  if (isHidden)
+    shape.before->show();
+  isHidden = false;
   if (!live)
     return true;
   if (!abandoned)
@@ -137,6 +143,9 @@ void Machine::runThread() {
 
 void Machine::finish() {
   waitForCopies(0);
+  if (isHidden)
+    findings.add(Defect::MissingWait, nullptr, blockIndex, self,
+                 "ends without waiting for the kernel before it, with which its launch overlaps");
   scheduler.makeWaiting(self);
   thread().state = State::Finished;
   --live;
@@ -157,6 +166,10 @@ void Machine::setCurrent(unsigned thread) {
 /// Goes to whoever can go on; comes back when somebody comes back to this thread.
 void Machine::suspend() {
   unsigned from = self, to = scheduler.next();
+  if (to == Scheduler::none && isHidden) {
+    showPredecessor();
+    to = scheduler.next();
+  }
   if (to == from)
     return;
   if (to == Scheduler::none)
@@ -180,6 +193,36 @@ void Machine::yield() {
     return;
   setCurrent(to);
   fibers.switchTo(from, to);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel before this one
+//===----------------------------------------------------------------------===//
+
+void Machine::waitForPredecessor(const void *code) {
+  if (!isHidden)
+    return;
+  thread().state = State::AtPredecessor;
+  thread().code = code;
+  scheduler.makeWaiting(self);
+  suspend();
+}
+
+void Machine::requireVisible(const void *address, size_t bytes, const void *code) {
+  if (isHidden && bytes != 0 && shape.before->mayWrite(address, bytes))
+    findings.add(Defect::MissingWait, code, blockIndex, self,
+                 "touches memory that a kernel before it may still write: it has not waited");
+}
+
+/// The kernel before this one is done, as late as may be: nothing else of the block can go on.
+void Machine::showPredecessor() {
+  isHidden = false;
+  shape.before->show();
+  for (unsigned i = 0; i < shape.block; ++i)
+    if (threads[i].state == State::AtPredecessor) {
+      threads[i].state = State::Ready;
+      scheduler.makeReady(i);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,6 +339,7 @@ void Machine::complete(unsigned index, size_t at) {
 
 void Machine::issueCopy(const AsyncCopies::Copy &copy, const void *code) {
   requireAligned(copy.target, copy.bytes, code);
+  requireVisible(copy.source, copy.filled, code);
   if (copy.filled)
     requireAligned(copy.source, copy.bytes, code);
   if (checked) {
@@ -331,6 +375,7 @@ void Machine::access(const void *address, size_t bytes, MemoryChecker::Access ac
                  "accesses address " + std::to_string(uintptr_t(address)) + ", where no memory is");
     abandon();
   }
+  requireVisible(address, bytes, code);
   if (!fibers.onStack(address))
     return memory.access(self, address, bytes, access, code);
   if (unsigned owner = fibers.ownerOf(address); owner != self)

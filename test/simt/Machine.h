@@ -35,6 +35,7 @@ public:
   void issueCopy(const AsyncCopies::Copy &copy, const void *code);
   void commitCopies() { thread().copies.commit(); }
   void waitForCopies(size_t pending);
+  void waitForPredecessor(const void *code);
   void atomic(const void *address, size_t bytes, const void *code);
   void fence();
   /// An access to memory of the running thread; nothing where no kernel is running.
@@ -49,7 +50,7 @@ public:
   uint32_t liveLanes() const { return warps[self / 32].live; }
 
 private:
-  enum class State : uint8_t { Ready, AtBarrier, InWarp, Finished };
+  enum class State : uint8_t { Ready, AtBarrier, InWarp, AtPredecessor, Finished };
   struct Thread {
     State state = State::Finished;
     const void *code = nullptr; ///< where it waits
@@ -68,6 +69,8 @@ private:
   void suspend();
   void setCurrent(unsigned thread);
   void openBarrier();
+  void showPredecessor();
+  void requireVisible(const void *address, size_t bytes, const void *code);
   void completeMeetings(unsigned warp);
   void complete(unsigned warp, size_t meeting);
   /// Ends the launch from within a thread: what it is about to do would end the process.
@@ -97,8 +100,9 @@ private:
   unsigned self = nobody; ///< the thread that runs
   unsigned live = 0;      ///< threads that have not finished
   unsigned atBarrier = 0;
-  Vote votes;     ///< of those at the barrier
-  Vote lastVotes; ///< of the barrier that opened last
+  bool isHidden = false; ///< what the kernels before this one write
+  Vote votes;            ///< of those at the barrier
+  Vote lastVotes;        ///< of the barrier that opened last
 };
 
 } // namespace sinter::simt

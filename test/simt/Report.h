@@ -11,7 +11,7 @@ namespace sinter::simt {
 
 enum class Defect {
   Race,          ///< two accesses, one of them a write, with nothing that orders them
-  MissingWait,   ///< an access to memory that a cp.async is still to fill
+  MissingWait,   ///< an access to memory that a cp.async, or a kernel before, is still to fill
   Uninitialised, ///< a read of what nobody wrote
   OutOfBounds,   ///< an access outside of every allocation
   Misaligned,    ///< an address that is no multiple of the access's size

@@ -37,7 +37,9 @@ public:
       if (!type)
         return kernel.emitError("expected elements of a type that CUDA C++ has, got ") << element;
       bool isOperand = i < tensors.getNumArguments();
-      bool isAlone = !!kernel.getArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName());
+      // What a kernel waits for changes while it runs: the compiler must not take it for constant,
+      // and read it before the wait or through the cache of constants.
+      bool isAlone = kernel.getArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName()) && !launch.waits;
       out << (i == 0 ? "" : ", ") << (isOperand ? "const " : "") << *type << " *"
           << (isAlone ? "__restrict__ " : "") << getArgumentName(i);
     }
@@ -182,6 +184,8 @@ LogicalResult sinter::printCudaKernel(raw_ostream &out, func::FuncOp tensorKerne
   }
   if (failed(head.print()))
     return failure();
+  if (getLaunch(tensorKernel)->waits)
+    out << "  sinter::pdl_launch_dependents();\n  sinter::pdl_wait();\n";
   SmallVector<std::string> arguments;
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     arguments.push_back(head.getArgumentName(i));

@@ -72,7 +72,8 @@ FailureOr<std::vector<CudaProgram>> sinter::emitCudaPrograms(ModuleOp module,
     out << '\n';
     if (failed(printCudaKernel(out, tensors, kernel)))
       return failure();
-    program.kernels.push_back({kernel.getName().str(), launch->block, launch->sharedBytes});
+    program.kernels.push_back(
+        {kernel.getName().str(), launch->block, launch->sharedBytes, launch->waits});
     isFull = isInstance(kernel) || program.kernels.size() == kernelsPerProgram;
   }
   return programs;

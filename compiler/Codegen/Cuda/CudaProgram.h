@@ -12,6 +12,7 @@ namespace sinter {
 struct CudaKernel {
   std::string name;
   int64_t block = 0, sharedBytes = 0;
+  bool waits = false; ///< may be launched before the one before it is done (kWaitsAttribute)
 };
 
 /// One unit of compilation: the source needs nothing but cuda_bf16.h and cuda_fp16.h.

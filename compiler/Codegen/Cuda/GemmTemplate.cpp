@@ -14,7 +14,8 @@ static constexpr int64_t kFullMachine = 132;
 
 static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
-/// A step of an epilogue as the templates name it: "sinter::Add<float, 768>".
+/// A step of an epilogue as the templates name it: "sinter::Add<float, 768>", for operands of `n`
+/// columns.
 static std::string nameStep(const LibraryPostOp &step, int64_t n) {
   auto withOperand = [&](StringRef name, bool strided) {
     std::string type = TemplateInstance::getTypeName(elementOf(step.operand));
@@ -40,6 +41,24 @@ static std::string nameStep(const LibraryPostOp &step, int64_t n) {
   llvm_unreachable("all steps are above");
 }
 
+/// "sinter::Epilogue<sinter::Bias<float>>"
+static std::string nameEpilogue(ArrayRef<LibraryPostOp> steps, int64_t n) {
+  auto names = llvm::map_to_vector(steps, [&](auto &step) { return nameStep(step, n); });
+  return "sinter::Epilogue<" + llvm::join(names, ", ") + ">";
+}
+
+static std::string nameEpilogue(const LibraryGemm &gemm) {
+  ArrayRef<LibraryPostOp> steps = gemm.postOps;
+  MatmulOp matmul = gemm.matmul;
+  int64_t n = matmul.getN();
+  if (!gemm.gate)
+    return nameEpilogue(steps, n);
+  auto [begin, end] = *gemm.gate;
+  return "sinter::GatedEpilogue<" + nameEpilogue(steps.take_front(begin), n) + ", " +
+         nameEpilogue(steps.slice(begin, end - begin), n / 2) + ", " +
+         nameEpilogue(steps.drop_front(end), n / 2) + ">";
+}
+
 namespace {
 /// A product's sizes, as gemv.cuh and gemm.cuh see them.
 struct Product {
@@ -55,15 +74,6 @@ struct Product {
   bool hasFewRows() const { return m <= kFewProductRows && !lhsTransposed; }
 
   static int64_t divideUp(int64_t a, int64_t b) { return llvm::divideCeil(a, b); }
-
-  CudaLaunch getGemvLaunch() const {
-    if (!rhsTransposed)
-      return {divideUp(n, 32), 256, 0};
-    int64_t columns = m <= 2 ? 2 : 4, splits = 1;
-    while (splits < 4 && divideUp(n, 4 * columns / splits) < 2 * kFullMachine)
-      splits *= 2;
-    return {divideUp(n, 4 * columns / splits), 128, 0};
-  }
 
   CudaLaunch getGemmLaunch() const {
     auto tiles = [&](int64_t tile) { return divideUp(m, tile) * divideUp(n, tile); };
@@ -88,13 +98,11 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   if (!gemm || gemm->usesPanels() || kernel.getNumResults() != 1)
     return kernel.emitError("expected one product of plain matrices and a chain of post-ops");
 
-  SmallVector<std::string> steps;
+  auto numberOf = [](Value argument) { return cast<BlockArgument>(argument).getArgNumber(); };
   SmallVector<unsigned> operands;
-  for (const LibraryPostOp &step : gemm->postOps) {
-    steps.push_back(nameStep(step, gemm->matmul.getN()));
+  for (const LibraryPostOp &step : gemm->postOps)
     if (step.operand)
-      operands.push_back(cast<BlockArgument>(step.operand).getArgNumber());
-  }
+      operands.push_back(numberOf(step.operand));
   if (operands.size() > kMostOperands)
     return kernel.emitError("expected an epilogue with ")
            << kMostOperands << " operands at the most, got " << operands.size();
@@ -105,26 +113,45 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   TemplateInstance instance(name, name, kernel.getContext());
   instance.set("Element", elementOf(matmul.getLhs()));
   instance.set("Out", elementOf(gemm->result));
-  instance.setType("Epilogue", "sinter::Epilogue<" + llvm::join(steps, ", ") + ">");
+  instance.setType("Epilogue", nameEpilogue(*gemm));
   instance.set("m", product.m);
   instance.set("n", product.n);
   instance.set("k", product.k);
   instance.set("lhsStride", product.lhsStride);
   instance.set("rhsStride", product.rhsStride);
-  instance.set("outStride", product.n);
+  instance.set("outStride", gemm->gate ? product.n / 2 : product.n);
   instance.set("rhsTransposed", product.rhsTransposed);
+  bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
+  instance.pass(numberOf(gemm->getLhs()));
+  instance.pass(numberOf(matmul.getRhs()));
   if (product.hasFewRows()) {
-    // Weights that are trained are written by another kernel.
-    instance.set("rhsIsConstant", false);
+    // Weights that are trained are written by another kernel. Those that are not are read past the
+    // caches of what may change, and so early that nothing may change them.
+    instance.set("rhsIsConstant", isConstant);
+    instance.set("Input", elementOf(gemm->getLhs()));
+    auto addNormOperand = [&](StringRef parameter, Value value) {
+      instance.setType(parameter, value ? TemplateInstance::getTypeName(elementOf(value)) : "void");
+      instance.pass(value ? std::optional(numberOf(value)) : std::nullopt);
+    };
+    addNormOperand("NormWeight", gemm->norm ? gemm->norm->weight : nullptr);
+    addNormOperand("NormBias", gemm->norm ? gemm->norm->bias : nullptr);
+    instance.set("normCenters", gemm->norm && gemm->norm->centers);
+    instance.set("normEps", gemm->norm ? gemm->norm->eps : 0.0);
   } else {
     instance.set("lhsTransposed", product.lhsTransposed);
     instance.set("plain", false);
   }
-  instance.pass(cast<BlockArgument>(matmul.getLhs()).getArgNumber());
-  instance.pass(cast<BlockArgument>(matmul.getRhs()).getArgNumber());
   for (unsigned i = 0; i < kMostOperands; ++i)
     instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
   instance.pass(kernel.getNumArguments());
-  instance.write(function, /*usesShared=*/!product.hasFewRows());
-  return product.hasFewRows() ? product.getGemvLaunch() : product.getGemmLaunch();
+  if (!product.hasFewRows()) {
+    instance.write(function, /*usesShared=*/true);
+    return product.getGemmLaunch();
+  }
+  FewRowsLaunch launch(matmul, gemm->norm.has_value());
+  instance.write(function, /*usesShared=*/gemm->norm.has_value());
+  return CudaLaunch{.grid = launch.blocks,
+                    .block = product.rhsTransposed ? 128 : 256,
+                    .sharedBytes = launch.sharedBytes,
+                    .waits = isConstant};
 }

@@ -40,6 +40,13 @@ inline constexpr llvm::StringLiteral kSharedAttribute = "sinter.shared";
 /// has one: memory of its own that is zero before the first launch, and that the kernel is given
 /// again as it left it. It is the kernel's last argument.
 inline constexpr llvm::StringLiteral kScratchAttribute = "sinter.scratch";
+/// Name of the unit attribute, on the tensor-level kernel, of a kernel that may be launched before
+/// the one before it is done (programmatic dependent launch, runtime/Device/Cuda/CudaProgram.h): it
+/// waits itself, before it touches memory other than constant operands.
+inline constexpr llvm::StringLiteral kWaitsAttribute = "sinter.waits";
+/// Name of the unit attribute of a tensor-level kernel's operand that no kernel of the programs
+/// that launch it writes: weights that are not trained.
+inline constexpr llvm::StringLiteral kConstantAttribute = "sinter.constant";
 /// Name of the dictionary that says what a kernel without a body is instantiated from.
 inline constexpr llvm::StringLiteral kTemplateAttribute = "sinter.template";
 /// Names of what PlanThreads says of a generated kernel: its work items, and the threads that one
@@ -56,6 +63,7 @@ inline constexpr llvm::StringLiteral kRegistersAttribute = "sinter.registers";
 /// How a kernel is launched.
 struct CudaLaunch {
   int64_t grid = 0, block = 0, sharedBytes = 0, scratchBytes = 0;
+  bool waits = false; ///< the kernel's code waits for the one before it
 };
 
 /// Writes a launch to a kernel on tensors.

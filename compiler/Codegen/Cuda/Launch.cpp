@@ -10,6 +10,8 @@ void sinter::setLaunch(func::FuncOp tensorKernel, const CudaLaunch &launch) {
   tensorKernel->setAttr(kSharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
   if (launch.scratchBytes != 0)
     tensorKernel->setAttr(kScratchAttribute, builder.getI64IntegerAttr(launch.scratchBytes));
+  if (launch.waits)
+    tensorKernel->setAttr(kWaitsAttribute, builder.getUnitAttr());
 }
 
 std::optional<CudaLaunch> sinter::getLaunch(func::FuncOp tensorKernel) {
@@ -19,5 +21,6 @@ std::optional<CudaLaunch> sinter::getLaunch(func::FuncOp tensorKernel) {
   if (!grid || !block || !shared)
     return std::nullopt;
   auto scratch = tensorKernel->getAttrOfType<IntegerAttr>(kScratchAttribute);
-  return CudaLaunch{grid.getInt(), block.getInt(), shared.getInt(), scratch ? scratch.getInt() : 0};
+  return CudaLaunch{grid.getInt(), block.getInt(), shared.getInt(), scratch ? scratch.getInt() : 0,
+                    tensorKernel->hasAttr(kWaitsAttribute)};
 }

@@ -1,6 +1,7 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_LOWERCUDAKERNELSPASS
@@ -23,6 +24,55 @@ static void makeDeclaration(func::FuncOp function) {
   function.setPrivate();
 }
 
+/// Whether an argument of an entry is a weight that none of its kernels writes.
+static bool isConstantWeight(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto entry =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return entry && (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kParameter) ||
+                   entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPrepared));
+}
+
+/// Whether an entry is made of small kernels of ours: there are products, and none is so large that
+/// it is the library's, whose kernels neither wait nor let others begin.
+static bool hasSmallKernels(func::FuncOp entry, const llvm::StringSet<> &products) {
+  if (!entry.getOps<FusionOp>().empty())
+    return false;
+  return llvm::any_of(entry.getOps<CallKernelOp>(),
+                      [&](CallKernelOp call) { return products.contains(call.getKernel()); });
+}
+
+/// Says of each kernel which operands are constant, by all of its calls. The names of those that
+/// entries of small kernels alone call.
+static llvm::StringSet<> markKernels(ModuleOp module,
+                                     ArrayRef<std::pair<func::FuncOp, FusionKind>> kernels) {
+  llvm::StringSet<> products, small;
+  for (auto [kernel, kind] : kernels)
+    if (kind == FusionKind::Gemm)
+      products.insert(kernel.getName());
+  llvm::StringMap<SmallVector<CallKernelOp>> calls;
+  for (auto entry : module.getOps<func::FuncOp>())
+    for (auto call : entry.getOps<CallKernelOp>())
+      calls[call.getKernel()].push_back(call);
+  auto unit = UnitAttr::get(module.getContext());
+  for (auto [kernel, kind] : kernels) {
+    ArrayRef<CallKernelOp> all = calls[kernel.getName()];
+    if (all.empty())
+      continue;
+    if (llvm::all_of(all, [&](CallKernelOp call) {
+          return hasSmallKernels(call->getParentOfType<func::FuncOp>(), products);
+        }))
+      small.insert(kernel.getName());
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (llvm::all_of(all,
+                       [&](CallKernelOp call) { return isConstantWeight(call.getInputs()[i]); }))
+        kernel.setArgAttr(i, kConstantAttribute, unit);
+  }
+  return small;
+}
+
 namespace {
 struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKernelsPass> {
   using LowerCudaKernelsPassBase::LowerCudaKernelsPassBase;
@@ -39,9 +89,10 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
     if (failed(code))
       return signalPassFailure();
     TargetAttr target = TargetAttr::lookup(module);
+    llvm::StringSet<> small = markKernels(module, *kernels);
     OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
     for (auto [kernel, kind] : *kernels)
-      if (failed(lower(builder, kernel, kind, target)))
+      if (failed(lower(builder, kernel, kind, target, small.contains(kernel.getName()))))
         return signalPassFailure();
   }
 
@@ -53,8 +104,9 @@ private:
     function.setType(FunctionType::get(function.getContext(), types, {}));
   }
 
+  /// @param overlaps whether the kernel is one of those that may be launched early.
   LogicalResult lower(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
-                      const TargetAttr &target) {
+                      const TargetAttr &target, bool overlaps) {
     TemplateGenerator generator = lookupTemplate(kind, kernel);
     if (!generator && kind != FusionKind::Rows)
       return kernel.emitError("expected a kind of kernel that there is CUDA code for, got ")
@@ -65,6 +117,7 @@ private:
       FailureOr<CudaLaunch> launch = generator(kernel, function, target);
       if (failed(launch))
         return failure();
+      launch->waits &= overlaps;
       setLaunch(kernel, *launch);
       if (launch->scratchBytes != 0)
         addScratch(function, launch->scratchBytes);
@@ -81,6 +134,8 @@ private:
     if (failed(items))
       return failure();
     kernel->setAttr(kGridAttribute, builder.getI64IntegerAttr(*items));
+    if (overlaps)
+      kernel->setAttr(kWaitsAttribute, builder.getUnitAttr());
     return success();
   }
 };

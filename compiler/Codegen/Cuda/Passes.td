@@ -13,6 +13,11 @@ def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
     (sinter-lower-kernels), and the kernel says in `sinter.grid` how many there are. Others name a
     template (`sinter.template`) and have no body; their kernels say how they are launched.
 
+    An operand that is a weight in all calls of a kernel, and so is written by none, is marked
+    `sinter.constant`. A kernel of which only entries without products of the library make use (a
+    decoded token) has `sinter.waits` if its code waits for the kernel before it: its launches may
+    overlap with those before them.
+
     ```mlir
     func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
         attributes {sinter.kernel = "rows"} {

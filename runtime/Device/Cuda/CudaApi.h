@@ -16,7 +16,7 @@
   F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamWaitEvent)                 \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventElapsedTime)  \
   F(cuLibraryLoadData) F(cuLibraryUnload) F(cuLibraryGetKernel) F(cuKernelSetAttribute)            \
-  F(cuLaunchKernel)                                                                                \
+  F(cuLaunchKernel) F(cuLaunchKernelEx)                                                            \
   F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphDestroy)            \
   F(cuGraphUpload) F(cuGraphLaunch) F(cuGraphExecDestroy)
 // clang-format on

@@ -114,7 +114,8 @@ private:
   size_t findFirstChange(const fb::Program &program,
                          const std::vector<std::string> &copiedStates) const;
   Expected<void> waitForCopies() const;
-  Expected<void> enqueue(size_t program, size_t command) const;
+  bool mayOverlap() const;
+  Expected<void> enqueue(size_t program, size_t command, bool alone = false) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
   Expected<void> walk(size_t program, const Part &part) const;
   Expected<void> walkWaiting(size_t program) const;
@@ -150,6 +151,15 @@ std::string CudaDevice::nameOf(size_t program) const {
 // Binding
 //===----------------------------------------------------------------------===//
 
+// Launches overlap where the GPU can, and the driver puts that into graphs.
+bool CudaDevice::mayOverlap() const {
+  constexpr int driverForGraphs = 12030;
+  int version = 0;
+  return context->capability() >= Capability{9, 0} &&
+         context->api().cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+         version >= driverForGraphs && !isSet("SINTER_CUDA_OVERLAP", "0");
+}
+
 Expected<void> CudaDevice::bind(const SessionOptions &options) {
   debug = options.debug || isSet("SINTER_CUDA_DEBUG", "1");
   captures = !debug && !isSet("SINTER_CUDA_GRAPH", "0");
@@ -169,7 +179,7 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
   SINTER_CHECK(allocateSteps());
   CudaResolver resolver{
       [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); }, own->kernels,
-      own->gemms, /*mayWrite=*/true};
+      own->gemms, /*mayWrite=*/true, mayOverlap()};
   for (const SelectedProgram &selected : plan.programs) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
@@ -308,15 +318,15 @@ Expected<void> CudaDevice::carryOut(size_t program) const {
   return ofProgram(context->check(result, "its outputs"), program);
 }
 
-Expected<void> CudaDevice::enqueue(size_t program, size_t command) const {
+Expected<void> CudaDevice::enqueue(size_t program, size_t command, bool alone) const {
   const auto &commands = *plan.programs[program].program->commands();
   const auto *label = commands.Get(static_cast<flatbuffers::uoffset_t>(command))->label();
   CudaRange range(label ? label->c_str() : "command");
-  return ofCommand(own->programs[program].steps.enqueue(command), program, command);
+  return ofCommand(own->programs[program].steps.enqueue(command, alone), program, command);
 }
 
 Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const {
-  SINTER_CHECK(enqueue(program, command));
+  SINTER_CHECK(enqueue(program, command, /*alone=*/true));
   return ofCommand(context->wait(""), program, command);
 }
 
@@ -434,7 +444,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(bound.events[0].record());
   for (size_t i = 0; i < bound.steps.size(); ++i) {
-    SINTER_CHECK(enqueue(program, i));
+    SINTER_CHECK(enqueue(program, i, /*alone=*/true));
     SINTER_CHECK(bound.events[i + 1].record());
   }
   SINTER_CHECK(carryOut(program));

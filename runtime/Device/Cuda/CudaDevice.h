@@ -10,6 +10,8 @@
 // traced, which time every command. A capture that fails is told of once, and runs walk as before.
 //
 //   SINTER_CUDA_GRAPH=0                    always walks
+//   SINTER_CUDA_OVERLAP=0                  no kernel begins before the one before it is done
+//                                          (CudaProgram.h; what it gains is not measured)
 //   SINTER_CUDA_DEBUG=1                    waits after each command: an error is that command's
 //   SINTER_CUDA_TUNE=1                     times algorithms of matrix products (LtGemm.h)
 //   SINTER_CUDA_HOME, SINTER_CUDA_WHEELS   where the libraries are (CudaFolders.h)

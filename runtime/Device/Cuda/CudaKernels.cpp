@@ -101,6 +101,7 @@ Expected<void> CudaKernels::load(const Executable &executable,
                       what));
     entry.block = kernel.block();
     entry.sharedBytes = kernel.shared_bytes();
+    entry.waits = kernel.waits();
     // More than 48 KiB has to be allowed, together with what the kernel's source declares.
     if (entry.sharedBytes != 0)
       SINTER_CHECK(context.check(

@@ -19,6 +19,7 @@ namespace sinter::runtime::cuda {
 struct LoadedKernel {
   CUkernel handle = nullptr; ///< null where no program that was asked for launches it
   unsigned block = 0, sharedBytes = 0;
+  bool waits = false; ///< itself for the one before it (CudaProgram.h)
 };
 
 class CudaKernels {

@@ -19,8 +19,11 @@ Expected<void> CudaProgram::add(const fb::Command &command, const CudaResolver &
   switch (command.action_type()) {
   case fb::Action::Launch: {
     const fb::Launch &launch = *command.action_as_Launch();
-    steps.emplace_back(LaunchStep{resolver.kernels[launch.kernel()],
-                                  static_cast<unsigned>(launch.grid()), arguments.size()});
+    const LoadedKernel &kernel = resolver.kernels[launch.kernel()];
+    const auto *before = steps.empty() ? nullptr : std::get_if<LaunchStep>(&steps.back());
+    steps.emplace_back(
+        LaunchStep{kernel, static_cast<unsigned>(launch.grid()), arguments.size(),
+                   resolver.overlaps && kernel.waits && before && before->grid != 0});
     if (launch.slices())
       for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
         arguments.push_back(resolver.address(*launch.slices()->Get(i)));
@@ -48,17 +51,30 @@ Expected<void> CudaProgram::add(const fb::Command &command, const CudaResolver &
   }
 }
 
-CUresult CudaProgram::launch(const LaunchStep &step) const {
+CUresult CudaProgram::launch(const LaunchStep &step, bool alone) const {
   if (step.grid == 0)
     return CUDA_SUCCESS;
-  // cuLaunchKernel reads the pointers and what they point to, and changes neither.
+  // The driver reads the pointers and what they point to, and changes neither.
   void **own = const_cast<void **>(parameters.data()) + step.firstArgument;
-  return context->api().cuLaunchKernel(reinterpret_cast<CUfunction>(step.kernel.handle), step.grid,
-                                       1, 1, step.kernel.block, 1, 1, step.kernel.sharedBytes,
-                                       context->stream(), own, nullptr);
+  auto function = reinterpret_cast<CUfunction>(step.kernel.handle);
+  if (!step.overlaps || alone)
+    return context->api().cuLaunchKernel(function, step.grid, 1, 1, step.kernel.block, 1, 1,
+                                         step.kernel.sharedBytes, context->stream(), own, nullptr);
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = step.grid;
+  config.blockDimX = step.kernel.block;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = step.kernel.sharedBytes;
+  config.hStream = context->stream();
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return context->api().cuLaunchKernelEx(&config, function, own, nullptr);
 }
 
-Expected<void> CudaProgram::enqueue(size_t command) const {
+Expected<void> CudaProgram::enqueue(size_t command, bool alone) const {
   const CudaApi &api = context->api();
   CUstream stream = context->stream();
   const Step &step = steps[command];
@@ -66,7 +82,7 @@ Expected<void> CudaProgram::enqueue(size_t command) const {
     return gemm->enqueue();
   CUresult result = CUDA_SUCCESS;
   if (const auto *kernel = std::get_if<LaunchStep>(&step))
-    result = launch(*kernel);
+    result = launch(*kernel, alone);
   else if (const auto *copy = std::get_if<CopyStep>(&step); copy && copy->bytes != 0)
     result = api.cuMemcpyDtoDAsync(copy->out, copy->source, copy->bytes, stream);
   else if (const auto *fill = std::get_if<FillStep>(&step); fill && fill->bytes != 0)

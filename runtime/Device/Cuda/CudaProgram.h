@@ -4,6 +4,27 @@
 // call of the library with its algorithm chosen. A walk over all commands is the eager mode; the
 // same walk, captured, is the graph.
 //
+// Launches that overlap. From one kernel's last block to the next one's first result a GPU has
+// little to do, which in a program of small kernels is much of the time. So a kernel that waits
+// itself (fb::Kernel.waits; pdl_wait of device.cuh) and stands right behind another may be launched
+// before that is done (programmatic dependent launch, compute capability 9.0), and reads its
+// weights in the meantime. That this is safe follows from four rules:
+//
+// 1. Every thread of a kernel that is launched so waits, and no thread ends before it has. The wait
+//    returns when the kernel before is done and what it wrote is visible.
+// 2. Before the wait a kernel reads only what no kernel of the program writes, and writes nothing.
+// 3. A kernel that does not wait is launched when all before it is done, as ever; so are copies,
+//    fills, products of the library, and a program's first command.
+// 4. What a kernel lets the next one begin by (pdl_launch_dependents) only concerns when it begins.
+//
+// To see that C, behind B, behind A, may read what A wrote though C waits for B alone: B is not
+// done before its threads are, these wait for A (1), or B began after A was done (3). So B done
+// means A done, and by induction everything before. It does not hold if B has a thread that ends
+// without waiting, or is launched early and does not wait: then B may be done while A still runs,
+// and C reads what A has not written. Nor may C, before its wait, read what A writes, were B as
+// long as it likes: C may begin while A runs, since both of the others let it. Hence rule 2 speaks
+// of all kernels of the program, not of the one before.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -19,6 +40,7 @@ struct CudaResolver {
   const CudaKernels &kernels;
   LtLibrary &gemms;
   bool mayWrite = false; ///< while products are bound, to what they write
+  bool overlaps = false; ///< whether launches may overlap
 };
 
 class CudaProgram {
@@ -30,14 +52,16 @@ public:
 
   size_t size() const { return steps.size(); }
 
-  /// Puts a command into the stream.
-  Expected<void> enqueue(size_t command) const;
+  /// Puts a command into the stream; alone: to begin when what is before it is done, as for one
+  /// that is timed.
+  Expected<void> enqueue(size_t command, bool alone = false) const;
 
 private:
   struct LaunchStep {
     LoadedKernel kernel;
     unsigned grid;
     size_t firstArgument; ///< in `parameters`
+    bool overlaps;        ///< with the launch before it
   };
   struct CopyStep {
     CUdeviceptr source, out;
@@ -52,7 +76,7 @@ private:
 
   explicit CudaProgram(const CudaContext &context) : context(&context) {}
   Expected<void> add(const fb::Command &command, const CudaResolver &resolver);
-  CUresult launch(const LaunchStep &step) const;
+  CUresult launch(const LaunchStep &step, bool alone) const;
 
   const CudaContext *context;
   std::vector<Step> steps;

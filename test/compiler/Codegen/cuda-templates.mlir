@@ -45,6 +45,23 @@ func.func private @few(%x: tensor<2x64xbf16>, %w: tensor<96x64xbf16>, %r: tensor
   %2 = sinter.mul %1, %r : (tensor<2x96xf32>, tensor<2x96xf32>) -> tensor<2x96xf32>
   return %2 : tensor<2x96xf32>
 }
+// The norm of the rows, rounded, times weights whose second half multiplies the first.
+// CHECK: func.func private @normed({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 96 : i64, {{.*}}sinter.shared = 256 : i64}
+func.func private @normed(%x: tensor<2x1x64xf32>, %g: tensor<64xf32>, %w: tensor<192x64xbf16>, %c: tensor<192xf32>)
+    -> tensor<2x96xbf16> attributes {sinter.kernel = "gemm"} {
+  %n = sinter.layer_norm %x, %g {eps = 1.0e-5} : (tensor<2x1x64xf32>, tensor<64xf32>) -> tensor<2x1x64xf32>
+  %r = sinter.reshape %n : (tensor<2x1x64xf32>) -> tensor<2x64xf32>
+  %y = sinter.cast %r : (tensor<2x64xf32>) -> tensor<2x64xbf16>
+  %0 = sinter.matmul %y, %w {transpose_rhs} : (tensor<2x64xbf16>, tensor<192x64xbf16>) -> tensor<2x192xf32>
+  %1 = sinter.broadcast %c {dims = array<i64: 1>} : (tensor<192xf32>) -> tensor<2x192xf32>
+  %2 = sinter.add %0, %1 : (tensor<2x192xf32>, tensor<2x192xf32>) -> tensor<2x192xf32>
+  %gate = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<2x192xf32>) -> tensor<2x96xf32>
+  %up = sinter.slice %2 {offsets = array<i64: 0, 96>} : (tensor<2x192xf32>) -> tensor<2x96xf32>
+  %3 = sinter.gelu %gate : (tensor<2x96xf32>) -> tensor<2x96xf32>
+  %4 = sinter.mul %up, %3 : (tensor<2x96xf32>, tensor<2x96xf32>) -> tensor<2x96xf32>
+  %5 = sinter.cast %4 : (tensor<2x96xf32>) -> tensor<2x96xbf16>
+  return %5 : tensor<2x96xbf16>
+}
 func.func private @many(%x: tensor<64x100xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>) -> tensor<100x96xf32>
     attributes {sinter.kernel = "gemm"} {
   %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<64x100xf32>, tensor<64x96xf32>) -> tensor<100x96xf32>
@@ -81,8 +98,14 @@ func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3
 // CHECK: func.func private @queries(
 // CHECK-SAME: function = "attention_backward_queries"
 // CHECK: func.func private @few(
-// CHECK-SAME: arguments = array<i64: 0, 1, 2, -1, -1, -1, 3>, {{.*}}function = "gemv"
+// CHECK-SAME: arguments = array<i64: 0, 1, -1, -1, 2, -1, -1, -1, 3>, {{.*}}function = "gemv"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 96>>"
+// CHECK-SAME: NormWeight = "void"
+// CHECK: func.func private @normed(
+// CHECK-SAME: arguments = array<i64: 0, 2, 1, -1, 3, -1, -1, -1, 4>, {{.*}}function = "gemv"
+// CHECK-SAME: Element = bf16, Epilogue = "sinter::GatedEpilogue<sinter::Epilogue<sinter::Bias<float>>, sinter::Epilogue<sinter::Gelu>, sinter::Epilogue<>>"
+// CHECK-SAME: Input = f32, NormBias = "void", NormWeight = "float"
+// CHECK-SAME: normCenters = true, normEps = 1.000000e-05 : f64
 // CHECK: func.func private @many(
 // CHECK-SAME: function = "gemm"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Bias<float>>"

@@ -29,3 +29,33 @@ func.func @few_rows(%x: tensor<2x128xbf16>, %w: tensor<256x128xbf16>, %r: tensor
   %2 = sinter.mul %1, %r : (tensor<2x256xf32>, tensor<2x256xf32>) -> tensor<2x256xf32>
   return %2 : tensor<2x256xf32>
 }
+
+// The second half of the columns multiplies the first: gate and up as one product.
+// CHECK-LABEL: func.func @gate_and_up
+// CHECK: sinter.fusion gemm
+// CHECK: sinter.cast
+// CHECK-NOT: sinter.fusion
+func.func @gate_and_up(%x: tensor<1x1x128xbf16>, %w: tensor<512x128xbf16>, %b: tensor<512xf32>) -> tensor<1x1x256xbf16>
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x1x128xbf16>, tensor<512x128xbf16>) -> tensor<1x1x512xf32>
+  %1 = sinter.broadcast %b {dims = array<i64: 2>} : (tensor<512xf32>) -> tensor<1x1x512xf32>
+  %2 = sinter.add %0, %1 : (tensor<1x1x512xf32>, tensor<1x1x512xf32>) -> tensor<1x1x512xf32>
+  %3 = sinter.slice %2 {offsets = array<i64: 0, 0, 0>} : (tensor<1x1x512xf32>) -> tensor<1x1x256xf32>
+  %4 = sinter.silu %3 : (tensor<1x1x256xf32>) -> tensor<1x1x256xf32>
+  %5 = sinter.slice %2 {offsets = array<i64: 0, 0, 256>} : (tensor<1x1x512xf32>) -> tensor<1x1x256xf32>
+  %6 = sinter.mul %4, %5 : (tensor<1x1x256xf32>, tensor<1x1x256xf32>) -> tensor<1x1x256xf32>
+  %7 = sinter.cast %6 : (tensor<1x1x256xf32>) -> tensor<1x1x256xbf16>
+  return %7 : tensor<1x1x256xbf16>
+}
+
+// Other parts than halves are no gate.
+// CHECK-LABEL: func.func @parts
+// CHECK: sinter.fusion gemm
+// CHECK: sinter.fusion rows
+func.func @parts(%x: tensor<1x128xbf16>, %w: tensor<512x128xbf16>) -> tensor<1x128xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x128xbf16>, tensor<512x128xbf16>) -> tensor<1x512xf32>
+  %1 = sinter.slice %0 {offsets = array<i64: 0, 0>} : (tensor<1x512xf32>) -> tensor<1x128xf32>
+  %2 = sinter.slice %0 {offsets = array<i64: 0, 384>} : (tensor<1x512xf32>) -> tensor<1x128xf32>
+  %3 = sinter.mul %1, %2 : (tensor<1x128xf32>, tensor<1x128xf32>) -> tensor<1x128xf32>
+  return %3 : tensor<1x128xf32>
+}

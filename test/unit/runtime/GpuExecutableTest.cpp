@@ -71,6 +71,12 @@ TEST(GpuExecutableTest, Kernels) {
   parts.sharedBytes = (256 << 10) + 1;
   expectError(parts, "asks for 262145 bytes of shared memory");
   parts = smallGpuModel();
+  parts.waits = true;
+  EXPECT_TRUE(parts.load());
+  parts = smallModel();
+  parts.waits = true;
+  expectError(parts, "waits for another, which is for GPUs");
+  parts = smallGpuModel();
   parts.kernelPrograms.clear();
   expectError(parts, "which does not exist");
   // An entry in the processor's code means nothing.

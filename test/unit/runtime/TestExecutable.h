@@ -36,6 +36,7 @@ struct Parts {
   };
   std::vector<KernelProgram> kernelPrograms;
   uint32_t kernelProgram = 0, block = 32, sharedBytes = 0; ///< of all kernels
+  bool waits = false;                                      ///< so do all kernels
 
   struct Tensor {
     std::string name;
@@ -93,7 +94,7 @@ struct Parts {
     for (size_t i = 0; i < kernels.size(); ++i)
       kernelOffsets.push_back(fb::CreateKernelDirect(builder, kernels[i].c_str(),
                                                      i < entries.size() ? entries[i] : 0,
-                                                     kernelProgram, block, sharedBytes));
+                                                     kernelProgram, block, sharedBytes, waits));
     auto kernelVector = builder.CreateVector(kernelOffsets);
     std::vector<Offset<fb::CheckpointTensor>> tensorOffsets;
     for (const Tensor &tensor : checkpoint) {

@@ -1,0 +1,132 @@
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Fusion/FusionUtils.h"
+#include "compiler/Fusion/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_ABSORBNORMSPASS
+#include "compiler/Fusion/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
+  using AbsorbNormsPassBase::AbsorbNormsPassBase;
+
+  void runOnOperation() override {
+    TargetAttr target = requireTarget(getOperation());
+    if (!target)
+      return signalPassFailure();
+    if (!target.isGpu())
+      return markAllAnalysesPreserved();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(SinterDialect::kEntry))
+        continue;
+      SmallVector<FusionOp> rows;
+      for (auto fusion : function.getOps<FusionOp>())
+        if (fusion.getKind() == FusionKind::Rows)
+          rows.push_back(fusion);
+      for (FusionOp fusion : rows)
+        absorb(function, fusion, CostModel(target));
+    }
+  }
+
+private:
+  /// Replaces a fusion of norms by products that compute them, if all of its results are the
+  /// left-hand sides of such and it pays.
+  void absorb(func::FuncOp function, FusionOp rows, const CostModel &costs) {
+    if (llvm::none_of(rows.getBlock()->without_terminator(),
+                      [](Operation &op) { return getRole(&op) == FusionRole::RowReduction; }))
+      return;
+    SmallVector<std::pair<FusionOp, FusionOp>> products; // before and after
+    double apart = costs.getBodyCost(*rows.getBlock()).ns, together = 0;
+    bool all = true;
+    for (OpOperand &use : rows->getUses()) {
+      auto product = dyn_cast<FusionOp>(use.getOwner());
+      FusionOp joined = product ? join(rows, product, use) : FusionOp();
+      all &= !!joined;
+      if (!joined)
+        continue;
+      products.emplace_back(product, joined);
+      apart += costs.getBodyCost(*product.getBlock()).ns;
+      together += costs.getBodyCost(*joined.getBlock()).ns;
+    }
+    if (products.empty())
+      return;
+    bool pays = all && together < apart;
+    Operation *op = rows;
+    std::string text = describeOps(op);
+    if (all)
+      text += llvm::formatv(" in each of the {0} products that use it: {1} together, {2} apart",
+                            products.size(), formatNs(together), formatNs(apart));
+    else
+      text += " stays apart from the product of few rows that uses it: others use it, too";
+    (pays ? remark::passed(rows.getLoc(), getRemark("NormAbsorbed", function))
+          : remark::missed(rows.getLoc(), getRemark("NormAbsorbed", function)))
+        << text;
+    for (auto [before, after] : products) {
+      if (pays)
+        before->replaceAllUsesWith(after);
+      (pays ? before : after)->erase();
+    }
+    if (pays)
+      rows->erase();
+  }
+
+  /// The product with what `rows` computes for `use` inside, before it; null if there is no kernel
+  /// for that.
+  static FusionOp join(FusionOp rows, FusionOp product, OpOperand &use) {
+    unsigned uses = llvm::count_if(product.getInputs(), [&](Value input) {
+      return input.getDefiningOp() == rows.getOperation();
+    });
+    if (product.getKind() != FusionKind::Gemm || uses != 1)
+      return nullptr;
+    unsigned result = cast<OpResult>(use.get()).getResultNumber();
+    llvm::SetVector<Operation *> needed;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    (void)getBackwardSlice(rows.getYielded()[result], &needed, options);
+    OpBuilder builder(product);
+    Location loc = FusedLoc::get(rows.getContext(), {rows.getLoc(), product.getLoc()});
+    SmallVector<Value> inputs;
+    auto joined =
+        FusionOp::create(builder, loc, product.getResultTypes(), inputs, FusionKind::Gemm);
+    Block *body = builder.createBlock(&joined.getBody());
+    IRMapping mapping;
+    auto addInput = [&](BlockArgument argument, Value input) {
+      auto *known = llvm::find(inputs, input);
+      if (known == inputs.end()) {
+        body->addArgument(input.getType(), input.getLoc());
+        inputs.push_back(input);
+        known = std::prev(inputs.end());
+      }
+      mapping.map(argument, body->getArgument(std::distance(inputs.begin(), known)));
+    };
+    for (auto [argument, input] :
+         llvm::zip_equal(rows.getBlock()->getArguments(), rows.getInputs()))
+      if (llvm::any_of(argument.getUsers(), [&](Operation *op) { return needed.contains(op); }))
+        addInput(argument, input);
+    for (Operation &op : rows.getBlock()->without_terminator())
+      if (needed.contains(&op))
+        builder.clone(op, mapping);
+    for (auto [argument, input] :
+         llvm::zip_equal(product.getBlock()->getArguments(), product.getInputs()))
+      if (argument.getArgNumber() != use.getOperandNumber())
+        addInput(argument, input);
+      else
+        mapping.map(argument, mapping.lookupOrDefault(rows.getYielded()[result]));
+    for (Operation &op : *product.getBlock())
+      builder.clone(op, mapping);
+    joined.getInputsMutable().assign(inputs);
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(joined);
+    if (gemm && gemm->norm)
+      return joined;
+    joined->erase();
+    return nullptr;
+  }
+};
+} // namespace

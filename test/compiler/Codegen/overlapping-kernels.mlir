@@ -1,0 +1,55 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-split-items --sinter-plan-threads --sinter-insert-barriers --sinter-map-loops-to-threads --sinter-print-cuda -o /dev/null | FileCheck %s --check-prefix=CUDA
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels | FileCheck %s
+
+// A program of small kernels: each waits for the one before it, and reads nothing that may be
+// constant to the compiler. Weights, here through a reshape, are.
+// CHECK: func.func private @product(%arg0: tensor<1x64xf32>, %arg1: tensor<96x64xf32> {sinter.constant}) -> tensor<1x96xf32> attributes {{.*}}sinter.waits
+// CHECK: func.func private @sum({{.*}}sinter.waits
+// CHECK: func.func private @trained(%arg0: tensor<1x64xf32>, %arg1: tensor<96x64xf32>)
+// CHECK-NOT: sinter.waits
+// CHECK: func.func private @large
+// CHECK-NOT: sinter.waits
+// CHECK: module @kernels
+// CHECK: @product({{.*}}rhsIsConstant = true
+// CHECK: @trained({{.*}}rhsIsConstant = false
+
+// CUDA: rhsIsConstant = true
+// CUDA: product(const float *x0, const float *x1, float *y0)
+// CUDA: sum(const float *x0, float *y0) {
+// CUDA-NEXT: sinter::pdl_launch_dependents();
+// CUDA-NEXT: sinter::pdl_wait();
+// CUDA: rhsIsConstant = false
+// CUDA: trained(const float *__restrict__ x0
+// CUDA: large(
+// CUDA-NOT: pdl_wait
+func.func @decode(%x: tensor<1x64xf32> {sinter.input = "x"}, %w: tensor<6144xf32> {sinter.prepared = "w"},
+                  %t: tensor<96x64xf32> {sinter.state = "t"}) -> (tensor<1x96xf32>, tensor<1x96xf32>) attributes {sinter.entry} {
+  %0 = sinter.reshape %w : (tensor<6144xf32>) -> tensor<96x64xf32>
+  %1 = sinter.call_kernel @product(%x, %0) : (tensor<1x64xf32>, tensor<96x64xf32>) -> tensor<1x96xf32>
+  %2 = sinter.call_kernel @sum(%1) : (tensor<1x96xf32>) -> tensor<1x96xf32>
+  %3 = sinter.call_kernel @trained(%x, %t) : (tensor<1x64xf32>, tensor<96x64xf32>) -> tensor<1x96xf32>
+  return %2, %3 : tensor<1x96xf32>, tensor<1x96xf32>
+}
+
+// No product: what is here takes its time.
+func.func @others(%x: tensor<4096x64xf32> {sinter.input = "x"}) -> tensor<4096x64xf32> attributes {sinter.entry} {
+  %0 = sinter.call_kernel @large(%x) : (tensor<4096x64xf32>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}
+
+func.func private @product(%x: tensor<1x64xf32>, %w: tensor<96x64xf32>) -> tensor<1x96xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x64xf32>, tensor<96x64xf32>) -> tensor<1x96xf32>
+  return %0 : tensor<1x96xf32>
+}
+func.func private @sum(%x: tensor<1x96xf32>) -> tensor<1x96xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.add %x, %x : (tensor<1x96xf32>, tensor<1x96xf32>) -> tensor<1x96xf32>
+  return %0 : tensor<1x96xf32>
+}
+func.func private @trained(%x: tensor<1x64xf32>, %w: tensor<96x64xf32>) -> tensor<1x96xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x64xf32>, tensor<96x64xf32>) -> tensor<1x96xf32>
+  return %0 : tensor<1x96xf32>
+}
+func.func private @large(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.exp %x : (tensor<4096x64xf32>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}
