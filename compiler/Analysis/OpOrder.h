@@ -12,4 +12,9 @@ namespace sinter {
 /// @pre no op needs itself, through others or not.
 void orderByNeed(mlir::Block &block);
 
+/// The same, but an op that stands before what it needs is moved down to right behind the last of
+/// that, and what needs it with it. So what is only read at the end does not pull all that it is
+/// computed from up to where it stands.
+void orderByAvailability(mlir::Block &block);
+
 } // namespace sinter

@@ -15,7 +15,6 @@ using namespace sinter;
 /// What a norm is kept away from zero by before it divides, as in PyTorch's clip_grad_norm_.
 static constexpr double kNormEps = 1e-6;
 static constexpr StringLiteral kAccumulate = "accumulate", kUpdate = "update";
-static constexpr StringLiteral kLossScale = "loss_scale";
 
 namespace {
 /// A parameter of a training step, and the places that hold it and its gradient.
@@ -94,9 +93,7 @@ private:
       if (auto name =
               step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kParameter))
         parameters[name.getValue()] = argument;
-      else if (auto input = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                              SinterDialect::kInput))
-        scalesLoss |= input.getValue() == kLossScale;
+    scalesLoss = findInput(step, kLossScale) != nullptr;
     for (OpOperand &returned : step.front().getTerminator()->getOpOperands()) {
       auto name = step.getResultAttrOfType<StringAttr>(returned.getOperandNumber(),
                                                        SinterDialect::kGradient);
@@ -132,9 +129,14 @@ private:
 
   /// Parameters live in states now; an entry that does not update them only reads.
   static void bindParameters(func::FuncOp function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (Attribute name = function.removeArgAttr(i, SinterDialect::kParameter))
-        function.setArgAttr(i, SinterDialect::kState, name);
+    SmallVector<Attribute> attributes;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      NamedAttrList known(function.getArgAttrDict(i));
+      if (Attribute name = known.erase(SinterDialect::kParameter))
+        known.set(SinterDialect::kState, name);
+      attributes.push_back(known.getDictionary(function.getContext()));
+    }
+    function.setAllArgAttrs(attributes);
   }
 
   /// Puts the update behind the gradients.

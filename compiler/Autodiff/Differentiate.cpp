@@ -1,4 +1,5 @@
 #include "compiler/Analysis/OpOrder.h"
+#include "compiler/Autodiff/EntryEditor.h"
 #include "compiler/Autodiff/Gradients.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/AdjointBuilder.h"
@@ -43,8 +44,9 @@ private:
     if (failed(gradients.run()))
       return failure();
     addResults(function, gradients, parameters);
-    // Adjoints may have put ops that the forward pass uses behind it.
-    orderByNeed(block);
+    // Adjoints may have put what the forward pass uses behind it. Only outputs do: a loss is there
+    // when the last block of rows is, and that must not make all blocks wait for each other.
+    orderByAvailability(block);
     eraseDeadOps(block);
     return success();
   }
@@ -65,10 +67,8 @@ private:
 
   /// The gradient of the loss by itself: the input `loss_scale` where there is one, else 1.
   Value makeSeed(func::FuncOp function, Value loss) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto name = function.getArgAttrOfType<StringAttr>(i, SinterDialect::kInput))
-        if (name.getValue() == "loss_scale")
-          return function.getArgument(i);
+    if (BlockArgument scale = findInput(function, kLossScale))
+      return scale;
     OpBuilder builder(function.front().getTerminator());
     return ConstantOp::create(builder, loss.getLoc(), cast<RankedTensorType>(loss.getType()), 1.0);
   }

@@ -3,9 +3,19 @@
 using namespace mlir;
 using namespace sinter;
 
+BlockArgument sinter::findInput(func::FuncOp function, StringRef name) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto bound = function.getArgAttrOfType<StringAttr>(i, SinterDialect::kInput);
+        bound && bound.getValue() == name)
+      return function.getArgument(i);
+  return nullptr;
+}
+
 EntryEditor::EntryEditor(func::FuncOp function)
     : function(function), builder(function.front().getTerminator()),
       values(function.front().getTerminator()->getOperands()) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    argumentAttributes.emplace_back(function.getArgAttrDict(i));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     attributes.push_back(function.getResultAttrDict(i));
 }
@@ -19,12 +29,13 @@ EntryEditor::EntryEditor(StringRef name, func::FuncOp after) : builder(after.get
 }
 
 BlockArgument EntryEditor::getInput(StringRef name) {
-  for (BlockArgument argument : function.getArguments())
-    if (auto bound =
-            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kInput))
-      if (bound.getValue() == name)
-        return argument;
-  return addArgument(RankedTensorType::get({}, builder.getF32Type()), SinterDialect::kInput, name);
+  BlockArgument &input = inputs[name];
+  if (!input)
+    input = findInput(function, name);
+  if (!input)
+    input =
+        addArgument(RankedTensorType::get({}, builder.getF32Type()), SinterDialect::kInput, name);
+  return input;
 }
 
 BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type) {
@@ -32,20 +43,17 @@ BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type) {
 }
 
 BlockArgument EntryEditor::addArgument(Type type, StringRef attribute, StringRef name) {
-  unsigned index = function.getNumArguments();
   StringAttr text = builder.getStringAttr(name);
-  (void)function.insertArgument(index, type,
-                                builder.getDictionaryAttr(builder.getNamedAttr(attribute, text)),
-                                NameLoc::get(text));
-  return function.getArgument(index);
+  argumentAttributes.emplace_back().set(attribute, text);
+  return function.front().addArgument(type, NameLoc::get(text));
 }
 
 void EntryEditor::setState(BlockArgument state, Value next) {
-  unsigned index = state.getArgNumber();
-  function.setArgAttr(index, SinterDialect::kDonated, builder.getI64IntegerAttr(values.size()));
+  NamedAttrList &known = argumentAttributes[state.getArgNumber()];
+  known.set(SinterDialect::kDonated, builder.getI64IntegerAttr(values.size()));
   values.push_back(next);
-  attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-      SinterDialect::kState, function.getArgAttr(index, SinterDialect::kState))));
+  attributes.push_back(builder.getDictionaryAttr(
+      builder.getNamedAttr(SinterDialect::kState, known.get(SinterDialect::kState))));
 }
 
 void EntryEditor::addOutput(StringRef name, Value value) {
@@ -55,24 +63,32 @@ void EntryEditor::addOutput(StringRef name, Value value) {
 }
 
 void EntryEditor::eraseResults(StringRef attribute) {
-  for (size_t i = values.size(); i-- > 0;) {
-    if (!attributes[i] || !attributes[i].contains(attribute))
+  SmallVector<int64_t> places; ///< of results, among those that stay
+  SmallVector<Value> keptValues;
+  SmallVector<DictionaryAttr> keptAttributes;
+  for (auto [value, known] : llvm::zip_equal(values, attributes)) {
+    places.push_back(static_cast<int64_t>(keptValues.size()));
+    if (known && known.contains(attribute))
       continue;
-    values.erase(values.begin() + i);
-    attributes.erase(attributes.begin() + i);
-    // Donations refer to results by position.
-    for (unsigned argument = 0; argument < function.getNumArguments(); ++argument)
-      if (auto donated = function.getArgAttrOfType<IntegerAttr>(argument, SinterDialect::kDonated);
-          donated && donated.getInt() > static_cast<int64_t>(i))
-        function.setArgAttr(argument, SinterDialect::kDonated,
-                            builder.getI64IntegerAttr(donated.getInt() - 1));
+    keptValues.push_back(value);
+    keptAttributes.push_back(known);
   }
+  values = std::move(keptValues);
+  attributes = std::move(keptAttributes);
+  // Donations refer to results by position.
+  for (NamedAttrList &known : argumentAttributes)
+    if (auto donated = dyn_cast_or_null<IntegerAttr>(known.get(SinterDialect::kDonated)))
+      known.set(SinterDialect::kDonated, builder.getI64IntegerAttr(places[donated.getInt()]));
 }
 
 void EntryEditor::finish() {
   function.front().getTerminator()->setOperands(values);
+  function.removeArgAttrsAttr();
   function.removeResAttrsAttr();
   function.setFunctionType(
       builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(values).getTypes()));
+  function.setAllArgAttrs(llvm::map_to_vector(argumentAttributes, [&](NamedAttrList &known) {
+    return known.getDictionary(builder.getContext());
+  }));
   function.setAllResultAttrs(attributes);
 }

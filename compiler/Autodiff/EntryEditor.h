@@ -3,11 +3,18 @@
 
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace sinter {
 
-/// An entry function while it gets more arguments and results. Its type is right again after
-/// `finish`.
+/// The input that the loss is multiplied by before it is differentiated.
+inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
+
+/// The input of a name, or null.
+mlir::BlockArgument findInput(mlir::func::FuncOp function, llvm::StringRef name);
+
+/// An entry function while it gets more arguments and results. Its type and the attributes of those
+/// are right again after `finish`: set one by one they would be copied each time.
 class EntryEditor {
 public:
   explicit EntryEditor(mlir::func::FuncOp function);
@@ -34,7 +41,9 @@ private:
 
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
-  llvm::SmallVector<mlir::Value> values; ///< the results
+  llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
+  llvm::StringMap<mlir::BlockArgument> inputs; ///< those that were asked for
+  llvm::SmallVector<mlir::Value> values;       ///< the results
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
 };
 

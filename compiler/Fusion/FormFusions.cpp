@@ -3,6 +3,7 @@
 #include "compiler/Fusion/FusionGraph.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
+#include "dialects/Sinter/Stage.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -26,8 +27,9 @@ struct FormFusionsPass : sinter::impl::FormFusionsPassBase<FormFusionsPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(SinterDialect::kEntry))
         continue;
-      repeatIndexOps(function.front());
       CostModel costs(target);
+      repeatIndexOps(function.front());
+      repeatWeightCasts(function, costs);
       FusionGraph graph(function.front(), costs);
       graph.mergeProducers();
       graph.mergeSiblings();
@@ -60,6 +62,50 @@ private:
       for (OpOperand *use : llvm::drop_begin(uses, isRead || uses.empty() ? 0 : 1))
         use->set(builder.clone(op)->getResult(0));
     }
+  }
+
+  /// Gives each use of a rounded weight a cast of its own where that moves no more bytes than
+  /// rounding it once for all: so nothing narrow waits from the forward pass for the backward pass.
+  /// Time would be misleading here: between two uses of a weight no cache keeps it.
+  void repeatWeightCasts(func::FuncOp function, const CostModel &costs) {
+    llvm::DenseSet<Value> weights = findWeightValues(function);
+    for (auto cast : llvm::make_early_inc_range(function.getOps<CastOp>())) {
+      if (!weights.contains(cast.getOperand()) || cast->hasOneUse())
+        continue;
+      SmallVector<Operation *> copies;
+      double apart = costs.getCost(cast).bytes;
+      for (OpOperand &use : llvm::make_early_inc_range(cast->getUses())) {
+        Operation *user = use.getOwner();
+        apart += isa<CostOpInterface>(user) ? costs.getCost(user).bytes : 0;
+        OpBuilder builder(user);
+        Operation *copy = copies.emplace_back(builder.clone(*cast));
+        if (Stage stage = getStage(user->getLoc()); stage != Stage::Forward)
+          copy->setLoc(inStage(stage, cast.getLoc()));
+        use.set(copy->getResult(0));
+      }
+      bool repeats = getBytesWithUsers(copies, costs) <= apart;
+      for (Operation *copy : copies)
+        if (!repeats) {
+          copy->replaceAllUsesWith(cast);
+          copy->erase();
+        }
+      if (repeats)
+        cast.erase();
+    }
+  }
+
+  /// Bytes that casts move which are each done by their one user; infinity where one cannot.
+  static double getBytesWithUsers(ArrayRef<Operation *> casts, const CostModel &costs) {
+    double sum = 0;
+    for (Operation *cast : casts) {
+      llvm::SetVector<Operation *> together;
+      together.insert(cast);
+      together.insert(*cast->user_begin());
+      if (!isa<FusibleOpInterface>(together.back()) || !classify(together))
+        return std::numeric_limits<double>::infinity();
+      sum += costs.getFusedCost(together).bytes;
+    }
+    return sum;
   }
 
   void reportDeclined(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {

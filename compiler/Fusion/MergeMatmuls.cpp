@@ -150,6 +150,7 @@ private:
         last = product.getResult().getDefiningOp();
     OpBuilder builder(last->getContext());
     builder.setInsertionPointAfter(last);
+    Operation *behind = last->getNextNode();
     MatmulOp first = products.front().matmul;
     Location loc = first.getLoc();
     double apart = 0;
@@ -176,6 +177,10 @@ private:
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
     auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, transposed);
     Value result = addBias(builder, loc, matmul.getResult(), products);
+
+    if (Attribute again = first->getAttr(SinterDialect::kRecompute))
+      for (Operation *op = last->getNextNode(); op != behind; op = op->getNextNode())
+        op->setAttr(SinterDialect::kRecompute, again);
 
     SmallVector<int64_t> offsets(shape.size(), 0);
     for (Product product : products) {

@@ -25,15 +25,15 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         llvm::append_range(fusions, function.getOps<FusionOp>());
-    // Kernels are shared between what is done first and what is done again.
-    for (FusionOp fusion : fusions)
-      fusion.walk([](Operation *op) { op->removeAttr(SinterDialect::kRecompute); });
     unsigned calls = 0;
     llvm::DenseMap<unsigned, SmallVector<func::FuncOp>> kernels;
     unsigned count = 0;
     for (FusionOp fusion : fusions) {
       if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
         continue;
+      // Kernels are shared between what is done first and what is done again; what stays a fusion
+      // must not become one with another.
+      fusion.walk([](Operation *op) { op->removeAttr(SinterDialect::kRecompute); });
       ++calls;
       SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
       auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {

@@ -21,8 +21,9 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
     ModuleOp module = getOperation();
     SharedSpaces spaces;
     SmallVector<func::FuncOp> entries = getEntries(module);
+    SymbolTable kernels(module);
     for (func::FuncOp entry : entries)
-      if (failed(lowerEntry(entry, spaces)))
+      if (failed(lowerEntry(entry, kernels, spaces)))
         return signalPassFailure();
     for (func::FuncOp entry : entries)
       entry.erase();

@@ -2,7 +2,7 @@
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/MapVector.h"
+#include <set>
 
 namespace sinter {
 #define GEN_PASS_DEF_ORDERCOMMANDSPASS
@@ -63,25 +63,31 @@ public:
 
   /// Always the ready node that leaves the fewest bytes alive; of equals the earliest.
   SmallVector<unsigned> schedule() const {
-    SmallVector<unsigned> left = uses, waiting, ready, order;
+    SmallVector<unsigned> left = uses, waiting, order;
+    // By the bytes that a node would leave; these change when a buffer has one user left.
+    std::set<std::pair<int64_t, unsigned>> ready;
+    std::vector<int64_t> growth(nodes.size());
+    auto enter = [&](unsigned node) {
+      growth[node] = bytesMade(node) - bytesFreed(node, left);
+      ready.insert({growth[node], node});
+    };
     for (auto [index, node] : llvm::enumerate(nodes)) {
       waiting.push_back(node.predecessors.size());
       if (node.predecessors.empty())
-        ready.push_back(index);
+        enter(index);
     }
     while (!ready.empty()) {
-      auto best = llvm::min_element(ready, [&](unsigned a, unsigned b) {
-        return std::pair(bytesMade(a) - bytesFreed(a, left), a) <
-               std::pair(bytesMade(b) - bytesFreed(b, left), b);
-      });
-      unsigned node = *best;
-      ready.erase(best);
+      unsigned node = ready.begin()->second;
+      ready.erase(ready.begin());
       order.push_back(node);
       for (unsigned buffer : nodes[node].buffers)
-        --left[buffer];
+        if (--left[buffer] == 1)
+          for (unsigned user : users[buffer])
+            if (ready.erase({growth[user], user}))
+              enter(user);
       for (unsigned successor : nodes[node].successors)
         if (--waiting[successor] == 0)
-          ready.push_back(successor);
+          enter(successor);
     }
     return order;
   }
@@ -108,11 +114,14 @@ private:
         node.made.push_back(bytes.size());
         bytes.push_back(getStorageBytes(result.getType()));
         uses.push_back(0);
+        users.emplace_back();
       }
       touch(result);
     }
-    for (unsigned buffer : node.buffers)
+    for (unsigned buffer : node.buffers) {
       ++uses[buffer];
+      users[buffer].push_back(index);
+    }
     indexOf[op] = index;
     nodes.push_back(std::move(node));
   }
@@ -152,8 +161,9 @@ private:
   std::vector<Node> nodes;
   DenseMap<Operation *, unsigned> indexOf;
   DenseMap<Value, unsigned> bufferOf;
-  SmallVector<int64_t> bytes; ///< of each buffer; none if it is returned
-  SmallVector<unsigned> uses; ///< nodes that touch each buffer
+  SmallVector<int64_t> bytes;                  ///< of each buffer; none if it is returned
+  SmallVector<unsigned> uses;                  ///< how many nodes touch each buffer
+  std::vector<SmallVector<unsigned, 2>> users; ///< those
 };
 
 struct OrderCommandsPass : sinter::impl::OrderCommandsPassBase<OrderCommandsPass> {

@@ -16,8 +16,8 @@ namespace {
 /// Turns one entry into a program.
 class ProgramLowering {
 public:
-  ProgramLowering(func::FuncOp entry, SharedSpaces &spaces)
-      : entry(entry), spaces(spaces), builder(entry),
+  ProgramLowering(func::FuncOp entry, const SymbolTable &kernels, SharedSpaces &spaces)
+      : entry(entry), kernels(kernels), spaces(spaces), builder(entry),
         sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)) {}
 
   LogicalResult run() {
@@ -127,31 +127,35 @@ private:
             static_cast<int64_t>(slice.getDefiningOp<plan::SliceOp>().getBytes()))
       return false;
     for (BlockArgument argument : entry.getArguments())
-      if (slices.at(argument) == slice && isNeededFrom(argument, producer))
+      if (slices.at(argument) == slice && isNeededFrom(argument, buffer))
         return false;
     return true;
   }
 
-  /// Whether the memory of an argument, in any version, is used by `op`, other than by reading each
-  /// element where one of the result is written, or after it.
-  bool isNeededFrom(BlockArgument argument, Operation *op) {
+  /// Whether the memory of an argument, in any version, is used by the op that computes `buffer`,
+  /// other than by reading each element where one of it is written, or after that op.
+  bool isNeededFrom(BlockArgument argument, Value buffer) {
+    Operation *op = buffer.getDefiningOp();
     for (Operation &user : entry.front())
       if (!user.isBeforeInBlock(op) && !isa<ReshapeOp>(user))
         for (OpOperand &operand : user.getOpOperands())
-          if (getBuffer(operand.get()) == argument && (&user != op || !mayOverwrite(operand)))
+          if (getBuffer(operand.get()) == argument &&
+              (&user != op || !mayOverwrite(operand, buffer)))
             return true;
     return false;
   }
 
-  /// Whether a command may write its one result over an operand.
-  static bool mayOverwrite(OpOperand &operand) {
+  /// Whether a command may write a result over an operand.
+  bool mayOverwrite(OpOperand &operand, Value result) {
     unsigned index = operand.getOperandNumber();
-    if (operand.getOwner()->getNumResults() != 1)
+    if (operand.get().getType() != result.getType())
       return false;
     if (auto call = dyn_cast<CallKernelOp>(operand.getOwner())) {
-      auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr());
+      auto kernel = kernels.lookup<func::FuncOp>(call.getKernel());
       return llvm::is_contained(findReusableArguments(kernel.front()), index);
     }
+    if (operand.getOwner()->getNumResults() != 1)
+      return false;
     auto fusion = dyn_cast<FusionOp>(operand.getOwner());
     if (!fusion || fusion.getKind() != FusionKind::LibraryGemm)
       return false;
@@ -230,7 +234,7 @@ private:
   }
 
   LogicalResult lowerCall(CallKernelOp call) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr());
+    auto kernel = kernels.lookup<func::FuncOp>(call.getKernel());
     auto grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute);
     if (!grid)
       return kernel.emitError("expected a lowered kernel (with ") << kGridAttribute << ")";
@@ -252,7 +256,12 @@ private:
     SmallVector<int64_t> reusable;
     for (int64_t argument : findReusableArguments(kernel.front()))
       reusable.push_back(argument);
-    CommandInfo info = describeCommand(call, target);
+    auto [known, isNew] = described.try_emplace(kernel);
+    if (isNew)
+      known->second = describeCommand(call, target);
+    CommandInfo info = known->second;
+    info.layer = getLayer(call.getLoc());
+    info.stage = getStage(call.getLoc());
     plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
                            outputSlices, reusable, builder.getTypeArrayAttr(outputTypes),
                            info.flops, info.bytes, info.predictedNs, info.label, info.layer,
@@ -393,7 +402,9 @@ private:
   }
 
   func::FuncOp entry;
+  const SymbolTable &kernels;
   SharedSpaces &spaces;
+  DenseMap<func::FuncOp, CommandInfo> described; ///< calls of a kernel, but for where they belong
   OpBuilder builder;
   Type sliceType;
   TargetAttr target;
@@ -406,6 +417,7 @@ private:
 
 } // namespace
 
-LogicalResult sinter::lowerEntry(func::FuncOp entry, SharedSpaces &spaces) {
-  return ProgramLowering(entry, spaces).run();
+LogicalResult sinter::lowerEntry(func::FuncOp entry, const SymbolTable &kernels,
+                                 SharedSpaces &spaces) {
+  return ProgramLowering(entry, kernels, spaces).run();
 }

@@ -20,6 +20,8 @@ std::string getUnpreparedName(mlir::StringAttr tensor);
 
 /// Creates, before an entry, the plan.program of its name; the entry stays. Emits an error and
 /// fails on what a plan cannot hold.
-mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, SharedSpaces &spaces);
+/// @param kernels those of the module.
+mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, const mlir::SymbolTable &kernels,
+                               SharedSpaces &spaces);
 
 } // namespace sinter

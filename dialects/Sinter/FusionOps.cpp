@@ -1,6 +1,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -82,10 +83,15 @@ SmallVector<int64_t> sinter::findReusableArguments(Block &block) {
     if (argument.getType() == type && !argument.use_empty() && result != argument &&
         llvm::all_of(argument.getUses(), reads))
       reusable.push_back(argument.getArgNumber());
-  // Other ops may only feed what does not depend on an argument of the result's type.
+  // What is not computed from such arguments reads none of their memory.
+  llvm::DenseSet<Value> dependent;
+  auto dependsOnReusable = [&](Value value) {
+    return dependent.contains(value) || (isa<BlockArgument>(value) && value.getType() == type);
+  };
   for (Operation &op : block.without_terminator()) {
-    if (isa<ConstantOp>(op))
+    if (llvm::none_of(op.getOperands(), dependsOnReusable))
       continue;
+    dependent.insert(op.result_begin(), op.result_end());
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       Operation *source = broadcast.getOperand().getDefiningOp();
       if (source && !isa<ConstantOp, BroadcastOp>(source) && !spreadsRows(broadcast))

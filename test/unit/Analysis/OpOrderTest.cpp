@@ -43,4 +43,32 @@ TEST(OpOrder, MovesUpWhatIsNeededAndNothingElse) {
   EXPECT_EQ(namesOf(block),
             (std::vector<std::string>{"exp", "silu", "tanh", "relu", "neg", "return"}));
 }
+
+TEST(OpOrder, MovesDownWhatWaits) {
+  MLIRContext context;
+  context.loadDialect<SinterDialect, func::FuncDialect>();
+  auto module = parseSourceString<ModuleOp>(R"(
+    func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = sinter.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = sinter.tanh %0 : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = sinter.gelu %1 : (tensor<4xf32>) -> tensor<4xf32>
+      %3 = sinter.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+      %4 = sinter.silu %x : (tensor<4xf32>) -> tensor<4xf32>
+      %5 = sinter.neg %3 : (tensor<4xf32>) -> tensor<4xf32>
+      return %2, %5 : tensor<4xf32>, tensor<4xf32>
+    })",
+                                            &context);
+  ASSERT_TRUE(module);
+  Block &block = (*module->getOps<func::FuncOp>().begin()).front();
+  std::vector<std::string> before = namesOf(block);
+  orderByAvailability(block);
+  EXPECT_EQ(namesOf(block), before);
+
+  // tanh now needs silu, and gelu waits with it; neg, behind silu, stays there.
+  Operation *tanh = &*std::next(block.begin()), *silu = &*std::next(block.begin(), 4);
+  tanh->setOperand(0, silu->getResult(0));
+  orderByAvailability(block);
+  EXPECT_EQ(namesOf(block),
+            (std::vector<std::string>{"exp", "relu", "silu", "tanh", "gelu", "neg", "return"}));
+}
 } // namespace

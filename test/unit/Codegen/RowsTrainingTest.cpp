@@ -323,8 +323,7 @@ func.func private @kernel(%x: tensor<3x20xf32>, %s: tensor<{0}>) -> (tensor<3x20
 // A result over the argument that its rows are made of: the same bits as beside it.
 TEST(RowsTraining, RowsInPlace) {
   std::string kernels[] = {make(kCrossEntropyGrad, 65, "0.1", "f32"),
-                           make(kCrossEntropyGrad, 1000, "0.0", "f32"),
-                           make(kLossAndGradient, 65),
+                           make(kCrossEntropyGrad, 1000, "0.0", "f32"), make(kLossAndGradient, 65),
                            R"(
 func.func private @kernel(%x: tensor<7x65xf32>, %i: tensor<7xi32>) -> (tensor<7x65xf32>, tensor<7xf32>) attributes {sinter.kernel = "rows"} {
   %0 = sinter.neg %x : (tensor<7x65xf32>) -> tensor<7x65xf32>
@@ -347,6 +346,16 @@ func.func private @kernel(%x: tensor<7x200xf32>) -> tensor<7x200xf32> attributes
   %5 = sinter.broadcast %4 {dims = array<i64: 0>} : (tensor<7xf32>) -> tensor<7x200xf32>
   %6 = sinter.div %3, %5 : (tensor<7x200xf32>, tensor<7x200xf32>) -> tensor<7x200xf32>
   return %6 : tensor<7x200xf32>
+})",
+                           // A step whose length is a sum over something else.
+                           R"(
+func.func private @kernel(%p: tensor<7x200xf32>, %s: tensor<30xf32>) -> tensor<7x200xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.reduce sum %s : (tensor<30xf32>) -> tensor<f32>
+  %1 = sinter.sqrt %0 : (tensor<f32>) -> tensor<f32>
+  %2 = sinter.broadcast %1 {dims = array<i64>} : (tensor<f32>) -> tensor<7x200xf32>
+  %3 = sinter.mul %p, %2 : (tensor<7x200xf32>, tensor<7x200xf32>) -> tensor<7x200xf32>
+  %4 = sinter.sub %p, %3 : (tensor<7x200xf32>, tensor<7x200xf32>) -> tensor<7x200xf32>
+  return %4 : tensor<7x200xf32>
 })"};
   for (const std::string &text : kernels) {
     KernelJit jit(getContext(), text, getHostTarget());

@@ -1,0 +1,33 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-fusion-pipeline --cse | FileCheck %s
+
+#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+
+// Products that are done again have panels of their own, merged ones too, also where common
+// subexpressions are eliminated afterwards: the first ones need not wait for them.
+// CHECK-LABEL: func.func @train_step
+// CHECK: sinter.fusion pack(%arg1, %arg2
+// CHECK: sinter.fusion pack(%arg3
+// CHECK: sinter.fusion pack(%arg1, %arg2
+// CHECK: sinter.fusion pack(%arg3
+func.func @train_step(%x: tensor<64x128xf32> {sinter.input = "x"},
+                      %q: tensor<128x64xf32> {sinter.state = "q"},
+                      %k: tensor<128x64xf32> {sinter.state = "k"},
+                      %o: tensor<64x64xf32> {sinter.state = "o"})
+    -> (tensor<64x64xf32> {sinter.output = "first"}, tensor<64x64xf32> {sinter.output = "again"})
+    attributes {sinter.entry} {
+  %0 = sinter.pack %q : (tensor<128x64xf32>) -> tensor<128x64xf32, #panels>
+  %1 = sinter.matmul %x, %0 : (tensor<64x128xf32>, tensor<128x64xf32, #panels>) -> tensor<64x64xf32>
+  %2 = sinter.pack %k : (tensor<128x64xf32>) -> tensor<128x64xf32, #panels>
+  %3 = sinter.matmul %x, %2 : (tensor<64x128xf32>, tensor<128x64xf32, #panels>) -> tensor<64x64xf32>
+  %4 = sinter.mul %1, %3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %5 = sinter.pack %o : (tensor<64x64xf32>) -> tensor<64x64xf32, #panels>
+  %6 = sinter.matmul %4, %5 : (tensor<64x64xf32>, tensor<64x64xf32, #panels>) -> tensor<64x64xf32>
+  %7 = sinter.pack %q {sinter.recompute} : (tensor<128x64xf32>) -> tensor<128x64xf32, #panels>
+  %8 = sinter.matmul %x, %7 {sinter.recompute} : (tensor<64x128xf32>, tensor<128x64xf32, #panels>) -> tensor<64x64xf32>
+  %9 = sinter.pack %k {sinter.recompute} : (tensor<128x64xf32>) -> tensor<128x64xf32, #panels>
+  %10 = sinter.matmul %x, %9 {sinter.recompute} : (tensor<64x128xf32>, tensor<128x64xf32, #panels>) -> tensor<64x64xf32>
+  %11 = sinter.mul %8, %10 {sinter.recompute} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %12 = sinter.pack %o {sinter.recompute} : (tensor<64x64xf32>) -> tensor<64x64xf32, #panels>
+  %13 = sinter.matmul %11, %12 {sinter.recompute} : (tensor<64x64xf32>, tensor<64x64xf32, #panels>) -> tensor<64x64xf32>
+  return %6, %13 : tensor<64x64xf32>, tensor<64x64xf32>
+}
