@@ -105,8 +105,8 @@ TEST(GpuExecutableTest, Products) {
               "is a product of types other than f32, bf16 and f16");
   expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::State, 0, 64); }),
               "workspace is not in the arena");
-  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 2056, 64); }),
-              "workspace is not in the arena, or not aligned to 16 bytes");
+  expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 2112, 64); }),
+              "workspace is not in the arena, or not aligned to 256 bytes");
   expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 0, 128); }),
               "workspace overlaps an operand");
   expectError(withGemm([](GemmParts &g) { g.workspace = slice(Space::Arena, 4000, 128); }),
