@@ -3,6 +3,7 @@
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/Stage.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_APPLYOPTIMIZERPASS
@@ -66,6 +67,8 @@ private:
     numbers.eps = eps;
     numbers.momentum = momentum;
     numbers.nesterov = nesterov;
+    numbers.relativeStep = relativeStep;
+    numbers.scaleParameter = scaleParameter;
     numbers.weightDecay = weightDecay;
     method = createOptimizer(optimizer, numbers);
     if (!method)
@@ -87,8 +90,6 @@ private:
   /// Finds the parameters that have gradients, in the gradients' order.
   LogicalResult collect(func::FuncOp step, SmallVector<Trained> &trained) {
     llvm::StringMap<BlockArgument> parameters;
-    SmallVector<StringRef> tableNames;
-    StringRef(tables).split(tableNames, ',', -1, /*KeepEmpty=*/false);
     for (BlockArgument argument : step.getArguments())
       if (auto name =
               step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kParameter))
@@ -107,24 +108,38 @@ private:
       if (!type.getElementType().isF32())
         return step.emitError("expected parameters to train to be of f32, got ")
                << name << " of type " << type;
-      bool decays = type.getRank() >= 2 && !contains(name, noDecay);
-      bool isTable = contains(name, tableNames) || isGathered(value);
-      trained.push_back({{name.getValue(), type, decays, isTable}, value, returned.get()});
+      bool decays = type.getRank() >= 2 && llvm::none_of(noDecay, [&](StringRef part) {
+                      return name.getValue().contains(part);
+                    });
+      trained.push_back({{name.getValue(), type, decays, isTable(value)}, value, returned.get()});
     }
     return success();
   }
 
-  template <typename Parts> static bool contains(StringAttr name, const Parts &parts) {
-    return llvm::any_of(parts, [&](StringRef part) { return name.getValue().contains(part); });
-  }
-
-  /// Whether ids choose rows of the value.
-  static bool isGathered(Value value) {
-    return llvm::any_of(value.getUses(), [](OpOperand &use) {
-      auto fusible = dyn_cast<FusibleOpInterface>(use.getOwner());
-      return use.getOperandNumber() == 0 && fusible &&
-             fusible.getFusionRole() == FusionRole::Gather;
-    });
+  /// Whether rows or columns of a parameter stand for tokens: ids choose rows of it, or a loss
+  /// picks from what it is multiplied by, with no other product in between.
+  static bool isTable(Value parameter) {
+    llvm::SetVector<std::pair<Value, unsigned>> reached; ///< and whether it is of the product
+    reached.insert({parameter, 0});
+    for (size_t i = 0; i < reached.size(); ++i) {
+      auto [value, multiplied] = reached[i];
+      for (OpOperand &use : value.getUses()) {
+        auto op = dyn_cast<FusibleOpInterface>(use.getOwner());
+        FusionRole role = op ? op.getFusionRole() : FusionRole::Opaque;
+        bool readsIds = llvm::any_of(use.getOwner()->getOperandTypes(), [](Type type) {
+          return isa<IntegerType>(getElementTypeOrSelf(type));
+        });
+        if (readsIds && role == (multiplied ? FusionRole::RowReduction : FusionRole::Gather) &&
+            use.getOperandNumber() == 0)
+          return true;
+        bool multiplies = role == FusionRole::Contraction && !multiplied;
+        if (multiplies || role == FusionRole::Index ||
+            (role == FusionRole::Elementwise && multiplied))
+          for (Value result : op->getResults())
+            reached.insert({result, multiplied | unsigned{multiplies}});
+      }
+    }
+    return false;
   }
 
   /// Parameters live in states now; an entry that does not update them only reads.

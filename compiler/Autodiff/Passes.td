@@ -42,8 +42,10 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     After it no result is a `sinter.gradient`. The parameters of every entry are states of the same
     names: the function that had gradients updates them in place, others (`@evaluate`) read them.
     What the optimizer keeps are states too, `adamw.m.<parameter>` for example. New inputs are those
-    that the optimizer needs: `learning_rate`; `bias_correction1` and `bias_correction2` (adamw, muon:
-    1 - beta^t); `update` (adafactor: t, from 1). A new output `grad_norm` is the norm of all
+    that the optimizer needs: `learning_rate`; `adamw_learning_rate` (muon: that of what adamw
+    updates: vectors, and matrices whose rows or columns stand for tokens, because ids choose rows
+    of them or a loss picks from their product); `bias_correction1` and `bias_correction2` (adamw,
+    muon: 1 - beta^t); `update` (adafactor: t, from 1). A new output `grad_norm` is the norm of all
     gradients together, before they are clipped. If it is not finite, parameters and optimizer states
     stay as they are.
 
@@ -71,13 +73,14 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     Option<"eps", "eps", "double", "1e-8", "adamw, muon: added to the root of the latter">,
     Option<"momentum", "momentum", "double", "0.9", "sgd, muon: decay of the sum of gradients">,
     Option<"nesterov", "nesterov", "bool", "false", "sgd: look one step ahead">,
+    Option<"relativeStep", "relative-step", "bool", "true",
+           "adafactor: a rate of its own, min(0.01, 1 / sqrt(t)), instead of learning_rate">,
+    Option<"scaleParameter", "scale-parameter", "bool", "true",
+           "adafactor: the rate is times the root mean square of the parameter">,
     Option<"weightDecay", "weight-decay", "double", "0.1",
            "Decay of parameters of two or more dimensions">,
     ListOption<"noDecay", "no-decay", "std::string",
                "Parts of names of parameters that do not decay">,
-    Option<"tables", "tables", "std::string", "\"embed,lm_head\"",
-           "muon: parts of names, after commas, of matrices that adamw updates, beside those that "
-           "ids choose rows of">,
     Option<"gradClip", "grad-clip", "double", "1.0",
            "The largest norm of all gradients together; 0: any">,
     Option<"accumulate", "accumulate", "int64_t", "1", "Microbatches of one update">];

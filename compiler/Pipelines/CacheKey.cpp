@@ -88,11 +88,13 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   const TrainingOptions &training = options.training;
   hasher.add(training.optimizer);
   for (double number :
-       {training.beta1, training.beta2, training.epsilon, training.momentum, training.weightDecay,
-        training.gradientClip, training.dropout, training.zLoss})
+       {training.beta1, training.beta2, training.epsilon, training.getMomentum(),
+        training.weightDecay, training.gradientClip, training.dropout, training.zLoss})
     hasher.add(std::bit_cast<uint64_t>(number));
-  for (uint64_t number : {uint64_t{training.nesterov}, static_cast<uint64_t>(training.accumulate),
-                          uint64_t{training.documentMask}, training.arenaBudget})
+  for (uint64_t number :
+       {uint64_t{training.nesterov}, uint64_t{training.relativeStep},
+        uint64_t{training.scaleParameter}, static_cast<uint64_t>(training.accumulate),
+        uint64_t{training.documentMask}, training.arenaBudget})
     hasher.add(number);
   hasher.add(training.noDecay);
   hasher.add(training.rematerialize);

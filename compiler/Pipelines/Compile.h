@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,11 @@ namespace sinter {
 struct TrainingOptions {
   std::string optimizer = "adamw";                  ///< adamw, sgd, adafactor or muon
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8; ///< of adamw and muon
-  double momentum = 0.9;                            ///< of sgd and muon
+  std::optional<double> momentum;                   ///< of sgd and muon; none: 0.9 and 0.95
   bool nesterov = false;                            ///< of sgd
-  double weightDecay = 0.1;                         ///< of parameters of two dimensions or more ...
+  /// Of adafactor: its own rate instead of the step's, and one that follows the parameter's size.
+  bool relativeStep = true, scaleParameter = true;
+  double weightDecay = 0.1;  ///< of parameters of two dimensions or more ...
   std::string noDecay;       ///< ... whose names contain none of these, separated by commas
   double gradientClip = 1;   ///< the largest global norm; 0: any
   int64_t accumulate = 1;    ///< microbatches of a step
@@ -36,6 +39,8 @@ struct TrainingOptions {
   /// small as can be.
   uint64_t arenaBudget = 0;
   std::string rematerialize = "op"; ///< what is recomputed under a budget: op, layer or block
+
+  double getMomentum() const { return momentum.value_or(optimizer == "muon" ? 0.95 : 0.9); }
 };
 
 /// What to compile a model for.

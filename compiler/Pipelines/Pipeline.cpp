@@ -46,8 +46,10 @@ static ApplyOptimizerPassOptions getOptimizerOptions(const PipelineOptions &opti
   optimizer.beta1 = training.beta1;
   optimizer.beta2 = training.beta2;
   optimizer.eps = training.epsilon;
-  optimizer.momentum = training.momentum;
+  optimizer.momentum = training.getMomentum();
   optimizer.nesterov = training.nesterov;
+  optimizer.relativeStep = training.relativeStep;
+  optimizer.scaleParameter = training.scaleParameter;
   optimizer.weightDecay = training.weightDecay;
   optimizer.gradClip = training.gradientClip;
   optimizer.accumulate = training.accumulate;
@@ -76,6 +78,9 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Fusion:
     return buildFusionPipeline(manager, FusionOptions());
   case Phase::Codegen:
+    // On a processor a plan asks for the grid of a kernel alone.
+    if (options.plansOnly && !options.gpu)
+      return manager.addPass(createLowerKernelsPass());
     return options.gpu ? buildCudaCodegenPipeline(manager, CudaCodegenOptions())
                        : buildCodegenPipeline(manager, CodegenOptions());
   case Phase::Schedule:

@@ -58,10 +58,13 @@ Expected<void> TrainProgram::bindInput(const Session &session, const std::string
       *array = view.as<int32_t>();
       return {};
     }
-  const std::pair<const char *, float **> scalars[] = {
-      {"loss_weight", &lossWeight},           {"loss_scale", &lossScale},
-      {"learning_rate", &learningRate},       {"bias_correction1", &biasCorrection1},
-      {"bias_correction2", &biasCorrection2}, {"update", &update}};
+  const std::pair<const char *, float **> scalars[] = {{"loss_weight", &lossWeight},
+                                                       {"loss_scale", &lossScale},
+                                                       {"learning_rate", &learningRate},
+                                                       {"adamw_learning_rate", &adamwLearningRate},
+                                                       {"bias_correction1", &biasCorrection1},
+                                                       {"bias_correction2", &biasCorrection2},
+                                                       {"update", &update}};
   for (const auto &[known, scalar] : scalars)
     if (name == known) {
       SINTER_TRY(TensorView view, session.input(program, name, DType::F32));
@@ -102,6 +105,7 @@ void TrainProgram::set(const StepScalars &scalars) const {
   assign(lossWeight, scalars.lossWeight);
   assign(lossScale, scalars.lossScale);
   assign(learningRate, scalars.learningRate);
+  assign(adamwLearningRate, scalars.adamwLearningRate);
   assign(biasCorrection1, scalars.biasCorrection1);
   assign(biasCorrection2, scalars.biasCorrection2);
   assign(update, scalars.update);

@@ -11,7 +11,7 @@ namespace sinter::runtime {
 struct StepScalars {
   double lossWeight = 0;
   double lossScale = 1;
-  double learningRate = 0;
+  double learningRate = 0, adamwLearningRate = 0;
   double biasCorrection1 = 0, biasCorrection2 = 0;
   double update = 0;
 };
@@ -48,7 +48,8 @@ private:
   size_t program = 0;
   uint64_t rows = 0, length = 0;
   std::span<int32_t> tokens, targets, first, seed;
-  float *lossWeight = nullptr, *lossScale = nullptr, *learningRate = nullptr;
+  float *lossWeight = nullptr, *lossScale = nullptr;
+  float *learningRate = nullptr, *adamwLearningRate = nullptr;
   float *biasCorrection1 = nullptr, *biasCorrection2 = nullptr, *update = nullptr;
   const float *lossOut = nullptr, *gradNormOut = nullptr;
 };

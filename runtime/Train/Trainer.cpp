@@ -183,6 +183,7 @@ StepScalars Trainer::Impl::scalars(std::span<const Microbatch> batches) const {
   result.lossWeight = 1 / double(std::max<uint64_t>(valid, 1));
   result.lossScale = scaler ? double(scaler->scale()) : 1;
   result.learningRate = options.schedule.at(step);
+  result.adamwLearningRate = options.adamwRate * result.learningRate;
   double update = double(updates + 1);
   result.update = update;
   result.biasCorrection1 = 1 - std::pow(options.beta1, update);

@@ -9,8 +9,8 @@
 // Inputs are set by name, and only those that a program has: tokens, targets, first [B, T] and
 // seed [2] of the microbatch; loss_weight, which is 1 / (targets of the whole step that are not
 // masked), so that the loss and its gradient are means over all tokens however they are spread over
-// microbatches; loss_scale (f16); learning_rate; bias_correction1 and 2, 1 - beta^t, and update, t,
-// with t the number of updates made, this one included.
+// microbatches; loss_scale (f16); learning_rate and adamw_learning_rate; bias_correction1 and 2, 1
+// - beta^t, and update, t, with t the number of updates made, this one included.
 //
 // The states that the executable's checkpoint table lists are the parameters; all others belong to
 // the optimizer. A run is a function of the executable, the data and the options: stopped and
@@ -49,6 +49,8 @@ struct TrainOptions {
   Schedule schedule; ///< its `steps` are the steps of the run
   uint64_t accumulate = 1;
   double beta1 = 0.9, beta2 = 0.95; ///< of the bias corrections
+  double adamwRate = 1; ///< learning rate of what AdamW updates beside another optimizer, in units
+                        ///< of the schedule's
   LossScalerOptions scaler;
 
   DataOrder order = DataOrder::Shuffled;

@@ -19,6 +19,9 @@ template <typename T> T valueOf(Expected<T> expected) {
   return std::move(*expected);
 }
 
+/// The table of kSteppedParameters: ids choose its rows, all of them in order.
+constexpr size_t kTable = 2;
+
 /// An entry whose loss is the sum of all parameters times inputs `g<k>`, which are its gradients.
 std::string makeEntry(const std::string &name, const std::string &attributes) {
   std::string arguments, body, loss;
@@ -29,7 +32,14 @@ std::string makeEntry(const std::string &name, const std::string &attributes) {
                  parameter.name + "\"}, %g" + number + ": " + type + " {sinter.input = \"g" +
                  number + "\"}";
     std::string flat = "tensor<" + std::to_string(parameter.count()) + "xf32>";
-    body += "%m" + number + " = sinter.mul %p" + number + ", %g" + number + " : (" + type + ", " +
+    std::string value = "%p" + number;
+    if (k == kTable) {
+      body += "%ids = sinter.constant dense<[0, 1, 2, 3]> : tensor<4xi32>\n%rows = "
+              "sinter.embedding " +
+              value + ", %ids : (" + type + ", tensor<4xi32>) -> " + type + "\n";
+      value = "%rows";
+    }
+    body += "%m" + number + " = sinter.mul " + value + ", %g" + number + " : (" + type + ", " +
             type + ") -> " + type + "\n%f" + number + " = sinter.reshape %m" + number + " : (" +
             type + ") -> " + flat + "\n%s" + number + " = sinter.reduce sum %f" + number + " : (" +
             flat + ") -> tensor<f32>\n";
@@ -52,6 +62,7 @@ public:
     training.optimizer = steps.optimizer;
     training.momentum = steps.momentum;
     training.nesterov = steps.nesterov;
+    training.relativeStep = training.scaleParameter = steps.relativeStep;
     training.gradientClip = steps.gradientClip;
     training.noDecay = steps.noDecay;
     training.accumulate = accumulate;
@@ -84,7 +95,8 @@ public:
     };
     for (size_t k = 0; k < kSteppedParameters.size(); ++k)
       set("g" + std::to_string(k), [&](size_t i) { return share * gradientValue(k, i, step); });
-    for (const char *input : {"learning_rate", "bias_correction1", "bias_correction2", "update"})
+    for (const char *input :
+         {"learning_rate", "adamw_learning_rate", "bias_correction1", "bias_correction2", "update"})
       set(input, [&](size_t) { return stepInput(input, step); });
     Expected<void> done = session->run(program);
     EXPECT_TRUE(done) << done.error().message();

@@ -2,12 +2,14 @@
 //
 // Five steps of every optimizer from given parameters with given gradients, which change from step
 // to step, as does the learning rate, 0.01 t at step t (from 1). Weight decay is 0.1, betas are 0.9
-// and 0.95. The parameters are those of kSteppedParameters; element i of parameter k is
-// cos(0.3 i + k) at first and its gradient (1 + 0.1 i) sin(0.7 i + 1.3 t + 0.5 k).
+// and 0.95. What Muon leaves to AdamW has half the learning rate. The parameters are those of
+// kSteppedParameters; element i of parameter k is cos(0.3 i + k) at first and its gradient (1 + 0.1
+// i) sin(0.7 i + 1.3 t + 0.5 k).
 //
 // The expected numbers are of torch.optim.AdamW and SGD, transformers' Adafactor (scale_parameter,
-// relative_step, no warm-up) and Muon as torch.optim.Muon has it but with the iteration in f64, all
-// of them in double precision after torch.nn.utils.clip_grad_norm_.
+// relative_step, no warm-up; or neither, with a learning rate) and Muon as torch.optim.Muon has it
+// but with the iteration in f64, all of them in double precision after
+// torch.nn.utils.clip_grad_norm_.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,11 +50,12 @@ inline double gradientValue(size_t k, int64_t i, int step) {
 
 /// Inputs of a step that are the same for all optimizers.
 inline double stepInput(std::string_view name, int step) {
-  return name == "learning_rate"      ? 0.01 * step
-         : name == "bias_correction1" ? 1 - std::pow(0.9, step)
-         : name == "bias_correction2" ? 1 - std::pow(0.95, step)
-         : name == "update"           ? step
-                                      : std::nan("");
+  return name == "learning_rate"         ? 0.01 * step
+         : name == "adamw_learning_rate" ? 0.005 * step
+         : name == "bias_correction1"    ? 1 - std::pow(0.9, step)
+         : name == "bias_correction2"    ? 1 - std::pow(0.95, step)
+         : name == "update"              ? step
+                                         : std::nan("");
 }
 
 /// The norms of all gradients together, before clipping.
@@ -67,6 +70,7 @@ struct OptimizerSteps {
   double gradientClip;
   std::string noDecay;
   std::vector<std::vector<double>> expected; ///< the parameters after five steps
+  bool relativeStep = true;                  ///< of Adafactor, and scale_parameter
 };
 
 inline const std::vector<OptimizerSteps> kOptimizerSteps = {
@@ -151,9 +155,24 @@ inline const std::vector<OptimizerSteps> kOptimizerSteps = {
        -0.716322043, -0.489309293},
       {0.535363458, 0.262311308, -0.027200289, -0.324457088, -0.583421922, -0.78987346,
        -0.931584155, -0.976750784, -0.948932643, -0.831801319, -0.638404832, -0.402641147},
-      {-0.402923988, -0.626360653, -0.796039599, -0.926342141, -0.976494601, -0.943580782,
-       -0.831255386, -0.605946109, -0.321817834, -0.004482861, 0.309685175, 0.593852061},
-      {-0.964290573, -0.935801659, -0.860433925, -0.711411075, -0.503887138}}},
+      {-0.409531179, -0.646236411, -0.826299535, -0.948523677, -0.987329502, -0.940036620,
+       -0.811245782, -0.590501808, -0.314646030, -0.008438027, 0.296736579, 0.574247381},
+      {-0.977141535, -0.961640714, -0.878596171, -0.718671690, -0.497073980}}},
+    {"AdafactorWithARate",
+     "adafactor",
+     0.9,
+     false,
+     1.0,
+     "",
+     {{1.018116649, 0.941230602, 0.768897681, 0.554684363, 0.306603209, 0.052308719, -0.204024928,
+       -0.446195427, -0.670118322, -0.856370203, -0.977665285, -1.010579662, -0.935441784,
+       -0.763307799, -0.498392057},
+      {0.544646183, 0.237779971, -0.079329650, -0.369618096, -0.608133620, -0.780478865,
+       -0.884413074, -0.932777759, -0.909845401, -0.826324129, -0.673912978, -0.446298489},
+      {-0.426994930, -0.704211417, -0.900830589, -0.994903478, -0.985880828, -0.887543341,
+       -0.723297708, -0.516414083, -0.281945192, -0.030867571, 0.230993997, 0.491460895},
+      {-1.033650304, -1.039349444, -0.941960093, -0.738054634, -0.466706319}},
+     /*relativeStep=*/false},
 };
 
 } // namespace sinter::test

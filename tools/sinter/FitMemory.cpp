@@ -11,20 +11,21 @@ static constexpr int64_t kMostRows = 65536;
 /// Rows of fewer tokens are not proposed.
 static constexpr int64_t kLeastSequence = 8;
 
-Expected<uint64_t> MemoryPlanner::getPeak(const StepModeOptions &changed) const {
-  SINTER_TRY(CompileRequest request, makeModeRequest(model, changed, run.validates));
-  SINTER_TRY(Compiled compiled, compileCached(request, changed));
+Expected<uint64_t> MemoryPlanner::getPeak(const RunSize &changed) const {
+  SINTER_TRY(CompileRequest request, makeTrainRequest(model, changed.options, changed.step,
+                                                      changed.sequence, changed.validates));
+  request.options.training.arenaBudget = 1; // as small as can be
+  SINTER_TRY(Compiled compiled, compileCached(request, changed.options));
   SINTER_TRY(runtime::TrainMemory memory,
-             runtime::predictTrainMemory(compiled.executable,
-                                         makeTrainOptions(changed, run.saveEvery), run.validates));
+             runtime::predictTrainMemory(compiled.executable, changed.run, changed.validates));
   return memory.peak();
 }
 
 Expected<uint64_t> MemoryPlanner::getPeak(int64_t batch) {
   if (auto known = peaks.find(batch); known != peaks.end())
     return known->second;
-  StepModeOptions changed = options;
-  changed.batch = batch;
+  RunSize changed = size;
+  changed.options.batch = batch;
   SINTER_TRY(uint64_t peak, getPeak(changed));
   peaks[batch] = peak;
   return peak;
@@ -33,7 +34,7 @@ Expected<uint64_t> MemoryPlanner::getPeak(int64_t batch) {
 Expected<LargestBatch> sinter::cli::findLargestBatch(MemoryPlanner &planner, uint64_t budget) {
   SINTER_TRY(uint64_t peak, planner.getPeak(1));
   if (peak > budget)
-    return fail("--memory-budget " + planner.getOptions().step.memoryBudget,
+    return fail("--memory-budget " + planner.getSize().step.memoryBudget,
                 "one row needs " + std::to_string(peak) + " bytes (" + formatBytes(peak) + ")",
                 "give at least that, or a smaller --seq");
   // low fits, high does not; other is the point before the last.
@@ -71,33 +72,41 @@ Expected<LargestBatch> sinter::cli::findLargestBatch(MemoryPlanner &planner, uin
 }
 
 Expected<std::string> sinter::cli::suggestChanges(const MemoryPlanner &planner, uint64_t budget) {
-  const StepModeOptions &options = planner.getOptions();
+  const RunSize &size = planner.getSize();
   std::string changes;
   /// Adds the change where it fits, and says whether it does.
-  auto propose = [&](const StepModeOptions &changed, const std::string &text) -> Expected<bool> {
+  auto propose = [&](const RunSize &changed, const std::string &text) -> Expected<bool> {
     SINTER_TRY(uint64_t peak, planner.getPeak(changed));
     if (peak > budget)
       return false;
     changes += (changes.empty() ? "" : ", ") + text + " (" + formatBytes(peak) + ")";
     return true;
   };
-  int64_t rows = options.batch * options.step.training.accumulate;
   bool fits = false;
-  for (int64_t batch = options.batch / 2; batch >= 1 && !fits; batch /= 2) {
-    StepModeOptions changed = options;
-    changed.batch = batch;
-    changed.step.training.accumulate = (rows + batch - 1) / batch;
+  if (size.step.training.rematerialize != "op") {
+    RunSize changed = size;
+    changed.step.training.rematerialize = "op";
+    SINTER_TRY(fits, propose(changed, "--rematerialize op"));
+  }
+  int64_t rows = size.options.batch * size.step.training.accumulate;
+  fits = false;
+  for (int64_t batch = size.options.batch / 2; batch >= 1 && !fits; batch /= 2) {
+    RunSize changed = size;
+    changed.options.batch = batch;
+    int64_t accumulate = (rows + batch - 1) / batch;
+    changed.step.training.accumulate = accumulate;
+    changed.run.accumulate = static_cast<uint64_t>(accumulate);
     SINTER_TRY(fits, propose(changed, "--batch " + std::to_string(batch) + " --accumulate " +
-                                          std::to_string(changed.step.training.accumulate)));
+                                          std::to_string(accumulate)));
   }
   fits = false;
-  for (int64_t length = options.mode.sequence / 2; length >= kLeastSequence && !fits; length /= 2) {
-    StepModeOptions changed = options;
-    changed.mode.sequence = length;
+  for (int64_t length = size.sequence / 2; length >= kLeastSequence && !fits; length /= 2) {
+    RunSize changed = size;
+    changed.sequence = length;
     SINTER_TRY(fits, propose(changed, "--seq " + std::to_string(length)));
   }
-  if (options.step.training.optimizer != "adafactor") {
-    StepModeOptions changed = options;
+  if (size.step.training.optimizer != "adafactor") {
+    RunSize changed = size;
     changed.step.training.optimizer = "adafactor";
     SINTER_TRY(fits, propose(changed, "--optimizer adafactor"));
   }

@@ -1,39 +1,40 @@
 //===- FitMemory.h - Training steps of other sizes that fit -----*- C++ -*-===//
 #pragma once
 
-#include "tools/sinter/TrainMode.h"
+#include "tools/sinter/Training.h"
 #include <map>
 
 namespace sinter::cli {
 
-/// What else than a step's sizes a run's memory depends on.
-struct RunMemoryOptions {
-  int64_t saveEvery = 0;
+/// What a run's memory depends on.
+struct RunSize {
+  ModelOptions options; ///< with the rows of a microbatch
+  StepOptions step;
+  int64_t sequence = 0;
+  runtime::TrainOptions run;
   bool validates = false; ///< the run evaluates, too
 };
 
-/// Knows what runs of a model would hold: compiles steps, allocates and runs nothing, and does
-/// nothing twice.
+/// Knows what runs of a model would hold with all computed again that helps: compiles steps,
+/// allocates and runs nothing, and does nothing twice.
 class MemoryPlanner {
 public:
-  MemoryPlanner(const Model &model, const StepModeOptions &options, const RunMemoryOptions &run)
-      : model(model), options(options), run(run) {}
+  MemoryPlanner(const Model &model, RunSize size) : model(model), size(std::move(size)) {}
 
-  /// The peak of a run of these options with another number of rows.
+  /// The smallest peak of a run of this size with another number of rows.
   Expected<uint64_t> getPeak(int64_t batch);
 
-  /// The peak of a run of these options.
-  Expected<uint64_t> getPeak(const StepModeOptions &changed) const;
+  /// The smallest peak of a run of another size.
+  Expected<uint64_t> getPeak(const RunSize &changed) const;
 
   /// How many numbers of rows have been looked at.
   size_t getPlans() const { return peaks.size(); }
 
-  const StepModeOptions &getOptions() const { return options; }
+  const RunSize &getSize() const { return size; }
 
 private:
   const Model &model;
-  StepModeOptions options;
-  RunMemoryOptions run;
+  RunSize size;
   std::map<int64_t, uint64_t> peaks; ///< by rows
 };
 
@@ -49,9 +50,10 @@ struct LargestBatch {
 /// left where that does not help. Fails where not even one row fits.
 Expected<LargestBatch> findLargestBatch(MemoryPlanner &planner, uint64_t budget);
 
-/// The smallest changes that fit the budget, each planned, as options to give: first the one that
-/// trains the same (fewer rows at a time, more microbatches), then shorter rows, then an optimizer
-/// that keeps less. "--batch 2 --accumulate 4 (1.20 MiB), --seq 64 (1.31 MiB)"; empty if none does.
+/// The smallest changes that fit the budget, each planned, as options to give: first those that
+/// train the same (recomputing ops instead of whole blocks; fewer rows at a time, more
+/// microbatches), then shorter rows, then an optimizer that keeps less. "--batch 2 --accumulate 4
+/// (1.20 MiB), --seq 64 (1.31 MiB)"; empty if none does.
 Expected<std::string> suggestChanges(const MemoryPlanner &planner, uint64_t budget);
 
 } // namespace sinter::cli

@@ -6,6 +6,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/FitMemory.h"
 #include "tools/sinter/Output.h"
+#include "tools/sinter/TrainMode.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,10 +16,28 @@ using namespace sinter::cli;
 namespace {
 struct PlanOptions : StepModeOptions {
   std::string html;
-  RunMemoryOptions run; ///< of training
   bool findBatch = false;
+  int64_t saveEvery = 0; ///< of training
+  bool validates = false;
+
+  RunSize getRunSize() const {
+    return {*this, step, mode.sequence, makeTrainOptions(*this, saveEvery), validates};
+  }
 };
 } // namespace
+
+/// Says what a program takes to compute again what it does not keep, where it does.
+static void printRecomputed(const nlohmann::json &program) {
+  double again = 0, all = 0;
+  for (const auto &command : program["commands"]) {
+    double ns = command["predicted_ns"];
+    all += ns;
+    again += command["stage"] == "recompute" ? ns : 0;
+  }
+  if (again > 0)
+    std::printf("computed again instead of kept: %.1f of %.1f predicted ms\n", again * 1e-6,
+                all * 1e-6);
+}
 
 static void print(const nlohmann::json &report) {
   if (report.contains("plans")) {
@@ -50,6 +69,7 @@ static void print(const nlohmann::json &report) {
                    std::to_string(buffer["offset"].get<uint64_t>())});
     }
     live.print();
+    printRecomputed(program);
   }
 }
 
@@ -63,8 +83,8 @@ static Expected<nlohmann::json> addRuntime(const CompileResult &compiled,
              runtime::Executable::fromFlatbuffer(compiled.executable, options.model));
   runtime::TrainMemory use;
   if (options.isTraining()) {
-    runtime::TrainOptions train = makeTrainOptions(options, options.run.saveEvery);
-    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.run.validates));
+    runtime::TrainOptions train = makeTrainOptions(options, options.saveEvery);
+    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.validates));
     report["spaces"]["snapshot"] = use.snapshot;
     report["spaces"]["batches"] = use.batches;
   } else {
@@ -86,7 +106,7 @@ static Expected<void> checkBudget(const Model &model, const PlanOptions &options
   if (budget == 0 || peak <= budget)
     return {};
   SINTER_TRY(std::string changes,
-             suggestChanges(MemoryPlanner(model, options, options.run), budget));
+             suggestChanges(MemoryPlanner(model, options.getRunSize()), budget));
   return fail("--memory-budget " + options.step.memoryBudget,
               "the run needs " + std::to_string(peak) + " bytes (" + formatBytes(peak) + ")",
               "give at least that" +
@@ -117,14 +137,14 @@ static Expected<void> run(PlanOptions &options) {
   SINTER_CHECK(completeOptions(model, options));
   nlohmann::json found;
   if (options.findBatch) {
-    MemoryPlanner planner(model, options, options.run);
+    MemoryPlanner planner(model, options.getRunSize());
     SINTER_TRY(LargestBatch largest, findLargestBatch(planner, options.step.budgetBytes));
     options.batch = largest.batch;
     found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
     if (largest.next)
       found["next_peak_bytes"] = *largest.next;
   }
-  SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.run.validates));
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
   SINTER_TRY(CompileResult result, compile(request));
   SINTER_TRY(nlohmann::json report, addRuntime(result, options));
   // As `sinter train` does: what does not fit is computed again.
@@ -156,8 +176,8 @@ void sinter::cli::addPlan(CLI::App &program) {
   command->add_option("--html", options->html, "page with a picture of the arena over time");
   command->add_flag("--find-batch", options->findBatch,
                     "train: the most rows that fit --memory-budget, found by planning");
-  command->add_option("--save-every", options->run.saveEvery, "train: as the run's own")
+  command->add_option("--save-every", options->saveEvery, "train: as the run's own")
       ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
-  command->add_flag("--validate", options->run.validates, "train: the run has validation data");
+  command->add_flag("--validate", options->validates, "train: the run has validation data");
   command->callback([options] { finish(run(*options)); });
 }

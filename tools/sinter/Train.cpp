@@ -140,7 +140,8 @@ How it goes:
   tokenizer's files; DIR/report.html draws loss, learning rate, gradient norm, throughput and memory
   from the log. SIGTERM and SIGINT save a checkpoint and exit with status 0; a run that is killed
   goes on from its last whole checkpoint with --resume, and gives the same bits as one that was
-  never stopped, also with another number of threads.
+  never stopped, also with another number of threads: the step is always compiled as for two cores,
+  since what is fused, and with it the order of some sums, follows the number of cores.
 
   A line of --log: {"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_second",
   "peak_bytes"}, and "val_loss" where it was evaluated, "skipped" where a float16 gradient

@@ -20,7 +20,10 @@ void sinter::cli::addDataOptions(CLI::App &command, DataOptions &options) {
           "what to train on: texts (UTF-8, or bytes for a model without a tokenizer) or .bin "
           "files of little-endian 16-bit token ids (32-bit where the vocabulary is larger "
           "than 65536); several, one after the other; a quoted 'part-*.txt' is expanded in "
-          "alphabetical order. The ids of a text are kept beside it as TEXT.HASH.bin")
+          "alphabetical order. A text is tokenized as transformers does it by default: one "
+          "document, "
+          "with the id that begins a text where the tokenizer adds one; documents inside of it are "
+          "parted by the end of text, written out. Its ids are kept beside it as TEXT.HASH.bin")
       ->group(group)
       ->type_name("FILE")
       ->required();
@@ -138,7 +141,7 @@ private:
     SINTER_TRY(runtime::TokenizedText text,
                runtime::openText(path, tokenizerKey, vocabulary, [&](std::string_view content) {
                  progress.advance(0);
-                 return tokenizer->encode(content, /*addSpecial=*/false);
+                 return tokenizer->encode(content, /*addSpecial=*/true);
                }));
     if (text.notKept)
       std::fprintf(stderr, "sinter: note: the ids of %s are not kept for the next time: %s\n",
@@ -148,7 +151,7 @@ private:
 
   int64_t vocabulary;
   std::optional<Tokenizer> tokenizer;
-  std::string tokenizerKey;
+  std::string tokenizerKey = "with special tokens\n";
 };
 } // namespace
 

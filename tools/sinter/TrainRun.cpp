@@ -1,6 +1,8 @@
 #include "tools/sinter/TrainRun.h"
+#include "tools/sinter/FitMemory.h"
 #include "tools/sinter/Output.h"
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace sinter;
@@ -33,7 +35,10 @@ void sinter::cli::addTrainRunOptions(CLI::App &command, TrainRunOptions &options
       ->check(CLI::Range(int64_t(0), kMost));
 
   group = "Learning rate";
-  add(group, "--lr", options.learningRate, "F", "the peak")->capture_default_str();
+  add(group, "--lr", options.learningRate, "F",
+      "the peak; not of adafactor's relative steps (default: 0.0003)");
+  add(group, "--adamw-lr", options.adamwRate, "F",
+      "muon: the peak for vectors, embeddings and the head, which AdamW updates (default: --lr)");
   add(group, "--min-lr", options.minimum, "F", "the floor that it decays to")
       ->capture_default_str();
   add(group, "--warmup", options.warmup, "N", "steps in which it rises to the peak")
@@ -78,11 +83,41 @@ static Expected<double> getRateFactor(const TrainRunOptions &options) {
       reference);
 }
 
+/// The learning rate where --lr does not say.
+static constexpr double kLearningRate = 3e-4;
+
+/// Fails where a learning rate is given that the optimizer does not ask for.
+static Expected<void> checkRates(const TrainRunOptions &options) {
+  const TrainingOptions &step = options.step.training;
+  if (options.adamwRate && step.optimizer != "muon")
+    return fail("--adamw-lr", "is of --optimizer muon, not of " + step.optimizer,
+                "leave it out, or give --lr");
+  if (options.adamwRate && !(*options.adamwRate >= 0 && std::isfinite(*options.adamwRate)))
+    return fail("--adamw-lr " + formatNumber(*options.adamwRate, 6), "is not a number from 0 up",
+                "give 3e-4, for example");
+  if (options.adamwRate && options.learningRate.value_or(kLearningRate) == 0)
+    return fail("--adamw-lr", "follows --lr, which is 0", "give --lr a number above 0");
+  if (step.optimizer != "adafactor" || !step.relativeStep)
+    return {};
+  const std::pair<const char *, bool> given[] = {
+      {"--lr", options.learningRate.has_value()},
+      {"--min-lr", options.minimum != 0},
+      {"--warmup", options.warmup != 0},
+      {"--schedule", options.schedule != "constant"},
+      {"--scale-lr-from-batch", !options.scaleFromBatch.empty()}};
+  for (const auto &[name, isGiven] : given)
+    if (isGiven)
+      return fail(name, "adafactor takes relative steps, which ask for no learning rate",
+                  "add --relative-step false, or leave it out");
+  return {};
+}
+
 static Expected<runtime::Schedule> makeSchedule(const TrainRunOptions &options) {
+  SINTER_CHECK(checkRates(options));
   SINTER_TRY(double factor, getRateFactor(options));
   runtime::Schedule schedule;
   SINTER_TRY(schedule.kind, runtime::parseScheduleKind(options.schedule));
-  schedule.learningRate = options.learningRate * factor;
+  schedule.learningRate = options.learningRate.value_or(kLearningRate) * factor;
   schedule.minimum = options.minimum * factor;
   schedule.warmup = static_cast<uint64_t>(options.warmup);
   schedule.steps = static_cast<uint64_t>(options.steps);
@@ -104,6 +139,8 @@ static std::map<std::string, std::string> identify(const TrainRunOptions &option
   identity["--dtype"] = run.dtype;
   identity["--schedule"] = options.schedule;
   identity["--lr"] = nlohmann::json(schedule.learningRate).dump();
+  if (options.adamwRate)
+    identity["--adamw-lr"] = nlohmann::json(*options.adamwRate).dump();
   identity["--min-lr"] = nlohmann::json(schedule.minimum).dump();
   identity["--warmup"] = std::to_string(schedule.warmup);
   // A constant rate does not ask when the run ends, so such a run may be made longer.
@@ -132,25 +169,31 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
 
 /// Keeps the run within the budget: the step, and beside it the copy that checkpoints are written
 /// from and the next step's tokens; fails where computing values twice is not enough.
-static Expected<void> keepWithinBudget(const CompileRequest &request,
+static Expected<void> keepWithinBudget(const Model &model, const CompileRequest &request,
                                        const TrainRunOptions &options, PreparedRun &run) {
   uint64_t budget = options.step.budgetBytes;
   if (budget == 0)
     return {};
+  bool validates = run.data.streams.validation.has_value();
   SINTER_TRY(runtime::TrainMemory memory,
-             fitBudget(request, options, budget, run.options,
-                       run.data.streams.validation.has_value(), run.compiled));
+             fitBudget(request, options, budget, run.options, validates, run.compiled));
   if (memory.peak() <= budget)
     return {};
+  std::string changes;
+  if (request.spec) {
+    RunSize size = {options, options.step, options.sequence, run.options, validates};
+    SINTER_TRY(changes, suggestChanges(MemoryPlanner(model, size), budget));
+  }
   std::string parts = formatBytes(memory.session.peak()) + " for the step";
   if (memory.snapshot != 0)
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
-  return fail("--memory-budget " + options.step.memoryBudget,
-              "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")" +
-                  (request.spec ? ", with all computed again that can be" : ""),
-              std::string("give at least that, or lower --batch and raise --accumulate, or lower "
-                          "--seq") +
-                  (memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : ""));
+  return fail(
+      "--memory-budget " + options.step.memoryBudget,
+      "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")" +
+          (request.spec ? ", with all computed again that can be" : ""),
+      "give at least that" +
+          std::string(memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : "") +
+          (changes.empty() ? "" : "; what would fit: " + changes));
 }
 
 Expected<std::unique_ptr<PreparedRun>>
@@ -202,6 +245,8 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   train.accumulate = static_cast<uint64_t>(step.accumulate);
   train.beta1 = step.beta1;
   train.beta2 = step.beta2;
+  double rate = options.learningRate.value_or(kLearningRate);
+  train.adamwRate = options.adamwRate ? *options.adamwRate / rate : 1;
   train.order = options.data.order == "shuffled" ? runtime::DataOrder::Shuffled
                                                  : runtime::DataOrder::Sequential;
   train.seed = options.seed;
@@ -211,7 +256,7 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   train.directory = options.out;
   train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.identity = identify(options, *run);
-  SINTER_CHECK(keepWithinBudget(request, options, *run));
+  SINTER_CHECK(keepWithinBudget(model, request, options, *run));
   return run;
 }
 

@@ -20,7 +20,9 @@ struct TrainRunOptions : ModelOptions {
   int64_t sequence = 0; ///< --seq; 0: 256, or all that the model has
   int64_t steps = 1000;
   std::string schedule = "constant";
-  double learningRate = 3e-4, minimum = 0, decayFraction = 0.2;
+  std::optional<double> learningRate; ///< none: 3e-4, or what adafactor makes of relative steps
+  std::optional<double> adamwRate;    ///< of what AdamW updates beside muon; none: the same
+  double minimum = 0, decayFraction = 0.2;
   int64_t warmup = 0;
   std::string scaleFromBatch; ///< --scale-lr-from-batch: "sqrt:32"
   int64_t evaluateEvery = 0;

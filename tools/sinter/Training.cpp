@@ -24,14 +24,20 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
       "updates of matrices, adamw for the rest")
       ->check(CLI::IsMember({"adamw", "sgd", "adafactor", "muon"}));
   add(group, "--weight-decay", training.weightDecay, "F",
-      "decoupled decay of parameters of two or more dimensions, times the learning rate");
+      "decay of parameters of two or more dimensions, times the learning rate; decoupled, but for "
+      "sgd, where it is added to the gradient");
   add(group, "--no-decay", training.noDecay, "TEXT,...",
       "no decay for parameters whose names contain one of these, such as wte,wpe");
   add(group, "--beta1", training.beta1, "F", "adamw, muon: decay of the mean gradient");
   add(group, "--beta2", training.beta2, "F", "adamw, muon: decay of the mean squared gradient");
   add(group, "--eps", training.epsilon, "F", "adamw, muon: added to the root of the latter");
-  add(group, "--momentum", training.momentum, "F", "sgd, muon: decay of the sum of gradients");
+  add(group, "--momentum", training.momentum, "F",
+      "sgd, muon: decay of the sum of gradients (default: 0.9, of muon 0.95)");
   command.add_flag("--nesterov", training.nesterov, "sgd: look one step ahead")->group(group);
+  add(group, "--relative-step", training.relativeStep, "BOOL",
+      "adafactor: steps of its own, min(0.01, 1/sqrt(t)), instead of --lr");
+  add(group, "--scale-parameter", training.scaleParameter, "BOOL",
+      "adafactor: steps are times the root mean square of the parameter");
   add(group, "--grad-clip", training.gradientClip, "F",
       "largest norm of all gradients together; 0: any");
   add(group, "--accumulate", training.accumulate, "K",
@@ -103,7 +109,7 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
   SINTER_CHECK(checkNumber("--beta1", training.beta1, 0, 1, false, "0.9"));
   SINTER_CHECK(checkNumber("--beta2", training.beta2, 0, 1, false, "0.95"));
   SINTER_CHECK(checkNumber("--eps", training.epsilon, 0, kAny, false, "1e-8"));
-  SINTER_CHECK(checkNumber("--momentum", training.momentum, 0, 1, false, "0.9"));
+  SINTER_CHECK(checkNumber("--momentum", training.getMomentum(), 0, 1, false, "0.9"));
   SINTER_CHECK(checkNumber("--weight-decay", training.weightDecay, 0, kAny, false, "0.1"));
   SINTER_CHECK(checkNumber("--grad-clip", training.gradientClip, 0, kAny, false, "1"));
   SINTER_CHECK(checkNumber("--dropout", training.dropout, 0, 1, false, "0.1"));
@@ -205,8 +211,10 @@ std::map<std::string, std::string> sinter::cli::describeStep(int64_t batch, int6
       {"--beta1", writeNumber(training.beta1)},
       {"--beta2", writeNumber(training.beta2)},
       {"--eps", writeNumber(training.epsilon)},
-      {"--momentum", writeNumber(training.momentum)},
+      {"--momentum", writeNumber(training.getMomentum())},
       {"--nesterov", training.nesterov ? "true" : "false"},
+      {"--relative-step", training.relativeStep ? "true" : "false"},
+      {"--scale-parameter", training.scaleParameter ? "true" : "false"},
       {"--grad-clip", writeNumber(training.gradientClip)},
       {"--dropout", writeNumber(training.dropout)},
       {"--z-loss", writeNumber(training.zLoss)},

@@ -10,8 +10,9 @@
 //   P' = P - rate (U / max(1, rms(U)) + weight_decay P)
 //   rate = max(eps2, rms(P)) * min(0.01, 1 / sqrt(t))
 //
-// A vector keeps the second moment of each element instead of r and c. There is no first moment and
-// no learning rate to set: the step's input is `update`, which is t.
+// A vector keeps the second moment of each element instead of r and c. There is no first moment.
+// Without relative step the input `learning_rate` takes the place of min(0.01, 1 / sqrt(t)),
+// without scale_parameter 1 that of max(eps2, rms(P)). The input `update` is t.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,9 +70,11 @@ public:
       update.states = {b.guard(v, states[0])};
     }
     Value clip = b.maximum(rootMeanSquare(b, step), b.constant(time, 1.0));
-    Value slowing = b.minimum(b.unary<RsqrtOp>(time), b.constant(time, kLargestRate));
-    Value size = b.maximum(rootMeanSquare(b, value), b.constant(time, kEps2));
-    Value rate = b.mul(slowing, size);
+    Value rate = numbers.relativeStep
+                     ? b.minimum(b.unary<RsqrtOp>(time), b.constant(time, kLargestRate))
+                     : b.getInput("learning_rate");
+    if (numbers.scaleParameter)
+      rate = b.mul(rate, b.maximum(rootMeanSquare(b, value), b.constant(time, kEps2)));
     Value next = b.sub(value, b.mul(step, b.spread(b.div(rate, clip), step)));
     if (parameter.decays && numbers.weightDecay != 0)
       next = b.sub(next, b.mul(value, b.spread(b.scaled(numbers.weightDecay, rate), value)));

@@ -7,7 +7,7 @@ namespace {
 /// Adam with decoupled weight decay; see AdamWOp.
 class AdamW : public Optimizer {
 public:
-  explicit AdamW(const Hyperparameters &numbers) : numbers(numbers) {}
+  AdamW(const Hyperparameters &numbers, StringRef rate) : numbers(numbers), rate(rate) {}
 
   SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
     return {{("adamw.m." + parameter.name).str(), parameter.type},
@@ -21,7 +21,7 @@ public:
     Type type = value.getType(), cleared = builder.clearsGradients() ? type : Type();
     auto step = AdamWOp::create(
         b, builder.getLoc(), type, type, type, cleared, value, gradient, states[0], states[1],
-        builder.getScale(), builder.getInput("learning_rate"), builder.getInput("bias_correction1"),
+        builder.getScale(), builder.getInput(rate), builder.getInput("bias_correction1"),
         builder.getInput("bias_correction2"), number(numbers.beta1), number(numbers.beta2),
         number(numbers.eps), number(parameter.decays ? numbers.weightDecay : 0));
     return {step.getNextParameter(), {step.getNextM(), step.getNextV()}, step.getCleared()};
@@ -29,9 +29,10 @@ public:
 
 private:
   Hyperparameters numbers;
+  std::string rate;
 };
 } // namespace
 
-std::unique_ptr<Optimizer> sinter::createAdamW(const Hyperparameters &numbers) {
-  return std::make_unique<AdamW>(numbers);
+std::unique_ptr<Optimizer> sinter::createAdamW(const Hyperparameters &numbers, StringRef rate) {
+  return std::make_unique<AdamW>(numbers, rate);
 }

@@ -11,7 +11,7 @@
 //
 // with (a, b, c) = (3.4445, -4.7750, 2.0315). Where m > n the iteration is done from the right,
 // A = X^T X, on the smaller Gram matrix. Vectors, embeddings and the head are updated by AdamW with
-// the same learning rate.
+// a learning rate of their own, the input `adamw_learning_rate`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ static constexpr double kSmallestNorm = 1e-7;
 namespace {
 class Muon : public Optimizer {
 public:
-  explicit Muon(const Hyperparameters &numbers) : numbers(numbers), adamw(createAdamW(numbers)) {}
+  explicit Muon(const Hyperparameters &numbers)
+      : numbers(numbers), adamw(createAdamW(numbers, "adamw_learning_rate")) {}
 
   SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
     if (!isOrthogonalized(parameter))

@@ -51,7 +51,7 @@ std::unique_ptr<Optimizer> sinter::createOptimizer(StringRef name, const Hyperpa
   using Create = std::unique_ptr<Optimizer> (*)(const Hyperparameters &);
   Create create = llvm::StringSwitch<Create>(name)
                       .Case("adafactor", createAdafactor)
-                      .Case("adamw", createAdamW)
+                      .Case("adamw", [](const auto &numbers) { return createAdamW(numbers); })
                       .Case("muon", createMuon)
                       .Case("sgd", createSgd)
                       .Default(nullptr);

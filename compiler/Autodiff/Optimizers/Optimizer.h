@@ -19,6 +19,7 @@ struct Hyperparameters {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
   double momentum = 0.9;
   bool nesterov = false;
+  bool relativeStep = true, scaleParameter = true; ///< of adafactor
   double weightDecay = 0.1;
 };
 
@@ -27,7 +28,7 @@ struct Parameter {
   llvm::StringRef name;
   mlir::RankedTensorType type;
   bool decays = false;  ///< weight decay applies
-  bool isTable = false; ///< an embedding or the head: rows stand for tokens
+  bool isTable = false; ///< an embedding or the head: rows or columns stand for tokens
 };
 
 /// Memory that an optimizer keeps from step to step, zero at first.
@@ -122,7 +123,9 @@ public:
 };
 
 std::unique_ptr<Optimizer> createAdafactor(const Hyperparameters &numbers);
-std::unique_ptr<Optimizer> createAdamW(const Hyperparameters &numbers);
+/// @param rate the input that it takes its learning rate from.
+std::unique_ptr<Optimizer> createAdamW(const Hyperparameters &numbers,
+                                       llvm::StringRef rate = "learning_rate");
 std::unique_ptr<Optimizer> createMuon(const Hyperparameters &numbers);
 std::unique_ptr<Optimizer> createSgd(const Hyperparameters &numbers);
 

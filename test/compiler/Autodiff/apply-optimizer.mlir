@@ -1,7 +1,6 @@
 // RUN: sinter-opt %s --sinter-apply-optimizer | FileCheck %s
 // RUN: sinter-opt %s --sinter-apply-optimizer="no-decay=w grad-clip=0 optimizer=sgd nesterov=true" | FileCheck %s --check-prefix=SGD
 // RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=sgd momentum=0" | FileCheck %s --check-prefix=PLAIN
-// RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=muon tables=u" | FileCheck %s --check-prefix=MUON
 // RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=adafactor" | FileCheck %s --check-prefix=ADAFACTOR
 
 // Parameters become states in place, gradients of one type add into one sum a row, only matrices
@@ -50,16 +49,6 @@
 // PLAIN-LABEL: func.func @train_step(
 // PLAIN-NOT: velocity
 // PLAIN: sinter.sgd {{.*}}momentum = 0.000000e+00 : f64, resultSegmentSizes = array<i32: 1, 0, 0>
-
-// u is a table by name, b a vector.
-// MUON-LABEL: func.func @train_step(
-// MUON-SAME: sinter.state = "muon.momentum.w"
-// MUON-SAME: sinter.state = "adamw.m.u"
-// MUON-SAME: sinter.state = "adamw.m.b"
-// MUON-COUNT-15: sinter.matmul
-// MUON-NOT: sinter.matmul
-// MUON-COUNT-2: sinter.adamw
-// MUON-NOT: sinter.adamw
 
 // ADAFACTOR-LABEL: func.func @train_step(
 // ADAFACTOR-SAME: tensor<4xf32> {sinter.donated = {{.*}}, sinter.state = "adafactor.row.w"}

@@ -22,6 +22,12 @@ using namespace sinter::test;
 namespace {
 using Numbers = std::vector<std::vector<double>>;
 
+/// Ids choose rows of the table, as the optimizer is to see.
+constexpr const char *kEmbedding = R"(
+  %ids = sinter.constant dense<0> : tensor<4xi32>
+  %rows = sinter.embedding %p2, %ids : (tensor<4x3xf32>, tensor<4xi32>) -> tensor<4x3xf32>
+)";
+
 /// A training run by the reference evaluator. Gradients come in as inputs `g<k>`.
 class TrainingRun {
 public:
@@ -41,8 +47,8 @@ public:
     if (scalesLoss)
       arguments += ", %s: tensor<f32> {sinter.input = \"loss_scale\"}";
     module = parseSourceString<ModuleOp>("func.func @train_step(" + arguments + ") -> (" + results +
-                                             ") attributes {sinter.entry} { return " + returned +
-                                             " : " + types + " }",
+                                             ") attributes {sinter.entry} {" + kEmbedding +
+                                             "return " + returned + " : " + types + " }",
                                          &context);
     EXPECT_TRUE(module);
     PassManager manager(&context, ModuleOp::getOperationName());
@@ -115,7 +121,8 @@ TEST_P(OptimizerStepsTest, AreThoseOfPyTorch) {
   std::string options = "optimizer=" + steps.optimizer +
                         " momentum=" + std::to_string(steps.momentum) +
                         " nesterov=" + (steps.nesterov ? "true" : "false") +
-                        " grad-clip=" + std::to_string(steps.gradientClip);
+                        " grad-clip=" + std::to_string(steps.gradientClip) +
+                        (steps.relativeStep ? "" : " relative-step=false scale-parameter=false");
   if (!steps.noDecay.empty())
     options += " no-decay=" + steps.noDecay;
   TrainingRun run(options);
