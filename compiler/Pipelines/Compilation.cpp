@@ -73,8 +73,7 @@ Expected<void> Compilation::makeModule() {
   return {};
 }
 
-Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release,
-                                                        bool plansOnly) const {
+Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release) const {
   const CompileOptions &options = request.options;
   PipelineOptions pipeline;
   pipeline.computeType = StringRef(nameOf(options.computeType)).lower();
@@ -83,7 +82,6 @@ Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t rele
   pipeline.gpu = StringRef(options.target).starts_with("cuda:");
   pipeline.training = options.training;
   pipeline.release = release;
-  pipeline.plansOnly = plansOnly;
   pipeline.disabledPasses = options.disabledPasses;
   pipeline.addedPasses = options.addedPasses;
   return sinter::listPasses(pipeline, last);

@@ -29,10 +29,8 @@ public:
   Expected<void> begin();
 
   /// All passes up to and with a phase, with the request's options. `release` bytes are recomputed
-  /// in the backward pass instead of kept. With `plansOnly` the module is good for looking at its
-  /// memory alone.
-  Expected<std::vector<PassStep>> listPasses(Phase last, int64_t release = 0,
-                                             bool plansOnly = false) const;
+  /// in the backward pass instead of kept.
+  Expected<std::vector<PassStep>> listPasses(Phase last, int64_t release = 0) const;
 
   /// Runs a pass; its failure is a defect.
   Expected<void> run(const PassStep &step);

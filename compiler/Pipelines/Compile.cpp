@@ -103,13 +103,12 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
 
 /// The module after all phases up to and with `last`, and what they decided.
 static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
-                                                        int64_t release, CompileResult &result,
-                                                        bool plansOnly = false) {
+                                                        int64_t release, CompileResult &result) {
   auto compilation = std::make_unique<Compilation>(request);
   if (failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
-  SINTER_TRY(std::vector<PassStep> steps, compilation->listPasses(last, release, plansOnly));
+  SINTER_TRY(std::vector<PassStep> steps, compilation->listPasses(last, release));
   for (const PassStep &step : steps) {
     auto start = std::chrono::steady_clock::now();
     SINTER_CHECK(compilation->run(step));
@@ -128,35 +127,32 @@ static int64_t getArenaBytes(ModuleOp module) {
   return bytes;
 }
 
-/// The least that has to be released for the arena to be within its budget; all that can be where
-/// that is not enough. How many bytes of the arena a kept byte is depends on what else is alive, so
-/// each step of the search is a plan, without code.
-static Expected<int64_t> findRelease(const CompileRequest &request, Phase last) {
-  constexpr int kPlans = 10;
-  constexpr int64_t kCloseEnough = 100; // parts of the budget
+/// Plans with more and more recomputed until the arena is within its budget, then with less as long
+/// as it stays there; the smallest arena where no plan is. How many bytes of the arena a kept byte
+/// is depends on what else is alive, so each plan is made.
+static Expected<std::unique_ptr<Compilation>> fitArena(const CompileRequest &request, Phase last,
+                                                       CompileResult &result) {
+  constexpr int kPlans = 8;
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
-  auto plan = [&](int64_t release) -> Expected<int64_t> {
-    CompileResult ignored;
-    SINTER_TRY(auto planned, runPhases(request, last, release, ignored, /*plansOnly=*/true));
-    return getArenaBytes(planned->getModule());
-  };
-  SINTER_TRY(int64_t kept, plan(0));
-  if (kept <= budget)
-    return 0;
-  // No more than the arena is kept.
-  int64_t tooLittle = 0, enough = kept;
-  SINTER_TRY(int64_t least, plan(enough));
-  if (least > budget)
-    return least < kept ? enough : 0;
-  int64_t release = kept - budget;
-  for (int plans = 2; plans < kPlans && enough - tooLittle > budget / kCloseEnough; ++plans) {
-    SINTER_TRY(int64_t bytes, plan(release));
-    (bytes <= budget ? enough : tooLittle) = release;
-    if (bytes <= budget && budget - bytes < budget / kCloseEnough)
+  SINTER_TRY(auto best, runPhases(request, last, 0, result));
+  int64_t smallest = getArenaBytes(best->getModule());
+  int64_t tooLittle = 0, enough = 0, release = smallest - budget;
+  for (int plan = 1; plan < kPlans && smallest > budget; ++plan) {
+    CompileResult next;
+    SINTER_TRY(auto compilation, runPhases(request, last, release, next));
+    int64_t bytes = getArenaBytes(compilation->getModule());
+    bool fits = bytes <= budget;
+    if (fits ? enough == 0 || release < enough : enough == 0 && bytes < smallest) {
+      best = std::move(compilation);
+      result = std::move(next);
+      smallest = fits ? smallest : bytes;
+    }
+    (fits ? enough : tooLittle) = release;
+    if (fits && budget - bytes < budget / 50)
       break;
-    release = (tooLittle + enough) / 2;
+    release = enough ? (tooLittle + enough) / 2 : 2 * release;
   }
-  return enough;
+  return best;
 }
 
 Expected<CompileResult> sinter::compile(const CompileRequest &request) {
@@ -164,11 +160,8 @@ Expected<CompileResult> sinter::compile(const CompileRequest &request) {
   CompileResult result;
   SINTER_TRY(Phase last, getLastPhase(options));
   bool isBounded = options.training.arenaBudget > 0 && last == Phase::Memory;
-  int64_t release = 0;
-  if (isBounded) {
-    SINTER_TRY(release, findRelease(request, last));
-  }
-  SINTER_TRY(std::unique_ptr<Compilation> compilation, runPhases(request, last, release, result));
+  SINTER_TRY(std::unique_ptr<Compilation> compilation,
+             isBounded ? fitArena(request, last, result) : runPhases(request, last, 0, result));
   if (!options.stopAfter.empty() || options.emit == "graph" || options.emit == "fused" ||
       options.emit == "program") {
     result.text = compilation->print();

@@ -78,9 +78,6 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Fusion:
     return buildFusionPipeline(manager, FusionOptions());
   case Phase::Codegen:
-    // On a processor a plan asks for the grid of a kernel alone.
-    if (options.plansOnly && !options.gpu)
-      return manager.addPass(createLowerKernelsPass());
     return options.gpu ? buildCudaCodegenPipeline(manager, CudaCodegenOptions())
                        : buildCodegenPipeline(manager, CodegenOptions());
   case Phase::Schedule:

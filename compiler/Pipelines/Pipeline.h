@@ -42,7 +42,6 @@ struct PipelineOptions {
   bool gpu = false;                        ///< the target is one
   TrainingOptions training;                ///< of entries that end in a loss
   int64_t release = 0;                     ///< bytes to recompute in the backward pass, not to keep
-  bool plansOnly = false;                  ///< no code of kernels, only what plans ask of them
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out
   std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass>"
 };

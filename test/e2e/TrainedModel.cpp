@@ -48,7 +48,8 @@ TrainedModel::compile(const CompileOptions &options) const {
   auto executable = valueOf(runtime::Executable::fromFlatbuffer(
       valueOf(sinter::compile(request)).executable, "the executable"));
   for (const fb::Program *program : *executable->root().programs())
-    EXPECT_LE(double(program->arena_bytes()), 1.05 * double(program->arena_lower_bound()))
+    // Within 5 % and a few cache lines, which such small arenas feel.
+    EXPECT_LE(double(program->arena_bytes()), 1.05 * double(program->arena_lower_bound()) + 256)
         << program->name()->str();
   return executable;
 }

@@ -19,7 +19,8 @@ inline Expected<std::vector<int32_t>> parseIds(std::string_view text) {
     auto [rest, status] = std::from_chars(at, end, id);
     bool separated = rest == end || (*rest == ',' && rest + 1 != end);
     if (status != std::errc() || id < 0 || !separated)
-      return fail("token ids '" + std::string(text) + "'", "are not integers separated by commas",
+      return fail("token ids '" + std::string(text) + "'",
+                  "are not whole numbers from 0 on, separated by commas",
                   "write for example 1,2,3");
     ids.push_back(id);
     at = rest == end ? end : rest + 1;

@@ -232,7 +232,7 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   bool narrow = run->dtype == "bf16" || (run->dtype == "f16" && isGpu(options));
   run->productType = narrow ? DType::BF16 : DType::F32;
   run->compiled.executable = std::move(executable);
-  run->weights = std::move(model.weights);
+  run->weights = std::exchange(model.weights, std::nullopt);
   if (run->weights)
     run->options.weights = &run->source.emplace(*run->weights);
   run->parameters = model.spec.parameterCount();

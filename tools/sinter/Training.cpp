@@ -122,7 +122,8 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
 
 void sinter::cli::boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena,
                              uint64_t budget) {
-  uint64_t excess = peak - budget;
+  // What is computed again has code, too: room for that.
+  uint64_t excess = peak - budget + budget / 64;
   training.arenaBudget = excess < arena ? arena - excess : 1;
 }
 

@@ -92,12 +92,12 @@ TEST_F(SinterRunTest, BadArguments) {
   expectError("", "FILE is required");
   expectError(model, "give --prompt TEXT or --tokens");
   expectError(model + " --tokens 1 --prompt x", "excludes");
-  expectError(model + " --tokens 1,x --ids", "see sinter-run --help");
+  expectError(model + " --tokens 1,x --ids", "token ids '1,x': are not whole numbers");
   expectError(model + " --tokens 1", "it has no tokenizer; use --tokens and --ids");
   expectError(model + " --prompt x --ids", "it has no tokenizer");
   expectError(model + " --tokens 5 --ids", "token 5: the vocabulary has the ids 0 to 4");
-  expectError(model + " --tokens -1 --ids", "token -1: is no token id");
-  expectError(model + " --tokens 99999999999 --ids", "token 99999999999: is no token id");
+  expectError(model + " --tokens -1 --ids", "token ids '-1': are not whole numbers from 0 on");
+  expectError(model + " --tokens 99999999999 --ids", "token ids '99999999999': are not");
   expectError(model + " --tokens 1,1,1,1,1,1,1,1,1 --ids", "the model's capacity is 8");
   expectError(model + " --tokens 1 --ids --top-p 2", "--top-p");
   expectError(model + " --tokens 1 --ids --top-p 0", "top-p: it is 0");
