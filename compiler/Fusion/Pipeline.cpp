@@ -13,7 +13,7 @@ void sinter::buildFusionPipeline(OpPassManager &manager, const FusionOptions &op
   addSpeedPass(createMergeMatmulsPass());
   addSpeedPass(createSinkRowSelectionPass());
   manager.addPass(createCSEPass());
-  manager.addPass(createNarrowResultsPass());
+  addSpeedPass(createNarrowResultsPass());
   addSpeedPass(createHoistParametersPass());
   addSpeedPass(createFormFusionsPass());
   manager.addPass(createIsolateOpsPass());

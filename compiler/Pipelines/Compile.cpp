@@ -9,6 +9,7 @@
 #include "mlir/IR/Remarks.h"
 #include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CubinCache.h"
+#include <algorithm>
 #include <chrono>
 
 using namespace mlir;
@@ -136,8 +137,9 @@ static Expected<std::unique_ptr<Compilation>> fitArena(const CompileRequest &req
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
   SINTER_TRY(auto best, runPhases(request, last, 0, result));
   int64_t smallest = getArenaBytes(best->getModule());
-  int64_t tooLittle = 0, enough = 0, release = smallest - budget;
-  for (int plan = 1; plan < kPlans && smallest > budget; ++plan) {
+  // No more than the arena can be released.
+  int64_t kept = smallest, tooLittle = 0, enough = 0, release = kept - budget;
+  for (int plan = 1; plan < kPlans && smallest > budget && tooLittle < kept; ++plan) {
     CompileResult next;
     SINTER_TRY(auto compilation, runPhases(request, last, release, next));
     int64_t bytes = getArenaBytes(compilation->getModule());
@@ -150,7 +152,7 @@ static Expected<std::unique_ptr<Compilation>> fitArena(const CompileRequest &req
     (fits ? enough : tooLittle) = release;
     if (fits && budget - bytes < budget / 50)
       break;
-    release = enough ? (tooLittle + enough) / 2 : 2 * release;
+    release = enough ? (tooLittle + enough) / 2 : std::min(2 * release, kept);
   }
   return best;
 }
