@@ -77,9 +77,9 @@ def measure_llama(tool, files, threads):
             if kind != dtype or model != "gpt2-124m.json":
                 continue
             size = ["-p", 512, "-n", 0] if mode == "prefill" else ["-p", 0, "-n", 32, "-d", context]
-            rows = run_json([tool, "-m", file, "-t", threads, "-r", 5, "-o", "json", *size])
-            if rows:
-                found[name] = 1e3 * tokens / rows[-1]["avg_ts"]
+            row = run_json([tool, "-m", file, "-t", threads, "-r", 5, "-o", "jsonl", *size])
+            if row:
+                found[name] = 1e3 * tokens / row["avg_ts"]
     return found
 
 

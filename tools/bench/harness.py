@@ -21,9 +21,8 @@ def run_json(command, **options):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
     if done.returncode == 0:
         for line in reversed(done.stdout.splitlines()):
-            if line.startswith(("{", "[")):
+            if line.startswith("{"):
                 return json.loads(line)
-        return json.loads(done.stdout)
     reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
     say(f"  failed: {' '.join(str(part) for part in command)}: {reason}")
     return None
