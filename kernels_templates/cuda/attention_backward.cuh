@@ -21,10 +21,14 @@
 //   plain     any element types, any sizes up to 256; as in attention_forward.cuh: f32 tiles in
 //             shared memory, eight threads to a row that stays.
 //   matrices  bf16 and f16, head sizes that are a multiple of 16. A warp has 16 of the rows that
-//             stay, and P and dS are laid out in its registers as the left sides of the second
-//             products. The next tile is copied (cp.async) while one is computed with. Above 128
-//             columns two warps share rows, and each has half of the results' columns: they compute
-//             P and dS twice, since one thread's registers do not hold both results.
+//             stay, or 32 where there are blocks enough and no dropout (then what is read of shared
+//             memory, which else is what all wait for, serves twice as many), and P and dS are laid
+//             out in its registers as the left sides of the second products. The next tile is
+//             copied (cp.async) while one is computed with. Only what a bound crosses is masked.
+//             One thread's registers do not hold both results of keys with 32 rows of more than 64
+//             columns, for which queries pass by twice, once for dV and once for dK; nor with more
+//             than 128 columns, where two warps share rows, and each has half of the columns.
+//             Either way P is computed twice.
 //
 // Parameters: attention.cuh's, and
 //   Gradient  element type of gradient, [batch, length, heads, headSize], dense
@@ -37,7 +41,10 @@
 // .._shared<P>() bytes.
 //
 //   matrices = attention_forward's, and Gradient is Element
-//   rows     = matrices ? 64 : headSize > 64 ? 32 : 64
+//   tall     = matrices && headSize <= 128 && dropout == 0 &&
+//              keys:    batch * keyHeads * ceil(capacity / 128) >= 264
+//              queries: batch * heads * ceil(length / 128) >= 264
+//   rows     = matrices ? (tall ? 128 : 64) : headSize > 64 ? 32 : 64
 //   passing  = matrices ? (headSize > 64 ? 32 : 64) : headSize > 128 ? 16 : 32
 //   grid     = keys:    batch * keyHeads * ceil(capacity / rows)
 //              queries: batch * heads * ceil(length / rows)
@@ -59,9 +66,24 @@ namespace attention {
 template <class P> SINTER_CONSTEXPR bool backward_uses_matrices() {
   return uses_matrices<P>() && kIsSame<typename P::Gradient, typename P::Element>;
 }
+/// Whether a warp has 32 of the rows that stay: what it reads of those that pass by then serves
+/// twice as many. There have to be registers for the results, and blocks enough.
+template <class P, bool KEYS> SINTER_CONSTEXPR bool backward_is_tall() {
+  constexpr long long kTiles =
+      KEYS ? P::keyHeads * divide_up(P::capacity, 128) : P::heads * divide_up(P::length, 128);
+  return backward_uses_matrices<P>() && P::headSize <= 128 && P::dropout == 0 &&
+         P::batch * kTiles >= 264;
+}
+/// Whether the gradients of values and of keys are computed one after the other, since one thread's
+/// registers do not hold both.
+template <class P> SINTER_CONSTEXPR bool backward_takes_turns() {
+  return backward_is_tall<P, true>() && P::headSize > 64;
+}
 /// Rows that stay with a block.
-template <class P> SINTER_CONSTEXPR int backward_rows() {
-  return !backward_uses_matrices<P>() && P::headSize > 64 ? 32 : 64;
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_rows() {
+  if (backward_uses_matrices<P>())
+    return backward_is_tall<P, KEYS>() ? 128 : 64;
+  return P::headSize > 64 ? 32 : 64;
 }
 /// Rows of a tile that passes by.
 template <class P> SINTER_CONSTEXPR int backward_passing() {
@@ -82,10 +104,12 @@ struct alignas(16) QueryInfo {
   float logsumexp; // in units of log 2
   float delta;
   Keys keys; // that it sees
+
+  SINTER_DEVICE bool sees(int key) const { return key >= keys.begin && key < keys.end; }
 };
 
 template <class P, bool KEYS> SINTER_CONSTEXPR int backward_shared() {
-  constexpr int kRows = backward_rows<P>(), kPassing = backward_passing<P>();
+  constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
   constexpr int kInfo = 16 * (KEYS ? 2 * kPassing : kRows);
   if (backward_uses_matrices<P>())
     return kInfo + 2 * (2 * kRows + 4 * kPassing) * pitch_of(P::headSize);
@@ -123,13 +147,14 @@ template <class P> struct BackwardOperands {
     copy<ROWS, THREADS>(values, value_at<P>(value, slot, j, keyHead), P::valueRowStride, count);
   }
 
-  /// Nothing is seen by queries beyond the last.
+  /// Nothing is seen by queries beyond the last. Of a query that sees nothing the logarithm is of
+  /// no use, and minus infinity.
   SINTER_DEVICE QueryInfo info(int slot, int start, int t, int head) const {
     if (t >= P::length)
       return {0, 0, {0, 0}};
     const long long at = (static_cast<long long>(slot) * P::length + t) * P::heads + head;
-    return {logsumexp[at] * kLog2E, delta[at],
-            visible_keys<P>(start + t, first_of<P>(first, slot, t))};
+    const Keys keys = visible_keys<P>(start + t, first_of<P>(first, slot, t));
+    return {keys.begin < keys.end ? logsumexp[at] * kLog2E : 0.0f, delta[at], keys};
   }
 
 private:
@@ -138,7 +163,7 @@ private:
     constexpr bool kAligned =
         has_aligned_rows<P>() && P::headSize % kVector<typename P::Gradient> == 0;
     if constexpr (backward_uses_matrices<P>())
-      copy_tile_async<ROWS, P::headSize, THREADS>(to, from, stride, count);
+      copy_rows_async<ROWS, P::headSize, THREADS>(to, from, stride, count);
     else
       copy_tile_as_float<ROWS, round_up(P::headSize, 32), THREADS, kAligned>(to, from, stride,
                                                                              count, P::headSize);
@@ -149,7 +174,7 @@ private:
 /// queries [begin, end) of the heads that read them, from `head` on, or of queries and keys
 /// [begin, end).
 template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
-  int slot, head, keyHead, row, rows, start, begin, end, tiles;
+  int slot, head, keyHead, row, rows, start, begin, end;
 
   template <int THREADS> SINTER_DEVICE void find(const BackwardOperands<P> &operands) {
     if constexpr (KEYS) {
@@ -180,24 +205,33 @@ template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
       end = keys.end;
     }
     begin = begin / PASSING * PASSING;
-    tiles = max_of(0, static_cast<int>(divide_up(end - begin, PASSING)));
   }
 
-  /// Tiles that pass by.
-  SINTER_DEVICE int count() const { return KEYS ? tiles * kGroup<P> : tiles; }
-  SINTER_DEVICE int head_of(int item) const { return KEYS ? head + item / tiles : head; }
-  SINTER_DEVICE int first_of_tile(int item) const {
-    return begin + (KEYS ? item % tiles : item) * PASSING;
+  /// A tile that passes by: rows from `at` on, of a head.
+  struct Place {
+    int head, at;
+  };
+  SINTER_DEVICE Place first_place() const { return {head, begin}; }
+  SINTER_DEVICE Place after(Place place) const {
+    place.at += PASSING;
+    if (KEYS && place.at >= end) {
+      place.at = begin;
+      ++place.head;
+    }
+    return place;
+  }
+  SINTER_DEVICE bool is_place(Place place) const {
+    return KEYS ? begin < end && place.head < head + kGroup<P> : place.at < end;
   }
 };
 
 /// From a score and `D`, how the score changes and what the value's weight is.
 template <class P>
 SINTER_DEVICE void differentiate_score(float &score, float &product, const QueryInfo &info,
-                                       float slope, int position, int key, bool isKept) {
+                                       float slope, int position, int key, bool isSeen,
+                                       bool isKept) {
   float derivative;
   const float shaped = shape_score<P>(score, slope, position - key, derivative);
-  const bool isSeen = key >= info.keys.begin && key < info.keys.end;
   const float weight = isSeen ? exp2_fast(fma(shaped, kFactor<P>, -info.logsumexp)) : 0.0f;
   const float factor = P::dropout > 0 ? (isKept ? kShare<P> : 0.0f) : 1.0f;
   product = weight * (product * factor - info.delta) * derivative;
@@ -212,7 +246,8 @@ template <class P, bool KEYS>
 SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
                                   typename P::Result *firstResult,
                                   typename P::Result *secondResult) {
-  constexpr int kRows = backward_rows<P>(), kPassing = backward_passing<P>(), kThreads = 128;
+  constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
+  constexpr int kThreads = 128;
   constexpr int kColumns = round_up(P::headSize, 32), kPitch = float_pitch_of(kColumns);
   constexpr int kWeightPitch = float_pitch_of(kPassing);
   constexpr int kOwn = kRows / 16, kScores = kPassing / 8, kParts = kColumns / 32;
@@ -239,8 +274,8 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
   }
 
   Vector<float, 4> first[kOwn][kParts] = {}, second[KEYS ? kOwn : 1][KEYS ? kParts : 1] = {};
-  for (int item = 0; item < tile.count(); ++item) {
-    const int head = tile.head_of(item), at = tile.first_of_tile(item);
+  for (auto place = tile.first_place(); tile.is_place(place); place = tile.after(place)) {
+    const auto [head, at] = place;
     const float slope = slope_of<P>(operands.slopes, head);
     const int count = min_of(kPassing, tile.end - at);
     // Everybody is done with the tile before.
@@ -287,7 +322,7 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
         if constexpr (P::dropout > 0)
           isKept = keeps<P>(weight_number<P>(tile.slot, head, t) + key, seed);
         differentiate_score<P>(scores[r][j], products[r][j], infos[query], slope, tile.start + t,
-                               key, isKept);
+                               key, infos[query].sees(key), isKept);
         changes[(ownRow + r) * kWeightPitch + lane + 8 * j] = products[r][j];
         if constexpr (KEYS)
           weights[(ownRow + r) * kWeightPitch + lane + 8 * j] = scores[r][j];
@@ -350,17 +385,20 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
 // With matrix instructions
 //===----------------------------------------------------------------------===//
 
-template <class P, bool KEYS>
+template <class P, bool KEYS, bool FIRST = true, bool SECOND = KEYS>
 SINTER_DEVICE void backward_matrices(const BackwardOperands<P> &operands,
                                      typename P::Result *firstResult,
                                      typename P::Result *secondResult) {
   using T = typename P::Element;
   using Result = typename P::Result;
-  constexpr int kRows = backward_rows<P>(), kPassing = backward_passing<P>();
+  constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
   constexpr int kThreads = backward_block<P, KEYS>(), kSplits = backward_splits<P, KEYS>();
   constexpr int kPitch = pitch_of(P::headSize), kSteps = P::headSize / 16;
+  // A warp's rows, 16 at a time, and those that pass by that it computes with at a time.
+  constexpr int kTiles = backward_is_tall<P, KEYS>() ? 2 : 1, kWarpRows = 16 * kTiles;
+  constexpr int kTogether = kTiles > 1 ? 32 : kPassing, kScores = kTogether / 8;
   // A warp's columns of the results, 16 at a time; the last of its parts may not exist.
-  constexpr int kScores = kPassing / 8, kParts = static_cast<int>(divide_up(kSteps, kSplits));
+  constexpr int kParts = static_cast<int>(divide_up(kSteps, kSplits));
 
   QueryInfo *infos = dynamic_shared<QueryInfo>();
   T *stay1 = reinterpret_cast<T *>(infos + (KEYS ? 2 * kPassing : kRows));
@@ -368,176 +406,228 @@ SINTER_DEVICE void backward_matrices(const BackwardOperands<P> &operands,
 
   BackwardTile<P, KEYS, kRows, kPassing> tile;
   tile.template find<kThreads>(operands);
-  const int lane = lane_index(), ownRow = warp_index() / kSplits * 16;
+  const int lane = lane_index(), ownRow = warp_index() / kSplits * kWarpRows;
   const int firstPart = warp_index() % kSplits * kParts;
   const uint2 seed = seed_of<P>(operands.seeds);
 
-  auto copy_tile = [&](int item, int stage) {
+  using Place = typename decltype(tile)::Place;
+  auto copy_tile = [&](Place place, int stage) {
     T *to = stages + stage * 2 * kPassing * kPitch;
-    const int at = tile.first_of_tile(item), count = min_of(kPassing, tile.end - at);
+    const int count = min_of(kPassing, tile.end - place.at);
     if constexpr (KEYS)
-      operands.template copy_queries<kPassing, kThreads>(to, to + kPassing * kPitch, tile.slot, at,
-                                                         tile.head_of(item), count);
+      operands.template copy_queries<kPassing, kThreads>(to, to + kPassing * kPitch, tile.slot,
+                                                         place.at, place.head, count);
     else
-      operands.template copy_keys<kPassing, kThreads>(to, to + kPassing * kPitch, tile.slot, at,
-                                                      tile.keyHead, count);
+      operands.template copy_keys<kPassing, kThreads>(to, to + kPassing * kPitch, tile.slot,
+                                                      place.at, tile.keyHead, count);
   };
-  auto read_info = [&](int item) {
-    return operands.info(tile.slot, tile.start, tile.first_of_tile(item) + threadIdx.x,
-                         tile.head_of(item));
+  auto read_info = [&](Place place) {
+    return operands.info(tile.slot, tile.start, place.at + threadIdx.x, place.head);
   };
 
-  const int count = tile.count();
+  Place place = tile.first_place();
   if constexpr (KEYS) {
     operands.template copy_keys<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.keyHead,
                                                  tile.rows);
-    if (count > 0 && threadIdx.x < kPassing)
-      infos[threadIdx.x] = read_info(0);
+    if (tile.is_place(place) && threadIdx.x < kPassing)
+      infos[threadIdx.x] = read_info(place);
   } else {
     operands.template copy_queries<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.head,
                                                     tile.rows);
     if (threadIdx.x < kRows)
       infos[threadIdx.x] = operands.info(tile.slot, tile.start, tile.row + threadIdx.x, tile.head);
   }
-  if (count > 0)
-    copy_tile(0, 0);
+  if (tile.is_place(place))
+    copy_tile(place, 0);
   cp_async_commit();
 
-  float first[kParts][2][4] = {}, second[KEYS ? kParts : 1][2][4] = {};
-  for (int item = 0, stage = 0; item < count; ++item, stage ^= 1) {
-    const int head = tile.head_of(item), at = tile.first_of_tile(item);
+  float first[kTiles][kParts][2][4] = {}, second[kTiles][kParts][2][4] = {};
+  for (int stage = 0; tile.is_place(place); stage ^= 1) {
+    const auto [head, at] = place;
     const float slope = slope_of<P>(operands.slopes, head);
     // This tile is there, and everybody is done with the one before.
     cp_async_wait<0>();
     __syncthreads();
-    if (item + 1 < count)
-      copy_tile(item + 1, stage ^ 1);
+    place = tile.after(place);
+    const bool isLast = !tile.is_place(place);
+    if (!isLast)
+      copy_tile(place, stage ^ 1);
     cp_async_commit();
     QueryInfo next = {};
     if constexpr (KEYS)
-      if (item + 1 < count && threadIdx.x < kPassing)
-        next = read_info(item + 1);
-    auto keep_info = [&] {
-      if constexpr (KEYS)
-        if (threadIdx.x < kPassing)
-          infos[(stage ^ 1) * kPassing + threadIdx.x] = next;
-    };
-    if constexpr (KEYS && P::hasFirst) {
-      // Queries of later documents pass by unseen.
-      bool sees = false;
-      for (int i = lane; i < kPassing; i += kWarp) {
-        const Keys keys = infos[stage * kPassing + i].keys;
-        sees |= keys.begin < tile.row + tile.rows && keys.end > tile.row;
-      }
-      if (!__any_sync(0xffffffffu, sees)) {
-        keep_info();
-        continue;
-      }
-    }
-    const T *pass1 = stages + stage * 2 * kPassing * kPitch, *pass2 = pass1 + kPassing * kPitch;
+      if (!isLast && threadIdx.x < kPassing)
+        next = read_info(place);
 
-    float scores[kScores][4] = {}, products[kScores][4] = {};
-#pragma unroll 2
-    for (int step = 0; step < kSteps; ++step) {
-      unsigned a1[4], a2[4];
-      load_rows_as_a<kPitch>(a1, stay1 + ownRow * kPitch + step * 16, lane);
-      load_rows_as_a<kPitch>(a2, stay2 + ownRow * kPitch + step * 16, lane);
+    const T *pass1 = stages + stage * 2 * kPassing * kPitch, *pass2 = pass1 + kPassing * kPitch;
+#pragma unroll 1
+    for (int part = 0; part < kPassing; part += kTogether) {
+      // Rows that stay, and those that pass by, of element i of product j.
+      auto row_of = [&](int m, int i) { return ownRow + m * 16 + i / 2 * 8 + lane / 4; };
+      auto passing_of = [&](int j, int i) { return part + j * 8 + lane % 4 * 2 + i % 2; };
+      auto info_of = [&](int m, int j, int i) -> const QueryInfo & {
+        return infos[KEYS ? stage * kPassing + passing_of(j, i) : row_of(m, i)];
+      };
+      // What is seen from everywhere is not masked; what from nowhere, not computed.
+      bool seen = false, crossed = false;
+      auto look = [&](Keys keys, int begin, int count) {
+        seen |= keys.begin < begin + count && keys.end > begin;
+        crossed |= keys.begin > begin || keys.end < begin + count;
+      };
+      if constexpr (KEYS) {
+        for (int i = lane; i < kTogether; i += kWarp)
+          look(infos[stage * kPassing + part + i].keys, tile.row + ownRow, kWarpRows);
+      } else {
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+          for (int half = 0; half < 2; ++half)
+            look(infos[row_of(m, 2 * half)].keys, at + part, kTogether);
+      }
+      if (!__any_sync(0xffffffffu, seen))
+        continue;
+
+      float scores[kTiles][kScores][4] = {}, products[kTiles][kScores][4] = {};
+#pragma unroll(kTiles > 1 ? kSteps : 2)
+      for (int step = 0; step < kSteps; ++step) {
+        unsigned a1[kTiles][4], a2[kTiles][4];
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m) {
+          load_rows_as_a<kPitch>(a1[m], stay1 + (ownRow + m * 16) * kPitch + step * 16, lane);
+          if constexpr (FIRST)
+            load_rows_as_a<kPitch>(a2[m], stay2 + (ownRow + m * 16) * kPitch + step * 16, lane);
+        }
+#pragma unroll
+        for (int j = 0; j < kScores; j += 2) {
+          unsigned b1[4], b2[4];
+          load_rows_as_b<kPitch>(b1, pass1 + (part + j * 8) * kPitch + step * 16, lane);
+          if constexpr (FIRST)
+            load_rows_as_b<kPitch>(b2, pass2 + (part + j * 8) * kPitch + step * 16, lane);
+#pragma unroll
+          for (int m = 0; m < kTiles; ++m) {
+            mma_m16n8k16<T>(scores[m][j], a1[m], b1[0], b1[1]);
+            mma_m16n8k16<T>(scores[m][j + 1], a1[m], b1[2], b1[3]);
+            if constexpr (FIRST) {
+              mma_m16n8k16<T>(products[m][j], a2[m], b2[0], b2[1]);
+              mma_m16n8k16<T>(products[m][j + 1], a2[m], b2[2], b2[3]);
+            }
+          }
+        }
+      }
+
+      auto key_of = [&](int m, int j, int i) {
+        return KEYS ? tile.row + row_of(m, i) : at + passing_of(j, i);
+      };
+      auto query_of = [&](int m, int j, int i) {
+        return KEYS ? at + passing_of(j, i) : tile.row + row_of(m, i);
+      };
+      if (!kIsShaped<P> && __any_sync(0xffffffffu, crossed))
+        for_each_element<kTiles, kScores>([&](int m, int j, int i) {
+          if (!info_of(m, j, i).sees(key_of(m, j, i)))
+            scores[m][j][i] = -kInfinity;
+        });
+      unsigned kept = 0;
+      if constexpr (P::dropout > 0)
+        kept = kept_weights<P, kScores>(seed, [&](int j, int i) {
+          return weight_number<P>(tile.slot, head, query_of(0, j, i)) +
+                 key_of(0, j, i);
+        });
+      for_each_element<kTiles, kScores>([&](int m, int j, int i) {
+        const int key = key_of(m, j, i);
+        const QueryInfo &info = info_of(m, j, i);
+        differentiate_score<P>(scores[m][j][i], products[m][j][i], info, slope,
+                               tile.start + query_of(m, j, i), key,
+                               !kIsShaped<P> || info.sees(key), kept >> (4 * j + i) & 1);
+      });
+
 #pragma unroll
       for (int j = 0; j < kScores; j += 2) {
-        unsigned b1[4], b2[4];
-        load_rows_as_b<kPitch>(b1, pass1 + j * 8 * kPitch + step * 16, lane);
-        load_rows_as_b<kPitch>(b2, pass2 + j * 8 * kPitch + step * 16, lane);
-        mma_m16n8k16<T>(scores[j], a1, b1[0], b1[1]);
-        mma_m16n8k16<T>(scores[j + 1], a1, b1[2], b1[3]);
-        mma_m16n8k16<T>(products[j], a2, b2[0], b2[1]);
-        mma_m16n8k16<T>(products[j + 1], a2, b2[2], b2[3]);
-      }
-    }
-
-    // Rows that stay, and those that pass by, of element i of product j.
-    auto row_of = [&](int i) { return ownRow + i / 2 * 8 + lane / 4; };
-    auto passing_of = [&](int j, int i) { return j * 8 + lane % 4 * 2 + i % 2; };
-    unsigned kept = 0;
-    if constexpr (P::dropout > 0)
-      kept = kept_weights<P, kScores>(seed, [&](int j, int i) {
-        const int stays = tile.row + row_of(i), passes = at + passing_of(j, i);
-        return weight_number<P>(tile.slot, head, KEYS ? passes : stays) + (KEYS ? stays : passes);
-      });
+        unsigned change[kTiles][4], weight[kTiles][4];
 #pragma unroll
-    for (int j = 0; j < kScores; ++j)
+        for (int m = 0; m < kTiles; ++m) {
+          if constexpr (FIRST)
+            pack_as_a<T>(change[m], products[m][j], products[m][j + 1]);
+          if constexpr (SECOND)
+            pack_as_a<T>(weight[m], scores[m][j], scores[m][j + 1]);
+        }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int stays = tile.row + row_of(i), passes = at + passing_of(j, i);
-        const QueryInfo info = infos[KEYS ? stage * kPassing + passing_of(j, i) : row_of(i)];
-        differentiate_score<P>(scores[j][i], products[j][i], info, slope,
-                               tile.start + (KEYS ? passes : stays), KEYS ? stays : passes,
-                               kept >> (4 * j + i) & 1);
-      }
-
+        for (int c = 0; c < kParts; ++c) {
+          if (kSteps % kSplits != 0 && firstPart + c >= kSteps)
+            break;
+          const int from = (part + j * 8) * kPitch + (firstPart + c) * 16;
+          unsigned b[4];
+          if constexpr (FIRST) {
+            load_columns_as_b<kPitch>(b, pass1 + from, lane);
 #pragma unroll
-    for (int j = 0; j < kScores; j += 2) {
-      unsigned change[4], weight[4];
-      pack_as_a<T>(change, products[j], products[j + 1]);
-      if constexpr (KEYS)
-        pack_as_a<T>(weight, scores[j], scores[j + 1]);
+            for (int m = 0; m < kTiles; ++m) {
+              mma_m16n8k16<T>(first[m][c][0], change[m], b[0], b[1]);
+              mma_m16n8k16<T>(first[m][c][1], change[m], b[2], b[3]);
+            }
+          }
+          if constexpr (SECOND) {
+            load_columns_as_b<kPitch>(b, pass2 + from, lane);
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) {
-        if (kSteps % kSplits != 0 && firstPart + part >= kSteps)
-          break;
-        unsigned b[4];
-        load_columns_as_b<kPitch>(b, pass1 + j * 8 * kPitch + (firstPart + part) * 16, lane);
-        mma_m16n8k16<T>(first[part][0], change, b[0], b[1]);
-        mma_m16n8k16<T>(first[part][1], change, b[2], b[3]);
-        if constexpr (KEYS) {
-          load_columns_as_b<kPitch>(b, pass2 + j * 8 * kPitch + (firstPart + part) * 16, lane);
-          mma_m16n8k16<T>(second[part][0], weight, b[0], b[1]);
-          mma_m16n8k16<T>(second[part][1], weight, b[2], b[3]);
+            for (int m = 0; m < kTiles; ++m) {
+              mma_m16n8k16<T>(second[m][c][0], weight[m], b[0], b[1]);
+              mma_m16n8k16<T>(second[m][c][1], weight[m], b[2], b[3]);
+            }
+          }
         }
       }
     }
-    keep_info();
+    if constexpr (KEYS)
+      if (threadIdx.x < kPassing)
+        infos[(stage ^ 1) * kPassing + threadIdx.x] = next;
   }
   cp_async_wait<0>();
 
   constexpr int kHeads = KEYS ? P::keyHeads : P::heads;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int r = ownRow + half * 8 + lane / 4;
-    if (r >= tile.rows)
-      break;
-    const long long to =
-        ((static_cast<long long>(tile.slot) * (KEYS ? P::capacity : P::length) + tile.row + r) *
-             kHeads +
-         (KEYS ? tile.keyHead : tile.head)) *
-        P::headSize;
+  for (int m = 0; m < kTiles; ++m)
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      if (kSteps % kSplits != 0 && firstPart + part >= kSteps)
+    for (int half = 0; half < 2; ++half) {
+      const int r = ownRow + m * 16 + half * 8 + lane / 4;
+      if (r >= tile.rows)
         break;
+      const long long to =
+          ((static_cast<long long>(tile.slot) * (KEYS ? P::capacity : P::length) + tile.row + r) *
+               kHeads +
+           (KEYS ? tile.keyHead : tile.head)) *
+          P::headSize;
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const long long column = to + (firstPart + part) * 16 + i * 8 + lane % 4 * 2;
-        auto write = [&](Result *result, const float (&values)[4], float factor) {
-          Vector<Result, 2> pair;
-          pair[0] = from_float<Result>(values[half * 2] * factor);
-          pair[1] = from_float<Result>(values[half * 2 + 1] * factor);
-          store(result + column, pair);
-        };
-        write(firstResult, first[part][i], static_cast<float>(P::scale));
-        if constexpr (KEYS)
-          write(secondResult, second[part][i], 1.0f);
+      for (int part = 0; part < kParts; ++part) {
+        if (kSteps % kSplits != 0 && firstPart + part >= kSteps)
+          break;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const long long column = to + (firstPart + part) * 16 + i * 8 + lane % 4 * 2;
+          auto write = [&](Result *result, const float (&values)[4], float factor) {
+            Vector<Result, 2> pair;
+            pair[0] = from_float<Result>(values[half * 2] * factor);
+            pair[1] = from_float<Result>(values[half * 2 + 1] * factor);
+            store(result + column, pair);
+          };
+          if constexpr (FIRST)
+            write(firstResult, first[m][part][i], static_cast<float>(P::scale));
+          if constexpr (SECOND)
+            write(secondResult, second[m][part][i], 1.0f);
+        }
       }
     }
-  }
 }
 
 template <class P, bool KEYS>
 SINTER_DEVICE void backward(const BackwardOperands<P> &operands, typename P::Result *firstResult,
                             typename P::Result *secondResult) {
-  if constexpr (backward_uses_matrices<P>())
+  if constexpr (KEYS && backward_takes_turns<P>()) {
+    backward_matrices<P, true, false, true>(operands, nullptr, secondResult);
+    // Everybody is done with the memory.
+    __syncthreads();
+    backward_matrices<P, true, true, false>(operands, firstResult, nullptr);
+  } else if constexpr (backward_uses_matrices<P>()) {
     backward_matrices<P, KEYS>(operands, firstResult, secondResult);
-  else
+  } else {
     backward_plain<P, KEYS>(operands, firstResult, secondResult);
+  }
 }
 
 } // namespace attention
@@ -546,7 +636,7 @@ template <class P> SINTER_CONSTEXPR int attention_backward_keys_block() {
   return attention::backward_block<P, true>();
 }
 template <class P> SINTER_CONSTEXPR long long attention_backward_keys_grid() {
-  return P::batch * P::keyHeads * divide_up(P::capacity, attention::backward_rows<P>());
+  return P::batch * P::keyHeads * divide_up(P::capacity, attention::backward_rows<P, true>());
 }
 template <class P> SINTER_CONSTEXPR int attention_backward_keys_shared() {
   return attention::backward_shared<P, true>();
@@ -568,7 +658,7 @@ template <class P> SINTER_CONSTEXPR int attention_backward_queries_block() {
   return attention::backward_block<P, false>();
 }
 template <class P> SINTER_CONSTEXPR long long attention_backward_queries_grid() {
-  return P::batch * P::heads * divide_up(P::length, attention::backward_rows<P>());
+  return P::batch * P::heads * divide_up(P::length, attention::backward_rows<P, false>());
 }
 template <class P> SINTER_CONSTEXPR int attention_backward_queries_shared() {
   return attention::backward_shared<P, false>();

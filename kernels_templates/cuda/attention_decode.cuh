@@ -329,11 +329,11 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
     if (count <= 0)
       return;
     T *to = stages + step % kStages * 2 * kKeys * kPitch;
-    copy_tile_async<kKeys, P::headSize, kWarp>(to, key_at<P>(key, part.slot, at, part.keyHead),
-                                               P::keyRowStride, count, P::headSize, lane);
-    copy_tile_async<kKeys, P::headSize, kWarp>(to + kKeys * kPitch,
+    copy_rows_async<kKeys, P::headSize, kWarp>(to, key_at<P>(key, part.slot, at, part.keyHead),
+                                               P::keyRowStride, count, lane);
+    copy_rows_async<kKeys, P::headSize, kWarp>(to + kKeys * kPitch,
                                                value_at<P>(value, part.slot, at, part.keyHead),
-                                               P::valueRowStride, count, P::headSize, lane);
+                                               P::valueRowStride, count, lane);
   };
   constexpr int kChunks = P::headSize / kVector<T>;
   for (int chunk = threadIdx.x; chunk < kRows * kChunks; chunk += 128) {

@@ -37,7 +37,7 @@
 //
 //   large  = batch * heads * ceil(length / 128) >= 264
 //   rows   = matrices ? (large ? 128 : 64) : headSize > 128 ? 32 : 64
-//   block  = matrices && large && (headSize > 64 || dropout > 0) ? 256 : 128
+//   block  = matrices && large && (headSize > 128 || dropout > 0) ? 256 : 128
 //   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
 //   grid   = batch * heads * ceil(length / rows)
 //   shared = matrices ? 2 (rows + 4 keys) (headSize + 8)
@@ -59,7 +59,7 @@ template <class P> SINTER_CONSTEXPR bool forward_is_large() {
 }
 /// Whether a warp has 32 queries: what it reads of keys and values then serves twice as many.
 template <class P> SINTER_CONSTEXPR bool forward_is_tall() {
-  return forward_is_large<P>() && P::headSize <= 64 && P::dropout == 0;
+  return forward_is_large<P>() && P::headSize <= 128 && P::dropout == 0;
 }
 } // namespace attention
 
@@ -264,7 +264,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   // Registers that hold the queries for good are worth it where there are enough.
   constexpr bool kKeepsQueries = kTiles * kSteps <= 8 && P::dropout == 0;
   // Without them, steps need not be unrolled, which spares the registers of their addresses.
-  constexpr int kUnrolledSteps = kKeepsQueries ? kSteps : 4;
+  constexpr int kUnrolledSteps = kKeepsQueries || kTiles > 1 ? kSteps : 4;
 
   T *queries = dynamic_shared<T>(), *stages = queries + kRows * kPitch;
   const QueryTile<P, kRows> tile(starts);
@@ -272,19 +272,12 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   const float slope = slope_of<P>(slopes, tile.head);
   const uint2 seed = seed_of<P>(seeds);
   const Keys range = tile.template keys<kThreads>(first);
-  // What the warp's queries see together ends here.
-  const int warpEnd =
-      ownRow >= tile.rows
-          ? 0
-          : visible_keys<P>(tile.start + tile.row + min_of(ownRow + kWarpRows, tile.rows) - 1, 0)
-                .end;
-
   auto copy_keys = [&](int begin, int stage) {
     T *keys = stages + stage * 2 * kKeys * kPitch;
     const int count = min_of(kKeys, range.end - begin);
-    copy_tile_async<kKeys, P::headSize, kThreads>(
+    copy_rows_async<kKeys, P::headSize, kThreads>(
         keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count);
-    copy_tile_async<kKeys, P::headSize, kThreads>(
+    copy_rows_async<kKeys, P::headSize, kThreads>(
         keys + kKeys * kPitch, value_at<P>(value, tile.slot, begin, tile.keyHead),
         P::valueRowStride, count);
   };
@@ -302,7 +295,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     }
 
   const int begin = range.begin / kKeys * kKeys;
-  copy_tile_async<kRows, P::headSize, kThreads>(
+  copy_rows_async<kRows, P::headSize, kThreads>(
       queries, query_at<P>(query, tile.slot, tile.row, tile.head), P::queryRowStride, tile.rows);
   if (begin < range.end)
     copy_keys(begin, 0);
@@ -324,7 +317,16 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     if (at + kKeys < range.end)
       copy_keys(at + kKeys, stage ^ 1);
     cp_async_commit();
-    if (at >= warpEnd)
+    // What all of the warp's queries see is not masked; what none of them sees, not computed.
+    bool seen = false, crossed = false;
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        seen |= visible[m][half].begin < at + kKeys && visible[m][half].end > at;
+        crossed |= visible[m][half].begin > at || visible[m][half].end < at + kKeys;
+      }
+    if (!__any_sync(0xffffffffu, seen))
       continue;
     const T *keys = stages + stage * 2 * kKeys * kPitch, *values = keys + kKeys * kPitch;
 
@@ -353,6 +355,19 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
       }
     }
 
+    auto key_of = [&](int j, int i) { return at + j * 8 + lane % 4 * 2 + i % 2; };
+    if constexpr (kIsShaped<P>)
+      for_each_element<kTiles, kScores>([&](int m, int j, int i) {
+        const int t = tile.row + ownRow + m * 16 + i / 2 * 8 + lane / 4;
+        scores[m][j][i] = shape_score<P>(scores[m][j][i], slope, tile.start + t - key_of(j, i));
+      });
+    if (__any_sync(0xffffffffu, crossed))
+      for_each_element<kTiles, kScores>([&](int m, int j, int i) {
+        const Keys own = visible[m][i / 2];
+        if (key_of(j, i) < own.begin || key_of(j, i) >= own.end)
+          scores[m][j][i] = -kInfinity;
+      });
+
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
       unsigned keptBits = 0;
@@ -363,21 +378,13 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
         });
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int t = tile.row + ownRow + m * 16 + half * 8 + lane / 4;
-        const Keys own = visible[m][half];
-        const bool crossed = own.begin > at || own.end < at + kKeys;
-        float before = largest[m][half], top = -kInfinity;
+        const float before = largest[m][half];
+        float top = -kInfinity;
 #pragma unroll
         for (int j = 0; j < kScores; ++j)
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            const int column = at + j * 8 + lane % 4 * 2 + i;
-            float &score = scores[m][j][half * 2 + i];
-            score = shape_score<P>(score, slope, tile.start + t - column);
-            if (crossed && (column < own.begin || column >= own.end))
-              score = -kInfinity;
-            top = maxnum(top, score);
-          }
+          for (int i = 0; i < 2; ++i)
+            top = maxnum(top, scores[m][j][half * 2 + i]);
         largest[m][half] = maxnum(before, warp_reduce_max<4>(top) * kFactor<P>);
         const float correction = exp2_fast(before - largest[m][half]);
         sum[m][half] *= correction;

@@ -437,6 +437,20 @@ SINTER_DEVICE void cp_async_16(void *shared, const void *global, int bytes = 16)
 #endif
 }
 
+/// Begins to copy 16 bytes from global to shared memory where they `exist`; otherwise nothing is
+/// read, and they become zero. Costs less than a number of bytes that is not known beforehand: to
+/// the machine that is an address to be shifted.
+/// @pre both pointers are aligned to 16 bytes.
+SINTER_DEVICE void cp_async_16_if(bool exist, void *shared, const void *global) {
+#ifdef SINTER_SIMT
+  simt::cpAsync16(shared, global, exist ? 16 : 0);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+               "l"(global), "r"(exist ? 16 : 0)
+               : "memory");
+#endif
+}
+
 /// Ends the group of copies that this thread has begun since the last one.
 SINTER_DEVICE void cp_async_commit() {
 #ifdef SINTER_SIMT

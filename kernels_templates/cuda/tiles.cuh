@@ -18,17 +18,44 @@ namespace sinter {
 SINTER_CONSTEXPR int pitch_of(int columns) { return columns + 8; }
 SINTER_CONSTEXPR int float_pitch_of(int columns) { return columns + 4; }
 
-/// Begins to copy a tile of 16-bit elements, all THREADS threads together; what is beyond `rows` or
-/// `columns` becomes zero.
-/// @pre the rows of `global` are aligned to 16 bytes, and its first element is there.
+/// Begins to copy a tile of 16-bit elements, all THREADS threads together; rows beyond `rows`
+/// become zero.
+/// @pre the rows of `global` are aligned to 16 bytes.
+template <int ROWS, int COLUMNS, int THREADS, class T>
+SINTER_DEVICE void copy_rows_async(T *shared, const T *global, long long stride, int rows,
+                                   int thread = threadIdx.x) {
+  constexpr int kChunks = COLUMNS / kVector<T>, kPitch = pitch_of(COLUMNS);
+  static_assert(COLUMNS % 16 == 0, "a tile has a multiple of 16 columns");
+  // A thread's chunks stand below each other where they can: one address and constants.
+  constexpr bool kIsEven = THREADS % kChunks == 0;
+  const int row = thread / kChunks, column = thread % kChunks * kVector<T>;
+  T *to = shared + row * kPitch + column;
+  const T *from = global + row * stride + column;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
+    const int chunk = thread + i * THREADS;
+    if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
+      break;
+    if constexpr (kIsEven) {
+      constexpr int kStep = THREADS / kChunks;
+      cp_async_16_if(row + i * kStep < rows, to + i * kStep * kPitch, from + i * kStep * stride);
+    } else {
+      const int r = chunk / kChunks, c = chunk % kChunks * kVector<T>;
+      cp_async_16_if(r < rows, shared + r * kPitch + c, global + r * stride + c);
+    }
+  }
+}
+
+/// The same of a tile that may end within its columns: what is beyond `columns` becomes zero, too.
+/// @pre the first element of `global` is there.
 template <int ROWS, int COLUMNS, int THREADS, class T>
 SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride, int rows,
-                                   int columns = COLUMNS, int thread = threadIdx.x) {
+                                   int columns) {
   constexpr int kChunks = COLUMNS / kVector<T>;
   static_assert(COLUMNS % 16 == 0, "a tile has a multiple of 16 columns");
 #pragma unroll
   for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
-    int chunk = thread + i * THREADS;
+    int chunk = threadIdx.x + i * THREADS;
     if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
       break;
     int row = chunk / kChunks, column = chunk % kChunks * kVector<T>;
@@ -78,6 +105,18 @@ SINTER_DEVICE void load_rows_as_b(unsigned (&b)[4], const T *tile, int lane) {
 template <int PITCH, class T>
 SINTER_DEVICE void load_columns_as_b(unsigned (&b)[4], const T *tile, int lane) {
   ldmatrix_x4_trans(b, tile + lane % 16 * PITCH + lane / 16 * 8);
+}
+
+/// Calls `use(m, j, i)` for element i of product j of tile m: TILES times 16 rows, COUNT times 8
+/// columns.
+template <int TILES, int COUNT, class Use> SINTER_DEVICE void for_each_element(Use use) {
+#pragma unroll
+  for (int m = 0; m < TILES; ++m)
+#pragma unroll
+    for (int j = 0; j < COUNT; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        use(m, j, i);
 }
 
 /// The left side of a product from two neighbouring 16 by 8 products `low` and `high`.

@@ -82,6 +82,7 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
 TEST(AttentionBackward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
+  trials.merge(makeLargeAttentionTrials());
   BackwardKernels kernels = compile(trials, /*checked=*/false);
   int count = 0;
   for (const auto &[name, options] : trials)

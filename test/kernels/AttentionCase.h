@@ -54,6 +54,9 @@ private:
 /// Attentions by name: sizes that fill tiles and that do not, every option alone and all of them.
 std::map<std::string, AttentionCase::Options> makeAttentionTrials();
 
+/// Many small heads: blocks of 128 queries or keys, of four warps and of eight.
+std::map<std::string, AttentionCase::Options> makeLargeAttentionTrials();
+
 /// Those that have it all, few enough to look at every access to memory.
 std::map<std::string, AttentionCase::Options>
 selectForChecking(std::map<std::string, AttentionCase::Options> trials);

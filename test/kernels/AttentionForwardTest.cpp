@@ -19,26 +19,6 @@ double tolerance(const Options &options) {
 
 bool hasLogsumexp(const Options &options) { return options.problem.causal; }
 
-/// Many small heads: blocks of 128 queries, of four warps and of eight.
-Trials makeLargeTrials() {
-  Trials trials;
-  auto add = [&](const char *name, int headSize, double dropout) {
-    Options &options = trials[name];
-    options.element = options.result = "__nv_bfloat16";
-    options.problem.batch = 2;
-    options.problem.heads = options.problem.keyHeads = 66;
-    options.problem.length = options.problem.capacity = 130;
-    options.problem.headSize = headSize;
-    options.problem.scale = 0.25;
-    options.problem.causal = true;
-    options.problem.dropout = dropout;
-  };
-  add("large", 80, 0);
-  add("large_tall", 16, 0);
-  add("large_dropout", 16, 0.1);
-  return trials;
-}
-
 TestKernels compile(const Trials &trials, bool checked) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
@@ -76,7 +56,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const Option
 TEST(AttentionForward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
-  trials.merge(makeLargeTrials());
+  trials.merge(makeLargeAttentionTrials());
   TestKernels kernels = compile(trials, /*checked=*/false);
   int count = 0;
   for (const auto &[name, options] : trials)

@@ -100,6 +100,27 @@ std::map<std::string, AttentionCase::Options> kernels::makeAttentionTrials() {
   return trials;
 }
 
+std::map<std::string, AttentionCase::Options> kernels::makeLargeAttentionTrials() {
+  std::map<std::string, AttentionCase::Options> trials;
+  auto add = [&](const char *name, int headSize, double dropout) -> AttentionCase::Options & {
+    AttentionCase::Options &options = trials[name];
+    options.element = options.result = kBf16;
+    options.problem = causal(problem(130, 130, 66, 66, headSize), 0, 0, dropout);
+    return options;
+  };
+  add("large_wide", 80, 0);
+  add("large", 16, 0);
+  add("large_dropout", 16, 0.1);
+  AttentionCase::Options &documents = add("large_documents", 16, 0);
+  documents.problem.window = 50;
+  documents.hasFirst = true;
+  AttentionCase::Options &everything = add("large_shaped", 16, 0);
+  everything.problem = causal(problem(130, 140, 132, 66, 16), 70, 3.0);
+  everything.packing = Packing::HeadMajor;
+  everything.hasStart = everything.hasFirst = everything.hasSlopes = true;
+  return trials;
+}
+
 std::map<std::string, AttentionCase::Options>
 kernels::selectForChecking(std::map<std::string, AttentionCase::Options> trials) {
   std::erase_if(trials, [](const auto &trial) {

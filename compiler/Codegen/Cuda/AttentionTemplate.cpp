@@ -29,7 +29,7 @@ struct ForwardShape {
       bool large = operands.batch * operands.heads * tiles >= 264;
       rows = large ? 128 : 64;
       keys = d > 128 ? 32 : 64;
-      block = large && (d > 64 || dropout) ? 256 : 128;
+      block = large && (d > 128 || dropout) ? 256 : 128;
       sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
     } else {
       rows = d > 128 ? 32 : 64;
@@ -66,7 +66,11 @@ struct BackwardShape {
 
   BackwardShape(const AttentionOperands &operands, bool matrices, bool keys) {
     int64_t d = operands.headSize;
-    rows = !matrices && d > 64 ? 32 : 64;
+    int64_t heads = keys ? operands.keyHeads : operands.heads;
+    int64_t tiles = llvm::divideCeil(keys ? operands.capacity : operands.length, 128);
+    bool large = operands.batch * heads * tiles >= 264;
+    bool tall = matrices && large && d <= 128 && !operands.seedArgument;
+    rows = tall ? 128 : !matrices && d > 64 ? 32 : 64;
     int64_t passing = matrices ? (d > 64 ? 32 : 64) : d > 128 ? 16 : 32;
     block = keys && matrices && d > 128 ? 256 : 128;
     int64_t info = 16 * (keys ? 2 * passing : rows);
