@@ -71,6 +71,7 @@ std::vector<fs::path> libraryFolders() {
   for (const fs::path &toolkit : toolkits())
     for (const char *below : {"lib64", "lib", "targets/x86_64-linux/lib"})
       addIfThere(folders, toolkit / below);
+  addIfThere(folders, "/usr/local/nvidia/lib64");
   for (const fs::path &wheel : wheels())
     addIfThere(folders, wheel / "lib");
   return folders;

@@ -6,6 +6,7 @@
 //   $SINTER_CUDA_HOME, $CUDA_HOME   a toolkit's folder
 //   the system's own search         LD_LIBRARY_PATH, ld.so.conf
 //   /usr/local/cuda, then /usr/local/cuda-* with the highest version first
+//   /usr/local/nvidia/lib64         where containers find the host's driver
 //   Python wheels                   nvidia/*/lib under $SINTER_CUDA_WHEELS, which names a
 //                                   site-packages folder, and under that of $VIRTUAL_ENV
 //

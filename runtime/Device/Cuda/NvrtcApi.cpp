@@ -1,5 +1,6 @@
 #include "runtime/Device/Cuda/NvrtcApi.h"
 #include "runtime/Device/Cuda/CudaApi.h"
+#include <filesystem>
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -9,8 +10,22 @@ LibraryTable<NvrtcApi> &libraryTable() {
   return instance;
 }
 
+// The compiler opens its library of built-in functions by name alone, which finds it where the
+// system looks, or where it is open already.
+void openBuiltins(const NvrtcApi &table) {
+  Dl_info compiler = {};
+  int major = 0, minor = 0;
+  if (table.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS ||
+      ::dladdr(reinterpret_cast<const void *>(table.nvrtcVersion), &compiler) == 0)
+    return;
+  std::string name = "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor);
+  ::dlopen((std::filesystem::path(compiler.dli_fname).parent_path() / name).c_str(),
+           RTLD_NOW | RTLD_LOCAL);
+}
+
 const char *load(NvrtcApi &table, void *library) {
   SINTER_NVRTC_FUNCTIONS(SINTER_TABLE_LOAD)
+  openBuiltins(table);
   return nullptr;
 }
 
