@@ -111,16 +111,18 @@ private:
       bool decays = type.getRank() >= 2 && llvm::none_of(noDecay, [&](StringRef part) {
                       return name.getValue().contains(part);
                     });
-      trained.push_back({{name.getValue(), type, decays, isTable(value)}, value, returned.get()});
+      bool table = type.getRank() == 2 && isTable(value);
+      trained.push_back({{name.getValue(), type, decays, table}, value, returned.get()});
     }
     return success();
   }
 
-  /// Whether rows or columns of a parameter stand for tokens: ids choose rows of it, or a loss
-  /// picks from what it is multiplied by, with no other product in between.
-  static bool isTable(Value parameter) {
+  /// Whether rows or columns of a matrix stand for tokens or positions: ids choose rows of it,
+  /// its rows are added to every sequence, or a loss picks from what it is multiplied by, with no
+  /// other product in between.
+  static bool isTable(Value matrix) {
     llvm::SetVector<std::pair<Value, unsigned>> reached; ///< and whether it is of the product
-    reached.insert({parameter, 0});
+    reached.insert({matrix, 0});
     for (size_t i = 0; i < reached.size(); ++i) {
       auto [value, multiplied] = reached[i];
       for (OpOperand &use : value.getUses()) {
@@ -131,6 +133,8 @@ private:
         });
         if (readsIds && role == (multiplied ? FusionRole::RowReduction : FusionRole::Gather) &&
             use.getOperandNumber() == 0)
+          return true;
+        if (!multiplied && isa<BroadcastOp>(use.getOwner()))
           return true;
         bool multiplies = role == FusionRole::Contraction && !multiplied;
         if (multiplies || role == FusionRole::Index ||

@@ -28,7 +28,7 @@ struct Parameter {
   llvm::StringRef name;
   mlir::RankedTensorType type;
   bool decays = false;  ///< weight decay applies
-  bool isTable = false; ///< an embedding or the head: rows or columns stand for tokens
+  bool isTable = false; ///< an embedding or the head: rows or columns stand for tokens or positions
 };
 
 /// Memory that an optimizer keeps from step to step, zero at first.
