@@ -110,9 +110,10 @@ def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
   let description = [{
     After it, the backward pass reads `release` bytes less of what the forward pass computed, or as
     little as can be: ops that cost least a released byte are done again, at their first use there
-    (`sinter.recompute`, so that they are not taken for equal to the first ones). The granularity
-    is an `op`, all inner ops of a `block` (attention, MLP) or of a `layer`. Nothing is released
-    without `release`. A remark says how many ops, bytes and milliseconds.
+    (`sinter.recompute`, so that they are not taken for equal to the first ones). More are done again
+    for as long as all of them together cost no more than `free-share` of the step, by the cost
+    model. The granularity is an `op`, all inner ops of a `block` (attention, MLP) or of a `layer`.
+    A remark says how many ops, bytes and milliseconds.
 
     ```mlir
     %1 = sinter.gelu %0 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("model.layers.0.mlp.up_proj")
@@ -127,6 +128,7 @@ def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"release", "release", "int64_t", "0", "Bytes to release">,
+    Option<"freeShare", "free-share", "double", "0", "Part of the step's time that counts as free">,
     Option<"granularity", "granularity", "std::string", "\"op\"", "op, block or layer">];
   let dependentDialects = ["sinter::SinterDialect"];
 }

@@ -7,8 +7,9 @@
 // Candidates are ops whose results the forward pass reads in their own layer only (what goes from
 // layer to layer is kept: from there a layer is done again, not the whole model), or all such ops
 // of a block (attention, MLP) or of a layer together. They are taken in the order of their cost a
-// byte until enough is released. That order is fixed: once an operand is recomputed too, its copy
-// is there for all who need it.
+// byte: first what is as good as free (an activation's function, a norm), then until enough is
+// released. That order is fixed: once an operand is recomputed too, its copy is there for all who
+// need it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +48,10 @@ public:
   Rematerializer(func::FuncOp function, const CostModel &costs, StringRef granularity)
       : function(function), block(function.front()), costs(costs), granularity(granularity) {}
 
-  /// Recomputes values of at least `release` bytes, or all there are; says what was chosen.
-  void run(int64_t release) {
+  /// Recomputes values of at least `release` bytes, or all there are, and more for as long as all
+  /// of it costs no more than `freeShare` of the step; says what was chosen.
+  void run(int64_t release, double freeShare) {
+    double freeNs = freeShare * getStepNs();
     repeatMovement();
     SmallVector<Unit> units = findUnits();
     llvm::stable_sort(units, [](const Unit &a, const Unit &b) {
@@ -56,7 +59,7 @@ public:
     });
     Unit chosen;
     for (const Unit &unit : units) {
-      if (chosen.bytes >= release)
+      if (chosen.bytes >= release && chosen.ns + unit.ns > freeNs)
         break;
       chosen.ops.append(unit.ops);
       chosen.bytes += unit.bytes;
@@ -79,6 +82,13 @@ public:
   }
 
 private:
+  double getStepNs() {
+    double ns = 0;
+    for (Operation &op : block.without_terminator())
+      ns += costs.getCost(&op).ns;
+    return ns;
+  }
+
   static size_t countOps(ArrayRef<Unit> units) {
     size_t count = 0;
     for (const Unit &unit : units)
@@ -258,7 +268,7 @@ struct RematerializePass : sinter::impl::RematerializePassBase<RematerializePass
   using RematerializePassBase::RematerializePassBase;
 
   void runOnOperation() override {
-    if (release <= 0)
+    if (release <= 0 && freeShare <= 0)
       return;
     if (granularity != "op" && granularity != "block" && granularity != "layer") {
       getOperation().emitError("expected a granularity op, block or layer, got ") << granularity;
@@ -272,7 +282,7 @@ struct RematerializePass : sinter::impl::RematerializePassBase<RematerializePass
     CostModel costs(target);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry) && hasBackwardPass(function))
-        Rematerializer(function, costs, granularity).run(release);
+        Rematerializer(function, costs, granularity).run(release, freeShare);
   }
 
 private:

@@ -31,9 +31,13 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
     for (FusionOp fusion : fusions) {
       if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
         continue;
-      // Kernels are shared between what is done first and what is done again; what stays a fusion
-      // must not become one with another.
-      fusion.walk([](Operation *op) { op->removeAttr(SinterDialect::kRecompute); });
+      // Kernels are shared between what is done first and what is done again; the calls must not
+      // become one, as what stays a fusion must not.
+      Attribute again;
+      fusion.getBlock()->walk([&](Operation *op) {
+        if (Attribute removed = op->removeAttr(SinterDialect::kRecompute))
+          again = removed;
+      });
       ++calls;
       SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
       auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {
@@ -49,6 +53,8 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
       OpBuilder builder(fusion);
       auto call = CallKernelOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
                                        found->getName(), fusion.getInputs());
+      if (again)
+        call->setAttr(SinterDialect::kRecompute, again);
       fusion->replaceAllUsesWith(call);
       fusion->erase();
     }

@@ -61,39 +61,34 @@ public:
     return peak;
   }
 
-  /// Always the ready node that leaves the fewest bytes alive; of equals the earliest. What needs no
-  /// other node, such as the packing of a weight, is ready from the beginning and would be done then,
-  /// a little at a time: it waits for the first node that needs it and runs right before that.
+  /// Of the ready nodes one that leaves no more bytes alive than before, the one that leaves the
+  /// fewest; if there is none, the first in the program's order. Of those that leave more, the
+  /// smallest would often be one whose result nobody needs for long: the packing of a weight, what
+  /// the backward pass computes again.
   SmallVector<unsigned> schedule() const {
-    SmallVector<unsigned> left = uses, waiting(nodes.size(), 0), order;
-    SmallVector<bool> done(nodes.size(), false);
-    // By the bytes that a node would leave, with what it has waiting for it.
+    SmallVector<unsigned> left = uses, waiting, order;
+    // By rank, which changes when a buffer has one user left.
     std::set<std::pair<int64_t, unsigned>> ready;
-    std::vector<int64_t> growth(nodes.size());
+    std::vector<int64_t> rank(nodes.size());
     auto enter = [&](unsigned node) {
-      growth[node] = growthOf(getUnit(node, done), left);
-      ready.insert({growth[node], node});
+      rank[node] = std::min<int64_t>(bytesMade(node) - bytesFreed(node, left), 1);
+      ready.insert({rank[node], node});
     };
     for (auto [index, node] : llvm::enumerate(nodes)) {
-      waiting[index] = llvm::count_if(node.predecessors, [&](unsigned other) { return !waits(other); });
-      if (waiting[index] == 0 && !waits(index))
+      waiting.push_back(node.predecessors.size());
+      if (node.predecessors.empty())
         enter(index);
     }
     while (!ready.empty()) {
-      unsigned next = ready.begin()->second;
+      unsigned node = ready.begin()->second;
       ready.erase(ready.begin());
-      for (unsigned node : getUnit(next, done)) {
-        order.push_back(node);
-        done[node] = true;
-        // The growth of others changes with the last uses, of which a unit has two at the most, and
-        // where they no longer have to make a buffer.
-        for (unsigned buffer : nodes[node].buffers)
-          if (--left[buffer] <= 2 || llvm::is_contained(nodes[node].made, buffer))
-            for (unsigned user : users[buffer])
-              if (ready.erase({growth[user], user}))
-                enter(user);
-      }
-      for (unsigned successor : nodes[next].successors)
+      order.push_back(node);
+      for (unsigned buffer : nodes[node].buffers)
+        if (--left[buffer] == 1)
+          for (unsigned user : users[buffer])
+            if (ready.erase({rank[user], user}))
+              enter(user);
+      for (unsigned successor : nodes[node].successors)
         if (--waiting[successor] == 0)
           enter(successor);
     }
@@ -149,36 +144,6 @@ private:
               found != indexOf.end() && found->second < index && !isa<ReshapeOp>(user))
             nodes[index].predecessors.push_back(found->second);
     }
-  }
-
-  /// Whether a node runs only when another one needs it.
-  bool waits(unsigned node) const {
-    return nodes[node].predecessors.empty() && !nodes[node].successors.empty();
-  }
-
-  /// A node, behind what has waited for it.
-  SmallVector<unsigned> getUnit(unsigned node, ArrayRef<bool> done) const {
-    SmallVector<unsigned> unit;
-    for (unsigned predecessor : nodes[node].predecessors)
-      if (waits(predecessor) && !done[predecessor])
-        unit.push_back(predecessor);
-    unit.push_back(node);
-    return unit;
-  }
-
-  /// The bytes that a unit leaves alive, less those before it.
-  int64_t growthOf(ArrayRef<unsigned> unit, ArrayRef<unsigned> left) const {
-    int64_t sum = 0;
-    llvm::SmallDenseMap<unsigned, unsigned> usesHere;
-    for (unsigned node : unit) {
-      sum += bytesMade(node);
-      for (unsigned buffer : nodes[node].buffers)
-        ++usesHere[buffer];
-    }
-    for (auto [buffer, count] : usesHere)
-      if (left[buffer] == count)
-        sum -= bytes[buffer];
-    return sum;
   }
 
   int64_t bytesMade(unsigned node) const {

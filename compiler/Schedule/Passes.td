@@ -8,10 +8,10 @@ def OrderCommandsPass : Pass<"sinter-order-commands", "mlir::ModuleOp"> {
   let summary = "orders each entry so that few bytes live at once";
   let description = [{
     List scheduling: of the ops whose operands are ready, the one runs next that leaves the fewest
-    bytes alive; ties keep the program's order. An op that needs no other one, such as the packing of
-    a weight, waits and runs right before the first op that needs its results. An op that reads a value stays before the op that
-    updates it in place. The new order is kept only where its peak is below that of the old one; a
-    remark gives both. Off, entries keep their order.
+    bytes alive, if that is no more than before; else the first in the program's order, which is
+    also what settles ties. An op that reads a value stays before the op that updates it in place.
+    The new order is kept only where its peak is below that of the old one; a remark gives both. Off,
+    entries keep their order.
 
     Two branches that each widen and narrow again, written breadth first,
     ```mlir

@@ -1,14 +1,18 @@
 #include "runtime/Base/AtomicFile.h"
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace sinter {
 namespace {
+
+namespace fs = std::filesystem;
 
 tl::unexpected<Error> writeFailure(const std::string &path, int error) {
   return fail(path, std::string("cannot be written: ") + std::strerror(error),
@@ -25,6 +29,26 @@ bool writeAll(int file, std::span<const std::byte> bytes) {
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
   return true;
+}
+
+// The number of the descriptor that a path is a name of, through links such as /dev/stdout.
+std::optional<int> findOwnDescriptor(fs::path path) {
+  constexpr int mostLinks = 8;
+  for (int i = 0; i < mostLinks; ++i) {
+    if (path.parent_path() == "/proc/self/fd" || path.parent_path() == "/dev/fd") {
+      std::string name = path.filename().string();
+      int number = -1;
+      auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+      return error == std::errc() && end == name.data() + name.size() ? std::optional(number)
+                                                                      : std::nullopt;
+    }
+    std::error_code noLink;
+    fs::path target = fs::read_symlink(path, noLink);
+    if (noLink)
+      return std::nullopt;
+    path = path.parent_path() / target;
+  }
+  return std::nullopt;
 }
 
 constexpr size_t pageBytes = 4096;
@@ -87,22 +111,35 @@ Expected<void> syncFolder(const std::string &path) {
   return ok ? Expected<void>() : writeFailure(path, error);
 }
 
-Expected<void> writeFileAtomically(const std::string &path,
-                                   std::span<const std::span<const std::byte>> parts) {
-  // What is not a regular file (a pipe, /dev/null) cannot be replaced by renaming.
+Expected<std::optional<int>> openStream(const std::string &path) {
+  int file = -1;
   struct stat status;
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0)
-      return writeFailure(path, errno);
+  if (std::optional<int> own = findOwnDescriptor(path))
+    file = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
+  else if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  else
+    return std::nullopt;
+  if (file < 0)
+    return writeFailure(path, errno);
+  return file;
+}
+
+Expected<void> writeFileAtomically(const std::string &name,
+                                   std::span<const std::span<const std::byte>> parts) {
+  SINTER_TRY(std::optional<int> stream, openStream(name));
+  if (stream) {
     bool ok = true;
     for (std::span<const std::byte> part : parts)
-      ok = ok && writeAll(file, part);
+      ok = ok && writeAll(*stream, part);
     int error = errno;
-    ::close(file);
-    return ok ? Expected<void>() : writeFailure(path, error);
+    ::close(*stream);
+    return ok ? Expected<void>() : writeFailure(name, error);
   }
 
+  std::error_code notThere;
+  fs::path target = fs::canonical(name, notThere);
+  const std::string path = notThere ? name : target.string();
   std::string aside = path + ".XXXXXX";
   int file = ::mkstemp(aside.data());
   if (file < 0)

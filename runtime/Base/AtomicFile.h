@@ -7,13 +7,20 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include <optional>
 #include <span>
 #include <string>
 
 namespace sinter {
 
+/// A descriptor to write to for a path that cannot be replaced by renaming: a pipe, a device, or a
+/// descriptor of this process by its name (/dev/stdout, whatever stands behind it). None for a
+/// regular file and for a name that is free. The caller closes it.
+Expected<std::optional<int>> openStream(const std::string &path);
+
 /// Replaces the file at `path` with the concatenation of `parts`. On an error (unwritable folder,
-/// full disk) the file that was there is untouched and nothing is left behind.
+/// full disk) the file that was there is untouched and nothing is left behind. Of a symbolic link
+/// the file that it leads to is replaced; a stream (openStream) is written to.
 Expected<void> writeFileAtomically(const std::string &path,
                                    std::span<const std::span<const std::byte>> parts);
 

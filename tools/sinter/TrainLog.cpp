@@ -28,8 +28,8 @@ template <typename Visit> static void visitLines(const std::string &path, Visit 
 }
 
 Expected<TrainLog> TrainLog::open(const std::string &path, uint64_t first) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored) || fs::is_regular_file(path, ignored)) {
+  SINTER_TRY(std::optional<int> stream, openStream(path));
+  if (!stream) {
     std::string kept;
     if (first != 0)
       visitLines(path, [&](const std::string &line, const json &object) {
@@ -38,7 +38,7 @@ Expected<TrainLog> TrainLog::open(const std::string &path, uint64_t first) {
       });
     SINTER_CHECK(writeFileAtomically(path, std::as_bytes(std::span(kept))));
   }
-  std::FILE *file = std::fopen(path.c_str(), "a");
+  std::FILE *file = stream ? ::fdopen(*stream, "a") : std::fopen(path.c_str(), "a");
   if (!file)
     return fail(path, std::strerror(errno), "give --log a file that can be written");
   return TrainLog(path, file);

@@ -2,6 +2,9 @@
 // RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="release=100000" | FileCheck %s --check-prefix=ALL
 // RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize | FileCheck %s --check-prefix=NONE
 
+// RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="free-share=0.2" | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="free-share=0.001" | FileCheck %s --check-prefix=NONE
+
 // The cheapest op a byte goes first: the gelu, not the product.
 // CHECK-LABEL: func.func @train_step
 // CHECK: %[[P:.*]] = sinter.matmul %{{.*}}, %arg1 : (

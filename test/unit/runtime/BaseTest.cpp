@@ -47,6 +47,32 @@ TEST_F(AtomicFileTest, WritesAndReplaces) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(AtomicFileTest, LinksStayLinks) {
+  std::string path = folder + "/file", link = folder + "/link";
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("one")));
+  std::filesystem::create_symlink("file", link);
+  ASSERT_TRUE(writeFileAtomically(link, bytesOf("two")));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read(path), "two");
+  EXPECT_EQ(entries(), 2);
+}
+
+// `command > file` with /dev/stdout as the output: what the link leads to is open, not to replace.
+TEST_F(AtomicFileTest, OwnDescriptorsAreWrittenTo) {
+  std::string path = folder + "/file", link = folder + "/link";
+  std::FILE *file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::string name = "/proc/self/fd/" + std::to_string(fileno(file));
+  std::filesystem::create_symlink(name, link);
+  ASSERT_TRUE(writeFileAtomically(link, bytesOf("one ")));
+  std::fputs("two ", file);
+  std::fflush(file);
+  ASSERT_TRUE(writeFileAtomically(name, bytesOf("three")));
+  std::fclose(file);
+  EXPECT_EQ(read(path), "one two three");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
 TEST_F(AtomicFileTest, UnwritableFolderIsAnError) {
   auto result = writeFileAtomically(folder + "/absent/file", bytesOf("one"));
   ASSERT_FALSE(result);
