@@ -43,11 +43,11 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     names: the function that had gradients updates them in place, others (`@evaluate`) read them.
     What the optimizer keeps are states too, `adamw.m.<parameter>` for example. New inputs are those
     that the optimizer needs: `learning_rate`; `adamw_learning_rate` (muon: that of what adamw
-    updates: vectors, and matrices whose rows or columns stand for tokens, because ids choose rows
-    of them or a loss picks from their product); `bias_correction1` and `bias_correction2` (adamw,
-    muon: 1 - beta^t); `update` (adafactor: t, from 1). A new output `grad_norm` is the norm of all
-    gradients together, before they are clipped. If it is not finite, parameters and optimizer states
-    stay as they are.
+    updates: vectors, and matrices whose rows or columns stand for tokens or positions, because ids
+    choose rows of them, they are repeated for every sequence or a loss picks from their product);
+    `bias_correction1` and `bias_correction2` (adamw, muon: 1 - beta^t); `update` (adafactor: t, from
+    1). A new output `grad_norm` is the norm of all gradients together, before they are clipped. If
+    it is not finite, parameters and optimizer states stay as they are.
 
     With `accumulate` above 1 there are two functions instead: `@accumulate` adds the gradients to
     the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Gradients
