@@ -105,6 +105,9 @@ CUresult FakeDevice::submit(FakeStream &stream, Work work) {
       complain(work.what + " and " + *other +
                " use the same memory on two streams, and nothing orders "
                "the two");
+  if (work.overlaps && !stream.endsInKernel)
+    complain(work.what + " was launched to overlap with what is no kernel");
+  stream.endsInKernel = work.isKernel;
   if (capture) {
     capture->work.push_back(std::move(work));
     return CUDA_SUCCESS;
@@ -154,6 +157,7 @@ void FakeDevice::record(FakeStream &stream, FakeEvent &event) {
 }
 
 CUresult FakeDevice::wait(FakeStream &stream, const FakeEvent &event) {
+  stream.endsInKernel = false;
   if (!alive(event.stream))
     return CUDA_SUCCESS; // nobody recorded it, or the stream was drained and destroyed: it is done
   if (event.capture) {
@@ -208,11 +212,13 @@ CUresult FakeDevice::beginCapture(FakeStream &stream) {
   capture.origin = &stream;
   capture.streams = {&stream};
   stream.capture = &capture;
+  stream.endsInKernel = false;
   return CUDA_SUCCESS;
 }
 
 CUresult FakeDevice::endCapture(FakeStream &stream, FakeGraph *&graph) {
   graph = nullptr;
+  stream.endsInKernel = false;
   Capture *capture = stream.capture;
   if (!capture)
     return CUDA_ERROR_ILLEGAL_STATE;

@@ -19,6 +19,7 @@ struct Work {
   std::string what;
   std::vector<Access> accesses;
   std::function<void()> run;
+  bool isKernel = false;
   bool overlaps = false; ///< a kernel that may begin before what is before it is done
 };
 
@@ -38,6 +39,7 @@ struct FakeStream {
   std::deque<Work> queue;
   uint64_t submitted = 0, done = 0;
   struct Capture *capture = nullptr; ///< that the stream takes part in
+  bool endsInKernel = false;         ///< what it was given last, in this capture if there is one
 };
 
 /// A capture that has begun and not ended: its work, and an order of its own.

@@ -535,7 +535,7 @@ static CUresult submitKernel(CUfunction function, const CUlaunchConfig &config, 
                                    [kernel, shape, arguments = std::move(arguments), overlaps] {
                                      device().runKernel(*kernel, shape, arguments, overlaps);
                                    },
-                                   overlaps});
+                                   /*isKernel=*/true, overlaps});
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,

@@ -359,12 +359,13 @@ Expected<void> CudaDevice::waitForCopies() const {
   return own->copies ? own->copies->holdUp() : Expected<void>();
 }
 
-// All that a run puts into the stream for a part of a program.
+// All that a run puts into the stream for a part of a program. Its first command may stand behind a
+// wait for copies, and no kernel of its graph stands before it: there is nothing to overlap with.
 Expected<void> CudaDevice::walk(size_t program, const Part &part) const {
   if (part.begin == 0)
     SINTER_CHECK(carryIn(program));
   for (size_t i = part.begin; i < part.end; ++i)
-    SINTER_CHECK(enqueue(program, i));
+    SINTER_CHECK(enqueue(program, i, /*alone=*/i == part.begin));
   return part.end == own->programs[program].steps.size() ? carryOut(program) : Expected<void>();
 }
 

@@ -14,7 +14,8 @@
 //    returns when the kernel before is done and what it wrote is visible.
 // 2. Before the wait a kernel reads only what no kernel of the program writes, and writes nothing.
 // 3. A kernel that does not wait is launched when all before it is done, as ever; so are copies,
-//    fills, products of the library, and a program's first command.
+//    fills, products of the library, and the first command of a program, or of a part of it that is
+//    a graph of its own.
 // 4. What a kernel lets the next one begin by (pdl_launch_dependents) only concerns when it begins.
 //
 // To see that C, behind B, behind A, may read what A wrote though C waits for B alone: B is not

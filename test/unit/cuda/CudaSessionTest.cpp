@@ -485,6 +485,18 @@ TEST_F(CudaSessionTest, StatesAreCopiedWhileProgramsRun) {
     }
 }
 
+// What changes the state follows a wait for its copies, or begins a graph: with neither does a kernel
+// overlap, as the fake says where one does.
+TEST_F(CudaSessionTest, NoKernelOverlapsWithAWaitForCopies) {
+  Parts parts = model();
+  parts.waits = true;
+  auto session = bind(parts, /*debug=*/false, {"runs"});
+  ASSERT_TRUE(session) << session.error().message();
+  for (int i = 0; i < 3; ++i)
+    runOnce(**session, 1);
+  EXPECT_EQ(runsOf(**session), 3);
+}
+
 TEST_F(CudaSessionTest, CopiesToOrdinaryMemoryAreWaitedFor) {
   gpu->failCall("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY, 3);
   auto session = bind(model(), false, {"runs"});
