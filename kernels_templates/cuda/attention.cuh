@@ -20,6 +20,7 @@
 //                                whether these arguments are there; nullptr if not
 //   dropout, stream              (double, unsigned) 0: no dropout, and seed is nullptr
 //   plain                        the plain version, whatever the types
+//   sharedMemory                 bytes of shared memory that a block may have
 //
 //===----------------------------------------------------------------------===//
 #pragma once

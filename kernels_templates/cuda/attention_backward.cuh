@@ -43,7 +43,8 @@
 //   matrices = attention_forward's, and Gradient is Element
 //   tall     = matrices && headSize <= 128 && dropout == 0 &&
 //              keys:    batch * keyHeads * ceil(capacity / 128) >= 264
-//              queries: batch * heads * ceil(length / 128) >= 264
+//              queries: batch * heads * ceil(length / 128) >= 264,
+//              if 128 rows fit into sharedMemory
 //   rows     = matrices ? (tall ? 128 : 64) : headSize > 64 ? 32 : 64
 //   passing  = matrices ? (headSize > 64 ? 32 : 64) : headSize > 128 ? 16 : 32
 //   grid     = keys:    batch * keyHeads * ceil(capacity / rows)
@@ -66,13 +67,26 @@ namespace attention {
 template <class P> SINTER_CONSTEXPR bool backward_uses_matrices() {
   return uses_matrices<P>() && kIsSame<typename P::Gradient, typename P::Element>;
 }
+/// Rows of a tile that passes by.
+template <class P> SINTER_CONSTEXPR int backward_passing() {
+  if (backward_uses_matrices<P>())
+    return P::headSize > 64 ? 32 : 64;
+  return P::headSize > 128 ? 16 : 32;
+}
+/// Memory for what is known of queries, the rows that stay and twice those that pass by, with matrix
+/// instructions.
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_matrices_shared(int rows) {
+  constexpr int kPassing = backward_passing<P>();
+  return 16 * (KEYS ? 2 * kPassing : rows) +
+         2 * (2 * rows + 4 * kPassing) * pitch_of(P::headSize);
+}
 /// Whether a warp has 32 of the rows that stay: what it reads of those that pass by then serves
-/// twice as many. There have to be registers for the results, and blocks enough.
+/// twice as many. There have to be registers for the results, memory, and blocks enough.
 template <class P, bool KEYS> SINTER_CONSTEXPR bool backward_is_tall() {
   constexpr long long kTiles =
       KEYS ? P::keyHeads * divide_up(P::capacity, 128) : P::heads * divide_up(P::length, 128);
   return backward_uses_matrices<P>() && P::headSize <= 128 && P::dropout == 0 &&
-         P::batch * kTiles >= 264;
+         P::batch * kTiles >= 264 && backward_matrices_shared<P, KEYS>(128) <= P::sharedMemory;
 }
 /// Whether the gradients of values and of keys are computed one after the other, since one thread's
 /// registers do not hold both.
@@ -84,12 +98,6 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_rows() {
   if (backward_uses_matrices<P>())
     return backward_is_tall<P, KEYS>() ? 128 : 64;
   return P::headSize > 64 ? 32 : 64;
-}
-/// Rows of a tile that passes by.
-template <class P> SINTER_CONSTEXPR int backward_passing() {
-  if (backward_uses_matrices<P>())
-    return P::headSize > 64 ? 32 : 64;
-  return P::headSize > 128 ? 16 : 32;
 }
 /// Warps that share rows.
 template <class P, bool KEYS> SINTER_CONSTEXPR int backward_splits() {
@@ -112,7 +120,7 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_shared() {
   constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
   constexpr int kInfo = 16 * (KEYS ? 2 * kPassing : kRows);
   if (backward_uses_matrices<P>())
-    return kInfo + 2 * (2 * kRows + 4 * kPassing) * pitch_of(P::headSize);
+    return backward_matrices_shared<P, KEYS>(kRows);
   return kInfo + 4 * ((2 * kRows + 2 * kPassing) * float_pitch_of(round_up(P::headSize, 32)) +
                       2 * kRows * float_pitch_of(kPassing));
 }

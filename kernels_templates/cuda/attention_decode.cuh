@@ -34,7 +34,7 @@
 //   groups   = batch keyHeads ceil(length (heads / keyHeads) / rows)
 //   splits   = min(ceil(264 / groups), ceil(capacity / 256))
 //   grid     = groups splits
-//   stages   = headSize > 128 ? 2 : 3
+//   stages   = headSize > 128 ? 2 : 3, or 2 where 3 do not fit into sharedMemory
 //   shared   = 16 rows (headSize + 4) + 32 rows,
 //              but matrices ? at least 32 (headSize + 8) (1 + 8 stages)
 //   tickets  = 4 groups rounded up to 16
@@ -63,7 +63,13 @@ template <class P> SINTER_CONSTEXPR int decode_groups() {
 template <class P> SINTER_CONSTEXPR int decode_splits() {
   return static_cast<int>(min_of(divide_up(264, decode_groups<P>()), divide_up(P::capacity, 256)));
 }
-template <class P> SINTER_CONSTEXPR int decode_stages() { return P::headSize > 128 ? 2 : 3; }
+/// Memory for the queries and the warps' tiles of keys and values, with matrix instructions.
+template <class P> SINTER_CONSTEXPR int decode_copies(int stages) {
+  return 32 * pitch_of(P::headSize) * (1 + 8 * stages);
+}
+template <class P> SINTER_CONSTEXPR int decode_stages() {
+  return P::headSize > 128 || decode_copies<P>(3) > P::sharedMemory ? 2 : 3;
+}
 } // namespace attention
 
 template <class P> SINTER_CONSTEXPR int attention_decode_block() { return 128; }
@@ -73,7 +79,7 @@ template <class P> SINTER_CONSTEXPR long long attention_decode_grid() {
 template <class P> SINTER_CONSTEXPR int attention_decode_shared() {
   constexpr int kRows = attention::decode_rows<P>();
   constexpr int kCombining = 16 * kRows * float_pitch_of(P::headSize) + 32 * kRows;
-  constexpr int kCopying = 32 * pitch_of(P::headSize) * (1 + 8 * attention::decode_stages<P>());
+  constexpr int kCopying = attention::decode_copies<P>(attention::decode_stages<P>());
   return attention::uses_matrices<P>() && kCopying > kCombining ? kCopying : kCombining;
 }
 template <class P> SINTER_CONSTEXPR long long attention_decode_tickets() {

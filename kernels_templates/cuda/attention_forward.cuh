@@ -35,7 +35,7 @@
 // Launch: attention_forward_grid<P>() blocks of attention_forward_block<P>() threads,
 // attention_forward_shared<P>() bytes.
 //
-//   large  = batch * heads * ceil(length / 128) >= 264
+//   large  = batch * heads * ceil(length / 128) >= 264, if 128 rows fit into sharedMemory
 //   rows   = matrices ? (large ? 128 : 64) : headSize > 128 ? 32 : 64
 //   block  = matrices && large && (headSize > 128 || dropout > 0) ? 256 : 128
 //   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
@@ -53,9 +53,18 @@
 namespace sinter {
 
 namespace attention {
-/// Whether there are tiles of 128 queries enough for two on each of 132 processors.
+/// Keys of a tile.
+template <class P> SINTER_CONSTEXPR int forward_keys() {
+  return uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
+}
+/// Memory for the queries and twice the keys and values, with matrix instructions.
+template <class P> SINTER_CONSTEXPR int forward_matrices_shared(int rows) {
+  return 2 * (rows + 4 * forward_keys<P>()) * pitch_of(P::headSize);
+}
+/// Whether there are tiles of 128 queries enough for two on each of 132 processors, and room.
 template <class P> SINTER_CONSTEXPR bool forward_is_large() {
-  return P::batch * P::heads * divide_up(P::length, 128) >= 264;
+  return P::batch * P::heads * divide_up(P::length, 128) >= 264 &&
+         forward_matrices_shared<P>(128) <= P::sharedMemory;
 }
 /// Whether a warp has 32 queries: what it reads of keys and values then serves twice as many.
 template <class P> SINTER_CONSTEXPR bool forward_is_tall() {
@@ -68,9 +77,6 @@ template <class P> SINTER_CONSTEXPR int attention_forward_rows() {
     return attention::forward_is_large<P>() ? 128 : 64;
   return P::headSize > 128 ? 32 : 64;
 }
-template <class P> SINTER_CONSTEXPR int attention_forward_keys() {
-  return attention::uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
-}
 template <class P> SINTER_CONSTEXPR int attention_forward_block() {
   return attention::uses_matrices<P>() && attention::forward_is_large<P>() &&
                  !attention::forward_is_tall<P>()
@@ -81,9 +87,9 @@ template <class P> SINTER_CONSTEXPR long long attention_forward_grid() {
   return P::batch * P::heads * divide_up(P::length, attention_forward_rows<P>());
 }
 template <class P> SINTER_CONSTEXPR int attention_forward_shared() {
-  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention::forward_keys<P>();
   if (attention::uses_matrices<P>())
-    return 2 * (kRows + 4 * kKeys) * pitch_of(P::headSize);
+    return attention::forward_matrices_shared<P>(kRows);
   return 4 * ((kRows + 2 * kKeys) * float_pitch_of(round_up(P::headSize, 32)) +
               kRows * float_pitch_of(kKeys));
 }
@@ -112,7 +118,7 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
                                  const typename P::Element *value, const int *starts,
                                  const int *first, const float *slopes, const int *seeds,
                                  typename P::Result *result, float *logsumexp) {
-  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = forward_keys<P>();
   constexpr int kThreads = attention_forward_block<P>(), kColumns = round_up(P::headSize, 32);
   constexpr int kPitch = float_pitch_of(kColumns), kWeightPitch = float_pitch_of(kKeys);
   // A thread's queries; its scores of each are of keys lane + 8 i; its columns 4 lane + 32 i.
@@ -255,7 +261,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
                                     typename P::Result *result, float *logsumexp) {
   using T = typename P::Element;
   using Result = typename P::Result;
-  constexpr int kRows = attention_forward_rows<P>(), kKeys = attention_forward_keys<P>();
+  constexpr int kRows = attention_forward_rows<P>(), kKeys = forward_keys<P>();
   constexpr int kThreads = attention_forward_block<P>();
   constexpr int kPitch = pitch_of(P::headSize), kSteps = P::headSize / 16;
   // A warp's queries are kTiles times 16; a thread has two of each 16: lane / 4 and 8 further.

@@ -21,14 +21,16 @@ struct ForwardShape {
   bool matrices;
   int64_t rows, keys, block, sharedBytes;
 
-  ForwardShape(const AttentionOperands &operands, bool matrices, bool dropout)
+  ForwardShape(const AttentionOperands &operands, bool matrices, bool dropout,
+               const TargetAttr &target)
       : matrices(matrices) {
     int64_t d = operands.headSize;
     if (matrices) {
-      int64_t tiles = llvm::divideCeil(operands.length, 128);
-      bool large = operands.batch * operands.heads * tiles >= 264;
-      rows = large ? 128 : 64;
       keys = d > 128 ? 32 : 64;
+      int64_t tiles = llvm::divideCeil(operands.length, 128);
+      bool large = operands.batch * operands.heads * tiles >= 264 &&
+                   2 * (128 + 4 * keys) * (d + 8) <= target.getL1Bytes();
+      rows = large ? 128 : 64;
       block = large && (d > 128 || dropout) ? 256 : 128;
       sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
     } else {
@@ -45,16 +47,17 @@ struct DecodeShape {
   static constexpr int64_t block = 128;
   int64_t groups, splits, sharedBytes, scratchBytes;
 
-  DecodeShape(const AttentionOperands &operands, bool matrices) {
+  DecodeShape(const AttentionOperands &operands, bool matrices, const TargetAttr &target) {
     int64_t d = operands.headSize, rows = matrices ? 16 : d > 128 ? 2 : 4;
     int64_t parts = llvm::divideCeil(operands.rows, rows);
     groups = operands.batch * operands.keyHeads * parts;
     int64_t wanted = llvm::divideCeil(264, groups), most = llvm::divideCeil(operands.capacity, 256);
     splits = std::min(wanted, most);
-    int64_t stages = d > 128 ? 2 : 3;
+    auto copies = [&](int64_t stages) { return 32 * (d + 8) * (1 + 8 * stages); };
     sharedBytes = 16 * rows * (d + 4) + 32 * rows;
     if (matrices)
-      sharedBytes = std::max(sharedBytes, 32 * (d + 8) * (1 + 8 * stages));
+      sharedBytes =
+          std::max(sharedBytes, copies(d > 128 || copies(3) > target.getL1Bytes() ? 2 : 3));
     scratchBytes = static_cast<int64_t>(llvm::alignTo(4 * groups, 16)) +
                    (splits > 1 ? 4 * groups * splits * rows * (d + 2) : 0);
   }
@@ -64,20 +67,24 @@ struct DecodeShape {
 struct BackwardShape {
   int64_t rows, block, sharedBytes;
 
-  BackwardShape(const AttentionOperands &operands, bool matrices, bool keys) {
+  BackwardShape(const AttentionOperands &operands, bool matrices, bool keys,
+                const TargetAttr &target) {
     int64_t d = operands.headSize;
     int64_t heads = keys ? operands.keyHeads : operands.heads;
     int64_t tiles = llvm::divideCeil(keys ? operands.capacity : operands.length, 128);
-    bool large = operands.batch * heads * tiles >= 264;
+    int64_t passing = matrices ? (d > 64 ? 32 : 64) : d > 128 ? 16 : 32;
+    auto withRows = [&](int64_t rows) {
+      int64_t info = 16 * (keys ? 2 * passing : rows);
+      return info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8)
+                              : 4 * ((2 * rows + 2 * passing) *
+                                         (static_cast<int64_t>(llvm::alignTo(d, 32)) + 4) +
+                                     2 * rows * (passing + 4)));
+    };
+    bool large = operands.batch * heads * tiles >= 264 && withRows(128) <= target.getL1Bytes();
     bool tall = matrices && large && d <= 128 && !operands.seedArgument;
     rows = tall ? 128 : !matrices && d > 64 ? 32 : 64;
-    int64_t passing = matrices ? (d > 64 ? 32 : 64) : d > 128 ? 16 : 32;
     block = keys && matrices && d > 128 ? 256 : 128;
-    int64_t info = 16 * (keys ? 2 * passing : rows);
-    sharedBytes = info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8)
-                                   : 4 * ((2 * rows + 2 * passing) *
-                                              (static_cast<int64_t>(llvm::alignTo(d, 32)) + 4) +
-                                          2 * rows * (passing + 4)));
+    sharedBytes = withRows(rows);
   }
 };
 } // namespace
@@ -85,7 +92,8 @@ struct BackwardShape {
 /// What all attention templates are told of an op.
 template <typename Op>
 static void setAttention(TemplateInstance &instance, Op op, const AttentionOperands &operands,
-                         const StridedInput &key, const StridedInput &value) {
+                         const StridedInput &key, const StridedInput &value,
+                         const TargetAttr &target) {
   instance.set("Query", elementOf(op.getQuery()));
   instance.set("Element", elementOf(op.getKey()));
   instance.set("batch", operands.batch);
@@ -107,6 +115,7 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
   instance.set("dropout", op.getDropout().convertToDouble());
   instance.set("stream", static_cast<int64_t>(op.getStream()));
   instance.set("plain", false);
+  instance.set("sharedMemory", target.getL1Bytes());
 }
 
 /// Whether the versions with matrix instructions are for an op.
@@ -143,7 +152,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
                  !operands.seedArgument && !results.logsumexpIndex;
   StringRef name = decodes ? "attention_decode" : "attention_forward";
   TemplateInstance instance(name, name, kernel.getContext());
-  setAttention(instance, *op, operands, *key, *value);
+  setAttention(instance, *op, operands, *key, *value, target);
   instance.set("Result", results.roundings.back());
   unsigned inputs = kernel.getNumArguments();
   instance.pass(operands.query.argument);
@@ -153,14 +162,14 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   instance.pass(operands.firstArgument);
   instance.pass(operands.slopesArgument);
   if (decodes) {
-    DecodeShape shape(operands, matrices);
+    DecodeShape shape(operands, matrices, target);
     instance.pass(inputs + results.resultIndex);
     instance.pass(inputs + kernel.getNumResults());
     instance.write(function, /*usesShared=*/true);
     return CudaLaunch{shape.groups * shape.splits, shape.block, shape.sharedBytes,
                       shape.scratchBytes};
   }
-  ForwardShape shape(operands, matrices, operands.seedArgument.has_value());
+  ForwardShape shape(operands, matrices, operands.seedArgument.has_value(), target);
   instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
   instance.pass(operands.seedArgument);
   instance.pass(inputs + results.resultIndex);
@@ -209,11 +218,11 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
 
   bool matrices = usesMatrices(*op, operands, *key, *value) &&
                   elementOf(op->getGradient()) == elementOf(op->getKey());
-  BackwardShape shape(operands, matrices, keys);
+  BackwardShape shape(operands, matrices, keys, target);
   TemplateInstance instance("attention_backward",
                             keys ? "attention_backward_keys" : "attention_backward_queries",
                             kernel.getContext());
-  setAttention(instance, *op, operands, *key, *value);
+  setAttention(instance, *op, operands, *key, *value, target);
   instance.set("Gradient", elementOf(op->getGradient()));
   instance.set("Result", elementOf(keys ? op->getKeyGradient() : op->getQueryGradient()));
   instance.pass(operands.query.argument);
