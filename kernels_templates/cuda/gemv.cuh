@@ -258,25 +258,27 @@ template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &ope
         begin, P::k,
         [&](Tile &tile, int at) {
 #pragma unroll
-          for (int c = 0; c < kColumns; ++c) {
-            tile.columns[c] = {};
+          for (int c = 0; c < kColumns; ++c)
             if (at < P::k)
               tile.columns[c] = load_weights<kWidth>(rows[c] + at);
-          }
         },
         [&] {
           if (round == 0)
             lhs = prepare_lhs<P, 128>(operands);
         },
         [&](const Tile &tile, int at) {
+          Vector<float, kWidth> columns[kColumns];
+#pragma unroll
+          for (int c = 0; c < kColumns; ++c)
+            columns[c] = to_floats(tile.columns[c]);
 #pragma unroll
           for (int row = 0; row < P::m; ++row) {
-            Vector<T, kWidth> x = load<T, kWidth>(lhs + row * kLhsStride<P> + at);
+            const auto x = to_floats(load<T, kWidth>(lhs + row * kLhsStride<P> + at));
 #pragma unroll
             for (int c = 0; c < kColumns; ++c)
 #pragma unroll
               for (int i = 0; i < kWidth; ++i)
-                sums[row][c] = fma(to_float(x[i]), to_float(tile.columns[c][i]), sums[row][c]);
+                sums[row][c] = fma(x[i], columns[c][i], sums[row][c]);
           }
         });
 
@@ -331,7 +333,6 @@ template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands
     stream_tiles<Tile, P::m <= 4 ? 4 : 2, 8 * kWarpRows>(
         begin, P::k,
         [&](Tile &tile, int at) {
-          tile = {};
           if (at < P::k && isOutput)
             tile = load_weights<kWidth>(operands.rhs + at * P::rhsStride + column);
         },
@@ -340,12 +341,13 @@ template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands
             lhs = prepare_lhs<P, 256>(operands);
         },
         [&](const Tile &tile, int at) {
+          const auto values = to_floats(tile);
 #pragma unroll
           for (int row = 0; row < P::m; ++row) {
             float x = to_float(lhs[row * kLhsStride<P> + at]);
 #pragma unroll
             for (int i = 0; i < kWidth; ++i)
-              sums[row][i] = fma(x, to_float(tile[i]), sums[row][i]);
+              sums[row][i] = fma(x, values[i], sums[row][i]);
           }
         });
 
