@@ -118,7 +118,7 @@ private:
         lhs.getType().getEncoding() || isInside(rhs))
       return false;
     if (gemm.usesPanels())
-      return !gemm.matmul.getTransposeRhs() && !gemm.matmul.getTransposeLhs();
+      return rhs.getType().getEncoding() && !gemm.matmul.getTransposeLhs();
     return !rhs.getType().getEncoding();
   }
 

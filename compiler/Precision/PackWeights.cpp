@@ -17,6 +17,20 @@ static PanelsAttr getPanels(Type elementType) {
                          /*depth=*/narrow ? 32 : 16);
 }
 
+/// Whether a product's kernel should make panels of its right-hand side itself, a piece at a time,
+/// rather than read ones that were made before: where the matrix changes from step to step, is so
+/// large that its panels would be much of the step's memory, and meets so few rows that they are
+/// one block, which reads each panel once. Of a vocabulary this holds in every block of a loss.
+static bool makesPanels(MatmulOp matmul) {
+  constexpr int64_t fewestRows = 32, mostRows = 256, leastBytes = 32 << 20;
+  auto argument = dyn_cast<BlockArgument>(matmul.getRhs());
+  auto entry = matmul->getParentOfType<func::FuncOp>();
+  return argument && entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) &&
+         matmul.getRhs().getType().getElementType().isF32() && !matmul.getTransposeLhs() &&
+         matmul.getM() >= fewestRows && matmul.getM() <= mostRows &&
+         4 * matmul.getK() * matmul.getN() >= leastBytes;
+}
+
 namespace {
 struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
@@ -57,7 +71,7 @@ private:
 
   void packRhs(MatmulOp matmul) {
     Value rhs = matmul.getRhs();
-    if (cast<RankedTensorType>(rhs.getType()).getEncoding())
+    if (cast<RankedTensorType>(rhs.getType()).getEncoding() || makesPanels(matmul))
       return;
     OpBuilder builder(matmul);
     Location loc = matmul.getLoc();

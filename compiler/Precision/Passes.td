@@ -71,6 +71,9 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
     A transposed left-hand side, `[k, m]`, of a 16-bit type is in such panels too: products read
     pairs of it along k. One of f32 stays as it is, its rows are read a few columns at a time.
 
+    A large f32 state that a product multiplies with few rows stays as it is, transposed or not: its
+    kernel copies it to panels as it goes, so that the step does not hold a second one.
+
     For a GPU everything stays as it is: its products read plain matrices.
 
     ```mlir

@@ -29,6 +29,14 @@ struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisi
   }
 
 private:
+  static bool isState(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      return false;
+    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) != nullptr;
+  }
+
   static LogicalResult verifyPlain(MatmulOp matmul) {
     if (matmul.getLhs().getType().getEncoding() || matmul.getRhs().getType().getEncoding())
       return matmul.emitError("expected plain operands for a GPU after Precision");
@@ -46,10 +54,11 @@ private:
       auto matmul = cast<MatmulOp>(op);
       if (!getElements(matmul.getLhs()).isF32() && !getElements(matmul.getLhs()).isBF16())
         return op.emitError("expected operands of f32 or bf16 after Precision");
-      if (matmul.getTransposeRhs() ||
-          !isa_and_nonnull<PanelsAttr>(matmul.getRhs().getType().getEncoding()))
-        return op.emitError(
-            "expected a right-hand side in panels, not transposed, after Precision");
+      RankedTensorType rhs = matmul.getRhs().getType();
+      bool packed = !matmul.getTransposeRhs() && isa_and_nonnull<PanelsAttr>(rhs.getEncoding());
+      if (!packed && !(isState(matmul.getRhs()) && rhs.getElementType().isF32()))
+        return op.emitError("expected a right-hand side in panels, not transposed, or an f32 state "
+                            "as it is, after Precision");
       RankedTensorType lhs = matmul.getLhs().getType();
       if (matmul.getTransposeLhs() && lhs.getElementType().isBF16() &&
           !isa_and_nonnull<PanelsAttr>(lhs.getEncoding()))

@@ -8,6 +8,9 @@
 //   the epilogue, row by row, from the scratch
 //
 // With one block of k the epilogue follows each tile at once, while its rows are in the L1 cache.
+// A right-hand side that is no panels is copied to one, a block of k at a time, where more than one
+// tile of rows is computed from it.
+//
 // One row (decode) makes a tile of one row: the panel streams from memory exactly once, and its
 // lines are asked for some way ahead. The panels of gate and up belong to one work item, so that
 // their product never leaves the scratch.
@@ -32,7 +35,9 @@ namespace {
 /// Columns of a panel, and of a work item where rhs is not in panels.
 constexpr int64_t kPanelWidth = 64;
 /// Scratch of a work item in bytes; kernels have 128 KiB of stack in all.
-constexpr int64_t kScratchBytes = 64 * 1024;
+constexpr int64_t kScratchBytes = 68 * 1024; // 256 rows, and what tiles of six add to them
+/// Of the same stack, for a block of a panel that the kernel copies itself.
+constexpr int64_t kPanelBytes = 40 * 1024;
 /// How far ahead a stream from memory is asked for.
 constexpr int64_t kPrefetchBytes = 8192;
 
@@ -57,6 +62,7 @@ struct GemmPlan {
   int64_t kBlock = 0;
   int64_t tileRows = 0;
   int64_t tileVectors = 0;
+  bool copiesRhs = false; // the kernel makes the panels that it reads
 };
 
 /// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
@@ -184,6 +190,9 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   int64_t rowBytes = kPanelWidth * elementBytes * sets;
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
+  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
+  if (plan.copiesRhs)
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kPanelBytes / (kPanelWidth * 4)));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
   int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
@@ -208,23 +217,28 @@ public:
     int64_t sets = epilogue.getProductOffsets().size();
     scratchRows = whole ? plan.tileRows : plan.rowBlock;
     scratch = builder.scratch(sets * scratchRows * kPanelWidth, builder.getF32Type());
+    if (plan.copiesRhs)
+      copied = builder.scratch(plan.kBlock * kPanelWidth, builder.getF32Type());
     builder.loop(begin, end, 1, [&](Value item) {
       panel = builder.rem(item, plan.panels);
       firstRow = builder.mul(builder.div(item, plan.panels), plan.rowBlock);
       lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
       if (whole) {
+        beginBlock(builder.index(0), builder.index(plan.k));
         forTiles([&](int64_t rows, Value row) {
           multiply(rows, row, builder.index(0), builder.index(0), builder.index(plan.k), true);
           finish(builder.index(0), builder.index(rows), row);
         });
         return;
       }
+      beginBlock(builder.index(0), builder.index(plan.kBlock));
       forTiles([&](int64_t rows, Value row) {
         multiply(rows, row, builder.sub(row, firstRow), builder.index(0),
                  builder.index(plan.kBlock), true);
       });
       int64_t last = (llvm::divideCeil(plan.k, plan.kBlock) - 1) * plan.kBlock;
       auto accumulate = [&](Value k, Value kEnd) {
+        beginBlock(k, kEnd);
         forTiles([&](int64_t rows, Value row) {
           multiply(rows, row, builder.sub(row, firstRow), k, kEnd, false);
         });
@@ -303,7 +317,9 @@ private:
                         : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
     Value column = builder.add(builder.mul(panel, kPanelWidth), offset + firstVector * lanes);
-    if (plan.rhs != GemmPlan::Rhs::Panels)
+    if (plan.copiesRhs)
+      tile.rhs = [this, firstVector](Value k) { return loadCopied(firstVector, k); };
+    else if (plan.rhs != GemmPlan::Rhs::Panels)
       tile.rhs = [this, column](Value k) { return loadDense(column, k); };
     else
       tile.rhs = [this, offset, firstVector](Value k) { return loadPanel(offset, firstVector, k); };
@@ -324,6 +340,68 @@ private:
         builder.prefetch(rhs, here, kPrefetchBytes / (plan.pairs ? 2 : 4));
       vectors.push_back(plan.pairs ? builder.loadPairs(rhs, here) : builder.load(rhs, here));
     }
+    return vectors;
+  }
+
+  /// Before the products of a block of k: copies it, if the kernel makes its panels.
+  void beginBlock(Value kBegin, Value kEnd) {
+    if (!plan.copiesRhs)
+      return;
+    blockBegin = kBegin;
+    if (plan.rhs == GemmPlan::Rhs::Dense)
+      copyRows(kBegin, kEnd);
+    else
+      copyTransposed(kBegin, kEnd);
+  }
+
+  /// The panel's rows [kBegin, kEnd), a piece of a row of rhs each.
+  void copyRows(Value kBegin, Value kEnd) {
+    constexpr int64_t rowsAhead = 16; // each lies in lines of its own
+    Value rhs = arguments[plan.rhsArgument];
+    builder.loop(kBegin, kEnd, 1, [&](Value k) {
+      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
+        Value column = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
+        Value at = builder.add(builder.mul(k, plan.n), column);
+        Value mask;
+        if (plan.n % kPanelWidth != 0)
+          mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
+        builder.prefetch(rhs, at, rowsAhead * plan.n);
+        builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
+      }
+    });
+  }
+
+  /// The same of a transposed rhs, of which a panel is rows: squares of them are turned.
+  void copyTransposed(Value kBegin, Value kEnd) {
+    Value rhs = arguments[plan.rhsArgument];
+    builder.loop(kBegin, kEnd, lanes, [&](Value k) {
+      // A last square may be narrower; what it holds beyond the last k is not read.
+      Value mask;
+      if (plan.k % lanes != 0)
+        mask = builder.maskBelow(builder.sub(builder.index(plan.k), k));
+      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
+        Value first = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
+        SmallVector<Value> rows;
+        for (int64_t i = 0; i < lanes; ++i) {
+          // Columns of the product beyond the last repeat it.
+          Value row = builder.min(builder.add(first, i), builder.index(plan.n - 1));
+          rows.push_back(builder.load(rhs, builder.add(builder.mul(row, plan.k), k), mask));
+        }
+        for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
+          builder.store(column, copied, copiedAt(builder.add(k, i), v));
+      }
+    });
+  }
+
+  /// Where the copied block has vector v of row k.
+  Value copiedAt(Value k, int64_t v) {
+    return builder.add(builder.mul(builder.sub(k, blockBegin), kPanelWidth), v * lanes);
+  }
+
+  SmallVector<Value> loadCopied(int64_t firstVector, Value k) {
+    SmallVector<Value> vectors;
+    for (int64_t v = 0; v < plan.tileVectors; ++v)
+      vectors.push_back(builder.load(copied, copiedAt(k, firstVector + v)));
     return vectors;
   }
 
@@ -376,6 +454,7 @@ private:
   int64_t lanes;
   Value scratch;
   int64_t scratchRows = 0;
+  Value copied, blockBegin; // a block of the panel, and its first k
   Value panel, firstRow, lastRow;
 };
 

@@ -38,3 +38,33 @@ func.func @wide_gradient(%x: tensor<32x8xf32>, %g: tensor<32x16xf32>) -> tensor<
   %y = sinter.matmul %x, %g {transpose_lhs} : (tensor<32x8xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// The vocabulary in a block of a loss: 256 rows meet 32 MiB that every step changes.
+// CHECK-LABEL: func.func @vocabulary
+// CHECK-NOT: sinter.pack
+// CHECK: sinter.matmul %arg0, %arg1 {transpose_rhs} : (tensor<256x512xf32>, tensor<16384x512xf32>)
+// CHECK-NOT: sinter.pack
+// CHECK: sinter.matmul %{{.*}}, %arg1 : (tensor<256x16384xf32>, tensor<16384x512xf32>)
+func.func @vocabulary(%x: tensor<256x512xf32> {sinter.input = "x"}, %w: tensor<16384x512xf32> {sinter.state = "w"})
+    -> tensor<256x512xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<256x512xf32>, tensor<16384x512xf32>) -> tensor<256x16384xf32>
+  %1 = sinter.matmul %0, %w : (tensor<256x16384xf32>, tensor<16384x512xf32>) -> tensor<256x512xf32>
+  return %1 : tensor<256x512xf32>
+}
+
+// With more rows than a block has, or as a parameter, which is packed once, it is packed.
+// CHECK-LABEL: func.func @rows
+// CHECK: sinter.pack
+func.func @rows(%x: tensor<1024x512xf32> {sinter.input = "x"}, %w: tensor<512x16384xf32> {sinter.state = "w"})
+    -> tensor<1024x16384xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<1024x512xf32>, tensor<512x16384xf32>) -> tensor<1024x16384xf32>
+  return %0 : tensor<1024x16384xf32>
+}
+
+// CHECK-LABEL: func.func @parameter
+// CHECK: sinter.pack
+func.func @parameter(%x: tensor<256x512xf32> {sinter.input = "x"}, %w: tensor<512x16384xf32> {sinter.parameter = "w"})
+    -> tensor<256x16384xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<256x512xf32>, tensor<512x16384xf32>) -> tensor<256x16384xf32>
+  return %0 : tensor<256x16384xf32>
+}

@@ -2,7 +2,7 @@
 
 func.func @dense(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32>
     attributes {sinter.entry} {
-  // expected-error @below {{expected a right-hand side in panels, not transposed, after Precision}}
+  // expected-error @below {{expected a right-hand side in panels, not transposed, or an f32 state as it is, after Precision}}
   %y = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }

@@ -40,6 +40,20 @@ std::string transposedProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef e
       .str();
 }
 
+/// A kernel that multiplies [m, k] by a dense [k, n], or by [n, k] transposed.
+std::string denseProduct(int64_t m, int64_t k, int64_t n, bool transposed) {
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{3}x{4}xf32>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %0 = sinter.matmul %x, %w {5}
+        : (tensor<{0}x{1}xf32>, tensor<{3}x{4}xf32>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, transposed ? n : k, transposed ? k : n,
+                       transposed ? "{transpose_rhs}" : "")
+      .str();
+}
+
 struct Shape {
   int64_t m, k, n;
 };
@@ -64,6 +78,14 @@ TEST_P(GemmShapes, Bf16) {
 TEST_P(GemmShapes, Bf16In256Bits) {
   auto [m, k, n] = GetParam();
   expectSameAsReference(product(m, k, n, "bf16"), 1e-6, getHostTarget(256));
+}
+
+TEST_P(GemmShapes, DenseF32) {
+  auto [m, k, n] = GetParam();
+  for (bool transposed : {false, true}) {
+    expectSameAsReference(denseProduct(m, k, n, transposed), 1e-6);
+    expectSameAsReference(denseProduct(m, k, n, transposed), 1e-6, getHostTarget(256));
+  }
 }
 
 TEST_P(GemmShapes, TransposedF32) {
