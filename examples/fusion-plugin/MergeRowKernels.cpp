@@ -141,7 +141,7 @@ CallKernelOp MergeRowKernelsPass::merge(CallKernelOp producer, CallKernelOp cons
   func::FuncOp kernel = getMergedKernel(consumer, wiring, ValueRange(values).getTypes());
   remark::passed(consumer.getLoc(),
                  remark::RemarkOpts::name("MergeRowKernels").category("example-merge-row-kernels"))
-      << "@" << wiring.producer << " runs inside @" << wiring.consumer;
+      << ("@" + wiring.producer + " runs inside @" + wiring.consumer).str();
 
   OpBuilder builder(consumer);
   auto call = CallKernelOp::create(builder, consumer.getLoc(), consumer->getResultTypes(),

@@ -12,10 +12,11 @@ memory.
 import json
 import resource
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
+
+from gpt2 import Gpt2, measure, read_config
 
 
 def get_peak(device):
@@ -24,52 +25,22 @@ def get_peak(device):
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-class Block(torch.nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1 = torch.nn.LayerNorm(width)
-        self.qkv = torch.nn.Linear(width, 3 * width)
-        self.out = torch.nn.Linear(width, width)
-        self.norm2 = torch.nn.LayerNorm(width)
-        self.up = torch.nn.Linear(width, 4 * width)
-        self.down = torch.nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        batch, length, width = x.shape
-        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
-                   for part in self.qkv(self.norm1(x)).split(width, 2))
-        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(a.transpose(1, 2).reshape(batch, length, width))
-        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
-
-
-class Model(torch.nn.Module):
+class Model(Gpt2):
     def __init__(self, config):
-        super().__init__()
-        width = config["n_embd"]
-        self.tokens = torch.nn.Embedding(config["vocab_size"], width)
-        self.positions = torch.nn.Embedding(config["n_positions"], width)
-        self.blocks = torch.nn.ModuleList(
-            Block(width, config["n_head"]) for _ in range(config["n_layer"]))
-        self.norm = torch.nn.LayerNorm(width)
+        super().__init__(config)
         for weight in self.parameters():
             if weight.dim() >= 2:
                 torch.nn.init.normal_(weight, std=0.02)
 
     def forward(self, tokens, targets):
-        x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        logits = F.linear(self.norm(x), self.tokens.weight)
-        return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
+        logits = self.head(self.hidden(tokens, 0))
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
 def main():
     path, batch, sequence, dtype, kind, threads = sys.argv[1:7]
     device = sys.argv[7] if len(sys.argv) > 7 else "cpu"
-    with open(path) as file:
-        config = json.load(file)
+    config = read_config(path)
     batch, sequence = int(batch), int(sequence)
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
@@ -94,17 +65,8 @@ def main():
         optimizer.step()
         return loss.item()
 
-    for number in range(2):
-        step(number)
-    times = []
-    end = time.monotonic() + 8
-    while len(times) < 5 or (time.monotonic() < end and len(times) < 500):
-        start = time.perf_counter()
-        step(len(times))
-        times.append(1e3 * (time.perf_counter() - start))
-    times.sort()
-    print(json.dumps({"ms_median": times[len(times) // 2], "ms_min": times[0],
-                      "count": len(times), "peak_bytes": get_peak(device) - baseline,
+    times = measure(step, warm_up=2, seconds=8, most=500)
+    print(json.dumps({**times, "peak_bytes": get_peak(device) - baseline,
                       "baseline_bytes": baseline}))
 
 
