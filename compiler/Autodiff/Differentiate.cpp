@@ -83,13 +83,17 @@ private:
                                       cast<RankedTensorType>(parameter.getType()), 0.0);
       end->insertOperands(end->getNumOperands(), gradient);
     }
-    unsigned first = function.getNumResults();
+    SmallVector<DictionaryAttr> attributes;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      attributes.push_back(function.getResultAttrDict(i));
+    auto key = StringAttr::get(&getContext(), SinterDialect::kGradient);
+    for (BlockArgument parameter : parameters)
+      attributes.push_back(DictionaryAttr::get(
+          &getContext(), NamedAttribute(key, function.getArgAttr(parameter.getArgNumber(),
+                                                                 SinterDialect::kParameter))));
     function.setType(
         FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
-    for (auto [i, parameter] : llvm::enumerate(parameters))
-      function.setResultAttr(
-          first + i, SinterDialect::kGradient,
-          function.getArgAttr(parameter.getArgNumber(), SinterDialect::kParameter));
+    function.setAllResultAttrs(attributes);
   }
 
   static void eraseDeadOps(Block &block) {

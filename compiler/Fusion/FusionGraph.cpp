@@ -114,22 +114,26 @@ static bool mixesStages(const llvm::SetVector<Operation *> &ops) {
   return forward && later;
 }
 
-FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
+llvm::SetVector<Operation *> FusionGraph::join(Pair pair) const {
   const Group &first = groups[pair.first], &second = groups[pair.second];
   SmallVector<Operation *> ops;
   ops.reserve(first.ops.size() + second.ops.size());
   std::merge(first.ops.begin(), first.ops.end(), second.ops.begin(), second.ops.end(),
              std::back_inserter(ops),
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return {ops.begin(), ops.end()};
+}
+
+FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
+  llvm::SetVector<Operation *> ops = join(pair);
   Merged merged;
-  merged.ops.insert(ops.begin(), ops.end());
-  merged.classification = classify(merged.ops);
-  if (merged.classification && mixesStages(merged.ops))
+  merged.classification = classify(ops);
+  if (merged.classification && mixesStages(ops))
     merged.classification = {std::nullopt, "a later stage waits for the forward pass to end"};
   if (onlyKernels && !merged.classification)
     return merged;
-  merged.cost = getCost(merged.ops, merged.classification.kind.value_or(FusionKind::Rows));
-  merged.gain = first.cost.ns + second.cost.ns - merged.cost.ns;
+  merged.cost = getCost(ops, merged.classification.kind.value_or(FusionKind::Rows));
+  merged.gain = groups[pair.first].cost.ns + groups[pair.second].cost.ns - merged.cost.ns;
   return merged;
 }
 
@@ -140,19 +144,20 @@ bool FusionGraph::givesNumbersToMany(Pair pair) const {
   auto computesNumbers = [](Operation *op) { return llvm::all_of(op->getResults(), isScalar); };
   if (llvm::all_of(groups[pair.second].ops, computesNumbers))
     return false;
-  bool many = false;
-  for (Operation *op : groups[pair.first].ops)
-    for (Value result : op->getResults())
-      for (Operation *user : result.getUsers()) {
-        auto found = groupOf.find(user);
-        if (found == groupOf.end() || found->second == pair.first)
-          continue;
-        if (found->second != pair.second)
-          many |= isScalar(result);
-        else if (!isScalar(result))
-          return false;
-      }
-  return many;
+  for (Operation *op : groups[pair.second].ops)
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && groups[pair.first].ops.contains(producer) && !isScalar(operand))
+        return false;
+  return llvm::any_of(groups[pair.first].ops, [&](Operation *op) {
+    return llvm::any_of(op->getResults(), [&](Value result) {
+      return isScalar(result) && llvm::any_of(result.getUsers(), [&](Operation *user) {
+               auto found = groupOf.find(user);
+               return found != groupOf.end() && found->second != pair.first &&
+                      found->second != pair.second;
+             });
+    });
+  });
 }
 
 void FusionGraph::enqueue(Pair pair) {
@@ -165,7 +170,8 @@ void FusionGraph::enqueue(Pair pair) {
   // An alias alone costs nothing; inside its consumer it lets others come closer.
   bool gains = merged.gain > kLeastGainNs || (isFree(first) && merged.gain > -kLeastGainNs);
   if (gains)
-    queue.push({getStage(first), merged.gain, pair, first.changes, second.changes});
+    queue.push({getStage(first), merged.gain, pair, first.changes, second.changes,
+                *merged.classification.kind, merged.cost});
 }
 
 void FusionGraph::enqueueNeighbours(unsigned group) {
@@ -203,14 +209,15 @@ void FusionGraph::reorder(Pair pair) {
   place(pair.second);
 }
 
-void FusionGraph::merge(Pair pair, Merged merged) {
+void FusionGraph::merge(Pair pair, FusionKind kind, const Cost &cost) {
   reorder(pair);
+  llvm::SetVector<Operation *> ops = join(pair);
   Group &kept = groups[pair.first], &gone = groups[pair.second];
   for (Operation *op : gone.ops)
     groupOf[op] = pair.first;
-  kept.ops = std::move(merged.ops);
-  kept.kind = merged.classification.kind;
-  kept.cost = merged.cost;
+  kept.ops = std::move(ops);
+  kept.kind = kind;
+  kept.cost = cost;
   ++kept.changes;
   gone.ops.clear();
   ++gone.changes;
@@ -227,7 +234,7 @@ void FusionGraph::mergeProducers() {
     if (groups[first].changes != candidate.firstChanges ||
         groups[second].changes != candidate.secondChanges || wouldCycle(first, second))
       continue;
-    merge(candidate.pair, evaluate(candidate.pair));
+    merge(candidate.pair, candidate.kind, candidate.cost);
     enqueueNeighbours(first);
   }
 }
@@ -259,14 +266,14 @@ void FusionGraph::mergeSiblings() {
       for (unsigned first : readers)
         for (unsigned second : readers) {
           if (first >= second || groups[first].ops.empty() || groups[second].ops.empty() ||
-              isFree(groups[first]) || isFree(groups[second]) || reachesIndirectly(first, second) ||
+              isFree(groups[first]) || isFree(groups[second]) ||
               !isWorthSharing(op->getResult(0), groups[first], groups[second]) ||
-              reachesIndirectly(second, first) || llvm::is_contained(getConsumers(first), second) ||
+              wouldCycle(first, second) || llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
             continue;
           Merged merged = evaluate({first, second}, /*onlyKernels=*/true);
           if (merged.classification && merged.gain > kLeastGainNs)
-            merge({first, second}, std::move(merged));
+            merge({first, second}, *merged.classification.kind, merged.cost);
         }
     }
 }

@@ -61,7 +61,6 @@ private:
 
   /// What merging two groups would make.
   struct Merged {
-    llvm::SetVector<mlir::Operation *> ops;
     Classification classification;
     Cost cost;
     double gain = 0;
@@ -75,6 +74,8 @@ private:
     double gain;
     Pair pair;
     unsigned firstChanges, secondChanges;
+    FusionKind kind; ///< of the two as one, as is the cost
+    Cost cost;
     bool operator<(const Candidate &other) const {
       if (stage != other.stage)
         return stage > other.stage;
@@ -82,6 +83,8 @@ private:
     }
   };
 
+  /// The ops of both groups, in the block's order.
+  llvm::SetVector<mlir::Operation *> join(Pair pair) const;
   /// @param onlyKernels leaves cost and gain out where there can be no such kernel.
   Merged evaluate(Pair pair, bool onlyKernels = false) const;
   /// Whether a third group lies on a path between the two.
@@ -97,7 +100,7 @@ private:
   Stage getStage(const Group &producer) const;
   void enqueue(Pair pair);
   void enqueueNeighbours(unsigned group);
-  void merge(Pair pair, Merged merged);
+  void merge(Pair pair, FusionKind kind, const Cost &cost);
   /// Gives what is merged one place in the order: behind all that the two need, before what needs
   /// either.
   void reorder(Pair pair);

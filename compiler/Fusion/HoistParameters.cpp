@@ -62,10 +62,13 @@ public:
     func::ReturnOp::create(builder, function.getLoc(), results);
     function.setFunctionType(builder.getFunctionType(
         llvm::to_vector(function.front().getArgumentTypes()), ValueRange(results).getTypes()));
-    for (auto [i, name] : llvm::enumerate(parameters))
-      function.setArgAttr(i, SinterDialect::kParameter, name);
-    for (auto [i, pair] : llvm::enumerate(names))
-      function.setResultAttr(i, SinterDialect::kPrepared, pair.second);
+    auto bind = [&](StringRef attribute, StringAttr name) {
+      return builder.getDictionaryAttr(builder.getNamedAttr(attribute, name));
+    };
+    function.setAllArgAttrs(llvm::map_to_vector(
+        parameters, [&](StringAttr name) { return bind(SinterDialect::kParameter, name); }));
+    function.setAllResultAttrs(llvm::map_to_vector(
+        names, [&](auto &pair) { return bind(SinterDialect::kPrepared, pair.second); }));
   }
 
 private:

@@ -1,5 +1,6 @@
 #include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"
+#include <map>
 
 namespace sinter {
 #define GEN_PASS_DEF_VERIFYMEMORYPASS
@@ -50,23 +51,35 @@ private:
                  : a.slice != b.slice &&
                        a.slice.getDefiningOp()->isBeforeInBlock(b.slice.getDefiningOp());
     });
-    SmallVector<Life> alive;
+    // What is alive does not overlap, so that a slice overlaps with a neighbour or with none.
+    std::map<int64_t, plan::SliceOp> alive;  // by offset
+    std::multimap<int64_t, int64_t> offsets; // of what is alive, by last command
     for (const Life &life : lives) {
-      llvm::erase_if(alive, [&](const Life &other) { return other.last < life.first; });
-      auto slice = life.slice.getDefiningOp<plan::SliceOp>();
-      for (const Life &other : alive) {
-        auto second = other.slice.getDefiningOp<plan::SliceOp>();
-        if (slice.getOffset() < second.getOffset() + second.getBytes() &&
-            second.getOffset() < slice.getOffset() + slice.getBytes())
-          return (slice.emitError("expected slices that live at once not to overlap; both live at "
-                                  "command ")
-                  << life.first)
-                     .attachNote(second.getLoc())
-                 << "the other slice";
+      while (!offsets.empty() && offsets.begin()->first < life.first) {
+        alive.erase(offsets.begin()->second);
+        offsets.erase(offsets.begin());
       }
-      alive.push_back(life);
+      auto slice = life.slice.getDefiningOp<plan::SliceOp>();
+      if (slice.getBytes() == 0)
+        continue;
+      auto next = alive.lower_bound(slice.getOffset());
+      plan::SliceOp other;
+      if (next != alive.end() && next->first < getEnd(slice))
+        other = next->second;
+      else if (next != alive.begin() && slice.getOffset() < getEnd(std::prev(next)->second))
+        other = std::prev(next)->second;
+      if (other)
+        return (slice.emitError("expected slices that live at once not to overlap; both live at "
+                                "command ")
+                << life.first)
+                   .attachNote(other.getLoc())
+               << "the other slice";
+      alive.insert({slice.getOffset(), slice});
+      offsets.insert({life.last, slice.getOffset()});
     }
     return success();
   }
+
+  static int64_t getEnd(plan::SliceOp slice) { return slice.getOffset() + slice.getBytes(); }
 };
 } // namespace

@@ -20,10 +20,19 @@ Value sinter::getVersion(Value value) {
   return value;
 }
 
-Value sinter::getBuffer(Value value) {
-  while (OpOperand *shared = getSharedOperand(value))
-    value = shared->get();
-  return value;
+Value BufferRoots::get(Value value) {
+  SmallVector<Value> passed;
+  Value root = known.lookup(value);
+  while (!root) {
+    passed.push_back(value);
+    OpOperand *shared = getSharedOperand(value);
+    root = shared ? known.lookup(shared->get()) : value;
+    if (shared)
+      value = shared->get();
+  }
+  for (Value version : passed)
+    known[version] = root;
+  return root;
 }
 
 SmallVector<Value> sinter::getReshapes(Value version) {

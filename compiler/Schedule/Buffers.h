@@ -12,6 +12,7 @@
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace sinter {
 
@@ -22,8 +23,17 @@ mlir::OpOperand *getSharedOperand(mlir::Value value);
 /// The first value of the version that `value` belongs to: back through reshapes only.
 mlir::Value getVersion(mlir::Value value);
 
-/// The value that the memory of `value` was made for: back through reshapes and updates.
-mlir::Value getBuffer(mlir::Value value);
+/// The values that memory was made for. Each is found once: a sum over all layers is one buffer of
+/// as many versions, and going back through them from each would take the square of the layers.
+class BufferRoots {
+public:
+  /// The value that the memory of `value` was made for: back through reshapes and updates. What it
+  /// is computed from must not change any more.
+  mlir::Value get(mlir::Value value);
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> known;
+};
 
 /// The values that are `version` under other shapes, itself included, in order.
 llvm::SmallVector<mlir::Value> getReshapes(mlir::Value version);

@@ -10,12 +10,11 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// Whether the memory of a value may be written.
-static bool isWritable(Value value) {
-  Value buffer = getBuffer(value);
-  if (auto argument = dyn_cast<BlockArgument>(buffer))
+/// Whether the memory that was made for a value may be written.
+static bool isWritable(Value root) {
+  if (auto argument = dyn_cast<BlockArgument>(root))
     return getDonation(argument).has_value();
-  return !buffer.getDefiningOp<ConstantOp>();
+  return !root.getDefiningOp<ConstantOp>();
 }
 
 /// Whether the value that `operand` holds is needed beside that use: later, or by the same op.
@@ -34,18 +33,20 @@ struct MaterializeCopiesPass : sinter::impl::MaterializeCopiesPassBase<Materiali
   using MaterializeCopiesPassBase::MaterializeCopiesPassBase;
 
   void runOnOperation() override {
-    for (func::FuncOp entry : getEntries(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      BufferRoots roots;
       for (Operation &op : llvm::make_early_inc_range(entry.front()))
         if (auto inPlace = dyn_cast<InPlaceOpInterface>(op))
-          copyOperands(inPlace);
+          copyOperands(inPlace, roots);
+    }
   }
 
 private:
   /// Gives each result that replaces an operand one that it may replace.
-  void copyOperands(InPlaceOpInterface op) {
+  void copyOperands(InPlaceOpInterface op, BufferRoots &roots) {
     for (OpResult result : op->getResults()) {
       OpOperand *operand = op.getInPlaceOperand(result);
-      if (!operand || (isWritable(operand->get()) && !isNeededElsewhere(*operand)))
+      if (!operand || (isWritable(roots.get(operand->get())) && !isNeededElsewhere(*operand)))
         continue;
       OpBuilder builder(op);
       auto copy = CopyOp::create(builder, op.getLoc(), operand->get().getType(), operand->get());

@@ -32,7 +32,7 @@ public:
       add(&op);
     // Returned values have memory outside of the step, if one cares to compute them there.
     for (Value value : block.getTerminator()->getOperands())
-      if (auto found = bufferOf.find(getBuffer(value)); found != bufferOf.end())
+      if (auto found = bufferOf.find(roots.get(value)); found != bufferOf.end())
         bytes[found->second] = 0;
     for (auto [index, node] : llvm::enumerate(nodes))
       addReadersBeforeUpdates(index);
@@ -101,7 +101,7 @@ private:
     Node node;
     node.op = op;
     auto touch = [&](Value value) {
-      auto found = bufferOf.find(getBuffer(value));
+      auto found = bufferOf.find(roots.get(value));
       if (found != bufferOf.end() && !llvm::is_contained(node.buffers, found->second))
         node.buffers.push_back(found->second);
     };
@@ -112,7 +112,7 @@ private:
     }
     for (Value result : op->getResults()) {
       // Constants and arguments are not step memory.
-      if (getBuffer(result) == result && !isa<ConstantOp>(op)) {
+      if (roots.get(result) == result && !isa<ConstantOp>(op)) {
         bufferOf[result] = bytes.size();
         node.made.push_back(bytes.size());
         bytes.push_back(getStorageBytes(result.getType()));
@@ -163,6 +163,7 @@ private:
 
   std::vector<Node> nodes;
   DenseMap<Operation *, unsigned> indexOf;
+  BufferRoots roots;
   DenseMap<Value, unsigned> bufferOf;
   SmallVector<int64_t> bytes;                  ///< of each buffer; none if it is returned
   SmallVector<unsigned> uses;                  ///< how many nodes touch each buffer

@@ -109,7 +109,7 @@ private:
                                     returned.get().getType(), entry.getLoc(), /*result=*/true);
       if (failed(slice))
         return failure();
-      Value buffer = getBuffer(returned.get());
+      Value buffer = roots.get(returned.get());
       destinations.push_back(*slice);
       if (canComputeIn(buffer, *slice) && !slices.contains(buffer))
         slices[buffer] = *slice;
@@ -139,7 +139,7 @@ private:
     for (Operation &user : entry.front())
       if (!user.isBeforeInBlock(op) && !isa<ReshapeOp>(user))
         for (OpOperand &operand : user.getOpOperands())
-          if (getBuffer(operand.get()) == argument &&
+          if (roots.get(operand.get()) == argument &&
               (&user != op || !mayOverwrite(operand, buffer)))
             return true;
     return false;
@@ -391,11 +391,11 @@ private:
   }
 
   /// The slice of a value that is there already.
-  Value getSlice(Value value) { return slices.at(getBuffer(value)); }
+  Value getSlice(Value value) { return slices.at(roots.get(value)); }
 
   /// The slice of a value that the next command computes.
   Value makeSlice(Value value) {
-    Value &slice = slices[getBuffer(value)];
+    Value &slice = slices[roots.get(value)];
     if (!slice)
       slice = createAlloc(value.getLoc(), getStorageBytes(value.getType()));
     return slice;
@@ -404,6 +404,7 @@ private:
   func::FuncOp entry;
   const SymbolTable &kernels;
   SharedSpaces &spaces;
+  BufferRoots roots;
   DenseMap<func::FuncOp, CommandInfo> described; ///< calls of a kernel, but for where they belong
   OpBuilder builder;
   Type sliceType;
