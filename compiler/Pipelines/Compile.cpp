@@ -80,8 +80,8 @@ static Expected<std::string> printKernels(Compilation &compilation, const Compil
   return text;
 }
 
-/// From the planned module to what was asked for: text of the kernels, or an executable and the
-/// report on its memory.
+/// From the planned module to what was asked for: text of the kernels, or an executable and, where
+/// it is wanted, the report on its memory.
 static Expected<void> finish(Compilation &compilation, const CompileRequest &request,
                              CompileResult &result) {
   auto start = std::chrono::steady_clock::now();
@@ -93,10 +93,12 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
   }
   SINTER_TRY(KernelCode code, emitKernels(compilation, request));
   SINTER_TRY(result.executable, serialize(module, code, request));
-  MemoryReportInputs inputs;
-  if (const auto *machine = std::get_if<MachineCode>(&code))
-    inputs.codeBytes = static_cast<int64_t>(machine->image.size());
-  result.memoryReport = makeMemoryReport(module, inputs);
+  if (request.reports) {
+    MemoryReportInputs inputs;
+    if (const auto *machine = std::get_if<MachineCode>(&code))
+      inputs.codeBytes = static_cast<int64_t>(machine->image.size());
+    result.memoryReport = makeMemoryReport(module, inputs);
+  }
   result.phaseMs["Executable"] =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return {};
@@ -106,7 +108,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
 static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
                                                         int64_t release, CompileResult &result) {
   auto compilation = std::make_unique<Compilation>(request);
-  if (failed(collectDecisions(compilation->getContext(), result.decisions)))
+  if (request.reports && failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
   SINTER_TRY(std::vector<PassStep> steps, compilation->listPasses(last, release));

@@ -87,6 +87,9 @@ struct CompileRequest {
   std::vector<FileReference> weightFiles;
   std::vector<std::byte> embeddedWeights; ///< a safetensors file, or empty
   uint64_t seed = 0;                      ///< random weights, where there are no weight files
+  /// Whether the result says what was decided and where the memory goes, too. That takes
+  /// time of its own.
+  bool reports = false;
   CompileOptions options;
 };
 
@@ -101,11 +104,12 @@ struct Decision {
 };
 
 struct CompileResult {
-  std::vector<std::byte> executable; ///< as writeExecutable and Executable::fromBytes take it
-  std::string text;                  ///< what `emit` or `stopAfter` asked for
-  std::vector<Decision> decisions;
+  std::vector<std::byte> executable;     ///< as writeExecutable and Executable::fromBytes take it
+  std::string text;                      ///< what `emit` or `stopAfter` asked for
+  std::vector<Decision> decisions;       ///< where the request wants reports
   std::map<std::string, double> phaseMs; ///< wall time of each phase
-  std::string memoryReport;              ///< JSON, see compiler/Executable/MemoryReport.h
+  /// JSON, see compiler/Executable/MemoryReport.h; empty unless the request wants reports.
+  std::string memoryReport;
 };
 
 /// Compiles. Fails on what a user can mend (options, sizes, MLIR text, plugins); an error with

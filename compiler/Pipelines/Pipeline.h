@@ -32,6 +32,9 @@ struct PassStep {
   Phase phase;
   std::string argument; ///< "sinter-form-fusions"
   std::string text; ///< with its options, as --pass-pipeline takes it inside builtin.module(...)
+  /// Whether the IR is verified behind it: of a phase's own passes, that are verified one by one in
+  /// their tests, behind the last.
+  bool verifies = true;
 };
 
 /// What may differ between two pipelines.
@@ -54,7 +57,7 @@ bool isSpeedPass(llvm::StringRef argument);
 /// @pre registerEverything or registerPasses was called.
 Expected<std::vector<PassStep>> listPasses(const PipelineOptions &options, Phase last);
 
-/// Runs one pass of the list.
+/// Runs one pass of the list, and verifies what it leaves where the step says so.
 mlir::LogicalResult runPass(mlir::ModuleOp module, const PassStep &step);
 
 } // namespace sinter

@@ -13,7 +13,9 @@ static constexpr Phase kLastPhase = Phase::Fusion;
 
 static std::vector<PassVerdict> check(ModuleOp module, const PassStep &step,
                                       const PassCheck &options) {
-  RunPass run = [&](ModuleOp candidate) { return runPass(candidate, step); };
+  PassStep verified = step;
+  verified.verifies = true;
+  RunPass run = [&](ModuleOp candidate) { return runPass(candidate, verified); };
   DifferentialOptions differential{options.tolerance, options.seed};
   std::vector<PassVerdict> verdicts;
   for (const Difference &difference : comparePass(module, run, differential)) {

@@ -15,6 +15,7 @@ static Expected<void> run(StepModeOptions &options) {
     return fail(options.model, "decisions are not kept in executables", "explain the model itself");
   SINTER_CHECK(completeOptions(model, options));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
+  request.reports = true;
   SINTER_TRY(CompileResult result, compile(request));
   if (options.json) {
     nlohmann::json decisions = nlohmann::json::array();

@@ -145,6 +145,7 @@ static Expected<void> run(PlanOptions &options) {
       found["next_peak_bytes"] = *largest.next;
   }
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
+  request.reports = true;
   SINTER_TRY(CompileResult result, compile(request));
   SINTER_TRY(nlohmann::json report, addRuntime(result, options));
   // As `sinter train` does: what does not fit is computed again.
