@@ -1,21 +1,22 @@
 //===- SampleKernel.cpp - Drawing a token from a row of logits --------------===//
 //
-// Nothing is sorted and nothing is kept: what top-k and top-p leave is a threshold, and a threshold
-// is found by bisection. Kept is what is above it, and some of what equals it.
+// Nothing is sorted: what top-k and top-p leave is a threshold. Kept is what is above it, and some
+// of what equals it. A threshold is found by cutting the range that has it into eight equal parts:
 //
-//   lower <= threshold <= upper, two numbers; `above` weighs what is larger than `upper`
-//   while lower < upper
-//     middle = half way between both as ordered integers, above lower
-//     mass = sum of weights over [middle, upper]
-//     above + mass reaches the target?  lower = the least logit of [middle, upper]
-//                                 else  upper = the largest of [lower, middle), above += mass
+//   least <= threshold < end, two numbers; `above` weighs what is not below `end`
+//   while there is more than one number from least to end
+//     masses = above + the sum of weights over [cut, end), for each cut and for least
+//     least  = the largest of these whose mass reaches the target
+//     end    = the next larger one, and above its mass
+//     both move on to logits that were seen
 //
 // Top-k counts, top-p weighs; sums of whole numbers are exact, so that each pass sums alike. A pass
-// reads the row and computes only on vectors that have a logit between lower and upper: the logits
-// just below the largest are few, and fewer with every pass. As integers, 32 passes are the most;
-// since both ends move on to logits that are there, a dozen are usual. Top-k of few begins higher:
-// the pass for the largest logit keeps the largest of 64 stripes of the row, say, and as many
-// logits are not below the least of these.
+// lists the vectors of the row that have a logit in its range, and the next one reads only these:
+// after two or three passes over most of the row they are a handful. Ties end a search at once.
+//
+// What top-p is a share of takes a pass over all that top-k left; it cuts, too. Top-k of few begins
+// higher: the pass for the largest logit keeps the largest of 64 stripes of the row, say, and as
+// many logits are not below the least of these.
 //
 // A row is one work item: it takes a fraction of what its product took.
 //
@@ -47,7 +48,8 @@ public:
       : builder(loopKernel, target), op(op), arguments(loopKernel.getArguments()),
         result(arguments[op->getParentOfType<func::FuncOp>().getNumArguments()]),
         lanes(builder.getLanes()), width(op.getLogits().getType().getDimSize(1)),
-        lane(builder.scratch(lanes, builder.getF32Type())) {}
+        lane(builder.scratch(lanes, builder.getF32Type())),
+        list(builder.scratch(llvm::divideCeil(width, lanes), builder.getI32Type())) {}
 
   void emit(Value begin, Value end) {
     builder.loop(begin, end, 1, [&](Value row) { emitRow(row); });
@@ -57,13 +59,19 @@ private:
   /// From a vector of logits to what they weigh.
   using Weigh = llvm::function_ref<Value(Value)>;
   using Body = llvm::function_ref<SmallVector<Value>(Value x, Value first, ValueRange carried)>;
-  /// A threshold, and what is above it weighs.
-  struct Threshold {
-    Value logit, above;
-  };
   /// The numbers from `least` to `most`.
   struct Range {
     Value least, most;
+  };
+  /// The keys from `least` on that are below `end`: of a threshold that is looked for. What is not
+  /// below `end` weighs `above`.
+  struct Search {
+    Value least, end, above;
+  };
+  /// The vectors of the row that may have a logit in some range: the first `count` of `list`, or
+  /// all.
+  struct Vectors {
+    Value areAll, count;
   };
 
   //===--------------------------------------------------------------------===//
@@ -78,6 +86,9 @@ private:
   }
   Value i32(int32_t value) {
     return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  }
+  Value isTrue(bool value) {
+    return arith::ConstantOp::create(builder, builder.getBoolAttr(value));
   }
   Value compare(CmpFPredicate predicate, Value a, Value b) {
     return arith::CmpFOp::create(builder, predicate, a, b);
@@ -114,20 +125,14 @@ private:
   Value fromKey(Value key) {
     return arith::BitcastOp::create(builder, builder.getF32Type(), reorder(key));
   }
-  /// The number that is `steps` behind another.
-  Value stepFrom(Value number, int32_t steps) {
-    return fromKey(arith::AddIOp::create(builder, toKey(number), i32(steps)));
+  /// The key that is `steps` behind another.
+  Value stepFrom(Value key, int32_t steps) {
+    return arith::AddIOp::create(builder, key, i32(steps));
   }
-  Value nextAbove(Value number) { return stepFrom(number, 1); }
-  /// Half way between two numbers, above the lower one.
-  Value middleOf(Value lower, Value upper) {
-    Type wide = builder.getI64Type();
-    Value sum = arith::AddIOp::create(builder, arith::ExtSIOp::create(builder, wide, toKey(lower)),
-                                      arith::ExtSIOp::create(builder, wide, toKey(upper)));
-    Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
-    Value half =
-        arith::ShRSIOp::create(builder, arith::AddIOp::create(builder, sum, one).getResult(), one);
-    return fromKey(arith::TruncIOp::create(builder, builder.getI32Type(), half));
+  Value smaller(Value key, Value other) { return arith::MinSIOp::create(builder, key, other); }
+  Value larger(Value key, Value other) { return arith::MaxSIOp::create(builder, key, other); }
+  Value toWord(Value index) {
+    return arith::IndexCastOp::create(builder, builder.getI32Type(), index);
   }
 
   //===--------------------------------------------------------------------===//
@@ -188,60 +193,124 @@ private:
         builder, builder.getZeroAttr(VectorType::get({lanes}, builder.getF64Type())));
   }
 
-  /// The sum of weights over a range.
-  Value sumOver(Range range, Weigh weigh) {
-    Value sums = forEachVector(noMass(), [&](Value x, Value, ValueRange sum) {
-      Value inside = isInside(x, range);
-      return updateIf(isAny(inside), sum, [&]() -> SmallVector<Value> {
-        return {arith::AddFOp::create(builder, sum[0], weighInside(x, inside, weigh))};
-      });
-    })[0];
-    return reduce(vector::CombiningKind::ADD, sums);
+  /// Whether a search has more than one number to choose from.
+  Value isOpen(const Search &search) {
+    Type wide = builder.getI64Type();
+    Value numbers =
+        arith::SubIOp::create(builder, arith::ExtSIOp::create(builder, wide, search.end),
+                              arith::ExtSIOp::create(builder, wide, search.least));
+    Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+    return compare(CmpIPredicate::sgt, numbers, one);
   }
 
-  /// The largest threshold with which what is not below it reaches the target. `range` has it; its
-  /// least number need not be a logit. @returns -infinity where all together do not reach it.
-  Threshold findThreshold(Value target, Range range, Value above, Weigh weigh) {
-    Type number = builder.getF32Type(), sum = builder.getF64Type();
-    auto loop = scf::WhileOp::create(builder, TypeRange{number, number, sum},
-                                     ValueRange{range.least, range.most, above});
-    SmallVector<Location> locations(3, builder.getLoc());
-    OpBuilder::InsertionGuard guard(builder);
-    Block *before = builder.createBlock(&loop.getBefore(), {}, {number, number, sum}, locations);
-    scf::ConditionOp::create(
-        builder, compare(CmpFPredicate::OLT, before->getArgument(0), before->getArgument(1)),
-        before->getArguments());
-    Block *after = builder.createBlock(&loop.getAfter(), {}, {number, number, sum}, locations);
-    scf::YieldOp::create(builder, narrow(target, {after->getArgument(0), after->getArgument(1)},
-                                         after->getArgument(2), weigh));
-    return {loop.getResult(1), loop.getResult(2)};
+  /// How many parts a search is cut into.
+  static constexpr int64_t kParts = 8;
+
+  /// Keys that cut an open search into kParts equal parts, the largest first. Where rounding has
+  /// them out of order, they are cuts all the same.
+  SmallVector<Value> getCuts(const Search &search) {
+    Value least = fromKey(search.least), end = fromKey(search.end);
+    SmallVector<Value> cuts;
+    for (int64_t i = kParts - 1; i > 0; --i) {
+      float share = static_cast<float>(i) / kParts;
+      Value number =
+          math::FmaOp::create(builder, end, f32(share),
+                              arith::MulFOp::create(builder, least, f32(1 - share)).getResult());
+      cuts.push_back(
+          larger(smaller(toKey(number), stepFrom(search.end, -1)), stepFrom(search.least, 1)));
+    }
+    return cuts;
   }
 
-  /// One pass: the least and the most that the threshold can be, and what is above.
-  SmallVector<Value> narrow(Value target, Range range, Value above, Weigh weigh) {
-    Value middle = builder.splat(middleOf(range.least, range.most));
+  /// One pass: what the logits of a search weigh from each cut on, and which there are.
+  struct Sums {
+    SmallVector<Value> masses;
+    Value least, most; ///< keys of the least and the largest logit
+    Vectors vectors;   ///< those that have the logits
+  };
+  Sums sumFrom(ArrayRef<Value> cuts, const Search &search, Vectors vectors, Weigh weigh) {
+    Value least = builder.splat(fromKey(search.least)), end = builder.splat(fromKey(search.end));
     Value infinite = builder.splat(double(kInfinity)), nothing = builder.splat(-double(kInfinity));
-    SmallVector<Value> found =
-        forEachVector({noMass(), infinite, nothing}, [&](Value x, Value, ValueRange carried) {
-          Value inside = isInside(x, range);
-          return updateIf(isAny(inside), carried, [&]() -> SmallVector<Value> {
-            Value isUpper = compare(CmpFPredicate::OGE, x, middle);
-            Value upper = both(inside, isUpper);
-            Value lower = both(inside, compare(CmpFPredicate::OLT, x, middle));
-            Value upperLogits = builder.select(upper, x, infinite);
-            Value isLess = compare(CmpFPredicate::OLT, upperLogits, carried[1]);
-            return {arith::AddFOp::create(builder, carried[0], weighInside(x, upper, weigh)),
-                    builder.select(isLess, upperLogits, carried[1]),
-                    builder.maxF(builder.select(lower, x, nothing), carried[2])};
-          });
-        });
-    Value mass =
-        arith::AddFOp::create(builder, above, reduce(vector::CombiningKind::ADD, found[0]));
-    Value reaches = compare(CmpFPredicate::OGE, mass, target);
-    Value least = reduce(vector::CombiningKind::MINNUMF, found[1]);
-    Value most = reduce(vector::CombiningKind::MAXNUMF, found[2]);
-    return {builder.select(reaches, least, range.least), builder.select(reaches, range.most, most),
-            builder.select(reaches, above, mass)};
+    SmallVector<Value> bounds;
+    for (Value cut : cuts)
+      bounds.push_back(builder.splat(fromKey(cut)));
+    SmallVector<Value> initial(cuts.size(), noMass());
+    initial.append({infinite, nothing, builder.index(0)});
+    auto pass = [&](Value i, ValueRange carried) -> SmallVector<Value> {
+      Value listed = arith::IndexCastOp::create(builder, builder.getIndexType(),
+                                                memref::LoadOp::create(builder, list, i));
+      Value number = builder.select(vectors.areAll, i, listed);
+      Value x = loadLogits(builder.mul(number, lanes), /*isPartial=*/width % lanes != 0);
+      Value inside = both(compare(CmpFPredicate::OGE, x, least), //
+                          compare(CmpFPredicate::OLT, x, end));
+      return updateIf(isAny(inside), carried, [&] {
+        Value weights = weighInside(x, inside, weigh);
+        SmallVector<Value> next;
+        for (auto [bound, mass] : llvm::zip(bounds, carried)) {
+          Value more = arith::AddFOp::create(builder, mass, weights);
+          next.push_back(builder.select(compare(CmpFPredicate::OGE, x, bound), more, mass));
+        }
+        Value first = carried[cuts.size()], last = carried[cuts.size() + 1], count = carried.back();
+        Value low = builder.select(inside, x, infinite);
+        next.push_back(builder.select(compare(CmpFPredicate::OLT, low, first), low, first));
+        next.push_back(builder.maxF(builder.select(inside, x, nothing), last));
+        memref::StoreOp::create(builder, toWord(number), list, count);
+        next.push_back(builder.add(count, 1));
+        return next;
+      });
+    };
+    Value count = builder.select(vectors.areAll, builder.index(llvm::divideCeil(width, lanes)),
+                                 vectors.count);
+    SmallVector<Value> found = builder.loop(builder.index(0), count, 1, initial, pass);
+    Sums sums;
+    for (size_t i = 0; i < cuts.size(); ++i)
+      sums.masses.push_back(reduce(vector::CombiningKind::ADD, found[i]));
+    sums.least = toKey(reduce(vector::CombiningKind::MINNUMF, found[cuts.size()]));
+    sums.most = toKey(reduce(vector::CombiningKind::MAXNUMF, found[cuts.size() + 1]));
+    sums.vectors = {isTrue(false), found.back()};
+    return sums;
+  }
+
+  /// The part of a search where what is above it does not reach the target, and with it does.
+  Search narrow(const Search &search, ArrayRef<Value> cuts, const Sums &sums, Value target) {
+    Search next = search;
+    for (auto [cut, sum] : llvm::reverse(llvm::zip_equal(cuts, sums.masses))) {
+      Value mass = arith::AddFOp::create(builder, search.above, sum);
+      Value reaches = compare(CmpFPredicate::OGE, mass, target);
+      next.least = builder.select(reaches, larger(cut, sums.least), next.least);
+    }
+    for (auto [cut, sum] : llvm::zip_equal(cuts, sums.masses)) {
+      Value mass = arith::AddFOp::create(builder, search.above, sum);
+      Value reaches = compare(CmpFPredicate::OGE, mass, target);
+      next.end = builder.select(reaches, next.end, cut);
+      next.above = builder.select(reaches, next.above, mass);
+    }
+    next.end = smaller(next.end, stepFrom(sums.most, 1));
+    return next;
+  }
+
+  /// The largest threshold with which what is not below it reaches the target: the least key of
+  /// what is returned, the search's least one if none does.
+  Search findThreshold(Value target, const Search &search, Vectors vectors, Weigh weigh) {
+    SmallVector<Value> initial = {search.least, search.end, search.above, vectors.areAll,
+                                  vectors.count};
+    SmallVector<Type> types(ValueRange(initial).getTypes());
+    auto loop = scf::WhileOp::create(builder, types, initial);
+    SmallVector<Location> locations(initial.size(), builder.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    Block *before = builder.createBlock(&loop.getBefore(), {}, types, locations);
+    auto carried = before->getArguments();
+    scf::ConditionOp::create(builder, isOpen({carried[0], carried[1], carried[2]}), carried);
+    Block *after = builder.createBlock(&loop.getAfter(), {}, types, locations);
+    carried = after->getArguments();
+    Search open = {carried[0], carried[1], carried[2]};
+    SmallVector<Value> cuts = getCuts(open);
+    cuts.push_back(open.least);
+    Sums sums = sumFrom(cuts, open, {carried[3], carried[4]}, weigh);
+    Search next = narrow(open, cuts, sums, target);
+    scf::YieldOp::create(builder, ValueRange{next.least, next.end, next.above, sums.vectors.areAll,
+                                             sums.vectors.count});
+    return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
   }
 
   /// The first id of a range at which the running sum of weights, which begins with `sum`, is above
@@ -281,8 +350,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Parts of the row whose largest logits are looked for side by side.
-  static constexpr int64_t kParts = 4;
-  int64_t getStripes() const { return kParts * lanes; }
+  static constexpr int64_t kChains = 4;
+  int64_t getStripes() const { return kChains * lanes; }
 
   /// From the least of what is the largest logit of each stripe, so that there are as many logits
   /// in the range, to the largest of all. A stripe with none has minus infinity.
@@ -291,7 +360,7 @@ private:
     int64_t together = width / getStripes() * getStripes();
     SmallVector<Value> largest =
         builder.loop(builder.index(0), builder.index(together), getStripes(),
-                     SmallVector<Value>(kParts, nothing), [&](Value first, ValueRange carried) {
+                     SmallVector<Value>(kChains, nothing), [&](Value first, ValueRange carried) {
                        SmallVector<Value> next;
                        for (auto [i, value] : llvm::enumerate(carried)) {
                          Value x = loadLogits(builder.add(first, i * lanes), /*isPartial=*/false);
@@ -329,10 +398,7 @@ private:
         });
   }
 
-  void storeId(Value row, Value id) {
-    Value word = arith::IndexCastOp::create(builder, builder.getI32Type(), id);
-    memref::StoreOp::create(builder, word, result, row);
-  }
+  void storeId(Value row, Value id) { memref::StoreOp::create(builder, toWord(id), result, row); }
 
   /// @param likeliest up to the largest logit, with getStripes() of them at least.
   Value drawId(Value row, Range likeliest, Value temperature, Value topK) {
@@ -347,51 +413,64 @@ private:
                                    builder.splat(double(sampling::kWeightBits)));
       return math::FloorOp::create(builder, builder.exp2(exponent));
     };
-    auto weighOne = [&](Value number) {
-      return widen(vector::ExtractOp::create(builder, weigh(builder.splat(number)), 0));
+    auto weighOne = [&](Value key) {
+      return widen(vector::ExtractOp::create(builder, weigh(builder.splat(fromKey(key))), 0));
     };
     auto count = [&](Value) { return builder.splat(1.0); };
 
-    // Below the largest, however low the temperature: what is found is a logit that was seen.
+    // What weighs nothing, however low the temperature; no logit of infinity is above it.
     Value reach = arith::MulFOp::create(builder, temperature, f32(-sampling::kNegligible));
-    Value least = arith::MinNumFOp::create(
-        builder, arith::AddFOp::create(builder, largest, reach).getResult(), stepFrom(largest, -1));
+    Value low = arith::MaxNumFOp::create(builder,
+                                         arith::AddFOp::create(builder, largest, reach).getResult(),
+                                         f32(std::numeric_limits<float>::lowest()));
+    Value most = toKey(largest), end = stepFrom(most, 1);
+    Value least = smaller(toKey(low), stepFrom(most, -1));
 
+    // Without top-k, all above what weighs nothing.
     Value isCounted = compare(CmpIPredicate::sgt, topK, i32(0));
     Value isAmong = compare(CmpIPredicate::sle, topK, i32(static_cast<int32_t>(getStripes())));
-    Value bound = builder.select(isAmong, likeliest.least, f32(-kInfinity));
+    Value bound = larger(least, toKey(likeliest.least));
     Value kept = arith::SIToFPOp::create(builder, builder.getF64Type(), topK);
-    Threshold byCount = findThreshold(kept,
-                                      {arith::MaxNumFOp::create(builder, least, bound),
-                                       builder.select(isCounted, largest, f32(-kInfinity))},
-                                      f64(0), count);
+    Vectors all = {isTrue(true), builder.index(0)};
+    Search byCount = findThreshold(kept,
+                                   {builder.select(both(isCounted, isAmong), bound, least),
+                                    builder.select(isCounted, end, stepFrom(least, 1)), f64(0)},
+                                   all, count);
     Value ties =
         builder.select(isCounted, arith::SubFOp::create(builder, kept, byCount.above), f64(0));
-    Value above = sumOver({nextAbove(byCount.logit), largest}, weigh);
-    Value equal = arith::MulFOp::create(builder, ties, weighOne(byCount.logit));
 
+    // Of what is left: what it weighs together, and about where the threshold is.
+    Search left = {byCount.least, end, f64(0)};
+    SmallVector<Value> cuts = getCuts(left);
+    cuts.push_back(stepFrom(left.least, 1));
+    Sums sums = sumFrom(cuts, left, all, weigh);
+    Value above = sums.masses.back();
+    Value equal = arith::MulFOp::create(builder, ties, weighOne(byCount.least));
     Value topP = load(op.getTopP(), row);
     Value isCut = compare(CmpFPredicate::OLT, topP, f32(1));
     Value target = arith::MulFOp::create(builder, widen(topP),
                                          arith::AddFOp::create(builder, above, equal).getResult());
-    target = math::CeilOp::create(builder, target);
-    Threshold byMass = findThreshold(target,
-                                     {arith::MaxNumFOp::create(builder, least, byCount.logit),
-                                      builder.select(isCut, largest, byCount.logit)},
-                                     builder.select(isCut, f64(0), above), weigh);
-    Value weight = weighOne(byMass.logit);
+    // One at the least.
+    target = arith::MaxNumFOp::create(builder, math::CeilOp::create(builder, target), f64(1));
+    Search byMass = narrow(left, cuts, sums, target);
+    byMass = findThreshold(target,
+                           {builder.select(isCut, byMass.least, byCount.least),
+                            builder.select(isCut, byMass.end, byCount.least),
+                            builder.select(isCut, byMass.above, above)},
+                           sums.vectors, weigh);
+    Value weight = weighOne(byMass.least);
     Value missing = arith::DivFOp::create(
         builder, arith::SubFOp::create(builder, target, byMass.above).getResult(), weight);
-    missing = arith::MaxNumFOp::create(builder, math::CeilOp::create(builder, missing), f64(1));
-    ties = builder.select(isCut, missing, ties);
+    ties = builder.select(isCut, math::CeilOp::create(builder, missing), ties);
     equal = arith::MulFOp::create(builder, ties, weight);
 
     Value drawn = arith::MulFOp::create(
         builder, emitUniform(row), arith::AddFOp::create(builder, byMass.above, equal).getResult());
     Value isTie = compare(CmpFPredicate::OGE, drawn, byMass.above);
-    return findId({builder.select(isTie, byMass.logit, nextAbove(byMass.logit)),
-                   builder.select(isTie, byMass.logit, largest)},
-                  builder.select(isTie, byMass.above, f64(0)), drawn, weigh);
+    Value threshold = fromKey(byMass.least), next = fromKey(stepFrom(byMass.least, 1));
+    return findId(
+        {builder.select(isTie, threshold, next), builder.select(isTie, threshold, largest)},
+        builder.select(isTie, byMass.above, f64(0)), drawn, weigh);
   }
 
   /// sampling::uniform of a slot.
@@ -416,6 +495,7 @@ private:
   Value result;
   int64_t lanes, width;
   Value lane; ///< a vector's weights, one by one
+  Value list; ///< numbers of vectors of the row
   Value rowOffset;
 };
 } // namespace

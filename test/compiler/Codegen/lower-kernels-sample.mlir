@@ -17,9 +17,10 @@ func.func private @sample(%l: tensor<3x1000xf32>, %t: tensor<3xf32>, %k: tensor<
 }
 
 // CHECK: module @kernels
-// Nothing of the size of a row.
+// A vector's weights and a list of the row's 63 vectors; nothing of the size of a row.
 // CHECK: func.func @sample(%[[L:.*]]: memref<3000xf32> {{.*}}, %[[ID:.*]]: memref<3xi32>
 // CHECK: memref.alloca() {{.*}} : memref<16xf32>
+// CHECK: memref.alloca() {{.*}} : memref<63xi32>
 // CHECK-NOT: memref.alloca
 // The largest logit, four vectors at a time: 15 times four, two alone and a part of one.
 // CHECK: scf.for {{.*}} to %c960
@@ -29,7 +30,7 @@ func.func private @sample(%l: tensor<3x1000xf32>, %t: tensor<3xf32>, %k: tensor<
 // What top-k keeps, by numbers; what it weighs; what top-p keeps; the words that decide.
 // CHECK: scf.while
 // CHECK-NOT: math.floor
-// CHECK: scf.yield %{{.*}} : f32, f32, f64
+// CHECK: scf.yield %{{.*}} : i32, i32, f64, i1, index
 // CHECK: scf.for
 // CHECK: math.floor
 // CHECK: scf.while
