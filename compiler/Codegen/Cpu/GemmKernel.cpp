@@ -343,7 +343,8 @@ private:
     return vectors;
   }
 
-  /// Before the products of a block of k: copies it, if the kernel makes its panels.
+  /// Before the products of a block of k: copies it, if the kernel makes its panels, and asks for
+  /// the next one, which the products then leave time to arrive.
   void beginBlock(Value kBegin, Value kEnd) {
     if (!plan.copiesRhs)
       return;
@@ -356,7 +357,6 @@ private:
 
   /// The panel's rows [kBegin, kEnd), a piece of a row of rhs each.
   void copyRows(Value kBegin, Value kEnd) {
-    constexpr int64_t rowsAhead = 16; // each lies in lines of its own
     Value rhs = arguments[plan.rhsArgument];
     builder.loop(kBegin, kEnd, 1, [&](Value k) {
       for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
@@ -365,7 +365,7 @@ private:
         Value mask;
         if (plan.n % kPanelWidth != 0)
           mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
-        builder.prefetch(rhs, at, rowsAhead * plan.n);
+        builder.prefetch(rhs, at, plan.kBlock * plan.n);
         builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
       }
     });
@@ -385,7 +385,9 @@ private:
         for (int64_t i = 0; i < lanes; ++i) {
           // Columns of the product beyond the last repeat it.
           Value row = builder.min(builder.add(first, i), builder.index(plan.n - 1));
-          rows.push_back(builder.load(rhs, builder.add(builder.mul(row, plan.k), k), mask));
+          Value at = builder.add(builder.mul(row, plan.k), k);
+          builder.prefetch(rhs, at, plan.kBlock);
+          rows.push_back(builder.load(rhs, at, mask));
         }
         for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
           builder.store(column, copied, copiedAt(builder.add(k, i), v));
