@@ -149,7 +149,7 @@ Expected<BpeModel> BpeModel::read(const Reader &reader, Vocabulary vocabulary,
 }
 
 Expected<BpeModel> BpeModel::readGpt2(const Reader &reader, Vocabulary vocabulary,
-                                      std::string_view text) {
+                                      const std::string &mergesName, std::string_view text) {
   BpeModel model;
   SINTER_CHECK(model.setVocabulary(reader, std::move(vocabulary)));
   model.merges.reset(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
@@ -164,7 +164,7 @@ Expected<BpeModel> BpeModel::readGpt2(const Reader &reader, Vocabulary vocabular
     std::string_view left, right;
     bool two = cutMerge(line, left, right);
     if (!two || !model.addMerge(left, right))
-      return fail("merges.txt", "line " + std::to_string(number) + " " + (two ? kAbsent : kNotTwo),
+      return fail(mergesName, "line " + std::to_string(number) + " " + (two ? kAbsent : kNotTwo),
                   "use the merges.txt that the model was published with");
   }
   model.finish();

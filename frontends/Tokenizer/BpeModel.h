@@ -76,10 +76,10 @@ public:
   static Expected<BpeModel> read(const Reader &reader, Vocabulary vocabulary,
                                  const MergeList &merges);
 
-  /// Takes GPT-2's pair of files: a vocabulary, and a text of one merge a line. `reader` is at
-  /// the vocabulary.
+  /// Takes GPT-2's pair of files: a vocabulary, and a text of one merge a line, which errors call
+  /// `mergesName`. `reader` is at the vocabulary.
   static Expected<BpeModel> readGpt2(const Reader &reader, Vocabulary vocabulary,
-                                     std::string_view merges);
+                                     const std::string &mergesName, std::string_view merges);
 
   /// The id of a token, or -1.
   int32_t find(std::string_view token) const;

@@ -64,26 +64,28 @@ Expected<Tokenizer::Files> Tokenizer::readFiles(const std::filesystem::path &dir
 
 Expected<Tokenizer> Tokenizer::fromDirectory(const std::filesystem::path &directory) {
   SINTER_TRY(Files files, readFiles(directory));
-  return fromFiles(files);
+  return fromFiles(files, directory);
 }
 
-Expected<Tokenizer> Tokenizer::fromFiles(const Files &files) {
+Expected<Tokenizer> Tokenizer::fromFiles(const Files &files, const std::filesystem::path &origin) {
+  auto nameOf = [&](const char *name) { return (origin / name).string(); };
   auto parts = std::make_shared<Parts>();
   auto file = files.find(kTokenizerJson);
   if (file == files.end()) {
     auto vocabulary = files.find(kVocabularyJson), merges = files.find(kMergesText);
     if (vocabulary == files.end() || merges == files.end())
-      return fail("tokenizer", "neither tokenizer.json nor vocab.json and merges.txt are present",
+      return fail(origin.empty() ? "tokenizer" : origin.string(),
+                  "neither tokenizer.json nor vocab.json and merges.txt are present",
                   "compile the model with its tokenizer files, or give token ids instead of text");
     SINTER_TRY(TokenizerFile parsed,
-               TokenizerFile::parseVocabulary(kVocabularyJson, vocabulary->second));
-    Reader reader(parsed.rest, kVocabularyJson, "");
+               TokenizerFile::parseVocabulary(nameOf(kVocabularyJson), vocabulary->second));
+    Reader reader(parsed.rest, nameOf(kVocabularyJson), "");
     if (!parsed.rest.is_object())
       return reader.bad("is not a JSON object");
-    SINTER_TRY(parts->model,
-               BpeModel::readGpt2(reader, std::move(parsed.vocabulary), merges->second));
+    SINTER_TRY(parts->model, BpeModel::readGpt2(reader, std::move(parsed.vocabulary),
+                                                nameOf(kMergesText), merges->second));
     if (!isValidUtf8(merges->second))
-      return fail(kMergesText, "is not valid UTF-8", "download the file again");
+      return fail(nameOf(kMergesText), "is not valid UTF-8", "download the file again");
     parts->preTokenizer = makeGpt2PreTokenizer();
     parts->decoder = makeByteLevelDecoder();
     std::vector<AddedToken> added;
@@ -93,8 +95,8 @@ Expected<Tokenizer> Tokenizer::fromFiles(const Files &files) {
     return Tokenizer(std::move(parts));
   }
 
-  SINTER_TRY(TokenizerFile parsed, TokenizerFile::parse(kTokenizerJson, file->second));
-  Reader root(parsed.rest, kTokenizerJson, "");
+  SINTER_TRY(TokenizerFile parsed, TokenizerFile::parse(nameOf(kTokenizerJson), file->second));
+  Reader root(parsed.rest, nameOf(kTokenizerJson), "");
   if (!parsed.rest.is_object())
     return root.bad("is not a JSON object");
   SINTER_TRY(std::string version, root.string("version", "1.0"));

@@ -42,8 +42,10 @@ public:
   /// Loads from a model's directory.
   static Expected<Tokenizer> fromDirectory(const std::filesystem::path &directory);
 
-  /// Loads from files in memory, of the names that `readFiles` gives; others are ignored.
-  static Expected<Tokenizer> fromFiles(const Files &files);
+  /// Loads from files in memory, of the names that `readFiles` gives; others are ignored. Errors
+  /// name them as files of `origin`: a folder, or an executable that carries them.
+  static Expected<Tokenizer> fromFiles(const Files &files,
+                                       const std::filesystem::path &origin = {});
 
   /// The ids of a text. Bytes that are not UTF-8 count as U+FFFD. With `addSpecial`, the special
   /// tokens that the model expects around a text (such as "<s>") are added; special tokens written

@@ -34,19 +34,23 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1, 1024));
   program.add_flag("--json", options.json, "print one machine-readable object");
   program.set_version_flag("--version", "sinter-run " SINTER_VERSION);
+  Expected<void> result;
   try {
     program.parse(argc, argv);
+    result = run(path, options);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return program.exit(error); // --help, --version
-    std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n", error.what());
-    return 1;
+    if (error.get_exit_code() != 0) {
+      std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n", error.what());
+      return 1;
+    }
+    program.exit(error); // --help, --version
   }
-  if (Expected<void> result = run(path, options); !result) {
-    const Error &error = result.error();
-    std::fprintf(stderr, "sinter-run: %s: %s\n", error.defect ? "defect" : "error",
-                 error.message().c_str());
-    return error.defect ? 2 : 1;
-  }
-  return 0;
+  if (result)
+    result = cli::flushOutput();
+  if (result)
+    return 0;
+  const Error &error = result.error();
+  std::fprintf(stderr, "sinter-run: %s: %s\n", error.defect ? "defect" : "error",
+               error.message().c_str());
+  return error.defect ? 2 : 1;
 }

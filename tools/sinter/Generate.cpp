@@ -1,9 +1,9 @@
 #include "tools/sinter/Generate.h"
-#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Exec/Session.h"
 #include "runtime/Generate/Generator.h"
 #include "tools/sinter/Checks.h"
 #include "tools/sinter/Ids.h"
+#include "tools/sinter/Output.h"
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,17 +13,25 @@ using namespace sinter;
 using namespace sinter::cli;
 using namespace sinter::runtime;
 
-/// The tokenizer that an executable carries, or an error that says how to do without.
-static Expected<Tokenizer> openTokenizer(const Executable &executable) {
+Tokenizer::Files cli::getTokenizerFiles(const Executable &executable) {
   Tokenizer::Files files;
-  if (const auto *attachments = executable.root().attachments())
-    for (const fb::Attachment *attachment : *attachments)
-      if (const auto *content = attachment->content())
-        files[attachment->name()->str()].assign(reinterpret_cast<const char *>(content->data()),
-                                                content->size());
+  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
+    if (auto content = executable.attachment(name))
+      files[name].assign(reinterpret_cast<const char *>(content->data()), content->size());
+  return files;
+}
+
+Expected<Tokenizer> cli::openTokenizer(const Executable &executable) {
+  Tokenizer::Files files = getTokenizerFiles(executable);
   if (files.empty())
     return fail(executable.name(), "it has no tokenizer", "use --tokens and --ids");
-  return Tokenizer::fromFiles(files);
+  return Tokenizer::fromFiles(files, executable.name());
+}
+
+Expected<void> cli::flushOutput() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return {};
+  return fail("standard output", "cannot be written", "make room for it");
 }
 
 void cli::addGenerateOptions(CLI::App &command, GenerateOptions &options) {
@@ -61,8 +69,8 @@ Expected<std::vector<int32_t>> cli::promptTokens(const Executable &executable,
 
 /// Prints text at once; false once nobody listens any more.
 static bool printNow(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return flushOutput().has_value();
 }
 
 static const char *nameOf(StopReason reason) {
@@ -79,8 +87,8 @@ static const char *nameOf(StopReason reason) {
   return "";
 }
 
-static void printJson(const GenerateResult &result, const std::optional<std::string> &text,
-                      const GenerateTimes &times, uint64_t peakBytes) {
+static void printObject(const GenerateResult &result, const std::optional<std::string> &text,
+                        const GenerateTimes &times, uint64_t peakBytes) {
   nlohmann::json object = {{"ids", result.tokens},
                            {"stop", nameOf(result.reason)},
                            {"prompt_tokens", times.promptTokens},
@@ -92,8 +100,7 @@ static void printJson(const GenerateResult &result, const std::optional<std::str
     object["text"] = *text;
   if (times.newTokens > 1)
     object["tokens_per_second"] = double(times.newTokens - 1) / times.decodeSeconds;
-  std::printf("%s\n",
-              object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  printJson(object);
 }
 
 static void printTimes(const GenerateTimes &times) {
@@ -152,14 +159,14 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
   std::string rest = decoder ? decoder->flush() : "";
   text += rest;
   if (options.json) {
-    printJson(results.front(), decoder ? std::optional(text) : std::nullopt, generator.times(),
-              session->memory().peak());
+    printObject(results.front(), decoder ? std::optional(text) : std::nullopt, generator.times(),
+                session->memory().peak());
     return {};
   }
   // Text is printed as it is, so that it can be compared; a terminal gets its prompt on a new line.
   bool newline = options.ids || isatty(STDOUT_FILENO);
-  if (!printNow(rest + (newline ? "\n" : "")))
-    return fail("standard output", "cannot be written", "");
+  printNow(rest + (newline ? "\n" : ""));
+  SINTER_CHECK(flushOutput());
   printTimes(generator.times());
   return {};
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/Error.h"
 #include "runtime/Exec/Executable.h"
 #include "runtime/Exec/WeightSource.h"
@@ -34,8 +35,18 @@ struct GenerateOptions {
   bool json = false;
 };
 
+/// Hands what was printed to standard output on to the system. Fails where not all of it was taken,
+/// as by a full disk.
+Expected<void> flushOutput();
+
 /// Adds --prompt, --tokens, --max-new-tokens, --temperature, --top-k, --top-p and --ids.
 void addGenerateOptions(CLI::App &command, GenerateOptions &options);
+
+/// The tokenizer's files that an executable carries; empty where it has none.
+Tokenizer::Files getTokenizerFiles(const runtime::Executable &executable);
+
+/// The tokenizer that an executable carries, or an error that says how to do without.
+Expected<Tokenizer> openTokenizer(const runtime::Executable &executable);
 
 /// The ids of the prompt: the tokens given, else the text by the tokenizer that the executable
 /// carries. Errors: neither or no tokens, no tokenizer, a number that is no id.

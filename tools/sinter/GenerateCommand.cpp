@@ -31,7 +31,7 @@ static Expected<int64_t> countTokens(const Model &model, const GenerateOptions &
     SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
     return static_cast<int64_t>(ids.size());
   }
-  SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles));
+  SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles, model.path));
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(options.prompt));
   return static_cast<int64_t>(ids.size());
 }

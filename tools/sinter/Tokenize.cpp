@@ -1,9 +1,9 @@
 //===- Tokenize.cpp - `sinter tokenize`: text to ids and back ---------------===//
 
-#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Exec/Executable.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/Generate.h"
 #include "tools/sinter/Ids.h"
 #include <cstdio>
 #include <memory>
@@ -20,19 +20,15 @@ struct TokenizeOptions {
 } // namespace
 
 /// The tokenizer of a model's directory, or the one that an executable carries.
-static Expected<Tokenizer> openTokenizer(const std::filesystem::path &path) {
+static Expected<Tokenizer> openTokenizerOf(const std::filesystem::path &path) {
   if (path.extension() != ".sinter")
     return Tokenizer::fromDirectory(path);
   SINTER_TRY(auto executable, runtime::Executable::open(path.string()));
-  Tokenizer::Files files;
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
-    if (auto content = executable->attachment(name))
-      files[name] = std::string(reinterpret_cast<const char *>(content->data()), content->size());
-  return Tokenizer::fromFiles(files);
+  return openTokenizer(*executable);
 }
 
 static Expected<void> run(const TokenizeOptions &options) {
-  SINTER_TRY(Tokenizer tokenizer, openTokenizer(options.model));
+  SINTER_TRY(Tokenizer tokenizer, openTokenizerOf(options.model));
   if (*options.decodeOption) {
     SINTER_TRY(std::vector<int32_t> ids, parseIds(options.decode));
     for (int32_t id : ids)

@@ -61,8 +61,13 @@ void sinter::cli::addDataOptions(CLI::App &command, DataOptions &options) {
       ->check(CLI::Range(0, (1 << 30)));
 }
 
+/// Where the model's tokenizer files are, or were read from.
+static fs::path getTokenizerFolder(const DataOptions &options, const Model &model) {
+  return options.tokenizer.empty() ? model.path : fs::path(options.tokenizer);
+}
+
 Expected<void> sinter::cli::chooseTokenizer(const DataOptions &options, Model &model) {
-  fs::path directory = options.tokenizer.empty() ? model.path : fs::path(options.tokenizer);
+  fs::path directory = getTokenizerFolder(options, model);
   if (!options.tokenizer.empty()) {
     SINTER_TRY(model.tokenizerFiles, Tokenizer::readFiles(directory));
   }
@@ -106,10 +111,11 @@ namespace {
 /// Opens files one by one, with what all of them share.
 class FileOpener {
 public:
-  static Expected<FileOpener> create(const Model &model) {
+  static Expected<FileOpener> create(const Model &model, const DataOptions &options) {
     FileOpener opener(model.spec.vocabSize);
     if (!model.tokenizerFiles.empty()) {
-      SINTER_TRY(opener.tokenizer, Tokenizer::fromFiles(model.tokenizerFiles));
+      SINTER_TRY(opener.tokenizer,
+                 Tokenizer::fromFiles(model.tokenizerFiles, getTokenizerFolder(options, model)));
       for (const auto &[name, content] : model.tokenizerFiles)
         opener.tokenizerKey += name + "\n" + content;
     }
@@ -188,7 +194,8 @@ static Expected<int32_t> getDocumentEnd(const Model &model, const DataOptions &o
   if (options.documentEnd >= 0)
     return static_cast<int32_t>(options.documentEnd);
   if (!model.tokenizerFiles.empty()) {
-    SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles));
+    SINTER_TRY(Tokenizer tokenizer,
+               Tokenizer::fromFiles(model.tokenizerFiles, getTokenizerFolder(options, model)));
     if (std::optional<int32_t> id = tokenizer.tokenId("<|endoftext|>"))
       return *id;
     if (!model.spec.eosIds.empty())
@@ -203,7 +210,7 @@ Expected<OpenData> sinter::cli::openData(const Model &model, const DataOptions &
   double split = options.validationSplit;
   if (!(split >= 0 && split < 1))
     return fail("--val-split", "it is not a number from 0 to below 1", "give 0.1, for example");
-  SINTER_TRY(FileOpener opener, FileOpener::create(model));
+  SINTER_TRY(FileOpener opener, FileOpener::create(model, options));
   SINTER_TRY(runtime::TokenStream stream, openStream(options.files, "--data", opener));
   OpenData data{{std::move(stream), std::nullopt}, std::nullopt, false, ""};
   runtime::TrainData &streams = data.streams;

@@ -1,5 +1,6 @@
 #include "tools/sinter/TrainRun.h"
 #include "tools/sinter/FitMemory.h"
+#include "tools/sinter/Generate.h"
 #include "tools/sinter/Output.h"
 #include <charconv>
 #include <cmath>
@@ -292,10 +293,7 @@ sinter::cli::adoptExecutable(const CLI::App &command, TrainRunOptions &options, 
                 "compile the model with --entry train");
   model.description.assign(reinterpret_cast<const char *>(config->data()), config->size());
   SINTER_TRY(model.spec, parseModelSpec(model.description, options.model));
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt"})
-    if (auto content = executable->attachment(name))
-      model.tokenizerFiles[name].assign(reinterpret_cast<const char *>(content->data()),
-                                        content->size());
+  model.tokenizerFiles = getTokenizerFiles(*executable);
   SINTER_TRY(model.weights, openWeights(*executable, model.path));
   return executable;
 }

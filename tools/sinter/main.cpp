@@ -1,6 +1,7 @@
 //===- main.cpp - The program `sinter` --------------------------------------===//
 
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/Generate.h"
 #include "tools/sinter/Help.h"
 #include <cstdio>
 
@@ -35,21 +36,20 @@ int main(int argc, char **argv) {
   sinter::cli::addTokenize(program);
   sinter::cli::addTrain(program);
   sinter::cli::addVerifyPass(program);
+  auto printError = [](const sinter::Error &error) {
+    std::fprintf(stderr, "sinter: %s: %s\n", error.defect ? "defect" : "error",
+                 error.message().c_str());
+    return error.defect ? 2 : 1;
+  };
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return program.exit(error); // --help, --version
-    return printUsageError(program, argc > 1 ? argv[1] : nullptr, error);
+    if (error.get_exit_code() != 0)
+      return printUsageError(program, argc > 1 ? argv[1] : nullptr, error);
+    program.exit(error); // --help, --version
   } catch (const sinter::cli::CommandFailed &failed) {
-    std::fprintf(stderr, "sinter: %s: %s\n", failed.error.defect ? "defect" : "error",
-                 failed.error.message().c_str());
-    return failed.error.defect ? 2 : 1;
+    return printError(failed.error);
   }
-  // What a full disk did not take is not lost in silence.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    std::fprintf(stderr, "sinter: error: standard output: cannot be written; make room for it\n");
-    return 1;
-  }
-  return 0;
+  auto flushed = sinter::cli::flushOutput();
+  return flushed ? 0 : printError(flushed.error());
 }

@@ -105,6 +105,17 @@ TEST_F(SinterRunTest, BadArguments) {
   expectError(model + " --tokens 1 --ids --temperature -0.5", "--temperature");
 }
 
+TEST_F(SinterRunTest, FullDisk) {
+  for (const char *what : {"--tokens 1 --ids", "--tokens 1 --json", "--help"}) {
+    std::string command =
+        std::string(SINTER_RUN) + " " + model + " " + what + " >/dev/full 2>" + folder + "/err";
+    int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << what;
+    EXPECT_EQ(read(folder + "/err"),
+              "sinter-run: error: standard output: cannot be written; make room for it\n");
+  }
+}
+
 TEST_F(SinterRunTest, BadExecutables) {
   expectError(folder + "/absent --tokens 1", "No such file or directory");
   expectError(folder + " --tokens 1", "not a regular file");
