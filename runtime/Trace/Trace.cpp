@@ -2,8 +2,10 @@
 #include "runtime/Base/AtomicFile.h"
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 
 namespace sinter::runtime {
@@ -87,46 +89,105 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
   return result;
 }
 
+namespace {
+
+/// Events of Chrome's trace format, all of one thread; times in us since the first event. Slices
+/// nest by time: a run of a program, the layers in it, their commands.
+class ChromeTrace {
+public:
+  ChromeTrace(const Trace &trace, const Executable &executable) : executable(executable) {
+    for (const TraceEvent &event : trace.events())
+      origin = std::min(origin, event.begin);
+    describe("process_name", executable.name());
+    describe("thread_name", "steps");
+    // A run is noted when it has ended, after its commands.
+    std::span<const TraceEvent> rest = trace.events();
+    while (!rest.empty()) {
+      size_t commands = 0;
+      while (commands < rest.size() && rest[commands].command != TraceEvent::wholeRun)
+        ++commands;
+      bool ended = commands < rest.size();
+      if (ended)
+        addSlice(programOf(rest[commands], executable).name()->str(), "program",
+                 rest[commands].begin, rest[commands].end);
+      addCommands(rest.first(commands));
+      rest = rest.subspan(commands + ended);
+    }
+  }
+
+  /// Labels come from the executable and may hold anything; bad UTF-8 becomes U+FFFD.
+  std::string print() const {
+    json root = {{"displayTimeUnit", "ns"}, {"traceEvents", events}};
+    return root.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+
+private:
+  using json = nlohmann::json;
+
+  void addCommands(std::span<const TraceEvent> run) {
+    while (!run.empty()) {
+      const fb::Command &first = commandOf(run.front(), executable);
+      std::string layer = text(first.layer()), stage = stageOf(first);
+      size_t count = 1;
+      auto isOfLayer = [&](const fb::Command &command) {
+        return text(command.layer()) == layer && command.stage() == first.stage();
+      };
+      while (count < run.size() && isOfLayer(commandOf(run[count], executable)))
+        ++count;
+      if (!layer.empty())
+        addSlice(layer, stage, run.front().begin, run[count - 1].end);
+      for (const TraceEvent &event : run.first(count))
+        addCommand(event);
+      run = run.subspan(count);
+    }
+  }
+
+  void addCommand(const TraceEvent &event) {
+    const fb::Command &command = commandOf(event, executable);
+    addSlice(labelOf(command), kindOf(command), event.begin, event.end);
+    events.back()["args"] = {
+        {"layer", text(command.layer())}, {"stage", stageOf(command)},
+        {"command", event.command},       {"roofline_us", double(command.predicted_ns()) / 1000},
+        {"flops", command.flops()},       {"bytes", command.bytes()}};
+    // Operations and bytes per ns are 10^9 of them per second.
+    if (double duration = double(event.end - event.begin)) {
+      addCounter("GFLOP/s", event.begin, double(command.flops()) / duration);
+      addCounter("GB/s", event.begin, double(command.bytes()) / duration);
+    }
+  }
+
+  void describe(const char *what, const std::string &name) {
+    add({{"name", what}, {"ph", "M"}, {"args", {{"name", name}}}});
+  }
+  void addSlice(const std::string &name, const std::string &category, int64_t begin, int64_t end) {
+    add({{"name", name},
+         {"cat", category},
+         {"ph", "X"},
+         {"ts", double(begin - origin) / 1000},
+         {"dur", double(end - begin) / 1000}});
+  }
+  void addCounter(const char *name, int64_t time, double value) {
+    add({{"name", name},
+         {"ph", "C"},
+         {"ts", double(time - origin) / 1000},
+         {"args", {{name, value}}}});
+  }
+  void add(json event) {
+    event["pid"] = 1;
+    event["tid"] = 1;
+    events.push_back(std::move(event));
+  }
+
+  const Executable &executable;
+  int64_t origin = std::numeric_limits<int64_t>::max();
+  json events = json::array();
+};
+
+} // namespace
+
 Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
                                 const Executable &executable) {
-  using nlohmann::json;
-  json events = json::array();
-  auto name = [&](int thread, const char *label) {
-    events.push_back({{"name", "thread_name"},
-                      {"ph", "M"},
-                      {"pid", 1},
-                      {"tid", thread},
-                      {"args", {{"name", label}}}});
-  };
-  name(1, "programs");
-  name(2, "commands");
-  int64_t origin = trace.events().empty() ? 0 : trace.events().front().begin;
-  for (const TraceEvent &event : trace.events())
-    origin = std::min(origin, event.begin);
-  for (const TraceEvent &event : trace.events()) {
-    json entry = {{"ph", "X"},
-                  {"pid", 1},
-                  {"ts", double(event.begin - origin) / 1000},
-                  {"dur", double(event.end - event.begin) / 1000}};
-    if (event.command == TraceEvent::wholeRun) {
-      entry["tid"] = 1;
-      entry["cat"] = "program";
-      entry["name"] = programOf(event, executable).name()->str();
-    } else {
-      const fb::Command &command = commandOf(event, executable);
-      entry["tid"] = 2;
-      entry["cat"] = kindOf(command);
-      entry["name"] = labelOf(command);
-      entry["args"] = {
-          {"layer", text(command.layer())}, {"stage", stageOf(command)},
-          {"command", event.command},       {"roofline_us", double(command.predicted_ns()) / 1000},
-          {"flops", command.flops()},       {"bytes", command.bytes()}};
-    }
-    events.push_back(std::move(entry));
-  }
-  json root = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  // Labels come from the executable and may hold anything; bad UTF-8 becomes U+FFFD.
-  std::string content = root.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string content = ChromeTrace(trace, executable).print();
   return writeFileAtomically(path, std::as_bytes(std::span(content)));
 }
 

@@ -91,8 +91,9 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
 /// Time of all runs of programs in the trace, in ns.
 int64_t measuredTime(const Trace &trace);
 
-/// Writes the trace as JSON that chrome://tracing and Perfetto open. Fails where the path cannot be
-/// written.
+/// Writes the trace as JSON that chrome://tracing and Perfetto open: slices of runs, of layers in
+/// them and of commands in these, and counters of the rates that commands reached. Fails where the
+/// path cannot be written.
 Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
                                 const Executable &executable);
 

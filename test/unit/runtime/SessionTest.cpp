@@ -343,7 +343,11 @@ TEST(TraceTest, WritesJson) {
   std::ifstream file(path);
   std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_NE(text.find("\"a \\\"quoted\\\" \xef\xbf\xbd label\""), std::string::npos) << text;
-  EXPECT_NE(text.find("\"layer\":\"layer.0\""), std::string::npos);
+  // A run, a layer in it, its commands and their rates.
+  for (const char *part : {"\"name\":\"process_name\",\"ph\":\"M\"", "\"cat\":\"program\"",
+                           "\"name\":\"layer.0\",\"ph\":\"X\"", "\"layer\":\"layer.0\"",
+                           "\"name\":\"GB/s\",\"ph\":\"C\""})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   std::filesystem::remove(path);
   EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->executable()));
 }
