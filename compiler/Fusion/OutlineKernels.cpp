@@ -39,6 +39,7 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
           again = removed;
       });
       ++calls;
+      sortFromResults(fusion);
       SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
       auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {
         return kernel->getAttrOfType<StringAttr>(SinterDialect::kKernel).getValue() ==
@@ -65,6 +66,23 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
   }
 
 private:
+  /// Puts a body's ops in the order in which its results ask for them, depth first. What is
+  /// computed again was differentiated from, fused and moved on its own: it may come in another
+  /// order than what it repeats, and yet be the same kernel.
+  static void sortFromResults(FusionOp fusion) {
+    Operation *yield = fusion.getBlock()->getTerminator();
+    llvm::SmallPtrSet<Operation *, 16> placed;
+    auto place = [&](auto &self, Operation *op) -> void {
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && placed.insert(producer).second) {
+          self(self, producer);
+          producer->moveBefore(yield);
+        }
+    };
+    place(place, yield);
+  }
+
   static unsigned hash(FusionOp fusion) {
     llvm::hash_code code = llvm::hash_combine(fusion.getBlock()->getNumArguments());
     for (Operation &op : *fusion.getBlock())

@@ -197,7 +197,7 @@ def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
   let description = [{
     After it a fusion of kind rows, gemm or attention is a `sinter.call_kernel` of a private
     function with its body and its kind as `sinter.kernel`. Equal bodies are one function, however
-    many layers call it.
+    many layers call it; ops stand in it in the order in which its results ask for them.
 
     ```mlir
     %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {

@@ -24,8 +24,9 @@ struct MachineCode {
   std::vector<std::string> cpuFeatures;    ///< that the processor must have: "avx512f", ...
 };
 
-/// Compiles the functions of `kernels` (module `@kernels`, in the LLVM dialect) for a target.
-/// Fails, as a defect, where a kernel refers to something outside.
+/// Compiles the functions of `kernels` (module `@kernels`, in the LLVM dialect) for a target, side
+/// by side on all processors; the code does not depend on how many there are. Fails, as a defect,
+/// where a kernel refers to something outside.
 Expected<MachineCode> emitMachineCode(mlir::ModuleOp kernels, const TargetAttr &target);
 
 /// What emitMachineCode makes of the kernels, as text.

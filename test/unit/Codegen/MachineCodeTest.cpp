@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 using namespace mlir;
@@ -80,6 +81,21 @@ TEST_F(MachineCodeTest, RunsKernelsOfOneImage) {
   slices[0] = &count;
   mapped.get(code->offsets.at("count"))(slices, 3, 45);
   EXPECT_EQ(count, 42);
+}
+
+TEST_F(MachineCodeTest, IsTheSameOnOneProcessor) {
+  auto code = emit(kKernels);
+  ASSERT_TRUE(code);
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  auto alone = emit(kKernels);
+  sched_setaffinity(0, sizeof all, &all);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(code->image, alone->image);
+  EXPECT_EQ(code->offsets, alone->offsets);
 }
 
 TEST_F(MachineCodeTest, NamesTheFeaturesThatItNeeds) {
