@@ -8,6 +8,11 @@ using namespace sinter;
 // Numerical noise of sums is no gain.
 static constexpr double kLeastGainNs = 1e-6;
 
+// Single numbers of all parameters (learning rates of an optimizer, say) could become one kernel of
+// thousands of ops. Its one launch would save less than its compilation takes, whose time grows
+// with the square of a kernel's ops. Kernels of a model's layers have a third of this.
+static constexpr size_t kMostOps = 128;
+
 FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>() || op.getNumRegions() > 0 ||
@@ -127,7 +132,10 @@ llvm::SetVector<Operation *> FusionGraph::join(Pair pair) const {
 FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   llvm::SetVector<Operation *> ops = join(pair);
   Merged merged;
-  merged.classification = classify(ops);
+  merged.classification =
+      ops.size() > kMostOps
+          ? Classification{std::nullopt, "a kernel of so many ops takes too long to compile"}
+          : classify(ops);
   if (merged.classification && mixesStages(ops))
     merged.classification = {std::nullopt, "a later stage waits for the forward pass to end"};
   if (onlyKernels && !merged.classification)

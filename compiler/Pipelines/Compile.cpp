@@ -11,6 +11,7 @@
 #include "runtime/Device/Cuda/CubinCache.h"
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 using namespace mlir;
 using namespace sinter;
@@ -130,25 +131,33 @@ static int64_t getArenaBytes(ModuleOp module) {
   return bytes;
 }
 
-/// Plans with more and more recomputed until the arena is within its budget, then with less as long
-/// as it stays there; the smallest arena where no plan is. How many bytes of the arena a kept byte
-/// is depends on what else is alive, so each plan is made.
-static Expected<std::unique_ptr<Compilation>> fitArena(const CompileRequest &request, Phase last,
-                                                       CompileResult &result) {
+/// The arena of a plan that recomputes `release` bytes. No plan depends on the code of kernels: of
+/// Codegen only the first pass runs, which says how many work items they have.
+static Expected<int64_t> planArena(const CompileRequest &request, Phase last, int64_t release) {
+  Compilation compilation(request);
+  SINTER_CHECK(compilation.begin());
+  SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last, release));
+  bool isLowered = false;
+  for (const PassStep &step : steps)
+    if (step.phase != Phase::Codegen || !std::exchange(isLowered, true))
+      SINTER_CHECK(compilation.run(step));
+  return getArenaBytes(compilation.getModule());
+}
+
+/// How many bytes to recompute: more and more until the arena is within its budget, then less as
+/// long as it stays there; those of the smallest arena where none is. How many bytes of the arena a
+/// kept byte is depends on what else is alive, so each is planned.
+static Expected<int64_t> findRelease(const CompileRequest &request, Phase last) {
   constexpr int kPlans = 8;
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
-  SINTER_TRY(auto best, runPhases(request, last, 0, result));
-  int64_t smallest = getArenaBytes(best->getModule());
+  SINTER_TRY(int64_t smallest, planArena(request, last, 0));
   // No more than the arena can be released.
-  int64_t kept = smallest, tooLittle = 0, enough = 0, release = kept - budget;
+  int64_t best = 0, kept = smallest, tooLittle = 0, enough = 0, release = kept - budget;
   for (int plan = 1; plan < kPlans && smallest > budget && tooLittle < kept; ++plan) {
-    CompileResult next;
-    SINTER_TRY(auto compilation, runPhases(request, last, release, next));
-    int64_t bytes = getArenaBytes(compilation->getModule());
+    SINTER_TRY(int64_t bytes, planArena(request, last, release));
     bool fits = bytes <= budget;
     if (fits ? enough == 0 || release < enough : enough == 0 && bytes < smallest) {
-      best = std::move(compilation);
-      result = std::move(next);
+      best = release;
       smallest = fits ? smallest : bytes;
     }
     (fits ? enough : tooLittle) = release;
@@ -163,9 +172,11 @@ Expected<CompileResult> sinter::compile(const CompileRequest &request) {
   const CompileOptions &options = request.options;
   CompileResult result;
   SINTER_TRY(Phase last, getLastPhase(options));
-  bool isBounded = options.training.arenaBudget > 0 && last == Phase::Memory;
-  SINTER_TRY(std::unique_ptr<Compilation> compilation,
-             isBounded ? fitArena(request, last, result) : runPhases(request, last, 0, result));
+  int64_t release = 0;
+  if (options.training.arenaBudget > 0 && last == Phase::Memory) {
+    SINTER_TRY(release, findRelease(request, last));
+  }
+  SINTER_TRY(std::unique_ptr<Compilation> compilation, runPhases(request, last, release, result));
   if (!options.stopAfter.empty() || options.emit == "graph" || options.emit == "fused" ||
       options.emit == "program") {
     result.text = compilation->print();
