@@ -563,6 +563,10 @@ void addGemms(const std::string &element, const std::string &epilogue) {
     family->Args({1024, k, n});
   family->Args({256, 768, 50257})->Args({256, 50257, 768});
   family->Args({1, 768, 50304});
+  // Of a small model.
+  for (auto [k, n] :
+       {std::pair<int64_t, int64_t>{128, 384}, {128, 128}, {128, 512}, {512, 128}, {384, 128}})
+    family->Args({768, k, n});
 }
 
 void addGradients(const std::string &element, const std::string &epilogue) {
@@ -573,6 +577,9 @@ void addGradients(const std::string &element, const std::string &epilogue) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
     family->Args({m, 1024, n});
   family->Args({50257, 256, 768});
+  // Of a small model.
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{128, 384}, {128, 128}, {128, 512}, {512, 128}})
+    family->Args({m, 768, n});
 }
 
 void addAttentions(const std::string &element) {
@@ -589,6 +596,7 @@ void addTrainingAttention(const std::string &name, bool gradient) {
       name.c_str(), [=](benchmark::State &state) { runTrainingAttention(state, gradient); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   family->Args({4, 256, 12, 64})->Args({1, 1024, 12, 64})->Args({1, 1024, 16, 128});
+  family->Args({12, 64, 4, 32});
 }
 
 } // namespace

@@ -9,7 +9,8 @@
 //
 // With one block of k the epilogue follows each tile at once, while its rows are in the L1 cache.
 // A right-hand side that is no panels is copied to one, a block of k at a time, where more than one
-// tile of rows is computed from it.
+// tile of rows is computed from it. So is the block of rows of a transposed left-hand side that the
+// L2 cache does not hold: its elements along k are lines apart, each of which several tiles read.
 //
 // One row (decode) makes a tile of one row: the panel streams from memory exactly once, and its
 // lines are asked for some way ahead. The panels of gate and up belong to one work item, so that
@@ -38,6 +39,8 @@ constexpr int64_t kPanelWidth = 64;
 constexpr int64_t kScratchBytes = 68 * 1024; // 256 rows, and what tiles of six add to them
 /// Of the same stack, for a block of a panel that the kernel copies itself.
 constexpr int64_t kPanelBytes = 40 * 1024;
+/// And for a block of a transposed left-hand side: k of the block, and rows.
+constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 /// How far ahead a stream from memory is asked for.
 constexpr int64_t kPrefetchBytes = 8192;
 
@@ -63,6 +66,7 @@ struct GemmPlan {
   int64_t tileRows = 0;
   int64_t tileVectors = 0;
   bool copiesRhs = false; // the kernel makes the panels that it reads
+  bool copiesLhs = false; // the kernel copies its block of rows
 };
 
 /// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
@@ -193,9 +197,14 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
   if (plan.copiesRhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kPanelBytes / (kPanelWidth * 4)));
+  plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
+                   plan.lhsStride == 1 && plan.m > plan.tileRows &&
+                   plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
+  if (plan.copiesLhs)
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
-  int64_t mostRows = kScratchBytes / (kPanelWidth * 4 * sets);
+  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchBytes / (kPanelWidth * 4 * sets);
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
@@ -219,6 +228,11 @@ public:
     scratch = builder.scratch(sets * scratchRows * kPanelWidth, builder.getF32Type());
     if (plan.copiesRhs)
       copied = builder.scratch(plan.kBlock * kPanelWidth, builder.getF32Type());
+    if (plan.copiesLhs) {
+      // An odd number of vectors from k to k spreads a column over the cache.
+      copiedLhsStride = (llvm::divideCeil(plan.rowBlock, lanes) | 1) * lanes;
+      copiedLhs = builder.scratch(plan.kBlock * copiedLhsStride, builder.getF32Type());
+    }
     builder.loop(begin, end, 1, [&](Value item) {
       panel = builder.rem(item, plan.panels);
       firstRow = builder.mul(builder.div(item, plan.panels), plan.rowBlock);
@@ -298,6 +312,9 @@ private:
 
   Value lhsAt(Value row, int64_t r, Value k) {
     Value at = builder.add(row, r);
+    if (plan.copiesLhs)
+      return builder.add(builder.mul(builder.sub(k, blockBegin), copiedLhsStride),
+                         builder.sub(at, firstRow));
     Value start =
         plan.lhsPanelWidth == 0
             ? builder.mul(at, plan.lhsStride)
@@ -312,7 +329,11 @@ private:
     tile.vectors = plan.tileVectors;
     tile.depth = plan.pairs ? 2 : 1;
     tile.lhs = [this, row](int64_t r, Value k) {
-      Value lhs = arguments[plan.lhsArgument];
+      Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
+      // While a block is multiplied the next one is asked for.
+      if (plan.copiesLhs && r == 0)
+        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(k), row),
+                         plan.kBlock * plan.lhsStrideK);
       return plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
                         : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
@@ -346,13 +367,35 @@ private:
   /// Before the products of a block of k: copies it, if the kernel makes its panels, and asks for
   /// the next one, which the products then leave time to arrive.
   void beginBlock(Value kBegin, Value kEnd) {
+    blockBegin = kBegin;
+    if (plan.copiesLhs)
+      copyLhs(kBegin, kEnd);
     if (!plan.copiesRhs)
       return;
-    blockBegin = kBegin;
     if (plan.rhs == GemmPlan::Rhs::Dense)
       copyRows(kBegin, kEnd);
     else
       copyTransposed(kBegin, kEnd);
+  }
+
+  /// Where a transposed lhs has its row 0 of k; the others follow it.
+  Value lhsRowAt(Value k) { return builder.add(builder.mul(k, plan.lhsStrideK), plan.lhsOffset); }
+
+  /// The block's rows of a transposed lhs.
+  void copyLhs(Value kBegin, Value kEnd) {
+    Value lhs = arguments[plan.lhsArgument];
+    bool ragged = plan.m % plan.rowBlock != 0 || plan.rowBlock % lanes != 0;
+    builder.loop(kBegin, kEnd, 1, [&](Value k) {
+      Value from = builder.add(lhsRowAt(k), firstRow);
+      Value to = builder.mul(builder.sub(k, kBegin), copiedLhsStride);
+      for (int64_t row = 0; row < plan.rowBlock; row += lanes) {
+        Value mask;
+        if (ragged)
+          mask = builder.maskBelow(builder.sub(builder.sub(lastRow, firstRow), builder.index(row)));
+        Value at = builder.add(from, row);
+        builder.store(builder.load(lhs, at, mask), copiedLhs, builder.add(to, row));
+      }
+    });
   }
 
   /// The panel's rows [kBegin, kEnd), a piece of a row of rhs each.
@@ -456,7 +499,9 @@ private:
   int64_t lanes;
   Value scratch;
   int64_t scratchRows = 0;
-  Value copied, blockBegin; // a block of the panel, and its first k
+  Value copied, copiedLhs; // blocks of the panel and of the rows
+  int64_t copiedLhsStride = 0;
+  Value blockBegin; // their first k
   Value panel, firstRow, lastRow;
 };
 

@@ -23,12 +23,15 @@ std::string product(int64_t m, int64_t k, int64_t n, llvm::StringRef element = "
       .str();
 }
 
-/// A kernel that multiplies [k, m] transposed, of layout `lhs` (", ..." or nothing), by [k, n].
+/// A kernel that multiplies [k, m] transposed, of layout `lhs` (", ..." or nothing), by [k, n], in
+/// panels or `dense`.
 std::string transposedProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element,
-                              llvm::StringRef lhs) {
+                              llvm::StringRef lhs, bool dense = false) {
   llvm::StringRef rhs = element == "f32"
                             ? ", #sinter.panels<width = 64, interleave = 1, depth = 16>"
                             : ", #sinter.panels<width = 64, interleave = 2, depth = 32>";
+  if (dense)
+    rhs = "";
   return llvm::formatv(R"(
     func.func private @kernel(%x: tensor<{1}x{0}x{3}{4}>, %g: tensor<{1}x{2}x{3}{5}>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
@@ -92,6 +95,7 @@ TEST_P(GemmShapes, TransposedF32) {
   auto [m, k, n] = GetParam();
   expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6);
   expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6, getHostTarget(256));
+  expectSameAsReference(transposedProduct(m, k, n, "f32", "", /*dense=*/true), 1e-6);
 }
 
 TEST_P(GemmShapes, TransposedBf16) {
