@@ -143,20 +143,12 @@ private:
     }
     if (!isInside(value) || !value.hasOneUse())
       return false;
-    llvm::TypeSwitch<Operation *>(value.getDefiningOp())
-        .Case<RmsNormOp>([&](RmsNormOp norm) {
-          gemm.norm = {norm.getOperand(), norm.getWeight(), nullptr, false,
-                       norm.getEps().convertToDouble()};
-        })
-        .Case<LayerNormOp>([&](LayerNormOp norm) {
-          gemm.norm = {norm.getOperand(), norm.getWeight(), norm.getBias(), true,
-                       norm.getEps().convertToDouble()};
-        });
-    if (!gemm.norm)
+    auto norm = value.getDefiningOp<NormOpInterface>();
+    if (!norm)
       return false;
-    visited.insert(value.getDefiningOp());
-    gemm.norm->rows = skipReshapes(gemm.norm->rows);
-    for (Value operand : {gemm.norm->rows, gemm.norm->weight, gemm.norm->bias})
+    visited.insert(norm);
+    gemm.norm = {norm, skipReshapes(norm.getOperand())};
+    for (Value operand : {gemm.norm->rows, norm.getWeight(), norm.getBias()})
       if (operand && (isInside(operand) || !isFromLibrary(getElements(operand)) ||
                       cast<RankedTensorType>(operand.getType()).getEncoding() ||
                       (operand.getDefiningOp() && isSplatConstant(operand.getDefiningOp()))))

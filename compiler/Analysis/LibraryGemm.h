@@ -57,10 +57,9 @@ struct FewRowsLaunch {
 /// What is done to the rows of the left-hand side before they are multiplied; then they are rounded
 /// to the product's elements.
 struct ProductNorm {
-  /// Values from outside: the rows, and what the norm multiplies them with and adds, or null.
-  mlir::Value rows, weight, bias;
-  bool centers; ///< at the mean
-  double eps;   ///< added to the mean square
+  NormOpInterface op;
+  /// What is normalized: a value from outside, as the norm's weight and bias are.
+  mlir::Value rows;
 };
 
 /// A product whose columns are two halves. The post-ops before `begin` are done to both, those

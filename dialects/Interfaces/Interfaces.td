@@ -54,6 +54,21 @@ def ComposedOpInterface : OpInterface<"ComposedOpInterface"> {
   ];
 }
 
+def NormOpInterface : OpInterface<"NormOpInterface"> {
+  let description = [{
+    A norm of rows x: `(x - c) / sqrt(mean((x - c)^2) + eps) * weight + bias`, with c their mean or
+    zero.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"The rows, `[..., d]`.", "::mlir::Value", "getOperand", (ins)>,
+    InterfaceMethod<"`[d]`.", "::mlir::Value", "getWeight", (ins)>,
+    InterfaceMethod<"`[d]`, or null.", "::mlir::Value", "getBias", (ins), "", "return {};">,
+    InterfaceMethod<"Whether c is the mean.", "bool", "centersRows", (ins), "", "return false;">,
+    InterfaceMethod<"What is added to the mean square.", "::llvm::APFloat", "getEps", (ins)>,
+  ];
+}
+
 def FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
   let description = [{
     What part an op can play in a fused kernel.

@@ -37,7 +37,7 @@ def ColumnSumOp : Sinter_ReferenceOp<"column_sum", [Sinter_Shardable]> {
 }
 
 def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [Sinter_Shardable, Sinter_Differentiable,
-    DeclareOpInterfaceMethods<ComposedOpInterface>,
+    DeclareOpInterfaceMethods<ComposedOpInterface>, NormOpInterface,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / sqrt(mean(x^2) + eps) * weight, along rows";
   let description = [{
@@ -50,7 +50,7 @@ def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [Sinter_Shardable, Sinter_Differe
 }
 
 def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [Sinter_Shardable, Sinter_Differentiable,
-    DeclareOpInterfaceMethods<ComposedOpInterface>,
+    DeclareOpInterfaceMethods<ComposedOpInterface>, NormOpInterface,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias, along rows";
   let description = [{
@@ -62,6 +62,9 @@ def LayerNormOp : Sinter_ReferenceOp<"layer_norm", [Sinter_Shardable, Sinter_Dif
                        Optional<Sinter_FloatTensor>:$bias, F64Attr:$eps);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool centersRows() { return true; }
+  }];
 }
 
 def CrossEntropyOp : Sinter_ReferenceOp<"cross_entropy", [Sinter_Shardable,

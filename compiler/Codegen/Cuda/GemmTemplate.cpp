@@ -133,10 +133,11 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
       instance.setType(parameter, value ? TemplateInstance::getTypeName(elementOf(value)) : "void");
       instance.pass(value ? std::optional(numberOf(value)) : std::nullopt);
     };
-    addNormOperand("NormWeight", gemm->norm ? gemm->norm->weight : nullptr);
-    addNormOperand("NormBias", gemm->norm ? gemm->norm->bias : nullptr);
-    instance.set("normCenters", gemm->norm && gemm->norm->centers);
-    instance.set("normEps", gemm->norm ? gemm->norm->eps : 0.0);
+    auto norm = gemm->norm ? gemm->norm->op : NormOpInterface();
+    addNormOperand("NormWeight", norm ? norm.getWeight() : nullptr);
+    addNormOperand("NormBias", norm ? norm.getBias() : nullptr);
+    instance.set("normCenters", norm && norm.centersRows());
+    instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
   } else {
     instance.set("lhsTransposed", product.lhsTransposed);
     instance.set("plain", false);
