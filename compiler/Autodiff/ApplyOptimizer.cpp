@@ -134,7 +134,8 @@ private:
         if (readsIds && role == (multiplied ? FusionRole::RowReduction : FusionRole::Gather) &&
             use.getOperandNumber() == 0)
           return true;
-        if (!multiplied && isa<BroadcastOp>(use.getOwner()))
+        auto move = dyn_cast<MoveOpInterface>(use.getOwner());
+        if (!multiplied && move && move.repeatsElements())
           return true;
         bool multiplies = role == FusionRole::Contraction && !multiplied;
         if (multiplies || role == FusionRole::Index ||

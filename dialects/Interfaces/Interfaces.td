@@ -54,6 +54,21 @@ def ComposedOpInterface : OpInterface<"ComposedOpInterface"> {
   ];
 }
 
+def MoveOpInterface : OpInterface<"MoveOpInterface"> {
+  let description = [{
+    An op whose result has elements of its only operand in other places, each where an affine map
+    says. Generated kernels need no case for it.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"From an index of the result to that of the element in the operand.",
+      "::mlir::AffineMap", "getSourceMap", (ins)>,
+    InterfaceMethod<"Whether the result has each element along dimensions that the operand lacks.",
+      "bool", "repeatsElements", (ins), "",
+      "return ::mlir::getUnusedDimsBitVector($_op.getSourceMap()).any();">,
+  ];
+}
+
 def NormOpInterface : OpInterface<"NormOpInterface"> {
   let description = [{
     A norm of rows x: `(x - c) / sqrt(mean((x - c)^2) + eps) * weight + bias`, with c their mean or

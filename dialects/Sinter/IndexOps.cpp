@@ -55,6 +55,11 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+AffineMap BroadcastOp::getSourceMap() {
+  SmallVector<unsigned> dims(getDims().begin(), getDims().end());
+  return AffineMap::getMultiDimMapWithTargets(getType().getRank(), dims, getContext());
+}
+
 SmallVector<ReferenceTensor> BroadcastOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> source;
@@ -87,6 +92,17 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return {};
 }
 
+AffineMap ReshapeOp::getSourceMap() {
+  AffineExpr place = getAffineConstantExpr(0, getContext());
+  for (auto [i, extent] : llvm::enumerate(getType().getShape()))
+    place = place * extent + getAffineDimExpr(i, getContext());
+  ArrayRef<int64_t> shape = getOperand().getType().getShape();
+  SmallVector<AffineExpr> source(shape.size());
+  for (size_t i = shape.size(); i-- > 0; place = place.floorDiv(shape[i]))
+    source[i] = i == 0 ? place : place % shape[i];
+  return AffineMap::get(getType().getRank(), 0, source, getContext());
+}
+
 SmallVector<ReferenceTensor> ReshapeOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   return {operands[0].reshaped(getType())};
 }
@@ -110,6 +126,10 @@ LogicalResult TransposeOp::verify() {
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return isIdentityPermutation(getPermutation()) ? getOperand() : Value();
+}
+
+AffineMap TransposeOp::getSourceMap() {
+  return AffineMap::getPermutationMap(invertPermutationVector(getPermutation()), getContext());
 }
 
 SmallVector<ReferenceTensor> TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands) {
@@ -145,6 +165,13 @@ int64_t SliceOp::getBytes() { return 2 * getStorageBytes(getType()); }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   return getOperand().getType() == getType() ? getOperand() : Value();
+}
+
+AffineMap SliceOp::getSourceMap() {
+  SmallVector<AffineExpr> source;
+  for (auto [i, offset] : llvm::enumerate(getOffsets()))
+    source.push_back(getAffineDimExpr(i, getContext()) + offset);
+  return AffineMap::get(getType().getRank(), 0, source, getContext());
 }
 
 SmallVector<ReferenceTensor> SliceOp::evaluate(ArrayRef<ReferenceTensor> operands) {
@@ -219,6 +246,10 @@ LogicalResult PackOp::verify() {
       !isa_and_nonnull<LayoutAttrInterface>(getType().getEncoding())) // pack_c2
     return emitOpError("expected a dense operand and a result with a layout");
   return success();
+}
+
+AffineMap PackOp::getSourceMap() {
+  return AffineMap::getMultiDimIdentityMap(getType().getRank(), getContext());
 }
 
 SmallVector<ReferenceTensor> PackOp::evaluate(ArrayRef<ReferenceTensor> operands) {

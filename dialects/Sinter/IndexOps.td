@@ -24,7 +24,7 @@ def ConstantOp : Sinter_IndexOp<"constant", [ConstantLike, AllTypesMatch<["value
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
 }
 
-def BroadcastOp : Sinter_IndexOp<"broadcast", [Sinter_Differentiable]> {
+def BroadcastOp : Sinter_IndexOp<"broadcast", [Sinter_Differentiable, Sinter_Move]> {
   let summary = "repeats the operand along new dimensions";
   let description = [{
     `result[i] = operand[i[dims[0]], i[dims[1]], ...]`: operand dimension `j` becomes result
@@ -37,14 +37,14 @@ def BroadcastOp : Sinter_IndexOp<"broadcast", [Sinter_Differentiable]> {
   let arguments = (ins Sinter_Tensor:$operand, DenseI64ArrayAttr:$dims);
 }
 
-def ReshapeOp : Sinter_IndexOp<"reshape", [Sinter_Differentiable]> {
+def ReshapeOp : Sinter_IndexOp<"reshape", [Sinter_Differentiable, Sinter_Move]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{ C1: as many elements of the same type on both sides. }];
   let arguments = (ins Sinter_Tensor:$operand);
   let hasFolder = 1;
 }
 
-def TransposeOp : Sinter_IndexOp<"transpose", [Sinter_Differentiable]> {
+def TransposeOp : Sinter_IndexOp<"transpose", [Sinter_Differentiable, Sinter_Move]> {
   let summary = "permutes dimensions";
   let description = [{
     `result.shape[i] = operand.shape[permutation[i]]`.
@@ -54,7 +54,7 @@ def TransposeOp : Sinter_IndexOp<"transpose", [Sinter_Differentiable]> {
   let hasFolder = 1;
 }
 
-def SliceOp : Sinter_IndexOp<"slice", [Sinter_Differentiable,
+def SliceOp : Sinter_IndexOp<"slice", [Sinter_Differentiable, Sinter_Move,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "the box of the result's shape at `offsets`";
   let description = [{
@@ -83,7 +83,7 @@ def CopyOp : Sinter_ReferenceOp<"copy", [Sinter_Shardable, SameOperandsAndResult
   let results = (outs Sinter_Tensor:$result);
 }
 
-def PackOp : Sinter_ReferenceOp<"pack"> {
+def PackOp : Sinter_ReferenceOp<"pack", [Sinter_Move]> {
   let summary = "the same tensor in another storage layout";
   let description = [{
     The result's encoding says how. Values are unchanged.

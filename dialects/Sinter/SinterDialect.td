@@ -74,6 +74,9 @@ class Sinter_ReferenceOp<string mnemonic, list<Trait> traits = []>
 /// An op that states its adjoint.
 def Sinter_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
+/// An op that moves elements.
+def Sinter_Move : DeclareOpInterfaceMethods<MoveOpInterface>;
+
 /// An op that says how it may be split over devices.
 def Sinter_Shardable : DeclareOpInterfaceMethods<ShardableOpInterface>;
 

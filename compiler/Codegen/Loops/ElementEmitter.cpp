@@ -18,9 +18,9 @@ Type ElementEmitter::getComputeType(Type storage) {
 }
 
 bool ElementEmitter::supports(Operation *op) {
-  return isa<ElementwiseOpInterface, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, PackOp,
-             ConstantOp, ReduceOp, ColumnSumOp, EmbeddingOp, LastRowOp, PickOp, OneHotOp,
-             PositionsOp, RotaryOp, DropoutOp, CacheAppendOp>(op);
+  return isa<ElementwiseOpInterface, MoveOpInterface, ConcatOp, ConstantOp, ReduceOp, ColumnSumOp,
+             EmbeddingOp, LastRowOp, PickOp, OneHotOp, PositionsOp, RotaryOp, DropoutOp,
+             CacheAppendOp>(op);
 }
 
 ElementEmitter::Key ElementEmitter::makeKey(const void *what, ArrayRef<AffineExpr> index) {
@@ -94,28 +94,11 @@ FailureOr<AffineExpr> ElementEmitter::getGatherRow(Operation *op, ArrayRef<Affin
 FailureOr<SmallVector<ElementEmitter::Source>>
 ElementEmitter::getSources(Operation *op, ArrayRef<AffineExpr> index, bool probe) {
   SmallVector<Source> sources;
-  if (isa<ElementwiseOpInterface, PackOp>(op)) {
+  if (isa<ElementwiseOpInterface>(op)) {
     for (Value operand : op->getOperands())
       sources.push_back({operand, Index(index)});
-  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    Index source;
-    for (int64_t dim : broadcast.getDims())
-      source.push_back(index[dim]);
-    sources.push_back({broadcast.getOperand(), source});
-  } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    AffineExpr linear = space.linearize(index, reshape.getType().getShape());
-    sources.push_back({reshape.getOperand(),
-                       space.delinearize(linear, reshape.getOperand().getType().getShape())});
-  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    Index source(index.size());
-    for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
-      source[dim] = index[i];
-    sources.push_back({transpose.getOperand(), source});
-  } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    Index source;
-    for (auto [expr, offset] : llvm::zip_equal(index, slice.getOffsets()))
-      source.push_back(space.simplify(expr + offset));
-    sources.push_back({slice.getOperand(), source});
+  } else if (auto move = dyn_cast<MoveOpInterface>(op)) {
+    sources.push_back({op->getOperand(0), space.apply(move.getSourceMap(), index)});
   } else if (auto concat = dyn_cast<ConcatOp>(op)) {
     IndexSpace::Range range = space.getRange(index[concat.getDim()]);
     int64_t offset = 0;
