@@ -182,8 +182,8 @@ static Value findOutside(Value value) {
 
 double CostModel::getBandwidth(double bytes, bool cold) const {
   double memory = static_cast<double>(target.getMemoryGbs());
-  // A GPU's first caches hold nothing from one kernel to the next.
-  if (!target.isGpu() && bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
+  if (target.keepsPrivateCaches() &&
+      bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
     return kPrivateCacheFactor * memory;
   if (!cold && bytes <= static_cast<double>(target.getL3Bytes()))
     return kSharedCacheFactor * memory;
@@ -204,7 +204,7 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
     break;
   case FusionRole::Attention:
   case FusionRole::AttentionGrad:
-    rate = (narrow && target.isGpu() ? pairs : rate) * reached.attention;
+    rate = (narrow && target.hasMatrixUnits() ? pairs : rate) * reached.attention;
     break;
   default:
     rate *= reached.elementwise * parallelism;
@@ -232,7 +232,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       productRows = getRows(op->getResult(0).getType());
       // What is computed before a product, each of its blocks computes.
       if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kFewProductRows &&
-                                                target.isGpu() && isInside(matmul.getLhs(), ops))
+                                                target.normalizesInProducts() &&
+                                                isInside(matmul.getLhs(), ops))
         blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
     }
 

@@ -21,7 +21,7 @@ struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.isGpu())
+    if (!target.normalizesInProducts())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(SinterDialect::kEntry))

@@ -56,7 +56,7 @@ struct NarrowResultsPass : sinter::impl::NarrowResultsPassBase<NarrowResultsPass
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.isGpu())
+    if (!target.hasMatrixUnits())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

@@ -18,7 +18,7 @@ struct SplitAttentionGradPass : sinter::impl::SplitAttentionGradPassBase<SplitAt
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.isGpu())
+    if (!target.splitsAttentionGrad())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

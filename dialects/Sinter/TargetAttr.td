@@ -55,8 +55,16 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// Whether products read matrices in panels, which are packed once, and attention key panels.
     bool readsPanels() const { return !isGpu(); }
     /// Whether units of their own multiply bf16, f16 and TF32 and accumulate in f32, in attention
-    /// too. Without them rounded values of f16 are widened before they are multiplied.
+    /// too, so fast that results are best as narrow as what was multiplied. Without them rounded
+    /// values of f16 are widened before they are multiplied.
     bool hasMatrixUnits() const { return isGpu(); }
+    /// Whether a core's own caches hold what one kernel left there for the next one.
+    bool keepsPrivateCaches() const { return !isGpu(); }
+    /// Whether each block of a product of few rows can normalize those rows for itself.
+    bool normalizesInProducts() const { return isGpu(); }
+    /// Whether what adds up over keys and what adds up over queries in attention's gradient are
+    /// kernels of their own, so that every sum is one block's.
+    bool splitsAttentionGrad() const { return isGpu(); }
     /// Whether the feature string switches this instruction set on ("avx512bf16").
     bool hasFeature(::llvm::StringRef feature) const;
     /// The target of a module (its attribute `sinter.target`), or null.
