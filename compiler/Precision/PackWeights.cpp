@@ -1,3 +1,4 @@
+#include "compiler/Codegen/Cpu/GemmLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,24 +11,14 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// The panels that products of this element type are computed from.
-static PanelsAttr getPanels(Type elementType) {
-  bool narrow = elementType.getIntOrFloatBitWidth() == 16;
-  return PanelsAttr::get(elementType.getContext(), /*width=*/64, /*interleave=*/narrow ? 2 : 1,
-                         /*depth=*/narrow ? 32 : 16);
-}
-
 /// Whether a product's kernel should make panels of its right-hand side itself, a piece at a time,
 /// rather than read ones that were made before: where the matrix changes from step to step, is so
 /// large that its panels would be much of the step's memory, and meets so few rows that they are
 /// one block, which reads each panel once. Of a vocabulary this holds in every block of a loss.
 static bool makesPanels(MatmulOp matmul) {
-  constexpr int64_t fewestRows = 32, mostRows = 256, leastBytes = 32 << 20;
-  auto argument = dyn_cast<BlockArgument>(matmul.getRhs());
-  auto entry = matmul->getParentOfType<func::FuncOp>();
-  return argument && entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) &&
-         matmul.getRhs().getType().getElementType().isF32() && !matmul.getTransposeLhs() &&
-         matmul.getM() >= fewestRows && matmul.getM() <= mostRows &&
+  constexpr int64_t fewestRows = 32, leastBytes = 32 << 20;
+  return mayStayDense(matmul.getRhs()) && !matmul.getTransposeLhs() &&
+         matmul.getM() >= fewestRows && matmul.getM() <= kBlockRows &&
          4 * matmul.getK() * matmul.getN() >= leastBytes;
 }
 

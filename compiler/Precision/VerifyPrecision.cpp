@@ -1,3 +1,4 @@
+#include "compiler/Codegen/Cpu/GemmLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,14 +30,6 @@ struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisi
   }
 
 private:
-  static bool isState(Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument)
-      return false;
-    auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) != nullptr;
-  }
-
   static LogicalResult verifyPlain(MatmulOp matmul) {
     if (matmul.getLhs().getType().getEncoding() || matmul.getRhs().getType().getEncoding())
       return matmul.emitError("expected plain operands for a GPU after Precision");
@@ -56,7 +49,7 @@ private:
         return op.emitError("expected operands of f32 or bf16 after Precision");
       RankedTensorType rhs = matmul.getRhs().getType();
       bool packed = !matmul.getTransposeRhs() && isa_and_nonnull<PanelsAttr>(rhs.getEncoding());
-      if (!packed && !(isState(matmul.getRhs()) && rhs.getElementType().isF32()))
+      if (!packed && !mayStayDense(matmul.getRhs()))
         return op.emitError("expected a right-hand side in panels, not transposed, or an f32 state "
                             "as it is, after Precision");
       RankedTensorType lhs = matmul.getLhs().getType();

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
+#include "compiler/Codegen/Cpu/GemmLayouts.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Codegen/Loops/StridedInput.h"
@@ -33,11 +34,10 @@ using namespace sinter;
 
 namespace {
 
-/// Columns of a panel, and of a work item where rhs is not in panels.
-constexpr int64_t kPanelWidth = 64;
-/// Scratch of a work item in bytes; kernels have 128 KiB of stack in all.
-constexpr int64_t kScratchBytes = 68 * 1024; // 256 rows, and what tiles of six add to them
-/// Of the same stack, for a block of a panel that the kernel copies itself.
+/// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
+/// have 128 KiB of stack in all.
+constexpr int64_t kScratchRows = kBlockRows + 16;
+/// Bytes of the same stack for a block of a panel that the kernel copies itself.
 constexpr int64_t kPanelBytes = 40 * 1024;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
@@ -204,7 +204,7 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
-  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchBytes / (kPanelWidth * 4 * sets);
+  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
@@ -506,6 +506,19 @@ private:
 };
 
 } // namespace
+
+PanelsAttr sinter::getPanels(Type elementType) {
+  bool narrow = elementType.getIntOrFloatBitWidth() == 16;
+  return PanelsAttr::get(elementType.getContext(), kPanelWidth, /*interleave=*/narrow ? 2 : 1,
+                         /*depth=*/narrow ? 32 : 16);
+}
+
+bool sinter::mayStayDense(Value rhs) {
+  auto argument = dyn_cast<BlockArgument>(rhs);
+  auto entry = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return entry && entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) &&
+         getElementTypeOrSelf(rhs).isF32();
+}
 
 FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const TargetAttr &target) {
