@@ -81,10 +81,9 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
     return buildPrecisionPipeline(manager, precision);
   }
   case Phase::Fusion:
-    return buildFusionPipeline(manager, FusionOptions());
+    return buildFusionPipeline(manager);
   case Phase::Codegen:
-    return options.gpu ? buildCudaCodegenPipeline(manager, CudaCodegenOptions())
-                       : buildCodegenPipeline(manager, CodegenOptions());
+    return options.gpu ? buildCudaCodegenPipeline(manager) : buildCodegenPipeline(manager);
   case Phase::Schedule:
     return buildSchedulePipeline(manager);
   case Phase::Memory:

@@ -21,8 +21,6 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
   Option<bool> tf32{*this, "tf32",
                     llvm::cl::desc("Products of f32 may round their operands to TF32"),
                     llvm::cl::init(false)};
-  ListOption<std::string> disabledPasses{*this, "disabled-passes",
-                                         llvm::cl::desc("Speed passes to leave out, by argument")};
 };
 
 /// Chooses element types, then layouts of weights and caches, then checks both.

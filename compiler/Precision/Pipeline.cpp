@@ -11,13 +11,9 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
   types.cacheType = options.cacheType;
   types.tf32 = options.tf32;
   manager.addPass(createAssignComputeTypePass(types));
-  auto addSpeedPass = [&](std::unique_ptr<Pass> pass) {
-    if (!llvm::is_contained(options.disabledPasses, pass->getArgument()))
-      manager.addPass(std::move(pass));
-  };
-  addSpeedPass(createAlignProductsPass());
+  manager.addPass(createAlignProductsPass());
   manager.addPass(createPackWeightsPass());
-  addSpeedPass(createPackCachesPass());
+  manager.addPass(createPackCachesPass());
   manager.addPass(createCSEPass());
   manager.addPass(createVerifyPrecisionPass());
 }

@@ -28,7 +28,7 @@ protected:
     precision.computeType = computeType;
     OpPassManager passes(ModuleOp::getOperationName());
     buildPrecisionPipeline(passes, precision);
-    buildFusionPipeline(passes, FusionOptions());
+    buildFusionPipeline(passes);
     for (Pass &pass : passes.getPasses()) {
       std::string text;
       llvm::raw_string_ostream stream(text);

@@ -10,15 +10,13 @@
 
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/Passes.h"
-#include "compiler/Fusion/Passes.h"
-#include "compiler/Import/Passes.h"
-#include "compiler/Precision/Passes.h"
+#include "compiler/Pipelines/Pipeline.h"
+#include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Evaluator.h"
 #include "frontends/Transformer/BuildGraph.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 #include "test/support/ReferenceModel.h"
 #include "test/support/StepLogits.h"
 #include <gtest/gtest.h>
@@ -71,17 +69,16 @@ protected:
     (*module)->setAttr(SinterDialect::kTarget, *parseTarget(&context, target, 2));
   }
 
-  /// Import, Precision and Fusion.
-  void addPhases(OpPassManager &passes) {
+  /// The passes up to and with Fusion.
+  static std::vector<PassStep> listGraphPasses() {
     const Variant &variant = std::get<1>(GetParam());
-    PrecisionOptions precision;
-    precision.computeType = variant.computeType;
-    precision.cacheType = variant.cacheType;
-    FusionOptions fusion;
-    fusion.disabledPasses = variant.disabled;
-    buildImportPipeline(passes);
-    buildPrecisionPipeline(passes, precision);
-    buildFusionPipeline(passes, fusion);
+    PipelineOptions options;
+    options.computeType = variant.computeType;
+    options.cacheType = variant.cacheType;
+    options.disabledPasses = variant.disabled;
+    auto steps = listPasses(options, Phase::Fusion);
+    EXPECT_TRUE(steps) << steps.error().message();
+    return steps ? std::move(*steps) : std::vector<PassStep>();
   }
 
   /// The results of every entry but @prepare, which feeds the others.
@@ -105,27 +102,22 @@ protected:
 TEST_P(Phases, computeTheSame) {
   ASSERT_NO_FATAL_FAILURE(build("cpu:x86-64-v4"));
   test::returnLogits(*module);
-  OpPassManager passes(ModuleOp::getOperationName());
-  addPhases(passes);
   auto before = evaluate();
   ASSERT_EQ(before.size(), 3u);
-  for (Pass &pass : passes.getPasses()) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    pass.printAsTextualPipeline(stream);
+  for (const PassStep &step : listGraphPasses()) {
     PassManager manager(&context, ModuleOp::getOperationName());
-    ASSERT_TRUE(succeeded(parsePassPipeline(text, manager)));
+    ASSERT_TRUE(succeeded(parsePassPipeline(step.text, manager)));
     OperationFingerPrint untouched(module->getOperation());
-    ASSERT_TRUE(succeeded(manager.run(*module))) << text;
+    ASSERT_TRUE(succeeded(manager.run(*module))) << step.text;
     if (OperationFingerPrint(module->getOperation()) == untouched)
       continue;
     auto after = evaluate();
     // Rounding to bf16 or f16 is the one thing that a pass may change.
-    bool rounds = text.find("f16") != std::string::npos;
+    bool rounds = step.text.find("f16") != std::string::npos;
     ASSERT_EQ(before.size(), after.size());
     for (auto &[entry, expected] : before)
       EXPECT_LE(relativeError(after[entry], expected), rounds ? 5e-2 : 1e-6)
-          << text << " in " << entry;
+          << step.text << " in " << entry;
     before = std::move(after);
   }
 }
@@ -134,7 +126,8 @@ TEST_P(Phases, makeKernelsThatCanBeGenerated) {
   for (const char *target : {"cpu:x86-64-v4", "cpu:x86-64-v3"}) {
     ASSERT_NO_FATAL_FAILURE(build(target));
     PassManager manager(&context, ModuleOp::getOperationName());
-    addPhases(manager);
+    for (const PassStep &step : listGraphPasses())
+      ASSERT_TRUE(succeeded(parsePassPipeline(step.text, manager)));
     manager.addPass(createLowerKernelsPass());
     EXPECT_TRUE(succeeded(manager.run(*module))) << target;
   }
@@ -156,10 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Partial, Phases,
 } // namespace
 
 int main(int argc, char **argv) {
-  registerImportPasses();
-  registerPrecisionPasses();
-  registerFusionPasses();
-  registerTransformsPasses();
+  registerPasses();
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

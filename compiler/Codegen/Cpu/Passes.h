@@ -10,16 +10,12 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassOptions.h"
 
 namespace sinter {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Cpu/Passes.h.inc"
 
-/// The phase has no options: its speed passes are left out by name (Phases.def).
-struct CodegenOptions : mlir::PassPipelineOptions<CodegenOptions> {};
-
 /// Kernels on tensors to loops and those to the LLVM dialect, in the module `@kernels`.
-void buildCodegenPipeline(mlir::OpPassManager &manager, const CodegenOptions &options);
+void buildCodegenPipeline(mlir::OpPassManager &manager);
 } // namespace sinter

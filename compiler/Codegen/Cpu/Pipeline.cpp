@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-void sinter::buildCodegenPipeline(OpPassManager &manager, const CodegenOptions &options) {
+void sinter::buildCodegenPipeline(OpPassManager &manager) {
   manager.addPass(createLowerKernelsPass());
   manager.addPass(createCSEPass());
   manager.addPass(createVectorizeLoopsPass());

@@ -10,17 +10,13 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassOptions.h"
 
 namespace sinter {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Cuda/Passes.h.inc"
 
-/// The phase has no options: its speed passes are left out by name (Phases.def).
-struct CudaCodegenOptions : mlir::PassPipelineOptions<CudaCodegenOptions> {};
-
 /// Kernels on tensors to the code of CUDA threads, in the module `@kernels`; emitCudaPrograms
 /// (CudaProgram.h) writes that as CUDA C++.
-void buildCudaCodegenPipeline(mlir::OpPassManager &manager, const CudaCodegenOptions &options);
+void buildCudaCodegenPipeline(mlir::OpPassManager &manager);
 } // namespace sinter

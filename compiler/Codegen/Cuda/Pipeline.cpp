@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-void sinter::buildCudaCodegenPipeline(OpPassManager &manager, const CudaCodegenOptions &options) {
+void sinter::buildCudaCodegenPipeline(OpPassManager &manager) {
   manager.addPass(createLowerCudaKernelsPass());
   manager.addPass(createCSEPass());
   manager.addPass(createSplitItemsPass());

@@ -89,7 +89,7 @@ public:
 private:
   void runAll() {
     PassManager passes(&getContext());
-    buildCudaCodegenPipeline(passes, CudaCodegenOptions());
+    buildCudaCodegenPipeline(passes);
     ASSERT_TRUE(succeeded(passes.run(*module)));
     FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(*module);
     ASSERT_TRUE(succeeded(programs));

@@ -134,7 +134,7 @@ KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target, bo
   kernel = module->lookupSymbol<func::FuncOp>("kernel");
   PassManager passes(&context);
   if (speedPasses) {
-    buildCodegenPipeline(passes, CodegenOptions());
+    buildCodegenPipeline(passes);
   } else {
     passes.addPass(createLowerKernelsPass());
     passes.addPass(createExpandMathPass());
