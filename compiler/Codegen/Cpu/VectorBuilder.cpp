@@ -129,25 +129,24 @@ Value VectorBuilder::roundTo(Value vector, Type type) {
   return arith::ExtFOp::create(*this, vector.getType(), narrow);
 }
 
-Value VectorBuilder::horizontalMax(Value vector) {
-  // Each step compares lanes `distance` apart, round the end: after the last, all agree.
+Value VectorBuilder::combineLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) {
+  // Each step combines lanes `distance` apart, round the end: after the last, all agree.
   for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
     SmallVector<int64_t> order;
     for (int64_t i = 0; i < lanes; ++i)
       order.push_back((i + distance) % lanes);
-    vector = maxF(vector, vector::ShuffleOp::create(*this, vector, vector, order));
+    vector = combine(vector, vector::ShuffleOp::create(*this, vector, vector, order));
   }
   return vector;
 }
 
+Value VectorBuilder::horizontalMax(Value vector) {
+  return combineLanes(vector, [&](Value a, Value b) { return maxF(a, b); });
+}
+
 Value VectorBuilder::horizontalSum(Value vector) {
-  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
-    SmallVector<int64_t> order;
-    for (int64_t i = 0; i < lanes; ++i)
-      order.push_back((i + distance) % lanes);
-    vector = addF(vector, vector::ShuffleOp::create(*this, vector, vector, order));
-  }
-  return vector::ExtractOp::create(*this, vector, 0);
+  Value sums = combineLanes(vector, [&](Value a, Value b) { return addF(a, b); });
+  return vector::ExtractOp::create(*this, sums, 0);
 }
 
 // x = n + f with n the nearest integer and |f| <= 1/2. Adding 1.5 * 2^23 leaves n in the low bits

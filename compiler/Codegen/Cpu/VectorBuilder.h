@@ -105,6 +105,10 @@ public:
   mlir::Value splatPair(mlir::Value memory, mlir::Value offset, bool alone = false);
 
 private:
+  /// The lanes combined, in every lane, in a fixed order.
+  mlir::Value combineLanes(mlir::Value vector,
+                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
   TargetAttr target;
   int64_t lanes;
 };

@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Loops/Kernels.h"
+#include "compiler/Codegen/Loops/LoopCombines.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -29,14 +30,10 @@ public:
     for (Operation &op : loop.getBody()->without_terminator())
       if (std::string reason = checkOp(op); !reason.empty())
         return reason;
-    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    for (auto [carried, next] : llvm::zip_equal(loop.getRegionIterArgs(), yield.getOperands())) {
-      Operation *combine = next.getDefiningOp();
-      if (!combine || !isa<arith::AddFOp, arith::MaximumFOp>(combine) || !carried.hasOneUse() ||
-          !next.hasOneUse() || *carried.user_begin() != combine)
-        return "it carries a value that is neither a sum nor a maximum";
-      combines.push_back(combine);
-    }
+    auto found = findCombines(loop);
+    if (!found)
+      return "it carries a value that is neither a sum nor a maximum";
+    combines = std::move(*found);
     lanes = target.getVectorBits() / std::max<int64_t>(widest, 32);
     if (upper - lower < 2)
       return "it is too short";

@@ -10,6 +10,7 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Codegen/Cuda/ThreadLoops.h"
+#include "compiler/Codegen/Loops/LoopCombines.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
@@ -119,13 +120,8 @@ private:
       return "its bounds are not known";
     if (range->getExtent() < 2)
       return "it is too short";
-    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    for (auto [carried, next] : llvm::zip_equal(loop.getRegionIterArgs(), yield.getOperands())) {
-      Operation *combine = next.getDefiningOp();
-      if (!combine || !isa<arith::AddFOp, arith::MaximumFOp>(combine) || !carried.hasOneUse() ||
-          !next.hasOneUse() || *carried.user_begin() != combine)
-        return "it carries a value that is neither a sum nor a maximum";
-    }
+    if (!findCombines(loop))
+      return "it carries a value that is neither a sum nor a maximum";
     std::string reason;
     forAccesses(loop, [&](const Access &access) {
       if (access.writes && access.op->getBlock() == loop.getBody() &&
