@@ -179,7 +179,6 @@ private:
 
 Expected<std::unique_ptr<Decoder>> readDecoder(const Reader &reader, int depth) {
   SINTER_TRY(std::string type, reader.string("type"));
-  using Result = std::unique_ptr<Decoder>;
   if (type == "ByteLevel")
     return std::make_unique<ByteLevel>();
   if (type == "ByteFallback")
@@ -210,14 +209,7 @@ Expected<std::unique_ptr<Decoder>> readDecoder(const Reader &reader, int depth) 
     return std::make_unique<Bpe>(std::move(suffix));
   }
   if (type == "Sequence") {
-    if (depth >= 16)
-      return reader.bad("nests too deeply");
-    SINTER_TRY(std::vector<Reader> elements, reader.list("decoders"));
-    std::vector<Result> steps;
-    for (const Reader &element : elements) {
-      SINTER_TRY(Result step, readDecoder(element, depth + 1));
-      steps.push_back(std::move(step));
-    }
+    SINTER_TRY(auto steps, reader.sequence("decoders", depth, readDecoder));
     return std::make_unique<Sequence>(std::move(steps));
   }
   return reader.unknown("the decoder", type);

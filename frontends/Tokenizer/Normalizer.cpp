@@ -317,7 +317,6 @@ private:
 
 Expected<std::unique_ptr<Normalizer>> readNormalizer(const Reader &reader, int depth) {
   SINTER_TRY(std::string type, reader.string("type"));
-  using Result = std::unique_ptr<Normalizer>;
   if (type == "NFC")
     return std::make_unique<UnicodeForm>(UTF8PROC_COMPOSE);
   if (type == "NFD")
@@ -356,14 +355,7 @@ Expected<std::unique_ptr<Normalizer>> readNormalizer(const Reader &reader, int d
     return std::make_unique<Bert>(clean, chinese, accents, lowercase);
   }
   if (type == "Sequence") {
-    if (depth >= 16)
-      return reader.bad("nests too deeply");
-    SINTER_TRY(std::vector<Reader> elements, reader.list("normalizers"));
-    std::vector<Result> steps;
-    for (const Reader &element : elements) {
-      SINTER_TRY(Result step, readNormalizer(element, depth + 1));
-      steps.push_back(std::move(step));
-    }
+    SINTER_TRY(auto steps, reader.sequence("normalizers", depth, readNormalizer));
     return std::make_unique<Sequence>(std::move(steps));
   }
   return reader.unknown("the normalizer", type);

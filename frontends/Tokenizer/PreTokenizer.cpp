@@ -193,14 +193,7 @@ Expected<Result> readPreTokenizer(const Reader &reader, int depth) {
     return std::make_unique<FixedLength>(length);
   }
   if (type == "Sequence") {
-    if (depth >= 16)
-      return reader.bad("nests too deeply");
-    SINTER_TRY(std::vector<Reader> elements, reader.list("pretokenizers"));
-    std::vector<Result> steps;
-    for (const Reader &element : elements) {
-      SINTER_TRY(Result step, readPreTokenizer(element, depth + 1));
-      steps.push_back(std::move(step));
-    }
+    SINTER_TRY(auto steps, reader.sequence("pretokenizers", depth, readPreTokenizer));
     return std::make_unique<Sequence>(std::move(steps));
   }
   return reader.unknown("the pre-tokenizer", type);

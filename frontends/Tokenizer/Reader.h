@@ -46,6 +46,22 @@ public:
   /// The elements of the list at `key`.
   Expected<std::vector<Reader>> list(const char *key) const;
 
+  /// The steps of a sequence at the nesting depth `depth`: what `read(element, depth + 1)` makes of
+  /// each element of the list at `key`. Fails where sequences nest too deeply.
+  template <typename Step>
+  Expected<std::vector<Step>> sequence(const char *key, int depth,
+                                       Expected<Step> (*read)(const Reader &, int)) const {
+    if (depth >= 16)
+      return bad("nests too deeply");
+    SINTER_TRY(std::vector<Reader> elements, list(key));
+    std::vector<Step> steps;
+    for (const Reader &element : elements) {
+      SINTER_TRY(Step step, read(element, depth + 1));
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
   /// The place of an element of the list at `key`, for errors.
   Reader element(const char *key, size_t index) const {
     return Reader(*json, file, at(key) + "[" + std::to_string(index) + "]");

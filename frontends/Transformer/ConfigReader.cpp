@@ -107,42 +107,36 @@ size_t ConfigReader::choice(const char *key, std::initializer_list<const char *>
   return fallback;
 }
 
-std::vector<double> ConfigReader::numbers(const char *key) {
+const ConfigReader::Json *ConfigReader::findList(const char *key, const std::string &what,
+                                                 bool (*fits)(const Json &)) {
   const Json *value = find(key);
-  std::vector<double> result;
   if (!value)
-    return result;
+    return nullptr;
   if (!value->is_array()) {
-    mistake(key, "it is " + shown(*value) + ", expected a list of numbers", "");
-    return result;
+    mistake(key, "it is " + shown(*value) + ", expected a list of " + what, "");
+    return nullptr;
   }
-  for (const Json &element : *value) {
-    if (!element.is_number() || !std::isfinite(element.get<double>())) {
-      mistake(key, "it holds " + shown(element) + ", expected numbers", "");
-      return result;
+  for (const Json &element : *value)
+    if (!fits(element)) {
+      mistake(key, "it holds " + shown(element) + ", expected " + what, "");
+      return nullptr;
     }
-    result.push_back(element.get<double>());
-  }
-  return result;
+  return value;
+}
+
+std::vector<double> ConfigReader::numbers(const char *key) {
+  const Json *list = findList(key, "numbers", [](const Json &element) {
+    return element.is_number() && std::isfinite(element.get<double>());
+  });
+  return list ? list->get<std::vector<double>>() : std::vector<double>();
 }
 
 std::optional<std::vector<std::string>> ConfigReader::texts(const char *key) {
-  const Json *value = find(key);
-  if (!value)
+  const Json *list =
+      findList(key, "strings", [](const Json &element) { return element.is_string(); });
+  if (!list)
     return std::nullopt;
-  std::vector<std::string> result;
-  if (!value->is_array()) {
-    mistake(key, "it is " + shown(*value) + ", expected a list of strings", "");
-    return result;
-  }
-  for (const Json &element : *value) {
-    if (!element.is_string()) {
-      mistake(key, "it holds " + shown(element) + ", expected strings", "");
-      return result;
-    }
-    result.push_back(element.get<std::string>());
-  }
-  return result;
+  return list->get<std::vector<std::string>>();
 }
 
 std::vector<int64_t> ConfigReader::ids(const char *key) {

@@ -83,6 +83,8 @@ public:
 
 private:
   const Json *find(const char *key);
+  /// A list of `what`, each of which fits; null where it is absent or no such list, a mistake then.
+  const Json *findList(const char *key, const std::string &what, bool (*fits)(const Json &));
   std::string shown(const Json &value) const;
 
   const Json &object;
