@@ -6,10 +6,6 @@ using namespace mlir;
 using namespace sinter;
 using plan::PostOpKind;
 
-static Type getElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
-
 FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes) {
   // Of an H200, as the template reckons for any machine.
   constexpr int64_t processors = 132;
@@ -24,7 +20,7 @@ FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes) {
   if (!normalizes)
     return;
   blocks = llvm::divideCeil(blocks, llvm::divideCeil(blocks, 4 * processors));
-  int64_t width = getElements(matmul.getLhs()).getIntOrFloatBitWidth() / 8;
+  int64_t width = getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() / 8;
   sharedBytes = m * llvm::alignTo(matmul.getK() * width, 16);
 }
 
@@ -45,7 +41,8 @@ bool LibraryGemm::fitsLibrary() const {
     return false;
   unsigned biases = 0, sums = 0, functions = 0;
   for (const LibraryPostOp &postOp : postOps) {
-    if (functions > 0 || (postOp.operand && getElements(postOp.operand) != getElements(result)))
+    if (functions > 0 ||
+        (postOp.operand && getElementTypeOrSelf(postOp.operand) != getElementTypeOrSelf(result)))
       return false;
     switch (postOp.kind) {
     case PostOpKind::Bias:
@@ -96,7 +93,7 @@ public:
       gemm.result = next->getResult(0);
     }
     bool all = llvm::all_of(ops, [&](Operation *op) { return visited.contains(op); });
-    if (!all || failed || !isFromLibrary(getElements(gemm.result)))
+    if (!all || failed || !isFromLibrary(getElementTypeOrSelf(gemm.result)))
       return std::nullopt;
     if (!gemm.fitsLibrary() && gemm.matmul.getM() > kFewProductRows)
       return std::nullopt;
@@ -114,8 +111,9 @@ private:
 
   bool isSupportedProduct() {
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
-    if (!isFromLibrary(getElements(lhs)) || !getElements(gemm.matmul.getResult()).isF32() ||
-        lhs.getType().getEncoding() || isInside(rhs))
+    if (!isFromLibrary(getElementTypeOrSelf(lhs)) ||
+        !getElementTypeOrSelf(gemm.matmul.getResult()).isF32() || lhs.getType().getEncoding() ||
+        isInside(rhs))
       return false;
     if (gemm.usesPanels())
       return rhs.getType().getEncoding() && !gemm.matmul.getTransposeLhs();
@@ -138,7 +136,7 @@ private:
     if (auto cast = value.getDefiningOp<CastOp>(); cast && isInside(value) && value.hasOneUse()) {
       visited.insert(cast);
       value = skipReshapes(cast.getOperand());
-      if (!getElements(value).isF32())
+      if (!getElementTypeOrSelf(value).isF32())
         return false;
     }
     if (!isInside(value) || !value.hasOneUse())
@@ -149,7 +147,7 @@ private:
     visited.insert(norm);
     gemm.norm = {norm, skipReshapes(norm.getOperand())};
     for (Value operand : {gemm.norm->rows, norm.getWeight(), norm.getBias()})
-      if (operand && (isInside(operand) || !isFromLibrary(getElements(operand)) ||
+      if (operand && (isInside(operand) || !isFromLibrary(getElementTypeOrSelf(operand)) ||
                       cast<RankedTensorType>(operand.getType()).getEncoding() ||
                       (operand.getDefiningOp() && isSplatConstant(operand.getDefiningOp()))))
         return false;
@@ -174,7 +172,7 @@ private:
         return false;
       halves[offset != 0] = slice;
     }
-    if (!halves[0] || !halves[1] || !getElements(gemm.result).isF32())
+    if (!halves[0] || !halves[1] || !getElementTypeOrSelf(gemm.result).isF32())
       return false;
     size_t begin = gemm.postOps.size();
     Value value = halves[0];
@@ -218,13 +216,14 @@ private:
     Value result = op->getResult(0);
     auto unary = [&](PostOpKind kind) {
       gemm.postOps.push_back({kind, nullptr});
-      return getElements(result).isF32();
+      return getElementTypeOrSelf(result).isF32();
     };
-    // The last cast is the store's; getElements(result) of what follows it is not f32.
+    // The last cast is the store's; getElementTypeOrSelf(result) of what follows it is not f32.
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<ReshapeOp>([&](auto) { return true; })
         .Case<CastOp>([&](CastOp cast) {
-          return isFromLibrary(getElements(result)) && getElements(cast.getOperand()).isF32();
+          return isFromLibrary(getElementTypeOrSelf(result)) &&
+                 getElementTypeOrSelf(cast.getOperand()).isF32();
         })
         .Case<GeluOp>([&](GeluOp gelu) {
           return unary(gelu.getTanh() ? PostOpKind::GeluTanh : PostOpKind::Gelu);
@@ -239,7 +238,7 @@ private:
   bool appendBinary(Operation *op, PostOpKind kind) {
     bool first = op->getOperand(0) == gemm.result;
     Value other = op->getOperand(first ? 1 : 0);
-    if (other == gemm.result || !getElements(op->getResult(0)).isF32())
+    if (other == gemm.result || !getElementTypeOrSelf(op->getResult(0)).isF32())
       return false;
     auto strip = [&] {
       while (isInside(other) && isa<ReshapeOp>(other.getDefiningOp())) {
@@ -259,7 +258,8 @@ private:
       strip();
       // The library widens a bias of the result's type.
       if (auto wide = other.getDefiningOp<CastOp>();
-          wide && isInside(other) && getElements(wide.getOperand()).getIntOrFloatBitWidth() == 16) {
+          wide && isInside(other) &&
+          getElementTypeOrSelf(wide.getOperand()).getIntOrFloatBitWidth() == 16) {
         visited.insert(wide);
         other = wide.getOperand();
       }

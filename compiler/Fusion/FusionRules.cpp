@@ -7,8 +7,6 @@ using namespace sinter;
 
 using Ops = llvm::SetVector<Operation *>;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 static bool isInside(Value value, const Ops &ops) {
   return value.getDefiningOp() && ops.contains(value.getDefiningOp());
 }

@@ -12,8 +12,6 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-static Type elementsOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-
 static RankedTensorType withElements(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);
 }
@@ -43,7 +41,7 @@ static bool isSummed(Value value) {
 /// Whether all that reads a value rounds it first.
 static bool isRounded(Value value, Type narrow) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return (isa<CastOp>(user) && elementsOf(user->getResult(0)) == narrow) ||
+    return (isa<CastOp>(user) && getElementTypeOrSelf(user->getResult(0)) == narrow) ||
            (isa<ReshapeOp>(user) && isRounded(user->getResult(0), narrow));
   });
 }
@@ -85,7 +83,7 @@ private:
     bool isProduct = role == FusionRole::Contraction;
     if (!isProduct && role != FusionRole::Attention && role != FusionRole::AttentionGrad)
       return false;
-    Type element = elementsOf(op->getOperand(0));
+    Type element = getElementTypeOrSelf(op->getOperand(0));
     if (element.getIntOrFloatBitWidth() != 16 || getStage(op->getLoc()) == Stage::Optimizer ||
         countTokens(op) <= kFewProductRows)
       return false;
@@ -98,7 +96,7 @@ private:
     AddOp bias = isProduct ? findBias(result) : nullptr;
     if (bias)
       result = bias;
-    if (!elementsOf(result).isF32() || isSummed(result) || isRounded(result, element))
+    if (!getElementTypeOrSelf(result).isF32() || isSummed(result) || isRounded(result, element))
       return false;
     if (bias)
       roundBias(bias, element);
@@ -120,7 +118,7 @@ private:
   /// The kernels of attention's gradients round when they store.
   static bool narrowGradients(Operation *op, Type element) {
     if (llvm::any_of(op->getResults(), [](Value gradient) {
-          return !elementsOf(gradient).isF32() || isSummed(gradient);
+          return !getElementTypeOrSelf(gradient).isF32() || isSummed(gradient);
         }))
       return false;
     for (Value gradient : op->getResults()) {
@@ -152,7 +150,7 @@ private:
     for (Operation *user : users) {
       if (user == narrow.getDefiningOp())
         continue;
-      if (isa<CastOp>(user) && elementsOf(user->getResult(0)) == element) {
+      if (isa<CastOp>(user) && getElementTypeOrSelf(user->getResult(0)) == element) {
         user->getResult(0).replaceAllUsesWith(narrow);
         continue;
       }

@@ -11,8 +11,6 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 namespace {
 struct SinkRowSelectionPass : sinter::impl::SinkRowSelectionPassBase<SinkRowSelectionPass> {
   using SinkRowSelectionPassBase::SinkRowSelectionPassBase;

@@ -19,8 +19,6 @@ using namespace sinter;
 /// to have made whole training steps of GPT-2 a quarter faster.
 static constexpr double kUnalignedFactor = 2.0;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The value of which this is the part in front, or null.
 static Value findPadded(Value value) {
   auto slice = value.getDefiningOp<SliceOp>();

@@ -17,22 +17,18 @@ static RankedTensorType withElements(Type type, Type elementType) {
   return RankedTensorType::get(tensor.getShape(), elementType, tensor.getEncoding());
 }
 
-static Type getElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
-
 namespace {
 /// Values in other element types, each cast once.
 class Casts {
 public:
   /// `value` as `elementType`, defined as early as can be.
   Value get(Value value, Type elementType) {
-    if (getElements(value) == elementType)
+    if (getElementTypeOrSelf(value) == elementType)
       return value;
     // A widened value narrows to what it was without loss.
     if (auto cast = value.getDefiningOp<CastOp>())
-      if (getElements(cast.getOperand()) == elementType && isa<FloatType>(elementType) &&
-          elementType.getIntOrFloatBitWidth() < getElements(value).getIntOrFloatBitWidth())
+      if (getElementTypeOrSelf(cast.getOperand()) == elementType && isa<FloatType>(elementType) &&
+          elementType.getIntOrFloatBitWidth() < getElementTypeOrSelf(value).getIntOrFloatBitWidth())
         return cast.getOperand();
     // One cast serves a value under all its shapes.
     if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && isDense(reshape)) {
@@ -138,7 +134,7 @@ private:
     SmallVector<std::reference_wrapper<OpOperand>> rows;
     for (OpOperand &operand : op->getOpOperands())
       if (cast<RankedTensorType>(operand.get().getType()).getRank() == 4 &&
-          isa<FloatType>(getElements(operand.get())) &&
+          isa<FloatType>(getElementTypeOrSelf(operand.get())) &&
           !operand.get().getDefiningOp<CacheAppendOp>())
         rows.push_back(operand);
     return rows;
@@ -148,7 +144,7 @@ private:
   void widenResults(Operation *op) {
     for (Value result : op->getResults()) {
       Type before = result.getType();
-      if (getElements(result).isF32())
+      if (getElementTypeOrSelf(result).isF32())
         continue;
       result.setType(withElements(before, Float32Type::get(&getContext())));
       OpBuilder builder(op->getContext());
@@ -162,7 +158,7 @@ private:
   void assignStates(func::FuncOp function, Type cache) {
     for (BlockArgument argument : function.getArguments()) {
       if (!function.getArgAttr(argument.getArgNumber(), SinterDialect::kState) ||
-          !isa<FloatType>(getElements(argument)))
+          !isa<FloatType>(getElementTypeOrSelf(argument)))
         continue;
       bool updated = false;
       for (Value value = argument; value;) {

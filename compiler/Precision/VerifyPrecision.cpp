@@ -11,10 +11,6 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-static Type getElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
-
 namespace {
 struct VerifyPrecisionPass : sinter::impl::VerifyPrecisionPassBase<VerifyPrecisionPass> {
   using VerifyPrecisionPassBase::VerifyPrecisionPassBase;
@@ -45,7 +41,8 @@ private:
         return failure();
     } else if (role == FusionRole::Contraction) {
       auto matmul = cast<MatmulOp>(op);
-      if (!getElements(matmul.getLhs()).isF32() && !getElements(matmul.getLhs()).isBF16())
+      if (!getElementTypeOrSelf(matmul.getLhs()).isF32() &&
+          !getElementTypeOrSelf(matmul.getLhs()).isBF16())
         return op.emitError("expected operands of f32 or bf16 after Precision");
       RankedTensorType rhs = matmul.getRhs().getType();
       bool packed = !matmul.getTransposeRhs() && isa_and_nonnull<PanelsAttr>(rhs.getEncoding());
@@ -61,8 +58,9 @@ private:
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
                        role == FusionRole::AttentionGrad || role == FusionRole::RowReduction ||
                        role == FusionRole::ColumnReduction;
-    if (accumulates &&
-        !llvm::all_of(op->getResults(), [](Value result) { return getElements(result).isF32(); }))
+    if (accumulates && !llvm::all_of(op->getResults(), [](Value result) {
+          return getElementTypeOrSelf(result).isF32();
+        }))
       return op.emitError("expected an f32 result after Precision");
     return success();
   }

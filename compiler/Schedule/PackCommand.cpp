@@ -8,8 +8,6 @@ static LogicalResult refuse(std::string &reason, const Twine &text) {
   return failure();
 }
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 namespace {
 /// Follows a matrix from the pack back to the arguments.
 class PackMatcher {

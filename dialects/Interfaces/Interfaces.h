@@ -28,6 +28,11 @@ enum class FusionRole {
 /// The name of a role, for remarks: "elementwise", "row reduction", ...
 llvm::StringRef stringifyFusionRole(FusionRole role);
 
+/// The type of a tensor.
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
 /// Bytes that a value of this type takes in memory, layout and padding included.
 /// @pre `type` is a statically shaped ranked tensor.
 int64_t getStorageBytes(mlir::Type type);

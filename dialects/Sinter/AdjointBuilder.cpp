@@ -3,8 +3,6 @@
 using namespace mlir;
 using namespace sinter;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 Value AdjointBuilder::reshape(Value x, Shape shape) {
   if (typeOf(x).getShape() == shape)
     return x;

@@ -4,8 +4,6 @@
 using namespace mlir;
 using namespace sinter;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 Value UpdateBuilder::constant(Value like, double number) {
   return ConstantOp::create(builder, loc, typeOf(like), number);
 }

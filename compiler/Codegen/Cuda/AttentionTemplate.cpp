@@ -13,8 +13,6 @@ static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type ele
                       [&](int64_t stride) { return stride % vector == 0; });
 }
 
-static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-
 namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
 struct ForwardShape {
@@ -94,8 +92,8 @@ template <typename Op>
 static void setAttention(TemplateInstance &instance, Op op, const AttentionOperands &operands,
                          const StridedInput &key, const StridedInput &value,
                          const TargetAttr &target) {
-  instance.set("Query", elementOf(op.getQuery()));
-  instance.set("Element", elementOf(op.getKey()));
+  instance.set("Query", getElementTypeOrSelf(op.getQuery()));
+  instance.set("Element", getElementTypeOrSelf(op.getKey()));
   instance.set("batch", operands.batch);
   instance.set("length", operands.length);
   instance.set("heads", operands.heads);
@@ -122,9 +120,9 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
 template <typename Op>
 static bool usesMatrices(Op op, const AttentionOperands &operands, const StridedInput &key,
                          const StridedInput &value) {
-  Type element = elementOf(op.getKey());
+  Type element = getElementTypeOrSelf(op.getKey());
   int64_t d = operands.headSize;
-  return element.getIntOrFloatBitWidth() == 16 && elementOf(op.getQuery()) == element &&
+  return element.getIntOrFloatBitWidth() == 16 && getElementTypeOrSelf(op.getQuery()) == element &&
          d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
@@ -217,14 +215,15 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
     return kernel.emitError("expected the gradients of keys and values, or those of queries");
 
   bool matrices = usesMatrices(*op, operands, *key, *value) &&
-                  elementOf(op->getGradient()) == elementOf(op->getKey());
+                  getElementTypeOrSelf(op->getGradient()) == getElementTypeOrSelf(op->getKey());
   BackwardShape shape(operands, matrices, keys, target);
   TemplateInstance instance("attention_backward",
                             keys ? "attention_backward_keys" : "attention_backward_queries",
                             kernel.getContext());
   setAttention(instance, *op, operands, *key, *value, target);
-  instance.set("Gradient", elementOf(op->getGradient()));
-  instance.set("Result", elementOf(keys ? op->getKeyGradient() : op->getQueryGradient()));
+  instance.set("Gradient", getElementTypeOrSelf(op->getGradient()));
+  instance.set("Result",
+               getElementTypeOrSelf(keys ? op->getKeyGradient() : op->getQueryGradient()));
   instance.pass(operands.query.argument);
   instance.pass(key->argument);
   instance.pass(value->argument);

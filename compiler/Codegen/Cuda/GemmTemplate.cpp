@@ -12,13 +12,11 @@ static constexpr unsigned kMostOperands = 4;
 /// Blocks that fill a machine, as the templates reckon.
 static constexpr int64_t kFullMachine = 132;
 
-static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-
 /// A step of an epilogue as the templates name it: "sinter::Add<float, 768>", for operands of `n`
 /// columns.
 static std::string nameStep(const LibraryPostOp &step, int64_t n) {
   auto withOperand = [&](StringRef name, bool strided) {
-    std::string type = TemplateInstance::getTypeName(elementOf(step.operand));
+    std::string type = TemplateInstance::getTypeName(getElementTypeOrSelf(step.operand));
     return strided ? llvm::formatv("sinter::{0}<{1}, {2}>", name, type, n).str()
                    : llvm::formatv("sinter::{0}<{1}>", name, type).str();
   };
@@ -69,7 +67,7 @@ struct Product {
       : m(matmul.getM()), n(matmul.getN()), k(matmul.getK()),
         lhsStride(matmul.getTransposeLhs() ? m : k), rhsStride(matmul.getTransposeRhs() ? k : n),
         lhsTransposed(matmul.getTransposeLhs()), rhsTransposed(matmul.getTransposeRhs()),
-        narrow(elementOf(matmul.getLhs()).getIntOrFloatBitWidth() == 16) {}
+        narrow(getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() == 16) {}
 
   bool hasFewRows() const { return m <= kFewProductRows && !lhsTransposed; }
 
@@ -111,8 +109,8 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   Product product(matmul);
   StringRef name = product.hasFewRows() ? "gemv" : "gemm";
   TemplateInstance instance(name, name, kernel.getContext());
-  instance.set("Element", elementOf(matmul.getLhs()));
-  instance.set("Out", elementOf(gemm->result));
+  instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
+  instance.set("Out", getElementTypeOrSelf(gemm->result));
   instance.setType("Epilogue", nameEpilogue(*gemm));
   instance.set("m", product.m);
   instance.set("n", product.n);
@@ -128,9 +126,10 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     // Weights that are trained are written by another kernel. Those that are not are read past the
     // caches of what may change, and so early that nothing may change them.
     instance.set("rhsIsConstant", isConstant);
-    instance.set("Input", elementOf(gemm->getLhs()));
+    instance.set("Input", getElementTypeOrSelf(gemm->getLhs()));
     auto addNormOperand = [&](StringRef parameter, Value value) {
-      instance.setType(parameter, value ? TemplateInstance::getTypeName(elementOf(value)) : "void");
+      instance.setType(parameter,
+                       value ? TemplateInstance::getTypeName(getElementTypeOrSelf(value)) : "void");
       instance.pass(value ? std::optional(numberOf(value)) : std::nullopt);
     };
     auto norm = gemm->norm ? gemm->norm->op : NormOpInterface();

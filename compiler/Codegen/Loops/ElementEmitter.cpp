@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace sinter;
 
-static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
-
 Type ElementEmitter::getComputeType(Type storage) {
   bool narrow = isa<FloatType>(storage) && storage.getIntOrFloatBitWidth() < 32;
   return narrow ? Float32Type::get(storage.getContext()) : storage;

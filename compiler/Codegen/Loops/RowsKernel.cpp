@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace sinter;
 using Index = ElementEmitter::Index;
 
-static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
-
 static int64_t product(ArrayRef<int64_t> extents) {
   int64_t result = 1;
   for (int64_t extent : extents)
