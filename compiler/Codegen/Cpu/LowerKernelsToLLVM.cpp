@@ -37,6 +37,14 @@ static void allowContraction(ModuleOp kernels) {
   });
 }
 
+/// Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
+/// have them moved and rounded by calls into a compiler's support library.
+static bool hasBF16(const TargetAttr &target) {
+  return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
+}
+
+static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
+
 static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   MLIRContext *context = kernels.getContext();
   {
@@ -46,11 +54,12 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     ConversionTarget legal(*context);
     legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
-    // Rounding to bf16 would otherwise be a call into a compiler's support library.
-    if (!target.hasFeature("avx512bf16") || target.getVectorBits() < 512) {
+    if (!hasBF16(target)) {
       arith::populateExpandBFloat16Patterns(patterns);
       legal.addDynamicallyLegalOp<arith::TruncFOp>(
-          [](arith::TruncFOp op) { return !getElementTypeOrSelf(op.getType()).isBF16(); });
+          [](arith::TruncFOp op) { return !isBF16(op.getType()); });
+      legal.addDynamicallyLegalOp<arith::ExtFOp>(
+          [](arith::ExtFOp op) { return !isBF16(op.getIn().getType()); });
     }
     if (failed(applyPartialConversion(kernels, legal, std::move(patterns))))
       return failure();
@@ -58,6 +67,15 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   LowerToLLVMOptions options(context);
   options.useBarePtrCallConv = true;
   LLVMTypeConverter converter(context, options);
+  if (!hasBF16(target)) {
+    auto word = IntegerType::get(context, 16);
+    converter.addConversion([word](BFloat16Type) -> Type { return word; });
+    converter.addConversion([word](VectorType type) -> std::optional<Type> {
+      if (!isBF16(type) || type.getRank() != 1)
+        return std::nullopt;
+      return type.clone(word);
+    });
+  }
   RewritePatternSet patterns(context);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);

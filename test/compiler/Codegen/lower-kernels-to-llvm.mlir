@@ -9,6 +9,7 @@ module @kernels {
 // CHECK: llvm.fmul {{.*}} {fastmathFlags = #llvm.fastmath<contract>}
 // Without instructions for it, rounding to bf16 is integer arithmetic.
 // CHECK-NOT: llvm.fptrunc
+// CHECK-NOT: bf16
 // CHECK: llvm.return
 func.func @copy(%x: memref<64xf32> {llvm.noalias}, %y: memref<64xbf16>, %begin: index, %end: index) {
   %c1 = arith.constant 1 : index
