@@ -70,10 +70,18 @@ private:
     numbers.relativeStep = relativeStep;
     numbers.scaleParameter = scaleParameter;
     numbers.weightDecay = weightDecay;
+    Builder builder(&getContext());
+    numbers.stateType = stateType == "bf16" ? Type(builder.getBF16Type()) : builder.getF32Type();
     method = createOptimizer(optimizer, numbers);
     if (!method)
       return getOperation().emitError("expected an optimizer adamw, sgd, adafactor or muon, got ")
              << optimizer.getValue();
+    if (stateType != "f32" && stateType != "bf16")
+      return getOperation().emitError("expected states of f32 or bf16, got ")
+             << stateType.getValue();
+    if (stateType != "f32" && optimizer == "adafactor")
+      return getOperation().emitError("expected states of f32 with adafactor, got ")
+             << stateType.getValue();
     for (double rate : {numbers.beta1, numbers.beta2, numbers.momentum})
       if (!(rate >= 0 && rate < 1))
         return getOperation().emitError("expected betas and momentum in [0, 1), got ") << rate;
@@ -193,7 +201,9 @@ private:
 
   /// @param sums where gradients were accumulated: zeros afterwards; empty if they were not.
   void buildUpdates(EntryEditor &entry, ArrayRef<Trained> trained, ArrayRef<BlockArgument> sums) {
-    auto getInput = [&](StringRef name) -> Value { return entry.getInput(name); };
+    auto getInput = [&](StringRef name, RankedTensorType type) -> Value {
+      return entry.getInput(name, type);
+    };
     Location loc =
         inStage(Stage::Optimizer, NameLoc::get(StringAttr::get(&getContext(), "gradient norm")));
     Value scale = buildScale(entry, loc, trained);

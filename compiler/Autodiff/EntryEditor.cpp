@@ -28,13 +28,13 @@ EntryEditor::EntryEditor(StringRef name, func::FuncOp after) : builder(after.get
   builder.setInsertionPoint(func::ReturnOp::create(builder, after.getLoc()));
 }
 
-BlockArgument EntryEditor::getInput(StringRef name) {
+BlockArgument EntryEditor::getInput(StringRef name, RankedTensorType type) {
   BlockArgument &input = inputs[name];
   if (!input)
     input = findInput(function, name);
   if (!input)
-    input =
-        addArgument(RankedTensorType::get({}, builder.getF32Type()), SinterDialect::kInput, name);
+    input = addArgument(type ? type : RankedTensorType::get({}, builder.getF32Type()),
+                        SinterDialect::kInput, name);
   return input;
 }
 

@@ -25,8 +25,8 @@ public:
   /// Builds behind all ops that are there.
   mlir::OpBuilder &getBuilder() { return builder; }
 
-  /// The scalar input of a name, added if it is not there.
-  mlir::BlockArgument getInput(llvm::StringRef name);
+  /// The input of a name, added if it is not there: of a type, or a scalar of f32.
+  mlir::BlockArgument getInput(llvm::StringRef name, mlir::RankedTensorType type = nullptr);
   mlir::BlockArgument addState(llvm::StringRef name, mlir::RankedTensorType type);
   /// What becomes of a state: a result of its name takes over its memory.
   void setState(mlir::BlockArgument state, mlir::Value next);

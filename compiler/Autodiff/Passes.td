@@ -41,13 +41,15 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
   let description = [{
     After it no result is a `sinter.gradient`. The parameters of every entry are states of the same
     names: the function that had gradients updates them in place, others (`@evaluate`) read them.
-    What the optimizer keeps are states too, `adamw.m.<parameter>` for example. New inputs are those
-    that the optimizer needs: `learning_rate`; `adamw_learning_rate` (muon: that of what adamw
-    updates: vectors, and matrices whose rows or columns stand for tokens or positions, because ids
-    choose rows of them, they are repeated for every sequence or a loss picks from their product);
-    `bias_correction1` and `bias_correction2` (adamw, muon: 1 - beta^t); `update` (adafactor: t, from
-    1). A new output `grad_norm` is the norm of all gradients together, before they are clipped. If
-    it is not finite, parameters and optimizer states stay as they are.
+    What the optimizer keeps are states too, `adamw.m.<parameter>` for example, of `state-dtype`. New
+    inputs are those that the optimizer needs: `learning_rate`; `adamw_learning_rate` (muon: that of
+    what adamw updates: vectors, and matrices whose rows or columns stand for tokens or positions,
+    because ids choose rows of them, they are repeated for every sequence or a loss picks from their
+    product); `bias_correction1` and `bias_correction2` (adamw, muon: 1 - beta^t); `seed` (where
+    second moments are of bf16: what they are rounded with, beside a tag, a hash of the parameter's
+    name); `update` (adafactor: t, from 1). A new output `grad_norm` is the norm of all gradients
+    together, before they are clipped. If it is not finite, parameters and optimizer states stay as
+    they are.
 
     With `accumulate` above 1 there are two functions instead: `@accumulate` adds the gradients to
     the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Gradients
@@ -83,7 +85,9 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
                "Parts of names of parameters that do not decay">,
     Option<"gradClip", "grad-clip", "double", "1.0",
            "The largest norm of all gradients together; 0: any">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "Microbatches of one update">];
+    Option<"accumulate", "accumulate", "int64_t", "1", "Microbatches of one update">,
+    Option<"stateType", "state-dtype", "std::string", "\"f32\"",
+           "adamw, muon, sgd: element type of what is kept of a parameter, f32 or bf16">];
   let dependentDialects = ["sinter::SinterDialect"];
 }
 

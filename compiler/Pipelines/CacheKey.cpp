@@ -97,6 +97,7 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
         uint64_t{training.documentMask}, training.arenaBudget})
     hasher.add(number);
   hasher.add(training.noDecay);
+  hasher.add(training.stateType);
   hasher.add(training.rematerialize);
   hasher.add(options.disabledPasses);
   hasher.add(options.passPlugins);

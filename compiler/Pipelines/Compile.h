@@ -27,13 +27,14 @@ struct TrainingOptions {
   bool nesterov = false;                            ///< of sgd
   /// Of adafactor: its own rate instead of the step's, and one that follows the parameter's size.
   bool relativeStep = true, scaleParameter = true;
-  double weightDecay = 0.1;  ///< of parameters of two dimensions or more ...
-  std::string noDecay;       ///< ... whose names contain none of these, separated by commas
-  double gradientClip = 1;   ///< the largest global norm; 0: any
-  int64_t accumulate = 1;    ///< microbatches of a step
-  double dropout = 0;        ///< of embeddings, attention and residual branches
-  double zLoss = 0;          ///< times the squared log-partition function of each token
-  bool documentMask = false; ///< an input `first` says which keys a query may see at all
+  std::string stateType = "f32"; ///< of what adamw, muon and sgd keep of a parameter: f32 or bf16
+  double weightDecay = 0.1;      ///< of parameters of two dimensions or more ...
+  std::string noDecay;           ///< ... whose names contain none of these, separated by commas
+  double gradientClip = 1;       ///< the largest global norm; 0: any
+  int64_t accumulate = 1;        ///< microbatches of a step
+  double dropout = 0;            ///< of embeddings, attention and residual branches
+  double zLoss = 0;              ///< times the squared log-partition function of each token
+  bool documentMask = false;     ///< an input `first` says which keys a query may see at all
   /// Bytes that the step's arena may take, 0 for as many as it needs. Within them values of the
   /// forward pass are computed again instead of kept; where that is not enough, the arena is as
   /// small as can be.

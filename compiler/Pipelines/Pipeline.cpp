@@ -54,6 +54,7 @@ static ApplyOptimizerPassOptions getOptimizerOptions(const PipelineOptions &opti
   optimizer.weightDecay = training.weightDecay;
   optimizer.gradClip = training.gradientClip;
   optimizer.accumulate = training.accumulate;
+  optimizer.stateType = training.stateType;
   SmallVector<StringRef> names;
   StringRef(training.noDecay).split(names, ',', -1, /*KeepEmpty=*/false);
   for (StringRef name : names)

@@ -176,6 +176,7 @@ LoopNest EmbeddingGradOp::getLoopNest() {
 }
 
 LoopNest DropoutOp::getLoopNest() { return makeLoopNest(*this, "*, X -> *"); }
+LoopNest StochasticRoundOp::getLoopNest() { return makeLoopNest(*this, "*, X, X -> *"); }
 
 // A slot's draw is a function of what the slot has.
 LoopNest SampleOp::getLoopNest() { return makeLoopNest(*this, "b V, b, b, b, b X, b, b -> b"); }
@@ -184,8 +185,17 @@ LoopNest SampleOp::getLoopNest() { return makeLoopNest(*this, "b V, b, b, b, b X
 // Updates
 //===----------------------------------------------------------------------===//
 
+// What is rounded at random is not split: the random numbers follow from where an element stands.
 LoopNest AdamWOp::getLoopNest() {
-  return makeLoopNest(*this, "..., ..., ..., ..., , , , -> ..., ..., ..., ...");
+  bool rounds = !getRandom().empty();
+  SmallVector<Value> tensors(getOperands());
+  llvm::append_range(tensors, getResults());
+  if (!getCleared())
+    tensors.push_back(nullptr);
+  return parseLoopNest(getContext(),
+                       rounds ? "*, *, *, *, , , , , X, X -> *, *, *, *"
+                              : "..., ..., ..., ..., , , , -> ..., ..., ..., ...",
+                       tensors);
 }
 
 LoopNest SgdOp::getLoopNest() { return makeLoopNest(*this, "..., ..., , , ... -> ..., ..., ..."); }

@@ -17,6 +17,12 @@ static bool isDecayRate(APFloat rate) {
 /// Whether an optional value is absent or of the type.
 static bool isAbsentOr(Value value, Type type) { return !value || value.getType() == type; }
 
+/// Whether state of this type may be held for a parameter: its own type, or bf16 instead of f32.
+static bool mayBeState(RankedTensorType state, RankedTensorType parameter) {
+  return state == parameter || (parameter.getElementType().isF32() &&
+                                state == parameter.clone(BFloat16Type::get(state.getContext())));
+}
+
 namespace {
 /// Builds formulas over tensors of one type and over scalars of its elements.
 struct UpdateBuilder {
@@ -35,6 +41,17 @@ struct UpdateBuilder {
     return ConstantOp::create(builder, loc, cast<RankedTensorType>(like.getType()), value);
   }
   Value scaled(double factor, Value value) { return mul(value, constant(value, factor)); }
+
+  /// In another element type, rounded to nearest even; itself if it has that already.
+  Value cast(Value value, Type element) {
+    auto from = mlir::cast<RankedTensorType>(value.getType());
+    if (from.getElementType() == element)
+      return value;
+    return CastOp::create(builder, loc, from.clone(element), value);
+  }
+  /// State as it is computed with, and as it is held like `state`.
+  Value widen(Value state) { return cast(state, type.getElementType()); }
+  Value narrow(Value value, Value state) { return cast(value, getElementTypeOrSelf(state)); }
 
   /// A scalar everywhere.
   Value spread(Value scalar) {
@@ -65,6 +82,14 @@ LogicalResult AdamWOp::verify() {
   if (!isAbsentOr(getCleared(), type)) // adamw_c3
     return emitOpError("expected cleared to have the gradient's type, got ")
            << getCleared().getType();
+  if (!mayBeState(getM().getType(), type)) // adamw_c4
+    return emitOpError("expected m and v of the parameter's type, or in bf16 instead of f32, got ")
+           << getM().getType();
+  auto words = RankedTensorType::get({2}, IntegerType::get(getContext(), 32));
+  SmallVector<Type> random(getM().getType() == type ? 0 : 2, words);
+  if (getRandom().getTypes() != TypeRange(random)) // adamw_c5
+    return emitOpError("expected a seed and a tag of type ")
+           << words << " exactly where m and v are narrower than the parameter";
   return success();
 }
 
@@ -79,9 +104,10 @@ SmallVector<Value> AdamWOp::decompose(OpBuilder &builder) {
   UpdateBuilder b{builder, getLoc(), getParameter().getType()};
   double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
   Value rate = getLearningRate();
+  Value oldM = b.widen(getM()), oldV = b.widen(getV());
   Value g = b.mul(getGradient(), b.spread(getScale()));
-  Value m = b.add(getM(), b.scaled(1 - beta1, b.sub(g, getM())));
-  Value v = b.add(b.scaled(beta2, getV()), b.scaled(1 - beta2, b.mul(g, g)));
+  Value m = b.add(oldM, b.scaled(1 - beta1, b.sub(g, oldM)));
+  Value v = b.add(b.scaled(beta2, oldV), b.scaled(1 - beta2, b.mul(g, g)));
   Value unbias = b.div(b.constant(rate, 1.0), b.sqrt(getBiasCorrection2()));
   Value root = b.mul(b.sqrt(v), b.spread(unbias));
   Value denominator = b.add(root, b.constant(root, getEps().convertToDouble()));
@@ -90,7 +116,12 @@ SmallVector<Value> AdamWOp::decompose(OpBuilder &builder) {
   if (double decay = getWeightDecay().convertToDouble(); decay > 0)
     kept = b.mul(kept, b.spread(b.sub(b.constant(rate, 1.0), b.scaled(decay, rate))));
   SmallVector<Value> results = {b.guard(getScale(), b.sub(kept, step), getParameter()),
-                                b.guard(getScale(), m, getM()), b.guard(getScale(), v, getV())};
+                                b.narrow(b.guard(getScale(), m, oldM), getM()),
+                                b.guard(getScale(), v, oldV)};
+  // A state that nothing was added to is a number of bf16, which rounding leaves alone.
+  if (!getRandom().empty())
+    results[2] = StochasticRoundOp::create(builder, getLoc(), getV().getType(), results[2],
+                                           getRandom()[0], getRandom()[1]);
   if (getCleared())
     results.push_back(b.constant(getGradient(), 0.0));
   return results;
@@ -109,6 +140,8 @@ SmallVector<ReferenceTensor> AdamWOp::evaluate(ArrayRef<ReferenceTensor> operand
     v = beta2 * v + (1 - beta2) * g * g;
     p -= rate * (m / correction1 / (std::sqrt(v / correction2) + eps) + decay * p);
   }
+  if (!getRandom().empty())
+    roundStochastically(results[2], operands[8], operands[9]);
   for (ReferenceTensor &result : results)
     result.round();
   if (getCleared())
@@ -134,11 +167,14 @@ LogicalResult SgdOp::verify() {
   if (!isAbsentOr(getCleared(), type)) // sgd_c3
     return emitOpError("expected cleared to have the gradient's type, got ")
            << getCleared().getType();
-  if (!getVelocity() != !getNextVelocity() || !isAbsentOr(getVelocity(), type) ||
-      !isAbsentOr(getNextVelocity(), type) ||
-      (!getVelocity() && (getNesterov() || !getMomentum().isZero()))) // sgd_c4
-    return emitOpError("expected a velocity of the parameter's type, and its next value, where "
-                       "there is momentum");
+  TypedValue<RankedTensorType> velocity = getVelocity();
+  if (!velocity != !getNextVelocity() ||
+      (velocity && (!mayBeState(velocity.getType(), type) ||
+                    velocity.getType() != getNextVelocity().getType())) ||
+      (!velocity && (getNesterov() || !getMomentum().isZero()))) // sgd_c4
+    return emitOpError(
+        "expected a velocity of the parameter's type, or in bf16 instead of f32, and "
+        "its next value, where there is momentum");
   return success();
 }
 
@@ -156,15 +192,16 @@ SmallVector<Value> SgdOp::decompose(OpBuilder &builder) {
   Value g = b.mul(getGradient(), b.spread(getScale()));
   if (double decay = getWeightDecay().convertToDouble(); decay > 0)
     g = b.add(g, b.scaled(decay, getParameter()));
-  Value v, step = g;
+  Value v, oldV, step = g;
   if (getVelocity()) {
-    v = b.add(b.scaled(momentum, getVelocity()), g);
+    oldV = b.widen(getVelocity());
+    v = b.add(b.scaled(momentum, oldV), g);
     step = getNesterov() ? b.add(g, b.scaled(momentum, v)) : v;
   }
   Value moved = b.sub(getParameter(), b.mul(step, b.spread(getLearningRate())));
   SmallVector<Value> results = {b.guard(getScale(), moved, getParameter())};
   if (v)
-    results.push_back(b.guard(getScale(), v, getVelocity()));
+    results.push_back(b.narrow(b.guard(getScale(), v, oldV), getVelocity()));
   if (getCleared())
     results.push_back(b.constant(getGradient(), 0.0));
   return results;

@@ -4,6 +4,12 @@
 // once a step. Hyperparameters are attributes; what changes from step to step (learning rate,
 // bias corrections, the factor of clipping and unscaling) comes in as scalars.
 //
+// What is computed is computed in the parameter's element type. State may be held in bf16 beside a
+// parameter of f32: it is widened first, and what is computed of it is used for the parameter before
+// it is rounded. Momenta are rounded to nearest even. Second moments change by less than half of
+// bf16's last place in most steps, which would never be added to them, so they are rounded by
+// sinter.stochastic_round: right on average.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SINTER_OPTIMIZER_OPS
 #define SINTER_OPTIMIZER_OPS
@@ -22,7 +28,8 @@ class Sinter_OptimizerOp<string mnemonic, list<Trait> traits = []>
 }
 
 def AdamWOp : Sinter_OptimizerOp<"adamw", [
-    AllTypesMatch<["parameter", "gradient", "m", "v", "next_parameter", "next_m", "next_v"]>,
+    AllTypesMatch<["parameter", "gradient", "next_parameter"]>,
+    AllTypesMatch<["m", "v", "next_m", "next_v"]>,
     AllTypesMatch<["scale", "learning_rate", "bias_correction1", "bias_correction2"]>]> {
   let summary = "one step of Adam with decoupled weight decay";
   let description = [{
@@ -37,15 +44,27 @@ def AdamWOp : Sinter_OptimizerOp<"adamw", [
 
     If scale is not finite, the results are the operands: a step that overflowed changes nothing.
     `cleared`, where it is asked for, is zeros in the gradient's place: an accumulator starts anew.
+    Where m and v are of bf16, `random` is the seed and the tag that v' is rounded with.
 
     C1: scalars have rank 0 and the parameter's element type.
     C2: betas lie in [0, 1), eps and weight_decay are not negative.
-    C3: cleared has the gradient's type.
+    C3: cleared has the gradient's type. C4: m and v have the parameter's type or, of a parameter of
+    f32, its shape and bf16. C5: random is two tensors `[2]` where m and v do not have the
+    parameter's type, and nothing where they do.
+
+    ```mlir
+    %next:3 = sinter.adamw %p, %g, %m, %v, %scale, %rate, %c1, %c2, %seed, %tag
+        {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>,
+         tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>)
+      -> (tensor<8xf32>, tensor<8xbf16>, tensor<8xbf16>)
+    ```
   }];
   let arguments = (ins Sinter_FloatTensor:$parameter, Sinter_FloatTensor:$gradient,
                        Sinter_FloatTensor:$m, Sinter_FloatTensor:$v, Sinter_FloatTensor:$scale,
                        Sinter_FloatTensor:$learning_rate, Sinter_FloatTensor:$bias_correction1,
-                       Sinter_FloatTensor:$bias_correction2, F64Attr:$beta1, F64Attr:$beta2,
+                       Sinter_FloatTensor:$bias_correction2,
+                       Variadic<Sinter_IndexTensor>:$random, F64Attr:$beta1, F64Attr:$beta2,
                        F64Attr:$eps, F64Attr:$weight_decay);
   let results = (outs Sinter_FloatTensor:$next_parameter, Sinter_FloatTensor:$next_m,
                       Sinter_FloatTensor:$next_v, Optional<Sinter_FloatTensor>:$cleared);
@@ -70,7 +89,8 @@ def SgdOp : Sinter_OptimizerOp<"sgd", [AttrSizedResultSegments,
     C1: scalars have rank 0 and the parameter's element type.
     C2: momentum lies in [0, 1), weight_decay is not negative.
     C3: cleared has the gradient's type. C4: velocity and its next value come together and have the
-    parameter's type; momentum and nesterov need them.
+    parameter's type or, of a parameter of f32, its shape and bf16; momentum and nesterov need
+    them.
   }];
   let arguments = (ins Sinter_FloatTensor:$parameter, Sinter_FloatTensor:$gradient,
                        Sinter_FloatTensor:$scale, Sinter_FloatTensor:$learning_rate,

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace sinter::philox {
@@ -44,6 +45,16 @@ constexpr bool isKept(uint64_t index, uint32_t stream, std::array<uint32_t, 2> s
                       double probability) {
   return generate({uint32_t(index), uint32_t(index >> 32), stream, 0}, seed)[0] >=
          getThreshold(probability);
+}
+
+/// A number rounded to one of bf16 as sinter.stochastic_round has it: element `index` of the tensor
+/// that `tag` stands for.
+constexpr float roundStochastically(float value, uint64_t index, std::array<uint32_t, 2> tag,
+                                    std::array<uint32_t, 2> seed) {
+  if (value != value)
+    return value;
+  uint32_t word = generate({uint32_t(index), uint32_t(index >> 32), tag[0], tag[1]}, seed)[0];
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + (word >> 16)) & 0xffff0000);
 }
 
 } // namespace sinter::philox

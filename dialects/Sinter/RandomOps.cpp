@@ -37,6 +37,42 @@ SmallVector<ReferenceTensor> DropoutOp::evaluate(ArrayRef<ReferenceTensor> opera
 }
 
 //===----------------------------------------------------------------------===//
+// StochasticRoundOp
+//===----------------------------------------------------------------------===//
+
+void sinter::roundStochastically(ReferenceTensor &tensor, const ReferenceTensor &seed,
+                                 const ReferenceTensor &tag) {
+  auto words = [](const ReferenceTensor &pair) -> std::array<uint32_t, 2> {
+    return {static_cast<uint32_t>(static_cast<int64_t>(pair[0])),
+            static_cast<uint32_t>(static_cast<int64_t>(pair[1]))};
+  };
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+    tensor[i] =
+        philox::roundStochastically(static_cast<float>(tensor[i]), i, words(tag), words(seed));
+}
+
+int64_t StochasticRoundOp::getFlops() { return 80 * getType().getNumElements(); }
+FusionRole StochasticRoundOp::getFusionRole() { return FusionRole::Elementwise; }
+
+LogicalResult StochasticRoundOp::verify() {
+  if (!getOperand().getType().getElementType().isF32() ||
+      !getType().getElementType().isBF16()) // stochastic_round_c1
+    return emitOpError("expected an operand of f32 and a result of bf16, got ")
+           << getOperand().getType() << " -> " << getType();
+  for (Value words : {getSeed(), getTag()})
+    if (cast<RankedTensorType>(words.getType()).getShape() !=
+        ArrayRef<int64_t>{2}) // stochastic_round_c2
+      return emitOpError("expected seed and tag to be [2], got ") << words.getType();
+  return success();
+}
+
+SmallVector<ReferenceTensor> StochasticRoundOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result = operands[0].reshaped(getType());
+  roundStochastically(result, operands[1], operands[2]);
+  return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
 // SampleOp
 //===----------------------------------------------------------------------===//
 

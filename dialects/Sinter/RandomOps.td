@@ -23,6 +23,36 @@ def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Shardable, Sinter_Differen
   let hasVerifier = 1;
 }
 
+def StochasticRoundOp : Sinter_ReferenceOp<"stochastic_round", [Sinter_Shardable,
+    AllShapesMatch<["operand", "result"]>]> {
+  let summary = "x in bf16, rounded up or down at random such that the expected value is x";
+  let description = [{
+    Gupta et al., "Deep learning with limited numerical precision", 2015, section 3: away from zero
+    with the probability of the part of bf16's last place that x has beyond it, toward zero
+    otherwise, in steps of 2^-16. For the element with the row-major index `e`,
+
+    ```
+    bits(result) = floor((bits(x) + floor(r / 2^16)) / 2^16)
+    ```
+
+    with r word 0 of Philox4x32-10 (Philox.h) with the counter `(e mod 2^32, e / 2^32, tag[0],
+    tag[1])` and the key `seed`, which is a dropout's generator: `tag` keeps tensors of one program
+    apart, and is data so that tensors of one shape share a kernel. What bf16 can hold stays as it
+    is, and so do infinities; NaNs stay NaNs.
+
+    C1: the operand is of f32 and the result of bf16. C2: seed and tag are `[2]`.
+
+    ```mlir
+    %1 = sinter.stochastic_round %0, %seed, %tag
+      : (tensor<4x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x8xbf16>
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$operand, Sinter_IndexTensor:$seed,
+                       Sinter_IndexTensor:$tag);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
 def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
   let summary = "an id of each row, drawn by the row's logits";
   let description = [{

@@ -21,6 +21,10 @@ llvm::SmallVector<ReferenceTensor> evaluateElementwise(mlir::Operation *op,
 llvm::SmallVector<ReferenceTensor> evaluateBlock(mlir::Block &block,
                                                  llvm::ArrayRef<ReferenceTensor> arguments);
 
+/// Rounds the elements of a tensor to numbers of bf16 as sinter.stochastic_round does.
+void roundStochastically(ReferenceTensor &tensor, const ReferenceTensor &seed,
+                         const ReferenceTensor &tag);
+
 /// The element type that sums of elements of a type are kept in: f32 for those of 16 bits.
 mlir::Type getSumType(mlir::Type element);
 

@@ -423,6 +423,15 @@ SINTER_DEVICE bool is_kept(unsigned long long index, unsigned stream, uint2 seed
   return philox(counter, seed).x >= threshold;
 }
 
+/// A number rounded to one of bf16, up or down at random such that its expected value stays:
+/// element `index` of the tensor that `tag` stands for.
+SINTER_DEVICE float stochastic_round(float value, unsigned long long index, uint2 tag, uint2 seed) {
+  uint4 counter =
+      make_uint4(static_cast<unsigned>(index), static_cast<unsigned>(index >> 32), tag.x, tag.y);
+  unsigned bits = __builtin_bit_cast(unsigned, value) + (philox(counter, seed).x >> 16);
+  return value != value ? value : __builtin_bit_cast(float, bits & 0xFFFF0000u);
+}
+
 //===----------------------------------------------------------------------===//
 // Shared memory and copies into it
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,7 @@ struct BatchOptions {
 struct Microbatch {
   std::vector<int32_t> tokens, targets; ///< [B, T]
   std::vector<int32_t> first;           ///< [B, T] with a document mask, else empty
-  std::array<int32_t, 2> seed = {};     ///< random bits of this microbatch's own, for dropout
+  std::array<int32_t, 2> seed = {};     ///< random bits of this microbatch's own
   uint64_t valid = 0;                   ///< targets that are not masked
 };
 

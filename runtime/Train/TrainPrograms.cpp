@@ -92,8 +92,10 @@ Expected<void> TrainProgram::bindOutputs(const Session &session, std::string_vie
 }
 
 void TrainProgram::set(const Microbatch &microbatch) const {
-  std::copy(microbatch.tokens.begin(), microbatch.tokens.end(), tokens.begin());
-  std::copy(microbatch.targets.begin(), microbatch.targets.end(), targets.begin());
+  if (!tokens.empty())
+    std::copy(microbatch.tokens.begin(), microbatch.tokens.end(), tokens.begin());
+  if (!targets.empty())
+    std::copy(microbatch.targets.begin(), microbatch.targets.end(), targets.begin());
   std::fill(first.begin(), first.end(), 0); // without a document mask all is one document
   if (!first.empty())
     std::copy(microbatch.first.begin(), microbatch.first.end(), first.begin());

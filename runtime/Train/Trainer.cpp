@@ -206,6 +206,7 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   }
   const TrainProgram &last = programs.update ? *programs.update : programs.step;
   if (programs.update) {
+    last.set(batches.back());
     last.set(values);
     SINTER_CHECK(session->run(last.handle()));
   }
@@ -244,6 +245,7 @@ Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const 
   }
   if (!programs.update)
     return std::optional<NonFinite>();
+  programs.update->set(batches.back());
   programs.update->set(values);
   return session->runToNonFinite(programs.update->handle());
 }

@@ -6,11 +6,12 @@
 //   accumulate, update   `accumulate` for each microbatch of a step, then `update` once
 //   evaluate             the loss alone, where there are validation data
 //
-// Inputs are set by name, and only those that a program has: tokens, targets, first [B, T] and
-// seed [2] of the microbatch; loss_weight, which is 1 / (targets of the whole step that are not
-// masked), so that the loss and its gradient are means over all tokens however they are spread over
-// microbatches; loss_scale (f16); learning_rate and adamw_learning_rate; bias_correction1 and 2, 1
-// - beta^t, and update, t, with t the number of updates made, this one included.
+// Inputs are set by name, and only those that a program has: tokens, targets, first [B, T] and seed
+// [2] of the microbatch (of the last one, where `update` has a seed); loss_weight, which is 1 /
+// (targets of the whole step that are not masked), so that the loss and its gradient are means over
+// all tokens however they are spread over microbatches; loss_scale (f16); learning_rate and
+// adamw_learning_rate; bias_correction1 and 2, 1 - beta^t, and update, t, with t the number of
+// updates made, this one included.
 //
 // The states that the executable's checkpoint table lists are the parameters; all others belong to
 // the optimizer. A run is a function of the executable, the data and the options: stopped and

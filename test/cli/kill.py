@@ -47,7 +47,7 @@ class Run:
         text.write_text("".join(f"{n} times {n + 3} is {n * (n + 3)}.\n" for n in range(400)))
         self.command = [sinter, "train", HERE / "Inputs/tiny.json", "--data", text, "--val-split",
                         "0.1", "--steps", STEPS, "--batch", 2, "--seq", 16, "--accumulate", 2,
-                        "--dropout", 0.1, "--lr", 3e-3, "--warmup", 20, "--schedule", "cosine",
+                        "--dropout", 0.1, "--state-dtype", "bf16", "--lr", 3e-3, "--warmup", 20, "--schedule", "cosine",
                         "--save-every", SAVE_EVERY, "--keep", 2, "--eval-every", 100]
 
     def start(self, out, threads, *options, **settings):

@@ -41,6 +41,19 @@ TEST_P(CudaTraining, InBf16) {
   EXPECT_LE(worstDifference(train(model, options).losses, model.expected("bf16_loss")), 2e-2);
 }
 
+// The words that second moments are rounded with are those of a processor.
+TEST_P(CudaTraining, StatesInBf16) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.training.stateType = "bf16";
+  TrainedSteps steps = train(model, options), again = train(model, options);
+  EXPECT_LE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
+  EXPECT_EQ(steps.parameters, again.parameters);
+  TrainedSteps processor = model.train(model.compile(options), /*threads=*/1, /*learningRate=*/3e-4,
+                                       /*accumulate=*/1, kSteps);
+  EXPECT_LE(worstDifference(steps.losses, processor.losses), 1e-5);
+}
+
 // As products of large models are, whose rows begin anywhere.
 TEST_P(CudaTraining, Aligned) {
   TrainedModel model(GetParam());

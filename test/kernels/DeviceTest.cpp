@@ -26,6 +26,12 @@ extern "C" __global__ void __launch_bounds__(64) kept(const unsigned *numbers, u
   out[threadIdx.x] = is_kept(index, n[2], make_uint2(n[3], n[4]), dropout_threshold(0.3));
 }
 
+extern "C" __global__ void __launch_bounds__(64) rounded(const float *values, const unsigned *numbers, float *out) {
+  const unsigned *n = numbers + 6 * threadIdx.x;
+  unsigned long long index = static_cast<unsigned long long>(n[1]) << 32 | n[0];
+  out[threadIdx.x] = stochastic_round(values[threadIdx.x], index, make_uint2(n[2], n[3]), make_uint2(n[4], n[5]));
+}
+
 extern "C" __global__ void __launch_bounds__(64) extremes(const float *a, const float *b, float *out) {
   float x = a[threadIdx.x], y = b[threadIdx.x];
   store(out + 4 * threadIdx.x,
@@ -152,6 +158,26 @@ TEST_F(DeviceTest, DropoutKeepsWhatTheDialectKeeps) {
     const uint32_t *n = &numbers[5 * i];
     EXPECT_EQ(kept[i],
               philox::isKept(uint64_t(n[1]) << 32 | n[0], n[2], {n[3], n[4]}, 0.3) ? 1u : 0u);
+  }
+}
+
+TEST_F(DeviceTest, RoundsAtRandomAsTheDialect) {
+  std::vector<uint32_t> numbers(6 * 64);
+  for (uint32_t &number : numbers)
+    number = engine();
+  // Any bits, and those that are no numbers.
+  std::vector<float> values(64);
+  for (float &value : values)
+    value = std::bit_cast<float>(static_cast<uint32_t>(engine()));
+  values[0] = NAN, values[1] = -INFINITY, values[2] = std::bit_cast<float>(0x7fffffffu);
+  auto *out = device.array<float>(64);
+  run("rounded", 1, 64, {device.copyOf(values), device.copyOf(numbers), out});
+  std::vector<float> rounded = device.values(out, 64);
+  for (int i = 0; i < 64; ++i) {
+    const uint32_t *n = &numbers[6 * i];
+    float expected = philox::roundStochastically(values[i], uint64_t(n[1]) << 32 | n[0],
+                                                 {n[2], n[3]}, {n[4], n[5]});
+    EXPECT_EQ(std::bit_cast<uint32_t>(rounded[i]), std::bit_cast<uint32_t>(expected)) << values[i];
   }
 }
 

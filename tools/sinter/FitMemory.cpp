@@ -99,16 +99,26 @@ Expected<std::string> sinter::cli::suggestChanges(const MemoryPlanner &planner, 
     SINTER_TRY(fits, propose(changed, "--batch " + std::to_string(batch) + " --accumulate " +
                                           std::to_string(accumulate)));
   }
+  const std::string &optimizer = size.step.training.optimizer;
+  const std::string &stateType = size.step.training.stateType;
+  if (stateType == "f32" && optimizer != "adafactor") {
+    RunSize changed = size;
+    changed.step.training.stateType = "bf16";
+    SINTER_TRY(fits, propose(changed, "--state-dtype bf16"));
+  }
   fits = false;
   for (int64_t length = size.sequence / 2; length >= kLeastSequence && !fits; length /= 2) {
     RunSize changed = size;
     changed.sequence = length;
     SINTER_TRY(fits, propose(changed, "--seq " + std::to_string(length)));
   }
-  if (size.step.training.optimizer != "adafactor") {
+  if (optimizer != "adafactor") {
     RunSize changed = size;
     changed.step.training.optimizer = "adafactor";
-    SINTER_TRY(fits, propose(changed, "--optimizer adafactor"));
+    changed.step.training.stateType = "f32";
+    SINTER_TRY(fits, propose(changed, changed.step.training.stateType == stateType
+                                          ? "--optimizer adafactor"
+                                          : "--optimizer adafactor --state-dtype f32"));
   }
   return changes;
 }

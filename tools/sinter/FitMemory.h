@@ -52,8 +52,8 @@ Expected<LargestBatch> findLargestBatch(MemoryPlanner &planner, uint64_t budget)
 
 /// The smallest changes that fit the budget, each planned, as options to give: first those that
 /// train the same (recomputing ops instead of whole blocks; fewer rows at a time, more
-/// microbatches), then shorter rows, then an optimizer that keeps less. "--batch 2 --accumulate 4
-/// (1.20 MiB), --seq 64 (1.31 MiB)"; empty if none does.
+/// microbatches), then states of bf16, then shorter rows, then an optimizer that keeps less.
+/// "--batch 2 --accumulate 4 (1.20 MiB), --seq 64 (1.31 MiB)"; empty if none does.
 Expected<std::string> suggestChanges(const MemoryPlanner &planner, uint64_t budget);
 
 } // namespace sinter::cli

@@ -58,6 +58,10 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
   add(group, "--memory-budget", options.memoryBudget, "SIZE",
       "the most that the run may hold, as 8GiB, 500MB or bytes; activations are recomputed to fit "
       "(default: what it needs)");
+  add(group, "--state-dtype", training.stateType, "TYPE",
+      "adamw, muon, sgd: what the optimizer keeps of each parameter is held in f32 or, in half the "
+      "memory, in bf16: momenta rounded to nearest, second moments at random")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   add(group, "--rematerialize", training.rematerialize, "WHAT",
       "what is recomputed under a budget: single ops, the cheapest first, or all of a layer, or of "
       "a block (attention, MLP)")
@@ -114,6 +118,10 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
   SINTER_CHECK(checkNumber("--grad-clip", training.gradientClip, 0, kAny, false, "1"));
   SINTER_CHECK(checkNumber("--dropout", training.dropout, 0, 1, false, "0.1"));
   SINTER_CHECK(checkNumber("--z-loss", training.zLoss, 0, kAny, false, "1e-4"));
+  if (training.stateType != "f32" && training.optimizer == "adafactor")
+    return fail("--state-dtype " + training.stateType,
+                "is not of adafactor, which keeps little, in f32",
+                "leave it out, or choose another optimizer");
   if (!options.memoryBudget.empty()) {
     SINTER_TRY(options.budgetBytes, parseByteSize(options.memoryBudget, "--memory-budget"));
   }
@@ -217,6 +225,7 @@ std::map<std::string, std::string> sinter::cli::describeStep(int64_t batch, int6
       {"--relative-step", training.relativeStep ? "true" : "false"},
       {"--scale-parameter", training.scaleParameter ? "true" : "false"},
       {"--grad-clip", writeNumber(training.gradientClip)},
+      {"--state-dtype", training.stateType},
       {"--dropout", writeNumber(training.dropout)},
       {"--z-loss", writeNumber(training.zLoss)},
       {"--document-mask", training.documentMask ? "true" : "false"},

@@ -11,7 +11,8 @@
 //
 // with (a, b, c) = (3.4445, -4.7750, 2.0315). Where m > n the iteration is done from the right,
 // A = X^T X, on the smaller Gram matrix. Vectors, embeddings and the head are updated by AdamW with
-// a learning rate of their own, the input `adamw_learning_rate`.
+// a learning rate of their own, the input `adamw_learning_rate`. B' may be held in bf16; N is made
+// of it before it is rounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ public:
   SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
     if (!isOrthogonalized(parameter))
       return adamw->getStates(parameter);
-    return {{("muon.momentum." + parameter.name).str(), parameter.type}};
+    return {{("muon.momentum." + parameter.name).str(), numbers.getStateType(parameter.type)}};
   }
 
   Update build(UpdateBuilder &b, const Parameter &parameter, Value value, Value gradient,
@@ -42,7 +43,8 @@ public:
     if (!isOrthogonalized(parameter))
       return adamw->build(b, parameter, value, gradient, states);
     Value g = b.scaleGradient(gradient);
-    Value momentum = b.lerp(states[0], g, 1 - numbers.momentum);
+    Value before = b.cast(states[0], parameter.type.getElementType());
+    Value momentum = b.lerp(before, g, 1 - numbers.momentum);
     Value step = orthogonalize(b, b.lerp(g, momentum, numbers.momentum));
     double m = parameter.type.getDimSize(0), n = parameter.type.getDimSize(1);
     Value rate = b.getInput("learning_rate");
@@ -51,7 +53,7 @@ public:
     if (parameter.decays && numbers.weightDecay != 0)
       kept = b.mul(value, b.spread(b.shifted(b.scaled(-numbers.weightDecay, rate), 1.0), value));
     Value next = b.sub(kept, b.mul(step, b.spread(stride, step)));
-    return {b.guard(next, value), {b.guard(momentum, states[0])}, nullptr};
+    return {b.guard(next, value), {b.cast(b.guard(momentum, before), numbers.stateType)}, nullptr};
   }
 
 private:

@@ -1,8 +1,27 @@
 #include "compiler/Autodiff/Optimizers/Optimizer.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace sinter;
+
+Value UpdateBuilder::getSeed() {
+  return inputOf("seed", RankedTensorType::get({2}, builder.getI32Type()));
+}
+
+Value UpdateBuilder::getTag(const Parameter &parameter) {
+  uint64_t hash = llvm::xxh3_64bits(parameter.name);
+  auto words = {static_cast<int32_t>(hash), static_cast<int32_t>(hash >> 32)};
+  auto type = RankedTensorType::get({2}, builder.getI32Type());
+  return ConstantOp::create(builder, loc, type, DenseIntElementsAttr::get(type, words));
+}
+
+Value UpdateBuilder::cast(Value x, Type element) {
+  RankedTensorType type = typeOf(x);
+  if (type.getElementType() == element)
+    return x;
+  return CastOp::create(builder, loc, type.clone(element), x);
+}
 
 Value UpdateBuilder::constant(Value like, double number) {
   return ConstantOp::create(builder, loc, typeOf(like), number);

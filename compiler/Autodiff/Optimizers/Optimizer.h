@@ -21,6 +21,11 @@ struct Hyperparameters {
   bool nesterov = false;
   bool relativeStep = true, scaleParameter = true; ///< of adafactor
   double weightDecay = 0.1;
+  mlir::Type stateType; ///< of the elements of momenta and of adamw's moments: f32 or bf16
+
+  mlir::RankedTensorType getStateType(mlir::RankedTensorType parameter) const {
+    return parameter.clone(stateType);
+  }
 };
 
 /// What an optimizer knows of a parameter.
@@ -51,7 +56,7 @@ public:
   /// @param scale what gradients are multiplied by; updates change nothing where it is not finite.
   /// @param clears whether gradients are to be zeros afterwards.
   UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scale, bool clears,
-                llvm::function_ref<mlir::Value(llvm::StringRef)> getInput)
+                llvm::function_ref<mlir::Value(llvm::StringRef, mlir::RankedTensorType)> getInput)
       : builder(builder), loc(loc), scale(scale), clears(clears), inputOf(getInput) {}
 
   mlir::OpBuilder &getBuilder() { return builder; }
@@ -60,7 +65,11 @@ public:
   bool clearsGradients() { return clears; }
 
   /// A number that the caller sets before each step; the program has those that were asked for.
-  mlir::Value getInput(llvm::StringRef name) { return inputOf(name); }
+  mlir::Value getInput(llvm::StringRef name) { return inputOf(name, nullptr); }
+  /// The seed of a step's random numbers, and a tag that stands for a parameter: what
+  /// sinter.stochastic_round takes.
+  mlir::Value getSeed();
+  mlir::Value getTag(const Parameter &parameter);
 
   // Elementwise; operands of one shape.
   mlir::Value add(mlir::Value a, mlir::Value b) { return binary<AddOp>(a, b); }
@@ -73,6 +82,8 @@ public:
     return Op::create(builder, loc, x.getType(), x);
   }
 
+  /// In another element type, rounded to nearest even; itself where it has that.
+  mlir::Value cast(mlir::Value x, mlir::Type element);
   /// A number everywhere in a tensor like `like`.
   mlir::Value constant(mlir::Value like, double number);
   /// factor * x.
@@ -107,7 +118,7 @@ private:
   mlir::Location loc;
   mlir::Value scale;
   bool clears;
-  llvm::function_ref<mlir::Value(llvm::StringRef)> inputOf;
+  llvm::function_ref<mlir::Value(llvm::StringRef, mlir::RankedTensorType)> inputOf;
 };
 
 /// One way to update parameters.

@@ -12,7 +12,7 @@ public:
   SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
     if (numbers.momentum == 0)
       return {};
-    return {{("sgd.velocity." + parameter.name).str(), parameter.type}};
+    return {{("sgd.velocity." + parameter.name).str(), numbers.getStateType(parameter.type)}};
   }
 
   Update build(UpdateBuilder &builder, const Parameter &parameter, Value value, Value gradient,
@@ -20,11 +20,12 @@ public:
     OpBuilder &b = builder.getBuilder();
     Type type = value.getType(), cleared = builder.clearsGradients() ? type : Type();
     Value velocity = states.empty() ? Value() : states.front();
-    auto step = SgdOp::create(b, builder.getLoc(), type, velocity ? type : Type(), cleared, value,
-                              gradient, builder.getScale(), builder.getInput("learning_rate"),
-                              velocity, b.getF64FloatAttr(numbers.momentum),
-                              velocity && numbers.nesterov ? b.getUnitAttr() : UnitAttr(),
-                              b.getF64FloatAttr(parameter.decays ? numbers.weightDecay : 0));
+    auto step =
+        SgdOp::create(b, builder.getLoc(), type, velocity ? velocity.getType() : Type(), cleared,
+                      value, gradient, builder.getScale(), builder.getInput("learning_rate"),
+                      velocity, b.getF64FloatAttr(numbers.momentum),
+                      velocity && numbers.nesterov ? b.getUnitAttr() : UnitAttr(),
+                      b.getF64FloatAttr(parameter.decays ? numbers.weightDecay : 0));
     Update update{step.getNextParameter(), {}, step.getCleared()};
     if (velocity)
       update.states.push_back(step.getNextVelocity());

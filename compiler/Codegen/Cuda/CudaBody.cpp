@@ -470,16 +470,19 @@ private:
   }
 
   CudaExpression printCall(func::CallOp call) {
-    if (call.getCallee() != "is_kept")
-      return {fail(call, "a call")};
     auto word = [&](unsigned i) -> std::string {
       APInt constant;
       if (matchPattern(call.getOperand(i), m_ConstantInt(&constant)))
         return std::to_string(constant.getZExtValue()) + "u";
       return "static_cast<unsigned>(" + text(call.getOperand(i)) + ")";
     };
-    return makeCall("sinter::is_kept", {text(call.getOperand(0)), word(1),
-                                        "make_uint2(" + word(2) + ", " + word(3) + ")", word(4)});
+    auto words = [&](unsigned i) { return "make_uint2(" + word(i) + ", " + word(i + 1) + ")"; };
+    if (call.getCallee() == "is_kept")
+      return makeCall("sinter::is_kept", {text(call.getOperand(0)), word(1), words(2), word(4)});
+    if (call.getCallee() == "stochastic_round")
+      return makeCall("sinter::stochastic_round",
+                      {text(call.getOperand(0)), text(call.getOperand(1)), words(2), words(4)});
+    return {fail(call, "a call")};
   }
 
   //===--------------------------------------------------------------------===//

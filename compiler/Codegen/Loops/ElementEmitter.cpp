@@ -18,7 +18,7 @@ Type ElementEmitter::getComputeType(Type storage) {
 bool ElementEmitter::supports(Operation *op) {
   return isa<ElementwiseOpInterface, MoveOpInterface, ConcatOp, ConstantOp, ReduceOp, ColumnSumOp,
              EmbeddingOp, LastRowOp, PickOp, OneHotOp, PositionsOp, RotaryOp, DropoutOp,
-             CacheAppendOp>(op);
+             StochasticRoundOp, CacheAppendOp>(op);
 }
 
 ElementEmitter::Key ElementEmitter::makeKey(const void *what, ArrayRef<AffineExpr> index) {
@@ -127,6 +127,11 @@ ElementEmitter::getSources(Operation *op, ArrayRef<AffineExpr> index, bool probe
     sources.push_back({dropout.getOperand(), Index(index)});
     sources.push_back({dropout.getSeed(), {space.constant(0)}});
     sources.push_back({dropout.getSeed(), {space.constant(1)}});
+  } else if (auto round = dyn_cast<StochasticRoundOp>(op)) {
+    sources.push_back({round.getOperand(), Index(index)});
+    for (Value words : {round.getSeed(), round.getTag()})
+      for (int64_t i : {0, 1})
+        sources.push_back({words, {space.constant(i)}});
   } else if (auto rotary = dyn_cast<RotaryOp>(op)) {
     int64_t half = rotary.getCos().getType().getDimSize(1);
     IndexSpace::Range range = space.getRange(index[3]);
@@ -471,6 +476,8 @@ FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> inde
   }
   if (auto dropout = dyn_cast<DropoutOp>(op))
     return emitDropout(dropout, index, elements);
+  if (auto round = dyn_cast<StochasticRoundOp>(op))
+    return emitStochasticRound(round, index, elements);
   if (isa<PositionsOp>(op)) {
     Value t =
         arith::IndexCastOp::create(builder, loc, type, space.materialize(builder, loc, index[1]));
@@ -544,51 +551,68 @@ FailureOr<Value> ElementEmitter::emitPick(PickOp op, ArrayRef<AffineExpr> index)
   return arith::SelectOp::create(builder, loc, isInside, *element, zero).getResult();
 }
 
-Value ElementEmitter::emitKept(DropoutOp op, Value number, std::array<Value, 2> seed) {
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Value low, high;
-  if (op.getType().getNumElements() <= int64_t(1) << 32) {
-    low = arith::IndexCastOp::create(builder, loc, i32, number);
-    high = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-  } else {
-    Value wide = arith::IndexCastOp::create(builder, loc, i64, number);
-    Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
-    low = arith::TruncIOp::create(builder, loc, i32, wide);
-    high = arith::TruncIOp::create(builder, loc, i32,
-                                   arith::ShRUIOp::create(builder, loc, wide, shift));
-  }
-  return emitIsKept(builder, loc, low, high, static_cast<uint32_t>(op.getStream()), seed,
-                    op.getProbability().convertToDouble());
+std::pair<Value, Value> ElementEmitter::splitNumber(Value number, int64_t count) {
+  Type i32 = builder.getI32Type();
+  if (count <= int64_t(1) << 32)
+    return {arith::IndexCastOp::create(builder, loc, i32, number),
+            arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0))};
+  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+  Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+  return {arith::TruncIOp::create(builder, loc, i32, wide),
+          arith::TruncIOp::create(builder, loc, i32,
+                                  arith::ShRUIOp::create(builder, loc, wide, shift))};
 }
 
-Value ElementEmitter::callKept(DropoutOp op, Value number, std::array<Value, 2> seed) {
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+Value ElementEmitter::callLibrary(StringRef name, ValueRange arguments, Type result) {
   auto module = entry->getParentOp()->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<func::FuncOp>("is_kept");
+  auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function) {
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    function = func::FuncOp::create(
-        outside, loc, "is_kept",
-        builder.getFunctionType({i64, i32, i32, i32, i32}, {builder.getI1Type()}));
+    function = func::FuncOp::create(outside, loc, name,
+                                    builder.getFunctionType(arguments.getTypes(), {result}));
     function.setPrivate();
     function->setAttr(kLibraryAttribute, builder.getUnitAttr());
+  }
+  return func::CallOp::create(builder, loc, function, arguments).getResult(0);
+}
+
+Value ElementEmitter::emitKept(DropoutOp op, Value number, std::array<Value, 2> seed) {
+  auto stream = static_cast<uint32_t>(op.getStream());
+  double probability = op.getProbability().convertToDouble();
+  if (!options.callsLibrary) {
+    auto [low, high] = splitNumber(number, op.getType().getNumElements());
+    return emitIsKept(builder, loc, low, high, stream, seed, probability);
   }
   auto word = [&](uint32_t value) -> Value {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI32IntegerAttr(static_cast<int32_t>(value)));
   };
-  Value arguments[] = {arith::IndexCastOp::create(builder, loc, i64, number),
-                       word(static_cast<uint32_t>(op.getStream())), seed[0], seed[1],
-                       word(philox::getThreshold(op.getProbability().convertToDouble()))};
-  return func::CallOp::create(builder, loc, function, arguments).getResult(0);
+  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+  return callLibrary(
+      "is_kept", {wide, word(stream), seed[0], seed[1], word(philox::getThreshold(probability))},
+      builder.getI1Type());
+}
+
+Value ElementEmitter::emitStochasticRound(StochasticRoundOp op, ArrayRef<AffineExpr> index,
+                                          ArrayRef<Value> elements) {
+  RankedTensorType type = op.getType();
+  Value number = space.materialize(builder, loc, space.linearize(index, type.getShape()));
+  if (!options.callsLibrary) {
+    auto [low, high] = splitNumber(number, type.getNumElements());
+    return sinter::emitStochasticRound(builder, loc, elements[0], low, high,
+                                       {elements[3], elements[4]}, {elements[1], elements[2]});
+  }
+  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+  return callLibrary("stochastic_round",
+                     {elements[0], wide, elements[3], elements[4], elements[1], elements[2]},
+                     elements[0].getType());
 }
 
 Value ElementEmitter::emitDropout(DropoutOp op, ArrayRef<AffineExpr> index,
                                   ArrayRef<Value> elements) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   Value number = space.materialize(builder, loc, space.linearize(index, shape));
-  Value isKept = options.callsLibrary ? callKept(op, number, {elements[1], elements[2]})
-                                      : emitKept(op, number, {elements[1], elements[2]});
+  Value isKept = emitKept(op, number, {elements[1], elements[2]});
   double probability = op.getProbability().convertToDouble();
   Type type = elements[0].getType();
   auto constant = [&](double value) -> Value {

@@ -116,9 +116,14 @@ private:
   mlir::FailureOr<mlir::Value> emitPick(PickOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitDropout(DropoutOp op, llvm::ArrayRef<mlir::AffineExpr> index,
                           llvm::ArrayRef<mlir::Value> elements);
-  /// Whether a dropout keeps the element of this number: the code, or a call of the library's.
+  /// Whether a dropout keeps the element of this number.
   mlir::Value emitKept(DropoutOp op, mlir::Value number, std::array<mlir::Value, 2> seed);
-  mlir::Value callKept(DropoutOp op, mlir::Value number, std::array<mlir::Value, 2> seed);
+  mlir::Value emitStochasticRound(StochasticRoundOp op, llvm::ArrayRef<mlir::AffineExpr> index,
+                                  llvm::ArrayRef<mlir::Value> elements);
+  /// The two words of an element's number, of a tensor of `count` elements.
+  std::pair<mlir::Value, mlir::Value> splitNumber(mlir::Value number, int64_t count);
+  /// A call of a function of a device's library.
+  mlir::Value callLibrary(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result);
   mlir::FailureOr<mlir::Value> emitRotary(RotaryOp op, llvm::ArrayRef<mlir::AffineExpr> index);
 
   /// One element chosen by `expr < bound`, without code where the ranges decide.

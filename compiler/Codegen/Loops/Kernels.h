@@ -51,8 +51,8 @@ struct RowsOptions {
   bool keepsLoads = false;
   /// Whether sums over columns accumulate in a buffer instead of the result's memory.
   bool keepsSums = false;
-  /// Whether dropouts call the function `is_kept` instead of having its code inside. It is declared
-  /// in the kernels' module, with kLibraryAttribute.
+  /// Whether what takes random numbers calls a function (`is_kept`, `stochastic_round`) instead of
+  /// having its code inside. It is declared in the kernels' module, with kLibraryAttribute.
   bool callsLibrary = false;
   /// Work items that a kernel of column sums alone is cut into, and columns that are not cut
   /// further.

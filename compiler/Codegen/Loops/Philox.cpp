@@ -33,6 +33,19 @@ std::array<Value, 4> sinter::emitPhilox(OpBuilder &builder, Location loc,
   return counter;
 }
 
+Value sinter::emitStochasticRound(OpBuilder &builder, Location loc, Value value, Value low,
+                                  Value high, std::array<Value, 2> tag, std::array<Value, 2> seed) {
+  auto word = [&](uint32_t number) { return wordLike(builder, loc, low, number); };
+  Value random = emitPhilox(builder, loc, {low, high, tag[0], tag[1]}, seed)[0];
+  Value part = arith::ShRUIOp::create(builder, loc, random, word(16));
+  Value bits = arith::BitcastOp::create(builder, loc, low.getType(), value);
+  Value sum = arith::AddIOp::create(builder, loc, bits, part);
+  Value rounded = arith::BitcastOp::create(
+      builder, loc, value.getType(), arith::AndIOp::create(builder, loc, sum, word(0xffff0000)));
+  Value isNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ORD, value, value);
+  return arith::SelectOp::create(builder, loc, isNumber, rounded, value);
+}
+
 Value sinter::emitIsKept(OpBuilder &builder, Location loc, Value low, Value high, uint32_t stream,
                          std::array<Value, 2> seed, double probability) {
   Value word = emitPhilox(

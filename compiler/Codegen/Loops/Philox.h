@@ -12,6 +12,12 @@ std::array<mlir::Value, 4> emitPhilox(mlir::OpBuilder &builder, mlir::Location l
                                       std::array<mlir::Value, 4> counter,
                                       std::array<mlir::Value, 2> key);
 
+/// An f32 rounded to a number of bf16 (philox::roundStochastically), typed as for emitPhilox; `low`
+/// and `high` are the words of the element's number.
+mlir::Value emitStochasticRound(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                                mlir::Value low, mlir::Value high, std::array<mlir::Value, 2> tag,
+                                std::array<mlir::Value, 2> seed);
+
 /// Whether an element is kept by a dropout (philox::isKept): i1, or a vector of it. `low` and
 /// `high` are the words of the element's number and `seed` the key, typed as for emitPhilox.
 mlir::Value emitIsKept(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value low,

@@ -31,6 +31,12 @@ func.func private @dropout(%x: tensor<16x32xf32>, %s: tensor<2xi32>) -> tensor<1
   return %0 : tensor<16x32xf32>
 }
 
+// CHECK: func.func private @round
+func.func private @round(%x: tensor<16x32xf32>, %s: tensor<2xi32>) -> tensor<16x32xbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.stochastic_round %x, %s, %s : (tensor<16x32xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<16x32xbf16>
+  return %0 : tensor<16x32xbf16>
+}
+
 // CHECK: func.func private @rms_norm
 func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor<8x64xbf16> attributes {sinter.kernel = "rows"} {
   %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
@@ -39,6 +45,7 @@ func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor
 }
 
 // CHECK: module @kernels
+// CHECK: func.func private @stochastic_round(f32, i64, i32, i32, i32, i32) -> f32 attributes {sinter.library}
 // CHECK: func.func private @is_kept(i64, i32, i32, i32, i32) -> i1 attributes {sinter.library}
 // CHECK: func.func @relu(%{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>, %{{.*}}: index, %{{.*}}: index)
 
@@ -59,6 +66,8 @@ func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor
 // CHECK: func.func @dropout
 // CHECK-NOT: arith.mului_extended
 // CHECK: call @is_kept
+// CHECK: func.func @round
+// CHECK: call @stochastic_round
 
 // A row is loaded once.
 // CHECK: func.func @rms_norm

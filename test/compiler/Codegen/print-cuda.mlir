@@ -3,6 +3,7 @@
 module {
 module @kernels {
 func.func private @is_kept(i64, i32, i32, i32, i32) -> i1 attributes {sinter.library}
+func.func private @stochastic_round(f32, i64, i32, i32, i32, i32) -> f32 attributes {sinter.library}
 
 // CHECK: // relu
 // CHECK-NEXT: // x0 4x8xbf16 -> y0 4x8xbf16
@@ -107,6 +108,7 @@ func.func @sums(%x: memref<1100xf32> {llvm.noalias}, %y: memref<1xf32> {llvm.noa
 // CHECK: const long long block = static_cast<long long>(blockIdx.x);
 // CHECK: sinter::is_kept(block, 7u, make_uint2(static_cast<unsigned>(
 // CHECK-SAME: ), 2147483648u)
+// CHECK: sinter::stochastic_round({{.*}}, block, make_uint2(7u, 2147483648u), make_uint2(static_cast<unsigned>(
 func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sinter.items = 1 : i64, sinter.threads = 1 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -120,7 +122,9 @@ func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sint
   %number = arith.index_cast %block : index to i64
   %kept = func.call @is_kept(%number, %stream, %low, %high, %threshold) : (i64, i32, i32, i32, i32) -> i1
   %0 = arith.select %kept, %one, %zero : f32
-  memref.store %0, %y[%block] : memref<4294967296xf32>
+  %again = arith.index_cast %block : index to i64
+  %1 = func.call @stochastic_round(%0, %again, %stream, %threshold, %low, %high) : (f32, i64, i32, i32, i32, i32) -> f32
+  memref.store %1, %y[%block] : memref<4294967296xf32>
   return
 }
 

@@ -53,3 +53,35 @@ func.func @sample_c3_seed(%l: tensor<2x8xf32>, %f: tensor<2xf32>, %i: tensor<2xi
   %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<2x8xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
   return
 }
+
+// -----
+
+func.func @stochastic_round_c1_operand(%x: tensor<4xf64>, %s: tensor<2xi32>) {
+  // expected-error @below {{expected an operand of f32 and a result of bf16, got 'tensor<4xf64>' -> 'tensor<4xbf16>'}}
+  %0 = sinter.stochastic_round %x, %s, %s : (tensor<4xf64>, tensor<2xi32>, tensor<2xi32>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @stochastic_round_c1_result(%x: tensor<4xf32>, %s: tensor<2xi32>) {
+  // expected-error @below {{expected an operand of f32 and a result of bf16, got 'tensor<4xf32>' -> 'tensor<4xf16>'}}
+  %0 = sinter.stochastic_round %x, %s, %s : (tensor<4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @stochastic_round_c2_seed(%x: tensor<4xf32>, %s: tensor<3xi32>, %t: tensor<2xi32>) {
+  // expected-error @below {{expected seed and tag to be [2], got 'tensor<3xi32>'}}
+  %0 = sinter.stochastic_round %x, %s, %t : (tensor<4xf32>, tensor<3xi32>, tensor<2xi32>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @stochastic_round_c2_tag(%x: tensor<4xf32>, %s: tensor<2xi32>, %t: tensor<i32>) {
+  // expected-error @below {{expected seed and tag to be [2], got 'tensor<i32>'}}
+  %0 = sinter.stochastic_round %x, %s, %t : (tensor<4xf32>, tensor<2xi32>, tensor<i32>) -> tensor<4xbf16>
+  return
+}

@@ -110,6 +110,13 @@ func.func @updates(%p: tensor<4x8xf32>, %s: tensor<f32>) -> (tensor<4x8xf32>, te
   %0:4 = sinter.adamw %p, %p, %p, %p, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
       : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
       -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: sinter.stochastic_round %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x8xbf16>
+  %words = sinter.constant dense<[3, 4]> : tensor<2xi32>
+  %n = sinter.stochastic_round %p, %words, %words : (tensor<4x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x8xbf16>
+  // CHECK: sinter.adamw %{{.*}} {beta1 = {{.*}}-> (tensor<4x8xf32>, tensor<4x8xbf16>, tensor<4x8xbf16>)
+  %a:3 = sinter.adamw %p, %p, %n, %n, %s, %s, %s, %s, %words, %words {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>)
+      -> (tensor<4x8xf32>, tensor<4x8xbf16>, tensor<4x8xbf16>)
   // CHECK: sinter.sgd %{{.*}} {momentum = 9.000000e-01 : f64, nesterov
   %1:2 = sinter.sgd %0#0, %p, %s, %s, %p {momentum = 0.9, nesterov, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1}
       : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)

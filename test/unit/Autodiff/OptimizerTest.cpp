@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "test/support/OptimizerSteps.h"
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -78,6 +79,8 @@ public:
       if (input.consume_front("g"))
         for (int64_t e = 0; e < value.getNumElements(); ++e)
           value[e] = scale * gradientValue(std::stoul(input.str()), e, step);
+      else if (input == "seed")
+        value[0] = seed, value[1] = step;
       else
         value[0] = input == "loss_scale" ? lossScale : stepInput(input, step);
     }
@@ -105,7 +108,7 @@ public:
   }
 
   std::map<std::string, std::vector<double>> states;
-  double norm = 0, lossScale = 1;
+  double norm = 0, lossScale = 1, seed = 0;
 
 private:
   MLIRContext context;
@@ -170,8 +173,56 @@ TEST(Optimizers, LossScaleCancels) {
   }
 }
 
+/// Whether bf16 has a number.
+static bool isNarrow(double value) {
+  return (std::bit_cast<uint32_t>(static_cast<float>(value)) & 0xffff) == 0 &&
+         static_cast<float>(value) == value;
+}
+
+TEST(Optimizers, NarrowStatesGiveNearlyTheSameSteps) {
+  for (std::string options : {"optimizer=adamw", "optimizer=sgd", "optimizer=sgd nesterov=true",
+                              "optimizer=muon", "optimizer=muon accumulate=2"}) {
+    TrainingRun wide(options), narrow(options + " state-dtype=bf16");
+    bool accumulates = options.ends_with("accumulate=2");
+    for (int step = 1; step <= 5; ++step)
+      for (TrainingRun *run : {&wide, &narrow}) {
+        run->run(accumulates ? "accumulate" : "train_step", step);
+        if (accumulates)
+          run->run("update", step);
+      }
+    // Five steps move a parameter by 0.15 at most. Muon makes what rounding adds to a matrix of a
+    // lower rank as large as all else.
+    narrow.expectParameters(wide.getParameters(),
+                            options.starts_with("optimizer=muon") ? 3e-2 : 1e-3);
+    EXPECT_NE(narrow.getParameters(), wide.getParameters());
+    for (const auto &[name, values] : narrow.states)
+      if (name.starts_with("adamw.") || name.starts_with("sgd.") || name.starts_with("muon."))
+        for (size_t i = 0; i < values.size(); ++i) {
+          EXPECT_TRUE(isNarrow(values[i])) << name << " " << values[i];
+          EXPECT_NEAR(values[i], wide.states[name][i], 0.04 * std::abs(values[i]) + 1e-4) << name;
+        }
+  }
+}
+
+// An update of a thousandth of the difference is less than half of bf16's last place long before
+// the mean squared gradient is reached: rounded to nearest it would stay at 0.4 of it.
+TEST(Optimizers, NarrowSecondMomentsFollowSmallUpdates) {
+  TrainingRun run("optimizer=adamw beta2=0.999 grad-clip=0 state-dtype=bf16");
+  constexpr int kSteps = 3000;
+  for (int step = 0; step < kSteps; ++step) {
+    run.seed = step;
+    run.run("train_step", 1);
+  }
+  double ratio = 0, count = 0;
+  for (auto [k, parameter] : llvm::enumerate(kSteppedParameters))
+    for (int64_t i = 0; i < parameter.count(); ++i, ++count)
+      ratio += run.states["adamw.v." + parameter.name][i] / std::pow(gradientValue(k, i, 1), 2);
+  EXPECT_NEAR(ratio / count, 1 - std::pow(0.999, kSteps), 0.01);
+}
+
 TEST(Optimizers, OverflowChangesNothing) {
-  for (const char *optimizer : {"adamw", "sgd", "adafactor", "muon"})
+  for (const char *optimizer : {"adamw", "sgd", "adafactor", "muon", "adamw state-dtype=bf16",
+                                "sgd state-dtype=bf16", "muon state-dtype=bf16"})
     for (double factor : {std::nan(""), HUGE_VAL}) {
       TrainingRun run(std::string("optimizer=") + optimizer);
       run.run("train_step", 1);

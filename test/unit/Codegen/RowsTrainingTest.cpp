@@ -121,6 +121,34 @@ TEST(Philox, KeepsTheShareThatIsAskedFor) {
   }
 }
 
+TEST(Philox, RoundsWithoutBias) {
+  // Up as often as the part beyond bf16 says, and never further than to a neighbour.
+  for (double part : {0.0, 0.01, 0.25, 0.5, 0.9, 1 - 0x1p-16})
+    for (double sign : {1.0, -1.0}) {
+      double low = 1.5, step = 0x1p-7;
+      int64_t elements = 100'000, up = 0;
+      auto value = static_cast<float>(sign * (low + part * step));
+      for (int64_t i = 0; i < elements; ++i) {
+        double rounded = sign * philox::roundStochastically(value, i, {5, 6}, {17, 4});
+        EXPECT_TRUE(rounded == low || (part > 0 && rounded == low + step)) << rounded;
+        up += rounded > low;
+      }
+      EXPECT_NEAR(double(up) / elements, part, 0.006);
+    }
+  // Other tags, seeds and elements round otherwise.
+  auto count = [](std::array<uint32_t, 2> tag, std::array<uint32_t, 2> seed, uint64_t offset) {
+    int64_t same = 0;
+    for (uint64_t i = 0; i < 10'000; ++i)
+      same += philox::roundStochastically(1.00390625f, i, {1, 2}, {3, 4}) ==
+              philox::roundStochastically(1.00390625f, i + offset, tag, seed);
+    return same;
+  };
+  EXPECT_EQ(count({1, 2}, {3, 4}, 0), 10'000);
+  for (int64_t same : {count({2, 2}, {3, 4}, 0), count({1, 3}, {3, 4}, 0), count({1, 2}, {4, 4}, 0),
+                       count({1, 2}, {3, 5}, 0), count({1, 2}, {3, 4}, uint64_t{1} << 32)})
+    EXPECT_NEAR(double(same), 5'000, 300);
+}
+
 TEST(RowsTraining, ColumnSums) {
   for (auto [in, out] : {std::pair<const char *, const char *>{"5x1", "1"},
                          {"1x17", "17"},
@@ -235,6 +263,38 @@ func.func private @kernel(%x: tensor<40x6xf32>, %s: tensor<2xi32>) -> tensor<6x4
   return %1 : tensor<6x40xf32>
 })",
                         1e-7, {}, seeded);
+}
+
+TEST(RowsTraining, StochasticRounding) {
+  auto makeValue = [](unsigned index, RankedTensorType type) {
+    ReferenceTensor tensor = makeNormal(type, index);
+    if (type.getElementType().isInteger(32))
+      tensor[0] = 1234567 + index, tensor[1] = -5;
+    else
+      for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+        tensor[i] = i % 7 == 3 ? 0 : std::ldexp(tensor[i], static_cast<int>(i % 60 - 30));
+    for (double &value : tensor.data())
+      value = type.getElementType().isInteger(32) ? value : static_cast<float>(value);
+    return tensor;
+  };
+  constexpr const char *kRound = R"(
+func.func private @kernel(%x: tensor<{0}xf32>, %s: tensor<2xi32>, %t: tensor<2xi32>) -> tensor<{0}xbf16> attributes {{sinter.kernel = "rows"} {{
+  %0 = sinter.stochastic_round %x, %s, %t : (tensor<{0}xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<{0}xbf16>
+  return %0 : tensor<{0}xbf16>
+})";
+  for (const char *shape : {"1", "3x17", "2x3x64", "1000"})
+    expectSameAsReference(make(kRound, shape), 0, {}, makeValue);
+  expectSameAsReference(make(kRound, "3x65"), 0, getHostTarget(128), makeValue);
+  // The number is the element's, not the address'; what is rounded may be computed with.
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<40x6xf32>, %s: tensor<2xi32>, %t: tensor<2xi32>) -> tensor<6x40xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.stochastic_round %x, %s, %t : (tensor<40x6xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<40x6xbf16>
+  %1 = sinter.cast %0 : (tensor<40x6xbf16>) -> tensor<40x6xf32>
+  %2 = sinter.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<40x6xf32>) -> tensor<6x40xf32>
+  %3 = sinter.add %2, %2 : (tensor<6x40xf32>, tensor<6x40xf32>) -> tensor<6x40xf32>
+  return %3 : tensor<6x40xf32>
+})",
+                        0, {}, makeValue);
 }
 
 TEST(RowsTraining, EmbeddingGradients) {

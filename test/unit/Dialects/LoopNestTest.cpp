@@ -85,15 +85,18 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %14 = sinter.embedding_grad %ids, %g {rows = 4 : i64} : (tensor<4x2xi32>, tensor<4x2x6xf64>) -> tensor<4x6xf64>
   %15 = sinter.embedding_grad %ids, %g, %into {rows = 4 : i64} : (tensor<4x2xi32>, tensor<4x2x6xf64>, tensor<4x6xf64>) -> tensor<4x6xf64>
   %16 = sinter.dropout %x, %seed {probability = 0.5, stream = 3 : i64} : (!m, tensor<2xi32>) -> !m
+  %17 = sinter.cast %x : (!m) -> tensor<4x6xf32>
+  %18 = sinter.stochastic_round %17, %seed, %seed : (tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x6xbf16>
   return
 }
 func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {
   %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<4x6xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return
 }
-func.func @updates(%p: !m, %s: !s, %r: !r) {
+func.func @updates(%p: !m, %s: !s, %r: !r, %w: tensor<4x6xf32>, %n: tensor<4x6xbf16>, %f: tensor<f32>, %seed: tensor<2xi32>) {
   %0:4 = sinter.adamw %p, %p, %p, %p, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1} : (!m, !m, !m, !m, !s, !s, !s, !s) -> (!m, !m, !m, !m)
   %1:2 = sinter.sgd %p, %p, %s, %s, %p {momentum = 0.9, nesterov, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1} : (!m, !m, !s, !s, !m) -> (!m, !m)
+  %4:3 = sinter.adamw %w, %w, %n, %n, %f, %f, %f, %f, %seed, %seed {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xbf16>, tensor<4x6xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<4x6xf32>, tensor<4x6xbf16>, tensor<4x6xbf16>)
   %2 = sinter.square_sum %p : (!m) -> !r
   %3 = sinter.square_sum %p, %r : (!m, !r) -> !r
   return

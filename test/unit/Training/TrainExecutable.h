@@ -21,6 +21,7 @@ struct TrainModel {
   bool accumulates = false; ///< programs accumulate and update instead of train_step
   bool scales = false;      ///< an input loss_scale
   bool documents = false;   ///< an input first
+  bool seeds = false;       ///< an input seed, of each program but evaluate
   std::string cubin = {};   ///< for a GPU: its kernels' machine code
 
   Parts parts() const;
@@ -137,6 +138,8 @@ inline Parts TrainModel::parts() const {
     fb::Slice targets = input(program, "targets", fb::DType::I32, {batch, sequence});
     if (documents)
       input(program, "first", fb::DType::I32, {batch, sequence});
+    if (seeds && program.name != "evaluate")
+      input(program, "seed", fb::DType::I32, {2});
     fb::Slice weight = scalar(program, "loss_weight");
     fb::Slice scale = scales && program.name != "evaluate" ? scalar(program, "loss_scale")
                                                            : slice(Space::Constant, 4, 4);
@@ -173,6 +176,8 @@ inline Parts TrainModel::parts() const {
   if (accumulates) {
     Parts::Program update;
     update.name = "update";
+    if (seeds)
+      input(update, "seed", fb::DType::I32, {2});
     optimize(update, scales ? scalar(update, "loss_scale") : slice(Space::Constant, 4, 4));
     parts.programs.push_back(update);
   }

@@ -87,6 +87,28 @@ TEST(Trainer, AccumulationIsOneLargeBatch) {
   }
 }
 
+TEST(Trainer, AnUpdateHasTheSeedOfItsLastMicrobatch) {
+  TrainOptions options = trainOptions(3);
+  options.accumulate = 2;
+  TrainModel model{2, 4, /*accumulates=*/true};
+  model.seeds = true;
+  auto trainer = makeTrainer(model, options);
+  ASSERT_TRUE(trainer) << trainer.error().message();
+  Session &session = (*trainer)->session();
+  BatchOptions batches;
+  batches.batch = 2;
+  batches.sequence = 4;
+  batches.seed = options.seed;
+  BatchReader reader(streamOf(regularIds(300)), batches);
+  for (uint64_t step = 0; step < 3; ++step) {
+    ASSERT_TRUE((*trainer)->step());
+    Microbatch last;
+    reader.read(2 * step + 1, last);
+    auto words = session.input(*session.program("update"), "seed", DType::I32)->as<int32_t>();
+    EXPECT_EQ((std::array<int32_t, 2>{words[0], words[1]}), last.seed);
+  }
+}
+
 TEST(Trainer, BitsDoNotDependOnTheThreads) {
   TrainOptions options = trainOptions(20);
   RunResult one = runTrainer({}, options);

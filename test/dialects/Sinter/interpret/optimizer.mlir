@@ -38,6 +38,55 @@ func.func @adamw_overflow() {
   return
 }
 
+// States of bf16: m is rounded to nearest, v with the halves 0xE93C, 0xC689, 0x12F7 and 0xE4BE up, up,
+// down and up; the parameter is made of what they were before.
+func.func @adamw_narrow() {
+  %p = sinter.constant dense<[0.5, -1.25, 0.75, 2.0]> : tensor<4xf32>
+  %g = sinter.constant dense<[-0.3, 0.25, 0.6, 0.1]> : tensor<4xf32>
+  %m = sinter.constant dense<[0x3C24, 0xBCA4, 0x3CF6, 0x3BA4]> : tensor<4xbf16>
+  %v = sinter.constant dense<[0x3A03, 0x3B03, 0x3B93, 0x3903]> : tensor<4xbf16>
+  %scale = sinter.constant dense<0.5> : tensor<f32>
+  %rate = sinter.constant dense<0.01> : tensor<f32>
+  %c1 = sinter.constant dense<0.19> : tensor<f32>
+  %c2 = sinter.constant dense<0.0975> : tensor<f32>
+  %seed = sinter.constant dense<[5, 6]> : tensor<2xi32>
+  %tag = sinter.constant dense<[7, -1]> : tensor<2xi32>
+  %r:3 = sinter.adamw %p, %g, %m, %v, %scale, %rate, %c1, %c2, %seed, %tag {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>)
+  check.expect_const %r#0, dense<[0.5019617080688477, -1.2469984292984009, 0.7392378449440002, 1.9879940748214722]> : tensor<4xf32> {tolerance = 1.0e-6} : tensor<4xf32>
+  check.expect_const %r#1, dense<[0xBBC4, 0xBBB5, 0x3D6A, 0x3C1C]> : tensor<4xbf16> : tensor<4xbf16>
+  check.expect_const %r#2, dense<[0x3AD2, 0x3B30, 0x3C0F, 0x3980]> : tensor<4xbf16> : tensor<4xbf16>
+  return
+}
+
+// A step that overflowed leaves states of bf16 as they are, whatever is added to them.
+func.func @adamw_narrow_overflow() {
+  %p = sinter.constant dense<[0.5, -1.25, 0.75, 2.0]> : tensor<4xf32>
+  %m = sinter.constant dense<[0x3C24, 0xBCA4, 0x3CF6, 0x3BA4]> : tensor<4xbf16>
+  %v = sinter.constant dense<[0x3A03, 0x3B03, 0x3B93, 0x3903]> : tensor<4xbf16>
+  %scale = sinter.constant dense<0x7F800000> : tensor<f32>
+  %seed = sinter.constant dense<[5, 6]> : tensor<2xi32>
+  %r:3 = sinter.adamw %p, %p, %m, %v, %scale, %scale, %scale, %scale, %seed, %seed {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1}
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>)
+  check.expect_const %r#0, dense<[0.5, -1.25, 0.75, 2.0]> : tensor<4xf32> : tensor<4xf32>
+  check.expect_const %r#1, dense<[0x3C24, 0xBCA4, 0x3CF6, 0x3BA4]> : tensor<4xbf16> : tensor<4xbf16>
+  check.expect_const %r#2, dense<[0x3A03, 0x3B03, 0x3B93, 0x3903]> : tensor<4xbf16> : tensor<4xbf16>
+  return
+}
+
+func.func @sgd_narrow() {
+  %p = sinter.constant dense<[0.5, -1.25, 0.75, 2.0]> : tensor<4xf32>
+  %g = sinter.constant dense<[-0.3, 0.25, 0.6, 0.1]> : tensor<4xf32>
+  %v = sinter.constant dense<[0x3E1A, 0xBEA6, 0x3EC0, 0x3E80]> : tensor<4xbf16>
+  %scale = sinter.constant dense<0.5> : tensor<f32>
+  %rate = sinter.constant dense<0.01> : tensor<f32>
+  %r:2 = sinter.sgd %p, %g, %scale, %rate, %v {momentum = 0.9, resultSegmentSizes = array<i32: 1, 1, 0>, weight_decay = 0.1}
+      : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xbf16>)
+  check.expect_const %r#0, dense<[0.49964648485183716, -1.247081995010376, 0.7428749799728394, 1.9952499866485596]> : tensor<4xf32> {tolerance = 1.0e-6} : tensor<4xf32>
+  check.expect_const %r#1, dense<[0x3D11, 0xBE95, 0x3F36, 0x3EF3]> : tensor<4xbf16> : tensor<4xbf16>
+  return
+}
+
 func.func @sgd_momentum() {
   %p = sinter.constant dense<[[0.4985, -1.24675, 0.74625], [1.9975, -0.124875, 0.3037]]> : tensor<2x3xf64>
   %g = sinter.constant dense<[[-0.3, 0.25, 0.6], [0.1, -0.05, 0.2]]> : tensor<2x3xf64>

@@ -30,3 +30,29 @@ func.func @draws() {
   check.expect_const %0, dense<[1, 0, 2, 3, 1]> : tensor<5xi32> : tensor<5xi32>
   return
 }
+
+// With the key 0 and the tag 0, the halves that are added to the first elements are 0x6627, 0xF8E4,
+// 0x04FA, ...: one less than what would carry and what does, of a negative number too; numbers of
+// bf16, the largest of f32, infinity and NaN.
+func.func @stochastic_round() {
+  %x = sinter.constant dense<[0x3F8099D8, 0xBF80071C, 0x3F80FB05, 0x40490000, 0x7F800000, 0x7F7FFFFF, 0x7FFFFFFF, 0x00000001]> : tensor<8xf32>
+  %zero = sinter.constant dense<0> : tensor<2xi32>
+  %0 = sinter.stochastic_round %x, %zero, %zero : (tensor<8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<8xbf16>
+  %1 = sinter.slice %0 {offsets = array<i64: 0>} : (tensor<8xbf16>) -> tensor<6xbf16>
+  check.expect_const %1, dense<[0x3F80, 0xBF81, 0x3F80, 0x4049, 0x7F80, 0x7F80]> : tensor<6xbf16> : tensor<6xbf16>
+  %one = sinter.constant dense<1.0> : tensor<8xbf16>
+  %two = sinter.constant dense<2.0> : tensor<8xbf16>
+  %2 = sinter.where_finite %0, %one, %two : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  check.expect_const %2, dense<[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0]> : tensor<8xbf16> : tensor<8xbf16>
+  return
+}
+
+// Another seed and another tag: 0xE93C and 0xC689, which carry from 0x16C4 and 0x3977 on.
+func.func @stochastic_round_words() {
+  %x = sinter.constant dense<[[0x3F8016C3], [0x3F803977]]> : tensor<2x1xf32>
+  %seed = sinter.constant dense<[5, 6]> : tensor<2xi32>
+  %tag = sinter.constant dense<[7, -1]> : tensor<2xi32>
+  %0 = sinter.stochastic_round %x, %seed, %tag : (tensor<2x1xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x1xbf16>
+  check.expect_const %0, dense<[[0x3F80], [0x3F81]]> : tensor<2x1xbf16> : tensor<2x1xbf16>
+  return
+}
