@@ -71,54 +71,70 @@ Expected<LargestBatch> sinter::cli::findLargestBatch(MemoryPlanner &planner, uin
   return result;
 }
 
+namespace {
+/// A run of another size, and the options that make it so.
+struct Change {
+  RunSize size;
+  std::string options;
+};
+} // namespace
+
 Expected<std::string> sinter::cli::suggestChanges(const MemoryPlanner &planner, uint64_t budget) {
   const RunSize &size = planner.getSize();
   std::string changes;
-  /// Adds the change where it fits, and says whether it does.
-  auto propose = [&](const RunSize &changed, const std::string &text) -> Expected<bool> {
-    SINTER_TRY(uint64_t peak, planner.getPeak(changed));
+  /// Adds the first that fits of changes of which each needs less than the one before. The last is
+  /// planned first: where it does not fit, none does.
+  auto propose = [&](const std::vector<Change> &series) -> Expected<void> {
+    if (series.empty())
+      return {};
+    SINTER_TRY(uint64_t peak, planner.getPeak(series.back().size));
     if (peak > budget)
-      return false;
-    changes += (changes.empty() ? "" : ", ") + text + " (" + formatBytes(peak) + ")";
-    return true;
+      return {};
+    const Change *fitting = &series.back();
+    for (auto change = series.begin(); change != std::prev(series.end()); ++change) {
+      SINTER_TRY(uint64_t larger, planner.getPeak(change->size));
+      if (larger > budget)
+        continue;
+      fitting = &*change;
+      peak = larger;
+      break;
+    }
+    changes += (changes.empty() ? "" : ", ") + fitting->options + " (" + formatBytes(peak) + ")";
+    return {};
   };
-  bool fits = false;
   if (size.step.training.rematerialize != "op") {
-    RunSize changed = size;
-    changed.step.training.rematerialize = "op";
-    SINTER_TRY(fits, propose(changed, "--rematerialize op"));
+    Change change{size, "--rematerialize op"};
+    change.size.step.training.rematerialize = "op";
+    SINTER_CHECK(propose({change}));
   }
   int64_t rows = size.options.batch * size.step.training.accumulate;
-  fits = false;
-  for (int64_t batch = size.options.batch / 2; batch >= 1 && !fits; batch /= 2) {
-    RunSize changed = size;
-    changed.options.batch = batch;
+  std::vector<Change> series;
+  for (int64_t batch = size.options.batch / 2; batch >= 1; batch /= 2) {
     int64_t accumulate = (rows + batch - 1) / batch;
-    changed.step.training.accumulate = accumulate;
-    changed.run.accumulate = static_cast<uint64_t>(accumulate);
-    SINTER_TRY(fits, propose(changed, "--batch " + std::to_string(batch) + " --accumulate " +
-                                          std::to_string(accumulate)));
+    Change &change = series.emplace_back(Change{
+        size, "--batch " + std::to_string(batch) + " --accumulate " + std::to_string(accumulate)});
+    change.size.options.batch = batch;
+    change.size.step.training.accumulate = accumulate;
+    change.size.run.accumulate = static_cast<uint64_t>(accumulate);
   }
+  SINTER_CHECK(propose(series));
   const std::string &optimizer = size.step.training.optimizer;
   const std::string &stateType = size.step.training.stateType;
   if (stateType == "f32" && optimizer != "adafactor") {
-    RunSize changed = size;
-    changed.step.training.stateType = "bf16";
-    SINTER_TRY(fits, propose(changed, "--state-dtype bf16"));
+    Change change{size, "--state-dtype bf16"};
+    change.size.step.training.stateType = "bf16";
+    SINTER_CHECK(propose({change}));
   }
-  fits = false;
-  for (int64_t length = size.sequence / 2; length >= kLeastSequence && !fits; length /= 2) {
-    RunSize changed = size;
-    changed.sequence = length;
-    SINTER_TRY(fits, propose(changed, "--seq " + std::to_string(length)));
-  }
+  series.clear();
+  for (int64_t length = size.sequence / 2; length >= kLeastSequence; length /= 2)
+    series.emplace_back(Change{size, "--seq " + std::to_string(length)}).size.sequence = length;
+  SINTER_CHECK(propose(series));
   if (optimizer != "adafactor") {
-    RunSize changed = size;
-    changed.step.training.optimizer = "adafactor";
-    changed.step.training.stateType = "f32";
-    SINTER_TRY(fits, propose(changed, changed.step.training.stateType == stateType
-                                          ? "--optimizer adafactor"
-                                          : "--optimizer adafactor --state-dtype f32"));
+    Change change{size, stateType == "f32" ? "--optimizer adafactor"
+                                           : "--optimizer adafactor --state-dtype f32"};
+    change.size.step.training.optimizer = "adafactor";
+    change.size.step.training.stateType = "f32";
+    SINTER_CHECK(propose({change}));
   }
   return changes;
 }

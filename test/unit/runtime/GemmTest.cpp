@@ -119,7 +119,11 @@ struct Product {
     ThreadPool pool(threads);
     GemmLibrary library(threads, useLibrary);
     Gemm gemm = library.bind(problem);
-    EXPECT_EQ(gemm.usesLibrary(), useLibrary && hasCpuFeature("avx512bw"));
+    // Of processors without instructions on bf16 the library leaves most products in it to us.
+    bool isNarrow = problem.dtype == DType::BF16 || problem.outDtype == DType::BF16;
+    if (!isNarrow || hasCpuFeature("avx512bf16")) {
+      EXPECT_EQ(gemm.usesLibrary(), useLibrary && hasCpuFeature("avx512bw"));
+    }
     reset();
     gemm.run(pool);
     return {out.data(), out.data() + outBytes()};
