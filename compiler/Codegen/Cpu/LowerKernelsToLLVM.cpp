@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -37,16 +38,13 @@ static void allowContraction(ModuleOp kernels) {
   });
 }
 
-/// Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
-/// have them moved and rounded by calls into a compiler's support library.
-static bool hasBF16(const TargetAttr &target) {
-  return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
-}
-
 static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
 
 static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   MLIRContext *context = kernels.getContext();
+  // Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
+  // have them moved and rounded by calls into a compiler's support library.
+  bool hasBF16 = VectorBuilder::hasPairDot(target);
   {
     RewritePatternSet patterns(context);
     populateAffineToStdConversionPatterns(patterns);
@@ -54,7 +52,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     ConversionTarget legal(*context);
     legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
-    if (!hasBF16(target)) {
+    if (!hasBF16) {
       arith::populateExpandBFloat16Patterns(patterns);
       legal.addDynamicallyLegalOp<arith::TruncFOp>(
           [](arith::TruncFOp op) { return !isBF16(op.getType()); });
@@ -67,7 +65,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   LowerToLLVMOptions options(context);
   options.useBarePtrCallConv = true;
   LLVMTypeConverter converter(context, options);
-  if (!hasBF16(target)) {
+  if (!hasBF16) {
     auto word = IntegerType::get(context, 16);
     converter.addConversion([word](BFloat16Type) -> Type { return word; });
     converter.addConversion([word](VectorType type) -> std::optional<Type> {
