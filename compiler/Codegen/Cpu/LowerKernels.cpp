@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Loops/ElementOpInterface.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,6 +46,11 @@ static Generator getGenerator(FusionKind kind) {
 
 namespace {
 struct LowerKernelsPass : sinter::impl::LowerKernelsPassBase<LowerKernelsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    LowerKernelsPassBase::getDependentDialects(registry);
+    registerElementModels(registry);
+  }
+
   using LowerKernelsPassBase::LowerKernelsPassBase;
 
   void runOnOperation() override {

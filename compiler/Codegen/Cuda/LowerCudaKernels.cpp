@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/Passes.h"
+#include "compiler/Codegen/Loops/ElementOpInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -75,6 +76,11 @@ static llvm::StringSet<> markKernels(ModuleOp module,
 
 namespace {
 struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKernelsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    LowerCudaKernelsPassBase::getDependentDialects(registry);
+    registerElementModels(registry);
+  }
+
   using LowerCudaKernelsPassBase::LowerCudaKernelsPassBase;
 
   void runOnOperation() override {

@@ -18,7 +18,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Codegen/Loops/IndexSpace.h"
+#include "compiler/Codegen/Loops/ElementOpInterface.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "llvm/ADT/DenseMap.h"
@@ -28,8 +28,6 @@ namespace sinter {
 
 class ElementEmitter {
 public:
-  using Index = llvm::SmallVector<mlir::AffineExpr>;
-
   /// Emits with `builder`, wherever it stands; row buffers come from `entry`'s front.
   ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, IndexSpace &space,
                  mlir::Block *entry, const RowsOptions &options)
@@ -39,8 +37,13 @@ public:
   /// The type that elements of a storage type are computed in: f32 for bf16 and f16.
   static mlir::Type getComputeType(mlir::Type storage);
 
-  /// Whether there is a case for the op.
+  /// Whether an op's elements can be emitted.
   static bool supports(mlir::Operation *op);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() const { return loc; }
+  IndexSpace &getSpace() { return space; }
+  const RowsOptions &getOptions() const { return options; }
 
   /// The flat memory that an argument's elements are loaded from.
   void bindMemory(mlir::Value tensor, mlir::Value memory) { memories[tensor] = memory; }
@@ -64,10 +67,33 @@ public:
   mlir::FailureOr<mlir::Value> emitIndex(mlir::Value tensor,
                                          llvm::ArrayRef<mlir::AffineExpr> index);
 
+  /// The elements that an element of the op's result is made of.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitSources(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
+
+  /// The row that data choose for an element; null where none is chosen.
+  mlir::FailureOr<mlir::AffineExpr> emitRow(ElementOpInterface op,
+                                            llvm::ArrayRef<mlir::AffineExpr> index);
+
+  /// The value of an expression, of type index or of an integer type.
+  mlir::Value emitPosition(mlir::AffineExpr expr);
+  mlir::Value emitNumber(mlir::AffineExpr expr, mlir::Type type);
+
+  mlir::Value emitConstant(mlir::Type type, double value);
+
+  /// A call of a function of a device's library (kLibraryAttribute).
+  mlir::Value callLibrary(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result);
+
+  /// One element of two, chosen by `expr < bound`, without code where the ranges decide.
+  using Branch = llvm::function_ref<mlir::FailureOr<mlir::Value>()>;
+  mlir::FailureOr<mlir::Value> choose(mlir::AffineExpr expr, int64_t bound, mlir::Type type,
+                                      Branch below, Branch above);
+
   /// [0, extent) cut at the boundaries that the elements `makeIndex(i)` of the tensors cross.
   llvm::SmallVector<std::pair<int64_t, int64_t>>
   getSegments(llvm::ArrayRef<mlir::Value> tensors,
-              llvm::function_ref<Index(mlir::Value, mlir::AffineExpr)> makeIndex, int64_t extent);
+              llvm::function_ref<ElementIndex(mlir::Value, mlir::AffineExpr)> makeIndex,
+              int64_t extent);
 
   /// Of a reduction whose row changes every `n` steps of `dim` in the element: n; else 0.
   int64_t findRowChange(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index,
@@ -92,12 +118,6 @@ public:
 private:
   using Key = std::pair<const void *, llvm::SmallVector<const void *>>;
 
-  /// An element that another is made of.
-  struct Source {
-    mlir::Value tensor;
-    Index index;
-  };
-
   struct ScopeData {
     std::map<Key, mlir::Value> elements;
     /// By the value and the row's index: memory with the row.
@@ -111,35 +131,11 @@ private:
   /// Whether the loop being emitted computes a whole row of the tensor, an element a step.
   bool canFill(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> emitReduce(ReduceOp op, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::FailureOr<mlir::Value> emitConcat(ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
-  /// The element of a row that data choose, or 0.
-  mlir::FailureOr<mlir::Value> emitPick(PickOp op, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value emitDropout(DropoutOp op, llvm::ArrayRef<mlir::AffineExpr> index,
-                          llvm::ArrayRef<mlir::Value> elements);
-  /// Whether a dropout keeps the element of this number.
-  mlir::Value emitKept(DropoutOp op, mlir::Value number, std::array<mlir::Value, 2> seed);
-  mlir::Value emitStochasticRound(StochasticRoundOp op, llvm::ArrayRef<mlir::AffineExpr> index,
-                                  llvm::ArrayRef<mlir::Value> elements);
-  /// The two words of an element's number, of a tensor of `count` elements.
-  std::pair<mlir::Value, mlir::Value> splitNumber(mlir::Value number, int64_t count);
-  /// A call of a function of a device's library.
-  mlir::Value callLibrary(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result);
-  mlir::FailureOr<mlir::Value> emitRotary(RotaryOp op, llvm::ArrayRef<mlir::AffineExpr> index);
-
-  /// One element chosen by `expr < bound`, without code where the ranges decide.
-  using Branch = llvm::function_ref<mlir::FailureOr<mlir::Value>()>;
-  mlir::FailureOr<mlir::Value> choose(mlir::AffineExpr expr, int64_t bound, mlir::Type type,
-                                      Branch below, Branch above);
-
-  /// The elements that an element is made of; nothing where that is not known or where it is not
-  /// one for one. With `probe`, rows chosen by data are unknown dimensions and no code is emitted.
-  mlir::FailureOr<llvm::SmallVector<Source>>
+  /// The elements that an element is made of; nothing where that is not known or where they differ
+  /// within the ranges of the index. With `probe`, rows chosen by data are unknown dimensions and
+  /// no code is emitted.
+  mlir::FailureOr<llvm::SmallVector<ElementSource>>
   getSources(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
-
-  /// The row that a gather reads for an element, and the index that it depends on.
-  mlir::FailureOr<mlir::AffineExpr>
-  getGatherRow(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
-  static Index getGatherIndex(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
 
   void collectCuts(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index, mlir::AffineExpr dim,
                    llvm::SmallVectorImpl<int64_t> &cuts);

@@ -72,18 +72,10 @@ inline constexpr llvm::StringLiteral kParallelAttribute = "sinter.parallel";
 /// Name of the unit attribute of a declaration that stands for a function of a device's library.
 inline constexpr llvm::StringLiteral kLibraryAttribute = "sinter.library";
 
-/// Elementwise ops, index ops, row reductions, gathers and cache updates, in any combination.
+/// Elementwise ops, ops that move elements, ops with elements of their own (ElementOpInterface.td)
+/// and row reductions, in any combination and of any shape; cache updates and sums over columns as
+/// results. A constant is a splat.
 mlir::FailureOr<int64_t> lowerRowsKernel(mlir::func::FuncOp tensorKernel,
                                          mlir::func::FuncOp loopKernel, const RowsOptions &options);
-
-/// Whether the rows generator has a case for an op (fused with others, its operands and results
-/// of any shape). Fusion asks this of every op that it puts into a fusion of kind "rows". More
-/// rules are the fusion's: a `cache_append` and a sum over columns are results of their fusion, not
-/// used inside it, an op with a generator of its own is alone, and a constant is a splat.
-bool canGenerateRows(mlir::Operation *op);
-
-/// Whether an op is a kernel of kind "rows" by itself, which each target generates in a way of its
-/// own: `embedding_grad`, `sample`.
-bool hasOwnGenerator(mlir::Operation *op);
 
 } // namespace sinter

@@ -9,19 +9,12 @@
 
 using namespace mlir;
 using namespace sinter;
-using Index = ElementEmitter::Index;
 
 static int64_t product(ArrayRef<int64_t> extents) {
   int64_t result = 1;
   for (int64_t extent : extents)
     result *= extent;
   return result;
-}
-
-bool sinter::hasOwnGenerator(Operation *op) { return isa<EmbeddingGradOp, SampleOp>(op); }
-
-bool sinter::canGenerateRows(Operation *op) {
-  return ElementEmitter::supports(op) || isa<ComposedOpInterface>(op) || hasOwnGenerator(op);
 }
 
 namespace {
@@ -89,7 +82,7 @@ public:
         scf::ForOp::create(builder, loc, loops.getArgument(end - 1), loops.getArgument(end), one);
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     ElementEmitter::Scope scope(emitter);
-    Index item = splitItem(loop.getInductionVar(), extents);
+    ElementIndex item = splitItem(loop.getInductionVar(), extents);
     for (const SmallVector<Output> &sharing : groupByLoops(outputs)) {
       group = sharing;
       AffineExpr linear = space.linearize(item, extents);
@@ -130,10 +123,10 @@ private:
     if (output.append)
       return output;
     // Where a reduction's row changes inside the last dimension, that is two loops.
-    Index index;
+    ElementIndex index;
     for (int64_t extent : output.shape)
       index.push_back(space.addDim(nullptr, 0, extent));
-    Index point(ArrayRef(index).take_front(output.type.getRank()));
+    ElementIndex point(ArrayRef(index).take_front(output.type.getRank()));
     if (int64_t step = emitter.findRowChange(output.tensor, point, index.back());
         step > 1 && output.shape.back() % step == 0) {
       output.shape.back() /= step;
@@ -276,8 +269,8 @@ private:
   }
 
   /// The dimensions of work item number `item`.
-  Index splitItem(Value item, ArrayRef<int64_t> extents) {
-    Index index(extents.size());
+  ElementIndex splitItem(Value item, ArrayRef<int64_t> extents) {
+    ElementIndex index(extents.size());
     for (size_t i = extents.size(); i-- > 0;) {
       if (extents[i] == 1) {
         index[i] = space.constant(0);
@@ -295,10 +288,10 @@ private:
   }
 
   /// The index of an output's tensor at a point of the loops.
-  Index toTensorIndex(const Output &output, ArrayRef<AffineExpr> point) {
+  ElementIndex toTensorIndex(const Output &output, ArrayRef<AffineExpr> point) {
     ArrayRef<int64_t> shape = typeOf(output.tensor).getShape();
     if (shape == ArrayRef(output.shape))
-      return Index(point);
+      return ElementIndex(point);
     if (output.sum) {
       auto [block, column] = splitPart(output, point);
       int64_t blocks = output.shape[0] / output.parts, columns = output.shape[2] * output.parts;
@@ -317,9 +310,9 @@ private:
   }
 
   /// Where a sum accumulates: the index in the result for a point of its loops.
-  Index toSumIndex(const Output &output, ArrayRef<AffineExpr> point) {
+  ElementIndex toSumIndex(const Output &output, ArrayRef<AffineExpr> point) {
     auto [block, column] = splitPart(output, point);
-    Index index = space.delinearize(block, output.type.getShape().drop_back());
+    ElementIndex index = space.delinearize(block, output.type.getShape().drop_back());
     index.push_back(column);
     return index;
   }
@@ -445,7 +438,7 @@ private:
   /// Emits what the elements of all of the group's outputs need and what is the same for all
   /// values of the dimensions after `point`.
   LogicalResult prepareFor(ArrayRef<AffineExpr> point, std::pair<int64_t, int64_t> next) {
-    Index whole(point);
+    ElementIndex whole(point);
     for (size_t i = point.size(); i < group.front().shape.size(); ++i) {
       auto [lower, upper] =
           i == point.size() ? next : std::pair(int64_t{0}, group.front().shape[i]);
@@ -459,7 +452,7 @@ private:
   }
 
   /// Loops over the dimensions after `point`, then the stores.
-  LogicalResult emitNest(Index point, bool guarded) {
+  LogicalResult emitNest(ElementIndex point, bool guarded) {
     OpBuilder::InsertionGuard restore(builder);
     if (group.front().append && !guarded && point.size() >= 2)
       return emitGuarded(point);
@@ -472,7 +465,7 @@ private:
     return success();
   }
 
-  LogicalResult emitLoops(Index point, bool guarded) {
+  LogicalResult emitLoops(ElementIndex point, bool guarded) {
     const Output &first = group.front();
     size_t depth = point.size();
     if (depth == first.shape.size())
@@ -487,7 +480,7 @@ private:
       for (const Output &output : group)
         roots.push_back(output.tensor);
       auto makeIndex = [&](Value tensor, AffineExpr column) {
-        Index whole(point);
+        ElementIndex whole(point);
         whole.push_back(column);
         auto output = llvm::find_if(group, [&](const Output &o) { return o.tensor == tensor; });
         return toTensorIndex(*output, whole);
@@ -504,7 +497,7 @@ private:
       OpBuilder::InsertionGuard after(builder);
       builder.setInsertionPoint(loop.getBody()->getTerminator());
       ElementEmitter::Scope scope(emitter);
-      Index inner(point);
+      ElementIndex inner(point);
       inner.push_back(space.addDim(loop.getInductionVar(), lower, upper));
       if (failed(emitNest(inner, guarded)))
         return failure();
@@ -513,7 +506,7 @@ private:
   }
 
   /// A cache's rows are written where the chunk is valid and the cache has room.
-  LogicalResult emitGuarded(Index point) {
+  LogicalResult emitGuarded(ElementIndex point) {
     CacheAppendOp append = group.front().append;
     FailureOr<Value> start = emitter.emitIndex(append.getStart(), point[0]);
     FailureOr<Value> count = emitter.emitIndex(append.getCount(), point[0]);
@@ -548,7 +541,7 @@ private:
     }
     for (auto [output, element] : llvm::zip_equal(group, elements)) {
       if (output.sum) {
-        Index index = toSumIndex(output, point);
+        ElementIndex index = toSumIndex(output, point);
         if (output.sums) {
           Value column = space.materialize(builder, loc, point[2]);
           Value sum = memref::LoadOp::create(builder, loc, output.sums, column);
@@ -561,7 +554,7 @@ private:
                       index);
         continue;
       }
-      Index index = toTensorIndex(output, point);
+      ElementIndex index = toTensorIndex(output, point);
       if (output.append)
         index[1] = cachePosition;
       emitter.store(element, output.memory, output.type, index);
@@ -593,7 +586,8 @@ static void decomposeAll(func::FuncOp function) {
 FailureOr<int64_t> sinter::lowerRowsKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const RowsOptions &options) {
   for (Operation &op : tensorKernel.front().without_terminator())
-    if (!canGenerateRows(&op) || hasOwnGenerator(&op))
+    if (!ElementEmitter::supports(&op) &&
+        !isa<CacheAppendOp, ColumnSumOp, ComposedOpInterface>(&op))
       return op.emitError("expected an op that a rows kernel can compute");
   if (tensorKernel.getNumResults() == 0)
     return tensorKernel.emitError("expected a kernel with results");
