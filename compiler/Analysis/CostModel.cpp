@@ -190,12 +190,25 @@ double CostModel::getBandwidth(double bytes, bool cold) const {
   return memory;
 }
 
+/// Whether an op's arithmetic is on pairs of 16-bit numbers.
+static bool isNarrow(Operation *op) {
+  return op->getNumOperands() > 0 &&
+         getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == 16;
+}
+
+double CostModel::getPeakRate(Operation *op) const {
+  FusionRole role = getRole(op);
+  bool multiplies = role == FusionRole::Contraction || role == FusionRole::Attention ||
+                    role == FusionRole::AttentionGrad;
+  return static_cast<double>(multiplies && isNarrow(op) ? target.getGflopsBf16()
+                                                        : target.getGflopsF32());
+}
+
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
   const Efficiency &reached = getEfficiency(target);
   double rate = static_cast<double>(target.getGflopsF32());
   auto pairs = static_cast<double>(target.getGflopsBf16());
-  bool narrow = op->getNumOperands() > 0 &&
-                getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == 16;
+  bool narrow = isNarrow(op);
   switch (getRole(op)) {
   case FusionRole::Contraction:
     if (narrow)
@@ -237,7 +250,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
     }
 
-  double computeNs = 0, memoryNs = 0;
+  double computeNs = 0, peakNs = 0, memoryNs = 0;
   auto move = [&](int64_t bytes, bool cold) {
     cost.bytes += static_cast<double>(bytes);
     memoryNs += static_cast<double>(bytes) / getBandwidth(static_cast<double>(bytes), cold);
@@ -249,6 +262,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     auto work = cast<CostOpInterface>(op);
     int64_t times = getRole(op) == FusionRole::RowReduction ? blocks : 1;
     computeNs += static_cast<double>(times) * getComputeNs(op, parallelism, choice);
+    peakNs += static_cast<double>(work.getFlops()) / getPeakRate(op);
     cost.flops += static_cast<double>(work.getFlops());
     bool partial = work.getBytes() < getOperandAndResultBytes(op);
     // An op that touches parts of its operands (a gather, an update) reads what it writes.
@@ -278,6 +292,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (productRows < kFewRows)
       share *= kLibraryBandwidthFewRows;
   }
+  cost.rooflineNs = std::max(peakNs, memoryNs);
   cost.ns =
       std::max(computeNs, memoryNs / share) + launches * static_cast<double>(target.getLaunchNs());
   return cost;

@@ -6,6 +6,9 @@
 //
 //   ns = max(sum of flops / rate, sum of bytes / bandwidth) + launch
 //
+// with the rates that kernels reach. With the machine's peak rates and without the launch it is
+// what a profile compares with: no implementation of the same kernels is faster.
+//
 // The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
 // read, and an operand that several ops read is read once. What it may lose: a kernel has as many
@@ -27,11 +30,13 @@ namespace sinter {
 /// A prediction, or a sum of them.
 struct Cost {
   double ns = 0;
+  double rooflineNs = 0;
   double flops = 0;
   double bytes = 0;
 
   Cost &operator+=(const Cost &other) {
     ns += other.ns;
+    rooflineNs += other.rooflineNs;
     flops += other.flops;
     bytes += other.bytes;
     return *this;
@@ -64,6 +69,9 @@ public:
   double getBandwidth(double bytes, bool cold) const;
 
 private:
+  /// GFLOP/s of one op's arithmetic at the peak of all cores.
+  double getPeakRate(mlir::Operation *op) const;
+
   /// Nanoseconds of one op's arithmetic, on `parallelism` of the cores.
   double getComputeNs(mlir::Operation *op, double parallelism, GemmChoice choice) const;
 

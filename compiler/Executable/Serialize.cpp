@@ -241,7 +241,8 @@ private:
     auto layer = builder.CreateSharedString(command.getLayer().str());
     auto stage = static_cast<fb::Stage>(*parseStage(command.getStage()));
     return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
-                             command.getBytes(), command.getPredictedNs(), stage);
+                             command.getBytes(), command.getPredictedNs(), stage,
+                             command.getRooflineNs());
   }
 
   Offset<fb::Launch> serialize(plan::LaunchOp launch) {

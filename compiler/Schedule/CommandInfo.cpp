@@ -81,6 +81,7 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
         body ? model.getBodyCost(*body, library ? GemmChoice::Library : GemmChoice::Generated)
              : model.getCost(op);
     info.predictedNs = std::llround(cost.ns);
+    info.rooflineNs = std::llround(cost.rooflineNs);
     info.bytes = std::llround(cost.bytes);
   }
   return info;

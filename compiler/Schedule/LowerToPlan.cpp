@@ -65,7 +65,7 @@ private:
       StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
       Value out = createSlice(Space::Parameter, *spaces.parameters.place(name, type), name, type);
       plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, 2 * getStorageBytes(type),
-                           /*predicted_ns=*/0, "copy", "");
+                           /*predicted_ns=*/0, /*roofline_ns=*/0, "copy", "");
     }
   }
 };

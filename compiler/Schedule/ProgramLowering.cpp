@@ -264,8 +264,8 @@ private:
     info.stage = getStage(call.getLoc());
     plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
                            outputSlices, reusable, builder.getTypeArrayAttr(outputTypes),
-                           info.flops, info.bytes, info.predictedNs, info.label, info.layer,
-                           stringifyStage(info.stage));
+                           info.flops, info.bytes, info.predictedNs, info.rooflineNs, info.label,
+                           info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -320,8 +320,8 @@ private:
                          sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
                          makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
                          form, rhsStride, matmul.getTransposeLhs(), /*tf32=*/matmul.getTf32(),
-                         info.flops, info.bytes, info.predictedNs, info.label, info.layer,
-                         stringifyStage(info.stage));
+                         info.flops, info.bytes, info.predictedNs, info.rooflineNs, info.label,
+                         info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -364,7 +364,7 @@ private:
                          pack->panels.getWidth(), pack->panels.getInterleave(),
                          pack->panels.getDepth(), sources, makeSlice(fusion.getResult(0)),
                          builder.getArrayAttr(layouts), info.flops, info.bytes, info.predictedNs,
-                         info.label, info.layer, stringifyStage(info.stage));
+                         info.rooflineNs, info.label, info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -386,8 +386,8 @@ private:
                   Stage stage) {
     int64_t bytes = 2 * getBytes(source);
     int64_t ns = target ? bytes / target.getMemoryGbs() : 0;
-    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, label, layer,
-                         stringifyStage(stage));
+    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, /*roofline_ns=*/ns,
+                         label, layer, stringifyStage(stage));
   }
 
   /// The slice of a value that is there already.

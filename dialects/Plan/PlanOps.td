@@ -158,6 +158,8 @@ def Plan_CommandInterface : OpInterface<"CommandInterface"> {
     InterfaceMethod<"Useful floating-point operations.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<"Bytes read and written at the least.", "int64_t", "getBytes", (ins)>,
     InterfaceMethod<"The cost model's estimate.", "int64_t", "getPredictedNs", (ins)>,
+    InterfaceMethod<"The command's arithmetic at the machine's peak or its traffic, whichever takes longer.",
+      "int64_t", "getRooflineNs", (ins)>,
     InterfaceMethod<"What the command is, for people.", "::llvm::StringRef", "getLabel", (ins)>,
     InterfaceMethod<"The part of the model it belongs to.", "::llvm::StringRef", "getLayer", (ins)>,
     InterfaceMethod<"The stage of a training step it belongs to.", "::llvm::StringRef", "getStage", (ins)>,
@@ -173,6 +175,7 @@ class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic,
     [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites"]>])> {
   dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes,
                      DefaultValuedAttr<I64Attr, "0">:$predicted_ns,
+                     DefaultValuedAttr<I64Attr, "0">:$roofline_ns,
                      DefaultValuedAttr<StrAttr, "\"\"">:$label,
                      DefaultValuedAttr<StrAttr, "\"\"">:$layer,
                      DefaultValuedAttr<Plan_StageName, "\"forward\"">:$stage);

@@ -64,7 +64,7 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
     row.layer = std::move(layer);
     ++row.count;
     row.measuredNs += event.end - event.begin;
-    row.predictedNs += command.predicted_ns();
+    row.rooflineNs += command.roofline_ns();
     row.flops += command.flops();
     row.bytes += command.bytes();
     attributed += event.end - event.begin;
@@ -147,7 +147,7 @@ private:
     addSlice(labelOf(command), kindOf(command), event.begin, event.end);
     events.back()["args"] = {
         {"layer", text(command.layer())}, {"stage", stageOf(command)},
-        {"command", event.command},       {"roofline_us", double(command.predicted_ns()) / 1000},
+        {"command", event.command},       {"roofline_us", double(command.roofline_ns()) / 1000},
         {"flops", command.flops()},       {"bytes", command.bytes()}};
     // Operations and bytes per ns are 10^9 of them per second.
     if (double duration = double(event.end - event.begin)) {

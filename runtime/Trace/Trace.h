@@ -68,9 +68,9 @@ struct ProfileRow {
   std::string stage; ///< of a training step: "forward", "backward", "recompute" or "optimizer"
   std::string label;
   std::string layer;
-  uint64_t count = 0;       ///< commands that ran
-  int64_t measuredNs = 0;   ///< time that they took together
-  uint64_t predictedNs = 0; ///< the cost model's estimate (the roofline), together
+  uint64_t count = 0;      ///< commands that ran
+  int64_t measuredNs = 0;  ///< time that they took together
+  uint64_t rooflineNs = 0; ///< operations at the machine's peak or bytes, the longer, together
   uint64_t flops = 0;
   uint64_t bytes = 0;
 };

@@ -34,12 +34,12 @@ static void report(const BenchOptions &options, Measured &measured) {
   std::vector<double> &times = measured.milliseconds;
   std::ranges::sort(times);
   double median = times[times.size() / 2];
-  uint64_t flops = 0, bytes = 0, predictedNs = 0, arena = 0, bound = 0;
+  uint64_t flops = 0, bytes = 0, rooflineNs = 0, arena = 0, bound = 0;
   for (auto [program, count] : measured.programs) {
     for (const fb::Command *command : *program->commands()) {
       flops += command->flops() * count;
       bytes += command->bytes() * count;
-      predictedNs += command->predicted_ns() * count;
+      rooflineNs += command->roofline_ns() * count;
     }
     arena = std::max(arena, program->arena_bytes());
     bound = std::max(bound, program->arena_lower_bound());
@@ -67,7 +67,7 @@ static void report(const BenchOptions &options, Measured &measured) {
       {"arena_lower_bound_bytes", bound},
       {"flops", flops},
       {"bytes", bytes},
-      {"roofline_fraction", predictedNs * 1e-6 / median},
+      {"roofline_fraction", rooflineNs * 1e-6 / median},
   };
   if (options.isTraining())
     result["accumulate"] = options.step.training.accumulate;
@@ -83,7 +83,7 @@ static void report(const BenchOptions &options, Measured &measured) {
                                              formatNumber(times.back(), 3)});
   table.addRow({"GFLOP/s", formatNumber(flops / median * 1e-6, 1)});
   table.addRow({"GB/s", formatNumber(bytes / median * 1e-6, 1)});
-  table.addRow({"of the roofline", formatNumber(100 * predictedNs * 1e-6 / median, 1) + " %"});
+  table.addRow({"of the roofline", formatNumber(100 * rooflineNs * 1e-6 / median, 1) + " %"});
   table.addRow({"compile ms", formatNumber(measured.compileMs, 1)});
   table.addRow({"peak memory", formatBytes(measured.peakBytes)});
   table.addRow({"arena", formatBytes(arena)});

@@ -49,7 +49,7 @@ static void print(const Rows &rows, double totalNs, int64_t runs, bool stages) {
     addRow(row.stage, {row.label, row.layer, std::to_string(row.count / runs),
                        formatNumber(row.measuredNs * 1e-6 / runs, 4),
                        formatNumber(100.0 * row.measuredNs / totalNs, 1),
-                       formatNumber(row.predictedNs * 1e-6 / runs, 4),
+                       formatNumber(row.rooflineNs * 1e-6 / runs, 4),
                        formatNumber(row.measuredNs ? double(row.flops) / row.measuredNs : 0, 1),
                        formatNumber(row.measuredNs ? double(row.bytes) / row.measuredNs : 0, 1)});
   addRow("", {"total", "", "", formatNumber(totalNs * 1e-6 / runs, 4), "100.0", "", "", ""});
@@ -64,7 +64,7 @@ static nlohmann::json describe(const Rows &rows, double totalNs, int64_t runs, b
                     {"count", row.count / runs},
                     {"ms", row.measuredNs * 1e-6 / runs},
                     {"fraction", row.measuredNs / totalNs},
-                    {"roofline_ms", row.predictedNs * 1e-6 / runs},
+                    {"roofline_ms", row.rooflineNs * 1e-6 / runs},
                     {"flops", row.flops / runs},
                     {"bytes", row.bytes / runs}});
     if (stages)

@@ -46,6 +46,7 @@ TEST_F(CostModelTest, ChargesArithmeticOrTraffic) {
   // Bound by arithmetic: between the peak and twice what it takes.
   EXPECT_GT(cost.ns, cost.flops / target.getGflopsF32());
   EXPECT_LT(cost.ns, 2 * cost.flops / target.getGflopsF32());
+  EXPECT_DOUBLE_EQ(cost.rooflineNs, cost.flops / target.getGflopsF32());
 
   ops =
       parse("%x: tensor<1x1024xf32>, %w: " + type,
@@ -53,6 +54,16 @@ TEST_F(CostModelTest, ChargesArithmeticOrTraffic) {
   cost = costs.getCost(ops[0]);
   // Bound by reading the weight.
   EXPECT_NEAR(cost.ns, cost.bytes / target.getMemoryGbs() + target.getLaunchNs(), 0.1 * cost.ns);
+  EXPECT_NEAR(cost.rooflineNs, cost.bytes / target.getMemoryGbs(), 0.1 * cost.rooflineNs);
+}
+
+TEST_F(CostModelTest, TheRooflineIsOfTheTypeThatIsMultiplied) {
+  CostModel costs(target);
+  std::string type = "tensor<1024x1024xbf16>", wide = "tensor<1024x1024xf32>";
+  auto ops = parse("%x: " + type + ", %w: " + type,
+                   "%0 = sinter.matmul %x, %w : (" + type + ", " + type + ") -> " + wide);
+  Cost cost = costs.getCost(ops[0]);
+  EXPECT_DOUBLE_EQ(cost.rooflineNs, cost.flops / target.getGflopsBf16());
 }
 
 TEST_F(CostModelTest, KeepsWhatStaysInsideOutOfMemory) {

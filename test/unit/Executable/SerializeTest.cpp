@@ -43,7 +43,7 @@ plan.program @decode {
   %h = plan.alloc 32
   %b = plan.alloc 96
   plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
-    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, output_types = [f32]}
+    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, roofline_ns = 4, output_types = [f32]}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
   plan.fill 3 -> (%b)
   plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32,
@@ -123,6 +123,7 @@ TEST_F(SerializeTest, Commands) {
   ASSERT_EQ(commands.size(), 4u);
   EXPECT_EQ(commands[0]->layer()->str(), "model.layers.0");
   EXPECT_EQ(commands[0]->predicted_ns(), 5u);
+  EXPECT_EQ(commands[0]->roofline_ns(), 4u);
   const fb::Launch *norm = commands[0]->action_as_Launch();
   ASSERT_TRUE(norm);
   EXPECT_EQ(executable->root().kernels()->Get(norm->kernel())->name()->str(), "norm");
