@@ -43,7 +43,8 @@ plan.program @decode {
   %h = plan.alloc 32
   %b = plan.alloc 96
   plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
-    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, roofline_ns = 4, output_types = [f32]}
+    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, roofline_ns = 4,
+    output_types = [f32]}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
   plan.fill 3 -> (%b)
   plan.gemm(%h, %p, %b) -> (%y) {m = 1, n = 24, k = 8, dtype = f32, out_dtype = f32,
