@@ -60,12 +60,13 @@ FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
   llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
   llvm::SetVector<Value> inputs, outputs;
   llvm::SetVector<Operation *> constants;
+  bool isAttention = kind == FusionKind::Attention || kind == FusionKind::AttentionGrad;
   for (Operation *op : ops) {
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (producer && inside.contains(producer))
         continue;
-      if (producer && isSplatConstant(producer))
+      if (producer && isSplatConstant(producer) && !isAttention)
         constants.insert(producer);
       else
         inputs.insert(operand);

@@ -28,8 +28,9 @@ inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::Func
 std::string describeOps(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Moves ops of one block, given in the block's order, into a fusion where the last one stood.
-/// Constants with one value that they use are copied into it; values that are used elsewhere
-/// become its results. Users may stand before the fusion afterwards: sort the block.
+/// Constants with one value that they use are copied into it, unless it is an attention, which
+/// reads its operands from memory; values that are used elsewhere become its results. Users may
+/// stand before the fusion afterwards: sort the block.
 FusionOp wrapOps(llvm::ArrayRef<mlir::Operation *> ops, FusionKind kind);
 
 } // namespace sinter

@@ -33,6 +33,18 @@ func.func @attention(%q: tensor<1x4x2x8xf32>, %k: tensor<1x4x2x8xf32>, %v: tenso
   return %y : tensor<1x4x2x8xf32>
 }
 
+// An attention reads the slope of its only head from memory.
+// CHECK-LABEL: func.func @one_head
+// CHECK: %[[SLOPES:.*]] = sinter.constant dense<5.000000e-01> : tensor<1xf32>
+// CHECK: sinter.fusion attention({{.*}}, %[[SLOPES]] :
+func.func @one_head(%q: tensor<1x4x1x8xf32>, %k: tensor<1x4x1x8xf32>, %v: tensor<1x4x1x8xf32>)
+    -> tensor<1x4x1x8xf32> attributes {sinter.entry} {
+  %slopes = sinter.constant dense<0.5> : tensor<1xf32>
+  %y = sinter.attention %q, %k, %v, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>, scale = 1.0 : f64}
+      : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1xf32>) -> tensor<1x4x1x8xf32>
+  return %y : tensor<1x4x1x8xf32>
+}
+
 // A constant that a caller sees is written by a kernel.
 // CHECK-LABEL: func.func @result
 // CHECK: %[[R:.*]] = sinter.fusion rows(
