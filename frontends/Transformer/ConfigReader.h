@@ -66,6 +66,9 @@ public:
   /// True where the key is there, even as null; does not count as read.
   bool present(const char *key) const { return object.contains(key); }
 
+  /// True for a key that was asked for, or is to be ignored.
+  bool wasRead(const std::string &key) const { return read.contains(key); }
+
   /// Keys that do not change what a forward pass computes.
   void ignore(std::initializer_list<const char *> keys);
 

@@ -22,6 +22,7 @@
 #include "runtime/Base/Initializer.h"
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -160,6 +161,11 @@ struct ModelSpec {
 /// `model_type`, a key that is missing, of the wrong type, out of range or not known to be
 /// harmless, and on sizes that cannot be.
 Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view sourceName);
+
+/// The keys of a config.json that its family reads, without those that are null, and their values
+/// as JSON: two descriptions with the same ones are of one model. @pre parseModelSpec accepts the
+/// text
+std::map<std::string, std::string> listModelKeys(std::string_view jsonText);
 
 /// Reads `config.json` of a directory, or the file itself where `path` is one, and the
 /// end-of-sequence ids of a `generation_config.json` beside it.

@@ -30,6 +30,12 @@ double roughParameterCount(const ModelSpec &spec) {
   return embeddings + double(groups) * layer;
 }
 
+const Family *findFamily(std::string_view name) {
+  const Family *family = std::find_if(std::begin(families), std::end(families),
+                                      [&](const Family &f) { return name == f.modelType; });
+  return family == std::end(families) ? nullptr : family;
+}
+
 std::string joined(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words)
@@ -75,9 +81,8 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
     return fail(source + ": key 'model_type'", "it is missing or no string",
                 "use one of " + joined(knownModelTypes()));
   const std::string &name = type->get_ref<const std::string &>();
-  const Family *family = std::find_if(std::begin(families), std::end(families),
-                                      [&](const Family &f) { return name == f.modelType; });
-  if (family == std::end(families))
+  const Family *family = findFamily(name);
+  if (!family)
     return fail(source + ": key 'model_type'", "family '" + name + "' is not known",
                 "use one of " + joined(knownModelTypes()));
 
@@ -94,6 +99,18 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
                 "check vocab_size, hidden_size, intermediate_size and the number of layers");
   family->nameTensors(spec);
   return spec;
+}
+
+std::map<std::string, std::string> listModelKeys(std::string_view jsonText) {
+  Json json = Json::parse(jsonText.begin(), jsonText.end(), nullptr, false);
+  std::map<std::string, std::string> keys = {{"model_type", json["model_type"].dump()}};
+  ConfigReader config(json, "");
+  ModelSpec spec;
+  findFamily(json["model_type"].get_ref<const std::string &>())->readConfig(config, spec);
+  for (const auto &[key, value] : json.items())
+    if (config.wasRead(key) && !value.is_null())
+      keys[key] = value.dump();
+  return keys;
 }
 
 Expected<ModelSpec> loadModelSpec(const fs::path &path) {

@@ -132,6 +132,9 @@ static Expected<runtime::Schedule> makeSchedule(const TrainRunOptions &options) 
 static std::map<std::string, std::string> identify(const TrainRunOptions &options,
                                                    const PreparedRun &run) {
   auto identity = describeStep(options.batch, options.sequence, options.step);
+  // Two models may have parameters of the same shapes and compute something else.
+  for (auto &[key, value] : listModelKeys(run.files.at("config.json")))
+    identity["the model's " + key] = std::move(value);
   const runtime::Schedule &schedule = run.options.schedule;
   identity["--data"] = run.data.fingerprint;
   identity["--order"] = options.data.order;

@@ -42,6 +42,16 @@ TEST(Families, Llama) {
   EXPECT_FALSE(spec.isKnownSurplus("lm_head.weight"));
 }
 
+TEST(Families, ListsTheKeysThatSayWhatIsComputed) {
+  auto keys = listModelKeys(config(
+      "llama", R"("rope_theta": 5e5, "use_cache": false, "hidden_act": null, "_note": "none")"));
+  EXPECT_EQ(keys.at("model_type"), "\"llama\"");
+  EXPECT_EQ(keys.at("num_key_value_heads"), "2");
+  EXPECT_EQ(keys.at("rope_theta"), "500000.0");
+  for (const char *other : {"use_cache", "hidden_act", "_note", "rms_norm_eps"})
+    EXPECT_FALSE(keys.contains(other)) << other;
+}
+
 TEST(Families, LlamaBiasesAndTiedHead) {
   ModelSpec spec = parse(
       config("llama", R"("attention_bias": true, "mlp_bias": true, "tie_word_embeddings": true)"));
