@@ -144,26 +144,36 @@ static Expected<int64_t> planArena(const CompileRequest &request, Phase last, in
   return getArenaBytes(compilation.getModule());
 }
 
-/// How many bytes to recompute: more and more until the arena is within its budget, then less as
-/// long as it stays there; those of the smallest arena where none is. How many bytes of the arena a
-/// kept byte is depends on what else is alive, so each is planned.
+/// How many bytes to recompute: as few as bring the arena within its budget, or, where that cannot
+/// be met, as make it smallest. How many bytes of the arena a kept byte is depends on what else is
+/// alive, and more than enough takes more again, so each is planned.
 static Expected<int64_t> findRelease(const CompileRequest &request, Phase last) {
-  constexpr int kPlans = 8;
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
-  SINTER_TRY(int64_t smallest, planArena(request, last, 0));
+  SINTER_TRY(int64_t kept, planArena(request, last, 0));
+  if (kept <= budget)
+    return 0;
   // No more than the arena can be released.
-  int64_t best = 0, kept = smallest, tooLittle = 0, enough = 0, release = kept - budget;
-  for (int plan = 1; plan < kPlans && smallest > budget && tooLittle < kept; ++plan) {
+  int64_t best = kept;
+  SINTER_TRY(int64_t smallest, planArena(request, last, best));
+  if (smallest >= kept)
+    return 0;
+  // The smallest arena releases more than half of the largest.
+  bool fits = smallest <= budget;
+  int64_t tooLittle = fits ? 0 : kept / 2;
+  int64_t release = fits ? kept - budget : (tooLittle + best) / 2;
+  const int kPlans = fits ? 6 : 3;
+  for (int plan = 0; plan < kPlans && tooLittle < release && release < best; ++plan) {
     SINTER_TRY(int64_t bytes, planArena(request, last, release));
-    bool fits = bytes <= budget;
-    if (fits ? enough == 0 || release < enough : enough == 0 && bytes < smallest) {
+    if (bytes > std::max(budget, smallest)) {
+      tooLittle = release;
+    } else {
       best = release;
-      smallest = fits ? smallest : bytes;
+      smallest = bytes;
     }
-    (fits ? enough : tooLittle) = release;
-    if (fits && budget - bytes < budget / 50)
+    if (bytes <= budget && budget - bytes < budget / 50)
       break;
-    release = enough ? (tooLittle + enough) / 2 : std::min(2 * release, kept);
+    int64_t middle = (tooLittle + best) / 2;
+    release = fits && best == kept ? std::min(2 * release, middle) : middle;
   }
   return best;
 }

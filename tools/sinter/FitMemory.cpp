@@ -35,7 +35,7 @@ Expected<LargestBatch> sinter::cli::findLargestBatch(MemoryPlanner &planner, uin
   SINTER_TRY(uint64_t peak, planner.getPeak(1));
   if (peak > budget)
     return fail("--memory-budget " + planner.getSize().step.memoryBudget,
-                "one row needs " + std::to_string(peak) + " bytes (" + formatBytes(peak) + ")",
+                "one row needs " + formatExactBytes(peak),
                 "give at least that, or a smaller --seq");
   // low fits, high does not; other is the point before the last.
   int64_t low = 1, high = kMostRows + 1, last = 1, other = 1;

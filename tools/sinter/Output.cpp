@@ -46,6 +46,10 @@ std::string sinter::cli::formatBytes(uint64_t bytes) {
   return formatNumber(value) + " " + units[unit];
 }
 
+std::string sinter::cli::formatExactBytes(uint64_t bytes) {
+  return std::to_string(bytes) + " bytes (" + formatBytes(bytes) + ")";
+}
+
 static int64_t nowNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 Progress::Progress(std::string what, uint64_t total)

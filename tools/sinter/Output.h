@@ -26,6 +26,8 @@ private:
 
 /// "1.50 GiB", "12.0 KiB", "312 B".
 std::string formatBytes(uint64_t bytes);
+/// "604288 bytes (590.12 KiB)": to be read, and to be given back to an option.
+std::string formatExactBytes(uint64_t bytes);
 /// Fixed-point with `digits` decimals.
 std::string formatNumber(double value, int digits = 2);
 

@@ -108,7 +108,7 @@ static Expected<void> checkBudget(const Model &model, const PlanOptions &options
   SINTER_TRY(std::string changes,
              suggestChanges(MemoryPlanner(model, options.getRunSize()), budget));
   return fail("--memory-budget " + options.step.memoryBudget,
-              "the run needs " + std::to_string(peak) + " bytes (" + formatBytes(peak) + ")",
+              "the run needs " + formatExactBytes(peak),
               "give at least that" +
                   (changes.empty() ? ", or a smaller model: no smaller batch or shorter row fits"
                                    : "; what would fit: " + changes));
@@ -150,12 +150,15 @@ static Expected<void> run(PlanOptions &options) {
   SINTER_TRY(nlohmann::json report, addRuntime(result, options));
   // As `sinter train` does: what does not fit is computed again.
   uint64_t budget = options.step.budgetBytes, peak = report["peak_bytes"];
-  if (budget != 0 && peak > budget) {
-    boundArena(request.options.training, peak, report["spaces"]["arena"], budget);
-    SINTER_TRY(result, compile(request));
-    SINTER_TRY(report, addRuntime(result, options));
-  }
-  SINTER_CHECK(checkBudget(model, options, report["peak_bytes"].get<uint64_t>()));
+  if (budget != 0 && peak > budget)
+    for (uint64_t bound : getArenaBounds(peak, report["spaces"]["arena"], budget)) {
+      request.options.training.arenaBudget = bound;
+      SINTER_TRY(result, compile(request));
+      SINTER_TRY(report, addRuntime(result, options));
+      if (peak = report["peak_bytes"]; peak <= budget)
+        break;
+    }
+  SINTER_CHECK(checkBudget(model, options, peak));
   if (options.findBatch)
     report.update(found);
   if (!options.html.empty()) {

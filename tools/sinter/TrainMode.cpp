@@ -101,7 +101,7 @@ sinter::cli::openRandomRun(const Model &model, const StepModeOptions &options, i
              fitBudget(request, options, budget, train, /*validates=*/false, compiled));
   if (budget != 0 && memory.peak() > budget)
     return fail("--memory-budget " + options.step.memoryBudget,
-                "the step needs " + formatBytes(memory.peak()) +
+                "the step needs " + formatExactBytes(memory.peak()) +
                     ", with all computed again that can be",
                 "give at least that, or a smaller --batch or --seq");
   run->compileMs = compiled.compileMs;

@@ -194,7 +194,7 @@ static Expected<void> keepWithinBudget(const Model &model, const CompileRequest 
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
   return fail(
       "--memory-budget " + options.step.memoryBudget,
-      "the run needs " + formatBytes(memory.peak()) + " (" + parts + ")" +
+      "the run needs " + std::to_string(memory.peak()) + " bytes (" + parts + ")" +
           (request.spec ? ", with all computed again that can be" : ""),
       "give at least that" +
           std::string(memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : "") +

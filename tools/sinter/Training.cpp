@@ -128,11 +128,13 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
   return {};
 }
 
-void sinter::cli::boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena,
-                             uint64_t budget) {
+std::vector<uint64_t> sinter::cli::getArenaBounds(uint64_t peak, uint64_t arena, uint64_t budget) {
+  constexpr uint64_t kLeast = 1;
   // What is computed again has code, too: room for that.
   uint64_t excess = peak - budget + budget / 64;
-  training.arenaBudget = excess < arena ? arena - excess : 1;
+  if (excess + kLeast >= arena)
+    return {kLeast};
+  return {arena - excess, kLeast};
 }
 
 Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
@@ -143,11 +145,16 @@ Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
              runtime::predictTrainMemory(compiled.executable, run, validates));
   if (budget == 0 || memory.peak() <= budget || !request.spec)
     return memory;
-  boundArena(request.options.training, memory.peak(), memory.session.arena, budget);
-  SINTER_TRY(Compiled smaller, compileCached(request, options));
-  compiled.executable = std::move(smaller.executable);
-  compiled.compileMs += smaller.compileMs;
-  return runtime::predictTrainMemory(compiled.executable, run, validates);
+  for (uint64_t bound : getArenaBounds(memory.peak(), memory.session.arena, budget)) {
+    request.options.training.arenaBudget = bound;
+    SINTER_TRY(Compiled smaller, compileCached(request, options));
+    compiled.executable = std::move(smaller.executable);
+    compiled.compileMs += smaller.compileMs;
+    SINTER_TRY(memory, runtime::predictTrainMemory(compiled.executable, run, validates));
+    if (memory.peak() <= budget)
+      break;
+  }
+  return memory;
 }
 
 double sinter::cli::findGemmPeak(const std::string &target, runtime::ThreadPool &pool,

@@ -18,9 +18,10 @@ struct StepOptions {
   uint64_t budgetBytes = 0; ///< the same once options are checked; 0: any
 };
 
-/// Bounds the arena of a step that holds `peak` bytes, `arena` of them in its arena, such that it
-/// holds `budget`; as small as can be where the rest alone is more. @pre peak > budget
-void boundArena(TrainingOptions &training, uint64_t peak, uint64_t arena, uint64_t budget);
+/// The bounds of its arena to try in turn, until a step that holds `peak` bytes, `arena` of them in
+/// its arena, holds no more than `budget`. The last is the least: what such a step holds is what an
+/// error asks for, so that it is enough when it is given. @pre peak > budget
+std::vector<uint64_t> getArenaBounds(uint64_t peak, uint64_t arena, uint64_t budget);
 
 /// Keeps a run of `compiled` within the budget (0: any): where it would hold more, the step of a
 /// model is compiled again, with values of the forward pass computed twice. Returns what the run
