@@ -4,6 +4,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/Report.h"
+#include "tools/sinter/TextPlot.h"
 #include "tools/sinter/TrainProgress.h"
 #include "tools/sinter/TrainRun.h"
 #include <algorithm>
@@ -121,17 +122,23 @@ static nlohmann::ordered_json describe(const Outcome &outcome) {
   return object;
 }
 
+static Chart makeLossChart(const std::vector<Outcome> &outcomes) {
+  Chart chart{"Training loss", "step", "", {}};
+  for (const Outcome &outcome : outcomes)
+    chart.curves.push_back(thinOut(outcome.losses));
+  return chart;
+}
+
 static std::string renderPage(const CompareOptions &options, std::vector<Outcome> outcomes) {
   Report report;
   report.title = std::to_string(outcomes.size()) + " models side by side";
   report.summary = std::to_string(options.steps) +
                    " steps each, on the same tokens in the same order, from the same seed";
-  Chart losses{"Training loss", "step", "", {}}, overTime{"Training loss", "second", "", {}};
+  Chart losses = makeLossChart(outcomes), overTime{"Training loss", "second", "", {}};
   Chart validation{"Validation loss", "step", "", {}};
   Section table{"At the end", {std::begin(kHeading), std::end(kHeading)}, {}};
   for (Outcome &outcome : outcomes) {
     table.rows.push_back(makeRow(outcome));
-    losses.curves.push_back(thinOut(std::move(outcome.losses)));
     overTime.curves.push_back(thinOut(std::move(outcome.overTime)));
     validation.curves.push_back(std::move(outcome.validationLosses));
   }
@@ -192,6 +199,7 @@ static Expected<void> run(CompareOptions &options) {
     for (const Outcome &outcome : outcomes)
       table.addRow(makeRow(outcome));
     table.print();
+    std::printf("\n%s", renderTextPlot(makeLossChart(outcomes)).c_str());
   }
   if (options.html.empty())
     return {};
@@ -202,11 +210,12 @@ static Expected<void> run(CompareOptions &options) {
 static constexpr char kFooter[] = R"(
 Each model is trained with the same options on the same tokens in the same order, nothing is kept.
 "loss" is the mean of the last tenth of the steps, "val. loss" the last evaluation's; FLOPs and MFU
-are those of sinter train --help; step ms is the median.
+are those of sinter train --help; step ms is the median. The training losses are plotted below the
+table, from where the first eighth of the steps leaves them.
 
 Example:
-  sinter compare mha.json gqa.json mqa.json --data book.txt --val-split 0.1 --steps 500 --batch 16
-      --seq 128 --lr 1e-3 --html compare.html)";
+  sinter compare mha.json gqa.json mqa.json --data book.txt --steps 500 --batch 16 --seq 128
+      --lr 1e-3 --html compare.html)";
 
 void sinter::cli::addCompare(CLI::App &program) {
   CLI::App *command =
@@ -217,8 +226,15 @@ void sinter::cli::addCompare(CLI::App &program) {
                    "config.json files (random weights) or Hugging Face directories")
       ->required();
   addTrainRunOptions(*command, *options);
+  // A comparison is of what was not trained on.
+  options->data.validationSplit = 0.1;
+  command->get_option("--val-split")
+      ->description("instead: evaluate on this part at the end of --data and do not train on it")
+      ->capture_default_str();
   const char *group = "Output";
-  command->add_option("--html", options->html, "a page with the curves and the table")
+  command
+      ->add_option("--html", options->html,
+                   "a page with the curves of losses, over steps and seconds, and the table")
       ->group(group)
       ->type_name("FILE");
   command->get_option("--json")->group(group);
