@@ -226,6 +226,8 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   record.learningRate = values.learningRate;
   record.tokens = step * tokens;
   record.skipped = skipped;
+  if (scaler)
+    record.lossScale = values.lossScale;
   double seconds = secondsSince(begin);
   record.stepMs = 1e3 * seconds;
   record.tokensPerSecond = double(tokens) / seconds;

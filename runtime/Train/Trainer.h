@@ -43,6 +43,7 @@ struct StepRecord {
   double tokensPerSecond = 0;           ///< of this step
   uint64_t peakBytes = 0;               ///< see TrainMemory::peak()
   bool skipped = false;                 ///< f16: a gradient overflowed, nothing was updated
+  std::optional<double> lossScale;      ///< f16: that this step's gradients were computed with
   std::optional<double> validationLoss; ///< of the parameters after the update
 };
 

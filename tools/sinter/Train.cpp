@@ -144,9 +144,9 @@ How it goes:
   since what is fused, and with it the order of some sums, follows the number of cores.
 
   A line of --log: {"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_second",
-  "peak_bytes"}, and "val_loss" where it was evaluated, "skipped" where a float16 gradient
-  overflowed. Steps count from 0; the loss is that of the parameters before the update. The log of a
-  resumed run goes on in the same file.
+  "peak_bytes"}, and "val_loss" where it was evaluated; in float16 "loss_scale", that the step's
+  gradients were computed with, and "skipped" where one overflowed. Steps count from 0; the loss is
+  that of the parameters before the update. The log of a resumed run goes on in the same file.
 
   MFU is useful operations a second over those of large matrix products, measured at the start. With
   n tokens a step, W elements in all weight matrices with the head, and V pairs of a query and a key

@@ -59,6 +59,8 @@ Expected<void> TrainLog::append(const runtime::StepRecord &record) {
   };
   if (record.validationLoss)
     line["val_loss"] = *record.validationLoss;
+  if (record.lossScale)
+    line["loss_scale"] = *record.lossScale;
   if (record.skipped)
     line["skipped"] = true;
   std::string text = line.dump() + "\n";

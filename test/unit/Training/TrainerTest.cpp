@@ -292,6 +292,8 @@ TEST(Trainer, LossScalerSkipsSteps) {
   ASSERT_EQ(run.error, "");
   for (size_t step = 0; step < 6; ++step)
     EXPECT_EQ(run.records[step].skipped, step == 2);
+  EXPECT_EQ(run.records[2].lossScale, 2048);
+  EXPECT_EQ(run.records[3].lossScale, 1024);
   // A skipped step is none of the updates that the bias corrections count.
   auto trainer = makeTrainer(model, options, ids);
   for (int i = 0; i < 3; ++i)
