@@ -111,6 +111,38 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
   }];
 }
 
+def ShareTablesPass : Pass<"sinter-share-tables", "mlir::ModuleOp"> {
+  let summary = "lookups read a table in the panels that a product has of it";
+  let description = [{
+    A model whose output product has the embedding's table needs it in panels. After this pass the
+    lookup of such a parameter reads these panels, transposed, so that nothing reads the parameter
+    as it is and it is held once: of GPT-2 124M in f32, 154 MB less.
+
+    A lookup moves the same numbers, so results are the same bits. Where the product has them
+    rounded (a table of f32 in bf16) or something else reads the parameter, both are held, and a
+    remark says so. Panels of a bf16 table that are f32 give the numbers that the lookup's result is
+    widened to. What a training step holds is a state, not a parameter, and stays as it is, and so
+    does everything for a GPU, where there are no panels.
+
+    A row that was contiguous lies in panels in words of 32 bits, each in a cache line of its own:
+    768 lines or 49 KB a token of GPT-2 in f32, instead of 3 KB. A kernel reads a line once (it
+    keeps a row that it needs again), so at 50 GB/s the floor is 0.5 ms for 512 tokens. Measured on
+    two cores of a Zen 5 server, a prefill of these took 0.5 ms longer of 225 in f32 and 0.3 of 112
+    in bf16, a decoded token 2 to 4 us of 13 ms in f32 and less than 1 of 6 in bf16.
+
+    ```mlir
+    %0 = sinter.embedding %w, %ids : (tensor<16x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+    %1 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %2 = sinter.pack %1 : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<...>>
+    // =>
+    %1 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %2 = sinter.pack %1 : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<...>>
+    %0 = sinter.embedding %2, %ids {transpose_table}
+       : (tensor<8x16xf32, #sinter.panels<...>>, tensor<4xi32>) -> tensor<4x8xf32>
+    ```
+  }];
+}
+
 def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
   let summary = "the gate of the Precision phase";
   let description = [{

@@ -15,6 +15,7 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
   manager.addPass(createPackWeightsPass());
   manager.addPass(createPackCachesPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createShareTablesPass());
   manager.addPass(createVerifyPrecisionPass());
 }
 

@@ -69,6 +69,22 @@ def MoveOpInterface : OpInterface<"MoveOpInterface"> {
   ];
 }
 
+def LookupOpInterface : OpInterface<"LookupOpInterface"> {
+  let description = [{
+    An op that reads rows of a matrix, its table, which data choose: a few elements, wherever they
+    lie. So the table may be transposed and have any layout.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"The matrix.", "::mlir::Value", "getTable", (ins)>,
+    InterfaceMethod<[{
+        Builds the same lookup in `table`, which is the op's own transposed; the result has its
+        element type.
+      }], "::mlir::Value", "buildTransposed",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$table)>,
+  ];
+}
+
 def NormOpInterface : OpInterface<"NormOpInterface"> {
   let description = [{
     A norm of rows x: `(x - c) / sqrt(mean((x - c)^2) + eps) * weight + bias`, with c their mean or

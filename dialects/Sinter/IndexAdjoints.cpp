@@ -75,10 +75,11 @@ void DropoutOp::buildAdjoint(Adjoint &adjoint) {
 void EmbeddingOp::buildAdjoint(Adjoint &adjoint) {
   if (!adjoint.isNeeded(getTable()))
     return;
-  adjoint.add(getTable(),
-              EmbeddingGradOp::create(
-                  adjoint.getBuilder(), adjoint.getLoc(), getTable().getType(), getIds(),
-                  adjoint.getGradient(getResult()), Value(),
-                  adjoint.getBuilder().getI64IntegerAttr(getTable().getType().getDimSize(0)),
-                  getPaddingAttr()));
+  Value gradient = EmbeddingGradOp::create(
+      adjoint.getBuilder(), adjoint.getLoc(), getTable().getType().clone({getRows(), getWidth()}),
+      getIds(), adjoint.getGradient(getResult()), Value(),
+      adjoint.getBuilder().getI64IntegerAttr(getRows()), getPaddingAttr());
+  if (getTransposeTable())
+    gradient = AdjointBuilder(adjoint).transpose(gradient, {1, 0});
+  adjoint.add(getTable(), gradient);
 }

@@ -332,29 +332,43 @@ SmallVector<ReferenceTensor> PickOp::evaluate(ArrayRef<ReferenceTensor> operands
 int64_t EmbeddingOp::getFlops() { return 0; }
 FusionRole EmbeddingOp::getFusionRole() { return FusionRole::Gather; }
 
-// The chosen rows alone are read.
+int64_t EmbeddingOp::getRows() { return getTable().getType().getDimSize(getTransposeTable()); }
+
+// The chosen rows alone are read. In panels, a cache line for each word of a row.
 int64_t EmbeddingOp::getBytes() {
-  return 2 * getStorageBytes(getType()) + getStorageBytes(getIds().getType());
+  constexpr int64_t lineBytes = 64;
+  int64_t read = getStorageBytes(getType());
+  if (auto panels = dyn_cast_or_null<PanelsAttr>(getTable().getType().getEncoding());
+      panels && getTransposeTable())
+    read = getIds().getType().getNumElements() *
+           static_cast<int64_t>(llvm::divideCeil(getWidth(), panels.getInterleave())) * lineBytes;
+  return read + getStorageBytes(getType()) + getStorageBytes(getIds().getType());
 }
 
 LogicalResult EmbeddingOp::verify() {
   RankedTensorType table = getTable().getType();
   SmallVector<int64_t> shape(getIds().getType().getShape());
   if (table.getRank() == 2)
-    shape.push_back(table.getDimSize(1));
+    shape.push_back(table.getDimSize(getTransposeTable() ? 0 : 1));
   if (table.getRank() != 2 ||
       getType() != RankedTensorType::get(shape, table.getElementType())) // embedding_c1
-    return emitOpError("expected a table [rows, width] and ids' shape with width appended, got ")
-           << table << " -> " << getType();
+    return emitOpError("expected a table ")
+           << (getTransposeTable() ? "[width, rows]" : "[rows, width]")
+           << " and ids' shape with width appended, got " << table << " -> " << getType();
   return success();
 }
 
+Value EmbeddingOp::buildTransposed(OpBuilder &builder, Value table) {
+  return EmbeddingOp::create(builder, getLoc(), getType().clone(typeOf(table).getElementType()),
+                             table, getIds(), getPaddingAttr(), !getTransposeTable());
+}
+
 SmallVector<ReferenceTensor> EmbeddingOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  int64_t rows = operands[0].getShape()[0];
   return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
-    double id = operands[1].at(index.drop_back());
-    return operands[0].at(
-        {std::clamp<int64_t>(static_cast<int64_t>(id), 0, rows - 1), index.back()});
+    auto id = static_cast<int64_t>(operands[1].at(index.drop_back()));
+    int64_t row = std::clamp<int64_t>(id, 0, getRows() - 1), column = index.back();
+    return operands[0].at(getTransposeTable() ? ArrayRef<int64_t>{column, row}
+                                              : ArrayRef<int64_t>{row, column});
   })};
 }
 

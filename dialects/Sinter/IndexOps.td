@@ -124,18 +124,26 @@ def PickOp : Sinter_ReferenceOp<"pick", [Sinter_Shardable,
 }
 
 def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Shardable, Sinter_Differentiable,
+    DeclareOpInterfaceMethods<LookupOpInterface, ["buildTransposed"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
   let description = [{
     Ids outside the table read its nearest row: a hostile id cannot read outside memory. Callers
     check ids before a step. The row `padding`, where there is one, is not trained: its gradient is
-    zero.
+    zero. With `transpose_table`, table is `[width, rows]`, as the right-hand side of the product
+    that a tied table is also is.
     C1: table is `[rows, width]`; the result is ids' shape with width appended, of table's type.
   }];
   let arguments = (ins Sinter_FloatTensor:$table, Sinter_IndexTensor:$ids,
-                       OptionalAttr<I64Attr>:$padding);
+                       OptionalAttr<I64Attr>:$padding, UnitAttr:$transpose_table);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Rows that there are to choose from.
+    int64_t getRows();
+    /// Elements of a row.
+    int64_t getWidth() { return getType().getShape().back(); }
+  }];
 }
 
 def LastRowOp : Sinter_ReferenceOp<"last_row", [Sinter_Shardable,

@@ -168,7 +168,9 @@ LoopNest PositionsOp::getLoopNest() { return makeLoopNest(*this, "b -> b T"); }
 LoopNest OneHotOp::getLoopNest() { return makeLoopNest(*this, "... -> ... V"); }
 LoopNest PickOp::getLoopNest() { return makeLoopNest(*this, "... V, ... -> ..."); }
 LoopNest LastRowOp::getLoopNest() { return makeLoopNest(*this, "b T d, b -> b d"); }
-LoopNest EmbeddingOp::getLoopNest() { return makeLoopNest(*this, "V d, ... -> ... d"); }
+LoopNest EmbeddingOp::getLoopNest() {
+  return makeLoopNest(*this, getTransposeTable() ? "d V, ... -> ... d" : "V d, ... -> ... d");
+}
 
 // What is added to is added once.
 LoopNest EmbeddingGradOp::getLoopNest() {

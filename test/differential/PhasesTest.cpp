@@ -33,9 +33,9 @@ struct Variant {
   std::vector<std::string> disabled;
 };
 
-const std::vector<std::string> kSpeedPasses = {"sinter-merge-matmuls", "sinter-sink-row-selection",
-                                               "sinter-hoist-parameters", "sinter-form-fusions",
-                                               "sinter-select-library-gemm"};
+const std::vector<std::string> kSpeedPasses = {
+    "sinter-merge-matmuls", "sinter-sink-row-selection",  "sinter-hoist-parameters",
+    "sinter-form-fusions",  "sinter-select-library-gemm", "sinter-share-tables"};
 
 std::vector<Variant> makeVariants() {
   return {{"all", "f32", "f32", {}},
@@ -50,6 +50,7 @@ std::vector<Variant> makePartialVariants() {
           {"noHoist", "f32", "f32", {kSpeedPasses[2]}},
           {"noFusions", "bf16", "f32", {kSpeedPasses[3]}},
           {"noLibrary", "f32", "f32", {kSpeedPasses[4]}},
+          {"noSharing", "f32", "f32", {kSpeedPasses[5]}},
           {"f16", "f16", "f32", {}}};
 }
 

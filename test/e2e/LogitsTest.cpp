@@ -94,6 +94,21 @@ TEST(LogitsOfThreads, AreTheSameBits) {
   }
 }
 
+TEST(LogitsOfSharedTables, AreTheSameBits) {
+  for (const char *name : {"gpt2", "gemma2", "llama-mqa-bias", "qwen2-window"}) {
+    CompiledModel model(name);
+    CompileOptions options;
+    options.entries = {"logits"};
+    options.chunk = model.length;
+    options.capacity = 0;
+    model.compile(options);
+    std::vector<float> shared = model.logits();
+    options.disabledPasses = {"sinter-share-tables"};
+    model.compile(options);
+    EXPECT_EQ(shared, model.logits()) << name;
+  }
+}
+
 TEST(LogitsWithoutSpeedPasses, AreTheSame) {
   for (const char *name : {"gpt2", "llama", "gemma2", "phi3", "sinter-mixed"}) {
     CompiledModel model(name);

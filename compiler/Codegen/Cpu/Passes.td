@@ -45,8 +45,9 @@ def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
     counter, and which carries nothing but sums and maxima, works on vectors of the target's
     width: several partial sums at a time (combined in a fixed order, so that results do not
     depend on anything but the extent), and the last elements of a row in one vector with the
-    lanes beyond them switched off. Accesses with a stride are made lane by lane. A remark says
-    what was chosen, or why a loop stays as it is.
+    lanes beyond them switched off. Accesses with a stride are made lane by lane, and so are loads
+    whose distances within a vector are the same in every vector, as those of a column of pairs in
+    panels. A remark says what was chosen, or why a loop stays as it is.
 
     ```mlir
     scf.for %i = %c0 to %c20 step %c1 {

@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace sinter;
 
 namespace {
-/// A loop that can be run in vectors: its bounds are constants, its memory accesses are of
-/// neighbours or of one element, and what it carries are sums and maxima.
+/// A loop that can be run in vectors: its bounds are constants, what its vectors access is at fixed
+/// distances or one element, and what it carries are sums and maxima.
 class LoopVectorizer {
 public:
   LoopVectorizer(scf::ForOp loop, const TargetAttr &target) : loop(loop), target(target) {}
@@ -37,6 +37,9 @@ public:
     lanes = target.getVectorBits() / std::max<int64_t>(widest, 32);
     if (upper - lower < 2)
       return "it is too short";
+    for (auto load : loop.getBody()->getOps<memref::LoadOp>())
+      if (!getOffsets(load))
+        return kNotLinear;
     // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
     // library for the way back.
     if (narrowest < 32 && target.getVectorBits() < 512 && (upper - lower) % lanes != 0)
@@ -80,10 +83,7 @@ public:
                                         : OpBuilder::atBlockEnd(wide.getBody());
       SmallVector<Value> next;
       for (int64_t i = 0; i < count; ++i) {
-        Value counter = wide.getInductionVar();
-        if (i > 0)
-          counter = arith::AddIOp::create(body, loc, counter,
-                                          arith::ConstantIndexOp::create(body, loc, i * step));
+        Value counter = offset(body, wide.getInductionVar(), i * step);
         ValueRange carried = wide.getRegionIterArgs().slice(i * combines.size(), combines.size());
         llvm::append_range(next, emitBody(body, counter, carried, step, nullptr));
       }
@@ -123,6 +123,14 @@ public:
   }
 
 private:
+  static constexpr const char *kNotLinear =
+      "it accesses memory at an index that is not linear in the counter";
+
+  /// Where the elements of a vector are, from the first one on.
+  std::optional<SmallVector<int64_t>> getOffsets(memref::LoadOp load) {
+    return getLaneOffsets(load.getIndices()[0], loop.getInductionVar(), lower, lanes);
+  }
+
   static bool getConstant(Value value, int64_t &constant) {
     APInt number;
     if (!matchPattern(value, m_ConstantInt(&number)))
@@ -132,28 +140,26 @@ private:
   }
 
   std::string checkOp(Operation &op) {
-    auto checkAccess = [&](Value index, Type element) -> std::string {
-      std::optional<int64_t> stride = getStride(index, loop.getInductionVar());
-      if (!stride)
-        return "it accesses memory at an index that is not linear in the counter";
+    auto noteAccess = [&](Type element) {
       widest = std::max<int64_t>(widest, element.getIntOrFloatBitWidth());
       narrowest = std::min<int64_t>(narrowest, element.getIntOrFloatBitWidth());
-      return {};
     };
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
       if (load.getIndices().size() != 1)
         return "it accesses memory that is not flat";
-      std::string reason = checkAccess(load.getIndices()[0], load.getType());
       if (getStride(load.getIndices()[0], loop.getInductionVar()) != 0)
         varying.insert(load.getResult());
-      return reason;
+      noteAccess(load.getType());
+      return {};
     }
     if (auto store = dyn_cast<memref::StoreOp>(op)) {
       if (store.getIndices().size() != 1)
         return "it accesses memory that is not flat";
-      if (getStride(store.getIndices()[0], loop.getInductionVar()) == 0)
+      std::optional<int64_t> stride = getStride(store.getIndices()[0], loop.getInductionVar());
+      if (stride == 0)
         return "it stores into one element again and again";
-      return checkAccess(store.getIndices()[0], store.getValueToStore().getType());
+      noteAccess(store.getValueToStore().getType());
+      return stride ? "" : kNotLinear;
     }
     if (auto number = dyn_cast<arith::IndexCastOp>(op); number && number.getType().isInteger()) {
       // A number made of the counter: consecutive lanes are a stride apart.
@@ -289,19 +295,18 @@ private:
     Location loc = load.getLoc();
     auto type = VectorType::get({width}, load.getType());
     Value index = scalars.lookupOrDefault(load.getIndices()[0]);
-    int64_t stride = *getStride(load.getIndices()[0], loop.getInductionVar());
-    if (stride == 1 && !mask)
+    bool dense = getStride(load.getIndices()[0], loop.getInductionVar()) == 1;
+    if (dense && !mask)
       return vector::LoadOp::create(builder, loc, type, load.getMemRef(), index);
     Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    if (stride == 1)
+    if (dense)
       return vector::MaskedLoadOp::create(builder, loc, type, load.getMemRef(), index, mask, zeros);
-    SmallVector<Value> elements;
-    for (int64_t lane = 0; lane < width; ++lane)
-      elements.push_back(
-          isOff(mask, lane)
-              ? Value(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(load.getType())))
-              : memref::LoadOp::create(builder, loc, load.getMemRef(),
-                                       offset(builder, index, lane * stride)));
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(load.getType()));
+    SmallVector<Value> elements(width, zero);
+    for (auto [lane, distance] : llvm::enumerate(*getOffsets(load)))
+      if (!isOff(mask, lane))
+        elements[lane] = memref::LoadOp::create(builder, loc, load.getMemRef(),
+                                                offset(builder, index, distance));
     return vector::FromElementsOp::create(builder, loc, type, elements);
   }
 

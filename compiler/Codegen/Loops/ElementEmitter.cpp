@@ -181,8 +181,14 @@ static bool spreadsRows(Operation *op) {
   return broadcast && !llvm::is_contained(broadcast.getDims(), broadcast.getType().getRank() - 1);
 }
 
-/// What an elementwise op costs, a simple instruction being 1.
+/// Cost from which on a value that is needed again is kept in a buffer.
+static constexpr int64_t kWorthABuffer = 16;
+
+/// What an op costs, a simple instruction being 1; what only moves costs nothing, unless it comes
+/// from all over a table in a layout of its own.
 static int64_t estimateCost(Operation *op) {
+  if (auto lookup = dyn_cast<LookupOpInterface>(op))
+    return typeOf(lookup.getTable()).getEncoding() ? kWorthABuffer : 0;
   auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
   if (!elementwise)
     return 0;
@@ -211,7 +217,6 @@ Value ElementEmitter::makeBuffer(int64_t extent, Type element) {
 }
 
 void ElementEmitter::chooseBuffers(Block &block) {
-  constexpr int64_t kWorthABuffer = 16;
   // Values that some reduction needs.
   llvm::DenseSet<Value> reduced;
   for (Operation &op : llvm::reverse(block))

@@ -255,8 +255,7 @@ FailureOr<Value> emitSource(Operation *op, ElementEmitter &emitter, Index index)
 
 struct EmbeddingElements : ElementModel<EmbeddingElements, EmbeddingOp> {
   std::optional<RowChoice> getRowChoice(Operation *op, const IndexSpace &, Index index) const {
-    return RowChoice{ElementIndex(index.drop_back()),
-                     cast<EmbeddingOp>(op).getTable().getType().getDimSize(0)};
+    return RowChoice{ElementIndex(index.drop_back()), cast<EmbeddingOp>(op).getRows()};
   }
 
   FailureOr<Value> emitChosenRow(Operation *op, ElementEmitter &emitter, Index index) const {
@@ -264,7 +263,11 @@ struct EmbeddingElements : ElementModel<EmbeddingElements, EmbeddingOp> {
   }
 
   Sources getSources(Operation *op, const IndexSpace &, Index index, AffineExpr row) const {
-    return {{cast<EmbeddingOp>(op).getTable(), {row, index.back()}}};
+    auto embedding = cast<EmbeddingOp>(op);
+    ElementIndex source{row, index.back()};
+    if (embedding.getTransposeTable())
+      std::swap(source[0], source[1]);
+    return {{embedding.getTable(), source}};
   }
 
   FailureOr<Value> emitElement(Operation *op, ElementEmitter &emitter, Index index) const {

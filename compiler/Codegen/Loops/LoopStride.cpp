@@ -48,6 +48,42 @@ std::optional<int64_t> sinter::getStride(Value value, Value counter) {
   return fixed && isMemoryEffectFree(op) ? std::optional<int64_t>(0) : std::nullopt;
 }
 
+std::optional<SmallVector<int64_t>> sinter::getLaneOffsets(Value value, Value counter,
+                                                           int64_t first, int64_t lanes) {
+  SmallVector<int64_t> offsets;
+  if (std::optional<int64_t> stride = getStride(value, counter)) {
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      offsets.push_back(lane * *stride);
+    return offsets;
+  }
+  auto apply = value.getDefiningOp<affine::AffineApplyOp>();
+  auto isKnown = [&](Value operand) {
+    return operand == counter || getStride(operand, counter) == 0;
+  };
+  if (!apply || !llvm::all_of(apply.getDimOperands(), isKnown) ||
+      llvm::is_contained(apply.getSymbolOperands(), counter) ||
+      !llvm::all_of(apply.getSymbolOperands(), isKnown))
+    return std::nullopt;
+  AffineMap map = apply.getAffineMap();
+  // The counter as first + lane and a multiple of the lanes.
+  auto at = [&](int64_t lane) {
+    SmallVector<AffineExpr> dims;
+    for (auto [i, operand] : llvm::enumerate(apply.getDimOperands())) {
+      AffineExpr dim = getAffineDimExpr(i, value.getContext());
+      dims.push_back(operand == counter ? dim * lanes + (first + lane) : dim);
+    }
+    return map.getResult(0).replaceDims(dims);
+  };
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    auto offset = dyn_cast<AffineConstantExpr>(
+        simplifyAffineExpr(at(lane) - at(0), map.getNumDims(), map.getNumSymbols()));
+    if (!offset)
+      return std::nullopt;
+    offsets.push_back(offset.getValue());
+  }
+  return offsets;
+}
+
 Value sinter::emitNumbers(OpBuilder &builder, Location loc, Value first, int64_t stride,
                           int64_t lanes) {
   auto type = VectorType::get({lanes}, first.getType());

@@ -28,6 +28,19 @@ func.func @gather(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: i
   return
 }
 
+// REMARK: scatter{{.*}}a loop stays scalar: it accesses memory at an index that is not linear in the counter
+func.func @scatter(%x: memref<64xf32>, %y: memref<256xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %at = affine.apply affine_map<(d0) -> ((d0 floordiv 2) * 8 + d0 mod 2)>(%i)
+    %0 = memref.load %x[%i] : memref<64xf32>
+    memref.store %0, %y[%at] : memref<256xf32>
+  }
+  return
+}
+
 // REMARK: product{{.*}}a loop stays scalar: it carries a value that is neither a sum nor a maximum
 func.func @product(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index

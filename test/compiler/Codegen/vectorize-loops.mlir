@@ -66,6 +66,31 @@ func.func @strided(%x: memref<64xf32>, %y: memref<64xf32>, %w: memref<4xf32>, %b
   }
   return
 }
+// Pairs, eight apart: the same distances in every vector, also in the last one, half of which is
+// off.
+// CHECK-LABEL: func.func @pairs
+// CHECK: %[[AT:.*]] = affine.apply #{{.*}}(%{{.*}})
+// CHECK: memref.load %arg0[%[[AT]]]
+// CHECK: %[[ONE:.*]] = arith.addi %[[AT]], %c1{{.*}} : index
+// CHECK: memref.load %arg0[%[[ONE]]]
+// CHECK: %[[EIGHT:.*]] = arith.addi %[[AT]], %c8{{.*}} : index
+// CHECK: memref.load %arg0[%[[EIGHT]]]
+// CHECK-COUNT-5: memref.load %arg0
+// CHECK: vector.from_elements
+// CHECK-COUNT-4: memref.load %arg0
+// CHECK: vector.from_elements
+// REMARK: {{.*}}pairs{{.*}}20 elements in vectors of 8, 1 at a time
+func.func @pairs(%x: memref<80xf32>, %y: memref<20xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  scf.for %i = %c0 to %c20 step %c1 {
+    %at = affine.apply affine_map<(d0) -> ((d0 floordiv 2) * 8 + d0 mod 2)>(%i)
+    %0 = memref.load %x[%at] : memref<80xf32>
+    memref.store %0, %y[%i] : memref<20xf32>
+  }
+  return
+}
 // Numbers made of the counter, and an op with two results.
 // CHECK-LABEL: func.func @numbers
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8

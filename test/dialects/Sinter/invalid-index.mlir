@@ -121,6 +121,14 @@ func.func @embedding_c1(%t: tensor<64x8xf32>, %ids: tensor<2x4xi32>) {
 
 // -----
 
+func.func @embedding_c1_transposed(%t: tensor<64x8xf32>, %ids: tensor<2x4xi32>) {
+  // expected-error @below {{expected a table [width, rows] and ids' shape with width appended}}
+  %0 = sinter.embedding %t, %ids {transpose_table} : (tensor<64x8xf32>, tensor<2x4xi32>) -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @last_row_c1(%x: tensor<2x4x8xf32>, %count: tensor<3xi32>) {
   // expected-error @below {{expected operand [b, t, d], count [b] and a result [b, d]}}
   %0 = sinter.last_row %x, %count : (tensor<2x4x8xf32>, tensor<3xi32>) -> tensor<2x8xf32>

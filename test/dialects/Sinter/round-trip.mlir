@@ -40,7 +40,7 @@ func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xb
 
 // CHECK-LABEL: func.func @index
 func.func @index(%x: tensor<4x8xf32>, %start: tensor<2xi32>, %count: tensor<2xi32>)
-    -> (tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<8x4xf32, #panels>, tensor<2x2xf32>) {
+    -> (tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x2xf32>) {
   // CHECK: sinter.constant dense<1.000000e+00> : tensor<8xf32>
   %0 = sinter.constant dense<1.0> : tensor<8xf32>
   // CHECK: sinter.broadcast %{{.*}} {dims = array<i64: 1>}
@@ -60,9 +60,11 @@ func.func @index(%x: tensor<4x8xf32>, %start: tensor<2xi32>, %count: tensor<2xi3
   %8 = sinter.positions %start : (tensor<2xi32>) -> tensor<2x3xi32>
   // CHECK: sinter.embedding
   %9 = sinter.embedding %x, %8 : (tensor<4x8xf32>, tensor<2x3xi32>) -> tensor<2x3x8xf32>
+  // CHECK: sinter.embedding %{{.*}}, %{{.*}} {transpose_table} : (tensor<8x4xf32, #sinter.panels<
+  %11 = sinter.embedding %7, %8 {transpose_table} : (tensor<8x4xf32, #panels>, tensor<2x3xi32>) -> tensor<2x3x8xf32>
   // CHECK: sinter.last_row
   %10 = sinter.last_row %5, %count : (tensor<2x2x2xf32>, tensor<2xi32>) -> tensor<2x2xf32>
-  return %3, %9, %7, %10 : tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<8x4xf32, #panels>, tensor<2x2xf32>
+  return %3, %9, %11, %10 : tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x2xf32>
 }
 
 // CHECK-LABEL: func.func @rows

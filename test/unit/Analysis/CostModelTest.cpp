@@ -102,6 +102,13 @@ TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   EXPECT_LT(costs.getCost(ops[0]).bytes, 3 * 4 * 64 * 4);
 }
 
+TEST_F(CostModelTest, ReadsALineForEachWordOfARowInPanels) {
+  auto ops = parse("%t: tensor<64x50000xf32, " + kPanels.str() + ">, %i: tensor<1x4xi32>",
+                   "%0 = sinter.embedding %t, %i {transpose_table} : (tensor<64x50000xf32, " +
+                       kPanels.str() + ">, tensor<1x4xi32>) -> tensor<1x4x64xf32>");
+  EXPECT_EQ(cast<CostOpInterface>(ops[0]).getBytes(), 4 * 64 * 64 + 4 * 64 * 4 + 4 * 4);
+}
+
 TEST_F(CostModelTest, GivesAliasesAndConstantsNoCost) {
   CostModel costs(target);
   auto ops =

@@ -184,6 +184,15 @@ Value embeddingCase(GraphBuilder &graph, Random &random) {
   return graph.mul(rows, rows);
 }
 
+Value transposedEmbeddingCase(GraphBuilder &graph, Random &random) {
+  Value table = parameter(graph, "table", {random.extent(3, 7), random.extent()});
+  Value transposed = graph.transpose(table, {1, 0});
+  auto rows = graph.embedding(table, graph.getInput("ids", {random.extent(), random.extent()}))
+                  .getDefiningOp<LookupOpInterface>();
+  OpBuilder builder(rows);
+  return graph.mul(rows->getResult(0), rows.buildTransposed(builder, transposed));
+}
+
 Value tiedEmbeddingCase(GraphBuilder &graph, Random &random) {
   int64_t vocab = random.extent(3, 7), d = random.extent();
   Value table = parameter(graph, "table", {vocab, d});
@@ -288,6 +297,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Sum", reduceCase<ReductionKind::Sum>},
                     Case{"Mean", reduceCase<ReductionKind::Mean>},
                     Case{"Max", reduceCase<ReductionKind::Max>}, Case{"Embedding", embeddingCase},
+                    Case{"TransposedEmbedding", transposedEmbeddingCase},
                     Case{"TiedEmbedding", tiedEmbeddingCase}, Case{"RmsNorm", rmsNormCase},
                     Case{"LayerNorm", layerNormCase}, Case{"Rotary", rotaryCase},
                     Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase}),

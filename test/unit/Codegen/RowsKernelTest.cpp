@@ -290,6 +290,36 @@ func.func private @kernel(%x: tensor<3x6x40xf32>, %n: tensor<3xi32>, %w: tensor<
                         4e-7, {}, make);
 }
 
+// The table of a product: its columns are the rows. Widths with a last word that is half a pair,
+// and with lanes of the last vector that are off; a norm, whose row is kept.
+TEST(RowsKernel, GathersFromPanels) {
+  auto make = [](unsigned index, RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, index);
+    ReferenceTensor ids(type);
+    for (int64_t i = 0; i < ids.getNumElements(); ++i)
+      ids[i] = i % 3 == 0 ? 25 * i : i % 3 == 1 ? -7 : 1 << 30;
+    return ids;
+  };
+  for (int64_t width : {1, 33, 40, 70})
+    for (const char *type : {"f32", "bf16"}) {
+      bool pairs = type[0] == 'b';
+      std::string text = fill(R"(
+func.func private @kernel(%t: tensor<$Nx130x$TYPE, #sinter.panels<width = 64, interleave = $PAIR, depth = $DEPTH>>, %i: tensor<2x3xi32>, %w: tensor<$Nxf32>)
+    -> (tensor<2x3x$Nxf32>, tensor<2x3x$Nxf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.embedding %t, %i {transpose_table} : (tensor<$Nx130x$TYPE, #sinter.panels<width = 64, interleave = $PAIR, depth = $DEPTH>>, tensor<2x3xi32>) -> tensor<2x3x$Nx$TYPE>
+  %1 = sinter.cast %0 : (tensor<2x3x$Nx$TYPE>) -> tensor<2x3x$Nxf32>
+  %2 = sinter.rms_norm %1, %w {eps = 1.0e-6} : (tensor<2x3x$Nxf32>, tensor<$Nxf32>) -> tensor<2x3x$Nxf32>
+  return %1, %2 : tensor<2x3x$Nxf32>, tensor<2x3x$Nxf32>
+})",
+                              {{"N", n(width)},
+                               {"TYPE", type},
+                               {"PAIR", n(pairs ? 2 : 1)},
+                               {"DEPTH", n(pairs ? 32 : 16)}});
+      expectSameAsReference(text, 4e-7, {}, make);
+    }
+}
+
 TEST(RowsKernel, LearnedPositions) {
   auto make = [](unsigned index, RankedTensorType type) {
     if (!type.getElementType().isInteger(32))

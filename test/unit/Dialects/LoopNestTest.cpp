@@ -87,6 +87,7 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %16 = sinter.dropout %x, %seed {probability = 0.5, stream = 3 : i64} : (!m, tensor<2xi32>) -> !m
   %17 = sinter.cast %x : (!m) -> tensor<4x6xf32>
   %18 = sinter.stochastic_round %17, %seed, %seed : (tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x6xbf16>
+  %20 = sinter.embedding %x, %ids {transpose_table} : (!m, tensor<4x2xi32>) -> tensor<4x2x4xf64>
   return
 }
 func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {

@@ -52,6 +52,14 @@ func.func @embedding() {
   return
 }
 
+func.func @embedding_transposed() {
+  %c0 = sinter.constant dense<[[0.0, 3.0, 6.0, 9.0, 12.0], [1.0, 4.0, 7.0, 10.0, 13.0], [2.0, 5.0, 8.0, 11.0, 14.0]]> : tensor<3x5xf64>
+  %c1 = sinter.constant dense<[[4, 0], [-7, 9]]> : tensor<2x2xi32>
+  %r2 = sinter.embedding %c0, %c1 {transpose_table} : (tensor<3x5xf64>, tensor<2x2xi32>) -> tensor<2x2x3xf64>
+  check.expect_const %r2, dense<[[[12.0, 13.0, 14.0], [0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0], [12.0, 13.0, 14.0]]]> : tensor<2x2x3xf64> : tensor<2x2x3xf64>
+  return
+}
+
 func.func @last_row() {
   %c0 = sinter.constant dense<[[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]], [[12.0, 13.0, 14.0, 15.0], [16.0, 17.0, 18.0, 19.0], [20.0, 21.0, 22.0, 23.0]]]> : tensor<2x3x4xf64>
   %c1 = sinter.constant dense<[2, 0]> : tensor<2xi32>

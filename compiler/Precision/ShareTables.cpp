@@ -1,0 +1,115 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_SHARETABLESPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// Bits of a tensor's elements.
+static int64_t getWidth(Value tensor) { return typeOf(tensor).getElementTypeBitWidth(); }
+
+namespace {
+/// What an entry does with a parameter.
+struct TableUses {
+  SmallVector<LookupOpInterface> lookups;
+  PackOp panels;              ///< the parameter transposed, all its numbers as they are
+  PackOp rounded;             ///< rounded ones
+  Operation *other = nullptr; ///< an op that reads it, or what is made of it, otherwise
+
+  /// Follows the parameter to the panels that are made of it.
+  void collect(Value value, bool transposed, bool rounds) {
+    for (Operation *user : value.getUsers()) {
+      auto lookup = dyn_cast<LookupOpInterface>(user);
+      if (lookup && isa<BlockArgument>(value) && lookup.getTable() == value)
+        lookups.push_back(lookup);
+      else if (auto cast = dyn_cast<CastOp>(user))
+        collect(cast, transposed, rounds || getWidth(cast) <= getWidth(value));
+      else if (auto transpose = dyn_cast<TransposeOp>(user);
+               transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0})
+        collect(transpose, !transposed, rounds);
+      else if (auto pack = dyn_cast<PackOp>(user); pack && transposed)
+        (rounds ? rounded : panels) = pack;
+      else
+        other = user;
+    }
+  }
+};
+
+struct ShareTablesPass : sinter::impl::ShareTablesPassBase<ShareTablesPass> {
+  using ShareTablesPassBase::ShareTablesPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(SinterDialect::kEntry))
+        for (BlockArgument argument : function.getArguments())
+          if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                                SinterDialect::kParameter))
+            share(function, argument, name);
+  }
+
+private:
+  void share(func::FuncOp function, BlockArgument table, StringAttr name) {
+    TableUses uses;
+    uses.collect(table, /*transposed=*/false, /*rounds=*/false);
+    if (uses.lookups.empty() || (!uses.panels && !uses.rounded))
+      return;
+    auto opts = remark::RemarkOpts::name("SharedTable")
+                    .category("sinter-precision")
+                    .function(function.getName());
+    double megabytes = getStorageBytes(table.getType()) / 1e6;
+    if (uses.other || !uses.panels) {
+      std::string reason = uses.other
+                               ? uses.other->getName().getStringRef().str() + " reads it, too"
+                               : "their numbers are rounded";
+      remark::missed(table.getLoc(), opts)
+          << llvm::formatv("{0} stays as it is beside its panels, {1:F1} MB more: {2}",
+                           name.getValue(), megabytes, reason)
+                 .str();
+      return;
+    }
+    moveToFront(uses.panels);
+    int64_t before = 0, after = 0;
+    for (LookupOpInterface lookup : uses.lookups) {
+      before += cast<CostOpInterface>(*lookup).getBytes();
+      OpBuilder builder(lookup);
+      Value rows = lookup.buildTransposed(builder, uses.panels);
+      after += cast<CostOpInterface>(rows.getDefiningOp()).getBytes();
+      replace(builder, lookup, rows);
+    }
+    remark::passed(table.getLoc(), opts)
+        << llvm::formatv("{0} is held in panels alone: {1:F1} MB less, lookups move {2:F1} KB "
+                         "instead of {3:F1}",
+                         name.getValue(), megabytes, after / 1e3, before / 1e3)
+               .str();
+  }
+
+  /// Moves what is made of an argument alone before all that may use it.
+  static void moveToFront(Operation *op) {
+    while (op) {
+      op->moveBefore(&op->getBlock()->front());
+      op = op->getOperand(0).getDefiningOp();
+    }
+  }
+
+  /// Replaces a lookup by the same rows, perhaps wider than its own.
+  static void replace(OpBuilder &builder, Operation *lookup, Value rows) {
+    Value old = lookup->getResult(0);
+    for (Operation *user : llvm::make_early_inc_range(old.getUsers()))
+      if (isa<CastOp>(user) && user->getResult(0).getType() == rows.getType()) {
+        user->getResult(0).replaceAllUsesWith(rows);
+        user->erase();
+      }
+    if (old.getType() != rows.getType() && !old.use_empty())
+      rows = CastOp::create(builder, lookup->getLoc(), old.getType(), rows);
+    old.replaceAllUsesWith(rows);
+    lookup->erase();
+  }
+};
+} // namespace
