@@ -379,13 +379,22 @@ Expected<TrainResult> Trainer::run() {
       return tl::unexpected(std::move(record).error());
     bool last = impl->step == options.schedule.steps;
     auto isDue = [&](uint64_t every) { return last || (every != 0 && impl->step % every == 0); };
+    bool saved = false;
     if (impl->validation && isDue(options.evaluateEvery)) {
       SINTER_TRY(record->validationLoss, impl->evaluate(options.stop));
+      if (!record->validationLoss) {
+        // Asked to stop meanwhile: first what was learned is made safe, then it is evaluated, as a
+        // run that goes on from there no longer would.
+        if (impl->writer)
+          impl->save();
+        saved = true;
+        SINTER_TRY(record->validationLoss, impl->evaluate(nullptr));
+      }
     }
     if (options.onStep)
       options.onStep(*record);
     result.stopped = impl->stopping() && !last;
-    if (impl->writer && (result.stopped || isDue(options.saveEvery)))
+    if (impl->writer && !saved && (result.stopped || isDue(options.saveEvery)))
       impl->save();
   }
   if (impl->writer)

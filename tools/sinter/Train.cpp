@@ -9,6 +9,8 @@
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -26,11 +28,16 @@ struct TrainCommandOptions : TrainRunOptions {
 
 std::atomic<bool> stopRequested = false;
 
-/// From here on the first SIGTERM or SIGINT asks the run to save and stop; a second one ends the
-/// process as ever.
+/// From here on the first SIGTERM or SIGINT asks the run to save after a step and stop; a second
+/// one ends the process as ever.
 void catchSignals() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { stopRequested = true; };
+  action.sa_handler = [](int) {
+    static constexpr std::string_view kText =
+        "\nsinter: stopping after the next step; a second signal stops at once\n";
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+    stopRequested = true;
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (int signal : {SIGTERM, SIGINT})
     sigaction(signal, &action, nullptr);
@@ -103,7 +110,6 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
       }
     progress->show(record);
   };
-  catchSignals();
   SINTER_TRY(auto trainer,
              runtime::Trainer::create(run.compiled.executable, run.data.streams, train));
   SINTER_TRY(log, TrainLog::open(options.getLog(), trainer->nextStep()));
@@ -126,6 +132,7 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
 }
 
 static Expected<void> run(TrainCommandOptions &options) {
+  catchSignals();
   SINTER_TRY(Model model, openModel(options));
   SINTER_TRY(auto executable, adoptExecutable(*options.command, options, model));
   SINTER_CHECK(makeOutputDirectory(options.out));

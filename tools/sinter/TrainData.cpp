@@ -81,7 +81,18 @@ Expected<void> sinter::cli::chooseTokenizer(const DataOptions &options, Model &m
   return {};
 }
 
-/// The files that a list of paths and patterns names. A file may have any name.
+/// Whether a file is what openText keeps beside a text: TEXT.HASH.bin.
+static bool isKeptForText(const std::string &path) {
+  fs::path hash = fs::path(path).stem(), text = hash.stem();
+  std::string digits = hash.extension().string();
+  std::error_code ignored;
+  return fs::path(path).extension() == ".bin" && digits.size() == 33 &&
+         digits.find_first_not_of("0123456789abcdef", 1) == std::string::npos &&
+         fs::exists(fs::path(path).parent_path() / text, ignored);
+}
+
+/// The files that a list of paths and patterns names. A file may have any name. A pattern does not
+/// mean the ids that are kept beside texts: the next run with it is to read the same data.
 static Expected<std::vector<std::string>> expand(const std::vector<std::string> &patterns,
                                                  const char *option) {
   std::vector<std::string> paths;
@@ -94,7 +105,8 @@ static Expected<std::vector<std::string>> expand(const std::vector<std::string> 
     glob_t found{};
     bool matched = ::glob(pattern.c_str(), 0, nullptr, &found) == 0;
     for (size_t i = 0; matched && i < found.gl_pathc; ++i)
-      paths.emplace_back(found.gl_pathv[i]);
+      if (!isKeptForText(found.gl_pathv[i]))
+        paths.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
     if (!matched)
       return fail(std::string(option) + " " + pattern, "there is no such file",

@@ -90,6 +90,19 @@ TEST_F(Resume, SameBitsAsARunThatNeverStopped) {
   }
 }
 
+TEST_F(Resume, StoppedWhileItEvaluatesItSavesAndEvaluates) {
+  std::atomic<bool> stop = true;
+  TrainOptions with = options(5);
+  with.evaluateEvery = 1;
+  with.stop = &stop;
+  RunResult run = runTrainer({}, with, regularIds(300), regularIds(40));
+  ASSERT_EQ(run.error, "");
+  EXPECT_TRUE(run.result.stopped);
+  EXPECT_EQ(steps(), (Steps{1}));
+  ASSERT_EQ(run.records.size(), 1u);
+  EXPECT_TRUE(run.records[0].validationLoss);
+}
+
 TEST_F(Resume, BeginsWhereThereIsNothingToResume) {
   EXPECT_EQ(runTrainer({}, options(3, true)).records.size(), 3u);
   EXPECT_EQ(runTrainer({}, options(3, true)).records.size(), 0u);
