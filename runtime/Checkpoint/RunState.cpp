@@ -57,8 +57,10 @@ Expected<RunState> RunState::parse(std::string_view text, const std::string &sou
 
 Expected<void> RunState::checkOptions(const std::map<std::string, std::string> &wanted,
                                       const std::string &source) const {
+  auto shown = [](const std::string &value) { return value.empty() ? "empty" : value; };
   auto differs = [&](const std::string &name, const std::string &was, const std::string &is) {
-    return fail(source, name + " was " + was + " when it was written and is " + is + " now",
+    return fail(source,
+                name + " was " + shown(was) + " when it was written and is " + shown(is) + " now",
                 "give the options of then, or begin anew in another --out");
   };
   for (const auto &[name, value] : wanted) {

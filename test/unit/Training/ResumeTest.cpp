@@ -155,6 +155,10 @@ TEST_F(Resume, OptionsThatDifferAreNamed) {
   EXPECT_EQ(errorWith([](TrainOptions &o) { o.identity["--optimizer"] = "adamw"; }),
             prefix + "--optimizer was sgd when it was written and is adamw now; give the options "
                      "of then, or begin anew in another --out");
+  EXPECT_NE(errorWith([](TrainOptions &o) {
+              o.identity["--optimizer"] = "";
+            }).find("--optimizer was sgd when it was written and is empty now"),
+            std::string::npos);
   EXPECT_NE(errorWith([](TrainOptions &o) { o.seed = 1; }).find("--seed was 11"),
             std::string::npos);
   EXPECT_NE(errorWith([](TrainOptions &o) {
