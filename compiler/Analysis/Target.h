@@ -29,6 +29,10 @@ TargetAttr describeHostCpu(mlir::MLIRContext *context, int64_t cores);
 /// all of its multiprocessors.
 Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef text, int64_t cores);
 
+/// Whether a processor multiplies pairs of bf16 in one instruction; without that it has no
+/// instructions on bf16 at all.
+bool hasPairDot(TargetAttr target);
+
 /// Logits that a loss holds at a time, so many that products of a block of rows run at full speed:
 /// 64 MiB of f32 on a processor, where a block has work for all cores, and 1 GiB on a GPU, where
 /// every block adds to all of the weight's gradient in memory.

@@ -35,10 +35,11 @@ namespace {
 /// Builds the flatbuffer, leaves first.
 class Serializer {
 public:
-  Serializer(ModuleOp plan, const KernelCode &code, const CompileRequest &request)
-      : plan(plan), code(code), request(request) {
-    if (request.spec)
-      for (const ParameterInfo &parameter : request.spec->parameters())
+  Serializer(ModuleOp plan, const KernelCode &code, const ModelSpec *spec,
+             const ExecutableContents &contents)
+      : plan(plan), code(code), contents(contents) {
+    if (spec)
+      for (const ParameterInfo &parameter : spec->parameters())
         initializers[parameter.name] = parameter.initializer;
   }
 
@@ -62,10 +63,10 @@ private:
   //===--------------------------------------------------------------------===//
 
   Expected<void> checkSize() {
-    uint64_t bytes = kTableBytes + getCodeBytes() + request.embeddedWeights.size();
+    uint64_t bytes = kTableBytes + getCodeBytes() + contents.embeddedWeights.size();
     for (auto constant : plan.getOps<plan::ConstantOp>())
       bytes += getElementCount(constant) * 8;
-    for (const auto &[name, content] : request.attachments)
+    for (const auto &[name, content] : contents.attachments)
       bytes += content.size();
     if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
       return fail("the executable", "it would pass the format's 2 GiB",
@@ -310,30 +311,31 @@ private:
     for (auto [name, slice] : states)
       stateBindings.push_back(serializeBinding(slice));
     std::vector<Offset<fb::Metadata>> metadata;
-    for (const auto &[key, value] : request.metadata)
+    for (const auto &[key, value] : contents.metadata)
       metadata.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
     std::vector<Offset<fb::Attachment>> attachments;
-    for (const auto &[name, content] : request.attachments)
+    for (const auto &[name, content] : contents.attachments)
       attachments.push_back(
           fb::CreateAttachment(builder, builder.CreateString(name), createBytes(content)));
     std::vector<Offset<fb::WeightFile>> weightFiles;
-    for (const FileReference &file : request.weightFiles)
+    for (const FileReference &file : contents.weightFiles)
       weightFiles.push_back(
           fb::CreateWeightFileDirect(builder, file.path.c_str(), file.bytes, file.hash.c_str()));
     static const MachineCode kNone;
     const auto *machine = std::get_if<MachineCode>(&code);
+    const auto *cuda = std::get_if<CudaCode>(&code);
     auto features = builder.CreateVectorOfStrings((machine ? *machine : kNone).cpuFeatures);
     auto image = createBytes((machine ? *machine : kNone).image);
     std::vector<Offset<fb::KernelProgram>> kernelPrograms = serializeKernelPrograms();
     auto constants = createBytes(collectConstants());
-    auto embedded = createBytes(request.embeddedWeights);
+    auto embedded = createBytes(contents.embeddedWeights);
     return fb::CreateExecutable(
         builder, runtime::executableVersion, builder.CreateString(kProducer), features, image,
         builder.CreateVector(kernels), constants, builder.CreateVector(tensors),
         builder.CreateVector(stateBindings), parameterBytes, stateBytes,
         builder.CreateVector(programs), builder.CreateVector(metadata),
-        builder.CreateVector(attachments), builder.CreateVector(weightFiles), request.seed,
-        embedded, builder.CreateString(machine ? "cpu" : request.options.target),
+        builder.CreateVector(attachments), builder.CreateVector(weightFiles), contents.seed,
+        embedded, builder.CreateString(cuda ? cuda->target : "cpu"),
         builder.CreateVector(kernelPrograms));
   }
 
@@ -371,7 +373,7 @@ private:
 
   ModuleOp plan;
   const KernelCode &code;
-  const CompileRequest &request;
+  const ExecutableContents &contents;
   flatbuffers::FlatBufferBuilder builder;
   std::map<std::string, uint32_t> kernelIndex;
   std::vector<Offset<fb::Kernel>> kernels;
@@ -384,6 +386,7 @@ private:
 } // namespace
 
 Expected<std::vector<std::byte>> sinter::serialize(ModuleOp plan, const KernelCode &code,
-                                                   const CompileRequest &request) {
-  return Serializer(plan, code, request).run();
+                                                   const ModelSpec *spec,
+                                                   const ExecutableContents &contents) {
+  return Serializer(plan, code, spec, contents).run();
 }

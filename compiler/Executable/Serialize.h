@@ -3,9 +3,11 @@
 
 #include "compiler/Codegen/Cpu/MachineCode.h"
 #include "compiler/Codegen/Cuda/CudaProgram.h"
-#include "compiler/Pipelines/Compile.h"
+#include "compiler/Executable/Contents.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "frontends/Transformer/ModelSpec.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
 #include <cstddef>
 #include <map>
@@ -21,6 +23,7 @@ DType toDType(mlir::Type elementType);
 /// CUDA kernels, and what NVRTC made of their programs: for each of them by architecture, or
 /// nothing where the machine that runs them is to compile them.
 struct CudaCode {
+  std::string target; ///< "cuda:sm_90"
   std::vector<CudaProgram> programs;
   std::vector<std::map<std::string, std::vector<std::byte>>> cubins;
 };
@@ -30,10 +33,11 @@ using KernelCode = std::variant<MachineCode, CudaCode>;
 
 /// Serializes a module after the Memory phase, one to one, into the flatbuffer of
 /// runtime/Exec/Executable.fbs (without the file's envelope, see runtime/Exec/ExecutableFile.h).
-/// Metadata, attachments, weight files, embedded weights and the seed come from the request.
+/// Random weights are as the model says, or of the default distribution where `spec` is null.
 /// Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks (a defect)
 /// and where the result would pass the format's 2 GiB.
 Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const KernelCode &code,
-                                           const CompileRequest &request);
+                                           const ModelSpec *spec,
+                                           const ExecutableContents &contents);
 
 } // namespace sinter

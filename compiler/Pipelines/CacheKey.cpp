@@ -70,14 +70,14 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(name);
     hasher.add(static_cast<uint64_t>(type));
   }
-  hasher.add(request.metadata);
-  hasher.add(request.attachments);
-  for (const FileReference &file : request.weightFiles) {
+  hasher.add(request.contents.metadata);
+  hasher.add(request.contents.attachments);
+  for (const FileReference &file : request.contents.weightFiles) {
     hasher.add(file.path);
     hasher.add(file.bytes);
     hasher.add(file.hash);
   }
-  hasher.add(request.seed);
+  hasher.add(request.contents.seed);
   const CompileOptions &options = request.options;
   hasher.add(options.target);
   for (int64_t number : {options.cores, int64_t(options.computeType), int64_t(options.cacheType),

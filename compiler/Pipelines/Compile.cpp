@@ -34,7 +34,7 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
   FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(compilation.getModule());
   if (failed(programs))
     return compilation.makeDefect("printing kernels");
-  CudaCode code{std::move(*programs), {}};
+  CudaCode code{request.options.target, std::move(*programs), {}};
   code.cubins.resize(code.programs.size());
   if (!request.options.cubins)
     return code;
@@ -93,7 +93,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
     return {};
   }
   SINTER_TRY(KernelCode code, emitKernels(compilation, request));
-  SINTER_TRY(result.executable, serialize(module, code, request));
+  SINTER_TRY(result.executable, serialize(module, code, request.spec, request.contents));
   if (request.reports) {
     MemoryReportInputs inputs;
     if (const auto *machine = std::get_if<MachineCode>(&code))

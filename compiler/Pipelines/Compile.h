@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Executable/Contents.h"
 #include "frontends/Transformer/ModelSpec.h"
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
@@ -69,25 +70,14 @@ struct CompileOptions {
       false; ///< for a GPU: the executable carries compiled kernels, not only their source
 };
 
-/// A file that an executable refers to or carries.
-struct FileReference {
-  std::string path;
-  uint64_t bytes = 0;
-  std::string hash; ///< XXH3-128, hexadecimal
-};
-
-/// A model and what its executable is to carry along.
+/// A model and how it is to be compiled.
 struct CompileRequest {
   const ModelSpec *spec = nullptr; ///< the model, or null where `source` is given
   std::string source;              ///< MLIR text of the graph instead
   std::string description;         ///< what `spec` was read from, for the cache's key
   /// Element types of the checkpoint's tensors; those that it does not name are F32.
   std::map<std::string, DType> parameterTypes;
-  std::map<std::string, std::string> metadata;
-  std::map<std::string, std::string> attachments; ///< name to content
-  std::vector<FileReference> weightFiles;
-  std::vector<std::byte> embeddedWeights; ///< a safetensors file, or empty
-  uint64_t seed = 0;                      ///< random weights, where there are no weight files
+  ExecutableContents contents; ///< what the executable is to carry along
   /// Whether the result says what was decided and where the memory goes, too. That takes
   /// time of its own.
   bool reports = false;

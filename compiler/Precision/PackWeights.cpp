@@ -1,4 +1,4 @@
-#include "compiler/Codegen/Cpu/GemmLayouts.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

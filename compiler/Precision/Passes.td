@@ -94,7 +94,7 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
   let summary = "lays KV caches out for the attention that reads them";
   let description = [{
     After it a state that is appended to and read as an attention's keys, or as its values, has the
-    layout that the target's attention kernels want (Codegen/Cpu/CacheLayouts.h: `#sinter.key_panels`
+    layout that the target's attention kernels want (Analysis/KernelLayouts.h: `#sinter.key_panels`
     and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry
     uses otherwise, or as both, stays dense in all of them: the entries share its memory. For a GPU
     all stay dense.

@@ -1,8 +1,8 @@
 #include "compiler/Schedule/ProgramLowering.h"
+#include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
-#include "compiler/Schedule/CommandInfo.h"
 #include "compiler/Schedule/PackCommand.h"
 
 using namespace mlir;

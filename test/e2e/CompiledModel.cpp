@@ -59,9 +59,9 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
   if (options.capacity == 0)
     options.capacity = length;
   request.options = options;
-  request.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
-                      {"max_seq", std::to_string(options.capacity)},
-                      {"eos_token_ids", ""}};
+  request.contents.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
+                               {"max_seq", std::to_string(options.capacity)},
+                               {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.parameters())
     request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
   if (returnsLogits)

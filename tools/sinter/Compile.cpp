@@ -27,9 +27,9 @@ static Expected<void> addWeights(const Model &model, bool embed, CompileRequest 
   if (!model.weights)
     return {};
   if (!embed) {
-    Progress progress("hashing weights", request.weightFiles.size());
-    for (size_t i = 0; i < request.weightFiles.size(); ++i) {
-      request.weightFiles[i].hash = model.weights->contentHash(i);
+    Progress progress("hashing weights", request.contents.weightFiles.size());
+    for (size_t i = 0; i < request.contents.weightFiles.size(); ++i) {
+      request.contents.weightFiles[i].hash = model.weights->contentHash(i);
       progress.advance(i + 1);
     }
     return {};
@@ -37,8 +37,8 @@ static Expected<void> addWeights(const Model &model, bool embed, CompileRequest 
   std::vector<ExpectedTensor> needed;
   for (const ParameterInfo &parameter : model.spec.parameters())
     needed.push_back({parameter.name, parameter.shape});
-  SINTER_TRY(request.embeddedWeights, packWeights(needed, *model.weights));
-  request.weightFiles.clear();
+  SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
+  request.contents.weightFiles.clear();
   return {};
 }
 

@@ -181,9 +181,9 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   compile.disabledPasses = options.disabledPasses;
   compile.passPlugins = options.passPlugins;
   compile.addedPasses = options.addedPasses;
-  request.seed = options.seed;
-  request.attachments = model.tokenizerFiles;
-  request.metadata = {
+  request.contents.seed = options.seed;
+  request.contents.attachments = model.tokenizerFiles;
+  request.contents.metadata = {
       {"model_type", model.spec.modelType},
       {"vocab_size", std::to_string(model.spec.vocabSize)},
       {"max_seq", std::to_string(capacity)},
@@ -198,7 +198,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
     for (const ParameterInfo &parameter : model.spec.parameters())
       request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
     for (const WeightFiles::File &file : model.weights->files())
-      request.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
+      request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
   return request;
 }

@@ -223,7 +223,7 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
         run->files[file->name()->str()].assign(
             reinterpret_cast<const char *>(file->content()->data()), file->content()->size());
   } else {
-    run->files = request.attachments;
+    run->files = request.contents.attachments;
     if (run->data.streams.validation)
       request.options.entries.push_back("evaluate");
     SINTER_TRY(Compiled compiled, compileCached(request, options));

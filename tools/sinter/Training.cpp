@@ -197,13 +197,13 @@ Expected<CompileRequest> sinter::cli::makeTrainRequest(const Model &model,
   // The description goes with what is trained from it.
   std::error_code ignored;
   if (!std::filesystem::is_directory(model.path, ignored))
-    request.attachments["config.json"] = model.description;
+    request.contents.attachments["config.json"] = model.description;
   else
     for (const char *name : {"config.json", "generation_config.json"})
       if (std::filesystem::exists(model.path / name, ignored)) {
-        SINTER_TRY(request.attachments[name], readFile(model.path / name));
+        SINTER_TRY(request.contents.attachments[name], readFile(model.path / name));
       }
-  request.metadata.merge(describeStep(options.batch, sequence, step));
+  request.contents.metadata.merge(describeStep(options.batch, sequence, step));
   return request;
 }
 

@@ -1,18 +1,9 @@
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
-#include "compiler/Codegen/Cpu/CacheLayouts.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 
 using namespace mlir;
 using namespace sinter;
-
-Attribute sinter::getKeyLayout(Type elementType, TargetAttr target) {
-  bool pairs = elementType.isBF16() && VectorBuilder::hasPairDot(target);
-  return KeyPanelsAttr::get(target.getContext(), /*width=*/16, /*interleave=*/pairs ? 2 : 1);
-}
-
-Attribute sinter::getValueLayout(Type elementType, TargetAttr target) {
-  return HeadMajorAttr::get(target.getContext());
-}
 
 /// Bytes of scratch for rows of queries and outputs.
 static constexpr int64_t kRowScratchBytes = 72 * 1024;

@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
-#include "compiler/Codegen/Cpu/GemmLayouts.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Codegen/Loops/StridedInput.h"
@@ -506,19 +506,6 @@ private:
 };
 
 } // namespace
-
-PanelsAttr sinter::getPanels(Type elementType) {
-  bool narrow = elementType.getIntOrFloatBitWidth() == 16;
-  return PanelsAttr::get(elementType.getContext(), kPanelWidth, /*interleave=*/narrow ? 2 : 1,
-                         /*depth=*/narrow ? 32 : 16);
-}
-
-bool sinter::mayStayDense(Value rhs) {
-  auto argument = dyn_cast<BlockArgument>(rhs);
-  auto entry = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return entry && entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState) &&
-         getElementTypeOrSelf(rhs).isF32();
-}
 
 FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const TargetAttr &target) {

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
@@ -44,7 +45,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   MLIRContext *context = kernels.getContext();
   // Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
   // have them moved and rounded by calls into a compiler's support library.
-  bool hasBF16 = VectorBuilder::hasPairDot(target);
+  bool hasBF16 = hasPairDot(target);
   {
     RewritePatternSet patterns(context);
     populateAffineToStdConversionPatterns(patterns);

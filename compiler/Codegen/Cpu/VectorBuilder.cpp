@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
+#include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Loops/Philox.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -267,10 +268,6 @@ Value VectorBuilder::scratch(int64_t elements, Type element) {
 //===----------------------------------------------------------------------===//
 // Pairs of bf16
 //===----------------------------------------------------------------------===//
-
-bool VectorBuilder::hasPairDot(TargetAttr target) {
-  return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
-}
 
 Value VectorBuilder::pairDot(Value acc, Value a, Value b) {
   if (hasPairDot(target))

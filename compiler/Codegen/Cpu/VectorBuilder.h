@@ -96,8 +96,6 @@ public:
   mlir::Value scratch(int64_t elements, mlir::Type element);
 
   // Pairs of bf16, what a dot-product instruction multiplies: vector<2 * lanes x bf16>.
-  /// Whether a target multiplies pairs in one instruction.
-  static bool hasPairDot(TargetAttr target);
   /// acc[i] + a[2i] b[2i] + a[2i + 1] b[2i + 1].
   mlir::Value pairDot(mlir::Value acc, mlir::Value a, mlir::Value b);
   mlir::Value loadPairs(mlir::Value memory, mlir::Value offset);

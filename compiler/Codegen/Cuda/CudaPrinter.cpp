@@ -1,7 +1,7 @@
 #include "compiler/Codegen/Cuda/CudaPrinter.h"
+#include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Codegen/Cuda/CudaBody.h"
 #include "compiler/Codegen/Cuda/CudaExpression.h"
-#include "compiler/Schedule/CommandInfo.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

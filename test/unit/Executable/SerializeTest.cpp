@@ -67,7 +67,7 @@ protected:
   }
 
   std::shared_ptr<const runtime::Executable> load() {
-    auto bytes = serialize(*module, code, request);
+    auto bytes = serialize(*module, code, spec, contents);
     EXPECT_TRUE(bytes) << bytes.error().message();
     auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
     EXPECT_TRUE(executable) << executable.error().message();
@@ -77,7 +77,8 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   MachineCode code;
-  CompileRequest request;
+  const ModelSpec *spec = nullptr;
+  ExecutableContents contents;
 };
 
 TEST_F(SerializeTest, RuntimeBelievesIt) { ASSERT_TRUE(load()); }
@@ -146,10 +147,10 @@ TEST_F(SerializeTest, Commands) {
 }
 
 TEST_F(SerializeTest, WhatIsCarriedAlong) {
-  request.metadata = {{"vocab_size", "24"}};
-  request.attachments = {{"tokenizer.json", "{}"}};
-  request.weightFiles = {{"model.safetensors", 12, "ff"}};
-  request.seed = 42;
+  contents.metadata = {{"vocab_size", "24"}};
+  contents.attachments = {{"tokenizer.json", "{}"}};
+  contents.weightFiles = {{"model.safetensors", 12, "ff"}};
+  contents.seed = 42;
   code.cpuFeatures = {"sse2"};
   auto executable = load();
   ASSERT_TRUE(executable);
@@ -166,11 +167,11 @@ TEST_F(SerializeTest, TensorsBeginAsTheModelSays) {
   const auto *tensors = executable->root().checkpoint();
   EXPECT_EQ(tensors->Get(0)->deviation(), 0.02); // no model
   EXPECT_EQ(tensors->Get(1)->mean(), 1);
-  ModelSpec spec;
-  spec.embedding = "w";
-  spec.initializerRange = 0.5;
-  spec.head.weight.tensor = "v_cache.0"; // a state that is trained
-  request.spec = &spec;
+  ModelSpec model;
+  model.embedding = "w";
+  model.initializerRange = 0.5;
+  model.head.weight.tensor = "v_cache.0"; // a state that is trained
+  spec = &model;
   executable = load();
   ASSERT_TRUE(executable);
   tensors = executable->root().checkpoint();
@@ -182,12 +183,12 @@ TEST_F(SerializeTest, TensorsBeginAsTheModelSays) {
 }
 
 TEST_F(SerializeTest, EqualInputGivesEqualBytes) {
-  EXPECT_EQ(*serialize(*module, code, request), *serialize(*module, code, request));
+  EXPECT_EQ(*serialize(*module, code, spec, contents), *serialize(*module, code, spec, contents));
 }
 
 TEST_F(SerializeTest, KernelWithoutCodeIsADefect) {
   code.offsets.erase("norm");
-  auto bytes = serialize(*module, code, request);
+  auto bytes = serialize(*module, code, spec, contents);
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().what, "kernel norm");
   EXPECT_TRUE(bytes.error().defect);

@@ -1,4 +1,4 @@
-//===- GemmLayouts.h - How products want their right-hand sides -*- C++ -*-===//
+//===- KernelLayouts.h - How a processor's kernels want operands -*- C++ -*-===//
 #pragma once
 
 #include "dialects/Sinter/SinterDialect.h"
@@ -17,5 +17,12 @@ PanelsAttr getPanels(mlir::Type elementType);
 
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.
 bool mayStayDense(mlir::Value rhs);
+
+/// The layout of a key cache of this element type that attention reads fastest: panels of 16
+/// positions, and of pairs along d for bf16 where the target multiplies pairs in one instruction.
+mlir::Attribute getKeyLayout(mlir::Type elementType, TargetAttr target);
+
+/// The same of a value cache: one head's rows contiguous.
+mlir::Attribute getValueLayout(mlir::Type elementType, TargetAttr target);
 
 } // namespace sinter

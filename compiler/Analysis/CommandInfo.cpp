@@ -1,4 +1,4 @@
-#include "compiler/Schedule/CommandInfo.h"
+#include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Analysis/CostModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <cmath>
