@@ -60,6 +60,7 @@ Expected<void> Compilation::makeModule() {
     graph.batch = options.batch;
     graph.chunk = options.chunk;
     graph.capacity = options.capacity;
+    graph.ropeLength = options.ropeLength;
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;
     graph.training.documentMask = options.training.documentMask;

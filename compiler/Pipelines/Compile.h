@@ -57,6 +57,7 @@ struct CompileOptions {
   int64_t batch = 1;              ///< slots
   int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time
   int64_t capacity = 1024;        ///< positions of a slot's KV cache
+  int64_t ropeLength = 0;         ///< as in GraphOptions; 0: the capacity
   /// Of prefill, decode, logits, train_step and evaluate.
   std::vector<std::string> entries = {"prefill", "decode"};
   TrainingOptions training;                ///< of train_step and evaluate

@@ -42,6 +42,11 @@ struct RotarySpec {
 
   /// True where rotaryFrequencies() depends on its length.
   bool dependsOnLength() const { return type == RopeType::Dynamic || type == RopeType::LongRope; }
+
+  /// The length up to which they are the same, where they depend on it.
+  int64_t unstretchedLength() const {
+    return type == RopeType::LongRope ? originalMaxPositions : maxPositions;
+  }
 };
 
 struct RotaryFrequencies {

@@ -38,7 +38,7 @@ static Expected<int64_t> countTokens(const Model &model, const GenerateOptions &
 
 /// Compiles for sizes that the request needs, rounded up to powers of two, so that requests of
 /// about the same length share a cached executable.
-static Expected<Ready> compileFor(Model model, const GenerateCommandOptions &options) {
+static Expected<Ready> compileFor(Model model, GenerateCommandOptions options) {
   constexpr int64_t kLeastChunk = 16, kLargestChunk = 512, kLeastCapacity = 64;
   SINTER_TRY(int64_t prompt, countTokens(model, options.generation));
   auto roundUp = [](int64_t size) {
@@ -49,6 +49,8 @@ static Expected<Ready> compileFor(Model model, const GenerateCommandOptions &opt
       options.capacity ? options.capacity : std::max(kLeastCapacity, roundUp(needed));
   if (!options.capacity && model.spec.positions == PositionKind::Learned)
     capacity = std::min(capacity, model.spec.maxPositions);
+  // The last token is not fed back.
+  options.length = std::clamp<int64_t>(needed - 1, 1, capacity);
   int64_t chunk = std::min(capacity, std::clamp(roundUp(prompt), kLeastChunk, kLargestChunk));
   SINTER_TRY(CompileRequest request,
              makeRequest(model, options, {"prefill", "decode"}, chunk, capacity));

@@ -33,12 +33,13 @@ static std::string makeNpy(std::span<const float> values, int64_t rows, int64_t 
   return file;
 }
 
-static Expected<void> run(const LogitsOptions &options) {
+static Expected<void> run(LogitsOptions &options) {
   SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
   if (ids.empty())
     return fail("--tokens", "there are none", "give at least one id");
   auto length = static_cast<int64_t>(ids.size());
   int64_t capacity = options.capacity ? options.capacity : length;
+  options.length = length;
   if (length > capacity)
     return fail("--tokens",
                 std::to_string(length) + " tokens do not fit --max-seq " + std::to_string(capacity),

@@ -177,6 +177,10 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   compile.batch = options.batch;
   compile.chunk = chunk;
   compile.capacity = capacity;
+  // The cache may have room for more than what is run. Short sequences share an executable.
+  const RotarySpec &rotary = model.spec.rotary;
+  if (options.length && model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength())
+    compile.ropeLength = std::max(options.length, rotary.unstretchedLength());
   compile.entries = std::move(entries);
   compile.disabledPasses = options.disabledPasses;
   compile.passPlugins = options.passPlugins;

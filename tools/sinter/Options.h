@@ -20,6 +20,7 @@ struct ModelOptions {
   uint64_t seed = 0;      ///< random weights and sampling
   int64_t batch = 1;      ///< slots
   int64_t capacity = 0;   ///< --max-seq; 0: what the command needs
+  int64_t length = 0;     ///< of the longest sequence that will be run, if that is known
   bool noCache = false;   ///< neither read nor write compiled executables
   std::vector<std::string> disabledPasses;
   std::vector<std::string> passPlugins;
