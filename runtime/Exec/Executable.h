@@ -24,8 +24,8 @@ public:
   ~Executable();
 
   /// Maps the file at `path` and verifies it. Errors: unreadable, truncated, damaged, of another
-  /// version, for another processor, or with numbers that do not agree. Later errors call it
-  /// `source`, or by its path where that is empty.
+  /// version, or with numbers that do not agree. Later errors call it `source`, or by its path
+  /// where that is empty. It may be for another processor: only what binds it minds.
   static Expected<std::shared_ptr<const Executable>> open(const std::string &path,
                                                           std::string_view source = {});
 

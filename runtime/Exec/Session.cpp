@@ -1,6 +1,7 @@
 #include "runtime/Exec/Session.h"
 #include "runtime/Device/Cpu/CpuDevice.h"
 #include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Exec/ExecutableVerifier.h"
 #include "runtime/Exec/FiniteChecks.h"
 #include <algorithm>
 #include <cassert>
@@ -107,6 +108,7 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
   auto impl = std::make_unique<Impl>();
   SINTER_CHECK(impl->select(std::move(executable), options));
   if (impl->executable->isForCpu()) {
+    SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
     impl->device = createCpuDevice(impl->plan());
   } else {
     SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan()));

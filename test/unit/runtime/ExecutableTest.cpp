@@ -112,12 +112,6 @@ TEST(ExecutableTest, OtherVersion) {
   expectError(parts, "has version 2 of the format, this Sinter reads 1");
 }
 
-TEST(ExecutableTest, OtherProcessor) {
-  Parts parts = smallModel();
-  parts.features = {"warp-drive", "sse2", "antigravity"};
-  expectError(parts, "compiled for another processor: this one lacks warp-drive, antigravity");
-}
-
 TEST(ExecutableTest, KernelsAndTables) {
   Parts parts = smallModel();
   parts.entries = {16};

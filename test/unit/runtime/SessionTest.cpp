@@ -87,6 +87,20 @@ TEST(SessionTest, Computes) {
   EXPECT_EQ(weights.released, (std::vector<std::string>{"w.weight", "w.bias"}));
 }
 
+TEST(SessionTest, OtherProcessor) {
+  Parts parts = smallModel();
+  parts.features = {"warp-drive", "sse2", "antigravity"};
+  auto executable = parts.load();
+  ASSERT_TRUE(executable) << executable.error().message();
+  Weights weights;
+  auto session = Session::bind(*executable, options(&weights));
+  ASSERT_FALSE(session);
+  EXPECT_NE(session.error().message().find(
+                "compiled for another processor: this one lacks warp-drive, antigravity"),
+            std::string::npos)
+      << session.error().message();
+}
+
 TEST(SessionTest, BitsDoNotDependOnTheThreads) {
   Weights weights;
   auto executable = *smallModel().load();

@@ -132,7 +132,7 @@ TEST_F(SinterRunTest, BadExecutables) {
   expectError(damaged("{\"model_type\": \"gpt2\"}" + std::string(64, ' ')), "is not a Sinter");
   Parts parts = silentModel();
   parts.features = {"warp-drive"};
-  expectError(write("other-cpu", parts) + " --tokens 1", "this one lacks warp-drive");
+  expectError(write("other-cpu", parts) + " --tokens 1 --ids", "this one lacks warp-drive");
   parts = silentModel();
   parts.stateBytes = uint64_t(1) << 45;
   expectError(write("huge", parts) + " --tokens 1 --ids", "needs 32768.0 GiB of memory (caches");
