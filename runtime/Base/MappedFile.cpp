@@ -11,7 +11,8 @@
 namespace sinter {
 
 Expected<MappedFile> MappedFile::open(const std::filesystem::path &path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0)
     return fail(path.string(), std::strerror(errno), "check the path and its permissions");
   struct stat status = {};

@@ -7,6 +7,7 @@
 
 #include "tools/sinter/Checks.h"
 #include "tools/sinter/Generate.h"
+#include "tools/sinter/OneLine.h"
 #include "tools/sinter/Weights.h"
 #include <cstdio>
 
@@ -40,7 +41,8 @@ int main(int argc, char **argv) {
     result = run(path, options);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0) {
-      std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n", error.what());
+      std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n",
+                   cli::onOneLine(error.what()).c_str());
       return 1;
     }
     program.exit(error); // --help, --version
@@ -51,6 +53,6 @@ int main(int argc, char **argv) {
     return 0;
   const Error &error = result.error();
   std::fprintf(stderr, "sinter-run: %s: %s\n", error.defect ? "defect" : "error",
-               error.message().c_str());
+               cli::onOneLine(error.message()).c_str());
   return error.defect ? 2 : 1;
 }

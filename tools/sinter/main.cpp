@@ -3,6 +3,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Generate.h"
 #include "tools/sinter/Help.h"
+#include "tools/sinter/OneLine.h"
 #include <cstdio>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
@@ -10,10 +11,12 @@ static int printUsageError(const CLI::App &program, const char *first,
                            const CLI::ParseError &error) {
   std::vector<CLI::App *> commands = program.get_subcommands();
   if (!commands.empty())
-    std::fprintf(stderr, "sinter: error: %s; see sinter %s --help\n", error.what(),
+    std::fprintf(stderr, "sinter: error: %s; see sinter %s --help\n",
+                 sinter::cli::onOneLine(error.what()).c_str(),
                  commands.front()->get_name().c_str());
   else if (first)
-    std::fprintf(stderr, "sinter: error: %s: is not a command; see sinter --help\n", first);
+    std::fprintf(stderr, "sinter: error: %s: is not a command; see sinter --help\n",
+                 sinter::cli::onOneLine(first).c_str());
   else
     std::fprintf(stderr, "sinter: error: there is no command; see sinter --help\n");
   return 1;
@@ -38,7 +41,7 @@ int main(int argc, char **argv) {
   sinter::cli::addVerifyPass(program);
   auto printError = [](const sinter::Error &error) {
     std::fprintf(stderr, "sinter: %s: %s\n", error.defect ? "defect" : "error",
-                 error.message().c_str());
+                 sinter::cli::onOneLine(error.message()).c_str());
     return error.defect ? 2 : 1;
   };
   try {
