@@ -27,8 +27,8 @@ struct ModelOptions {
   std::vector<std::string> addedPasses;
 };
 
-/// Adds the options that say how to compile and run, whatever the model and the work.
-inline void addRunOptions(CLI::App &command, ModelOptions &options) {
+/// Adds the options that every command takes.
+inline void addCommonOptions(CLI::App &command, ModelOptions &options) {
   command.add_option(
       "--target", options.target,
       "cpu, cuda, or a machine by name as in cuda:sm_90 (default: cuda where there is a GPU, "
@@ -39,9 +39,14 @@ inline void addRunOptions(CLI::App &command, ModelOptions &options) {
       .add_option("--dtype", options.dtype,
                   "compute type: f32, bf16 or f16 (default: the checkpoint's)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command.add_flag("--json", options.json, "print one machine-readable object");
+}
+
+/// Adds the options that say how to compile and run, whatever the model and the work.
+inline void addRunOptions(CLI::App &command, ModelOptions &options) {
+  addCommonOptions(command, options);
   command.add_flag("--tf32", options.tf32,
                    "on a GPU, round the operands of f32 products to TF32 (10 bits of mantissa)");
-  command.add_flag("--json", options.json, "print one machine-readable object");
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
   command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
       ->delimiter(',')

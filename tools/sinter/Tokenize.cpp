@@ -5,6 +5,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Generate.h"
 #include "tools/sinter/Ids.h"
+#include "tools/sinter/Options.h"
 #include <cstdio>
 #include <memory>
 
@@ -14,7 +15,8 @@ using namespace sinter::cli;
 namespace {
 struct TokenizeOptions {
   std::string model, text, file, decode;
-  bool noSpecial = false, json = false;
+  bool noSpecial = false;
+  ModelOptions common; ///< of all commands; ids depend on none but --json
   CLI::Option *textOption = nullptr, *fileOption = nullptr, *decodeOption = nullptr;
 };
 } // namespace
@@ -46,7 +48,7 @@ static Expected<void> run(const TokenizeOptions &options) {
     return fail("sinter tokenize", "there is nothing to do", "give --text, --file or --decode");
   }
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(text, !options.noSpecial));
-  if (options.json)
+  if (options.common.json)
     std::printf("{\"ids\":[%s]}\n", joinIds(ids).c_str());
   else
     std::printf("%s\n", joinIds(ids).c_str());
@@ -65,7 +67,7 @@ void sinter::cli::addTokenize(CLI::App &program) {
   options->decodeOption =
       command->add_option("--decode", options->decode, "ids to decode, comma-separated");
   command->add_flag("--no-special", options->noSpecial, "add no special tokens");
-  command->add_flag("--json", options->json, "print one machine-readable object");
+  addCommonOptions(*command, options->common);
   options->textOption->excludes(options->fileOption)->excludes(options->decodeOption);
   options->fileOption->excludes(options->decodeOption);
   command->callback([options] { finish(run(*options)); });
