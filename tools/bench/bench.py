@@ -46,6 +46,12 @@ def work_of(config, mode, tokens, context, dtype):
     return flops, read
 
 
+def limit_of(work):
+    """Which of the machine's limits bounds a work."""
+    _, _, mode, _, _, dtype = work
+    return f"{dtype}_gemm_gflops" if mode == "prefill" else "read_gb_per_s"
+
+
 def measure_sinter(sinter, threads, work):
     name, model, mode, tokens, context, dtype = work
     command = [sinter, "bench", MODELS / model, "--mode", mode, "--dtype", dtype, "--json"]
@@ -99,19 +105,26 @@ def main():
     works = [work for work in WORKS if args.only in work[0] and not args.quick]
 
     # A shared machine's rates drift by half within minutes, so each work has limits of its own,
-    # measured right before and after it; the larger ones count.
+    # measured right before and after it; the larger ones count. Of three such rounds the one counts
+    # in which the work came second closest to its limit.
     say("Sinter, and the limits around each work")
     measure_limits = functools.partial(
         run_json, [args.sinter.parent / "sinter-limits", args.threads])
     ours, limits_of = {}, {}
     limits = measure_limits()
     for work in works:
-        ours[work[0]] = measure_sinter(args.sinter, args.threads, work)
-        after = measure_limits()
-        if not limits or not after:
-            return 1
-        limits_of[work[0]] = {key: max(limits[key], after[key]) for key in limits}
-        limits = after
+        rounds = []
+        for _ in range(3):
+            measured = measure_sinter(args.sinter, args.threads, work)
+            after = measure_limits()
+            if not limits or not after:
+                return 1
+            if measured:
+                rounds.append((measured, {key: max(limits[key], after[key]) for key in limits}))
+            limits = after
+        key = limit_of(work)
+        rounds.sort(key=lambda pair: pair[0]["ms_median"] * pair[1][key])
+        ours[work[0]], limits_of[work[0]] = rounds[len(rounds) // 2] if rounds else (None, limits)
     compile_ms = {}
     if not args.only and not args.quick:
         compile_ms = measure_compile(args.sinter, MODELS / "gpt2-124m.json", [])
@@ -147,7 +160,7 @@ def main():
         flops, read = work_of(config, mode, tokens, context, dtype)
         gflops, gbytes = flops / ms * 1e-6, read / ms * 1e-6
         around = limits_of[name]
-        limit = around[f"{dtype}_gemm_gflops"] if mode == "prefill" else around["read_gb_per_s"]
+        limit = around[limit_of((name, model, mode, tokens, context, dtype))]
         peers = {"eager": torch_ms.get((name, "eager")), "compile": torch_ms.get((name, "compile")),
                  "llama.cpp": llama_ms.get(name)}
         speedups = {peer: time_ms / ms if time_ms else None for peer, time_ms in peers.items()}
