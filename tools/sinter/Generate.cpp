@@ -168,5 +168,8 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
   printNow(rest + (newline ? "\n" : ""));
   SINTER_CHECK(flushOutput());
   printTimes(generator.times());
+  if (results.front().reason == StopReason::Capacity)
+    std::fprintf(stderr, "stopped early: all %lld positions of the cache are taken (--max-seq)\n",
+                 static_cast<long long>(generator.capacity()));
   return {};
 }

@@ -13,7 +13,7 @@ struct ModelOptions {
   std::string model;      ///< directory, config.json or .sinter file
   std::string target;     ///< cpu, cpu:<name>, cuda or cuda:<name>; empty: the best there is
   int threads = 0;        ///< 0: one a core
-  std::string dtype;      ///< f32, bf16 or f16; empty: the checkpoint's
+  std::string dtype;      ///< f32, bf16 or f16; empty: the checkpoint's, or f32
   std::string cacheDtype; ///< f32, bf16 or f16; empty: narrow where dtype is
   bool tf32 = false;      ///< products of f32 on a GPU in TF32
   bool json = false;      ///< one object instead of tables
@@ -36,8 +36,10 @@ inline void addCommonOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("--threads", options.threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024));
   command
-      .add_option("--dtype", options.dtype,
-                  "compute type: f32, bf16 or f16 (default: the checkpoint's)")
+      .add_option(
+          "--dtype", options.dtype,
+          "compute type: f32, bf16 or f16 (default: the checkpoint's where the target computes "
+          "in it, else f32)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command.add_flag("--json", options.json, "print one machine-readable object");
 }
