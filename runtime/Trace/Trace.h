@@ -80,7 +80,7 @@ struct ProfileBy {
   bool label = true, layer = false, stage = false;
 };
 
-/// The label of the row that holds the time between commands.
+/// The label of the row that holds the time between commands, the last one.
 inline constexpr const char *unattributedLabel = "(between commands)";
 
 /// Sums the events of a trace over `executable`'s commands: stages in the order in which a step

@@ -8,6 +8,7 @@
 #include "tools/sinter/TrainMode.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -85,7 +86,16 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
   if (training)
     stages =
         runtime::profile(traced.trace, executable, {.label = false, .layer = false, .stage = true});
-  auto totalNs = static_cast<double>(runtime::measuredTime(traced.trace));
+  double steps = 0;
+  for (double time : traced.milliseconds)
+    steps += time * 1e6;
+  // Inputs and outputs are set and read around the programs: time between commands, too.
+  int64_t programs = runtime::measuredTime(traced.trace);
+  int64_t around = std::max<int64_t>(0, std::llround(steps) - programs);
+  auto totalNs = static_cast<double>(programs + around);
+  for (Rows *list : {&rows, &stages})
+    if (!list->empty())
+      list->back().measuredNs += around;
   auto runs = static_cast<int64_t>(traced.milliseconds.size());
   if (!options.trace.empty())
     SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable));
@@ -98,13 +108,9 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
       print(rows, totalNs, runs, training);
     return {};
   }
-  double wall = 0;
-  for (double time : traced.milliseconds)
-    wall += time / runs;
   nlohmann::json result = {{"mode", options.mode.mode},
                            {"runs", runs},
                            {"ms", totalNs * 1e-6 / runs},
-                           {"wall_ms", wall},
                            {"rows", describe(rows, totalNs, runs, training)}};
   if (training)
     result["stages"] = describe(stages, totalNs, runs, true);
