@@ -83,6 +83,7 @@ struct Trainer::Impl {
   Expected<std::optional<double>> evaluate(const std::atomic<bool> *stop);
   void warn(const Error &error) const;
   void waitForWriter();
+  Expected<void> checkParameters() const;
   void save();
   bool stopping() const { return options.stop && options.stop->load(); }
   TrainMemory memory() const;
@@ -320,9 +321,23 @@ void Trainer::Impl::waitForWriter() {
   }
 }
 
+// An update may overflow though its gradient did not: the checkpoints before it are worth more.
+Expected<void> Trainer::Impl::checkParameters() const {
+  SINTER_TRY(std::optional<std::string> broken, states.findNonFiniteParameter());
+  if (broken)
+    return fail("checkpoint of step " + std::to_string(step),
+                "the parameter '" + *broken + "' is not finite",
+                "lower --lr or raise --warmup; the checkpoints before it stay");
+  return {};
+}
+
 void Trainer::Impl::save() {
   waitForWriter();
   saveError.reset();
+  if (Expected<void> finite = checkParameters(); !finite) {
+    saveError = std::move(finite).error();
+    return warn(*saveError);
+  }
   bool background = savesInBackground(options), copies = background || !states.inHostMemory();
   if (copies)
     if (Expected<void> captured = snapshot.capture(session->pool(), states.reader()); !captured) {

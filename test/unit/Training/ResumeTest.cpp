@@ -125,6 +125,19 @@ TEST_F(Resume, KeepsTheNewestCheckpoints) {
   EXPECT_EQ(steps(), (Steps{10, 8}));
 }
 
+TEST_F(Resume, ParametersThatAreNotFiniteReplaceNoCheckpoint) {
+  TrainOptions with = options(2);
+  with.keep = 1;
+  runTrainer({}, with);
+  with = options(3, true);
+  with.keep = 1;
+  with.schedule.learningRate = 1e300; // infinite as a float
+  RunResult run = runTrainer({}, with);
+  EXPECT_NE(run.error.find("checkpoint of step 3: the parameter '"), std::string::npos)
+      << run.error;
+  EXPECT_EQ(steps(), (Steps{2}));
+}
+
 TEST_F(Resume, DamagedCheckpointsArePassedOver) {
   TrainOptions with = options(9);
   with.saveEvery = 3;
