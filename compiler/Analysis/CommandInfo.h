@@ -14,7 +14,7 @@ struct CommandInfo {
   int64_t flops = 0;
   int64_t bytes = 0;
   int64_t predictedNs = 0; ///< the cost model's estimate; 0 without a target
-  int64_t rooflineNs = 0;  ///< what no implementation can be faster than; 0 without a target
+  int64_t rooflineNs = 0;  ///< at the target's peak rates; 0 without a target
 };
 
 /// Describes an op of an entry after Fusion: a kernel call, a fusion or a copy.

@@ -7,7 +7,7 @@
 //   ns = max(sum of flops / rate, sum of bytes / bandwidth) + launch
 //
 // with the rates that kernels reach. With the machine's peak rates and without the launch it is
-// what a profile compares with: no implementation of the same kernels is faster.
+// what a profile compares with.
 //
 // The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
