@@ -132,14 +132,19 @@ private:
     return product;
   }
 
-  /// 0 for results that are only rearranged, the width for those that are computed on: their
-  /// epilogues want a product of their own unless they meet, element by element.
+  /// 0 for results that are only rearranged and rounded, the width for those that are computed on:
+  /// their epilogues want a product of their own unless they meet, element by element.
   int64_t classifyUse(Product product) {
-    bool rearranged = llvm::all_of(product.getResult().getUsers(), [](Operation *user) {
+    return isComputedOn(product.getResult()) ? product.matmul.getN() : 0;
+  }
+
+  static bool isComputedOn(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      if (isa<CastOp>(user))
+        return isComputedOn(user->getResult(0));
       FusionRole role = getRole(user);
-      return role != FusionRole::Elementwise && role != FusionRole::RowReduction;
+      return role == FusionRole::Elementwise || role == FusionRole::RowReduction;
     });
-    return rearranged ? 0 : product.matmul.getN();
   }
 
   void merge(func::FuncOp function, ArrayRef<Product> products, const CostModel &costs) {

@@ -8,8 +8,8 @@ def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
   let summary = "computes products that share their left-hand side as one";
   let description = [{
     After it, matmuls of an entry with the same left-hand side, weights that are parameters in the
-    same layout, and results that are used alike (rearranged; or computed on, with equal widths)
-    are one matmul with the weights side by side, and its result is sliced: Q, K and V, or gate and
+    same layout, and results that are used alike (rearranged and rounded; or computed on, with equal
+    widths) are one matmul with the weights side by side, and its result is sliced: Q, K and V, or gate and
     up. Biases are merged with them; where only some have one, the others get zeros.
 
     ```mlir
