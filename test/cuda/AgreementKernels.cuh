@@ -52,6 +52,47 @@ template <class T> __device__ void matrices(const unsigned *in, unsigned *out) {
   }
 }
 
+/// Products of a warpgroup: d = a b^T from tiles in shared memory, d += c b with c in registers. Only
+/// sm_90a has them; elsewhere nothing is written.
+template <class T> __device__ void group_matrices(const unsigned *in, unsigned *out) {
+#if SINTER_HAS_WGMMA
+  T *a = dynamic_shared_for_wgmma<T>(), *b = a + 64 * 64;
+  int thread = threadIdx.x, lane = lane_index();
+  for (int i = thread; i < 64 * 64; i += kWarpgroup) {
+    int row = i / 64, column = i % 64, to = wgmma_offset(row, column / 8 * 8) + column % 8;
+    a[to] = digit<T>(in[i % 512] >> i / 512);
+    b[to] = digit<T>(in[512 + i % 512] >> i / 512);
+  }
+  fence_for_wgmma();
+  __syncthreads();
+  float d[8][4];
+  unsigned c[4][4];
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 4; ++i) {
+      unsigned word = in[thread * 4 + k] >> i;
+      c[k][i] = pack<T>(to_float(digit<T>(word)), to_float(digit<T>(word >> 8)));
+    }
+  wgmma_fence(d, c);
+  wgmma_rows<T, false>(d, wgmma_matrix(a), wgmma_matrix(b));
+#pragma unroll
+  for (int k = 1; k < 4; ++k)
+    wgmma_rows<T, true>(d, wgmma_matrix(a + 16 * k), wgmma_matrix(b + 16 * k));
+  wgmma_commit();
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    wgmma_columns<T>(d, c[k], wgmma_matrix(b + 16 * 64 * k));
+  wgmma_commit();
+  wgmma_wait<0>(d);
+#pragma unroll
+  for (int j = 0; j < 8; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int row = warp_index() * 16 + lane / 4 + i / 2 * 8;
+      out[row * 64 + j * 8 + lane % 4 * 2 + i % 2] = bits(d[j][i]);
+    }
+#endif
+}
+
 } // namespace agreement
 
 extern "C" __global__ void __launch_bounds__(32) agree_bf16(const unsigned *__restrict__ in, unsigned *out) {
@@ -59,6 +100,13 @@ extern "C" __global__ void __launch_bounds__(32) agree_bf16(const unsigned *__re
 }
 extern "C" __global__ void __launch_bounds__(32) agree_f16(const unsigned *__restrict__ in, unsigned *out) {
   agreement::matrices<__half>(in, out);
+}
+
+extern "C" __global__ void __launch_bounds__(128) agree_groups_bf16(const unsigned *__restrict__ in, unsigned *out) {
+  agreement::group_matrices<__nv_bfloat16>(in, out);
+}
+extern "C" __global__ void __launch_bounds__(128) agree_groups_f16(const unsigned *__restrict__ in, unsigned *out) {
+  agreement::group_matrices<__half>(in, out);
 }
 
 // Copies of 16 bytes of which 0 to 16 come from memory, two groups in flight, into dynamic memory.

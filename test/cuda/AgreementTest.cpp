@@ -25,8 +25,8 @@ using namespace sinter::runtime;
 
 extern "C" {
 using Agreement = void(const unsigned *in, unsigned *out);
-Agreement agree_bf16, agree_f16, agree_copies, agree_lanes, agree_roundings, agree_extremes,
-    agree_words, agree_sums, agree_blocks, agree_functions;
+Agreement agree_bf16, agree_f16, agree_groups_bf16, agree_groups_f16, agree_copies, agree_lanes,
+    agree_roundings, agree_extremes, agree_words, agree_sums, agree_blocks, agree_functions;
 }
 
 namespace {
@@ -142,6 +142,15 @@ protected:
 
 TEST_F(AgreementTest, MatricesOfBf16) { compareBits("agree_bf16", agree_bf16, {.block = 32}); }
 TEST_F(AgreementTest, MatricesOfF16) { compareBits("agree_f16", agree_f16, {.block = 32}); }
+// What descriptors, the swizzle and the fragments of a warpgroup mean; a device of another
+// architecture has no such products.
+TEST_F(AgreementTest, MatricesOfWarpgroups) {
+  if (context->capability() != cuda::Capability{9, 0})
+    GTEST_SKIP() << "products of warpgroups are of compute capability 9.0 alone";
+  simt::Launch shape = {.block = 128, .sharedBytes = 896 + 2 * 64 * 64 * 2};
+  compareBits("agree_groups_bf16", agree_groups_bf16, shape);
+  compareBits("agree_groups_f16", agree_groups_f16, shape);
+}
 TEST_F(AgreementTest, AsynchronousCopies) {
   compareBits("agree_copies", agree_copies, {.block = 64, .sharedBytes = 2048});
 }

@@ -43,6 +43,32 @@ void ldmatrixX1Trans(unsigned (&matrices)[1], const void *row);
 void ldmatrixX2Trans(unsigned (&matrices)[2], const void *row);
 void ldmatrixX4Trans(unsigned (&matrices)[4], const void *row);
 
+/// Where dynamic shared memory stands in the address space of shared memory, which matrix
+/// descriptors are in.
+unsigned sharedAddress(const void *shared);
+
+/// wgmma.fence.sync.aligned, and the registers that it is to order: those of products that begin
+/// after it are to be among them.
+void wgmmaFence();
+void wgmmaFenceRegisters(const void *registers, unsigned long bytes);
+
+/// wgmma.mma_async.sync.aligned.m64n64k16.f32 of bf16 or f16: d = a * b, added to d with `adds`.
+/// Both by their descriptors (MatrixDescriptor.h), not transposed. d is the thread's 32 numbers.
+/// All threads of the warpgroup must call it, with the same descriptors.
+void wgmmaM64N64K16(float *d, unsigned long long a, unsigned long long b, bool adds, bool isF16);
+
+/// The same added to d, with a in registers, and b transposed ("MN-major").
+void wgmmaM64N64K16(float *d, const unsigned (&a)[4], unsigned long long b, bool isF16);
+
+/// wgmma.commit_group and wgmma.wait_group, as of cp.async below. The products take place no
+/// earlier than the wait.
+void wgmmaCommit();
+void wgmmaWait(unsigned pending);
+
+/// fence.proxy.async: what this thread has written to shared memory so far, wgmma may read once it
+/// is ordered behind this.
+void fenceProxyAsync();
+
 /// cp.async.cg.shared.global of 16 bytes: the first `bytes` (0 to 16) come from `global`, the rest
 /// become zero. The copy takes place no earlier than this thread's wait for its group; until then
 /// nobody may touch `shared`.
@@ -66,7 +92,7 @@ void pdlWait();
 /// griddepcontrol.launch_dependents: kernels run one after another here, so it has nothing to do.
 inline void pdlLaunchDependents() {}
 
-/// The block's dynamic shared memory, aligned to 1024 bytes.
+/// The block's dynamic shared memory, aligned to 128 bytes and no more.
 void *dynamicShared();
 
 } // namespace sinter::simt

@@ -115,4 +115,26 @@ void simt::cpAsyncCommit() { machine().commitCopies(); }
 void simt::cpAsyncWait(unsigned pending) { machine().waitForCopies(pending); }
 void simt::pdlWait() { machine().waitForPredecessor(SINTER_CALLER); }
 
+//===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+unsigned simt::sharedAddress(const void *shared) {
+  return machine().sharedAddress(shared, SINTER_CALLER);
+}
+void simt::wgmmaFence() { machine().fenceProducts(); }
+void simt::wgmmaFenceRegisters(const void *registers, unsigned long bytes) {
+  machine().nameForProducts(registers, bytes);
+}
+void simt::wgmmaM64N64K16(float *d, unsigned long long a, unsigned long long b, bool adds,
+                          bool isF16) {
+  machine().issueProduct({d, nullptr, a, b, Major::K, adds, isF16}, SINTER_CALLER);
+}
+void simt::wgmmaM64N64K16(float *d, const unsigned (&a)[4], unsigned long long b, bool isF16) {
+  machine().issueProduct({d, a, 0, b, Major::MN, true, isF16}, SINTER_CALLER);
+}
+void simt::wgmmaCommit() { machine().commitProducts(); }
+void simt::wgmmaWait(unsigned pending) { machine().waitForProducts(pending, SINTER_CALLER); }
+void simt::fenceProxyAsync() { machine().fenceProxy(); }
+
 void *simt::dynamicShared() { return SharedMemory::dynamic(0).data(); }

@@ -8,7 +8,9 @@
 //   launch         runs the blocks of a grid, one after another
 //     Fibers       a stack for each thread of a block
 //     Scheduler    which thread goes on when one has to wait
-//     Machine      barriers, warp operations (Warp.h), asynchronous copies (AsyncCopies.h)
+//     Machine      barriers, warp operations (Warp.h), asynchronous copies (AsyncCopies.h),
+//     products
+//                  of warpgroups (WarpgroupProducts.h)
 //   Report         what was wrong
 //     MemoryChecker, Clocks, GridOrder    races and the like, in kernels compiled for checked mode
 //     Findings, Symbolizer                from machine addresses to lines of the source

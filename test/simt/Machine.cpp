@@ -111,7 +111,9 @@ void Machine::startBlock(unsigned block) {
   for (unsigned i = 0; i < shape.block; ++i) {
     threads[i].state = State::Ready;
     threads[i].copies.clear();
+    threads[i].products.clear();
   }
+  atProducts.fill(0);
   scheduler.start(shape.block);
   isHidden = shape.before;
   if (isHidden)
@@ -143,6 +145,9 @@ void Machine::runThread() {
 
 void Machine::finish() {
   waitForCopies(0);
+  if (!thread().products.empty())
+    findings.add(Defect::MissingWait, nullptr, blockIndex, self,
+                 "ends without waiting for its products (wgmma)");
   if (isHidden)
     findings.add(Defect::MissingWait, nullptr, blockIndex, self,
                  "ends without waiting for the kernel before it, with which its launch overlaps");
@@ -334,6 +339,104 @@ void Machine::complete(unsigned index, size_t at) {
 }
 
 //===----------------------------------------------------------------------===//
+// Products of a warpgroup
+//===----------------------------------------------------------------------===//
+
+template <typename Visit>
+void Machine::forEachRead(const Product &product, unsigned warp, Visit visit) const {
+  auto visitChunk = [&](unsigned, unsigned, uint32_t address) { visit(SharedMemory::at(address)); };
+  unsigned row = warp % 4 * 16;
+  if (!product.aRegisters)
+    MatrixDescriptor(product.a).forEachChunk(Major::K, row, row + 16, visitChunk);
+  MatrixDescriptor(product.b).forEachChunk(product.bMajor, 0, 64, visitChunk);
+}
+
+void Machine::issueProduct(const Product &product, const void *code) {
+  if (liveLanes() != allLanes)
+    diverge("calls wgmma, which takes all 128 threads of a warpgroup", code);
+  std::string invalid = MatrixDescriptor(product.b).whyInvalid(product.bMajor);
+  if (invalid.empty() && !product.aRegisters)
+    invalid = MatrixDescriptor(product.a).whyInvalid(Major::K);
+  std::span<const std::byte> all = SharedMemory::dynamic(shape.sharedBytes);
+  if (invalid.empty())
+    forEachRead(product, self / 32, [&](const std::byte *chunk) {
+      if (chunk < all.data() || chunk + 16 > all.data() + all.size())
+        invalid = "reaches beyond dynamic shared memory";
+    });
+  if (!invalid.empty()) {
+    findings.add(Defect::InvalidOperand, code, blockIndex, self,
+                 "gives wgmma a matrix descriptor that " + invalid);
+    abandon();
+  }
+  // A warp reads what it has to by itself.
+  if (checked && self % 32 == 0)
+    forEachRead(product, self / 32,
+                [&](const std::byte *chunk) { memory.issueProduct(self, chunk, 16, code); });
+  if (std::string wrong = thread().products.issue(product); !wrong.empty())
+    findings.add(Defect::Race, code, blockIndex, self, wrong);
+}
+
+void Machine::waitForProducts(size_t pending, const void *code) {
+  unsigned first = self / warpgroupThreads * warpgroupThreads;
+  thread().pendingProducts = pending;
+  thread().state = State::InWarpgroup;
+  thread().code = code;
+  if (++atProducts[first / warpgroupThreads] == warpgroupThreads)
+    return completeProducts(first);
+  scheduler.makeWaiting(self);
+  suspend();
+}
+
+void Machine::completeProducts(unsigned first) {
+  std::array<WarpgroupProducts *, warpgroupThreads> all;
+  for (unsigned i = 0; i < warpgroupThreads; ++i)
+    all[i] = &threads[first + i].products;
+  size_t pending = threads[first].pendingProducts;
+  std::span<const Product> due = all[0]->due(pending);
+  bool same = true;
+  for (unsigned i = 1; i < warpgroupThreads; ++i) {
+    std::span<const Product> others = all[i]->due(pending);
+    if (threads[first + i].pendingProducts != pending ||
+        !std::equal(due.begin(), due.end(), others.begin(), others.end(),
+                    [](const Product &a, const Product &b) { return a.matches(b); })) {
+      findings.add(Defect::Divergence, threads[first + i].code, blockIndex, first + i,
+                   "has begun other products (wgmma) than its warpgroup");
+      same = false;
+      break;
+    }
+  }
+  for (size_t i = 0; i < due.size() && same; ++i)
+    multiply(all, i, pending, SharedMemory::at);
+  for (unsigned i = 0; i < warpgroupThreads; ++i) {
+    Thread &other = threads[first + i];
+    if (checked && i % 32 == 0)
+      for (const Product &product : other.products.due(pending))
+        forEachRead(product, i / 32,
+                    [&](const std::byte *chunk) { memory.completeProduct(first + i, chunk, 16); });
+    if (std::string wrong = other.products.complete(pending); !wrong.empty())
+      findings.add(Defect::Race, other.code, blockIndex, first + i, wrong);
+    other.state = State::Ready;
+    scheduler.makeReady(first + i);
+  }
+  atProducts[first / warpgroupThreads] = 0;
+}
+
+void Machine::fenceProxy() {
+  if (checked)
+    memory.fenceProxy(self);
+}
+
+uint32_t Machine::sharedAddress(const void *address, const void *code) {
+  auto *byte = static_cast<const std::byte *>(address);
+  if (!SharedMemory::isDynamic(byte)) {
+    findings.add(Defect::OutOfBounds, code, blockIndex, self,
+                 "takes the shared address of what is not in dynamic shared memory");
+    abandon();
+  }
+  return SharedMemory::address(byte);
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -381,6 +484,10 @@ void Machine::access(const void *address, size_t bytes, MemoryChecker::Access ac
   if (unsigned owner = fibers.ownerOf(address); owner != self)
     findings.add(Defect::OutOfBounds, code, blockIndex, self,
                  "accesses a local variable of thread " + std::to_string(owner));
+  else if (std::string wrong =
+               thread().products.whyInUse(address, bytes, access != MemoryChecker::Access::Read);
+           !wrong.empty())
+    findings.add(Defect::MissingWait, code, blockIndex, self, wrong);
 }
 
 void Machine::requireAligned(const void *address, size_t bytes, const void *code) {
@@ -407,8 +514,10 @@ void Machine::reportDeadlock(unsigned block) {
       continue;
     findings.add(Defect::Deadlock, waiting.code, block, i,
                  std::string("waits for ever at a ") +
-                     (waiting.state == State::AtBarrier ? "barrier" : "warp operation") + " with " +
-                     threadsThatWait(waiting.state, waiting.code));
+                     (waiting.state == State::AtBarrier     ? "barrier"
+                      : waiting.state == State::InWarpgroup ? "wait of its warpgroup"
+                                                            : "warp operation") +
+                     " with " + threadsThatWait(waiting.state, waiting.code));
   }
 }
 

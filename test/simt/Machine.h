@@ -7,6 +7,7 @@
 #include "test/simt/Launch.h"
 #include "test/simt/MemoryChecker.h"
 #include "test/simt/Warp.h"
+#include "test/simt/WarpgroupProducts.h"
 
 #include <array>
 
@@ -35,6 +36,18 @@ public:
   void issueCopy(const AsyncCopies::Copy &copy, const void *code);
   void commitCopies() { thread().copies.commit(); }
   void waitForCopies(size_t pending);
+
+  void fenceProducts() { thread().products.fence(); }
+  void nameForProducts(const void *registers, size_t bytes) {
+    thread().products.name(registers, bytes);
+  }
+  void issueProduct(const Product &product, const void *code);
+  void commitProducts() { thread().products.commit(); }
+  /// Waits for the warpgroup; all groups of products but the last `pending` are done.
+  void waitForProducts(size_t pending, const void *code);
+  void fenceProxy();
+  uint32_t sharedAddress(const void *address, const void *code);
+
   void waitForPredecessor(const void *code);
   void atomic(const void *address, size_t bytes, const void *code);
   void fence();
@@ -50,11 +63,13 @@ public:
   uint32_t liveLanes() const { return warps[self / 32].live; }
 
 private:
-  enum class State : uint8_t { Ready, AtBarrier, InWarp, AtPredecessor, Finished };
+  enum class State : uint8_t { Ready, AtBarrier, InWarp, InWarpgroup, AtPredecessor, Finished };
   struct Thread {
     State state = State::Finished;
     const void *code = nullptr; ///< where it waits
     AsyncCopies copies;
+    WarpgroupProducts products;
+    size_t pendingProducts = 0; ///< that it does not wait for
   };
 
   static Machine only;
@@ -70,6 +85,10 @@ private:
   void setCurrent(unsigned thread);
   void openBarrier();
   void showPredecessor();
+  /// Tells of what a warp's share of a product reads: calls `visit(address of 16 bytes)`.
+  template <typename Visit>
+  void forEachRead(const Product &product, unsigned warp, Visit visit) const;
+  void completeProducts(unsigned first);
   void requireVisible(const void *address, size_t bytes, const void *code);
   void completeMeetings(unsigned warp);
   void complete(unsigned warp, size_t meeting);
@@ -86,6 +105,7 @@ private:
   Scheduler scheduler;
   std::array<Thread, maxBlockThreads> threads;
   std::array<Warp, maxBlockThreads / 32> warps;
+  std::array<unsigned, maxBlockThreads / warpgroupThreads> atProducts; ///< threads that wait
 
   // Of the launch that runs.
   const Kernel *kernel = nullptr;

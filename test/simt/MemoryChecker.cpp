@@ -4,6 +4,7 @@
 #include "test/simt/Arena.h"
 #include "test/simt/SharedMemory.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace sinter::simt;
@@ -56,6 +57,8 @@ void MemoryChecker::startBlock(unsigned block, unsigned threads) {
   blocks.push_back(block);
   clocks.start(threads);
   grid.startBlock(threads);
+  proxyFences.assign(threads, {});
+  productReads.assign(dynamicShared.size(), 0);
 }
 
 MemoryChecker::Place MemoryChecker::find(const void *address) {
@@ -158,6 +161,10 @@ bool MemoryChecker::judge(unsigned thread, const Place &place, size_t i, const s
                       ", which " + describeThread(cell.readEpoch, cell.readers[slot] - 1u) +
                           " read, with nothing that orders the two",
                       code);
+  if (access != Access::Read && place.space == Space::DynamicShared &&
+      productReads[SharedMemory::dynamicOffset(byte)])
+    return report(Defect::MissingWait, thread, byte, access,
+                  ", which a wgmma that was not waited for reads", code);
   if (access != Access::Write && !initialised(place, cell, byte, i))
     return report(Defect::Uninitialised, thread, byte, access, ", which nobody wrote", code);
   return false;
@@ -206,6 +213,41 @@ void MemoryChecker::completeCopy(unsigned thread, const void *target, size_t byt
   if (Place place = find(target); place.space != Space::None)
     for (size_t i = 0; i < bytes; ++i)
       record(thread, place, i, Access::Write);
+}
+
+void MemoryChecker::issueProduct(unsigned thread, const void *address, size_t bytes,
+                                 const void *code) {
+  access(thread, address, bytes, Access::Read, code);
+  Place place = find(address);
+  auto *first = static_cast<const std::byte *>(address);
+  for (size_t i = 0; i < bytes && inBounds(place, first + i, i); ++i) {
+    ++productReads[SharedMemory::dynamicOffset(first + i)];
+    if (const Cell &cell = place.cells[i]; cell.writer && !readyForProducts(thread, cell))
+      report(Defect::Race, thread, first + i, Access::Read,
+             ", which " + describeThread(cell.writeEpoch, cell.writer - 1u) +
+                 " wrote with no fence.proxy.async between that and wgmma",
+             code);
+  }
+}
+
+void MemoryChecker::completeProduct(unsigned thread, const void *address, size_t bytes) {
+  Place place = find(address);
+  auto *first = static_cast<const std::byte *>(address);
+  for (size_t i = 0; i < bytes && inBounds(place, first + i, i); ++i) {
+    --productReads[SharedMemory::dynamicOffset(first + i)];
+    record(thread, place, i, Access::Read);
+  }
+}
+
+void MemoryChecker::fenceProxy(unsigned thread) {
+  proxyFences[thread].push_back(clocks.now(thread));
+  clocks.publish(thread);
+}
+
+bool MemoryChecker::readyForProducts(unsigned thread, const Cell &cell) const {
+  const std::vector<Time> &fences = proxyFences[cell.writer - 1u];
+  auto fence = std::lower_bound(fences.begin(), fences.end(), cell.writeTime);
+  return fence != fences.end() && clocks.knows(thread, cell.writer - 1u, *fence);
 }
 
 bool MemoryChecker::report(Defect defect, unsigned thread, const std::byte *byte, Access access,

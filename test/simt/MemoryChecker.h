@@ -46,6 +46,13 @@ public:
   /// ... until the thread has waited for it.
   void completeCopy(unsigned thread, const void *target, size_t bytes);
 
+  /// A product of a warpgroup begins that reads shared memory: from now on nobody may write it ...
+  void issueProduct(unsigned thread, const void *address, size_t bytes, const void *code);
+  /// ... until the thread has waited for it.
+  void completeProduct(unsigned thread, const void *address, size_t bytes);
+  /// fence.proxy.async: what the thread has written is ready for products.
+  void fenceProxy(unsigned thread);
+
   void fence(unsigned thread) { grid.fence(thread, clocks); }
   void joinBlock() { clocks.joinBlock(); }
   void joinWarp(unsigned warp, uint32_t lanes) { clocks.joinWarp(warp, lanes); }
@@ -77,6 +84,9 @@ private:
   /// Whether the current block's `thread` has seen what another did.
   bool ordered(unsigned thread, uint32_t otherEpoch, unsigned other, Time time) const;
   bool initialised(const Place &place, const Cell &cell, const std::byte *byte, size_t i);
+  /// Whether the last write to the cell was followed by a fence.proxy.async of its thread that
+  /// `thread` comes after.
+  bool readyForProducts(unsigned thread, const Cell &cell) const;
 
   /// Looks for a defect of the access to one byte; true if there is one.
   bool judge(unsigned thread, const Place &place, size_t i, const std::byte *byte, Access access,
@@ -92,9 +102,11 @@ private:
   GridOrder grid;
   std::span<const std::byte> staticShared, dynamicShared;
   Cell *globalCells = nullptr, *staticCells = nullptr, *dynamicCells = nullptr;
-  std::vector<unsigned> blocks; ///< of this launch, by epoch
-  uint32_t epoch = 0;           ///< of the current block
-  uint32_t firstEpoch = 0;      ///< of this launch
+  std::vector<unsigned> blocks;               ///< of this launch, by epoch
+  std::vector<std::vector<Time>> proxyFences; ///< of the current block's threads
+  std::vector<uint16_t> productReads; ///< products under way that read a byte of dynamic memory
+  uint32_t epoch = 0;                 ///< of the current block
+  uint32_t firstEpoch = 0;            ///< of this launch
 };
 
 } // namespace sinter::simt

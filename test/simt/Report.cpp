@@ -21,6 +21,8 @@ std::string_view sinter::simt::name(Defect defect) {
     return "divergence";
   case Defect::Deadlock:
     return "deadlock";
+  case Defect::InvalidOperand:
+    return "invalid operand";
   case Defect::InvalidLaunch:
     return "invalid launch";
   }

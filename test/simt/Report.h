@@ -10,14 +10,15 @@
 namespace sinter::simt {
 
 enum class Defect {
-  Race,          ///< two accesses, one of them a write, with nothing that orders them
-  MissingWait,   ///< an access to memory that a cp.async, or a kernel before, is still to fill
-  Uninitialised, ///< a read of what nobody wrote
-  OutOfBounds,   ///< an access outside of every allocation
-  Misaligned,    ///< an address that is no multiple of the access's size
-  Divergence,    ///< threads that must meet at one barrier or warp operation do not
-  Deadlock,      ///< no thread can go on
-  InvalidLaunch  ///< a launch that no device would accept
+  Race,           ///< two accesses, one of them a write, with nothing that orders them
+  MissingWait,    ///< an access to what a cp.async, wgmma or a kernel before is still to use
+  Uninitialised,  ///< a read of what nobody wrote
+  OutOfBounds,    ///< an access outside of every allocation
+  Misaligned,     ///< an address that is no multiple of the access's size
+  Divergence,     ///< threads that must meet at one barrier or warp operation do not
+  Deadlock,       ///< no thread can go on
+  InvalidOperand, ///< a matrix descriptor that no device can use
+  InvalidLaunch   ///< a launch that no device would accept
 };
 
 /// "race", "missing wait", ...

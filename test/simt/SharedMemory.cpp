@@ -12,7 +12,7 @@
 
 using namespace sinter::simt;
 
-alignas(1024) std::byte SharedMemory::dynamicBytes[mostDynamicBytes];
+alignas(1024) std::byte SharedMemory::storage[baseOffset + mostDynamicBytes];
 
 namespace {
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace sinter::simt {
@@ -27,19 +28,29 @@ public:
   static constexpr size_t mostDynamicBytes = 227 << 10; ///< what a block of sm_90 can have
   static constexpr size_t mostStaticBytes = 16 << 20;   ///< of all kernels of a module
 
-  /// The dynamic shared memory of a block, aligned to 1024 bytes.
+  /// The dynamic shared memory of a block. A device aligns it as the kernel says and no more: here
+  /// that is 128 bytes.
   static std::span<std::byte> dynamic(size_t bytes) { return {base(), bytes}; }
   static bool isDynamic(const std::byte *byte) {
     return byte >= base() && byte < base() + mostDynamicBytes;
   }
   static size_t dynamicOffset(const std::byte *byte) { return size_t(byte - base()); }
 
+  /// Where dynamic shared memory stands in the address space of shared memory; as on a device it
+  /// has the same low bits.
+  static uint32_t address(const std::byte *byte) { return uint32_t(byte - storage) + firstAddress; }
+  /// What stands at such an address.
+  static const std::byte *at(uint32_t address) { return storage + (address - firstAddress); }
+
   /// Fills it as a block finds it.
   static void poison(std::span<std::byte> bytes);
 
 private:
-  static std::byte *base() { return dynamicBytes; }
-  alignas(1024) static std::byte dynamicBytes[mostDynamicBytes];
+  static constexpr size_t baseOffset = 128;
+  static constexpr uint32_t firstAddress = 1024; ///< what is below, devices use for themselves
+
+  static std::byte *base() { return storage + baseOffset; }
+  alignas(1024) static std::byte storage[baseOffset + mostDynamicBytes];
 };
 
 } // namespace sinter::simt
