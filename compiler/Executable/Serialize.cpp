@@ -215,35 +215,45 @@ private:
 
   Offset<fb::Command> serializeCommand(Operation *op) {
     auto command = cast<plan::CommandInterface>(op);
-    auto [kind, action] =
-        llvm::TypeSwitch<Operation *, std::pair<fb::Action, Offset<void>>>(op)
-            .Case([&](plan::LaunchOp launch) {
-              return std::pair(fb::Action::Launch, serialize(launch).Union());
-            })
-            .Case([&](plan::GemmOp gemm) {
-              return std::pair(fb::Action::Gemm, serialize(gemm).Union());
-            })
-            .Case([&](plan::PackOp pack) {
-              return std::pair(fb::Action::Pack, serialize(pack).Union());
-            })
-            .Case([&](plan::CopyOp copy) {
-              fb::Slice source = toFb(copy.getSource()), out = toFb(copy.getOut());
-              return std::pair(fb::Action::Copy, fb::CreateCopy(builder, &source, &out).Union());
-            })
-            .Case([&](plan::FillOp fill) {
-              fb::Slice out = toFb(fill.getOut());
-              return std::pair(fb::Action::Fill,
-                               fb::CreateFill(builder, &out, fill.getValue()).Union());
-            })
-            .Default([](Operation *) -> std::pair<fb::Action, Offset<void>> {
-              llvm_unreachable("the plan has no other commands");
-            });
+    SmallVector<plan::CommandInterface> ways = {command};
+    if (auto choice = dyn_cast<plan::ChoiceOp>(op))
+      ways = choice.getCommands();
+    auto [kind, action] = serializeAction(ways.front());
+    std::vector<Offset<fb::Alternative>> alternatives;
+    for (plan::CommandInterface way : ArrayRef(ways).drop_front()) {
+      auto [otherKind, other] = serializeAction(way);
+      alternatives.push_back(fb::CreateAlternative(builder, otherKind, other));
+    }
     auto label = builder.CreateSharedString(command.getLabel().str());
     auto layer = builder.CreateSharedString(command.getLayer().str());
     auto stage = static_cast<fb::Stage>(*parseStage(command.getStage()));
     return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
                              command.getBytes(), command.getPredictedNs(), stage,
-                             command.getRooflineNs());
+                             command.getRooflineNs(),
+                             alternatives.empty() ? 0 : builder.CreateVector(alternatives));
+  }
+
+  std::pair<fb::Action, Offset<void>> serializeAction(Operation *op) {
+    return llvm::TypeSwitch<Operation *, std::pair<fb::Action, Offset<void>>>(op)
+        .Case([&](plan::LaunchOp launch) {
+          return std::pair(fb::Action::Launch, serialize(launch).Union());
+        })
+        .Case(
+            [&](plan::GemmOp gemm) { return std::pair(fb::Action::Gemm, serialize(gemm).Union()); })
+        .Case(
+            [&](plan::PackOp pack) { return std::pair(fb::Action::Pack, serialize(pack).Union()); })
+        .Case([&](plan::CopyOp copy) {
+          fb::Slice source = toFb(copy.getSource()), out = toFb(copy.getOut());
+          return std::pair(fb::Action::Copy, fb::CreateCopy(builder, &source, &out).Union());
+        })
+        .Case([&](plan::FillOp fill) {
+          fb::Slice out = toFb(fill.getOut());
+          return std::pair(fb::Action::Fill,
+                           fb::CreateFill(builder, &out, fill.getValue()).Union());
+        })
+        .Default([](Operation *) -> std::pair<fb::Action, Offset<void>> {
+          llvm_unreachable("the plan has no other commands");
+        });
   }
 
   Offset<fb::Launch> serialize(plan::LaunchOp launch) {
@@ -336,7 +346,7 @@ private:
         builder.CreateVector(programs), builder.CreateVector(metadata),
         builder.CreateVector(attachments), builder.CreateVector(weightFiles), contents.seed,
         embedded, builder.CreateString(cuda ? cuda->target : "cpu"),
-        builder.CreateVector(kernelPrograms));
+        builder.CreateVector(kernelPrograms), cuda && cuda->tune);
   }
 
   std::vector<Offset<fb::KernelProgram>> serializeKernelPrograms() {

@@ -26,6 +26,7 @@ struct CudaCode {
   std::string target; ///< "cuda:sm_90"
   std::vector<CudaProgram> programs;
   std::vector<std::map<std::string, std::vector<std::byte>>> cubins;
+  bool tune = false; ///< whether the device times what can be done in several ways
 };
 
 /// What a target's code generator made of the kernels.

@@ -34,8 +34,10 @@ SmallVector<Life> sinter::getLives(plan::ProgramOp program) {
       continue;
     Life life{op.getResult(0), INT64_MAX, -1};
     for (Operation *user : op.getUsers()) {
-      life.first = std::min(life.first, timeOf.at(user));
-      life.last = std::max(life.last, timeOf.at(user));
+      // An option of a choice may run when the choice does.
+      int64_t time = timeOf.at(program.getBlock()->findAncestorOpInBlock(*user));
+      life.first = std::min(life.first, time);
+      life.last = std::max(life.last, time);
     }
     lives.push_back(life);
   }

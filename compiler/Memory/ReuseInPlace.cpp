@@ -1,3 +1,4 @@
+#include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"
 #include "dialects/Plan/PlanDialect.h"
 
@@ -9,6 +10,11 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
+/// The command of a program that an operation is, or that it is an option of.
+static Operation *getCommand(Operation *op) {
+  return isa<plan::ProgramOp>(op->getParentOp()) ? op : getCommand(op->getParentOp());
+}
+
 /// Whether an operand of a command is an alloc of `bytes` bytes that nobody needs afterwards, and
 /// which the command reads through `allowed` operands only.
 static bool isDying(Value slice, Operation *command, int64_t bytes,
@@ -18,7 +24,7 @@ static bool isDying(Value slice, Operation *command, int64_t bytes,
     return false;
   return llvm::all_of(slice.getUses(), [&](OpOperand &use) {
     return use.getOwner() == command ? allowed(use.getOperandNumber())
-                                     : use.getOwner()->isBeforeInBlock(command);
+                                     : getCommand(use.getOwner())->isBeforeInBlock(command);
   });
 }
 
@@ -56,7 +62,8 @@ static Value findReusable(plan::GemmOp gemm, int64_t bytes) {
 static bool isMadeBy(Value slice, Operation *command) {
   unsigned own = 0;
   return llvm::all_of(slice.getUses(), [&](OpOperand &use) {
-    return use.getOwner() == command ? ++own == 1 : command->isBeforeInBlock(use.getOwner());
+    return use.getOwner() == command ? ++own == 1
+                                     : command->isBeforeInBlock(getCommand(use.getOwner()));
   });
 }
 
@@ -65,10 +72,11 @@ struct ReuseInPlacePass : sinter::impl::ReuseInPlacePassBase<ReuseInPlacePass> {
   using ReuseInPlacePassBase::ReuseInPlacePassBase;
 
   void runOnOperation() override {
-    getOperation().walk([&](Operation *op) {
-      if (auto command = dyn_cast<plan::CommandInterface>(op))
+    // Of a choice nothing is reused: not every option may write over what it reads.
+    getOperation().walk([&](plan::ProgramOp program) {
+      for (plan::CommandInterface command : getCommands(program))
         for (Value out : command.getWrites())
-          reuseFor(out, op);
+          reuseFor(out, command);
     });
   }
 

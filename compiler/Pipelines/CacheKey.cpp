@@ -81,8 +81,8 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   const CompileOptions &options = request.options;
   hasher.add(options.target);
   for (int64_t number : {options.cores, int64_t(options.computeType), int64_t(options.cacheType),
-                         int64_t(options.tf32), int64_t(options.cubins), options.batch,
-                         options.chunk, options.capacity, options.ropeLength})
+                         int64_t(options.tf32), int64_t(options.tune), int64_t(options.cubins),
+                         options.batch, options.chunk, options.capacity, options.ropeLength})
     hasher.add(static_cast<uint64_t>(number));
   hasher.add(options.entries);
   const TrainingOptions &training = options.training;

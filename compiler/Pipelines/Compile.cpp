@@ -34,7 +34,7 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
   FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(compilation.getModule());
   if (failed(programs))
     return compilation.makeDefect("printing kernels");
-  CudaCode code{request.options.target, std::move(*programs), {}};
+  CudaCode code{request.options.target, std::move(*programs), {}, request.options.tune};
   code.cubins.resize(code.programs.size());
   if (!request.options.cubins)
     return code;

@@ -54,6 +54,7 @@ struct CompileOptions {
   DType computeType = DType::F32; ///< F32, BF16 or F16, of matrix products
   DType cacheType = DType::F32;   ///< F32, BF16 or (of a GPU) F16, of KV caches
   bool tf32 = false;              ///< products of f32 may round their operands to TF32
+  bool tune = false;              ///< a GPU chooses between ways of doing the same by their times
   int64_t batch = 1;              ///< slots
   int64_t chunk = 128;            ///< tokens of a slot that `prefill` and `logits` take at a time
   int64_t capacity = 1024;        ///< positions of a slot's KV cache

@@ -272,7 +272,7 @@ private:
   /// What a kernel finds again as it left it is a state. Launches of one kernel share it.
   FailureOr<Value> bindScratch(CallKernelOp call, int64_t bytes) {
     auto type = RankedTensorType::get({bytes / 4}, builder.getI32Type());
-    StringAttr name = builder.getStringAttr("scratch." + call.getKernel());
+    StringAttr name = builder.getStringAttr(plan::kScratchPrefix + call.getKernel());
     Value &slice = bound[{static_cast<unsigned>(Space::State), name}];
     if (slice)
       return slice;

@@ -3,6 +3,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -15,6 +16,23 @@ using namespace sinter::plan;
 #include "dialects/Plan/PlanAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Plan/PlanTypes.cpp.inc"
+
+static ParseResult parseOptions(OpAsmParser &parser,
+                                SmallVectorImpl<std::unique_ptr<Region>> &options) {
+  do {
+    options.push_back(std::make_unique<Region>());
+    if (parser.parseRegion(*options.back()))
+      return failure();
+    if (options.back()->empty())
+      options.back()->emplaceBlock();
+  } while (succeeded(parser.parseOptionalKeyword("or")));
+  return success();
+}
+
+static void printOptions(OpAsmPrinter &printer, Operation *, RegionRange options) {
+  llvm::interleave(options, printer, [&](Region *option) { printer.printRegion(*option); }, " or ");
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Plan/PlanOps.cpp.inc"
 
@@ -117,3 +135,75 @@ SmallVector<Value> CopyOp::getWrites() { return {getOut()}; }
 
 SmallVector<Value> FillOp::getReads() { return {}; }
 SmallVector<Value> FillOp::getWrites() { return {getOut()}; }
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+void ChoiceOp::build(OpBuilder &, OperationState &state, ArrayRef<Operation *> commands) {
+  for (Operation *command : commands) {
+    Block &option = state.addRegion()->emplaceBlock();
+    command->remove();
+    option.push_back(command);
+  }
+}
+
+SmallVector<CommandInterface> ChoiceOp::getCommands() {
+  return llvm::map_to_vector(
+      getOptions(), [](Region &option) { return cast<CommandInterface>(option.front().front()); });
+}
+
+SmallVector<Value> ChoiceOp::getReads() {
+  llvm::SetVector<Value> reads;
+  for (CommandInterface command : getCommands())
+    reads.insert_range(command.getReads());
+  return reads.takeVector();
+}
+
+SmallVector<Value> ChoiceOp::getWrites() {
+  llvm::SetVector<Value> writes;
+  for (CommandInterface command : getCommands())
+    writes.insert_range(command.getWrites());
+  return writes.takeVector();
+}
+
+static CommandInterface getPick(ChoiceOp choice) { return choice.getCommands().front(); }
+
+int64_t ChoiceOp::getFlops() { return getPick(*this).getFlops(); }
+int64_t ChoiceOp::getBytes() { return getPick(*this).getBytes(); }
+int64_t ChoiceOp::getPredictedNs() { return getPick(*this).getPredictedNs(); }
+int64_t ChoiceOp::getRooflineNs() { return getPick(*this).getRooflineNs(); }
+StringRef ChoiceOp::getLabel() { return getPick(*this).getLabel(); }
+StringRef ChoiceOp::getLayer() { return getPick(*this).getLayer(); }
+StringRef ChoiceOp::getStage() { return getPick(*this).getStage(); }
+
+/// Whether bytes that a command writes are of no use to any other.
+static bool isOwn(Value written, Operation *command) {
+  auto slice = written.getDefiningOp<SliceOp>();
+  if (slice && slice.getSpace() == Space::State)
+    return slice.getName() && slice.getName()->starts_with(kScratchPrefix);
+  bool inArena = slice ? slice.getSpace() == Space::Arena : !!written.getDefiningOp<AllocOp>();
+  return inArena &&
+         llvm::all_of(written.getUsers(), [&](Operation *user) { return user == command; });
+}
+
+LogicalResult ChoiceOp::verify() {
+  if (getOptions().size() < 2) // choice_c1
+    return emitOpError("expected two options or more");
+  for (Region &option : getOptions())
+    if (!llvm::hasSingleElement(option.front()) || !isa<CommandInterface>(option.front().front()) ||
+        isa<ChoiceOp>(option.front().front())) // choice_c2
+      return emitOpError("expected each option to be one command");
+  SmallVector<CommandInterface> commands = getCommands();
+  for (CommandInterface command : commands)
+    for (Value written : command.getWrites()) {
+      bool byAll = llvm::all_of(commands, [&](CommandInterface other) {
+        return llvm::is_contained(other.getWrites(), written);
+      });
+      if (!byAll && !isOwn(written, command)) // choice_c3
+        return (emitOpError("expected what one option writes to be written by all")
+                    .attachNote(written.getLoc())
+                << "these bytes are not");
+    }
+  return success();
+}

@@ -10,6 +10,9 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace sinter::plan {
+/// What the names of states begin with that are scratch of a kernel; the kernel's follows.
+inline constexpr llvm::StringLiteral kScratchPrefix = "scratch.";
+
 /// The elements of a constant as they lie in memory, row-major, splats written out.
 llvm::SmallVector<char> getElementBytes(mlir::ElementsAttr elements);
 } // namespace sinter::plan

@@ -249,4 +249,42 @@ def FillOp : Plan_Command<"fill"> {
   let assemblyFormat = "$value `->` `(` $out `)` attr-dict";
 }
 
+def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
+    DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getFlops", "getBytes",
+        "getPredictedNs", "getRooflineNs", "getLabel", "getLayer", "getStage"]>]> {
+  let summary = "one command of several that do the same";
+  let description = [{
+    Every option is one command, and all compute the same function of the same slices, up to
+    rounding. Which of them runs is left to the device that the executable is bound on; without
+    tuning it is the first, the compiler's own pick, whose costs are the choice's.
+
+    ```mlir
+    plan.choice {
+      plan.launch @attention_64 grid 96 (%qkv) -> (%out)
+    } or {
+      plan.launch @attention_128 grid 48 (%qkv) -> (%out)
+    }
+    ```
+
+    A choice reads and writes what any of its options does, so that all of it has a place, and what
+    lives at the same time as any of it has another.
+
+    C1: there are two options or more. C2: each is one command, not a choice. C3: what one option
+    writes all write, but for memory of its own: bytes of the arena that no other command uses
+    (workspaces), and states that are the scratch of its kernel.
+  }];
+  let regions = (region VariadicRegion<SizedRegion<1>>:$options);
+  let assemblyFormat = "custom<Options>($options) attr-dict";
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    /// Of commands that exist: they move into it, and the first is the compiler's pick.
+    OpBuilder<(ins "::mlir::ArrayRef<::mlir::Operation *>":$commands)>
+  ];
+  let extraClassDeclaration = [{
+    /// The commands, the compiler's pick first.
+    ::llvm::SmallVector<::sinter::plan::CommandInterface> getCommands();
+  }];
+}
+
 #endif // SINTER_PLAN_OPS

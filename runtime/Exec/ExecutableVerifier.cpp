@@ -59,6 +59,8 @@ std::optional<uint64_t> matrixBytes(uint64_t rows, uint64_t columns, uint64_t st
 // What kernels and their launches may ask of a GPU; the driver knows the device's own limits.
 constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
 constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
+// Each of them is run when the executable is bound.
+constexpr uint32_t mostAlternatives = 15;
 
 bool isKnown(fb::DType dtype) { return dtype <= fb::DType::MAX; }
 
@@ -309,17 +311,32 @@ private:
         return bad("has a label of " + std::to_string(text->size()) + " characters");
     if (command->stage() > fb::Stage::MAX)
       return bad("is of an unknown stage");
-    switch (command->action_type()) {
+    SINTER_CHECK(verifyAction(*command));
+    if (!command->alternatives())
+      return {};
+    if (cpu)
+      return bad("can be done in several ways, which is for GPUs");
+    if (command->alternatives()->size() > mostAlternatives)
+      return bad("can be done in " + std::to_string(command->alternatives()->size()) +
+                 " other ways");
+    for (const fb::Alternative *alternative : each(command->alternatives()))
+      SINTER_CHECK(verifyAction(*alternative));
+    return {};
+  }
+
+  // Of a command or of an alternative.
+  template <typename Holder> Expected<void> verifyAction(const Holder &holder) const {
+    switch (holder.action_type()) {
     case fb::Action::Launch:
-      return verify(*command->action_as_Launch());
+      return verify(*holder.action_as_Launch());
     case fb::Action::Gemm:
-      return verify(*command->action_as_Gemm());
+      return verify(*holder.action_as_Gemm());
     case fb::Action::Pack:
-      return verify(*command->action_as_Pack());
+      return verify(*holder.action_as_Pack());
     case fb::Action::Copy:
-      return verify(*command->action_as_Copy());
+      return verify(*holder.action_as_Copy());
     case fb::Action::Fill:
-      return verifyWritable(command->action_as_Fill()->out(), "out");
+      return verifyWritable(holder.action_as_Fill()->out(), "out");
     default:
       return bad("is of no known kind");
     }

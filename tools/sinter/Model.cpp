@@ -83,6 +83,7 @@ Expected<void> sinter::cli::checkCompiled(const runtime::Executable &executable,
   const std::pair<const char *, bool> others[] = {
       {"--cache-dtype", !options.cacheDtype.empty()},
       {"--tf32", options.tf32},
+      {"--tune", options.tune},
       {"--disable-pass", !options.disabledPasses.empty()},
       {"--load-pass-plugin", !options.passPlugins.empty()},
       {"--add-pass", !options.addedPasses.empty()}};
@@ -174,6 +175,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   SINTER_TRY(compile.computeType, getComputeType(model, options));
   SINTER_TRY(compile.cacheType, getCacheType(options, compile.computeType));
   compile.tf32 = options.tf32;
+  compile.tune = options.tune;
   compile.batch = options.batch;
   compile.chunk = chunk;
   compile.capacity = capacity;

@@ -16,6 +16,7 @@ struct ModelOptions {
   std::string dtype;      ///< f32, bf16 or f16; empty: the checkpoint's, or f32
   std::string cacheDtype; ///< f32, bf16 or f16; empty: narrow where dtype is
   bool tf32 = false;      ///< products of f32 on a GPU in TF32
+  bool tune = false;      ///< a GPU chooses between ways of doing the same by their times
   bool json = false;      ///< one object instead of tables
   uint64_t seed = 0;      ///< random weights and sampling
   int64_t batch = 1;      ///< slots
@@ -49,6 +50,9 @@ inline void addRunOptions(CLI::App &command, ModelOptions &options) {
   addCommonOptions(command, options);
   command.add_flag("--tf32", options.tf32,
                    "on a GPU, round the operands of f32 products to TF32 (10 bits of mantissa)");
+  command.add_flag("--tune", options.tune,
+                   "on a GPU, time what can be done in several ways when the model is bound, and "
+                   "remember the fastest (last bits may depend on it)");
   command.add_flag("--no-cache", options.noCache, "compile even if a cached executable fits");
   command.add_option("--disable-pass", options.disabledPasses, "leave out a speed pass")
       ->delimiter(',')

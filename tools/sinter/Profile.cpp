@@ -165,6 +165,7 @@ static Expected<void> profileGraph(const ProfileOptions &options) {
   SINTER_TRY(request.options.computeType, getComputeType(model, options));
   request.options.cores = getThreads(options);
   request.options.tf32 = options.tf32;
+  request.options.tune = options.tune;
   SINTER_TRY(Compiled compiled, compileCached(request, options));
   runtime::SessionOptions binding;
   binding.threads = getThreads(options);

@@ -58,7 +58,7 @@ std::vector<Part> divide(size_t count, size_t firstChange) {
 // All that is to be given back while the context is current.
 struct Resources {
   explicit Resources(const CudaContext &context)
-      : context(context), kernels(context), gemms(context) {}
+      : context(context), kernels(context), gemms(context), tuner(context) {}
   // What is freed may still be in use.
   ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
 
@@ -66,6 +66,7 @@ struct Resources {
   std::unique_ptr<CudaPool> pool;
   CudaKernels kernels;
   LtLibrary gemms;
+  Tuner tuner;
   std::unique_ptr<CudaTransfer> transfer;
   DeviceMemory parameter, constant, state, arena, input, output;
   PinnedMemory inputMirror, outputMirror;
@@ -130,7 +131,8 @@ private:
   }
   std::string nameOf(size_t program) const;
   std::string nameOf(size_t program, size_t command) const {
-    return nameOfCommand(*plan.executable, *plan.programs[program].program, command);
+    return nameOfCommand(*plan.executable, *plan.programs[program].program, command,
+                         own->programs[program].steps.wayOf(command));
   }
 
   DevicePlan plan;
@@ -178,8 +180,12 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
   SINTER_CHECK(prepare(options));
   SINTER_CHECK(allocateSteps());
   CudaResolver resolver{
-      [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); }, own->kernels,
-      own->gemms, /*mayWrite=*/true, mayOverlap()};
+      [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); },
+      *plan.executable,
+      own->kernels,
+      own->gemms,
+      plan.executable->root().tune() ? &own->tuner : nullptr,
+      mayOverlap()};
   for (const SelectedProgram &selected : plan.programs) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
@@ -191,7 +197,7 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
     SINTER_TRY(own->copies, CudaCopies::create(*context));
   }
   use.reserved = own->pool->statistics().reservedHigh;
-  return clearState(); // products may have been tried
+  return clearState(); // commands may have been tried
 }
 
 Expected<void> CudaDevice::loadKernels() {
@@ -261,7 +267,7 @@ Expected<void> CudaDevice::prepare(const SessionOptions &options) {
     UploadPlan uploads = UploadPlan::of(*plan.executable);
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
-                          own->kernels, own->gemms, /*mayWrite=*/false};
+                          *plan.executable, own->kernels, own->gemms};
     flatbuffers::uoffset_t count = program->commands()->size();
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const fb::Command &command = *program->commands()->Get(i);

@@ -9,11 +9,16 @@
 // and waits. The first run does that; all later ones replay it as a graph, but for those that are
 // traced, which time every command. A capture that fails is told of once, and runs walk as before.
 //
+// Of an executable that was compiled with --tune, what can be done in several ways (algorithms of
+// products, LtGemm.h, and a command's alternatives) is timed when the session binds, and the
+// fastest is remembered (Tuner.h). The ways need not give the same last bits. Without it all of
+// that is a function of the executable and the libraries' versions. What was tried has written to
+// states, which are zeroed at the end of binding, and to memory that steps write before they read.
+//
 //   SINTER_CUDA_GRAPH=0                    always walks
 //   SINTER_CUDA_OVERLAP=0                  no kernel begins before the one before it is done
 //                                          (CudaProgram.h; what it gains is not measured)
 //   SINTER_CUDA_DEBUG=1                    waits after each command: an error is that command's
-//   SINTER_CUDA_TUNE=1                     times algorithms of matrix products (LtGemm.h)
 //   SINTER_CUDA_HOME, SINTER_CUDA_WHEELS   where the libraries are (CudaFolders.h)
 //   SINTER_CACHE_DIR                       where compiled kernels are kept (CubinCache.h)
 //

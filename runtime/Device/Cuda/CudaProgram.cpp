@@ -1,24 +1,144 @@
 #include "runtime/Device/Cuda/CudaProgram.h"
+#include "runtime/Base/ContentHash.h"
+#include "runtime/Exec/Slices.h"
+#include <optional>
 
 namespace sinter::runtime::cuda {
+namespace {
+
+// Calls `fn` with the command, which has an action, or with its alternative that has.
+template <typename Fn> auto visitWay(const fb::Command &command, size_t way, Fn fn) {
+  if (way == 0)
+    return fn(command);
+  return fn(*command.alternatives()->Get(static_cast<flatbuffers::uoffset_t>(way - 1)));
+}
+
+size_t countWays(const fb::Command &command) {
+  return 1 + (command.alternatives() ? command.alternatives()->size() : 0);
+}
+
+std::string nameOf(const fb::Executable &root, const fb::Launch &launch) {
+  return "kernel '" + root.kernels()->Get(launch.kernel())->name()->str() + "'";
+}
+
+template <typename Holder> std::string nameOf(const fb::Executable &root, const Holder &holder) {
+  if (const fb::Launch *launch = holder.action_as_Launch())
+    return nameOf(root, *launch);
+  return holder.action_as_Gemm() ? "the library's product"
+                                 : fb::EnumNameAction(holder.action_type());
+}
+
+// How fast a kernel is depends on its code, which its source stands for, and on how much it is
+// launched for.
+std::string describe(const fb::Executable &root, const fb::Launch &launch) {
+  const fb::Kernel &kernel = *root.kernels()->Get(launch.kernel());
+  const fb::KernelProgram &program = *root.kernel_programs()->Get(kernel.program());
+  ContentHash source;
+  source.add(program.source()->string_view());
+  std::string text = kernel.name()->str() + ' ' + source.hex() + ' ' +
+                     std::to_string(kernel.block()) + ' ' + std::to_string(kernel.shared_bytes()) +
+                     ' ' + std::to_string(launch.grid());
+  if (launch.slices())
+    for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
+      text += ' ' + std::to_string(launch.slices()->Get(i)->bytes());
+  return text;
+}
+
+// What a choice between this way and others depends on.
+template <typename Holder>
+std::string describe(const CudaResolver &resolver, const Holder &holder) {
+  if (const fb::Launch *launch = holder.action_as_Launch())
+    return describe(resolver.executable.root(), *launch);
+  if (const fb::Gemm *gemm = holder.action_as_Gemm())
+    return resolver.gemms.describe(*gemm);
+  std::string text = fb::EnumNameAction(holder.action_type());
+  if (const fb::Copy *copy = holder.action_as_Copy())
+    text += ' ' + std::to_string(copy->out()->bytes());
+  if (const fb::Fill *fill = holder.action_as_Fill())
+    text += ' ' + std::to_string(fill->out()->bytes());
+  return text;
+}
+
+// Memory that steps write is zeros: what other ways left there may be no index and no length.
+Expected<void> clearOperands(const CudaContext &context, const fb::Command &command,
+                             const CudaResolver &resolver) {
+  Expected<void> cleared;
+  forEachSlice(command, [&](const fb::Slice &slice) {
+    bool ofSteps = slice.space() != fb::Space::Parameter && slice.space() != fb::Space::Constant &&
+                   slice.space() != fb::Space::Checkpoint;
+    if (ofSteps && slice.bytes() != 0 && cleared)
+      cleared = context.check(context.api().cuMemsetD8Async(resolver.address(slice), 0,
+                                                            slice.bytes(), context.stream()),
+                              "clearing what is tried on");
+  });
+  return cleared;
+}
+
+} // namespace
 
 Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::Program &program,
                                           size_t begin, size_t end, const CudaResolver &resolver) {
   CudaProgram result(context);
   result.steps.reserve(end - begin);
-  for (size_t i = begin; i < end; ++i)
-    SINTER_CHECK(
-        result.add(*program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)), resolver));
-  // The arguments do not move any more.
-  for (CUdeviceptr &argument : result.arguments)
-    result.parameters.push_back(&argument);
+  for (size_t i = begin; i < end; ++i) {
+    const fb::Command &command = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    auto add = [&](size_t way) {
+      result.chosen.push_back(way);
+      return visitWay(command, way,
+                      [&](const auto &holder) { return result.add(holder, resolver); });
+    };
+    if (Expected<void> added = result.choose(command, resolver).and_then(add); !added) {
+      Error error = std::move(added).error();
+      error.what = nameOfCommand(resolver.executable, program, i) +
+                   (error.what.empty() ? "" : ": ") + error.what;
+      return tl::unexpected(std::move(error));
+    }
+  }
+  result.bindArguments();
   return result;
 }
 
-Expected<void> CudaProgram::add(const fb::Command &command, const CudaResolver &resolver) {
-  switch (command.action_type()) {
+// The arguments do not move any more.
+void CudaProgram::bindArguments() {
+  for (CUdeviceptr &argument : arguments)
+    parameters.push_back(&argument);
+}
+
+// The fastest way of doing a command of those that this GPU and the libraries here can.
+Expected<size_t> CudaProgram::choose(const fb::Command &command,
+                                     const CudaResolver &resolver) const {
+  if (!resolver.tuner || countWays(command) == 1)
+    return 0;
+  CudaProgram tried(*context);
+  std::vector<size_t> possible; // the ways that are steps of `tried`
+  std::vector<Tuner::Way> ways;
+  std::string problem;
+  std::optional<Error> refused;
+  for (size_t way = 0; way < countWays(command); ++way)
+    visitWay(command, way, [&](const auto &holder) {
+      if (Expected<void> added = tried.add(holder, resolver); !added) {
+        refused = refused ? *refused : std::move(added).error();
+        return;
+      }
+      ways.push_back({nameOf(resolver.executable.root(), holder),
+                      [&tried, step = possible.size()] { return tried.enqueue(step, true); }});
+      possible.push_back(way);
+      problem += describe(resolver, holder) + '\n';
+    });
+  if (ways.empty())
+    return tl::unexpected(*refused);
+  tried.bindArguments();
+  SINTER_TRY(size_t fastest, resolver.tuner->choose(problem, ways, [&] {
+    return clearOperands(*context, command, resolver);
+  }));
+  return possible[fastest];
+}
+
+template <typename Holder>
+Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolver) {
+  switch (holder.action_type()) {
   case fb::Action::Launch: {
-    const fb::Launch &launch = *command.action_as_Launch();
+    const fb::Launch &launch = *holder.action_as_Launch();
     const LoadedKernel &kernel = resolver.kernels[launch.kernel()];
     const auto *before = steps.empty() ? nullptr : std::get_if<LaunchStep>(&steps.back());
     steps.emplace_back(
@@ -31,18 +151,18 @@ Expected<void> CudaProgram::add(const fb::Command &command, const CudaResolver &
   }
   case fb::Action::Gemm: {
     SINTER_TRY(LtGemm gemm,
-               resolver.gemms.bind(*command.action_as_Gemm(), resolver.address, resolver.mayWrite));
+               resolver.gemms.bind(*holder.action_as_Gemm(), resolver.address, resolver.tuner));
     steps.emplace_back(std::move(gemm));
     return {};
   }
   case fb::Action::Copy: {
-    const fb::Copy &copy = *command.action_as_Copy();
+    const fb::Copy &copy = *holder.action_as_Copy();
     steps.emplace_back(CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
                                 copy.out()->bytes()});
     return {};
   }
   case fb::Action::Fill: {
-    const fb::Fill &fill = *command.action_as_Fill();
+    const fb::Fill &fill = *holder.action_as_Fill();
     steps.emplace_back(FillStep{resolver.address(*fill.out()), fill.out()->bytes(), fill.value()});
     return {};
   }
@@ -90,8 +210,8 @@ Expected<void> CudaProgram::enqueue(size_t command, bool alone) const {
   return context->check(result, "");
 }
 
-std::string nameOfCommand(const Executable &executable, const fb::Program &program,
-                          size_t command) {
+std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command,
+                          size_t way) {
   const fb::Command &named = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(command));
   std::string text = executable.name() + ": program '" + program.name()->str() + "', command " +
                      std::to_string(command);
@@ -100,8 +220,10 @@ std::string nameOfCommand(const Executable &executable, const fb::Program &progr
     label += (label.empty() ? "" : ", ") + named.layer()->str();
   if (!label.empty())
     text += " (" + label + ")";
-  if (const fb::Launch *launch = named.action_as_Launch())
-    text += ", kernel '" + executable.root().kernels()->Get(launch->kernel())->name()->str() + "'";
+  visitWay(named, way, [&](const auto &holder) {
+    if (const fb::Launch *launch = holder.action_as_Launch())
+      text += ", " + nameOf(executable.root(), *launch);
+  });
   return text;
 }
 

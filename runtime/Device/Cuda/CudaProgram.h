@@ -38,16 +38,18 @@ namespace sinter::runtime::cuda {
 /// What recording turns a program's indices into.
 struct CudaResolver {
   LtLibrary::Address address;
+  const Executable &executable;
   const CudaKernels &kernels;
   LtLibrary &gemms;
-  bool mayWrite = false; ///< while products are bound, to what they write
-  bool overlaps = false; ///< whether launches may overlap
+  Tuner *tuner = nullptr; ///< with one, what can be done in several ways may be run while recording
+  bool overlaps = false;  ///< whether launches may overlap
 };
 
 class CudaProgram {
 public:
-  /// Records commands [begin, end) of a verified program. Fails where the library has no algorithm
-  /// for a product.
+  /// Records commands [begin, end) of a verified program, each in the way that the tuner finds
+  /// fastest, or without a tuner by its action. Fails where the library has no algorithm for a
+  /// product.
   static Expected<CudaProgram> record(const CudaContext &context, const fb::Program &program,
                                       size_t begin, size_t end, const CudaResolver &resolver);
 
@@ -56,6 +58,9 @@ public:
   /// Puts a command into the stream; alone: to begin when what is before it is done, as for one
   /// that is timed.
   Expected<void> enqueue(size_t command, bool alone = false) const;
+
+  /// The way that a command is done: 0 for its action, else one more than the alternative's index.
+  size_t wayOf(size_t command) const { return chosen[command]; }
 
 private:
   struct LaunchStep {
@@ -76,16 +81,22 @@ private:
   using Step = std::variant<LaunchStep, LtGemm, CopyStep, FillStep>;
 
   explicit CudaProgram(const CudaContext &context) : context(&context) {}
-  Expected<void> add(const fb::Command &command, const CudaResolver &resolver);
+  template <typename Holder>
+  Expected<void> add(const Holder &commandOrAlternative, const CudaResolver &resolver);
+  Expected<size_t> choose(const fb::Command &command, const CudaResolver &resolver) const;
+  void bindArguments();
   CUresult launch(const LaunchStep &step, bool alone) const;
 
   const CudaContext *context;
   std::vector<Step> steps;
+  std::vector<size_t> chosen;         ///< the ways of the steps
   std::vector<CUdeviceptr> arguments; ///< of all launches
   std::vector<void *> parameters;     ///< the addresses of the arguments
 };
 
-/// "<executable>: program 'decode', command 3 (rms_norm, model.layers.0), kernel 'k7'".
-std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command);
+/// "<executable>: program 'decode', command 3 (rms_norm, model.layers.0), kernel 'k7'", of the way
+/// that it is done in.
+std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command,
+                          size_t way = 0);
 
 } // namespace sinter::runtime::cuda

@@ -12,10 +12,17 @@ std::optional<std::span<const std::byte>> findCubin(const fb::KernelProgram &pro
 }
 
 void addLaunchedKernels(const fb::Program &program, std::set<uint32_t> &kernels) {
+  auto add = [&](const auto &way) {
+    if (const fb::Launch *launch = way.action_as_Launch())
+      kernels.insert(launch->kernel());
+  };
   if (program.commands())
-    for (const fb::Command *command : *program.commands())
-      if (const fb::Launch *launch = command->action_as_Launch())
-        kernels.insert(launch->kernel());
+    for (const fb::Command *command : *program.commands()) {
+      add(*command);
+      if (command->alternatives())
+        for (const fb::Alternative *alternative : *command->alternatives())
+          add(*alternative);
+    }
 }
 
 } // namespace sinter::runtime::cuda

@@ -1,19 +1,12 @@
 #include "runtime/Device/Cuda/LtGemm.h"
-#include "runtime/Base/AtomicFile.h"
-#include "runtime/Base/CacheFolder.h"
-#include "runtime/Base/ContentHash.h"
-#include "runtime/Base/MappedFile.h"
-#include "runtime/Device/Cuda/CudaEvent.h"
-#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <sstream>
+#include <string_view>
 
 namespace sinter::runtime::cuda {
 namespace {
 
-constexpr int candidateCount = 8, timedRuns = 5;
+constexpr int candidateCount = 8;
 
 cudaDataType_t typeOf(fb::DType dtype) {
   switch (dtype) {
@@ -43,25 +36,7 @@ uint32_t reductionsFor(fb::DType result) {
                                   : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
-// What the choice of an algorithm depends on, but for the alignment of operands.
-std::string describeProblem(const fb::Gemm &gemm) {
-  std::ostringstream text;
-  text << gemm.m() << ' ' << gemm.n() << ' ' << gemm.k() << ' ' << int(gemm.dtype()) << ' '
-       << int(gemm.out_dtype()) << ' ' << gemm.lhs_stride() << ' ' << gemm.rhs_stride() << ' '
-       << gemm.out_stride() << ' ' << int(gemm.rhs_form()) << ' ' << gemm.lhs_transposed() << ' '
-       << gemm.tf32() << ' ' << (gemm.workspace() ? gemm.workspace()->bytes() : 0);
-  if (gemm.post_ops())
-    for (const fb::PostOp *step : *gemm.post_ops())
-      text << ' ' << int(step->kind()) << ' ' << int(step->dtype()) << ' ' << step->stride();
-  return text.str();
-}
-
 } // namespace
-
-LtLibrary::LtLibrary(const CudaContext &context) : context(context) {
-  const char *tune = std::getenv("SINTER_CUDA_TUNE");
-  tunes = tune && std::string_view(tune) == "1";
-}
 
 LtLibrary::~LtLibrary() {
   if (handle)
@@ -82,45 +57,32 @@ Expected<void> LtLibrary::open() {
   return check(api->cublasLtCreate(&handle), "matrix products on " + context.name());
 }
 
-Expected<LtGemm> LtLibrary::bind(const fb::Gemm &gemm, const Address &address, bool mayWrite) {
+std::string LtLibrary::describe(const fb::Gemm &gemm) const {
+  std::ostringstream text;
+  text << "cuBLASLt " << api->cublasLtGetVersion() << ": " << gemm.m() << ' ' << gemm.n() << ' '
+       << gemm.k() << ' ' << int(gemm.dtype()) << ' ' << int(gemm.out_dtype()) << ' '
+       << gemm.lhs_stride() << ' ' << gemm.rhs_stride() << ' ' << gemm.out_stride() << ' '
+       << int(gemm.rhs_form()) << ' ' << gemm.lhs_transposed() << ' ' << gemm.tf32() << ' '
+       << (gemm.workspace() ? gemm.workspace()->bytes() : 0);
+  if (gemm.post_ops())
+    for (const fb::PostOp *step : *gemm.post_ops())
+      text << ' ' << int(step->kind()) << ' ' << int(step->dtype()) << ' ' << step->stride();
+  return text.str();
+}
+
+Expected<LtGemm> LtLibrary::bind(const fb::Gemm &gemm, const Address &address, Tuner *tuner) {
   SINTER_CHECK(open());
   LtGemm result(*this);
   SINTER_CHECK(result.describe(gemm, address));
   SINTER_CHECK(result.describeEpilogue(gemm, address));
-  std::string problem = describeProblem(gemm);
+  std::string problem = describe(gemm);
   for (CUdeviceptr operand : {result.rhs, result.lhs, result.addend, result.out})
     problem += ' ' + std::to_string(alignmentOf(operand));
-  SINTER_CHECK(choose(result, problem, mayWrite));
+  SINTER_CHECK(choose(result, problem, tuner));
   return result;
 }
 
-std::filesystem::path LtLibrary::rememberedAt(const std::string &problem) const {
-  std::filesystem::path folder = cacheFolder();
-  if (folder.empty())
-    return {};
-  ContentHash hash;
-  hash.add(problem + "\n" + context.name() + "\n" + std::to_string(api->cublasLtGetVersion()));
-  return folder / "products" / hash.hex();
-}
-
-Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, bool mayWrite) {
-  std::filesystem::path remembered = tunes ? rememberedAt(problem) : std::filesystem::path();
-  if (!remembered.empty())
-    if (Expected<MappedFile> file = MappedFile::open(remembered);
-        file && file->bytes().size() == sizeof(gemm.algorithm)) {
-      // A damaged file holds nothing that the library would take.
-      cublasLtMatmulAlgo_t known;
-      std::memcpy(&known, file->bytes().data(), sizeof(known));
-      cublasLtMatmulHeuristicResult_t result = {};
-      if (api->cublasLtMatmulAlgoCheck(handle, gemm.product, gemm.rhsLayout, gemm.lhsLayout,
-                                       gemm.addLayout, gemm.outLayout, &known,
-                                       &result) == CUBLAS_STATUS_SUCCESS &&
-          result.workspaceSize <= gemm.workspaceBytes) {
-        gemm.algorithm = known;
-        return {};
-      }
-    }
-
+Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, Tuner *tuner) {
   cublasLtMatmulPreference_t preference = nullptr;
   SINTER_CHECK(check(api->cublasLtMatmulPreferenceCreate(&preference), "a product"));
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto &value) {
@@ -146,47 +108,34 @@ Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, bool 
     ready = check(
         api->cublasLtMatmulAlgoGetHeuristic(handle, gemm.product, gemm.rhsLayout, gemm.lhsLayout,
                                             gemm.addLayout, gemm.outLayout, preference,
-                                            tunes ? candidateCount : 1, candidates.data(), &found),
+                                            tuner ? candidateCount : 1, candidates.data(), &found),
         "a product of " + problem);
   api->cublasLtMatmulPreferenceDestroy(preference);
   SINTER_CHECK(std::move(ready));
   if (found == 0)
     return fail("a product of " + problem, "cuBLASLt has no algorithm for it", "report this");
-  gemm.algorithm = candidates[0].algo;
-  if (!tunes || !mayWrite || found == 1)
-    return {};
-  SINTER_TRY(gemm.algorithm, tune(gemm, std::span(candidates).first(size_t(found))));
-  if (!remembered.empty()) {
-    std::error_code ignored;
-    std::filesystem::create_directories(remembered.parent_path(), ignored);
-    // What cannot be written is timed again the next time.
-    (void)writeFileAtomically(remembered.string(), std::as_bytes(std::span(&gemm.algorithm, 1)));
+  size_t best = 0;
+  if (tuner) {
+    SINTER_TRY(best, tune(gemm, problem, std::span(candidates).first(size_t(found)), *tuner));
   }
+  gemm.algorithm = candidates[best].algo;
   return {};
 }
 
-Expected<cublasLtMatmulAlgo_t>
-LtLibrary::tune(LtGemm &gemm, std::span<const cublasLtMatmulHeuristicResult_t> candidates) {
-  SINTER_TRY(CudaEvent begin, CudaEvent::create(context, /*timed=*/true));
-  SINTER_TRY(CudaEvent end, CudaEvent::create(context, /*timed=*/true));
-  const cublasLtMatmulAlgo_t *best = &candidates[0].algo;
-  float least = 0;
+Expected<size_t> LtLibrary::tune(const LtGemm &gemm, std::string problem,
+                                 std::span<const cublasLtMatmulHeuristicResult_t> candidates,
+                                 Tuner &tuner) {
+  std::vector<Tuner::Way> ways;
   for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
-    if (candidate.state != CUBLAS_STATUS_SUCCESS ||
-        gemm.call(candidate.algo) != CUBLAS_STATUS_SUCCESS) // the first run loads its code
-      continue;
-    SINTER_CHECK(begin.record());
-    for (int run = 0; run < timedRuns; ++run)
-      gemm.call(candidate.algo);
-    SINTER_CHECK(end.record());
-    SINTER_CHECK(end.wait());
-    SINTER_TRY(float time, end.millisecondsSince(begin));
-    if (least == 0 || time < least) {
-      least = time;
-      best = &candidate.algo;
-    }
+    ways.push_back({"algorithm " + std::to_string(ways.size()) + " of cuBLASLt", [&] {
+                      return check(candidate.state == CUBLAS_STATUS_SUCCESS
+                                       ? gemm.call(candidate.algo)
+                                       : candidate.state,
+                                   "a product");
+                    }});
+    problem.append(reinterpret_cast<const char *>(&candidate.algo), sizeof(candidate.algo));
   }
-  return *best;
+  return tuner.choose(problem, ways);
 }
 
 Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &address) {

@@ -13,17 +13,16 @@
 //
 // The algorithm is the first that the library's heuristic proposes of those that fit the plan's
 // workspace, the operands' alignment and sums in f32: a function of the problem, so that bits do
-// not change from run to run. With SINTER_CUDA_TUNE=1 the first eight are timed, and the fastest is
-// remembered on disk by problem, GPU and the library's version. Operands of f32 are rounded to TF32
-// where the plan says so; CUBLAS_COMPUTE_32F does not.
+// not change from run to run. With a tuner it is the fastest of the first eight. Operands of f32
+// are rounded to TF32 where the plan says so; CUBLAS_COMPUTE_32F does not.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/Device/Cuda/CudaContext.h"
 #include "runtime/Device/Cuda/LtApi.h"
+#include "runtime/Device/Cuda/Tuner.h"
 #include "runtime/Exec/Executable_generated.h"
-#include <filesystem>
 #include <functional>
 
 namespace sinter::runtime::cuda {
@@ -33,30 +32,32 @@ class LtGemm;
 /// cuBLASLt, opened when the first product is bound.
 class LtLibrary {
 public:
-  explicit LtLibrary(const CudaContext &context);
+  explicit LtLibrary(const CudaContext &context) : context(context) {}
   ~LtLibrary();
   LtLibrary(const LtLibrary &) = delete;
   LtLibrary &operator=(const LtLibrary &) = delete;
 
   using Address = std::function<CUdeviceptr(const fb::Slice &)>;
 
-  /// Makes a verified product ready to run. With `mayWrite` it may be run here, on whatever the
-  /// memory holds. Errors: no library, or none of its algorithms takes the problem.
-  Expected<LtGemm> bind(const fb::Gemm &gemm, const Address &address, bool mayWrite);
+  /// Makes a verified product ready to run. With a tuner it may be run here. Errors: no library, or
+  /// none of its algorithms takes the problem.
+  Expected<LtGemm> bind(const fb::Gemm &gemm, const Address &address, Tuner *tuner);
+
+  /// What the choice of an algorithm depends on, but for the alignment of operands. @pre a product
+  /// was bound
+  std::string describe(const fb::Gemm &gemm) const;
 
 private:
   friend class LtGemm;
   Expected<void> open();
   Expected<void> check(cublasStatus_t status, const std::string &what) const;
-  Expected<void> choose(LtGemm &gemm, const std::string &problem, bool mayWrite);
-  Expected<cublasLtMatmulAlgo_t> tune(LtGemm &gemm,
-                                      std::span<const cublasLtMatmulHeuristicResult_t> candidates);
-  std::filesystem::path rememberedAt(const std::string &problem) const;
+  Expected<void> choose(LtGemm &gemm, const std::string &problem, Tuner *tuner);
+  Expected<size_t> tune(const LtGemm &gemm, std::string problem,
+                        std::span<const cublasLtMatmulHeuristicResult_t> candidates, Tuner &tuner);
 
   const CudaContext &context;
   const LtApi *api = nullptr;
   cublasLtHandle_t handle = nullptr;
-  bool tunes = false;
 };
 
 /// A product with its addresses. It shares the library's life.

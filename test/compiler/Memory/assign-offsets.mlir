@@ -23,3 +23,21 @@ plan.program @decode {
 // CHECK-LABEL: plan.program @empty attributes {arena_bytes = 0 : i64, arena_lower_bound = 0 : i64}
 plan.program @empty {
 }
+
+// The workspaces of all options have a place, beside what lives while the choice runs.
+// CHECK-LABEL: plan.program @choice attributes {arena_bytes = 384 : i64, arena_lower_bound = 384 : i64}
+plan.program @choice {
+  %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  %w1 = plan.alloc 128
+  %w2 = plan.alloc 128
+  plan.copy(%x) -> (%a)
+  plan.choice {
+    plan.launch @k grid 1 (%a) -> (%b, %w1)
+  } or {
+    plan.launch @k2 grid 1 (%a) -> (%b, %w2)
+  }
+  plan.copy(%b) -> (%y)
+}

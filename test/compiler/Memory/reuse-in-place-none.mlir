@@ -65,3 +65,37 @@ plan.program @product {
   plan.gemm(%y, %p, %g) -> (%z) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
     lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<multiply, f32, 16>]}
 }
+
+// Not every option may write over what it reads.
+// CHECK-LABEL: plan.program @choice
+plan.program @choice {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: plan.alloc
+  // CHECK: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  plan.choice {
+    plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
+  } or {
+    plan.launch @k2 grid 1 (%a) -> (%b)
+  }
+  plan.copy(%b) -> (%y)
+}
+
+// What an option of a choice reads later is still needed.
+// CHECK-LABEL: plan.program @needed_by_an_option
+plan.program @needed_by_an_option {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: plan.alloc
+  // CHECK: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
+  plan.choice {
+    plan.launch @k2 grid 1 (%b) -> (%y)
+  } or {
+    plan.launch @k3 grid 1 (%b, %a) -> (%y)
+  }
+}

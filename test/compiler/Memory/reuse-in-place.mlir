@@ -55,3 +55,21 @@ plan.program @two_results {
   plan.launch @k grid 1 (%x) -> (%d, %r) {reusable = array<i64: 0>}
   plan.launch @k2 grid 1 (%d, %r) -> (%y)
 }
+
+// A choice that reads it later does not keep a kernel from writing over what it read.
+// CHECK-LABEL: plan.program @before_a_choice
+plan.program @before_a_choice {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // CHECK: %[[A:.*]] = plan.alloc 64
+  // CHECK-NOT: plan.alloc
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  plan.fill 0 -> (%a)
+  // CHECK: plan.launch @k grid 1(%[[A]]) -> (%[[A]])
+  plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
+  plan.choice {
+    plan.launch @k2 grid 1 (%b) -> (%y)
+  } or {
+    plan.launch @k3 grid 1 (%b) -> (%y)
+  }
+}

@@ -41,3 +41,20 @@ plan.program @overlap attributes {arena_bytes = 128 : i64, arena_lower_bound = 1
   plan.fill 0 -> (%a)
   plan.copy(%a) -> (%b)
 }
+
+// -----
+
+// What only the second option needs lives while the choice runs, too.
+plan.program @overlap_in_choice attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // expected-note @below {{the other slice}}
+  %a = plan.slice arena[0, 128]
+  // expected-error @below {{expected slices that live at once not to overlap; both live at command 1}}
+  %w = plan.slice arena[64, 64]
+  plan.fill 0 -> (%a)
+  plan.choice {
+    plan.launch @k grid 1 (%a) -> (%y)
+  } or {
+    plan.launch @k2 grid 1 (%a) -> (%y, %w)
+  }
+}

@@ -66,3 +66,29 @@ plan.program @decode {
   // expected-error @below {{expected the checkpoint to be read in @prepare only}}
   plan.copy(%w) -> (%y)
 }
+
+// -----
+
+plan.program @read_by_one_option {
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // expected-note @below {{these bytes are not}}
+  %a = plan.alloc 64
+  // expected-error @below {{expected what it reads to be written before}}
+  plan.choice {
+    plan.fill 0 -> (%y)
+  } or {
+    plan.copy(%a) -> (%y)
+  }
+}
+
+// -----
+
+plan.program @option_writes_an_input {
+  %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+  // expected-error @below {{expected nothing to be written to the input space in @option_writes_an_input}}
+  plan.choice {
+    plan.fill 0 -> (%x)
+  } or {
+    plan.fill 0 -> (%x)
+  }
+}

@@ -70,3 +70,108 @@ plan.program @pack_c1_sources {
   plan.pack(%0, %0) -> (%0) {k = 4, n = 4, dtype = f32, width = 64, interleave = 1, depth = 16,
     source_layouts = [#plan.pack_source<dtype = f32, n = 4, stride = 4, transposed = true>]}
 }
+
+// -----
+
+plan.program @choice_c1 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected two options or more}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  }
+}
+
+// -----
+
+plan.program @choice_c2_none {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected each option to be one command}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  } or {
+  }
+}
+
+// -----
+
+plan.program @choice_c2_two {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected each option to be one command}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+    plan.fill 1 -> (%0)
+  } or {
+    plan.fill 1 -> (%0)
+  }
+}
+
+// -----
+
+plan.program @choice_c2_no_command {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected each option to be one command}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  } or {
+    %1 = plan.alloc 64
+  }
+}
+
+// -----
+
+plan.program @choice_c2_nested {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected each option to be one command}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  } or {
+    plan.choice {
+      plan.fill 0 -> (%0)
+    } or {
+      plan.fill 0 -> (%0)
+    }
+  }
+}
+
+// -----
+
+plan.program @choice_c3_output {
+  %0 = plan.alloc 64
+  // expected-note @below {{these bytes are not}}
+  %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+  // expected-error @below {{expected what one option writes to be written by all}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  } or {
+    plan.launch @k grid 1 () -> (%0, %y)
+  }
+}
+
+// -----
+
+plan.program @choice_c3_used_later {
+  %0 = plan.alloc 64
+  // expected-note @below {{these bytes are not}}
+  %1 = plan.alloc 64
+  // expected-error @below {{expected what one option writes to be written by all}}
+  plan.choice {
+    plan.launch @k grid 1 () -> (%0, %1)
+  } or {
+    plan.fill 0 -> (%0)
+  }
+  plan.copy (%1) -> (%0)
+}
+
+// -----
+
+plan.program @choice_c3_state {
+  %0 = plan.alloc 64
+  // expected-note @below {{these bytes are not}}
+  %s = plan.slice state[0, 64] "k_cache.0" : tensor<16xf32>
+  // expected-error @below {{expected what one option writes to be written by all}}
+  plan.choice {
+    plan.fill 0 -> (%0)
+  } or {
+    plan.launch @k grid 1 () -> (%0, %s)
+  }
+}

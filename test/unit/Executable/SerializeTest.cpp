@@ -186,6 +186,48 @@ TEST_F(SerializeTest, EqualInputGivesEqualBytes) {
   EXPECT_EQ(*serialize(*module, code, spec, contents), *serialize(*module, code, spec, contents));
 }
 
+TEST_F(SerializeTest, Alternatives) {
+  module = parseSourceString<ModuleOp>(R"mlir(
+plan.program @decode {
+  %x = plan.slice input[0, 32] "x" : tensor<8xf32>
+  %y = plan.slice output[0, 32] "y" : tensor<8xf32>
+  plan.choice {
+    plan.launch @norm grid 2 (%x) -> (%y) {label = "norm", layer = "l0", flops = 7}
+  } or {
+    plan.launch @append grid 4 (%x) -> (%y)
+  } or {
+    plan.copy(%x) -> (%y)
+  }
+}
+)mlir",
+                                       &context);
+  PassManager manager(&context);
+  buildMemoryPipeline(manager);
+  ASSERT_TRUE(module && succeeded(manager.run(*module)));
+  CudaCode cuda;
+  cuda.target = "cuda:sm_90";
+  cuda.programs = {{"source", {}, {{"append", 32}, {"norm", 64}}}};
+  cuda.cubins.resize(1);
+  cuda.tune = true;
+  auto bytes = serialize(*module, cuda, spec, contents);
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_TRUE((*executable)->root().tune());
+  const auto &commands = *(*executable)->program("decode")->commands();
+  ASSERT_EQ(commands.size(), 1u);
+  EXPECT_EQ(commands[0]->label()->str(), "norm");
+  EXPECT_EQ(commands[0]->flops(), 7u);
+  EXPECT_EQ(commands[0]->action_as_Launch()->grid(), 2u);
+  ASSERT_EQ(commands[0]->alternatives()->size(), 2u);
+  EXPECT_EQ(commands[0]->alternatives()->Get(0)->action_as_Launch()->grid(), 4u);
+  EXPECT_TRUE(commands[0]->alternatives()->Get(1)->action_as_Copy());
+  cuda.programs[0].kernels.erase(cuda.programs[0].kernels.begin());
+  bytes = serialize(*module, cuda, spec, contents);
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().what, "kernel append");
+}
+
 TEST_F(SerializeTest, KernelWithoutCodeIsADefect) {
   code.offsets.erase("norm");
   auto bytes = serialize(*module, code, spec, contents);

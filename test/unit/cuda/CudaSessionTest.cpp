@@ -313,14 +313,14 @@ TEST_F(CudaSessionTest, EveryFormOfAProduct) {
 TEST_F(CudaSessionTest, TunedProductsAreRemembered) {
   std::string pattern = ::testing::TempDir() + "sinter-tune-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
-  Variable cache("SINTER_CACHE_DIR", folder.string()), tune("SINTER_CUDA_TUNE", "1");
-  // Products that are run, and calls of the heuristic, while the model is bound.
+  Variable cache("SINTER_CACHE_DIR", folder.string());
+  // Products that are run while the model is bound.
   uint64_t shift = 0;
   auto bindAndRun = [&] {
     weights = Weights();
     unsigned ran = gpu->statistics().products;
-    unsigned asked = gpu->calls("cublasLtMatmulAlgoGetHeuristic");
     Parts parts = model();
+    parts.tune = true;
     fb::Slice product = slice(Space::Arena, 64 + shift, m * n * 4);
     GemmParts linear;
     linear.m = m, linear.n = n, linear.k = k;
@@ -334,26 +334,16 @@ TEST_F(CudaSessionTest, TunedProductsAreRemembered) {
                "double", "layer.0", {fb::DType::F32});
     auto session = bound(parts);
     ran = gpu->statistics().products - ran;
-    asked = gpu->calls("cublasLtMatmulAlgoGetHeuristic") - asked;
     runOnce(*session, 1);
     EXPECT_EQ(runsOf(*session), 1);
-    return std::pair(ran, asked);
+    return ran;
   };
-  const std::pair nothing(0u, 0u);
-  auto [ran, asked] = bindAndRun();
-  EXPECT_EQ(asked, 1u);
-  EXPECT_GE(ran, 9u); // each algorithm, once to load it and some times to time it
-  EXPECT_EQ(bindAndRun(), nothing);
-  // A damaged file is made anew.
-  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder / "products"))
-    if (entry.is_regular_file())
-      std::filesystem::resize_file(entry.path(), 10);
-  EXPECT_NE(bindAndRun(), nothing);
-  EXPECT_EQ(bindAndRun(), nothing);
+  EXPECT_GE(bindAndRun(), 9u); // each algorithm, once to load it and some times to time it
+  EXPECT_EQ(bindAndRun(), 0u);
   // What was chosen for one alignment need not do for another.
   shift = 16;
-  EXPECT_NE(bindAndRun(), nothing);
-  EXPECT_EQ(bindAndRun(), nothing);
+  EXPECT_NE(bindAndRun(), 0u);
+  EXPECT_EQ(bindAndRun(), 0u);
   std::filesystem::remove_all(folder);
 }
 

@@ -119,7 +119,7 @@ protected:
     LtLibrary library(*context);
     auto bound = library.bind(
         *flatbuffers::GetRoot<fb::Gemm>(builder.GetBufferPointer()),
-        [](const fb::Slice &slice) { return CUdeviceptr(slice.offset()); }, false);
+        [](const fb::Slice &slice) { return CUdeviceptr(slice.offset()); }, nullptr);
     ASSERT_TRUE(bound) << bound.error().message();
   }
 

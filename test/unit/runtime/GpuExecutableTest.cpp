@@ -147,8 +147,43 @@ TEST(GpuExecutableTest, FormsOfAnotherDevice) {
   expectError(parts, "packs, which is not for GPUs");
 }
 
+// The small model, whose kernel "double" can be launched in another way, too.
+Parts withAlternative(const Parts::Command &other) {
+  Parts parts = smallGpuModel();
+  parts.tune = true;
+  parts.programs[1].commands[1].alternatives = {other};
+  return parts;
+}
+
+TEST(GpuExecutableTest, AlternativesAreVerifiedAsActions) {
+  fb::Slice out = slice(Space::Output, 0, 3 * 8 * 4);
+  EXPECT_TRUE(withAlternative(launch(1, 1, {out})).load());
+  EXPECT_TRUE(withAlternative(fill(out, 1)).load());
+  expectError(withAlternative(launch(3, 1, {out})), "launches kernel 3, which does not exist");
+  expectError(withAlternative(launch(1, 1, {slice(Space::Arena, 4096, 4)})),
+              "slice 0 [4096, +4) leaves its space of 4096 bytes");
+  expectError(withAlternative(launch(1, uint64_t(1) << 31, {out})),
+              "has a grid of 2147483648 items");
+  expectError(withAlternative(fill(slice(Space::Parameter, 0, 4), 1)),
+              "out lies in a space that is only read here");
+  expectError(withAlternative(copy(slice(Space::Checkpoint, 0, 4), out)),
+              "source lies in a space that does not exist here");
+  expectError(withAlternative({static_cast<fb::Action>(99), launch(1, 1, {}).make, "", ""}),
+              "is of no known kind");
+  Parts parts = withAlternative(fill(out, 1));
+  std::vector<Parts::Command> &others = parts.programs[1].commands[1].alternatives;
+  others.resize(15, others[0]);
+  EXPECT_TRUE(parts.load());
+  others.resize(16, others[0]);
+  expectError(parts, "command 1 (double): can be done in 16 other ways");
+  Parts cpu = smallModel();
+  cpu.programs[1].commands[1].alternatives = {cpu.programs[1].commands[1]};
+  expectError(cpu, "can be done in several ways, which is for GPUs");
+}
+
 TEST(GpuExecutableTest, VerifierSurvivesEveryFlippedByte) {
-  std::vector<std::byte> bytes = smallGpuModel().build();
+  std::vector<std::byte> bytes =
+      withAlternative(launch(1, 3, {slice(Space::Output, 0, 3 * 8 * 4)})).build();
   for (size_t i = 0; i < bytes.size(); ++i)
     for (std::byte flip : {std::byte{0xff}, std::byte{1}}) {
       bytes[i] ^= flip;

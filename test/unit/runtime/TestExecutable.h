@@ -37,6 +37,7 @@ struct Parts {
   std::vector<KernelProgram> kernelPrograms;
   uint32_t kernelProgram = 0, block = 32, sharedBytes = 0; ///< of all kernels
   bool waits = false;                                      ///< so do all kernels
+  bool tune = false;
 
   struct Tensor {
     std::string name;
@@ -55,6 +56,7 @@ struct Parts {
     std::string label, layer;
     uint64_t flops = 0, bytes = 0, predictedNs = 0;
     fb::Stage stage = fb::Stage::Forward;
+    std::vector<Command> alternatives = {}; ///< other ways; their kinds and actions count
   };
   struct Program {
     std::string name;
@@ -79,9 +81,13 @@ struct Parts {
       std::vector<Offset<fb::Command>> commands;
       for (const Command &command : program.commands) {
         Offset<void> action = command.make(builder);
+        std::vector<Offset<fb::Alternative>> alternatives;
+        for (const Command &other : command.alternatives)
+          alternatives.push_back(fb::CreateAlternative(builder, other.kind, other.make(builder)));
         commands.push_back(fb::CreateCommandDirect(
             builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
-            command.flops, command.bytes, command.predictedNs, command.stage));
+            command.flops, command.bytes, command.predictedNs, command.stage, /*roofline_ns=*/0,
+            alternatives.empty() ? nullptr : &alternatives));
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
@@ -143,6 +149,7 @@ struct Parts {
     executable.add_seed(seed);
     executable.add_device(deviceText);
     executable.add_kernel_programs(kernelProgramVector);
+    executable.add_tune(tune);
     fb::FinishExecutableBuffer(builder, executable.Finish());
     auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};

@@ -1,0 +1,123 @@
+#include "runtime/Device/Cuda/Tuner.h"
+#include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/CacheFolder.h"
+#include "runtime/Base/ContentHash.h"
+#include "runtime/Base/ReadFile.h"
+#include "runtime/Device/Cuda/CudaEvent.h"
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace sinter::runtime::cuda {
+namespace {
+
+constexpr int rounds = 3, runsOfRound = 5;
+constexpr float hopeless = 1.25f; // times the fastest, after the first round
+constexpr uint64_t longestFile = 64;
+
+// Empty where there is no folder for caches.
+std::filesystem::path fileOf(const std::string &key) {
+  std::filesystem::path folder = cacheFolder();
+  return folder.empty() ? folder : folder / "choices" / key;
+}
+
+std::string contentOf(size_t way, size_t count) {
+  return std::to_string(way) + " of " + std::to_string(count) + "\n";
+}
+
+// What a file says, if it says one of `count` ways and nothing else.
+std::optional<size_t> readChoice(const std::filesystem::path &file, size_t count) {
+  if (file.empty())
+    return std::nullopt;
+  Expected<std::string> text = readFile(file.string(), longestFile);
+  size_t way = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), way).ec != std::errc() ||
+      way >= count || *text != contentOf(way, count))
+    return std::nullopt;
+  return way;
+}
+
+// What cannot be written is timed again the next time.
+void writeChoice(const std::filesystem::path &file, size_t way, size_t count) {
+  if (file.empty())
+    return;
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  std::string text = contentOf(way, count);
+  (void)writeFileAtomically(file.string(), std::as_bytes(std::span(text)));
+}
+
+} // namespace
+
+std::string Tuner::keyOf(const std::string &problem, size_t count) const {
+  int driver = 0;
+  context.api().cuDriverGetVersion(&driver);
+  ContentHash hash;
+  hash.add(problem + "\n" + std::to_string(count) + "\n" + context.name() + "\n" +
+           std::to_string(driver));
+  return hash.hex();
+}
+
+Expected<size_t> Tuner::choose(const std::string &problem, std::span<const Way> ways,
+                               const std::function<Expected<void>()> &before) {
+  if (ways.size() == 1)
+    return 0;
+  const std::string key = keyOf(problem, ways.size());
+  if (auto known = chosen.find(key); known != chosen.end())
+    return known->second;
+  std::filesystem::path file = fileOf(key);
+  std::optional<size_t> way = readChoice(file, ways.size());
+  if (!way) {
+    if (before)
+      SINTER_CHECK(before());
+    SINTER_TRY(way, measure(ways));
+    writeChoice(file, *way, ways.size());
+  }
+  chosen[key] = *way;
+  return *way;
+}
+
+Expected<size_t> Tuner::measure(std::span<const Way> ways) const {
+  SINTER_TRY(CudaEvent begin, CudaEvent::create(context, /*timed=*/true));
+  SINTER_TRY(CudaEvent end, CudaEvent::create(context, /*timed=*/true));
+  auto named = [](Expected<void> result, const Way &way) {
+    if (!result) {
+      std::string &what = result.error().what;
+      what = "trying " + way.name + (what.empty() ? "" : ": ") + what;
+    }
+    return result;
+  };
+  constexpr float never = std::numeric_limits<float>::infinity();
+  std::vector<float> least(ways.size(), never);
+  std::optional<Error> refused;
+  for (int round = 0; round < rounds; ++round) {
+    const float fastest = *std::ranges::min_element(least);
+    for (size_t i = 0; i < ways.size(); ++i) {
+      if (round != 0 && (least[i] == never || least[i] > hopeless * fastest))
+        continue;
+      if (round == 0) {
+        if (Expected<void> begun = named(ways[i].run(), ways[i]); !begun) {
+          refused = refused ? *refused : std::move(begun).error();
+          continue;
+        }
+        SINTER_CHECK(named(context.wait(""), ways[i]));
+      }
+      SINTER_CHECK(begin.record());
+      for (int run = 0; run < runsOfRound; ++run)
+        SINTER_CHECK(named(ways[i].run(), ways[i]));
+      SINTER_CHECK(end.record());
+      SINTER_CHECK(named(end.wait(), ways[i]));
+      SINTER_TRY(float time, end.millisecondsSince(begin));
+      least[i] = std::min(least[i], time);
+    }
+  }
+  auto fastest = std::ranges::min_element(least);
+  if (*fastest == never)
+    return tl::unexpected(*refused);
+  return static_cast<size_t>(fastest - least.begin());
+}
+
+} // namespace sinter::runtime::cuda

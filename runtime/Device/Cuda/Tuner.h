@@ -1,0 +1,53 @@
+//===- Tuner.h - The fastest of several ways -------------------*- C++ -*-===//
+//
+// What can be done in several ways (algorithms of a library, kernels with other tiles, a kernel or
+// a library) is done in the way that is fastest here: each is run once to load its code, then timed
+// by events in three rounds of five runs that take turns, so that a clock that changes meanwhile
+// changes for all. The least of a way's rounds counts. After the first round, whatever took 1.25
+// times as long as the fastest is out.
+//
+// What was chosen is kept in the cache's folder, in a file by what was chosen among, for which GPU
+// and with which driver: the next session times nothing. The file is written aside and renamed, so
+// that processes may choose at once; one that is damaged is made anew.
+//
+//   products of [4096, 768, 768]: algorithm 0 .. 7      ->  <cache>/choices/<hash>: "3 of 8\n"
+//
+// A way that does not begin to run (a library that is not there, more shared memory than the GPU
+// has) is left out. One that fails while it runs takes the context with it: that is an error, with
+// the name of the way. What runs here reads and writes whatever the memory holds.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Device/Cuda/CudaContext.h"
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+namespace sinter::runtime::cuda {
+
+class Tuner {
+public:
+  explicit Tuner(const CudaContext &context) : context(context) {}
+
+  struct Way {
+    std::string name;                    ///< "kernel 'k7'"
+    std::function<Expected<void>()> run; ///< puts it into the context's stream
+  };
+
+  /// The index of the fastest way. `problem` says all that the choice depends on but for the GPU
+  /// and its driver: equal problems have equal ways. `before` is called before any of them is run.
+  /// Errors: none of the ways runs, or one broke the context. @pre there is a way
+  Expected<size_t> choose(const std::string &problem, std::span<const Way> ways,
+                          const std::function<Expected<void>()> &before = {});
+
+private:
+  Expected<size_t> measure(std::span<const Way> ways) const;
+  std::string keyOf(const std::string &problem, size_t count) const;
+
+  const CudaContext &context;
+  std::map<std::string, size_t> chosen; ///< by key, in this session
+};
+
+} // namespace sinter::runtime::cuda
