@@ -6,14 +6,15 @@ using namespace mlir;
 using namespace sinter;
 using plan::PostOpKind;
 
-FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes) {
+FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes, int64_t givenSplits) {
   // Of an H200, as the template reckons for any machine.
   constexpr int64_t processors = 132;
-  int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4, splits = 1;
+  int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4;
+  int64_t splits = givenSplits ? givenSplits : 1;
   auto countGroups = [&] {
     return llvm::divideCeil(n, matmul.getTransposeRhs() ? 4 * columns / splits : 32);
   };
-  while (splits < 4 && static_cast<int64_t>(countGroups()) < 2 * processors)
+  while (!givenSplits && splits < 4 && static_cast<int64_t>(countGroups()) < 2 * processors)
     splits *= 2;
   blocks = countGroups();
   sharedBytes = 0;

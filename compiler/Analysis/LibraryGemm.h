@@ -51,7 +51,8 @@ inline constexpr int64_t kMostNormBytes = 32 << 10;
 struct FewRowsLaunch {
   int64_t blocks, sharedBytes;
 
-  FewRowsLaunch(MatmulOp matmul, bool normalizes);
+  /// @param splits the template's parameter; 0: its own rule.
+  FewRowsLaunch(MatmulOp matmul, bool normalizes, int64_t splits = 0);
 };
 
 /// What is done to the rows of the left-hand side before they are multiplied; then they are rounded

@@ -80,6 +80,7 @@ Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t rele
   pipeline.computeType = StringRef(nameOf(options.computeType)).lower();
   pipeline.cacheType = StringRef(nameOf(options.cacheType)).lower();
   pipeline.tf32 = options.tf32;
+  pipeline.tune = options.tune;
   pipeline.gpu = StringRef(options.target).starts_with("cuda:");
   pipeline.training = options.training;
   pipeline.release = release;

@@ -84,7 +84,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
   case Phase::Fusion:
     return buildFusionPipeline(manager);
   case Phase::Codegen:
-    return options.gpu ? buildCudaCodegenPipeline(manager) : buildCodegenPipeline(manager);
+    return options.gpu ? buildCudaCodegenPipeline(manager, options.tune)
+                       : buildCodegenPipeline(manager);
   case Phase::Schedule:
     return buildSchedulePipeline(manager);
   case Phase::Memory:

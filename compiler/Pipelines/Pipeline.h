@@ -43,6 +43,7 @@ struct PipelineOptions {
   std::string cacheType = "f32";           ///< f32, bf16 or (of a GPU) f16
   bool tf32 = false;                       ///< products of f32 may round their operands to TF32
   bool gpu = false;                        ///< the target is one
+  bool tune = false;                       ///< the device chooses between ways of doing the same
   TrainingOptions training;                ///< of entries that end in a loss
   int64_t release = 0;                     ///< bytes to recompute in the backward pass, not to keep
   std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out

@@ -233,53 +233,72 @@ private:
         "a constant");
   }
 
+  /// A launch, or a choice between the launches of all kernels that compute it.
   LogicalResult lowerCall(CallKernelOp call) {
     auto kernel = kernels.lookup<func::FuncOp>(call.getKernel());
-    auto grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute);
-    if (!grid)
-      return kernel.emitError("expected a lowered kernel (with ") << kGridAttribute << ")";
-    SmallVector<Value> inputSlices, outputSlices;
-    SmallVector<Type> outputTypes;
+    SmallVector<Value> inputs, outputs;
     for (Value operand : call.getInputs())
-      inputSlices.push_back(getSlice(operand));
-    for (Value result : call.getOutputs()) {
-      outputSlices.push_back(makeSlice(result));
-      outputTypes.push_back(cast<RankedTensorType>(result.getType()).getElementType());
-    }
-    if (auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttribute)) {
-      FailureOr<Value> slice = bindScratch(call, scratch.getInt());
-      if (failed(slice))
-        return failure();
-      outputSlices.push_back(*slice);
-      outputTypes.push_back(builder.getI32Type());
-    }
-    SmallVector<int64_t> reusable;
-    for (int64_t argument : findReusableArguments(kernel.front()))
-      reusable.push_back(argument);
+      inputs.push_back(getSlice(operand));
+    for (Value result : call.getOutputs())
+      outputs.push_back(makeSlice(result));
     auto [known, isNew] = described.try_emplace(kernel);
     if (isNew)
       known->second = describeCommand(call, target);
     CommandInfo info = known->second;
     info.layer = getLayer(call.getLoc());
     info.stage = getStage(call.getLoc());
-    plan::LaunchOp::create(builder, call.getLoc(), call.getKernel(), grid.getInt(), inputSlices,
-                           outputSlices, reusable, builder.getTypeArrayAttr(outputTypes),
-                           info.flops, info.bytes, info.predictedNs, info.rooflineNs, info.label,
-                           info.layer, stringifyStage(info.stage));
+    SmallVector<func::FuncOp> ways = {kernel};
+    if (auto others = kernel->getAttrOfType<ArrayAttr>(kAlternativesAttribute))
+      for (auto other : others.getAsRange<FlatSymbolRefAttr>())
+        ways.push_back(kernels.lookup<func::FuncOp>(other.getAttr()));
+    SmallVector<Operation *> launches;
+    for (func::FuncOp way : ways) {
+      FailureOr<plan::LaunchOp> launch = createLaunch(call, way, inputs, outputs, info);
+      if (failed(launch))
+        return failure();
+      launches.push_back(*launch);
+    }
+    if (launches.size() > 1)
+      plan::ChoiceOp::create(builder, call.getLoc(), launches);
     return success();
   }
 
+  FailureOr<plan::LaunchOp> createLaunch(CallKernelOp call, func::FuncOp kernel,
+                                         ArrayRef<Value> inputs, SmallVector<Value> outputs,
+                                         const CommandInfo &info) {
+    auto grid = kernel->getAttrOfType<IntegerAttr>(kGridAttribute);
+    if (!grid)
+      return kernel.emitError("expected a lowered kernel (with ") << kGridAttribute << ")";
+    SmallVector<Type> outputTypes;
+    for (Value result : call.getOutputs())
+      outputTypes.push_back(cast<RankedTensorType>(result.getType()).getElementType());
+    if (auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttribute)) {
+      FailureOr<Value> slice = bindScratch(kernel, scratch.getInt());
+      if (failed(slice))
+        return failure();
+      outputs.push_back(*slice);
+      outputTypes.push_back(builder.getI32Type());
+    }
+    SmallVector<int64_t> reusable;
+    for (int64_t argument : findReusableArguments(kernel.front()))
+      reusable.push_back(argument);
+    return plan::LaunchOp::create(builder, call.getLoc(), kernel.getName(), grid.getInt(), inputs,
+                                  outputs, reusable, builder.getTypeArrayAttr(outputTypes),
+                                  info.flops, info.bytes, info.predictedNs, info.rooflineNs,
+                                  info.label, info.layer, stringifyStage(info.stage));
+  }
+
   /// What a kernel finds again as it left it is a state. Launches of one kernel share it.
-  FailureOr<Value> bindScratch(CallKernelOp call, int64_t bytes) {
+  FailureOr<Value> bindScratch(func::FuncOp kernel, int64_t bytes) {
     auto type = RankedTensorType::get({bytes / 4}, builder.getI32Type());
-    StringAttr name = builder.getStringAttr(plan::kScratchPrefix + call.getKernel());
+    StringAttr name = builder.getStringAttr(plan::kScratchPrefix + kernel.getName());
     Value &slice = bound[{static_cast<unsigned>(Space::State), name}];
     if (slice)
       return slice;
     FailureOr<int64_t> offset = spaces.states.place(name, type);
     if (failed(offset))
-      return call.emitError("expected ") << name << " to have one size in all entries";
-    return slice = plan::SliceOp::create(builder, call.getLoc(), sliceType, Space::State, *offset,
+      return kernel.emitError("expected ") << name << " to have one size in all entries";
+    return slice = plan::SliceOp::create(builder, kernel.getLoc(), sliceType, Space::State, *offset,
                                          bytes, name, TypeAttr::get(type));
   }
 

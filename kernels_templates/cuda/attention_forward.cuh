@@ -27,6 +27,7 @@
 // Parameters: attention.cuh's, and
 //   Result        element type of the result, [batch, length, heads, headSize], dense
 //   hasLogsumexp  whether `logsumexp`, f32 [batch, length, heads], is written; nullptr if not
+//   tile          with matrix instructions: queries of a block, 64 or 128; 0 as below
 //
 // Where there are enough queries, a block has 128 of them, eight warps of 16 or, where registers
 // allow that, four of 32: for 64 queries each byte of keys and values is worth 64 operations, which
@@ -35,7 +36,8 @@
 // Launch: attention_forward_grid<P>() blocks of attention_forward_block<P>() threads,
 // attention_forward_shared<P>() bytes.
 //
-//   large  = batch * heads * ceil(length / 128) >= 264, if 128 rows fit into sharedMemory
+//   large  = tile ? tile == 128 : batch * heads * ceil(length / 128) >= 264,
+//            if 128 rows fit into sharedMemory
 //   rows   = matrices ? (large ? 128 : 64) : headSize > 128 ? 32 : 64
 //   block  = matrices && large && (headSize > 128 || dropout > 0) ? 256 : 128
 //   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
@@ -61,10 +63,12 @@ template <class P> SINTER_CONSTEXPR int forward_keys() {
 template <class P> SINTER_CONSTEXPR int forward_matrices_shared(int rows) {
   return 2 * (rows + 4 * forward_keys<P>()) * pitch_of(P::headSize);
 }
-/// Whether there are tiles of 128 queries enough for two on each of 132 processors, and room.
+/// Whether a block has 128 queries: there is room, and it is asked for, or such tiles are enough
+/// for two on each of 132 processors.
 template <class P> SINTER_CONSTEXPR bool forward_is_large() {
-  return P::batch * P::heads * divide_up(P::length, 128) >= 264 &&
-         forward_matrices_shared<P>(128) <= P::sharedMemory;
+  const bool wanted =
+      P::tile ? P::tile == 128 : P::batch * P::heads * divide_up(P::length, 128) >= 264;
+  return wanted && forward_matrices_shared<P>(128) <= P::sharedMemory;
 }
 /// Whether a warp has 32 queries: what it reads of keys and values then serves twice as many.
 template <class P> SINTER_CONSTEXPR bool forward_is_tall() {

@@ -27,13 +27,14 @@
 //   lhsTransposed      (bool) lhs is stored [k, m]
 //   rhsTransposed      (bool) rhs is stored [n, k]
 //   plain              (bool) the plain version, whatever the types
+//   tile               (int) rows and columns of a block's tile, 64 or 128; 0 as below
 //
 // Arguments: lhs, rhs, four operands of the epilogue (nullptr where there are fewer), out.
 //
 // Launch: gemm_grid<P>() blocks of gemm_block<P>() threads, gemm_shared<P>() bytes.
 //
 //   matrices = !plain && Element is bf16 or f16 && lhsStride % 8 == 0 && rhsStride % 8 == 0
-//   tile   = m > 64 && ceil(m / 128) ceil(n / 128) >= 132 ? 128 : 64
+//   tile   = m > 64 && ceil(m / 128) ceil(n / 128) >= 132 ? 128 : 64, unless it is given
 //   grid   = ceil(m / tile) ceil(n / tile)
 //   block  = matrices && tile == 64 ? 128 : 256
 //   shared = matrices ? 6 (lhs + rhs) : 128 (2 tile + 8)
@@ -64,6 +65,8 @@ SINTER_CONSTEXPR int gemm_tile_elements(int tile, int depth, bool rowsOfK) {
 } // namespace products
 
 template <class P> SINTER_CONSTEXPR int gemm_tile() {
+  if (P::tile)
+    return P::tile;
   return P::m > 64 && divide_up(P::m, 128) * divide_up(P::n, 128) >= 132 ? 128 : 64;
 }
 template <class P> SINTER_CONSTEXPR int gemm_block() {

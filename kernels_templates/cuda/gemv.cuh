@@ -36,6 +36,8 @@
 //   rhsTransposed      (bool) rhs is [n, k]
 //   rhsIsConstant      (bool) no kernel writes rhs: it is read before the kernel before this one is
 //                      done, where launches overlap (pdl_wait)
+//   splits             (int) of the transposed version: warps that share an output, 1, 2 or 4; 0 as
+//                      below
 //
 // Arguments: lhs, rhs, the norm's weight and bias (nullptr where there is none), four operands of
 // the epilogue (nullptr where there are fewer), out.
@@ -44,7 +46,7 @@
 //
 //   block  = rhsTransposed ? 128 : 256
 //   splits = the first of 1, 2, 4 with ceil(n / (16 / splits)) >= 264 (for m <= 2:
-//            8 / splits), else 4
+//            8 / splits), else 4, unless it is given
 //   groups = rhsTransposed ? ceil(n / (4 kColumns / splits)) with kColumns = m <= 2 ? 2 : 4
 //                          : ceil(n / 32)
 //   grid   = normalized ? ceil(groups / ceil(groups / 528)) : groups
@@ -72,6 +74,8 @@ template <class P> constexpr int kGemvColumns = P::m <= 2 ? 2 : 4;
 
 /// Warps that share the sum of an output. Two blocks for each of 132 processors fill a machine.
 template <class P> SINTER_CONSTEXPR int gemv_splits() {
+  if (P::splits)
+    return P::splits;
   for (int splits = 1; splits < 4; splits *= 2)
     if (divide_up(P::n, 4 * kGemvColumns<P> / splits) >= 264)
       return splits;

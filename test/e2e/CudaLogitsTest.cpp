@@ -63,6 +63,26 @@ TEST_P(PlainCudaLogits, OfRaggedSlots) {
 
 INSTANTIATE_TEST_SUITE_P(Models, PlainCudaLogits, testing::Values("gpt2", "llama"), nameModelTest);
 
+// Where the device chooses, whatever it chooses.
+class TunedCudaLogits : public CudaLogits {};
+
+TEST_P(TunedCudaLogits, OfRaggedSlots) {
+  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::filesystem::path folder = mkdtemp(pattern.data());
+  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  CompiledModel model(GetParam());
+  CompileOptions tuned = options({"prefill", "decode"}, 2, 7, DType::F32);
+  tuned.tune = true;
+  model.compileForLogits(tuned);
+  EXPECT_FALSE(std::filesystem::is_empty(folder / "choices"));
+  model.runRagged([&](std::span<const float> logits, int64_t position) {
+    EXPECT_LE(model.errorOf(logits, position, 1), 1e-5) << position;
+  });
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TunedCudaLogits, testing::Values("llama"), nameModelTest);
+
 class NarrowCudaLogits : public CudaLogits {};
 
 TEST_P(NarrowCudaLogits, InBf16) { EXPECT_LE(errorOfAll(DType::BF16), 2e-2); }

@@ -19,11 +19,13 @@ double tolerance(const Options &options) {
 
 bool hasLogsumexp(const Options &options) { return options.problem.causal; }
 
-TestKernels compile(const Trials &trials, bool checked) {
+/// @param tile queries of a block; 0: by the rule.
+TestKernels compile(const Trials &trials, bool checked, int tile = 0) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["hasLogsumexp"] = hasLogsumexp(options) ? "true" : "false";
+    kernels[name]["tile"] = std::to_string(tile);
   }
   auto compiled = TestKernels::compile(getTemplate("attention_forward"), kernels, checked);
   EXPECT_TRUE(compiled) << compiled.error().message();
@@ -69,4 +71,15 @@ TEST(AttentionForward, TouchesOnlyWhatItMay) {
   TestKernels kernels = compile(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+}
+
+TEST(AttentionForward, EveryTileIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Trials trials = selectForChecking(makeAttentionTrials());
+  for (int tile : {64, 128})
+    for (bool checked : {false, true}) {
+      TestKernels kernels = compile(trials, checked, tile);
+      for (const auto &[name, options] : trials)
+        expectReference(kernels, name, options, simt::Schedule::Order::Reverse);
+    }
 }

@@ -3,6 +3,7 @@
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "test/kernels/TemplateManifest.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -73,6 +74,23 @@ TEST_P(TemplatesTest, CompileToWhatTheManifestPromises) {
     EXPECT_LE(resources->registers, instance.registers);
     EXPECT_LE(resources->sharedBytes, 48u * 1024);
   }
+}
+
+// What a device may choose is compiled and held to its registers, too.
+TEST(CandidatesTest, EveryCandidateHasAnInstance) {
+  size_t count = 0;
+  for (const auto &[name, kernel] : getManifest().getTemplates())
+    for (const KernelTemplate::Parameter &parameter : kernel.parameters)
+      for (const std::string &candidate : parameter.candidates) {
+        ++count;
+        auto has = [&](const TemplateInstance &instance) {
+          auto given = instance.parameters.find(parameter.name);
+          return given != instance.parameters.end() && given->second == candidate;
+        };
+        EXPECT_TRUE(std::ranges::any_of(kernel.instances, has))
+            << name << ": " << parameter.name << " = " << candidate;
+      }
+  EXPECT_GT(count, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Manifest, TemplatesTest,

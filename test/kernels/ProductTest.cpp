@@ -14,7 +14,8 @@ struct Product {
   bool lhsTransposed = false, rhsTransposed = false, plain = false;
   /// Steps of the epilogue: bias, add, multiply, gelu, gelu_tanh, silu, relu.
   std::vector<std::string> steps;
-  int padding = 0; ///< elements between the end of a row and the next one
+  int padding = 0;   ///< elements between the end of a row and the next one
+  int candidate = 0; ///< gemv's splits, gemm's tile; 0: by their rules
   // Of gemv alone:
   bool gated = false;     ///< the second half of the columns multiplies the first
   int gateSteps = 0;      ///< of a gated one: steps, the last ones, of the first half alone
@@ -50,6 +51,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
                        {"rhsStride", std::to_string(rhsStride(p))},
                        {"outStride", std::to_string(outStride(p))},
                        {"rhsTransposed", p.rhsTransposed ? "true" : "false"}};
+  result[isGemv ? "splits" : "tile"] = std::to_string(p.candidate);
   if (!isGemv) {
     result["lhsTransposed"] = p.lhsTransposed ? "true" : "false";
     result["plain"] = p.plain ? "true" : "false";
@@ -281,6 +283,40 @@ std::map<std::string, Product> makeGemms() {
   result["f32_large"] = product(kF32, 128 * 10 + 3, 128 * 12 + 5, 17, true);
   return result;
 }
+
+/// Products with every candidate of the parameter that a device may choose.
+std::map<std::string, Product> withCandidates(const std::map<std::string, Product> &products,
+                                              std::initializer_list<int> candidates) {
+  std::map<std::string, Product> result;
+  for (const auto &[name, product] : products)
+    for (int candidate : candidates) {
+      std::string chosen = name + "_" + std::to_string(candidate);
+      result[chosen] = product;
+      result[chosen].candidate = candidate;
+    }
+  return result;
+}
+
+/// Few of each kind, for every candidate.
+std::map<std::string, Product> makeCandidateGemvs() {
+  std::map<std::string, Product> result = {
+      {"bf16", product(kBf16, 1, 70, 512, true)},
+      {"f16_rows", product(kF16, 5, 30, 264, true, {"bias", "gelu_tanh", "add"})},
+      {"f32_unaligned", product(kF32, 2, 13, 77, true, {"silu"})},
+      {"gated", product(kBf16, 1, 44, 128, true, {"silu"})}};
+  result["gated"].gated = true;
+  result["gated"].gateSteps = 1;
+  result["gated"].norm = "rms_norm";
+  result["gated"].input = kF32;
+  return withCandidates(result, {1, 2, 4});
+}
+
+std::map<std::string, Product> makeCandidateGemms() {
+  return withCandidates({{"bf16", product(kBf16, 150, 136, 104, true, {"bias", "gelu"})},
+                         {"bf16_few", product(kBf16, 20, 24, 40, false)},
+                         {"f32", product(kF32, 70, 131, 45, false, {"add"})}},
+                        {64, 128});
+}
 } // namespace
 
 TEST(Gemv, IsAProductAndItsEpilogue) { expectReferences("gemv", makeGemvs(), false); }
@@ -309,4 +345,11 @@ TEST(Gemm, TouchesOnlyWhatItMay) {
   for (const char *large : {"bf16_large", "f32_large"})
     products.erase(large);
   expectReferences("gemm", products, true);
+}
+
+TEST(Products, EveryCandidateIsOne) {
+  for (bool checked : {false, true}) {
+    expectReferences("gemv", makeCandidateGemvs(), checked);
+    expectReferences("gemm", makeCandidateGemms(), checked);
+  }
 }

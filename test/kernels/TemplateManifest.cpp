@@ -92,10 +92,16 @@ static std::string toExpression(const Json &value) {
 }
 
 static void addParameters(KernelTemplate &to, const Json &list) {
-  for (const Json &parameter : list)
+  for (const Json &parameter : list) {
     to.parameters.push_back(
-        {parameter.at("name"), parameter.at("type"),
-         parameter.contains("default") ? toExpression(parameter["default"]) : ""});
+        {parameter.at("name"),
+         parameter.at("type"),
+         parameter.contains("default") ? toExpression(parameter["default"]) : "",
+         {}});
+    if (parameter.contains("candidates"))
+      for (const Json &candidate : parameter["candidates"])
+        to.parameters.back().candidates.push_back(toExpression(candidate));
+  }
 }
 
 static KernelTemplate readTemplate(const std::string &name, const Json &json, const Json &groups) {

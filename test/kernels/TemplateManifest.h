@@ -26,8 +26,9 @@ struct TemplateInstance {
 struct KernelTemplate {
   struct Parameter {
     std::string name;
-    std::string type;    ///< of the constant; "typename" for a type
-    std::string initial; ///< where an instance says nothing; empty if it must
+    std::string type;                    ///< of the constant; "typename" for a type
+    std::string initial;                 ///< where an instance says nothing; empty if it must
+    std::vector<std::string> candidates; ///< what a device may choose among, if any
   };
   struct Argument {
     std::string name;

@@ -20,14 +20,14 @@ struct ForwardShape {
   int64_t rows, keys, block, sharedBytes;
 
   ForwardShape(const AttentionOperands &operands, bool matrices, bool dropout,
-               const TargetAttr &target)
+               const TargetAttr &target, int64_t tile)
       : matrices(matrices) {
     int64_t d = operands.headSize;
     if (matrices) {
       keys = d > 128 ? 32 : 64;
       int64_t tiles = llvm::divideCeil(operands.length, 128);
-      bool large = operands.batch * operands.heads * tiles >= 264 &&
-                   2 * (128 + 4 * keys) * (d + 8) <= target.getL1Bytes();
+      bool wanted = tile ? tile == 128 : operands.batch * operands.heads * tiles >= 264;
+      bool large = wanted && 2 * (128 + 4 * keys) * (d + 8) <= target.getL1Bytes();
       rows = large ? 128 : 64;
       block = large && (d > 128 || dropout) ? 256 : 128;
       sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
@@ -128,7 +128,7 @@ static bool usesMatrices(Op op, const AttentionOperands &operands, const Strided
 }
 
 FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::FuncOp function,
-                                                   const TargetAttr &target) {
+                                                   const TargetAttr &target, int64_t candidate) {
   FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
   if (failed(op))
     return failure();
@@ -167,7 +167,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return CudaLaunch{shape.groups * shape.splits, shape.block, shape.sharedBytes,
                       shape.scratchBytes};
   }
-  ForwardShape shape(operands, matrices, operands.seedArgument.has_value(), target);
+  ForwardShape shape(operands, matrices, operands.seedArgument.has_value(), target, candidate);
+  instance.set("tile", candidate);
   instance.set("hasLogsumexp", results.logsumexpIndex.has_value());
   instance.pass(operands.seedArgument);
   instance.pass(inputs + results.resultIndex);
@@ -194,7 +195,7 @@ static FailureOr<unsigned> findDense(Value value, Operation *op, StringRef what)
 }
 
 FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func::FuncOp function,
-                                                       const TargetAttr &target) {
+                                                       const TargetAttr &target, int64_t) {
   FailureOr<AttentionGradOp> op = findOnly<AttentionGradOp>(kernel, "attention's gradient");
   if (failed(op))
     return failure();

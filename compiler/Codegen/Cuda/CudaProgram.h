@@ -30,8 +30,8 @@ struct CudaProgram {
 mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
                                                            size_t kernelsPerProgram = 12);
 
-/// The text of a header of kernels_templates/cuda by its name ("device.cuh"), as built into the
-/// compiler; empty where there is none.
+/// The text of a file of kernels_templates/cuda by its name ("device.cuh", "Templates.json"), as
+/// built into the compiler; empty where there is none.
 std::string_view getDeviceHeader(std::string_view name);
 
 } // namespace sinter

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace sinter;
 
 FailureOr<CudaLaunch> sinter::instantiateEmbeddingGrad(func::FuncOp kernel, func::FuncOp function,
-                                                       const TargetAttr &target) {
+                                                       const TargetAttr &, int64_t) {
   FailureOr<EmbeddingGradOp> op = findOnly<EmbeddingGradOp>(kernel, "an embedding's gradient");
   if (failed(op))
     return failure();

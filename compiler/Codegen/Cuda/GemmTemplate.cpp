@@ -73,9 +73,9 @@ struct Product {
 
   static int64_t divideUp(int64_t a, int64_t b) { return llvm::divideCeil(a, b); }
 
-  CudaLaunch getGemmLaunch() const {
+  CudaLaunch getGemmLaunch(int64_t candidate) const {
     auto tiles = [&](int64_t tile) { return divideUp(m, tile) * divideUp(n, tile); };
-    int64_t tile = m > 64 && tiles(128) >= kFullMachine ? 128 : 64;
+    int64_t tile = candidate ? candidate : m > 64 && tiles(128) >= kFullMachine ? 128 : 64;
     bool matrices = narrow && lhsStride % 8 == 0 && rhsStride % 8 == 0;
     if (!matrices)
       return {tiles(tile), 256, 128 * (2 * tile + 8)};
@@ -88,7 +88,7 @@ struct Product {
 } // namespace
 
 FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp function,
-                                              const TargetAttr &target) {
+                                              const TargetAttr &target, int64_t candidate) {
   llvm::SetVector<Operation *> ops;
   for (Operation &op : kernel.front().without_terminator())
     ops.insert(&op);
@@ -137,18 +137,20 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     addNormOperand("NormBias", norm ? norm.getBias() : nullptr);
     instance.set("normCenters", norm && norm.centersRows());
     instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
+    instance.set("splits", candidate);
   } else {
     instance.set("lhsTransposed", product.lhsTransposed);
     instance.set("plain", false);
+    instance.set("tile", candidate);
   }
   for (unsigned i = 0; i < kMostOperands; ++i)
     instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
   instance.pass(kernel.getNumArguments());
   if (!product.hasFewRows()) {
     instance.write(function, /*usesShared=*/true);
-    return product.getGemmLaunch();
+    return product.getGemmLaunch(candidate);
   }
-  FewRowsLaunch launch(matmul, gemm->norm.has_value());
+  FewRowsLaunch launch(matmul, gemm->norm.has_value(), candidate);
   instance.write(function, /*usesShared=*/gemm->norm.has_value());
   return CudaLaunch{.grid = launch.blocks,
                     .block = product.rhsTransposed ? 128 : 256,

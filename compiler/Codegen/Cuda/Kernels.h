@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral kSharedAttribute = "sinter.shared";
 /// has one: memory of its own that is zero before the first launch, and that the kernel is given
 /// again as it left it. It is the kernel's last argument.
 inline constexpr llvm::StringLiteral kScratchAttribute = "sinter.scratch";
+/// Name of the attribute with the names of kernels that compute the same as a tensor-level kernel,
+/// in other ways: the device chooses (plan.choice).
+inline constexpr llvm::StringLiteral kAlternativesAttribute = "sinter.alternatives";
 /// Name of the unit attribute, on the tensor-level kernel, of a kernel that may be launched before
 /// the one before it is done (programmatic dependent launch, runtime/Device/Cuda/CudaProgram.h): it
 /// waits itself, before it touches memory other than constant operands.
@@ -73,10 +76,12 @@ std::optional<CudaLaunch> getLaunch(mlir::func::FuncOp tensorKernel);
 
 /// Chooses a template for a kernel: given the kernel on tensors and its function without a body,
 /// sets `sinter.template` on the latter and returns the launch, or emits a diagnostic
-/// "expected ..." and fails.
+/// "expected ..." and fails. `candidate` is what the template's parameter with candidates is, 0 for
+/// its own rule.
 using TemplateGenerator = mlir::FailureOr<CudaLaunch> (*)(mlir::func::FuncOp tensorKernel,
                                                           mlir::func::FuncOp instance,
-                                                          const TargetAttr &target);
+                                                          const TargetAttr &target,
+                                                          int64_t candidate);
 
 /// The generator of a kernel that comes from a template (by its kind, or by what it computes where
 /// the op has a generator of its own), or null for one whose loops are generated.

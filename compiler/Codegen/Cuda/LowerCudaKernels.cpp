@@ -1,8 +1,11 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/Passes.h"
+#include "compiler/Codegen/Cuda/Templates.h"
 #include "compiler/Codegen/Loops/ElementOpInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_LOWERCUDAKERNELSPASS
@@ -97,9 +100,12 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
     TargetAttr target = TargetAttr::lookup(module);
     llvm::StringSet<> small = markKernels(module, *kernels);
     OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
-    for (auto [kernel, kind] : *kernels)
-      if (failed(lower(builder, kernel, kind, target, small.contains(kernel.getName()))))
+    for (auto [kernel, kind] : *kernels) {
+      bool overlaps = small.contains(kernel.getName());
+      if (failed(lower(builder, kernel, kind, target, overlaps)) ||
+          (tune && failed(addAlternatives(builder, kernel, kind, target, overlaps))))
         return signalPassFailure();
+    }
   }
 
 private:
@@ -110,6 +116,84 @@ private:
     function.setType(FunctionType::get(function.getContext(), types, {}));
   }
 
+  static LogicalResult instantiate(TemplateGenerator generator, func::FuncOp kernel,
+                                   func::FuncOp function, const TargetAttr &target, bool overlaps,
+                                   int64_t candidate) {
+    makeDeclaration(function);
+    FailureOr<CudaLaunch> launch = generator(kernel, function, target, candidate);
+    if (failed(launch))
+      return failure();
+    launch->waits &= overlaps;
+    setLaunch(kernel, *launch);
+    if (launch->scratchBytes != 0)
+      addScratch(function, launch->scratchBytes);
+    return success();
+  }
+
+  /// How long a launch takes, were all blocks of it as long and the work divided among them: rounds
+  /// of blocks over the machine. Two launches of the same work can be compared by it.
+  static double predictRounds(const CudaLaunch &launch, const TargetAttr &target) {
+    return static_cast<double>(llvm::divideCeil(launch.grid, target.getCores())) / launch.grid;
+  }
+
+  static std::string describeLaunch(const CudaLaunch &launch) {
+    return llvm::formatv("{0} blocks of {1} threads", launch.grid, launch.block).str();
+  }
+
+  /// Instances of a kernel's template with the candidates of its parameter, as kernels of their
+  /// own.
+  LogicalResult addAlternatives(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
+                                const TargetAttr &target, bool overlaps) {
+    TemplateGenerator generator = lookupTemplate(kind, kernel);
+    if (!generator)
+      return success();
+    auto module = kernel->getParentOfType<ModuleOp>();
+    auto code = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
+    auto instance = code.lookupSymbol<func::FuncOp>(kernel.getName());
+    StringRef name =
+        instance->getAttrOfType<DictionaryAttr>(kTemplateAttribute).getAs<StringAttr>("function");
+    std::optional<TemplateCandidates> candidates = getTemplateCandidates(name);
+    if (!candidates)
+      return success();
+    CudaLaunch pick = *getLaunch(kernel);
+    std::string options = "by the rule: " + describeLaunch(pick);
+    SmallVector<Attribute> alternatives;
+    for (int64_t value : candidates->values) {
+      func::FuncOp other = kernel.clone();
+      other.setName((kernel.getName() + "_" + candidates->parameter + llvm::Twine(value)).str());
+      SymbolTable(module).insert(other, std::next(kernel->getIterator()));
+      func::FuncOp function = createLoopKernel(builder, other);
+      if (failed(instantiate(generator, other, function, target, overlaps, value)))
+        return failure();
+      CudaLaunch launch = *getLaunch(other);
+      bool isPick = launch.grid == pick.grid && launch.block == pick.block &&
+                    launch.sharedBytes == pick.sharedBytes;
+      if (isPick || predictRounds(launch, target) > kMuchSlower * predictRounds(pick, target)) {
+        function.erase();
+        other.erase();
+        continue;
+      }
+      options +=
+          llvm::formatv("; {0} {1}: {2}", candidates->parameter, value, describeLaunch(launch));
+      alternatives.push_back(FlatSymbolRefAttr::get(other.getNameAttr()));
+    }
+    auto remark = remark::RemarkOpts::name("Alternatives")
+                      .category("sinter-codegen")
+                      .function(kernel.getName());
+    if (alternatives.empty()) {
+      remark::missed(kernel.getLoc(), remark)
+          << remark::reason("every other {0} of {1} is the same launch or takes {2} times as long",
+                            candidates->parameter, name, kMuchSlower);
+      return success();
+    }
+    kernel->setAttr(kAlternativesAttribute, builder.getArrayAttr(alternatives));
+    remark::passed(kernel.getLoc(), remark) << "left to the device: " + options;
+    return success();
+  }
+
+  /// What is predicted to take more times as long as the pick is not tried.
+  static constexpr double kMuchSlower = 2;
+
   /// @param overlaps whether the kernel is one of those that may be launched early.
   LogicalResult lower(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
                       const TargetAttr &target, bool overlaps) {
@@ -118,17 +202,8 @@ private:
       return kernel.emitError("expected a kind of kernel that there is CUDA code for, got ")
              << stringifyFusionKind(kind);
     func::FuncOp function = createLoopKernel(builder, kernel);
-    if (generator) {
-      makeDeclaration(function);
-      FailureOr<CudaLaunch> launch = generator(kernel, function, target);
-      if (failed(launch))
-        return failure();
-      launch->waits &= overlaps;
-      setLaunch(kernel, *launch);
-      if (launch->scratchBytes != 0)
-        addScratch(function, launch->scratchBytes);
-      return success();
-    }
+    if (generator)
+      return instantiate(generator, kernel, function, target, overlaps, /*candidate=*/0);
     RowsOptions options;
     options.bufferBytes = std::min(options.bufferBytes, target.getL1Bytes());
     options.keepsLoads = options.keepsSums = options.callsLibrary = true;

@@ -17,6 +17,7 @@ namespace sinter {
 #include "compiler/Codegen/Cuda/Passes.h.inc"
 
 /// Kernels on tensors to the code of CUDA threads, in the module `@kernels`; emitCudaPrograms
-/// (CudaProgram.h) writes that as CUDA C++.
-void buildCudaCodegenPipeline(mlir::OpPassManager &manager);
+/// (CudaProgram.h) writes that as CUDA C++. With `tune`, kernels of templates get alternatives that
+/// the device chooses among.
+void buildCudaCodegenPipeline(mlir::OpPassManager &manager, bool tune = false);
 } // namespace sinter

@@ -18,6 +18,11 @@ def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
     decoded token) has `sinter.waits` if its code waits for the kernel before it: its launches may
     overlap with those before them.
 
+    With `tune`, a kernel whose template has candidates for a parameter (Templates.json) gets
+    kernels that are instances with them, but for those that are the same launch and those that
+    waves of blocks predict to take twice as long. Their names are its `sinter.alternatives`. A
+    remark says what is left to the device.
+
     ```mlir
     func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
         attributes {sinter.kernel = "rows"} {
@@ -37,6 +42,7 @@ def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"tune", "tune", "bool", "false", "whether the device is to choose">];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];

@@ -4,8 +4,8 @@
 
 using namespace mlir;
 
-void sinter::buildCudaCodegenPipeline(OpPassManager &manager) {
-  manager.addPass(createLowerCudaKernelsPass());
+void sinter::buildCudaCodegenPipeline(OpPassManager &manager, bool tune) {
+  manager.addPass(createLowerCudaKernelsPass({tune}));
   manager.addPass(createCSEPass());
   manager.addPass(createSplitItemsPass());
   manager.addPass(createPlanThreadsPass());

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace sinter;
 
 FailureOr<CudaLaunch> sinter::instantiateSample(func::FuncOp kernel, func::FuncOp function,
-                                                const TargetAttr &) {
+                                                const TargetAttr &, int64_t) {
   FailureOr<SampleOp> op = findOnly<SampleOp>(kernel, "a choice of tokens");
   if (failed(op))
     return failure();

@@ -4,6 +4,9 @@
 // the kernel on tensors, and writes what the template is instantiated with. The launch follows from
 // the formulas in the template's head; the printed source asserts that they agree.
 //
+// A parameter whose rule is a guess has `candidates` in Templates.json (one of a template's at the
+// most), and the value 0 for the rule. A generator writes what it is given.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -11,28 +14,38 @@
 
 namespace sinter {
 
+/// What a template's parameter with candidates may be, in Templates.json.
+struct TemplateCandidates {
+  std::string parameter;
+  llvm::SmallVector<int64_t> values;
+};
+
+/// The candidates of a template by its function's name; nothing where it has none.
+std::optional<TemplateCandidates> getTemplateCandidates(llvm::StringRef function);
+
 /// attention_forward, or attention_decode for few queries of a cache: one attention.
 mlir::FailureOr<CudaLaunch> instantiateAttention(mlir::func::FuncOp kernel,
                                                  mlir::func::FuncOp function,
-                                                 const TargetAttr &target);
+                                                 const TargetAttr &target, int64_t candidate);
 
 /// attention_backward_keys or attention_backward_queries: the gradients of one attention's keys and
 /// values, or of its queries.
 mlir::FailureOr<CudaLaunch> instantiateAttentionGrad(mlir::func::FuncOp kernel,
                                                      mlir::func::FuncOp function,
-                                                     const TargetAttr &target);
+                                                     const TargetAttr &target, int64_t candidate);
 
 /// embedding_grad: one op of that name.
 mlir::FailureOr<CudaLaunch> instantiateEmbeddingGrad(mlir::func::FuncOp kernel,
                                                      mlir::func::FuncOp function,
-                                                     const TargetAttr &target);
+                                                     const TargetAttr &target, int64_t candidate);
 
 /// gemv or gemm: one product of plain matrices, and a chain of post-ops.
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
-                                            const TargetAttr &target);
+                                            const TargetAttr &target, int64_t candidate);
 
 /// sample: one op of that name.
-mlir::FailureOr<CudaLaunch>
-instantiateSample(mlir::func::FuncOp kernel, mlir::func::FuncOp function, const TargetAttr &target);
+mlir::FailureOr<CudaLaunch> instantiateSample(mlir::func::FuncOp kernel,
+                                              mlir::func::FuncOp function, const TargetAttr &target,
+                                              int64_t candidate);
 
 } // namespace sinter
