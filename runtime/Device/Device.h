@@ -46,6 +46,9 @@ public:
   /// What it holds since bind().
   virtual MemoryUse memory() const = 0;
 
+  /// What bind() chose where something can be done in several ways, a line each.
+  virtual std::vector<std::string> choices() const { return {}; }
+
   /// Runs a program (an index into the plan's): the inputs go in, all commands run, the outputs
   /// come out.
   virtual Expected<void> run(size_t program) = 0;

@@ -115,6 +115,10 @@ public:
   ThreadPool &pool() const;
   MemoryUse memory() const;
 
+  /// What the device chose when it was bound, where something can be done in several ways (--tune):
+  /// a line each.
+  std::vector<std::string> choices() const;
+
 private:
   friend Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
                                            const SessionOptions &options);

@@ -74,9 +74,10 @@ static nlohmann::json describe(const Rows &rows, double totalNs, int64_t runs, b
   return list;
 }
 
-/// Prints where the time of the traced steps went.
+/// Prints where the time of the traced steps went, and what the device chose.
 static Expected<void> report(const ProfileOptions &options, const Traced &traced,
-                             const runtime::Executable &executable) {
+                             const runtime::Session &session) {
+  const runtime::Executable &executable = session.executable();
   bool training = options.isTraining();
   runtime::ProfileBy by;
   by.label = options.by == "op" || options.by == "both";
@@ -106,12 +107,16 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
       std::printf("\n");
     if (options.by != "stage")
       print(rows, totalNs, runs, training);
+    for (const std::string &choice : session.choices())
+      std::printf("chosen: %s\n", choice.c_str());
     return {};
   }
   nlohmann::json result = {{"mode", options.mode.mode},
                            {"runs", runs},
                            {"ms", totalNs * 1e-6 / runs},
                            {"rows", describe(rows, totalNs, runs, training)}};
+  if (std::vector<std::string> choices = session.choices(); !choices.empty())
+    result["choices"] = choices;
   if (training)
     result["stages"] = describe(stages, totalNs, runs, true);
   printJson(result);
@@ -129,7 +134,7 @@ static Expected<void> profileTraining(const ProfileOptions &options, const Model
   SINTER_TRY(traced.milliseconds,
              measureTraining(*run->trainer, repetition, [&] { session.setTrace(&traced.trace); }));
   session.setTrace(nullptr);
-  return report(options, traced, run->executable());
+  return report(options, traced, session);
 }
 
 /// Fills an input with numbers between -1 and 1; integers are 0, which any table has.
@@ -192,7 +197,7 @@ static Expected<void> profileGraph(const ProfileOptions &options) {
       traced.milliseconds.push_back(elapsed.count());
   }
   session->setTrace(nullptr);
-  return report(options, traced, *compiled.executable);
+  return report(options, traced, *session);
 }
 
 static Expected<void> run(ProfileOptions &options) {
@@ -214,7 +219,7 @@ static Expected<void> run(ProfileOptions &options) {
   SINTER_TRY(traced.milliseconds, measure(runner, mode, options.repetition, options.seed,
                                           [&] { runner.session().setTrace(&traced.trace); }));
   runner.session().setTrace(nullptr);
-  return report(options, traced, runner.executable());
+  return report(options, traced, runner.session());
 }
 
 void sinter::cli::addProfile(CLI::App &program) {

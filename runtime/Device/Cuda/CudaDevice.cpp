@@ -86,6 +86,7 @@ public:
 
   Expected<void> bind(const SessionOptions &options) override;
   MemoryUse memory() const override { return use; }
+  std::vector<std::string> choices() const override { return own->tuner.choices(); }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
   Expected<void> start(size_t program) override;

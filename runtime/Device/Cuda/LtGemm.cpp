@@ -36,6 +36,12 @@ uint32_t reductionsFor(fb::DType result) {
                                   : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
+// "8192 x 768 x 3072"
+std::string sizesOf(const fb::Gemm &gemm) {
+  return std::to_string(gemm.m()) + " x " + std::to_string(gemm.n()) + " x " +
+         std::to_string(gemm.k());
+}
+
 } // namespace
 
 LtLibrary::~LtLibrary() {
@@ -78,11 +84,12 @@ Expected<LtGemm> LtLibrary::bind(const fb::Gemm &gemm, const Address &address, T
   std::string problem = describe(gemm);
   for (CUdeviceptr operand : {result.rhs, result.lhs, result.addend, result.out})
     problem += ' ' + std::to_string(alignmentOf(operand));
-  SINTER_CHECK(choose(result, problem, tuner));
+  SINTER_CHECK(choose(result, sizesOf(gemm), problem, tuner));
   return result;
 }
 
-Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, Tuner *tuner) {
+Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &sizes, const std::string &problem,
+                                 Tuner *tuner) {
   cublasLtMatmulPreference_t preference = nullptr;
   SINTER_CHECK(check(api->cublasLtMatmulPreferenceCreate(&preference), "a product"));
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto &value) {
@@ -116,18 +123,19 @@ Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &problem, Tuner
     return fail("a product of " + problem, "cuBLASLt has no algorithm for it", "report this");
   size_t best = 0;
   if (tuner) {
-    SINTER_TRY(best, tune(gemm, problem, std::span(candidates).first(size_t(found)), *tuner));
+    SINTER_TRY(best,
+               tune(gemm, sizes, problem, std::span(candidates).first(size_t(found)), *tuner));
   }
   gemm.algorithm = candidates[best].algo;
   return {};
 }
 
-Expected<size_t> LtLibrary::tune(const LtGemm &gemm, std::string problem,
+Expected<size_t> LtLibrary::tune(const LtGemm &gemm, const std::string &sizes, std::string problem,
                                  std::span<const cublasLtMatmulHeuristicResult_t> candidates,
                                  Tuner &tuner) {
   std::vector<Tuner::Way> ways;
   for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
-    ways.push_back({"algorithm " + std::to_string(ways.size()) + " of cuBLASLt", [&] {
+    ways.push_back({"algorithm " + std::to_string(ways.size()) + " of cuBLASLt for " + sizes, [&] {
                       return check(candidate.state == CUBLAS_STATUS_SUCCESS
                                        ? gemm.call(candidate.algo)
                                        : candidate.state,

@@ -51,8 +51,9 @@ private:
   friend class LtGemm;
   Expected<void> open();
   Expected<void> check(cublasStatus_t status, const std::string &what) const;
-  Expected<void> choose(LtGemm &gemm, const std::string &problem, Tuner *tuner);
-  Expected<size_t> tune(const LtGemm &gemm, std::string problem,
+  Expected<void> choose(LtGemm &gemm, const std::string &sizes, const std::string &problem,
+                        Tuner *tuner);
+  Expected<size_t> tune(const LtGemm &gemm, const std::string &sizes, std::string problem,
                         std::span<const cublasLtMatmulHeuristicResult_t> candidates, Tuner &tuner);
 
   const CudaContext &context;

@@ -77,6 +77,7 @@ Expected<size_t> Tuner::choose(const std::string &problem, std::span<const Way> 
     writeChoice(file, *way, ways.size());
   }
   chosen[key] = *way;
+  made.push_back(ways[*way].name + ", of " + std::to_string(ways.size()) + " ways");
   return *way;
 }
 

@@ -24,6 +24,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sinter::runtime::cuda {
 
@@ -42,12 +43,16 @@ public:
   Expected<size_t> choose(const std::string &problem, std::span<const Way> ways,
                           const std::function<Expected<void>()> &before = {});
 
+  /// What was chosen, each once: "kernel 'k7', of 3 ways".
+  const std::vector<std::string> &choices() const { return made; }
+
 private:
   Expected<size_t> measure(std::span<const Way> ways) const;
   std::string keyOf(const std::string &problem, size_t count) const;
 
   const CudaContext &context;
   std::map<std::string, size_t> chosen; ///< by key, in this session
+  std::vector<std::string> made;
 };
 
 } // namespace sinter::runtime::cuda

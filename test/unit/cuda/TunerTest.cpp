@@ -294,6 +294,8 @@ TEST_F(AlternativesTest, TheFastestIsTakenAndRemembered) {
     EXPECT_EQ(added(*session), 2);
   EXPECT_GE(gpu->statistics().kernels, 12u);
   EXPECT_EQ(remembered().size(), 2u);
+  ASSERT_EQ(session->choices().size(), 2u);
+  EXPECT_EQ(session->choices()[0], "kernel 'fast', of 2 ways");
   session.reset();
   unsigned ran = gpu->statistics().kernels;
   session = bound(model());
@@ -311,6 +313,7 @@ TEST_F(AlternativesTest, WithoutTuningTheFirstIsTaken) {
   parts.tune = false;
   auto session = bound(parts);
   EXPECT_EQ(gpu->statistics().kernels, 0u);
+  EXPECT_TRUE(session->choices().empty());
   EXPECT_EQ(added(*session), 1);
   EXPECT_TRUE(remembered().empty());
 }
