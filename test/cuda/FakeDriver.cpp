@@ -152,6 +152,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
        int(simt::SharedMemory::mostDynamicBytes)},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 64 << 10},
       {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1}};
   auto found = values.find(attribute);
   *value = found == values.end() ? 0 : found->second;

@@ -58,7 +58,7 @@ std::vector<Part> divide(size_t count, size_t firstChange) {
 // All that is to be given back while the context is current.
 struct Resources {
   explicit Resources(const CudaContext &context)
-      : context(context), kernels(context), gemms(context), tuner(context) {}
+      : context(context), kernels(context), gemms(context) {}
   // What is freed may still be in use.
   ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
 
@@ -66,7 +66,7 @@ struct Resources {
   std::unique_ptr<CudaPool> pool;
   CudaKernels kernels;
   LtLibrary gemms;
-  Tuner tuner;
+  std::optional<Tuner> tuner; ///< where the executable is to be tuned
   std::unique_ptr<CudaTransfer> transfer;
   DeviceMemory parameter, constant, state, arena, input, output;
   PinnedMemory inputMirror, outputMirror;
@@ -86,7 +86,9 @@ public:
 
   Expected<void> bind(const SessionOptions &options) override;
   MemoryUse memory() const override { return use; }
-  std::vector<std::string> choices() const override { return own->tuner.choices(); }
+  std::vector<std::string> choices() const override {
+    return own->tuner ? own->tuner->choices() : std::vector<std::string>();
+  }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
   Expected<void> start(size_t program) override;
@@ -180,12 +182,14 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
                                        own->constant.address()));
   SINTER_CHECK(prepare(options));
   SINTER_CHECK(allocateSteps());
+  if (plan.executable->root().tune())
+    own->tuner.emplace(*context, own->pool.get());
   CudaResolver resolver{
       [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); },
       *plan.executable,
       own->kernels,
       own->gemms,
-      plan.executable->root().tune() ? &own->tuner : nullptr,
+      own->tuner ? &*own->tuner : nullptr,
       mayOverlap()};
   for (const SelectedProgram &selected : plan.programs) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
@@ -196,6 +200,10 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
   }
   if (!options.copiedStates.empty()) {
     SINTER_TRY(own->copies, CudaCopies::create(*context));
+  }
+  if (own->tuner) {
+    SINTER_CHECK(context->wait(plan.executable->name() + ": choosing among ways"));
+    own->pool->trim(); // of what timing took
   }
   use.reserved = own->pool->statistics().reservedHigh;
   return clearState(); // commands may have been tried

@@ -4,7 +4,8 @@
 // a library) is done in the way that is fastest here: each is run once to load its code, then timed
 // by events in three rounds of five runs that take turns, so that a clock that changes meanwhile
 // changes for all. The least of a way's rounds counts. After the first round, whatever took 1.25
-// times as long as the fastest is out.
+// times as long as the fastest is out. Before each run the L2 cache is written over: a step comes
+// to a command with what all others read in between, and its weights are not there.
 //
 // What was chosen is kept in the cache's folder, in a file by what was chosen among, for which GPU
 // and with which driver: the next session times nothing. The file is written aside and renamed, so
@@ -19,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Device/Cuda/CudaContext.h"
+#include "runtime/Device/Cuda/CudaPool.h"
 #include <functional>
 #include <map>
 #include <span>
@@ -30,7 +31,10 @@ namespace sinter::runtime::cuda {
 
 class Tuner {
 public:
-  explicit Tuner(const CudaContext &context) : context(context) {}
+  /// With a pool, memory as large as the L2 cache is taken from it while ways are timed, if there
+  /// is any.
+  explicit Tuner(const CudaContext &context, const CudaPool *pool = nullptr)
+      : context(context), pool(pool) {}
 
   struct Way {
     std::string name;                    ///< "kernel 'k7'"
@@ -48,9 +52,11 @@ public:
 
 private:
   Expected<size_t> measure(std::span<const Way> ways) const;
+  DeviceMemory takeCacheSize() const;
   std::string keyOf(const std::string &problem, size_t count) const;
 
   const CudaContext &context;
+  const CudaPool *pool;
   std::map<std::string, size_t> chosen; ///< by key, in this session
   std::vector<std::string> made;
 };

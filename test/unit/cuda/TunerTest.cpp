@@ -308,6 +308,36 @@ TEST_F(AlternativesTest, TheFastestIsTakenAndRemembered) {
   EXPECT_EQ(remembered().size(), 4u);
 }
 
+// Before each of the runs that are timed, and what it takes is given back.
+TEST_F(AlternativesTest, TheCacheIsWrittenOverBeforeEachRun) {
+  Parts parts = model();
+  parts.tune = false;
+  auto session = bound(parts);
+  uint64_t used = gpu->statistics().usedBytes;
+  session.reset();
+  unsigned filled = gpu->calls("cuMemsetD8Async"), events = gpu->calls("cuEventElapsedTime");
+  session = bound(model());
+  events = gpu->calls("cuEventElapsedTime") - events;
+  EXPECT_GE(gpu->calls("cuMemsetD8Async") - filled, events);
+  EXPECT_EQ(gpu->statistics().usedBytes, used);
+  EXPECT_EQ(added(*session), 2);
+}
+
+// Where there is no memory for that, the ways are timed nevertheless.
+TEST_F(AlternativesTest, ChoosingTakesNoMemoryThatIsNotThere) {
+  Parts parts = model();
+  unsigned allocations = 0;
+  {
+    Parts untuned = parts;
+    untuned.tune = false;
+    auto session = bound(untuned);
+    allocations = gpu->calls("cuMemAllocFromPoolAsync");
+  }
+  gpu->failCall("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, allocations);
+  gpu->failCall("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(added(*bound(parts)), 2);
+}
+
 TEST_F(AlternativesTest, WithoutTuningTheFirstIsTaken) {
   Parts parts = model();
   parts.tune = false;
