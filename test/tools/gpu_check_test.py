@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 BUNDLE = pathlib.Path(__file__).resolve().parents[2] / "tools/bundle"
@@ -142,6 +143,14 @@ class WorkTest(unittest.TestCase):
         figures, share = work.judge(found, {"copy": 4000.0})
         self.assertAlmostEqual(share, figures["gbs"] / 4000)
         self.assertIsNone(work.judge(found, {})[1])
+
+    def test_tuned_works_are_those_without_by_another_name(self):
+        bundle = types.SimpleNamespace(sinter="sinter")
+        plain = {work.name: work.command(bundle, "m.json") for work in works.MODELS}
+        for work in works.TUNED:
+            name = work.name.removesuffix(", tuned")
+            self.assertNotIn(work.name, plain)
+            self.assertEqual(work.command(bundle, "m.json"), plain[name] + ["--tune"])
 
     def test_a_graph_takes_the_time_of_its_commands(self):
         found = {"rows": [{"op": "layer_norm", "ms": 0.5}, {"op": "(between commands)", "ms": 9}]}

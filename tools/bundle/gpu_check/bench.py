@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 
-from .works import GRAPHS, MODELS, PRODUCT
+from .works import GRAPHS, MODELS, PRODUCT, TUNED
 
 
 def measure_limits(check, bundle, folder, limits):
@@ -75,7 +75,7 @@ def check_bench(check, bundle):
             file = folder / f"graph{i}.mlir"
             file.write_text(work.text)
             measure(check, work, work.command(bundle, file), 60, limits)
-        for work in MODELS:
+        for work in MODELS + TUNED:
             measure(check, work, work.command(bundle, work.shape.write(folder)), work.seconds,
                     limits)
 

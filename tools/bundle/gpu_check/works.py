@@ -45,13 +45,13 @@ class ModelWork:
     """A step of a model, by `sinter bench` and by PyTorch."""
 
     def __init__(self, shape, mode, batch, tokens, context=0, limit=None, bar=None, peer_bars=None,
-                 seconds=90):
+                 seconds=90, tune=False):
         self.shape, self.mode, self.batch = shape, mode, batch
         self.tokens, self.context = tokens, context
         self.limit, self.bar, self.seconds = limit, bar, seconds
-        self.peer_bars = peer_bars or {}
+        self.peer_bars, self.tune = peer_bars or {}, tune
         what = f"after {context}" if mode == "decode" else f"{batch} x {tokens}"
-        self.name = f"{shape.name} {mode}, {what}"
+        self.name = f"{shape.name} {mode}, {what}" + (", tuned" if tune else "")
 
     def command(self, bundle, file):
         command = [bundle.sinter, "bench", file, "--mode", self.mode, "--target", "cuda", "--dtype",
@@ -59,7 +59,7 @@ class ModelWork:
         # 3 repetitions warm up: the first compiles and walks, the second captures.
         command += (["--context", self.context, "--iters", 50] if self.mode == "decode"
                     else ["--seq", self.tokens, "--iters", 20])
-        return command
+        return command + (["--tune"] if self.tune else [])
 
     def peer(self, bundle, file, kind):
         """PyTorch's side of it."""
@@ -107,6 +107,13 @@ MODELS = [
     # 8 G parameters are made on the host and carried over.
     ModelWork(LARGE, "decode", 1, 1, 511, limit="copy", bar=0.88, peer_bars={"compile": 1.5},
               seconds=150),
+]
+
+# The same where the device chooses among algorithms and kernels: what that gains.
+TUNED = [
+    ModelWork(SMALL, "train", 16, 1024, limit="product", tune=True),
+    ModelWork(MEDIUM, "prefill", 1, 1024, limit="product", tune=True),
+    ModelWork(SMALL, "decode", 1, 1, 511, limit="copy", tune=True),
 ]
 
 
