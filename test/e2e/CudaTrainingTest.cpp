@@ -4,6 +4,7 @@
 
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
+#include "test/unit/cuda/Environment.h"
 #include <filesystem>
 #include <unistd.h>
 
@@ -81,5 +82,26 @@ TEST_P(CudaTraining, CheckpointsMove) {
 INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,
                          testing::Values("gpt2", "llama", "gemma2", "gpt_neox", "sinter-mixed"),
                          nameModelTest);
+
+// Where the device chooses: what it tried leaves no trace in parameters and moments, and what it
+// remembers gives the same bits.
+class TunedCudaTraining : public CudaTraining {};
+
+TEST_P(TunedCudaTraining, InF32) {
+  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::filesystem::path folder = mkdtemp(pattern.data());
+  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.tune = true;
+  TrainedSteps steps = train(model, options), again = train(model, options);
+  EXPECT_FALSE(std::filesystem::is_empty(folder / "choices"));
+  EXPECT_LE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
+  EXPECT_LE(worstDifference(steps.norms, model.expected("grad_norm")), 1e-3);
+  EXPECT_EQ(steps.parameters, again.parameters);
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TunedCudaTraining, testing::Values("gpt2"), nameModelTest);
 
 } // namespace

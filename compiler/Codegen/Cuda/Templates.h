@@ -5,7 +5,9 @@
 // the formulas in the template's head; the printed source asserts that they agree.
 //
 // A parameter whose rule is a guess has `candidates` in Templates.json (one of a template's at the
-// most), and the value 0 for the rule. A generator writes what it is given.
+// most), and the value 0 for the rule. A generator writes what it is given. Ways are timed on zeros
+// (runtime/Device/Cuda/CudaProgram.cpp), so that a parameter whose best value depends on data, as
+// the splits of attention_decode on how many keys there are, has none.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
