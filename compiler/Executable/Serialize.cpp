@@ -240,6 +240,9 @@ private:
         })
         .Case(
             [&](plan::GemmOp gemm) { return std::pair(fb::Action::Gemm, serialize(gemm).Union()); })
+        .Case([&](plan::AttentionOp attention) {
+          return std::pair(fb::Action::Attention, serialize(attention).Union());
+        })
         .Case(
             [&](plan::PackOp pack) { return std::pair(fb::Action::Pack, serialize(pack).Union()); })
         .Case([&](plan::CopyOp copy) {
@@ -287,6 +290,37 @@ private:
         ::toFb(gemm.getOutDtype()), &lhs, gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(),
         &postOps, static_cast<fb::RhsForm>(gemm.getRhsForm()), gemm.getRhsStride(),
         gemm.getLhsTransposed(), gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr);
+  }
+
+  Offset<fb::Attention> serialize(plan::AttentionOp attention) {
+    uint64_t elementBytes = attention.getDtype().getIntOrFloatBitWidth() / 8;
+    auto strides = [](ArrayRef<int64_t> layout) {
+      return fb::HeadStrides(layout[1], layout[2], layout[3]);
+    };
+    auto operand = [&](Value value, ArrayRef<int64_t> layout) {
+      fb::Slice slice = toFb(value);
+      uint64_t before = std::min(layout[0] * elementBytes, slice.bytes());
+      return fb::Slice(slice.space(), slice.index(), slice.offset() + before,
+                       slice.bytes() - before);
+    };
+    fb::Slice query = operand(attention.getQuery(), attention.getQueryLayout());
+    fb::Slice key = operand(attention.getKey(), attention.getKeyLayout());
+    fb::Slice value = operand(attention.getValue(), attention.getValueLayout());
+    fb::HeadStrides queryStrides = strides(attention.getQueryLayout());
+    fb::HeadStrides keyStrides = strides(attention.getKeyLayout());
+    fb::HeadStrides valueStrides = strides(attention.getValueLayout());
+    fb::Slice out = toFb(attention.getOut()), logsumexp, workspace;
+    if (attention.getLogsumexp())
+      logsumexp = toFb(attention.getLogsumexp());
+    if (attention.getWorkspace())
+      workspace = toFb(attention.getWorkspace());
+    return fb::CreateAttention(
+        builder, attention.getBatch(), attention.getLength(), attention.getKeys(),
+        attention.getHeads(), attention.getKeyHeads(), attention.getHeadSize(),
+        ::toFb(attention.getDtype()), ::toFb(attention.getOutDtype()), &query, &queryStrides, &key,
+        &keyStrides, &value, &valueStrides, &out, attention.getLogsumexp() ? &logsumexp : nullptr,
+        attention.getWorkspace() ? &workspace : nullptr, attention.getScale().convertToFloat(),
+        attention.getCausal(), attention.getWindow());
   }
 
   Offset<fb::Pack> serialize(plan::PackOp pack) {

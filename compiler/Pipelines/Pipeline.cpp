@@ -87,7 +87,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOption
     return options.gpu ? buildCudaCodegenPipeline(manager, options.tune)
                        : buildCodegenPipeline(manager);
   case Phase::Schedule:
-    return buildSchedulePipeline(manager);
+    return buildSchedulePipeline(
+        manager, {.orderCommands = true, .libraryAttention = options.gpu && options.tune});
   case Phase::Memory:
     return buildMemoryPipeline(manager);
   }

@@ -9,9 +9,10 @@ namespace sinter {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Schedule/Passes.h.inc"
 
-/// What of the Schedule phase can be switched off.
+/// What of the Schedule phase is left out or added.
 struct ScheduleOptions {
   bool orderCommands = true;
+  bool libraryAttention = false; ///< the device may choose the library's
 };
 
 /// Turns entries into programs of commands, in an order that keeps memory low.

@@ -81,6 +81,33 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
   let dependentDialects = ["sinter::plan::PlanDialect"];
 }
 
+def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::ModuleOp"> {
+  let summary = "a GPU may choose between our attention and the library's";
+  let description = [{
+    After it every launch of the template `attention_forward` that cuDNN computes, too, is a choice
+    between both, the kernel first. The library is asked for the workspace that it needs, which is a
+    `plan.alloc`; where it is not installed or refuses, the launch stays and a remark says why. So
+    does one with what the library is not asked for: positions that only the device knows (those of
+    a cache), ALiBi, soft caps, dropout, heads that do not begin at multiples of 16 bytes.
+
+    ```mlir
+    plan.launch @attention grid 24 (%qkv) -> (%out)
+    ```
+    becomes
+    ```mlir
+    %workspace = plan.alloc 256
+    plan.choice {
+      plan.launch @attention grid 24 (%qkv) -> (%out)
+    } or {
+      plan.attention(%qkv, %qkv, %qkv) workspace(%workspace) -> (%out) {batch = 2 : i64, ...}
+    }
+    ```
+  }];
+  let options = [Option<"workspace", "workspace", "int64_t", "-1",
+    "the bytes that the library needs; -1: it is asked">];
+  let dependentDialects = ["sinter::plan::PlanDialect"];
+}
+
 def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
   let summary = "the gate of the Schedule phase";
   let description = [{

@@ -8,5 +8,7 @@ void sinter::buildSchedulePipeline(OpPassManager &manager, const ScheduleOptions
     manager.addPass(createOrderCommandsPass());
   manager.addPass(createMaterializeCopiesPass());
   manager.addPass(createLowerToPlanPass());
+  if (options.libraryAttention)
+    manager.addPass(createOfferLibraryAttentionPass());
   manager.addPass(createVerifySchedulePass());
 }

@@ -117,6 +117,27 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
+SmallVector<Value> AttentionOp::getReads() { return {getQuery(), getKey(), getValue()}; }
+
+SmallVector<Value> AttentionOp::getWrites() {
+  SmallVector<Value> writes{getOut()};
+  for (Value optional : {getLogsumexp(), getWorkspace()})
+    if (optional)
+      writes.push_back(optional);
+  return writes;
+}
+
+LogicalResult AttentionOp::verify() {
+  for (ArrayRef<int64_t> layout : {getQueryLayout(), getKeyLayout(), getValueLayout()})
+    if (layout.size() != 4 ||
+        llvm::any_of(layout, [](int64_t number) { return number < 0; })) // attention_c1
+      return emitOpError("expected layouts of an offset and three strides");
+  if (getKeyHeads() == 0 || getHeads() % getKeyHeads() != 0) // attention_c2
+    return emitOpError("expected ")
+           << getHeads() << " heads to be a multiple of " << getKeyHeads() << " heads of keys";
+  return success();
+}
+
 SmallVector<Value> PackOp::getReads() { return llvm::to_vector(ValueRange(getSources())); }
 SmallVector<Value> PackOp::getWrites() { return {getOut()}; }
 

@@ -225,6 +225,37 @@ def GemmOp : Plan_Command<"gemm", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def AttentionOp : Plan_Command<"attention", [AttrSizedOperandSegments]> {
+  let summary = "out = softmax(scale query . key + mask) . value, by the device's library";
+  let description = [{
+    See `Attention` in Executable.fbs. A layout is the offset of a tensor's first element in its slice
+    and the strides of batches, rows and heads, all in elements; `out` and `logsumexp` are dense.
+    `workspace` is memory for the library.
+    C1: each layout has four numbers, none of them negative. C2: heads is a multiple of key_heads.
+
+    ```mlir
+    plan.attention(%qkv, %qkv, %qkv) -> (%out) {
+      batch = 2 : i64, length = 64 : i64, keys = 64 : i64, heads = 4 : i64, key_heads = 4 : i64,
+      head_size = 32 : i64, dtype = bf16, out_dtype = bf16, scale = 1.250000e-01 : f32, causal,
+      query_layout = array<i64: 0, 24576, 384, 32>, key_layout = array<i64: 128, 24576, 384, 32>,
+      value_layout = array<i64: 256, 24576, 384, 32>}
+    ```
+  }];
+  let arguments = !con((ins I64Attr:$batch, I64Attr:$length, I64Attr:$keys, I64Attr:$heads,
+                        I64Attr:$key_heads, I64Attr:$head_size, TypeAttr:$dtype, TypeAttr:$out_dtype,
+                        DenseI64ArrayAttr:$query_layout, DenseI64ArrayAttr:$key_layout,
+                        DenseI64ArrayAttr:$value_layout, F32Attr:$scale, UnitAttr:$causal,
+                        DefaultValuedAttr<I64Attr, "0">:$window,
+                        Plan_SliceType:$query, Plan_SliceType:$key, Plan_SliceType:$value,
+                        Plan_SliceType:$out, Optional<Plan_SliceType>:$logsumexp,
+                        Optional<Plan_SliceType>:$workspace), metrics);
+  let assemblyFormat = [{
+    `(` $query `,` $key `,` $value `)` (`workspace` `(` $workspace^ `)`)?
+    `->` `(` $out (`,` $logsumexp^)? `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def PackOp : Plan_Command<"pack"> {
   let summary = "writes a matrix in panels";
   let description = [{

@@ -59,6 +59,8 @@ std::optional<uint64_t> matrixBytes(uint64_t rows, uint64_t columns, uint64_t st
 // What kernels and their launches may ask of a GPU; the driver knows the device's own limits.
 constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
 constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
+// Of what cuDNN reads and writes.
+constexpr uint64_t attentionAlignment = 16;
 // Each of them is run when the executable is bound.
 constexpr uint32_t mostAlternatives = 15;
 
@@ -331,6 +333,8 @@ private:
       return verify(*holder.action_as_Launch());
     case fb::Action::Gemm:
       return verify(*holder.action_as_Gemm());
+    case fb::Action::Attention:
+      return verify(*holder.action_as_Attention());
     case fb::Action::Pack:
       return verify(*holder.action_as_Pack());
     case fb::Action::Copy:
@@ -439,6 +443,90 @@ private:
       if (operand && gemm.workspace() && overlap(*gemm.workspace(), *step->operand()))
         return bad("workspace overlaps an operand");
     }
+    return {};
+  }
+
+  // Whether a tensor [batch, rows, heads, size] with these strides lies in its slice.
+  Expected<void> verifyHeads(const fb::Slice *slice, const fb::HeadStrides *strides,
+                             const char *name, const fb::Attention &attention, uint64_t rows,
+                             uint64_t heads) const {
+    SINTER_CHECK(verifySlice(slice, name));
+    if (!strides)
+      return bad(std::string(name) + " has no strides");
+    uint64_t elements = attention.head_size();
+    const std::pair<uint64_t, uint64_t> axes[] = {
+        {attention.batch(), strides->batch()}, {rows, strides->row()}, {heads, strides->head()}};
+    for (auto [extent, stride] : axes) {
+      std::optional<uint64_t> before = product(extent - 1, stride);
+      if (!before || stride > largest)
+        return bad(std::string(name) + " has impossible strides");
+      elements += *before;
+    }
+    std::optional<uint64_t> bytes =
+        product(elements, sizeOf(static_cast<DType>(attention.dtype())));
+    if (!bytes || *bytes > slice->bytes())
+      return bad(std::string(name) + " is too small for its strides");
+    if (slice->offset() % attentionAlignment != 0)
+      return bad(std::string(name) + " is not aligned to 16 bytes");
+    return {};
+  }
+
+  // As cuDNN attends.
+  Expected<void> verify(const fb::Attention &attention) const {
+    if (cpu)
+      return bad("is an attention of a library, which is for GPUs");
+    fb::DType dtype = attention.dtype(), outDtype = attention.out_dtype();
+    if ((dtype != fb::DType::BF16 && dtype != fb::DType::F16) ||
+        (outDtype != dtype && outDtype != fb::DType::F32))
+      return bad("is an attention of types other than bf16 and f16");
+    for (uint64_t extent : {attention.batch(), attention.length(), attention.keys(),
+                            attention.heads(), attention.key_heads(), attention.head_size()})
+      if (extent == 0 || extent > mostBlocks)
+        return bad("is an attention of " + std::to_string(extent) + " of something");
+    if (attention.heads() % attention.key_heads() != 0)
+      return bad("has heads that are no multiple of the keys' heads");
+    if (attention.window() > mostBlocks || !std::isfinite(attention.scale()))
+      return bad("has no possible window and scale");
+    SINTER_CHECK(verifyHeads(attention.query(), attention.query_strides(), "query", attention,
+                             attention.length(), attention.heads()));
+    SINTER_CHECK(verifyHeads(attention.key(), attention.key_strides(), "key", attention,
+                             attention.keys(), attention.key_heads()));
+    SINTER_CHECK(verifyHeads(attention.value(), attention.value_strides(), "value", attention,
+                             attention.keys(), attention.key_heads()));
+    std::optional<uint64_t> rows =
+        product(product(attention.batch(), attention.length()), attention.heads());
+    SINTER_CHECK(verifyAttentionResult(attention.out(), "out", attention,
+                                       product(rows, attention.head_size()), outDtype));
+    if (attention.logsumexp()) {
+      SINTER_CHECK(verifyAttentionResult(attention.logsumexp(), "logsumexp", attention, rows,
+                                         fb::DType::F32));
+      if (overlap(*attention.out(), *attention.logsumexp()))
+        return bad("out overlaps logsumexp");
+    }
+    const fb::Slice *workspace = attention.workspace();
+    if (!workspace)
+      return {};
+    SINTER_CHECK(verifyWritable(workspace, "workspace"));
+    if (workspace->space() != fb::Space::Arena || workspace->offset() % 256 != 0)
+      return bad("workspace is not in the arena, or not aligned to 256 bytes");
+    for (const fb::Slice *other : {attention.query(), attention.key(), attention.value(),
+                                   attention.out(), attention.logsumexp()})
+      if (other && overlap(*workspace, *other))
+        return bad("workspace overlaps an operand");
+    return {};
+  }
+
+  Expected<void> verifyAttentionResult(const fb::Slice *slice, const char *name,
+                                       const fb::Attention &attention,
+                                       std::optional<uint64_t> elements, fb::DType dtype) const {
+    SINTER_CHECK(verifyWritable(slice, name));
+    std::optional<uint64_t> bytes = product(elements, sizeOf(static_cast<DType>(dtype)));
+    if (!bytes || slice->bytes() != *bytes || slice->offset() % attentionAlignment != 0)
+      return bad(std::string(name) +
+                 " has not the attention's size, or is not aligned to 16 bytes");
+    for (const fb::Slice *read : {attention.query(), attention.key(), attention.value()})
+      if (overlap(*slice, *read))
+        return bad(std::string(name) + " overlaps what is still read");
     return {};
   }
 

@@ -76,6 +76,10 @@ Found findNonFinite(const fb::Command &command,
     const fb::Gemm &gemm = *command.action_as_Gemm();
     return findNonFinite(bytes(*gemm.out()), gemm.out_dtype());
   }
+  case fb::Action::Attention: {
+    const fb::Attention &attention = *command.action_as_Attention();
+    return findNonFinite(bytes(*attention.out()), attention.out_dtype());
+  }
   case fb::Action::Pack: {
     const fb::Pack &pack = *command.action_as_Pack();
     return findNonFinite(bytes(*pack.out()), pack.dtype());

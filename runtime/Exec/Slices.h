@@ -27,6 +27,14 @@ template <typename Holder, typename Fn> void forEachSliceOf(const Holder &holder
           fn(*step->operand());
     return;
   }
+  case fb::Action::Attention: {
+    const fb::Attention &attention = *holder.action_as_Attention();
+    for (const fb::Slice *slice : {attention.query(), attention.key(), attention.value(),
+                                   attention.out(), attention.logsumexp(), attention.workspace()})
+      if (slice)
+        fn(*slice);
+    return;
+  }
   case fb::Action::Pack: {
     const fb::Pack &pack = *holder.action_as_Pack();
     fn(*pack.out());
@@ -57,6 +65,10 @@ template <typename Holder, typename Fn> void forEachWrittenSliceOf(const Holder 
   }
   case fb::Action::Gemm:
     return fn(*holder.action_as_Gemm()->out());
+  case fb::Action::Attention:
+    if (const fb::Slice *logsumexp = holder.action_as_Attention()->logsumexp())
+      fn(*logsumexp);
+    return fn(*holder.action_as_Attention()->out());
   case fb::Action::Pack:
     return fn(*holder.action_as_Pack()->out());
   case fb::Action::Copy:

@@ -72,12 +72,14 @@ FakeCuda::FakeCuda(FakeOptions options) {
   runtime::cuda::installCudaApi(&tables.driver);
   runtime::cuda::installNvrtcApi(&tables.nvrtc);
   runtime::cuda::installLtApi(&tables.lt);
+  installCudnn(true);
 }
 
 FakeCuda::~FakeCuda() {
   runtime::cuda::installCudaApi(nullptr);
   runtime::cuda::installNvrtcApi(nullptr);
   runtime::cuda::installLtApi(nullptr);
+  installCudnn(false);
   theDevice = nullptr;
 }
 

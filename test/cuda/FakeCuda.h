@@ -1,9 +1,9 @@
 //===- FakeCuda.h - A GPU that is not there ---------------------*- C++ -*-===//
 //
-// The CUDA runtime calls the driver, NVRTC and cuBLASLt through tables of functions. A FakeCuda
-// installs tables of its own, and with them everything runs on the host: memory is the emulator's,
-// NVRTC compiles for the emulator and hands out the object as the cubin, kernels run thread by
-// thread (test/simt), and cuBLASLt is a plain loop.
+// The CUDA runtime calls the driver, NVRTC, cuBLASLt and cuDNN through tables of functions. A
+// FakeCuda installs tables of its own, and with them everything runs on the host: memory is the
+// emulator's, NVRTC compiles for the emulator and hands out the object as the cubin, kernels run
+// thread by thread (test/simt), cuBLASLt is a plain loop, and cuDNN does what its graphs say.
 //
 //   FakeCuda fake;                       // until it goes, this process has a GPU
 //   ... open a device, run a model ...
@@ -48,7 +48,8 @@ struct FakeOptions {
   std::string name = "Fake GPU";
   int major = 9, minor = 0; ///< compute capability
   size_t memoryBytes = size_t(4) << 30;
-  bool checked = false; ///< kernels run in the emulator's checked mode
+  size_t attentionWorkspace = 256; ///< that cuDNN wants
+  bool checked = false;            ///< kernels run in the emulator's checked mode
   simt::Schedule schedule = {};
   /// Where compiled kernels are kept; empty for a folder of the system's for temporary files.
   std::filesystem::path cache = {};
@@ -56,16 +57,17 @@ struct FakeOptions {
 
 /// What has happened so far.
 struct FakeStatistics {
-  unsigned kernels = 0;   ///< launches that ran, in graphs and out of them
-  unsigned overlaps = 0;  ///< launches that may begin before what is before them is done
-  unsigned products = 0;  ///< of cuBLASLt, that ran
-  unsigned copies = 0;    ///< that ran
-  unsigned captures = 0;  ///< that ended well
-  unsigned graphs = 0;    ///< launches of graphs
-  unsigned compiled = 0;  ///< programs that NVRTC compiled
-  unsigned allocated = 0; ///< allocations that live
-  size_t usedBytes = 0;   ///< of device memory
-  unsigned handles = 0;   ///< streams, events, graphs, libraries, pools and descriptors that live
+  unsigned kernels = 0;    ///< launches that ran, in graphs and out of them
+  unsigned overlaps = 0;   ///< launches that may begin before what is before them is done
+  unsigned products = 0;   ///< of cuBLASLt, that ran
+  unsigned attentions = 0; ///< of cuDNN, that ran
+  unsigned copies = 0;     ///< that ran
+  unsigned captures = 0;   ///< that ended well
+  unsigned graphs = 0;     ///< launches of graphs
+  unsigned compiled = 0;   ///< programs that NVRTC compiled
+  unsigned allocated = 0;  ///< allocations that live
+  size_t usedBytes = 0;    ///< of device memory
+  unsigned handles = 0;    ///< streams, events, graphs, libraries, pools and descriptors that live
 };
 
 /// There is one at a time.

@@ -215,5 +215,11 @@ template <typename Function> NamedFunction namedFunction(const char *name, Funct
 const std::vector<NamedFunction> &driverFunctions();
 const std::vector<NamedFunction> &nvrtcFunctions();
 const std::vector<NamedFunction> &ltFunctions();
+#if __has_include(<cudnn_graph.h>)
+/// Puts the fake's table in place of cuDNN's, or takes it away.
+void installCudnn(bool fakes);
+#else
+inline void installCudnn(bool) {}
+#endif
 
 } // namespace sinter::fake

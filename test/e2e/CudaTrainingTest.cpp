@@ -104,4 +104,26 @@ TEST_P(TunedCudaTraining, InF32) {
 
 INSTANTIATE_TEST_SUITE_P(Models, TunedCudaTraining, testing::Values("gpt2"), nameModelTest);
 
+// Attention by cuDNN, which is faster here than kernels in the emulator are. The second run tries
+// nothing any more: what it calls is what was chosen.
+class LibraryCudaTraining : public CudaTraining {};
+
+TEST_P(LibraryCudaTraining, InBf16) {
+  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::filesystem::path folder = mkdtemp(pattern.data());
+  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.computeType = DType::BF16;
+  options.tune = true;
+  TrainedSteps steps = train(model, options);
+  EXPECT_LE(worstDifference(steps.losses, model.expected("bf16_loss")), 2e-2);
+  unsigned tried = fake.statistics().attentions;
+  EXPECT_EQ(train(model, options).losses, steps.losses);
+  EXPECT_GT(fake.statistics().attentions, tried);
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LibraryCudaTraining, testing::Values("llama"), nameModelTest);
+
 } // namespace

@@ -33,3 +33,9 @@
 // CHECK-LABEL: func.func @work
 // CHECK-COUNT-2: sinter.call_kernel @attention_grad
 // CHECK-NOT: sinter.call_kernel
+// CHECK-LABEL: func.func @work
+// CHECK-COUNT-1: sinter.call_kernel @attention_cast
+// CHECK-NOT: sinter.call_kernel
+// CHECK-LABEL: func.func @work
+// CHECK-COUNT-1: sinter.call_kernel @attention_cast
+// CHECK-NOT: sinter.call_kernel

@@ -58,7 +58,7 @@ std::vector<Part> divide(size_t count, size_t firstChange) {
 // All that is to be given back while the context is current.
 struct Resources {
   explicit Resources(const CudaContext &context)
-      : context(context), kernels(context), gemms(context) {}
+      : context(context), kernels(context), gemms(context), attentions(context) {}
   // What is freed may still be in use.
   ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
 
@@ -66,6 +66,7 @@ struct Resources {
   std::unique_ptr<CudaPool> pool;
   CudaKernels kernels;
   LtLibrary gemms;
+  CudnnLibrary attentions;
   std::optional<Tuner> tuner; ///< where the executable is to be tuned
   std::unique_ptr<CudaTransfer> transfer;
   DeviceMemory parameter, constant, state, arena, input, output;
@@ -189,6 +190,7 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
       *plan.executable,
       own->kernels,
       own->gemms,
+      own->attentions,
       own->tuner ? &*own->tuner : nullptr,
       mayOverlap()};
   for (const SelectedProgram &selected : plan.programs) {
@@ -198,6 +200,8 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
     size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
     own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange), {}});
   }
+  if (const std::optional<Error> &refusal = own->attentions.refusal())
+    warn({refusal->what, refusal->why, "our own kernels compute it"});
   if (!options.copiedStates.empty()) {
     SINTER_TRY(own->copies, CudaCopies::create(*context));
   }
@@ -276,7 +280,7 @@ Expected<void> CudaDevice::prepare(const SessionOptions &options) {
     UploadPlan uploads = UploadPlan::of(*plan.executable);
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
-                          *plan.executable, own->kernels, own->gemms};
+                          *plan.executable, own->kernels, own->gemms, own->attentions};
     flatbuffers::uoffset_t count = program->commands()->size();
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const fb::Command &command = *program->commands()->Get(i);

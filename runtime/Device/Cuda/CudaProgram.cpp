@@ -24,6 +24,8 @@ std::string nameOf(const fb::Executable &root, const fb::Launch &launch) {
 template <typename Holder> std::string nameOf(const fb::Executable &root, const Holder &holder) {
   if (const fb::Launch *launch = holder.action_as_Launch())
     return nameOf(root, *launch);
+  if (holder.action_as_Attention())
+    return "the library's attention";
   return holder.action_as_Gemm() ? "the library's product"
                                  : fb::EnumNameAction(holder.action_type());
 }
@@ -51,6 +53,8 @@ std::string describe(const CudaResolver &resolver, const Holder &holder) {
     return describe(resolver.executable.root(), *launch);
   if (const fb::Gemm *gemm = holder.action_as_Gemm())
     return resolver.gemms.describe(*gemm);
+  if (const fb::Attention *attention = holder.action_as_Attention())
+    return resolver.attentions.describe(*attention);
   std::string text = fb::EnumNameAction(holder.action_type());
   if (const fb::Copy *copy = holder.action_as_Copy())
     text += ' ' + std::to_string(copy->out()->bytes());
@@ -155,6 +159,12 @@ Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolv
     steps.emplace_back(std::move(gemm));
     return {};
   }
+  case fb::Action::Attention: {
+    SINTER_TRY(CudnnAttention attention,
+               resolver.attentions.bind(*holder.action_as_Attention(), resolver.address));
+    steps.emplace_back(std::move(attention));
+    return {};
+  }
   case fb::Action::Copy: {
     const fb::Copy &copy = *holder.action_as_Copy();
     steps.emplace_back(CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
@@ -200,6 +210,8 @@ Expected<void> CudaProgram::enqueue(size_t command, bool alone) const {
   const Step &step = steps[command];
   if (const auto *gemm = std::get_if<LtGemm>(&step))
     return gemm->enqueue();
+  if (const auto *attention = std::get_if<CudnnAttention>(&step))
+    return attention->enqueue();
   CUresult result = CUDA_SUCCESS;
   if (const auto *kernel = std::get_if<LaunchStep>(&step))
     result = launch(*kernel, alone);

@@ -30,6 +30,7 @@
 #pragma once
 
 #include "runtime/Device/Cuda/CudaKernels.h"
+#include "runtime/Device/Cuda/CudnnAttention.h"
 #include "runtime/Device/Cuda/LtGemm.h"
 #include <variant>
 
@@ -41,6 +42,7 @@ struct CudaResolver {
   const Executable &executable;
   const CudaKernels &kernels;
   LtLibrary &gemms;
+  CudnnLibrary &attentions;
   Tuner *tuner = nullptr; ///< with one, what can be done in several ways may be run while recording
   bool overlaps = false;  ///< whether launches may overlap
 };
@@ -78,7 +80,7 @@ private:
     uint64_t bytes;
     uint8_t value;
   };
-  using Step = std::variant<LaunchStep, LtGemm, CopyStep, FillStep>;
+  using Step = std::variant<LaunchStep, LtGemm, CudnnAttention, CopyStep, FillStep>;
 
   explicit CudaProgram(const CudaContext &context) : context(&context) {}
   template <typename Holder>

@@ -55,6 +55,36 @@ plan.program @gemm_c2 {
 
 // -----
 
+plan.program @attention_c1_layout {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected layouts of an offset and three strides}}
+  plan.attention(%0, %0, %0) -> (%0) {batch = 1, length = 1, keys = 1, heads = 2, key_heads = 1, head_size = 8,
+    dtype = bf16, out_dtype = bf16, scale = 1.0 : f32, query_layout = array<i64: 0, 32, 8>,
+    key_layout = array<i64: 16, 32, 32, 8>, value_layout = array<i64: 24, 32, 32, 8>}
+}
+
+// -----
+
+plan.program @attention_c1_negative {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected layouts of an offset and three strides}}
+  plan.attention(%0, %0, %0) -> (%0) {batch = 1, length = 1, keys = 1, heads = 2, key_heads = 1, head_size = 8,
+    dtype = bf16, out_dtype = bf16, scale = 1.0 : f32, query_layout = array<i64: 0, 32, 32, 8>,
+    key_layout = array<i64: -16, 32, 32, 8>, value_layout = array<i64: 24, 32, 32, 8>}
+}
+
+// -----
+
+plan.program @attention_c2 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected 3 heads to be a multiple of 2 heads of keys}}
+  plan.attention(%0, %0, %0) -> (%0) {batch = 1, length = 1, keys = 1, heads = 3, key_heads = 2, head_size = 8,
+    dtype = bf16, out_dtype = bf16, scale = 1.0 : f32, query_layout = array<i64: 0, 32, 32, 8>,
+    key_layout = array<i64: 16, 32, 32, 8>, value_layout = array<i64: 24, 32, 32, 8>}
+}
+
+// -----
+
 plan.program @pack_c1_columns {
   %0 = plan.alloc 64
   // expected-error @below {{expected one layout a source, with n adding up to 4}}

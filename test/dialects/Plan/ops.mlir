@@ -25,6 +25,10 @@ plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 12
   plan.gemm(%a, %w, %c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,
     lhs_stride = 8, out_stride = 16,
     post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<gelu, f32, 0>]}
+  // CHECK: plan.attention(%{{.*}}, %{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}, %{{.*}}) {batch = 1 : i64, causal
+  plan.attention(%a, %a, %a) workspace(%c) -> (%y, %b) {batch = 1, length = 1, keys = 1, heads = 2, key_heads = 1,
+    head_size = 8, dtype = bf16, out_dtype = f32, scale = 1.0 : f32, causal, query_layout = array<i64: 0, 32, 32, 8>,
+    key_layout = array<i64: 16, 32, 32, 8>, value_layout = array<i64: 24, 32, 32, 8>}
   // CHECK: plan.pack(%{{.*}}) -> (%{{.*}}) {depth = 16 : i64
   plan.pack(%w) -> (%b) {k = 4, n = 2, dtype = f32, width = 64, interleave = 1, depth = 16,
     source_layouts = [#plan.pack_source<dtype = f32, n = 2, stride = 4, transposed = true>]}

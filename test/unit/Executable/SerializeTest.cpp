@@ -186,6 +186,45 @@ TEST_F(SerializeTest, EqualInputGivesEqualBytes) {
   EXPECT_EQ(*serialize(*module, code, spec, contents), *serialize(*module, code, spec, contents));
 }
 
+// Offsets of an attention's operands are those of slices of their own.
+TEST_F(SerializeTest, Attention) {
+  module = parseSourceString<ModuleOp>(R"mlir(
+plan.program @logits {
+  %x = plan.slice input[64, 256] "x" : tensor<4x32xbf16>
+  %y = plan.slice output[0, 128] "y" : tensor<4x16xbf16>
+  %l = plan.alloc 32
+  %w = plan.alloc 256
+  plan.attention(%x, %x, %x) workspace(%w) -> (%y, %l) {batch = 1, length = 4, keys = 4, heads = 2,
+    key_heads = 1, head_size = 8, dtype = bf16, out_dtype = bf16, scale = 0.5 : f32, causal,
+    window = 3, query_layout = array<i64: 0, 128, 32, 8>, key_layout = array<i64: 16, 128, 32, 8>,
+    value_layout = array<i64: 24, 128, 32, 8>}
+}
+)mlir",
+                                       &context);
+  PassManager manager(&context);
+  buildMemoryPipeline(manager);
+  ASSERT_TRUE(module && succeeded(manager.run(*module)));
+  CudaCode cuda;
+  cuda.target = "cuda:sm_90";
+  auto bytes = serialize(*module, cuda, spec, contents);
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
+  ASSERT_TRUE(executable) << executable.error().message();
+  const fb::Attention *attention =
+      (*executable)->program("logits")->commands()->Get(0)->action_as_Attention();
+  ASSERT_TRUE(attention);
+  EXPECT_EQ(attention->key()->offset(), 64u + 32u);
+  EXPECT_EQ(attention->key()->bytes(), 256u - 32u);
+  EXPECT_EQ(attention->value()->offset(), 64u + 48u);
+  EXPECT_EQ(attention->value_strides()->row(), 32u);
+  EXPECT_EQ(attention->key_heads(), 1u);
+  EXPECT_EQ(attention->scale(), 0.5f);
+  EXPECT_TRUE(attention->causal());
+  EXPECT_EQ(attention->window(), 3u);
+  EXPECT_EQ(attention->logsumexp()->bytes(), 32u);
+  EXPECT_EQ(attention->workspace()->bytes(), 256u);
+}
+
 TEST_F(SerializeTest, Alternatives) {
   module = parseSourceString<ModuleOp>(R"mlir(
 plan.program @decode {

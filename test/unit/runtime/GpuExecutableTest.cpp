@@ -2,6 +2,7 @@
 #include "runtime/Exec/Session.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -39,6 +40,31 @@ GemmParts::Step step(fb::PostOpKind kind, fb::DType dtype = fb::DType::F32) {
   return {kind, slice(Space::Parameter, 0, 3 * 8 * 4), dtype, 8};
 }
 
+fb::Slice resized(const fb::Slice &from, uint64_t bytes) {
+  return slice(from.space(), from.offset(), bytes);
+}
+
+// "run" with an attention of rows of a product in its place, changed.
+Parts withAttention(const std::function<void(AttentionParts &)> &change) {
+  Parts parts = smallGpuModel(3, 8, 4);
+  AttentionParts attention;
+  uint64_t width = 32, rows = 4 * width * 2; // two heads, one of keys, one of values, of 8
+  auto column = [&](uint64_t begin) {
+    return slice(Space::Arena, 1024 + 2 * begin, rows - 2 * begin);
+  };
+  attention.query = column(0);
+  attention.key = column(16);
+  attention.value = column(24);
+  attention.queryStrides = attention.keyStrides = attention.valueStrides =
+      fb::HeadStrides(4 * width, width, 8);
+  attention.out = slice(Space::Arena, 2048, 4 * 2 * 8 * 2);
+  attention.logsumexp = slice(Space::Arena, 2176, 4 * 2 * 4);
+  attention.workspace = slice(Space::Arena, 2304, 256);
+  change(attention);
+  parts.programs[1].commands[0] = sinter::runtime::testing::attention(attention);
+  return parts;
+}
+
 TEST(GpuExecutableTest, AcceptsTheSmallModel) {
   auto executable = smallGpuModel().load();
   ASSERT_TRUE(executable) << executable.error().message();
@@ -48,6 +74,73 @@ TEST(GpuExecutableTest, AcceptsTheSmallModel) {
   EXPECT_TRUE((*cpu.load())->isForCpu());
   cpu.device = "cpu";
   EXPECT_TRUE((*cpu.load())->isForCpu());
+}
+
+TEST(GpuExecutableTest, Attentions) {
+  using A = AttentionParts;
+  auto accepted = withAttention([](A &) {}).load();
+  ASSERT_TRUE(accepted) << accepted.error().message();
+  EXPECT_TRUE(withAttention([](A &a) { a.logsumexp = a.workspace = {}; }).load());
+  EXPECT_TRUE(withAttention([](A &a) {
+                a.outDtype = fb::DType::F32;
+                a.out = slice(Space::Arena, 2560, 256);
+              }).load());
+
+  auto refused = [](const char *why, const std::function<void(A &)> &change) {
+    SCOPED_TRACE(why);
+    expectError(withAttention(change), why);
+  };
+  const char *types = "is an attention of types other than bf16 and f16";
+  refused(types, [](A &a) { a.dtype = fb::DType::F32; });
+  refused(types, [](A &a) { a.dtype = static_cast<fb::DType>(99); });
+  refused(types, [](A &a) { a.outDtype = fb::DType::F16; });
+  refused("is an attention of 0 of something", [](A &a) { a.length = 0; });
+  refused("of something", [](A &a) { a.headSize = uint64_t(1) << 60; });
+  refused("has heads that are no multiple of the keys' heads", [](A &a) {
+    a.keyHeads = 4;
+    a.heads = 3;
+  });
+  refused("has no possible window and scale",
+          [](A &a) { a.scale = std::numeric_limits<float>::infinity(); });
+  refused("has no possible window and scale", [](A &a) { a.window = ~uint64_t(0); });
+  // Operands: as large as their strides make them.
+  refused("query has no strides", [](A &a) { a.queryStrides = {}; });
+  refused("query is too small for its strides", [](A &a) { a.heads = 8; });
+  refused("key is too small for its strides", [](A &a) { a.keys = 5; });
+  refused("value is too small for its strides",
+          [](A &a) { a.value = resized(a.value, a.value.bytes() - 1); });
+  refused("value is too small for its strides", [](A &a) {
+    a.batch = 2;
+    a.valueStrides = fb::HeadStrides(129, 32, 8);
+    a.query = resized(a.query, 1500);
+    a.key = resized(a.key, 1500);
+  });
+  refused("has impossible strides",
+          [](A &a) { a.keyStrides = fb::HeadStrides(0, ~uint64_t(0), 8); });
+  refused("has impossible strides", [](A &a) {
+    a.batch = uint64_t(1) << 30;
+    a.queryStrides = fb::HeadStrides(uint64_t(1) << 40, 32, 8);
+  });
+  refused("key is not aligned to 16 bytes", [](A &a) { a.key = slice(Space::Arena, 1064, 216); });
+  refused("leaves its space", [](A &a) { a.query = slice(Space::Arena, 1 << 20, 256); });
+  // Results.
+  refused("out has not the attention's size", [](A &a) { a.out = resized(a.out, 126); });
+  refused("logsumexp has not the attention's size",
+          [](A &a) { a.logsumexp = resized(*a.logsumexp, 64); });
+  refused("out lies in a space that is only read here",
+          [](A &a) { a.out = slice(Space::Parameter, 0, 128); });
+  refused("out overlaps what is still read", [](A &a) { a.out = slice(Space::Arena, 1152, 128); });
+  refused("out overlaps logsumexp", [](A &a) { a.logsumexp = slice(Space::Arena, 2064, 32); });
+  refused("workspace is not in the arena", [](A &a) { a.workspace = slice(Space::State, 0, 64); });
+  refused("workspace is not in the arena",
+          [](A &a) { a.workspace = slice(Space::Arena, 2320, 64); });
+  refused("workspace overlaps an operand",
+          [](A &a) { a.workspace = slice(Space::Arena, 2048, 256); });
+
+  Parts cpu = smallModel();
+  Parts gpu = withAttention([](A &) {});
+  cpu.programs[1].commands[0] = gpu.programs[1].commands[0];
+  expectError(cpu, "is an attention of a library, which is for GPUs");
 }
 
 TEST(GpuExecutableTest, Devices) {

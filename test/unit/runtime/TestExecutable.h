@@ -209,6 +209,32 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
           label, ""};
 }
 
+struct AttentionParts {
+  uint64_t batch = 1, length = 4, keys = 4, heads = 2, keyHeads = 1, headSize = 8;
+  fb::DType dtype = fb::DType::BF16, outDtype = fb::DType::BF16;
+  fb::Slice query, key, value, out;
+  std::optional<fb::HeadStrides> queryStrides, keyStrides, valueStrides;
+  std::optional<fb::Slice> logsumexp = {}, workspace = {};
+  float scale = 1;
+  uint64_t window = 0;
+};
+
+inline Parts::Command attention(const AttentionParts &parts) {
+  return {fb::Action::Attention,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            auto pointer = [](const auto &optional) { return optional ? &*optional : nullptr; };
+            return fb::CreateAttention(
+                       builder, parts.batch, parts.length, parts.keys, parts.heads, parts.keyHeads,
+                       parts.headSize, parts.dtype, parts.outDtype, &parts.query,
+                       pointer(parts.queryStrides), &parts.key, pointer(parts.keyStrides),
+                       &parts.value, pointer(parts.valueStrides), &parts.out,
+                       pointer(parts.logsumexp), pointer(parts.workspace), parts.scale,
+                       /*causal=*/true, parts.window)
+                .Union();
+          },
+          "attention", ""};
+}
+
 struct PackParts {
   uint64_t k, n;
   fb::Slice out;
