@@ -58,6 +58,9 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// too, so fast that results are best as narrow as what was multiplied. Without them rounded
     /// values of f16 are widened before they are multiplied.
     bool hasMatrixUnits() const { return isGpu(); }
+    /// Whether these take products of four warps together, which read shared memory themselves
+    /// (wgmma): an instruction of compute capability 9.0 alone.
+    bool hasWarpgroupProducts() const { return isGpu() && getCpu() == "sm_90"; }
     /// Whether a core's own caches hold what one kernel left there for the next one.
     bool keepsPrivateCaches() const { return !isGpu(); }
     /// Whether each block of a product of few rows can normalize those rows for itself.

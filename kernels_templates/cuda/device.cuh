@@ -633,15 +633,24 @@ template <class T, int N> SINTER_DEVICE void pin(T (&registers)[N]) {
 #endif
 } // namespace detail
 
-/// A matrix of a product: a tile from `tile` on. Rows are 128 bytes, groups of eight 1024 bytes from
-/// each other.
-/// @pre tile is the beginning of a row of which the number is a multiple of 8, or 16, 32 or 48
-/// columns on.
-template <class T> SINTER_DEVICE unsigned long long wgmma_matrix(const T *tile) {
+/// A matrix of a product: a tile from some place on, and what the instruction wants to know of it.
+struct WgmmaMatrix {
+  unsigned address; // in units of 16 bytes, and the leading offset, which is not used
+
+  /// The swizzle of 128 bytes, and 1024 bytes between groups of eight rows.
+  SINTER_DEVICE unsigned long long descriptor() const {
+    constexpr unsigned kUpper = 1u << 30 | 1024 >> 4;
+    return static_cast<unsigned long long>(kUpper) << 32 | address;
+  }
+  /// The matrix that begins so many elements on.
+  /// @pre that is in a row of which the number is a multiple of 8, and a multiple of 16 columns on.
+  SINTER_DEVICE WgmmaMatrix after(int elements) const { return {address + elements / 8}; }
+};
+
+/// The matrix that begins with a tile.
+template <class T> SINTER_DEVICE WgmmaMatrix wgmma_matrix(const T *tile) {
   static_assert(kIsNarrow<T>, "the product is of bf16 or f16");
-  constexpr unsigned long long kSwizzleOf128Bytes = 1ull << 62, kStride = 1024 >> 4;
-  return static_cast<unsigned long long>((shared_address(tile) & 0x3FFFF) >> 4) | 1ull << 16 |
-         kStride << 32 | kSwizzleOf128Bytes;
+  return {shared_address(tile) >> 4 | 1u << 16};
 }
 
 /// Products that begin after this take registers as they are now.
@@ -699,20 +708,20 @@ template <int = 0> SINTER_DEVICE void fence_for_wgmma() {
   asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." \
                type "." type " " SINTER_WGMMA_D "%32, %33, p, 1, 1, 0, 0;}"                        \
                : SINTER_WGMMA_OUTPUTS                                                              \
-               : "l"(a), "l"(b), "n"(ADD))
+               : "l"(a.descriptor()), "l"(b.descriptor()), "n"(ADD))
 #define SINTER_WGMMA_REGISTERS(type)                                                               \
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " SINTER_WGMMA_D      \
                "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"                                            \
                : SINTER_WGMMA_OUTPUTS                                                              \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.descriptor()))
 #endif
 
 /// Begins d = a . b^T, or d += a . b^T with ADD, for 16 columns of tiles of T, bf16 or f16: a is
 /// stored [m, k] and b [n, k].
 template <class T, bool ADD>
-SINTER_DEVICE void wgmma_rows(float (&d)[8][4], unsigned long long a, unsigned long long b) {
+SINTER_DEVICE void wgmma_rows(float (&d)[8][4], WgmmaMatrix a, WgmmaMatrix b) {
 #ifdef SINTER_SIMT
-  simt::wgmmaM64N64K16(&d[0][0], a, b, ADD, kIsSame<T, __half>);
+  simt::wgmmaM64N64K16(&d[0][0], a.descriptor(), b.descriptor(), ADD, kIsSame<T, __half>);
 #else
   if constexpr (kIsSame<T, __half>)
     SINTER_WGMMA_ROWS("f16");
@@ -723,9 +732,9 @@ SINTER_DEVICE void wgmma_rows(float (&d)[8][4], unsigned long long a, unsigned l
 
 /// Begins d += a . b for 16 rows of a tile of T: b is stored [k, n].
 template <class T>
-SINTER_DEVICE void wgmma_columns(float (&d)[8][4], const unsigned (&a)[4], unsigned long long b) {
+SINTER_DEVICE void wgmma_columns(float (&d)[8][4], const unsigned (&a)[4], WgmmaMatrix b) {
 #ifdef SINTER_SIMT
-  simt::wgmmaM64N64K16(&d[0][0], a, b, kIsSame<T, __half>);
+  simt::wgmmaM64N64K16(&d[0][0], a, b.descriptor(), kIsSame<T, __half>);
 #else
   if constexpr (kIsSame<T, __half>)
     SINTER_WGMMA_REGISTERS("f16");

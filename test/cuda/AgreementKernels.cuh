@@ -76,11 +76,11 @@ template <class T> __device__ void group_matrices(const unsigned *in, unsigned *
   wgmma_rows<T, false>(d, wgmma_matrix(a), wgmma_matrix(b));
 #pragma unroll
   for (int k = 1; k < 4; ++k)
-    wgmma_rows<T, true>(d, wgmma_matrix(a + 16 * k), wgmma_matrix(b + 16 * k));
+    wgmma_rows<T, true>(d, wgmma_matrix(a).after(16 * k), wgmma_matrix(b).after(16 * k));
   wgmma_commit();
 #pragma unroll
   for (int k = 0; k < 4; ++k)
-    wgmma_columns<T>(d, c[k], wgmma_matrix(b + 16 * 64 * k));
+    wgmma_columns<T>(d, c[k], wgmma_matrix(b).after(16 * 64 * k));
   wgmma_commit();
   wgmma_wait<0>(d);
 #pragma unroll

@@ -15,20 +15,21 @@ struct BackwardKernels {
   TestKernels keys, queries;
 };
 
-TestKernels compile(const char *templateName, const Trials &trials, bool checked) {
+TestKernels compile(const char *templateName, const Trials &trials, bool checked, bool warpgroups) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["Gradient"] = options.element;
+    kernels[name]["warpgroups"] = warpgroups ? "true" : "false";
   }
   auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked);
   EXPECT_TRUE(compiled) << compiled.error().message();
   return std::move(*compiled);
 }
 
-BackwardKernels compile(const Trials &trials, bool checked) {
-  return {compile("attention_backward_keys", trials, checked),
-          compile("attention_backward_queries", trials, checked)};
+BackwardKernels compile(const Trials &trials, bool checked, bool warpgroups = false) {
+  return {compile("attention_backward_keys", trials, checked, warpgroups),
+          compile("attention_backward_queries", trials, checked, warpgroups)};
 }
 
 /// Weights and their changes are rounded to the elements' type before they meet rows.
@@ -93,6 +94,26 @@ TEST(AttentionBackward, TouchesOnlyWhatItMay) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = selectForChecking(makeAttentionTrials());
   BackwardKernels kernels = compile(trials, /*checked=*/true);
+  for (const auto &[name, options] : trials)
+    expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+}
+
+TEST(AttentionBackward, ByWarpgroupsIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  SINTER_SKIP_WITHOUT_WARPGROUPS();
+  Trials trials = makeWarpgroupTrials();
+  BackwardKernels kernels = compile(trials, /*checked=*/false, /*warpgroups=*/true);
+  int count = 0;
+  for (const auto &[name, options] : trials)
+    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+}
+
+TEST(AttentionBackward, ByWarpgroupsTouchesOnlyWhatItMay) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  SINTER_SKIP_WITHOUT_WARPGROUPS();
+  Trials trials = makeWarpgroupTrials();
+  std::erase_if(trials, [](const auto &trial) { return trial.first.starts_with("large"); });
+  BackwardKernels kernels = compile(trials, /*checked=*/true, /*warpgroups=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }

@@ -57,6 +57,10 @@ std::map<std::string, AttentionCase::Options> makeAttentionTrials();
 /// Many small heads: blocks of 128 queries or keys, of four warps and of eight.
 std::map<std::string, AttentionCase::Options> makeLargeAttentionTrials();
 
+/// Attentions of head sizes that products of warpgroups are for, with every option, few blocks and
+/// many.
+std::map<std::string, AttentionCase::Options> makeWarpgroupTrials();
+
 /// Those that have it all, few enough to look at every access to memory.
 std::map<std::string, AttentionCase::Options>
 selectForChecking(std::map<std::string, AttentionCase::Options> trials);

@@ -121,6 +121,49 @@ std::map<std::string, AttentionCase::Options> kernels::makeLargeAttentionTrials(
   return trials;
 }
 
+std::map<std::string, AttentionCase::Options> kernels::makeWarpgroupTrials() {
+  std::map<std::string, AttentionCase::Options> trials;
+  auto add = [&](const char *name, AttentionProblem p) -> AttentionCase::Options & {
+    AttentionCase::Options &options = trials[name];
+    options.element = options.result = kBf16;
+    options.problem = std::move(p);
+    return options;
+  };
+  add("one_row", causal(problem(1, 1, 1, 1, 64)));
+  add("all_keys", problem(70, 70, 2, 2, 128));
+  add("causal", causal(problem(130, 130, 2, 1, 64)));
+  add("causal_wide", causal(problem(140, 140, 1, 1, 128)));
+  add("long_keys", causal(problem(3, 200, 1, 1, 64)));
+  add("window", causal(problem(150, 150, 1, 1, 64), 17));
+  AttentionProblem bothSides = problem(150, 150, 1, 1, 64);
+  bothSides.window = 5;
+  add("window_both_sides", bothSides);
+  add("softcap", causal(problem(70, 70, 1, 1, 128), 0, 2.0));
+  add("dropout", causal(problem(70, 70, 2, 1, 64), 0, 0, 0.25));
+  add("into_f32", causal(problem(37, 37, 2, 1, 128))).result = kF32;
+  add("grouped_columns", causal(problem(33, 33, 6, 2, 64))).packing = Packing::Columns;
+  AttentionCase::Options &cache = add("cache", causal(problem(20, 90, 4, 2, 128)));
+  cache.packing = Packing::HeadMajor;
+  cache.hasStart = true;
+  add("documents", causal(problem(150, 150, 1, 1, 64))).hasFirst = true;
+  add("slopes", causal(problem(40, 40, 4, 4, 64))).hasSlopes = true;
+  for (int headSize : {64, 128}) {
+    AttentionCase::Options &options = add(headSize == 64 ? "everything" : "everything_wide",
+                                          causal(problem(70, 140, 4, 2, headSize), 50, 3.0, 0.1));
+    options.element = options.result = kF16;
+    options.packing = Packing::HeadMajor;
+    options.hasStart = options.hasFirst = options.hasSlopes = true;
+  }
+  // Blocks of two warpgroups.
+  add("large", causal(problem(130, 130, 66, 66, 64)));
+  add("large_wide", causal(problem(130, 130, 66, 66, 128)));
+  AttentionCase::Options &shaped =
+      add("large_shaped", causal(problem(130, 140, 132, 66, 64), 70, 3.0, 0.1));
+  shaped.packing = Packing::HeadMajor;
+  shaped.hasStart = shaped.hasFirst = shaped.hasSlopes = true;
+  return trials;
+}
+
 std::map<std::string, AttentionCase::Options>
 kernels::selectForChecking(std::map<std::string, AttentionCase::Options> trials) {
   std::erase_if(trials, [](const auto &trial) {

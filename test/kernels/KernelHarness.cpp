@@ -33,6 +33,13 @@ std::string kernels::whyNoKernels() {
   return compiler ? "" : compiler.error().message();
 }
 
+bool kernels::haveWarpgroups() {
+  if (test::getKernelPlace() == test::KernelPlace::Emulator)
+    return true;
+  auto context = runtime::cuda::CudaContext::open();
+  return context && (*context)->capability() == runtime::cuda::Capability{9, 0};
+}
+
 /// All headers of the templates' folder, by name.
 static std::map<std::string, std::string> readHeaders() {
   std::map<std::string, std::string> headers;

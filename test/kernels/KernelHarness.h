@@ -48,6 +48,14 @@ private:
 /// Why this machine cannot compile kernels for where they are to run; empty if it can.
 std::string whyNoKernels();
 
+/// Whether kernels run where there are products of warpgroups: in the emulator, and on a GPU of
+/// compute capability 9.0.
+bool haveWarpgroups();
+
+#define SINTER_SKIP_WITHOUT_WARPGROUPS()                                                           \
+  if (!::sinter::kernels::haveWarpgroups())                                                        \
+  GTEST_SKIP() << "products of warpgroups are of compute capability 9.0 alone"
+
 /// Skips the test, and says why, where the machine cannot compile kernels.
 #define SINTER_SKIP_WITHOUT_KERNELS()                                                              \
   if (std::string why = ::sinter::kernels::whyNoKernels(); !why.empty())                           \

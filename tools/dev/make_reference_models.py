@@ -49,6 +49,8 @@ def hugging_face_models():
                                            "hidden_act": "gelu"}),
         "llama-head-48": ("LlamaConfig", {**tiny, "num_attention_heads": 3, "head_dim": 48,
                                           "num_key_value_heads": 3}),
+        "llama-head-64": ("LlamaConfig", {**tiny, "num_attention_heads": 2, "head_dim": 64,
+                                          "num_key_value_heads": 1}),
         "llama-head-80": ("LlamaConfig", {**tiny, "num_attention_heads": 2, "head_dim": 80,
                                           "num_key_value_heads": 1}),
         "llama-linear": ("LlamaConfig", rope(rope_type="linear", rope_theta=500.0, factor=2.5)),
@@ -362,7 +364,8 @@ def make_sinter(out, config, dtype):
 FIXTURES = {
     "gpt2": torch.float32, "llama": torch.float32, "llama-llama3": torch.bfloat16,
     "llama-yarn": torch.float16, "llama-dynamic": torch.bfloat16, "llama-linear": torch.bfloat16,
-    "llama-mqa-bias": torch.bfloat16, "llama-head-80": torch.bfloat16, "mistral": torch.bfloat16,
+    "llama-mqa-bias": torch.bfloat16, "llama-head-64": torch.bfloat16,
+    "llama-head-80": torch.bfloat16, "mistral": torch.bfloat16,
     "qwen2": torch.bfloat16, "qwen2-window": torch.bfloat16, "qwen3": torch.float32,
     "gemma2": torch.float32, "gpt_neox": torch.float32, "gpt_neox-sequential": torch.float16,
     "phi3": torch.float32, "phi3-longrope-long": torch.bfloat16, "sinter": torch.bfloat16,

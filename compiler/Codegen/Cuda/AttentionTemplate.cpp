@@ -65,23 +65,27 @@ struct DecodeShape {
 struct BackwardShape {
   int64_t rows, block, sharedBytes;
 
-  BackwardShape(const AttentionOperands &operands, bool matrices, bool keys,
+  BackwardShape(const AttentionOperands &operands, bool matrices, bool warpgroups, bool keys,
                 const TargetAttr &target) {
     int64_t d = operands.headSize;
+    warpgroups &= matrices && (d == 64 || d == 128);
     int64_t heads = keys ? operands.keyHeads : operands.heads;
     int64_t tiles = llvm::divideCeil(keys ? operands.capacity : operands.length, 128);
-    int64_t passing = matrices ? (d > 64 ? 32 : 64) : d > 128 ? 16 : 32;
+    int64_t passing = matrices ? (d > 64 && !warpgroups ? 32 : 64) : d > 128 ? 16 : 32;
     auto withRows = [&](int64_t rows) {
       int64_t info = 16 * (keys ? 2 * passing : rows);
+      if (warpgroups)
+        return 896 + info + 2 * (2 * rows + 4 * passing) * d;
       return info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8)
                               : 4 * ((2 * rows + 2 * passing) *
                                          (static_cast<int64_t>(llvm::alignTo(d, 32)) + 4) +
                                      2 * rows * (passing + 4)));
     };
     bool large = operands.batch * heads * tiles >= 264 && withRows(128) <= target.getL1Bytes();
-    bool tall = matrices && large && d <= 128 && !operands.seedArgument;
+    bool tall =
+        matrices && large && (warpgroups || (d <= 128 && !operands.seedArgument.has_value()));
     rows = tall ? 128 : !matrices && d > 64 ? 32 : 64;
-    block = keys && matrices && d > 128 ? 256 : 128;
+    block = warpgroups ? 2 * rows : keys && matrices && d > 128 ? 256 : 128;
     sharedBytes = withRows(rows);
   }
 };
@@ -217,12 +221,14 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
 
   bool matrices = usesMatrices(*op, operands, *key, *value) &&
                   getElementTypeOrSelf(op->getGradient()) == getElementTypeOrSelf(op->getKey());
-  BackwardShape shape(operands, matrices, keys, target);
+  bool warpgroups = kernel->hasAttr(kWarpgroupsAttribute);
+  BackwardShape shape(operands, matrices, warpgroups, keys, target);
   TemplateInstance instance("attention_backward",
                             keys ? "attention_backward_keys" : "attention_backward_queries",
                             kernel.getContext());
   setAttention(instance, *op, operands, *key, *value, target);
   instance.set("Gradient", getElementTypeOrSelf(op->getGradient()));
+  instance.set("warpgroups", warpgroups);
   instance.set("Result",
                getElementTypeOrSelf(keys ? op->getKeyGradient() : op->getQueryGradient()));
   instance.pass(operands.query.argument);

@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral kWaitsAttribute = "sinter.waits";
 /// Name of the unit attribute of a tensor-level kernel's operand that no kernel of the programs
 /// that launch it writes: weights that are not trained.
 inline constexpr llvm::StringLiteral kConstantAttribute = "sinter.constant";
+/// Name of the unit attribute, on the tensor-level kernel, of one whose template may multiply
+/// matrices by warpgroups.
+inline constexpr llvm::StringLiteral kWarpgroupsAttribute = "sinter.warpgroups";
 /// Name of the dictionary that says what a kernel without a body is instantiated from.
 inline constexpr llvm::StringLiteral kTemplateAttribute = "sinter.template";
 /// Names of what PlanThreads says of a generated kernel: its work items, and the threads that one

@@ -4,6 +4,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SelectWarpgroupsPass : Pass<"sinter-select-warpgroups", "mlir::ModuleOp"> {
+  let summary = "attention's gradients are products of warpgroups where the GPU has them";
+  let description = [{
+    After it: on a target of compute capability 9.0, kernels of kind `attention_grad` with keys of
+    bf16 or f16 and heads of 64 or 128 are marked `sinter.warpgroups`. Their template multiplies
+    matrices by instructions of four warps together (wgmma), which read shared memory themselves,
+    where all operands are such that it can. A remark says so, or why not.
+
+    ```mlir
+    func.func private @k(...) -> tensor<...> attributes {sinter.kernel = "attention_grad"} {
+    ```
+    becomes
+    ```mlir
+    func.func private @k(...) -> tensor<...> attributes {sinter.kernel = "attention_grad",
+                                                         sinter.warpgroups} {
+    ```
+  }];
+}
+
 def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
   let summary = "outlined kernels become loops over memory, or instances of templates";
   let description = [{

@@ -5,6 +5,7 @@
 using namespace mlir;
 
 void sinter::buildCudaCodegenPipeline(OpPassManager &manager, bool tune) {
+  manager.addPass(createSelectWarpgroupsPass());
   manager.addPass(createLowerCudaKernelsPass({tune}));
   manager.addPass(createCSEPass());
   manager.addPass(createSplitItemsPass());

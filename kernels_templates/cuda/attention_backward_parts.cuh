@@ -1,0 +1,265 @@
+//===- attention_backward_parts.cuh - What its versions share ---*- C++ -*-===//
+//
+// Sizes, operands, tiles, and what becomes of scores, for the versions of attention_backward.cuh.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "attention.cuh"
+#include "tiles.cuh"
+
+namespace sinter {
+namespace attention {
+
+template <class P> SINTER_CONSTEXPR bool backward_uses_matrices() {
+  return uses_matrices<P>() && kIsSame<typename P::Gradient, typename P::Element>;
+}
+/// Whether these are of warpgroups.
+template <class P> SINTER_CONSTEXPR bool backward_uses_warpgroups() {
+  return P::warpgroups && backward_uses_matrices<P>() && (P::headSize == 64 || P::headSize == 128);
+}
+/// Rows of a tile that passes by.
+template <class P> SINTER_CONSTEXPR int backward_passing() {
+  if (backward_uses_matrices<P>())
+    return P::headSize > 64 && !backward_uses_warpgroups<P>() ? 32 : 64;
+  return P::headSize > 128 ? 16 : 32;
+}
+/// Memory for what is known of queries, the rows that stay and twice those that pass by, with matrix
+/// instructions.
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_matrices_shared(int rows) {
+  constexpr int kPassing = backward_passing<P>();
+  const int info = 16 * (KEYS ? 2 * kPassing : rows), tiles = 2 * rows + 4 * kPassing;
+  if (backward_uses_warpgroups<P>())
+    return kWgmmaAlignment + info + 2 * tiles * P::headSize;
+  return info + 2 * tiles * pitch_of(P::headSize);
+}
+/// Whether a block has 128 of the rows that stay, for which there have to be memory and blocks
+/// enough: what it copies of those that pass by then serves twice as many. A warp has 32 of them,
+/// for which it needs registers, or there are two warpgroups.
+template <class P, bool KEYS> SINTER_CONSTEXPR bool backward_is_tall() {
+  constexpr long long kTiles =
+      KEYS ? P::keyHeads * divide_up(P::capacity, 128) : P::heads * divide_up(P::length, 128);
+  return backward_uses_matrices<P>() && P::batch * kTiles >= 264 &&
+         backward_matrices_shared<P, KEYS>(128) <= P::sharedMemory &&
+         (backward_uses_warpgroups<P>() || (P::headSize <= 128 && P::dropout == 0));
+}
+/// Whether the gradients of values and of keys are computed one after the other, since one thread's
+/// registers do not hold both.
+template <class P> SINTER_CONSTEXPR bool backward_takes_turns() {
+  return backward_is_tall<P, true>() && P::headSize > 64 && !backward_uses_warpgroups<P>();
+}
+/// Rows that stay with a block.
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_rows() {
+  if (backward_uses_matrices<P>())
+    return backward_is_tall<P, KEYS>() ? 128 : 64;
+  return P::headSize > 64 ? 32 : 64;
+}
+/// Warps that share rows.
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_splits() {
+  return KEYS && backward_uses_matrices<P>() && P::headSize > 128 ? 2 : 1;
+}
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_block() {
+  if (backward_uses_warpgroups<P>())
+    return 2 * backward_rows<P, KEYS>();
+  return 128 * backward_splits<P, KEYS>();
+}
+
+/// What is known of a query, beside its row.
+struct alignas(16) QueryInfo {
+  float logsumexp; // in units of log 2
+  float delta;
+  Keys keys; // that it sees
+
+  SINTER_DEVICE bool sees(int key) const { return key >= keys.begin && key < keys.end; }
+};
+
+template <class P, bool KEYS> SINTER_CONSTEXPR int backward_shared() {
+  constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
+  constexpr int kInfo = 16 * (KEYS ? 2 * kPassing : kRows);
+  if (backward_uses_matrices<P>())
+    return backward_matrices_shared<P, KEYS>(kRows);
+  return kInfo + 4 * ((2 * kRows + 2 * kPassing) * float_pitch_of(round_up(P::headSize, 32)) +
+                      2 * kRows * float_pitch_of(kPassing));
+}
+
+/// The operands of both kernels.
+template <class P> struct BackwardOperands {
+  const typename P::Query *query;
+  const typename P::Element *key, *value;
+  const typename P::Gradient *gradient;
+  const float *logsumexp, *delta;
+  const int *starts, *first;
+  const float *slopes;
+  const int *seeds;
+
+  SINTER_DEVICE const typename P::Gradient *gradient_at(int slot, int t, int head) const {
+    return gradient +
+           ((static_cast<long long>(slot) * P::length + t) * P::heads + head) * P::headSize;
+  }
+
+  /// Copies rows of queries and their gradients, or of keys and their values, to tiles of ROWS
+  /// rows.
+  template <int ROWS, int THREADS, class T>
+  SINTER_DEVICE void copy_queries(T *queries, T *gradients, int slot, int t, int head,
+                                  int count) const {
+    copy<ROWS, THREADS>(queries, query_at<P>(query, slot, t, head), P::queryRowStride, count);
+    copy<ROWS, THREADS>(gradients, gradient_at(slot, t, head),
+                        static_cast<long long>(P::heads) * P::headSize, count);
+  }
+  template <int ROWS, int THREADS, class T>
+  SINTER_DEVICE void copy_keys(T *keys, T *values, int slot, int j, int keyHead, int count) const {
+    copy<ROWS, THREADS>(keys, key_at<P>(key, slot, j, keyHead), P::keyRowStride, count);
+    copy<ROWS, THREADS>(values, value_at<P>(value, slot, j, keyHead), P::valueRowStride, count);
+  }
+
+  /// Nothing is seen by queries beyond the last. Of a query that sees nothing the logarithm is of
+  /// no use, and minus infinity.
+  SINTER_DEVICE QueryInfo info(int slot, int start, int t, int head) const {
+    if (t >= P::length)
+      return {0, 0, {0, 0}};
+    const long long at = (static_cast<long long>(slot) * P::length + t) * P::heads + head;
+    const Keys keys = visible_keys<P>(start + t, first_of<P>(first, slot, t));
+    return {keys.begin < keys.end ? logsumexp[at] * kLog2E : 0.0f, delta[at], keys};
+  }
+
+private:
+  template <int ROWS, int THREADS, class To, class From>
+  SINTER_DEVICE void copy(To *to, const From *from, long long stride, int count) const {
+    constexpr bool kAligned =
+        has_aligned_rows<P>() && P::headSize % kVector<typename P::Gradient> == 0;
+    if constexpr (backward_uses_warpgroups<P>())
+      copy_rows_for_wgmma<ROWS, P::headSize, THREADS>(to, from, stride, count);
+    else if constexpr (backward_uses_matrices<P>())
+      copy_rows_async<ROWS, P::headSize, THREADS>(to, from, stride, count);
+    else
+      copy_tile_as_float<ROWS, round_up(P::headSize, 32), THREADS, kAligned>(to, from, stride,
+                                                                             count, P::headSize);
+  }
+};
+
+/// What stays with a block and what passes by, tile after tile: rows [row, row + ROWS) of keys and
+/// queries [begin, end) of the heads that read them, from `head` on, or of queries and keys
+/// [begin, end).
+template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
+  int slot, head, keyHead, row, rows, start, begin, end;
+
+  template <int THREADS> SINTER_DEVICE void find(const BackwardOperands<P> &operands) {
+    if constexpr (KEYS) {
+      const int heads = blockIdx.x % (P::batch * P::keyHeads);
+      slot = heads / P::keyHeads;
+      keyHead = heads % P::keyHeads;
+      head = keyHead * kGroup<P>;
+      // The first keys are seen by the most queries: they go first.
+      row = blockIdx.x / (P::batch * P::keyHeads) * ROWS;
+      rows = min_of(ROWS, P::capacity - row);
+      start = start_of<P>(operands.starts, slot);
+      begin = 0;
+      end = P::length;
+      if constexpr (P::causal)
+        begin = max_of(0, row - start);
+      if constexpr (P::window > 0)
+        end = min_of(end, row + rows - 1 + P::window - start);
+    } else {
+      const QueryTile<P, ROWS> tile(operands.starts);
+      slot = tile.slot;
+      head = tile.head;
+      keyHead = tile.keyHead;
+      row = tile.row;
+      rows = tile.rows;
+      start = tile.start;
+      const Keys keys = tile.template keys<THREADS>(operands.first);
+      begin = keys.begin;
+      end = keys.end;
+    }
+    begin = begin / PASSING * PASSING;
+  }
+
+  /// A tile that passes by: rows from `at` on, of a head.
+  struct Place {
+    int head, at;
+  };
+  SINTER_DEVICE Place first_place() const { return {head, begin}; }
+  SINTER_DEVICE Place after(Place place) const {
+    place.at += PASSING;
+    if (KEYS && place.at >= end) {
+      place.at = begin;
+      ++place.head;
+    }
+    return place;
+  }
+  SINTER_DEVICE bool is_place(Place place) const {
+    return KEYS ? begin < end && place.head < head + kGroup<P> : place.at < end;
+  }
+
+  /// Where row `row + r` of a result begins.
+  SINTER_DEVICE long long result_row(int r) const {
+    constexpr int kLength = KEYS ? P::capacity : P::length;
+    constexpr int kHeads = KEYS ? P::keyHeads : P::heads;
+    return ((static_cast<long long>(slot) * kLength + row + r) * kHeads +
+            (KEYS ? keyHead : head)) *
+           P::headSize;
+  }
+};
+
+/// From a score and `D`, how the score changes and what the value's weight is.
+template <class P>
+SINTER_DEVICE void differentiate_score(float &score, float &product, const QueryInfo &info,
+                                       float slope, int position, int key, bool isSeen,
+                                       bool isKept) {
+  float derivative;
+  const float shaped = shape_score<P>(score, slope, position - key, derivative);
+  const float weight = isSeen ? exp2_fast(fma(shaped, kFactor<P>, -info.logsumexp)) : 0.0f;
+  const float factor = P::dropout > 0 ? (isKept ? kShare<P> : 0.0f) : 1.0f;
+  product = weight * (product * factor - info.delta) * derivative;
+  score = weight * factor;
+}
+
+/// Which of a tile's keys are seen.
+struct Sight {
+  bool seen = false;    // one of them by one of the queries
+  bool crossed = false; // not all of them by all of the queries
+
+  /// Looks at keys [begin, begin + count) from a query that sees `keys`.
+  SINTER_DEVICE void look(Keys keys, int begin, int count) {
+    seen |= keys.begin < begin + count && keys.end > begin;
+    crossed |= keys.begin > begin || keys.end < begin + count;
+  }
+};
+
+/// The same for tiles of products, of which `query_of`, `key_of` and `info_of` tell for element i of
+/// product j of tile m. What is seen from everywhere is not masked.
+template <class P, int TILES, int COUNT, class InfoOf, class QueryOf, class KeyOf>
+SINTER_DEVICE void differentiate_scores(float (&scores)[TILES][COUNT][4],
+                                        float (&products)[TILES][COUNT][4], bool isCrossed,
+                                        int slot, int head, int start, float slope, uint2 seed,
+                                        InfoOf info_of, QueryOf query_of, KeyOf key_of) {
+  if (!kIsShaped<P> && isCrossed)
+    for_each_element<TILES, COUNT>([&](int m, int j, int i) {
+      if (!info_of(m, j, i).sees(key_of(m, j, i)))
+        scores[m][j][i] = -kInfinity;
+    });
+  unsigned kept = 0;
+  if constexpr (P::dropout > 0)
+    kept = kept_weights<P, COUNT>(seed, [&](int j, int i) {
+      return weight_number<P>(slot, head, query_of(0, j, i)) + key_of(0, j, i);
+    });
+  for_each_element<TILES, COUNT>([&](int m, int j, int i) {
+    const int key = key_of(m, j, i);
+    const QueryInfo &info = info_of(m, j, i);
+    differentiate_score<P>(scores[m][j][i], products[m][j][i], info, slope,
+                           start + query_of(m, j, i), key, !kIsShaped<P> || info.sees(key),
+                           kept >> (4 * j + i) & 1);
+  });
+}
+
+/// Writes two neighbouring numbers of a result.
+template <class Result>
+SINTER_DEVICE void write_pair(Result *to, float low, float high, float factor) {
+  Vector<Result, 2> pair;
+  pair[0] = from_float<Result>(low * factor);
+  pair[1] = from_float<Result>(high * factor);
+  store(to, pair);
+}
+
+} // namespace attention
+} // namespace sinter
