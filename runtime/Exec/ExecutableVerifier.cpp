@@ -28,8 +28,8 @@ std::optional<uint64_t> product(std::optional<uint64_t> a, uint64_t b) {
 }
 
 // The flatbuffer's own verifier does not look at the alignment of a vector's elements.
-template <typename Vector> bool isAligned(const Vector *vector) {
-  return vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+template <size_t alignment = 8, typename Vector> bool isAligned(const Vector *vector) {
+  return vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
 }
 
 std::optional<uint64_t> tensorBytes(const flatbuffers::Vector<int64_t> *shape, fb::DType dtype) {
@@ -63,6 +63,9 @@ constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
 constexpr uint64_t attentionAlignment = 16;
 // Each of them is run when the executable is bound.
 constexpr uint32_t mostAlternatives = 15;
+
+// Streams of one program.
+constexpr uint32_t mostStreams = 8;
 
 bool isKnown(fb::DType dtype) { return dtype <= fb::DType::MAX; }
 
@@ -313,6 +316,7 @@ private:
         return bad("has a label of " + std::to_string(text->size()) + " characters");
     if (command->stage() > fb::Stage::MAX)
       return bad("is of an unknown stage");
+    SINTER_CHECK(verifyOrder());
     SINTER_CHECK(verifyAction(*command));
     if (!command->alternatives())
       return {};
@@ -344,6 +348,28 @@ private:
     default:
       return bad("is of no known kind");
     }
+  }
+
+  Expected<void> verifyOrder() const {
+    if (command->stream() >= mostStreams)
+      return bad("is of stream " + std::to_string(command->stream()) + " of " +
+                 std::to_string(mostStreams));
+    if (cpu && (command->stream() != 0 || command->waits()))
+      return bad("is of a stream or waits, which is for GPUs");
+    if (!command->waits())
+      return {};
+    if (!isAligned<sizeof(uint32_t)>(command->waits()))
+      return bad("has waits that are not aligned");
+    std::set<uint32_t> streams;
+    for (uint32_t other : *command->waits()) {
+      if (other >= commandIndex)
+        return bad("waits for command " + std::to_string(other) + ", which is not before it");
+      uint32_t stream = program->commands()->Get(other)->stream();
+      if (stream == command->stream() || !streams.insert(stream).second)
+        return bad("waits for command " + std::to_string(other) +
+                   ", which is of its own stream or of one that it waits for already");
+    }
+    return {};
   }
 
   Expected<void> verify(const fb::Launch &launch) const {

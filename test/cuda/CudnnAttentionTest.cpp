@@ -111,7 +111,7 @@ protected:
     SINTER_TRY(CudnnAttention bound, library.bind(*attention, [](const fb::Slice &slice) {
       return CUdeviceptr(slice.offset());
     }));
-    SINTER_CHECK(bound.enqueue());
+    SINTER_CHECK(bound.enqueue(context->stream()));
     std::vector<uint16_t> narrowOut(wide ? 0 : p.querySize());
     std::vector<float> wideOut(wide ? p.querySize() : 0), logsumexp(p.rows());
     api.cuMemcpyDtoHAsync(wide ? static_cast<void *>(wideOut.data()) : narrowOut.data(),

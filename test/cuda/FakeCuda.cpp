@@ -94,6 +94,12 @@ void FakeCuda::breakKernel(CUresult error, unsigned after) {
   theDevice->kernelsUntilError = after;
 }
 
+void FakeCuda::setStreamSeed(unsigned seed) {
+  std::lock_guard lock(theDevice->mutex);
+  theDevice->options.streamSeed = seed;
+  theDevice->random.seed(seed);
+}
+
 void FakeCuda::breakDevice(CUresult error) {
   std::lock_guard lock(theDevice->mutex);
   theDevice->sticky = error;

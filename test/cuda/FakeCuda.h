@@ -18,8 +18,8 @@
 // - Workspace is overwritten in full.
 // - Two streams that touch the same memory with nothing to order them are a complaint (Timeline.h).
 // Of a
-//   kernel only where its arguments begin is known, and which of them are const; of copies and
-//   products the whole.
+//   kernel only where its arguments begin is known before it runs, and which of them are const; in
+//   checked mode what it has touched is, too, when it has run. Of copies and products the whole is.
 // - A kernel that is launched to overlap with those before it begins before they are done, in every
 //   block, and they take as long as they can: memory that they write is NaNs until all threads wait
 //   for them. A thread that ends without waiting is a complaint, and so is a write before the wait
@@ -51,6 +51,9 @@ struct FakeOptions {
   size_t attentionWorkspace = 256; ///< that cuDNN wants
   bool checked = false;            ///< kernels run in the emulator's checked mode
   simt::Schedule schedule = {};
+  /// How streams run ahead of each other, between what orders them; 0: none does before somebody
+  /// waits for it, and of a graph's branches the first goes as far as it can.
+  unsigned streamSeed = 0;
   /// Where compiled kernels are kept; empty for a folder of the system's for temporary files.
   std::filesystem::path cache = {};
 };
@@ -85,6 +88,9 @@ public:
   /// A kernel hits an error that ends the context: after so many have run, the next one fails, and
   /// after that everything.
   void breakKernel(CUresult error, unsigned after = 0);
+
+  /// As FakeOptions::streamSeed, from now on.
+  void setStreamSeed(unsigned seed);
 
   /// Everything from now on fails: the device is lost.
   void breakDevice(CUresult error);

@@ -5,6 +5,7 @@
 #include "test/simt/DeviceMemory.h"
 
 #include <cassert>
+#include <utility>
 
 using namespace sinter;
 using namespace sinter::fake;
@@ -33,7 +34,7 @@ CUresult errorOf(simt::Defect defect) {
 
 } // namespace
 
-FakeDevice::FakeDevice(FakeOptions given) : options(std::move(given)) {
+FakeDevice::FakeDevice(FakeOptions given) : options(std::move(given)), random(options.streamSeed) {
   assert(!installed && "one fake at a time");
   installed = this;
   static uintptr_t count = 0;
@@ -94,17 +95,22 @@ bool FakeDevice::alive(const FakeStream *stream) const {
   return stream == &defaultStream || streams.find(stream);
 }
 
+void FakeDevice::touch(Timeline &order, const Work &work, const std::vector<Access> &accesses) {
+  for (const Access &access : accesses)
+    if (auto other = order.touch(work.place, work.what, access))
+      complain(work.what + " and " + *other +
+               " use the same memory on two streams, and nothing orders "
+               "the two");
+}
+
 CUresult FakeDevice::submit(FakeStream &stream, Work work) {
   Capture *capture = stream.capture;
   if (capture && capture->broken != CUDA_SUCCESS)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   Timeline &order = capture ? capture->timeline : timeline;
   order.submit(stream.id);
-  for (const Access &access : work.accesses)
-    if (auto other = order.touch(stream.id, work.what, access))
-      complain(work.what + " and " + *other +
-               " use the same memory on two streams, and nothing orders "
-               "the two");
+  work.place = order.latest(stream.id);
+  touch(order, work, work.accesses);
   if (work.overlaps && !stream.endsInKernel)
     complain(work.what + " was launched to overlap with what is no kernel");
   stream.endsInKernel = work.isKernel;
@@ -119,21 +125,63 @@ CUresult FakeDevice::submit(FakeStream &stream, Work work) {
 
 void FakeDevice::progress(FakeStream &stream, uint64_t upTo) {
   while (stream.done < upTo && sticky == CUDA_SUCCESS) {
-    Work work = std::move(stream.queue.front());
-    stream.queue.pop_front();
-    ++stream.done;
-    execute(work);
+    if (options.streamSeed)
+      runAhead(stream);
+    runNext(stream);
   }
 }
 
-void FakeDevice::execute(const Work &work) {
+void FakeDevice::runNext(FakeStream &stream) {
+  Work work = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  ++stream.done;
+  stream.waits = work.isWait;
+  execute(work, timeline);
+  stream.waits = false;
+}
+
+void FakeDevice::runAhead(const FakeStream &demanded) {
+  for (const auto &[handle, stream] : streams)
+    while (stream.get() != &demanded && !stream->waits && !stream->queue.empty() &&
+           !stream->queue.front().isWait && sticky == CUDA_SUCCESS && random() % 2)
+      runNext(*stream);
+}
+
+std::vector<Access> FakeDevice::execute(const Work &work, Timeline &order) {
+  std::set<CUdeviceptr> &written = beingWritten[work.place.stream];
   if (!work.overlaps)
-    beingWritten.clear(); // it began when all before it was done
+    written.clear(); // it began when all before it was done
+  std::vector<Access> outer = std::exchange(found, {});
   work.run();
+  touch(order, work, found);
+  std::vector<Access> touched = std::exchange(found, std::move(outer));
   for (const Access &access : work.accesses)
     if (auto after = allocations.upper_bound(access.begin);
         access.writes && after != allocations.begin())
-      beingWritten.insert(std::prev(after)->first);
+      written.insert(std::prev(after)->first);
+  return touched;
+}
+
+// With no seed, the stream that was captured goes as far as it can before others begin.
+void FakeDevice::replay(const FakeGraph &graph) {
+  std::map<unsigned, std::deque<const Work *>> queues;
+  for (const Work &work : graph.work)
+    queues[work.place.stream].push_back(&work);
+  Timeline order;
+  Timeline::Clock done;
+  for (size_t left = graph.work.size(); left > 0 && sticky == CUDA_SUCCESS; --left) {
+    std::vector<unsigned> ready;
+    for (const auto &[stream, queue] : queues)
+      if (!queue.empty() && Timeline::isReady(queue.front()->place, done))
+        ready.push_back(stream);
+    std::deque<const Work *> &queue =
+        queues[ready[options.streamSeed ? random() % ready.size() : 0]];
+    const Work &work = *queue.front();
+    queue.pop_front();
+    for (const Access &access : execute(work, order))
+      found.push_back(access); // the graph has touched it, too
+    done[work.place.stream] = work.place.number;
+  }
 }
 
 CUresult FakeDevice::synchronize(FakeStream &stream) {
@@ -177,10 +225,12 @@ CUresult FakeDevice::wait(FakeStream &stream, const FakeEvent &event) {
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
   timeline.wait(stream.id, event.clock);
-  return submit(stream, {"a wait", {}, [this, other = event.stream, upTo = event.position] {
-                           if (alive(other))
-                             progress(*other, upTo);
-                         }});
+  Work work{"a wait", {}, [this, other = event.stream, upTo = event.position] {
+              if (alive(other))
+                progress(*other, upTo);
+            }};
+  work.isWait = true;
+  return submit(stream, std::move(work));
 }
 
 CUresult FakeDevice::synchronize(FakeEvent &event) {
@@ -359,7 +409,7 @@ private:
 } // namespace
 
 void FakeDevice::runKernel(const FakeKernel &kernel, const simt::Launch &given,
-                           const std::vector<void *> &arguments, bool overlaps) {
+                           const std::vector<void *> &arguments, bool overlaps, unsigned stream) {
   if (kernelError != CUDA_SUCCESS && kernelsUntilError-- == 0) {
     sticky = kernelError;
     return;
@@ -368,12 +418,16 @@ void FakeDevice::runKernel(const FakeKernel &kernel, const simt::Launch &given,
   Unfinished unfinished;
   simt::Launch shape = given;
   if (overlaps) {
-    for (CUdeviceptr address : beingWritten)
+    for (CUdeviceptr address : beingWritten[stream])
       if (auto found = allocations.find(address); found != allocations.end())
         unfinished.add(address, found->second.bytes);
     shape.before = &unfinished;
   }
   simt::Report report = simt::launch(kernel.kernel, shape, arguments);
+  for (const simt::Touched &range : report.touched) {
+    auto begin = reinterpret_cast<CUdeviceptr>(range.begin);
+    found.push_back({begin, begin + range.bytes, range.writes});
+  }
   if (unfinished.hasBeenWritten)
     complain(report.kernel + " writes what a kernel before it may still use: it has not waited");
   for (const simt::Finding &finding : report.findings) {

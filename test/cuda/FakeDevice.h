@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <random>
 #include <set>
 
 namespace sinter::fake {
@@ -21,6 +22,8 @@ struct Work {
   std::function<void()> run;
   bool isKernel = false;
   bool overlaps = false; ///< a kernel that may begin before what is before it is done
+  bool isWait = false;   ///< for an event of another stream
+  Timeline::Place place = {};
 };
 
 struct FakeStream;
@@ -38,6 +41,7 @@ struct FakeStream {
   unsigned id = 0;
   std::deque<Work> queue;
   uint64_t submitted = 0, done = 0;
+  bool waits = false;                ///< for another: the work at hand is not over before that is
   struct Capture *capture = nullptr; ///< that the stream takes part in
   bool endsInKernel = false;         ///< what it was given last, in this capture if there is one
 };
@@ -130,8 +134,11 @@ public:
   CUresult synchronize(FakeEvent &event);
   /// Everything that was given to any stream.
   void drain();
-  /// Does a piece of work, whose turn it is.
-  void execute(const Work &work);
+  /// Does a piece of work, whose turn it is in that order; what it has touched beside what was
+  /// known before.
+  std::vector<Access> execute(const Work &work, Timeline &order);
+  /// Does the work of a graph, in an order of its branches.
+  void replay(const FakeGraph &graph);
 
   // ---- captures ----
 
@@ -153,9 +160,10 @@ public:
 
   // ---- kernels ----
 
-  /// @param overlaps whether the kernel begins while those before it may still run.
+  /// @param overlaps whether the kernel, of that stream, begins while those before it may still
+  /// run.
   void runKernel(const FakeKernel &kernel, const simt::Launch &shape,
-                 const std::vector<void *> &arguments, bool overlaps);
+                 const std::vector<void *> &arguments, bool overlaps, unsigned stream);
 
   // ---- state ----
 
@@ -163,6 +171,7 @@ public:
   std::map<std::string, unsigned> calls;
   std::vector<std::string> complaints;
   CUresult sticky = CUDA_SUCCESS; ///< what has ended the context
+  std::minstd_rand random;        ///< of the order in which streams go on
   CUresult kernelError = CUDA_SUCCESS;
   unsigned kernelsUntilError = 0;
 
@@ -176,6 +185,10 @@ public:
 
 private:
   bool alive(const FakeStream *stream) const;
+  void touch(Timeline &order, const Work &work, const std::vector<Access> &accesses);
+  void runNext(FakeStream &stream);
+  /// Lets some stream run ahead of what anybody waits for.
+  void runAhead(const FakeStream &demanded);
 
   struct Failure {
     int status;
@@ -188,8 +201,10 @@ private:
 
   std::map<std::string, std::deque<Failure>> failures;
   std::map<CUdeviceptr, Allocation> allocations;
-  /// Those that kernels write that are not known to be done when the next one overlaps with them.
-  std::set<CUdeviceptr> beingWritten;
+  /// Of each stream those that kernels write that are not known to be done when the next one
+  /// overlaps with them.
+  std::map<unsigned, std::set<CUdeviceptr>> beingWritten;
+  std::vector<Access> found; ///< what the work at hand has touched, beside what was known before
   std::set<CUdeviceptr> releasing; // taken away from the caller, still to be released
   std::vector<std::unique_ptr<Capture>> captures;
   Timeline timeline;

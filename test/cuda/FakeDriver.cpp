@@ -532,11 +532,12 @@ static CUresult submitKernel(CUfunction function, const CUlaunchConfig &config, 
     ++device().counts.overlaps;
   simt::Launch shape{config.gridDimX, config.blockDimX, config.sharedMemBytes,
                      device().options.schedule};
-  return device().submit(*stream, {kernel->kernel.name(), std::move(accesses),
-                                   [kernel, shape, arguments = std::move(arguments), overlaps] {
-                                     device().runKernel(*kernel, shape, arguments, overlaps);
-                                   },
-                                   /*isKernel=*/true, overlaps});
+  return device().submit(
+      *stream, {kernel->kernel.name(), std::move(accesses),
+                [kernel, shape, arguments = std::move(arguments), overlaps, id = stream->id] {
+                  device().runKernel(*kernel, shape, arguments, overlaps, id);
+                },
+                /*isKernel=*/true, overlaps});
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
@@ -612,9 +613,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
     accesses.insert(accesses.end(), work.accesses.begin(), work.accesses.end());
   return device().submit(*stream, {"a graph", std::move(accesses), [graph] {
                                      ++device().counts.graphs;
-                                     for (const Work &work : graph->work)
-                                       if (device().sticky == CUDA_SUCCESS)
-                                         device().execute(work);
+                                     device().replay(*graph);
                                    }});
 }
 CUresult cuGraphExecDestroy(CUgraphExec handle) {

@@ -10,9 +10,18 @@ void Timeline::merge(Clock &into, const Clock &other) {
     into[stream] = std::max(into[stream], number);
 }
 
-bool Timeline::covers(const Clock &clock, const Touch &touch) {
-  auto found = clock.find(touch.stream);
-  return found != clock.end() && found->second >= touch.number;
+bool Timeline::covers(const Clock &clock, const Place &place) {
+  auto found = clock.find(place.stream);
+  return found != clock.end() && found->second >= place.number;
+}
+
+bool Timeline::isReady(const Place &place, const Clock &done) {
+  return std::all_of(place.before.begin(), place.before.end(), [&](const auto &entry) {
+    auto [stream, number] = entry;
+    auto found = done.find(stream);
+    uint64_t reached = found == done.end() ? 0 : found->second;
+    return reached >= (stream == place.stream ? number - 1 : number);
+  });
 }
 
 void Timeline::submit(Stream stream) {
@@ -25,28 +34,28 @@ void Timeline::wait(Stream stream, const Clock &done) { merge(clocks[stream], do
 
 void Timeline::waitOnHost(const Clock &done) {
   merge(host, done);
-  std::erase_if(touches, [&](const Touch &touch) { return covers(host, touch); });
+  std::erase_if(touches, [&](const Touch &touch) { return covers(host, touch.place); });
 }
 
-std::optional<std::string> Timeline::touch(Stream stream, const std::string &what,
+std::optional<std::string> Timeline::touch(const Place &place, const std::string &what,
                                            const Access &access) {
-  const Clock &own = clocks[stream];
   std::optional<std::string> conflict;
   Touch *same = nullptr;
   for (Touch &other : touches) {
     bool overlaps = other.access.begin < access.end && access.begin < other.access.end;
-    if (overlaps && (access.writes || other.access.writes) && !covers(own, other))
+    if (overlaps && (access.writes || other.access.writes) && !covers(place.before, other.place) &&
+        !covers(other.place.before, place))
       conflict = other.what;
-    if (other.stream == stream && other.access.begin == access.begin &&
+    if (other.place.stream == place.stream && other.access.begin == access.begin &&
         other.access.end == access.end && other.access.writes == access.writes)
       same = &other;
   }
   // Of the same accesses of a stream the last one alone matters: who comes after it comes after
   // all.
-  Touch now{access, stream, own.at(stream), what};
-  if (same)
-    *same = std::move(now);
-  else
+  Touch now{access, place, what};
+  if (!same)
     touches.push_back(std::move(now));
+  else if (same->place.number <= place.number)
+    *same = std::move(now);
   return conflict;
 }

@@ -32,8 +32,17 @@ public:
   /// Up to which number the work of each stream is done.
   using Clock = std::map<Stream, uint64_t>;
 
+  /// Where a piece of work stands: what is done before it, and itself.
+  struct Place {
+    Stream stream = 0;
+    uint64_t number = 0;
+    Clock before;
+  };
+
   /// The next piece of work of a stream.
   void submit(Stream stream);
+  /// The latest one.
+  Place latest(Stream stream) { return {stream, clocks[stream][stream], clocks[stream]}; }
 
   /// What is done when all that the stream has been given is; what an event takes down.
   const Clock &clock(Stream stream) { return clocks[stream]; }
@@ -42,20 +51,27 @@ public:
   /// The host has waited for that: all that is submitted from now on comes after it.
   void waitOnHost(const Clock &done);
 
-  /// The latest piece of work of `stream`, called `what`, touches memory. The name of an earlier
-  /// piece that it overlaps with, if nothing orders the two and one of them writes.
-  std::optional<std::string> touch(Stream stream, const std::string &what, const Access &access);
+  /// A piece of work, called `what`, touches memory; it may be known late that it does. The name of
+  /// another piece that it overlaps with, if nothing orders the two and one of them writes.
+  std::optional<std::string> touch(const Place &place, const std::string &what,
+                                   const Access &access);
+  /// The same of the latest piece of a stream.
+  std::optional<std::string> touch(Stream stream, const std::string &what, const Access &access) {
+    return touch(latest(stream), what, access);
+  }
+
+  /// Whether so much is done that the work may begin.
+  static bool isReady(const Place &place, const Clock &done);
 
 private:
   struct Touch {
     Access access;
-    Stream stream;
-    uint64_t number;
+    Place place;
     std::string what;
   };
 
   static void merge(Clock &into, const Clock &other);
-  static bool covers(const Clock &clock, const Touch &touch);
+  static bool covers(const Clock &clock, const Place &place);
 
   std::map<Stream, Clock> clocks;
   Clock host;

@@ -63,4 +63,28 @@ TEST_F(TimelineTest, TheHostOrdersWhatItSubmitsLater) {
   EXPECT_TRUE(collides(1, writeLow));
 }
 
+// What a kernel touches is known when it has run, which may be after what stands behind it.
+TEST_F(TimelineTest, WhatIsKnownLate) {
+  timeline.submit(1);
+  Timeline::Place first = timeline.latest(1);
+  timeline.wait(2, timeline.clock(1));
+  EXPECT_FALSE(collides(2, readLow));
+  timeline.submit(3);
+  EXPECT_FALSE(timeline.touch(first, "late", writeLow));
+  EXPECT_EQ(timeline.touch(3, "other", readLow), "late");
+}
+
+TEST_F(TimelineTest, ReadyWhenWhatIsBeforeIsDone) {
+  timeline.submit(1);
+  timeline.wait(2, timeline.clock(1));
+  timeline.submit(2);
+  Timeline::Place second = timeline.latest(2);
+  EXPECT_TRUE(Timeline::isReady(timeline.latest(1), {}));
+  EXPECT_FALSE(Timeline::isReady(second, {}));
+  EXPECT_TRUE(Timeline::isReady(second, {{1, 1}}));
+  timeline.submit(2);
+  EXPECT_FALSE(Timeline::isReady(timeline.latest(2), {{1, 1}}));
+  EXPECT_TRUE(Timeline::isReady(timeline.latest(2), {{1, 1}, {2, 1}}));
+}
+
 } // namespace

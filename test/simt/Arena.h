@@ -38,6 +38,7 @@ public:
   size_t offset(const void *address) const {
     return size_t(static_cast<const std::byte *>(address) - base);
   }
+  const void *address(size_t offset) const { return base + offset; }
   /// The states of the bytes from `address` on.
   uint8_t *states(const void *address) const { return stateBytes + offset(address); }
 

@@ -64,6 +64,8 @@ Report Machine::run(const Kernel &newKernel, const Launch &newShape,
         break;
     }
     report.switches = switches;
+    if (checked)
+      report.touched = memory.touched();
   }
   report.findings = findings.resolve();
   return report;

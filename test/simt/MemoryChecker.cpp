@@ -50,6 +50,7 @@ void MemoryChecker::startLaunch(std::span<const std::byte> staticPart,
   blocks.clear();
   firstEpoch = epoch + 1;
   grid.startLaunch();
+  lines.clear();
 }
 
 void MemoryChecker::startBlock(unsigned block, unsigned threads) {
@@ -136,6 +137,8 @@ void MemoryChecker::access(unsigned thread, const void *address, size_t bytes, A
     faulty = faulty || judge(thread, place, i, first + i, access, code);
     record(thread, place, i, access);
   }
+  if (place.space == Space::Global && bytes != 0)
+    lines.add(address, bytes, access != Access::Read);
 }
 
 bool MemoryChecker::judge(unsigned thread, const Place &place, size_t i, const std::byte *byte,

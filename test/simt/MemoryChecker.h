@@ -16,6 +16,7 @@
 #include "test/simt/Clocks.h"
 #include "test/simt/Findings.h"
 #include "test/simt/GridOrder.h"
+#include "test/simt/TouchedLines.h"
 
 #include <cstddef>
 #include <span>
@@ -56,6 +57,9 @@ public:
   void fence(unsigned thread) { grid.fence(thread, clocks); }
   void joinBlock() { clocks.joinBlock(); }
   void joinWarp(unsigned warp, uint32_t lanes) { clocks.joinWarp(warp, lanes); }
+
+  /// The global memory that this launch has accessed so far.
+  std::vector<Touched> touched() const { return lines.ranges(); }
 
 private:
   using Time = Clocks::Time;
@@ -100,6 +104,7 @@ private:
   Findings &findings;
   Clocks clocks;
   GridOrder grid;
+  TouchedLines lines;
   std::span<const std::byte> staticShared, dynamicShared;
   Cell *globalCells = nullptr, *staticCells = nullptr, *dynamicCells = nullptr;
   std::vector<unsigned> blocks;               ///< of this launch, by epoch

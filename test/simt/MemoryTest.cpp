@@ -2,6 +2,7 @@
 #include "test/simt/TestKernels.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace sinter::simt;
 
@@ -267,6 +268,22 @@ TEST_F(MemoryTest, LaunchesFollowOneAnother) {
   float *x = memory.copyOf(values);
   expectClean("update_in_place", {.block = 32}, {x});
   EXPECT_EQ(memory.values(x, 32), values);
+}
+
+// In lines of 64 bytes, whether a line is written or only read.
+TEST_F(MemoryTest, TellsWhatALaunchTouches) {
+  float *in = memory.copyOf(std::vector<float>(100)), *out = memory.array<float>(100);
+  auto touched = [&](const char *kernel, unsigned block, std::initializer_list<void *> pointers) {
+    std::vector<std::tuple<const void *, size_t, bool>> ranges;
+    for (const Touched &range : kernels().run(kernel, {.block = block}, pointers).touched)
+      ranges.push_back({range.begin, range.bytes, range.writes});
+    return ranges;
+  };
+  EXPECT_EQ(
+      touched("in_bounds", 32, {in, out}),
+      (std::vector<std::tuple<const void *, size_t, bool>>{{in, 448, false}, {out, 448, true}}));
+  EXPECT_EQ(touched("update_in_place", 32, {in + 16}),
+            (std::vector<std::tuple<const void *, size_t, bool>>{{in + 16, 128, true}}));
 }
 
 } // namespace

@@ -37,10 +37,18 @@ struct Finding {
   std::string message() const;
 };
 
+/// A range of global memory that a launch has read, or written.
+struct Touched {
+  const void *begin;
+  size_t bytes;
+  bool writes;
+};
+
 /// What came of a launch.
 struct Report {
   std::string kernel;
   std::vector<Finding> findings;
+  std::vector<Touched> touched; ///< by a kernel compiled for checked mode, in lines of 64 bytes
   uint64_t blocks = 0;
   uint64_t switches = 0; ///< from thread to thread
 

@@ -1,17 +1,14 @@
 //===- CudaContext.h - One GPU, opened --------------------------*- C++ -*-===//
 //
 // The primary context of the first GPU that is visible (CUDA_VISIBLE_DEVICES chooses), so that
-// memory and libraries of others in this process work with it, and one stream for all that a
-// session computes. Only copies of states that go on beside it have another (CudaCopies.h).
+// memory and libraries of others in this process work with it, and the stream in which everything
+// of a session begins and ends.
 //
-// Commands that do not need each other are not spread over several streams. Nearly all of a
-// program's time goes to kernels with blocks for every multiprocessor, and two of these take as
-// long side by side as one after the other: of a training step of GPT-2 124M (16 x 1024, bf16,
-// sm_90) the plan gives 1.1 of 31 ms, the loss aside, to kernels of fewer blocks than there are
-// multiprocessors (second stages of sums over columns, updates and norms of small parameters), and
-// decoding is one chain. That is the most there is to gain, less an event for each fork and join;
-// making those kernels fewer gains the same. And it has a price: the arena's slices are reused in
-// the order of the one list of commands, which two streams do not keep.
+// Where an executable has commands in several streams, the others fork from this one and join it
+// again (CudaStreams.h). Two kernels that fill the GPU take as long side by side as one after the
+// other, so that what gains is a kernel that does not, beside any other. Which commands are where,
+// and what they wait for, the executable says; copies of states that go on beside the steps have a
+// stream of their own (CudaCopies.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

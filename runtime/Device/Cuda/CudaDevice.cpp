@@ -3,6 +3,7 @@
 #include "runtime/Device/Cuda/CudaGraph.h"
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Device/Cuda/CudaRange.h"
+#include "runtime/Device/Cuda/CudaStreams.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
 #include "runtime/Exec/Checkpoint.h"
@@ -58,7 +59,7 @@ std::vector<Part> divide(size_t count, size_t firstChange) {
 // All that is to be given back while the context is current.
 struct Resources {
   explicit Resources(const CudaContext &context)
-      : context(context), kernels(context), gemms(context), attentions(context) {}
+      : context(context), kernels(context), gemms(context), attentions(context), streams(context) {}
   // What is freed may still be in use.
   ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
 
@@ -73,6 +74,7 @@ struct Resources {
   PinnedMemory inputMirror, outputMirror;
   std::vector<BoundProgram> programs;
   std::unique_ptr<CudaCopies> copies; ///< where states may be copied beside the steps
+  CudaStreams streams;
 };
 
 class CudaDevice final : public Device {
@@ -120,7 +122,7 @@ private:
                          const std::vector<std::string> &copiedStates) const;
   Expected<void> waitForCopies() const;
   bool mayOverlap() const;
-  Expected<void> enqueue(size_t program, size_t command, bool alone = false) const;
+  Expected<void> enqueue(size_t program, size_t command, std::optional<size_t> begin) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
   Expected<void> walk(size_t program, const Part &part) const;
   Expected<void> walkWaiting(size_t program) const;
@@ -197,6 +199,7 @@ Expected<void> CudaDevice::bind(const SessionOptions &options) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
                CudaProgram::record(*context, *selected.program, 0, count, resolver));
+    SINTER_CHECK(own->streams.require(steps.streams()));
     size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
     own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange), {}});
   }
@@ -299,7 +302,7 @@ Expected<void> CudaDevice::prepare(const SessionOptions &options) {
           SINTER_CHECK(named(own->transfer->upload(content, there[tensor].address()), what));
         }
         SINTER_TRY(CudaProgram step, CudaProgram::record(*context, *program, i, i + 1, resolver));
-        SINTER_CHECK(named(step.enqueue(0), what));
+        SINTER_CHECK(named(step.enqueueAlone(0), what));
         if (debug)
           SINTER_CHECK(named(context->wait(""), what));
         for (uint32_t tensor : uploads.ends[i])
@@ -337,15 +340,20 @@ Expected<void> CudaDevice::carryOut(size_t program) const {
   return ofProgram(context->check(result, "its outputs"), program);
 }
 
-Expected<void> CudaDevice::enqueue(size_t program, size_t command, bool alone) const {
+// Alone, or in a walk that began with command `begin`.
+Expected<void> CudaDevice::enqueue(size_t program, size_t command,
+                                   std::optional<size_t> begin) const {
   const auto &commands = *plan.programs[program].program->commands();
   const auto *label = commands.Get(static_cast<flatbuffers::uoffset_t>(command))->label();
   CudaRange range(label ? label->c_str() : "command");
-  return ofCommand(own->programs[program].steps.enqueue(command, alone), program, command);
+  const CudaProgram &steps = own->programs[program].steps;
+  return ofCommand(begin ? steps.enqueue(command, *begin, own->streams)
+                         : steps.enqueueAlone(command),
+                   program, command);
 }
 
 Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const {
-  SINTER_CHECK(enqueue(program, command, /*alone=*/true));
+  SINTER_CHECK(enqueue(program, command, std::nullopt));
   return ofCommand(context->wait(""), program, command);
 }
 
@@ -378,14 +386,19 @@ Expected<void> CudaDevice::waitForCopies() const {
   return own->copies ? own->copies->holdUp() : Expected<void>();
 }
 
-// All that a run puts into the stream for a part of a program. Its first command may stand behind a
-// wait for copies, and no kernel of its graph stands before it: there is nothing to overlap with.
+// All that a run puts into the streams for a part of a program. It begins and ends in the context's
+// stream; the first commands of all may stand behind a wait for copies, and no kernel of the part's
+// graph stands before them: there is nothing to overlap with.
 Expected<void> CudaDevice::walk(size_t program, const Part &part) const {
+  const CudaProgram &steps = own->programs[program].steps;
+  CudaProgram::Branches branches = steps.branches(part.begin, part.end);
   if (part.begin == 0)
     SINTER_CHECK(carryIn(program));
+  SINTER_CHECK(ofProgram(own->streams.fork(branches.forked), program));
   for (size_t i = part.begin; i < part.end; ++i)
-    SINTER_CHECK(enqueue(program, i, /*alone=*/i == part.begin));
-  return part.end == own->programs[program].steps.size() ? carryOut(program) : Expected<void>();
+    SINTER_CHECK(enqueue(program, i, part.begin));
+  SINTER_CHECK(ofProgram(own->streams.join(branches.joined), program));
+  return part.end == steps.size() ? carryOut(program) : Expected<void>();
 }
 
 // Waits after each command, so that whatever goes wrong is that command's. What is read before it
@@ -464,7 +477,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(bound.events[0].record());
   for (size_t i = 0; i < bound.steps.size(); ++i) {
-    SINTER_CHECK(enqueue(program, i, /*alone=*/true));
+    SINTER_CHECK(enqueue(program, i, std::nullopt));
     SINTER_CHECK(bound.events[i + 1].record());
   }
   SINTER_CHECK(carryOut(program));

@@ -1,7 +1,9 @@
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Exec/Slices.h"
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -91,15 +93,46 @@ Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::
       return visitWay(command, way,
                       [&](const auto &holder) { return result.add(holder, resolver); });
     };
-    if (Expected<void> added = result.choose(command, resolver).and_then(add); !added) {
+    auto order = [&] { return result.order(command, begin); };
+    if (Expected<void> added = result.choose(command, resolver).and_then(add).and_then(order);
+        !added) {
       Error error = std::move(added).error();
       error.what = nameOfCommand(resolver.executable, program, i) +
                    (error.what.empty() ? "" : ": ") + error.what;
       return tl::unexpected(std::move(error));
     }
   }
+  for (Step &step : result.steps)
+    if (auto *launch = std::get_if<LaunchStep>(&step.action))
+      launch->overlaps = resolver.overlaps && launch->kernel.waits && result.mayOverlap(step);
   result.bindArguments();
   return result;
+}
+
+// Puts the last step into its stream, behind what it waits for.
+Expected<void> CudaProgram::order(const fb::Command &command, size_t begin) {
+  Step &step = steps.back();
+  step.stream = command.stream();
+  if (command.waits())
+    for (uint32_t other : *command.waits())
+      if (other >= begin)
+        step.waits.push_back(static_cast<uint32_t>(other - begin));
+  for (uint32_t other : step.waits)
+    if (std::optional<CudaEvent> &done = steps[other].done; !done) {
+      SINTER_TRY(CudaEvent event, CudaEvent::create(*context, /*timed=*/false));
+      done.emplace(std::move(event));
+    }
+  last.resize(std::max<size_t>(last.size(), step.stream + 1));
+  step.before = std::exchange(last[step.stream], steps.size() - 1);
+  return {};
+}
+
+// Whether a launch stands right behind another.
+bool CudaProgram::mayOverlap(const Step &step) const {
+  if (!step.before || !step.waits.empty() || steps[*step.before].done)
+    return false;
+  const auto *before = std::get_if<LaunchStep>(&steps[*step.before].action);
+  return before && before->grid != 0;
 }
 
 // The arguments do not move any more.
@@ -125,7 +158,7 @@ Expected<size_t> CudaProgram::choose(const fb::Command &command,
         return;
       }
       ways.push_back({nameOf(resolver.executable.root(), holder),
-                      [&tried, step = possible.size()] { return tried.enqueue(step, true); }});
+                      [&tried, step = possible.size()] { return tried.enqueueAlone(step); }});
       possible.push_back(way);
       problem += describe(resolver, holder) + '\n';
     });
@@ -143,11 +176,9 @@ Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolv
   switch (holder.action_type()) {
   case fb::Action::Launch: {
     const fb::Launch &launch = *holder.action_as_Launch();
-    const LoadedKernel &kernel = resolver.kernels[launch.kernel()];
-    const auto *before = steps.empty() ? nullptr : std::get_if<LaunchStep>(&steps.back());
-    steps.emplace_back(
-        LaunchStep{kernel, static_cast<unsigned>(launch.grid()), arguments.size(),
-                   resolver.overlaps && kernel.waits && before && before->grid != 0});
+    steps.push_back({LaunchStep{resolver.kernels[launch.kernel()],
+                                static_cast<unsigned>(launch.grid()), arguments.size(),
+                                /*overlaps=*/false}});
     if (launch.slices())
       for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
         arguments.push_back(resolver.address(*launch.slices()->Get(i)));
@@ -156,24 +187,24 @@ Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolv
   case fb::Action::Gemm: {
     SINTER_TRY(LtGemm gemm,
                resolver.gemms.bind(*holder.action_as_Gemm(), resolver.address, resolver.tuner));
-    steps.emplace_back(std::move(gemm));
+    steps.push_back({std::move(gemm)});
     return {};
   }
   case fb::Action::Attention: {
     SINTER_TRY(CudnnAttention attention,
                resolver.attentions.bind(*holder.action_as_Attention(), resolver.address));
-    steps.emplace_back(std::move(attention));
+    steps.push_back({std::move(attention)});
     return {};
   }
   case fb::Action::Copy: {
     const fb::Copy &copy = *holder.action_as_Copy();
-    steps.emplace_back(CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
-                                copy.out()->bytes()});
+    steps.push_back({CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
+                              copy.out()->bytes()}});
     return {};
   }
   case fb::Action::Fill: {
     const fb::Fill &fill = *holder.action_as_Fill();
-    steps.emplace_back(FillStep{resolver.address(*fill.out()), fill.out()->bytes(), fill.value()});
+    steps.push_back({FillStep{resolver.address(*fill.out()), fill.out()->bytes(), fill.value()}});
     return {};
   }
   default: // the verifier lets no others through
@@ -181,15 +212,41 @@ Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolv
   }
 }
 
-CUresult CudaProgram::launch(const LaunchStep &step, bool alone) const {
+CudaProgram::Branches CudaProgram::branches(size_t begin, size_t end) const {
+  std::vector<std::optional<size_t>> first(streams()), final(streams());
+  for (size_t i = begin; i < end; ++i) {
+    uint32_t stream = steps[i].stream;
+    if (!first[stream])
+      first[stream] = i;
+    final[stream] = i;
+  }
+  auto isOfWalk = [&](uint32_t other) { return other >= begin; };
+  auto isJoined = [&](size_t command) {
+    return std::any_of(steps.begin() + command, steps.begin() + end, [&](const Step &step) {
+      return step.stream == 0 && std::ranges::find(step.waits, command) != step.waits.end();
+    });
+  };
+  Branches result;
+  for (uint32_t stream = 1; stream < streams(); ++stream) {
+    if (!first[stream])
+      continue;
+    if (std::ranges::none_of(steps[*first[stream]].waits, isOfWalk))
+      result.forked.push_back(stream);
+    if (!isJoined(*final[stream]))
+      result.joined.push_back(stream);
+  }
+  return result;
+}
+
+CUresult CudaProgram::launch(const LaunchStep &step, CUstream stream, bool overlaps) const {
   if (step.grid == 0)
     return CUDA_SUCCESS;
   // The driver reads the pointers and what they point to, and changes neither.
   void **own = const_cast<void **>(parameters.data()) + step.firstArgument;
   auto function = reinterpret_cast<CUfunction>(step.kernel.handle);
-  if (!step.overlaps || alone)
+  if (!overlaps)
     return context->api().cuLaunchKernel(function, step.grid, 1, 1, step.kernel.block, 1, 1,
-                                         step.kernel.sharedBytes, context->stream(), own, nullptr);
+                                         step.kernel.sharedBytes, stream, own, nullptr);
   CUlaunchAttribute early{};
   early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   early.value.programmaticStreamSerializationAllowed = 1;
@@ -198,26 +255,39 @@ CUresult CudaProgram::launch(const LaunchStep &step, bool alone) const {
   config.blockDimX = step.kernel.block;
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = step.kernel.sharedBytes;
-  config.hStream = context->stream();
+  config.hStream = stream;
   config.attrs = &early;
   config.numAttrs = 1;
   return context->api().cuLaunchKernelEx(&config, function, own, nullptr);
 }
 
-Expected<void> CudaProgram::enqueue(size_t command, bool alone) const {
-  const CudaApi &api = context->api();
-  CUstream stream = context->stream();
+Expected<void> CudaProgram::enqueue(size_t command, size_t begin,
+                                    const CudaStreams &streams) const {
   const Step &step = steps[command];
-  if (const auto *gemm = std::get_if<LtGemm>(&step))
-    return gemm->enqueue();
-  if (const auto *attention = std::get_if<CudnnAttention>(&step))
-    return attention->enqueue();
+  CUstream stream = streams[step.stream];
+  for (uint32_t other : step.waits)
+    if (other >= begin) // what is of an earlier part is done
+      SINTER_CHECK(steps[other].done->holdUp(stream));
+  SINTER_CHECK(enqueue(step, stream, /*overlaps=*/step.before && *step.before >= begin));
+  return step.done ? step.done->record(stream) : Expected<void>();
+}
+
+Expected<void> CudaProgram::enqueueAlone(size_t command) const {
+  return enqueue(steps[command], context->stream(), /*overlaps=*/false);
+}
+
+Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool overlaps) const {
+  const CudaApi &api = context->api();
+  if (const auto *gemm = std::get_if<LtGemm>(&step.action))
+    return gemm->enqueue(stream);
+  if (const auto *attention = std::get_if<CudnnAttention>(&step.action))
+    return attention->enqueue(stream);
   CUresult result = CUDA_SUCCESS;
-  if (const auto *kernel = std::get_if<LaunchStep>(&step))
-    result = launch(*kernel, alone);
-  else if (const auto *copy = std::get_if<CopyStep>(&step); copy && copy->bytes != 0)
+  if (const auto *kernel = std::get_if<LaunchStep>(&step.action))
+    result = launch(*kernel, stream, overlaps && kernel->overlaps);
+  else if (const auto *copy = std::get_if<CopyStep>(&step.action); copy && copy->bytes != 0)
     result = api.cuMemcpyDtoDAsync(copy->out, copy->source, copy->bytes, stream);
-  else if (const auto *fill = std::get_if<FillStep>(&step); fill && fill->bytes != 0)
+  else if (const auto *fill = std::get_if<FillStep>(&step.action); fill && fill->bytes != 0)
     result = api.cuMemsetD8Async(fill->out, fill->value, fill->bytes, stream);
   return context->check(result, "");
 }

@@ -440,8 +440,7 @@ struct CudnnLibrary::State {
     if (handle)
       return {};
     SINTER_TRY(api, cudnnApi());
-    SINTER_CHECK(check(api->cudnnCreate(&handle)));
-    return check(api->cudnnSetStream(handle, context.stream()));
+    return check(api->cudnnCreate(&handle));
   }
 
   const CudaContext &context;
@@ -463,8 +462,9 @@ CudnnAttention::CudnnAttention(std::unique_ptr<State> state) : state(std::move(s
 CudnnAttention::CudnnAttention(CudnnAttention &&) noexcept = default;
 CudnnAttention::~CudnnAttention() = default;
 
-Expected<void> CudnnAttention::enqueue() const {
+Expected<void> CudnnAttention::enqueue(CUstream stream) const {
   const CudnnLibrary::State &library = *state->library;
+  SINTER_CHECK(library.check(library.api->cudnnSetStream(library.handle, stream)));
   return library.check(library.api->cudnnBackendExecute(library.handle, state->plan->plan.get(),
                                                         state->memory.get()));
 }

@@ -38,8 +38,8 @@ public:
   CudnnAttention(CudnnAttention &&) noexcept;
   ~CudnnAttention();
 
-  /// Puts the attention into the stream.
-  Expected<void> enqueue() const;
+  /// Puts the attention into a stream.
+  Expected<void> enqueue(CUstream stream) const;
 
 private:
   friend class CudnnLibrary;

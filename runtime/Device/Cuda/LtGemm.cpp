@@ -137,7 +137,7 @@ Expected<size_t> LtLibrary::tune(const LtGemm &gemm, const std::string &sizes, s
   for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
     ways.push_back({"algorithm " + std::to_string(ways.size()) + " of cuBLASLt for " + sizes, [&] {
                       return check(candidate.state == CUBLAS_STATUS_SUCCESS
-                                       ? gemm.call(candidate.algo)
+                                       ? gemm.call(candidate.algo, context.stream())
                                        : candidate.state,
                                    "a product");
                     }});
@@ -245,14 +245,16 @@ LtGemm::~LtGemm() {
     library->api->cublasLtMatmulDescDestroy(product);
 }
 
-cublasStatus_t LtGemm::call(const cublasLtMatmulAlgo_t &with) const {
+cublasStatus_t LtGemm::call(const cublasLtMatmulAlgo_t &with, CUstream stream) const {
   float alpha = 1;
   return library->api->cublasLtMatmul(
       library->handle, product, &alpha, pointer(rhs), rhsLayout, pointer(lhs), lhsLayout, &beta,
       pointer(addend), addLayout, const_cast<void *>(pointer(out)), outLayout, &with,
-      const_cast<void *>(pointer(workspace)), workspaceBytes, library->context.stream());
+      const_cast<void *>(pointer(workspace)), workspaceBytes, stream);
 }
 
-Expected<void> LtGemm::enqueue() const { return library->check(call(algorithm), "a product"); }
+Expected<void> LtGemm::enqueue(CUstream stream) const {
+  return library->check(call(algorithm, stream), "a product");
+}
 
 } // namespace sinter::runtime::cuda

@@ -68,15 +68,15 @@ public:
   LtGemm &operator=(LtGemm &&) = delete;
   ~LtGemm();
 
-  /// Puts the product into the stream.
-  Expected<void> enqueue() const;
+  /// Puts the product into a stream.
+  Expected<void> enqueue(CUstream stream) const;
 
 private:
   friend class LtLibrary;
   explicit LtGemm(LtLibrary &library) : library(&library) {}
   Expected<void> describe(const fb::Gemm &gemm, const LtLibrary::Address &address);
   Expected<void> describeEpilogue(const fb::Gemm &gemm, const LtLibrary::Address &address);
-  cublasStatus_t call(const cublasLtMatmulAlgo_t &with) const;
+  cublasStatus_t call(const cublasLtMatmulAlgo_t &with, CUstream stream) const;
 
   LtLibrary *library;
   cublasLtMatmulDesc_t product = nullptr;

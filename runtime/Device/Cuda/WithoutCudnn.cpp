@@ -13,7 +13,7 @@ tl::unexpected<Error> builtWithout() {
 struct CudnnAttention::State {};
 CudnnAttention::CudnnAttention(CudnnAttention &&) noexcept = default;
 CudnnAttention::~CudnnAttention() = default;
-Expected<void> CudnnAttention::enqueue() const { return builtWithout(); }
+Expected<void> CudnnAttention::enqueue(CUstream) const { return builtWithout(); }
 
 struct CudnnLibrary::State {};
 CudnnLibrary::CudnnLibrary(const CudaContext &) {}

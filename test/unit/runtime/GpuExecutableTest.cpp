@@ -151,6 +151,32 @@ TEST(GpuExecutableTest, Devices) {
   expectError(parts, "is for the device 'abacus'");
 }
 
+TEST(GpuExecutableTest, Streams) {
+  // The second command waits for the first.
+  auto withOrder = [](uint32_t stream, std::vector<uint32_t> waits) {
+    Parts parts = smallGpuModel();
+    Parts::Command &command = parts.programs[1].commands[1];
+    command.stream = stream;
+    command.waits = std::move(waits);
+    return parts;
+  };
+  EXPECT_TRUE(withOrder(0, {}).load());
+  EXPECT_TRUE(withOrder(1, {0}).load());
+  EXPECT_TRUE(withOrder(7, {}).load());
+  expectError(withOrder(8, {}), "program 'run', command 1 (double): is of stream 8 of 8");
+  expectError(withOrder(1, {1}), "waits for command 1, which is not before it");
+  expectError(withOrder(1, {4000000000u}), "waits for command 4000000000, which is not before it");
+  expectError(withOrder(0, {0}), "waits for command 0, which is of its own stream or of one that");
+  expectError(withOrder(1, {0, 0}), "waits for command 0, which is of its own stream or of one");
+  for (bool stream : {true, false}) {
+    Parts parts = smallModel();
+    Parts::Command &command = parts.programs[1].commands[1];
+    command.stream = stream;
+    command.waits = stream ? std::vector<uint32_t>{} : std::vector<uint32_t>{0};
+    expectError(parts, "is of a stream or waits, which is for GPUs");
+  }
+}
+
 TEST(GpuExecutableTest, Kernels) {
   Parts parts = smallGpuModel();
   parts.kernelProgram = 1;

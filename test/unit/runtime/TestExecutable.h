@@ -57,6 +57,8 @@ struct Parts {
     uint64_t flops = 0, bytes = 0, predictedNs = 0;
     fb::Stage stage = fb::Stage::Forward;
     std::vector<Command> alternatives = {}; ///< other ways; their kinds and actions count
+    uint32_t stream = 0;
+    std::vector<uint32_t> waits = {};
   };
   struct Program {
     std::string name;
@@ -87,7 +89,8 @@ struct Parts {
         commands.push_back(fb::CreateCommandDirect(
             builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
             command.flops, command.bytes, command.predictedNs, command.stage, /*roofline_ns=*/0,
-            alternatives.empty() ? nullptr : &alternatives));
+            alternatives.empty() ? nullptr : &alternatives, command.stream,
+            command.waits.empty() ? nullptr : &command.waits));
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
