@@ -245,7 +245,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       productRows = getRows(op->getResult(0).getType());
       // What is computed before a product, each of its blocks computes.
       if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kFewProductRows &&
-                                                target.normalizesInProducts() &&
+                                                target.fusesFewRowProducts() &&
                                                 isInside(matmul.getLhs(), ops))
         blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
     }

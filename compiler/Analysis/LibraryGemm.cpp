@@ -38,7 +38,7 @@ bool LibraryGemm::usesPanels() const {
 bool LibraryGemm::fitsLibrary() const {
   if (usesPanels())
     return true;
-  if (norm || gate)
+  if (norm || gate || heads)
     return false;
   unsigned biases = 0, sums = 0, functions = 0;
   for (const LibraryPostOp &postOp : postOps) {
@@ -83,8 +83,12 @@ public:
       return std::nullopt;
     gemm.result = gemm.matmul.getResult();
     while (true) {
-      if (!gemm.gate && !gemm.usesPanels() && matchGate())
-        continue;
+      if (!gemm.usesPanels()) {
+        if (matchHeads())
+          break;
+        if (!gemm.gate && matchGate())
+          continue;
+      }
       Operation *next = getOnlyUser(gemm.result);
       if (!next)
         break;
@@ -158,22 +162,119 @@ private:
            FewRowsLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
   }
 
-  /// Goes on behind the product of the two halves of the columns, if that is what follows.
-  bool matchGate() {
-    SliceOp halves[2];
+  /// The slices that the result's columns are cut into, one behind the other, if that is all that
+  /// it is used for.
+  SmallVector<SliceOp> findColumnSlices() {
+    SmallVector<SliceOp> slices;
+    auto whole = cast<RankedTensorType>(gemm.result.getType());
     for (Operation *user : gemm.result.getUsers()) {
       auto slice = dyn_cast<SliceOp>(user);
-      if (!slice || !ops.contains(slice))
-        return false;
-      auto whole = cast<RankedTensorType>(gemm.result.getType()), part = slice.getType();
-      int64_t width = part.getShape().back(), offset = slice.getOffsets().back();
-      if (part.getShape().drop_back() != whole.getShape().drop_back() ||
-          2 * width != whole.getShape().back() || (offset != 0 && offset != width) ||
-          halves[offset != 0])
-        return false;
-      halves[offset != 0] = slice;
+      if (!slice || !ops.contains(slice) ||
+          slice.getType().getShape().drop_back() != whole.getShape().drop_back())
+        return {};
+      slices.push_back(slice);
     }
-    if (!halves[0] || !halves[1] || !getElementTypeOrSelf(gemm.result).isF32())
+    llvm::sort(slices,
+               [](SliceOp a, SliceOp b) { return a.getOffsets().back() < b.getOffsets().back(); });
+    int64_t end = 0;
+    for (SliceOp slice : slices) {
+      if (slice.getOffsets().back() != end)
+        return {};
+      end += slice.getType().getShape().back();
+    }
+    if (end != whole.getShape().back())
+      return {};
+    return slices;
+  }
+
+  /// The heads that the columns are, if that is what they end in: at least one part is turned or
+  /// appended.
+  bool matchHeads() {
+    constexpr size_t mostParts = 3;
+    SmallVector<SliceOp> slices = findColumnSlices();
+    if (slices.size() < 2 || slices.size() > mostParts ||
+        !getElementTypeOrSelf(gemm.result).isF32())
+      return false;
+    ProductHeads heads = {};
+    SmallVector<Operation *> inside(slices.begin(), slices.end());
+    for (SliceOp slice : slices)
+      if (!matchPart(heads, slice, inside))
+        return false;
+    if (heads.headSize == 0 || llvm::any_of(heads.parts, [&](const ProductHeads::Part &part) {
+          return part.columns % heads.headSize != 0;
+        }))
+      return false;
+    visited.insert(inside.begin(), inside.end());
+    gemm.heads = std::move(heads);
+    return true;
+  }
+
+  /// Follows a part to where it leaves; what it is turned or appended with comes from outside, and
+  /// is the same for all parts.
+  bool matchPart(ProductHeads &heads, Value value, SmallVectorImpl<Operation *> &inside) {
+    ProductHeads::Part part{cast<RankedTensorType>(value.getType()).getShape().back(), false,
+                            nullptr, nullptr};
+    auto isShared = [&](Value &known, Value found) {
+      if (!known)
+        known = found;
+      return known == found && !isInside(found);
+    };
+    auto hasShape = [&](ArrayRef<int64_t> shape) {
+      bool isFirst = heads.headSize == 0;
+      if (isFirst) {
+        heads.headSize = shape[3];
+        heads.tokens = shape[1];
+      }
+      return heads.headSize == shape[3] && heads.tokens == shape[1];
+    };
+    while (!part.append &&
+           llvm::any_of(value.getUsers(), [&](Operation *user) { return ops.contains(user); })) {
+      if (!value.hasOneUse())
+        return false;
+      Operation *op = *value.user_begin();
+      if (auto rotary = dyn_cast<RotaryOp>(op)) {
+        if (part.rotates || rotary.getOperand() != value || !getElementTypeOrSelf(value).isF32() ||
+            !hasShape(rotary.getType().getShape()))
+          return false;
+        if (!heads.rotary)
+          heads.rotary = rotary;
+        Value start = rotary.getStart();
+        if (rotary.getCos() != heads.rotary.getCos() || rotary.getSin() != heads.rotary.getSin() ||
+            rotary.getInterleaved() != heads.rotary.getInterleaved() || isInside(rotary.getCos()) ||
+            isInside(rotary.getSin()) || !start || !isShared(heads.start, start))
+          return false;
+        part.rotates = true;
+      } else if (auto append = dyn_cast<CacheAppendOp>(op)) {
+        auto cache = append.getType();
+        Type rows = getElementTypeOrSelf(value);
+        // What was rounded before is not rounded again.
+        if (append.getRows() != value || isInside(append.getCache()) || cache.getEncoding() ||
+            !isFromLibrary(cache.getElementType()) ||
+            (!rows.isF32() && rows != cache.getElementType()) ||
+            !hasShape(append.getRows().getType().getShape()) ||
+            !isShared(heads.start, append.getStart()) || !isShared(heads.count, append.getCount()))
+          return false;
+        part.append = append;
+      } else if (isa<CastOp>(op)) {
+        if (!getElementTypeOrSelf(value).isF32() ||
+            !isFromLibrary(getElementTypeOrSelf(op->getResult(0))))
+          return false;
+      } else if (!isa<ReshapeOp>(op)) {
+        return false;
+      }
+      inside.push_back(op);
+      value = op->getResult(0);
+    }
+    part.result = value;
+    heads.parts.push_back(part);
+    return true;
+  }
+
+  /// Goes on behind the product of the two halves of the columns, if that is what follows.
+  bool matchGate() {
+    SmallVector<SliceOp> halves = findColumnSlices();
+    if (halves.size() != 2 || halves[0].getType() != halves[1].getType() ||
+        !getElementTypeOrSelf(gemm.result).isF32())
       return false;
     size_t begin = gemm.postOps.size();
     Value value = halves[0];

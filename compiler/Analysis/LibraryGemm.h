@@ -8,7 +8,8 @@
 //
 // What no library is asked for, but a kernel for few rows computes
 // (kernels_templates/cuda/gemv.cuh): any chain, the norm of the left-hand side's rows before it,
-// and a product whose second half of columns multiplies the first.
+// a product whose second half of columns multiplies the first, and one whose columns are the heads
+// of an attention, which are rotated and put where attention reads them.
 //
 // Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
 // bf16, sm_90; 31 ms predicted, the loss aside) as the example:
@@ -69,13 +70,32 @@ struct ProductGate {
   size_t begin, end;
 };
 
+/// A product whose columns, behind the post-ops, are heads: parts one behind the other, each turned
+/// or not, rounded, and written to rows of its own or into a cache.
+struct ProductHeads {
+  struct Part {
+    int64_t columns;
+    bool rotates;
+    CacheAppendOp append; ///< null for rows of its own
+    mlir::Value result;
+  };
+  llvm::SmallVector<Part, 3> parts;
+  int64_t headSize;
+  int64_t tokens; ///< rows of each slot
+  /// What turns parts, one for all, or null.
+  RotaryOp rotary;
+  /// Positions of slots, and how many of their rows are real, or null where neither is read.
+  mlir::Value start, count;
+};
+
 /// A matmul and its post-ops, in order.
 struct LibraryGemm {
   MatmulOp matmul;
   std::optional<ProductNorm> norm;
   std::optional<ProductGate> gate;
+  std::optional<ProductHeads> heads;
   llvm::SmallVector<LibraryPostOp> postOps;
-  /// What the chain ends in, of f32 or a 16-bit type.
+  /// What the chain ends in, of f32 or a 16-bit type; of heads, what they are slices of.
   mlir::Value result;
 
   /// The rows that are read: the matmul's left-hand side, or what it is the norm of.
@@ -87,8 +107,8 @@ struct LibraryGemm {
 };
 
 /// The ops as one library GEMM: dense lhs and rhs (or rhs in panels) come from outside, one value
-/// goes there, all arithmetic in between is f32 and expressible as post-ops. Nothing if not, or if
-/// nothing can compute it.
+/// goes there (of heads, one a part), all arithmetic in between is f32 and expressible as post-ops.
+/// Nothing if not, or if nothing can compute it.
 std::optional<LibraryGemm> matchLibraryGemm(const llvm::SetVector<mlir::Operation *> &ops);
 
 /// The same for the body of a fusion; operands are block arguments then.

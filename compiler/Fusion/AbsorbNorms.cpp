@@ -2,8 +2,6 @@
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_ABSORBNORMSPASS
@@ -21,7 +19,7 @@ struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.normalizesInProducts())
+    if (!target.fusesFewRowProducts())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(SinterDialect::kEntry))
@@ -47,7 +45,7 @@ private:
     bool all = true;
     for (OpOperand &use : rows->getUses()) {
       auto product = dyn_cast<FusionOp>(use.getOwner());
-      FusionOp joined = product ? join(rows, product, use) : FusionOp();
+      FusionOp joined = product ? join(rows, product) : FusionOp();
       all &= !!joined;
       if (!joined)
         continue;
@@ -77,51 +75,14 @@ private:
       rows->erase();
   }
 
-  /// The product with what `rows` computes for `use` inside, before it; null if there is no kernel
-  /// for that.
-  static FusionOp join(FusionOp rows, FusionOp product, OpOperand &use) {
+  /// The product with what `rows` computes for it inside; null if there is no kernel for that.
+  static FusionOp join(FusionOp rows, FusionOp product) {
     unsigned uses = llvm::count_if(product.getInputs(), [&](Value input) {
       return input.getDefiningOp() == rows.getOperation();
     });
     if (product.getKind() != FusionKind::Gemm || uses != 1)
       return nullptr;
-    unsigned result = cast<OpResult>(use.get()).getResultNumber();
-    llvm::SetVector<Operation *> needed;
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    (void)getBackwardSlice(rows.getYielded()[result], &needed, options);
-    OpBuilder builder(product);
-    Location loc = FusedLoc::get(rows.getContext(), {rows.getLoc(), product.getLoc()});
-    SmallVector<Value> inputs;
-    auto joined =
-        FusionOp::create(builder, loc, product.getResultTypes(), inputs, FusionKind::Gemm);
-    Block *body = builder.createBlock(&joined.getBody());
-    IRMapping mapping;
-    auto addInput = [&](BlockArgument argument, Value input) {
-      auto *known = llvm::find(inputs, input);
-      if (known == inputs.end()) {
-        body->addArgument(input.getType(), input.getLoc());
-        inputs.push_back(input);
-        known = std::prev(inputs.end());
-      }
-      mapping.map(argument, body->getArgument(std::distance(inputs.begin(), known)));
-    };
-    for (auto [argument, input] :
-         llvm::zip_equal(rows.getBlock()->getArguments(), rows.getInputs()))
-      if (llvm::any_of(argument.getUsers(), [&](Operation *op) { return needed.contains(op); }))
-        addInput(argument, input);
-    for (Operation &op : rows.getBlock()->without_terminator())
-      if (needed.contains(&op))
-        builder.clone(op, mapping);
-    for (auto [argument, input] :
-         llvm::zip_equal(product.getBlock()->getArguments(), product.getInputs()))
-      if (argument.getArgNumber() != use.getOperandNumber())
-        addInput(argument, input);
-      else
-        mapping.map(argument, mapping.lookupOrDefault(rows.getYielded()[result]));
-    for (Operation &op : *product.getBlock())
-      builder.clone(op, mapping);
-    joined.getInputsMutable().assign(inputs);
+    FusionOp joined = joinFusions(rows, product, FusionKind::Gemm);
     std::optional<LibraryGemm> gemm = matchLibraryGemm(joined);
     if (gemm && gemm->norm)
       return joined;

@@ -1,5 +1,6 @@
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Analysis/CostModel.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -105,4 +106,47 @@ FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
     if (constant->use_empty())
       constant->erase();
   return fusion;
+}
+
+FusionOp sinter::joinFusions(FusionOp producer, FusionOp consumer, FusionKind kind) {
+  llvm::SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  for (Value input : consumer.getInputs())
+    if (input.getDefiningOp() == producer.getOperation())
+      (void)getBackwardSlice(producer.getYielded()[cast<OpResult>(input).getResultNumber()],
+                             &needed, options);
+  OpBuilder builder(consumer);
+  Location loc = FusedLoc::get(producer.getContext(), {producer.getLoc(), consumer.getLoc()});
+  SmallVector<Value> inputs;
+  auto joined = FusionOp::create(builder, loc, consumer.getResultTypes(), inputs, kind);
+  Block *body = builder.createBlock(&joined.getBody());
+  IRMapping mapping;
+  auto addInput = [&](BlockArgument argument, Value input) {
+    auto *known = llvm::find(inputs, input);
+    if (known == inputs.end()) {
+      body->addArgument(input.getType(), input.getLoc());
+      inputs.push_back(input);
+      known = std::prev(inputs.end());
+    }
+    mapping.map(argument, body->getArgument(std::distance(inputs.begin(), known)));
+  };
+  for (auto [argument, input] :
+       llvm::zip_equal(producer.getBlock()->getArguments(), producer.getInputs()))
+    if (llvm::any_of(argument.getUsers(), [&](Operation *op) { return needed.contains(op); }))
+      addInput(argument, input);
+  for (Operation &op : producer.getBlock()->without_terminator())
+    if (needed.contains(&op))
+      builder.clone(op, mapping);
+  for (auto [argument, input] :
+       llvm::zip_equal(consumer.getBlock()->getArguments(), consumer.getInputs()))
+    if (input.getDefiningOp() == producer.getOperation())
+      mapping.map(argument, mapping.lookupOrDefault(
+                                producer.getYielded()[cast<OpResult>(input).getResultNumber()]));
+    else
+      addInput(argument, input);
+  for (Operation &op : *consumer.getBlock())
+    builder.clone(op, mapping);
+  joined.getInputsMutable().assign(inputs);
+  return joined;
 }

@@ -33,4 +33,8 @@ std::string describeOps(llvm::ArrayRef<mlir::Operation *> ops);
 /// stand before the fusion afterwards: sort the block.
 FusionOp wrapOps(llvm::ArrayRef<mlir::Operation *> ops, FusionKind kind);
 
+/// A fusion, before the consumer, that computes what it does, and inside of it those results of the
+/// producer that it reads. Both stay.
+FusionOp joinFusions(FusionOp producer, FusionOp consumer, FusionKind kind);
+
 } // namespace sinter

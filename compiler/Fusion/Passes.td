@@ -165,6 +165,31 @@ def AbsorbNormsPass : Pass<"sinter-absorb-norms", "mlir::ModuleOp"> {
   }];
 }
 
+def AbsorbHeadsPass : Pass<"sinter-absorb-heads", "mlir::ModuleOp"> {
+  let summary = "products of few rows rotate and append the heads that they compute, on a GPU";
+  let description = [{
+    After it, on a GPU, queries, keys and values that a product of few rows computes side by side are
+    rotated, rounded and appended to their caches by that product's kernel, where they are used for
+    nothing else and the cost model predicts that it is faster. A remark `HeadsAbsorbed` gives both
+    times.
+
+    ```mlir
+    %0 = sinter.fusion gemm(%x, %w : tensor<1x8xf32>, tensor<8x8xf32>) -> (tensor<1x1x8xf32>) {
+      ... sinter.matmul ...
+    }
+    %1:2 = sinter.fusion rows(%0, %cos, %sin, %start, %cache, %count : ...)
+        -> (tensor<1x1x1x4xf32>, tensor<1x16x1x4xf32>) {
+      ... sinter.slice, sinter.rotary, sinter.cache_append ...
+    }
+    // =>
+    %0:2 = sinter.fusion gemm(%x, %w, %cos, %sin, %start, %cache, %count : ...)
+        -> (tensor<1x1x1x4xf32>, tensor<1x16x1x4xf32>) {
+      ... sinter.matmul, sinter.slice, sinter.rotary, sinter.cache_append ...
+    }
+    ```
+  }];
+}
+
 def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp"> {
   let summary = "leaves products to the device's library where it is faster";
   let description = [{

@@ -15,6 +15,7 @@ void sinter::buildFusionPipeline(OpPassManager &manager) {
   manager.addPass(createIsolateOpsPass());
   manager.addPass(createSplitAttentionGradPass());
   manager.addPass(createAbsorbNormsPass());
+  manager.addPass(createAbsorbHeadsPass());
   manager.addPass(createSelectLibraryGemmPass());
   manager.addPass(createOutlineKernelsPass());
   manager.addPass(createVerifyFusionPass());

@@ -63,8 +63,9 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     bool hasWarpgroupProducts() const { return isGpu() && getCpu() == "sm_90"; }
     /// Whether a core's own caches hold what one kernel left there for the next one.
     bool keepsPrivateCaches() const { return !isGpu(); }
-    /// Whether each block of a product of few rows can normalize those rows for itself.
-    bool normalizesInProducts() const { return isGpu(); }
+    /// Whether products of few rows are kernels that normalize those rows for themselves, and
+    /// rotate and append the heads that they compute.
+    bool fusesFewRowProducts() const { return isGpu(); }
     /// Whether what adds up over keys and what adds up over queries in attention's gradient are
     /// kernels of their own, so that every sum is one block's.
     bool splitsAttentionGrad() const { return isGpu(); }

@@ -19,8 +19,11 @@
 // A norm of lhs' rows is computed by every block, into shared memory: they are few, and in the L2
 // cache, and a kernel for them alone would take longer to start. So that it is not done more often
 // than need be, a block computes several groups of columns, one after the other, where there are
-// more of them than the machine holds at a time. With a GatedEpilogue the second half of the
-// columns multiplies the first, and a warp (a block of the plain version) computes as many of both.
+// more of them than the machine holds at a time.
+//
+// Columns may be in pairs, whose sums one thread needs: with a GatedEpilogue the second half of the
+// columns multiplies the first, and heads are rotated. A warp (a block of the plain version) then
+// computes as many first columns as second ones.
 //
 // Parameters:
 //
@@ -31,6 +34,9 @@
 //   normCenters        (bool) rows are centered at their mean (layer norm) before they are scaled
 //   normEps            (double) added to the mean square
 //   Epilogue           see epilogue.cuh
+//   Heads              what becomes of the columns behind the epilogue, see heads.cuh; void for
+//                      rows of n columns (n / 2 with a GatedEpilogue) of Out. Out and outStride then
+//                      say nothing
 //   m, n, k            (int) m is 1 to 8, n is even with a GatedEpilogue
 //   lhsStride, rhsStride, outStride   (long long) elements between rows as stored
 //   rhsTransposed      (bool) rhs is [n, k]
@@ -40,7 +46,8 @@
 //                      below
 //
 // Arguments: lhs, rhs, the norm's weight and bias (nullptr where there is none), four operands of
-// the epilogue (nullptr where there are fewer), out.
+// the epilogue (nullptr where there are fewer), out; with Heads the tables of cosines and sines,
+// starts, counts, and the second and third part's out, each nullptr where there is none.
 //
 // Launch: gemv_grid<P>() blocks of gemv_block<P>() threads, gemv_shared<P>() bytes.
 //
@@ -56,14 +63,20 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "heads.cuh"
 
 namespace sinter {
 
 namespace products {
 
 template <class P> constexpr bool kIsNormalized = !kIsSame<typename P::NormWeight, void>;
-/// Columns of the result.
-template <class P> constexpr int kOutputs = P::Epilogue::kIsGated ? P::n / 2 : P::n;
+template <class HEADS> constexpr bool kRotatesHeads = HEADS::kIsPaired;
+template <> inline constexpr bool kRotatesHeads<void> = false;
+/// Whether the sums of two columns are needed together.
+template <class P>
+constexpr bool kIsPaired = P::Epilogue::kIsGated || kRotatesHeads<typename P::Heads>;
+/// Columns, or pairs of columns, that are computed.
+template <class P> constexpr int kOutputs = kIsPaired<P> ? P::n / 2 : P::n;
 /// Elements between rows of lhs as they are multiplied.
 template <class P>
 constexpr long long kLhsStride =
@@ -106,7 +119,18 @@ template <class P> SINTER_CONSTEXPR int gemv_width() {
   if (P::rhsTransposed)
     return P::k % kWidth == 0 && P::rhsStride % kWidth == 0 && kLhsStride<P> % kWidth == 0 ? kWidth
                                                                                            : 1;
+  if constexpr (kRotatesHeads<typename P::Heads>)
+    if (!P::Heads::template kKeepsNeighbours<kWidth>)
+      return 1;
   return kOutputs<P> % kWidth == 0 && P::rhsStride % kWidth == 0 ? kWidth : 1;
+}
+
+/// The column of an output, or of a pair's first or second half.
+template <class P> SINTER_DEVICE int column_of(int index, int half) {
+  if constexpr (kRotatesHeads<typename P::Heads>)
+    return P::Heads::column_of(index, half);
+  else
+    return index + half * kOutputs<P>;
 }
 
 /// Reads part of rhs, which is not read again.
@@ -125,6 +149,7 @@ template <class P> struct GemvOperands {
   const typename P::NormBias *normBias;
   typename P::Epilogue epilogue;
   typename P::Out *out;
+  HeadOperands heads;
 };
 
 /// Elements of a load of a row that is to be normalized.
@@ -220,24 +245,33 @@ SINTER_DEVICE void stream_tiles(int begin, int end, Read read, Prepare prepare, 
   }
 }
 
-/// Writes the output at (row, column) from its sum, or from its sum and that of its partner in the
-/// second half.
+/// Writes what is computed from an output's sum, or from the sums of a pair.
 template <class P>
 SINTER_DEVICE void write_output(const GemvOperands<P> &operands, float sum, float partner, int row,
-                                int column) {
-  float value;
-  if constexpr (P::Epilogue::kIsGated)
-    value = operands.epilogue(sum, partner, row, column, column + P::n / 2);
-  else
-    value = operands.epilogue(sum, row, column);
-  operands.out[row * P::outStride + column] = from_float<typename P::Out>(value);
+                                int index) {
+  const int column = column_of<P>(index, 0), second = column_of<P>(index, 1);
+  if constexpr (!kIsSame<typename P::Heads, void>) {
+    const float value = operands.epilogue(sum, row, column);
+    if constexpr (kIsPaired<P>)
+      P::Heads::write(operands.heads, value, operands.epilogue(partner, row, second), row, column,
+                      second);
+    else
+      P::Heads::write(operands.heads, value, row, column);
+  } else {
+    float value;
+    if constexpr (P::Epilogue::kIsGated)
+      value = operands.epilogue(sum, partner, row, column, second);
+    else
+      value = operands.epilogue(sum, row, column);
+    operands.out[row * P::outStride + column] = from_float<typename P::Out>(value);
+  }
 }
 
 template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &operands) {
   using T = typename P::Element;
   constexpr int kColumns = kGemvColumns<P>, kSplits = gemv_splits<P>(), kWidth = gemv_width<P>();
-  // Of a gated product a warp has as many columns of each half.
-  constexpr int kOwn = P::Epilogue::kIsGated ? kColumns / 2 : kColumns;
+  // Of pairs a warp has as many first columns as second ones.
+  constexpr int kOwn = kIsPaired<P> ? kColumns / 2 : kColumns;
   constexpr int kRounds = gemv_rounds<P>();
   static_assert(kRounds == 1 || kSplits == 1, "a product of many columns needs no splits");
   struct Tile {
@@ -255,7 +289,7 @@ template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &ope
     for (int c = 0; c < kColumns; ++c)
       // Columns beyond the last repeat it.
       rows[c] = operands.rhs +
-                (min_of(first + c % kOwn, kOutputs<P> - 1) + c / kOwn * kOutputs<P>)*P::rhsStride;
+                column_of<P>(min_of(first + c % kOwn, kOutputs<P> - 1), c / kOwn) * P::rhsStride;
 
     float sums[P::m][kColumns] = {};
     stream_tiles<Tile, P::m <= 2 ? 4 : 2, kWarp * kWidth * kSplits>(
@@ -321,7 +355,7 @@ template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &ope
 template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands) {
   using T = typename P::Element;
   constexpr int kWidth = gemv_width<P>(), kLanes = 32 / kWidth, kWarpRows = kWarp / kLanes;
-  constexpr int kOwn = P::Epilogue::kIsGated ? 16 : 32, kRounds = gemv_rounds<P>();
+  constexpr int kOwn = kIsPaired<P> ? 16 : 32, kRounds = gemv_rounds<P>();
   using Tile = Vector<T, kWidth>;
   const int lane = lane_index();
   const int begin = warp_index() * kWarpRows + lane / kLanes;
@@ -331,7 +365,7 @@ template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands
     const int first = static_cast<int>(round * gemv_grid<P>() + blockIdx.x) * kOwn;
     const int place = lane % kLanes * kWidth;
     const bool isOutput = first + place % kOwn < kOutputs<P>;
-    const int column = first + place % kOwn + place / kOwn * kOutputs<P>;
+    const int column = column_of<P>(first + place % kOwn, place / kOwn);
 
     float sums[P::m][kWidth] = {};
     stream_tiles<Tile, P::m <= 4 ? 4 : 2, 8 * kWarpRows>(
@@ -398,13 +432,22 @@ SINTER_DEVICE void gemv(const typename P::Input *lhs, const typename P::Element 
                         const typename P::NormWeight *normWeight,
                         const typename P::NormBias *normBias, const void *operand0,
                         const void *operand1, const void *operand2, const void *operand3,
-                        typename P::Out *out) {
+                        void *out, const float *cos, const float *sin, const int *start,
+                        const int *count, void *secondOut, void *thirdOut) {
   static_assert(P::m >= 1 && P::m <= 8, "more rows are for gemm");
-  static_assert(!P::Epilogue::kIsGated || P::n % 2 == 0, "a gated product has two halves");
+  static_assert(!products::kIsPaired<P> || P::n % 2 == 0, "pairs have two halves");
+  static_assert(!P::Epilogue::kIsGated || kIsSame<typename P::Heads, void>,
+                "a gate's columns are no heads");
   static_assert(products::kIsNormalized<P> || kIsSame<typename P::Input, typename P::Element>,
                 "what is not normalized is multiplied as it is");
   products::GemvOperands<P> operands{
-      lhs, rhs, normWeight, normBias, {{operand0, operand1, operand2, operand3}}, out};
+      lhs,
+      rhs,
+      normWeight,
+      normBias,
+      {{operand0, operand1, operand2, operand3}},
+      static_cast<typename P::Out *>(out),
+      {cos, sin, start, count, {out, secondOut, thirdOut}}};
   pdl_launch_dependents();
   if constexpr (!P::rhsIsConstant)
     pdl_wait();

@@ -57,6 +57,48 @@ static std::string nameEpilogue(const LibraryGemm &gemm) {
          nameEpilogue(steps.drop_front(end), n / 2) + ">";
 }
 
+/// "sinter::Heads<64, 64, false, 1, 512, sinter::HeadPart<float, 12, true, 0>>"
+static std::string nameHeads(const ProductHeads &heads) {
+  RotaryOp rotary = heads.rotary;
+  ArrayRef<int64_t> angles = rotary ? rotary.getCos().getType().getShape() : ArrayRef<int64_t>();
+  std::string name = llvm::formatv(
+      "sinter::Heads<{0}, {1}, {2}, {3}, {4}", heads.headSize, rotary ? 2 * angles[1] : 0,
+      rotary && rotary.getInterleaved() ? "true" : "false", heads.tokens, rotary ? angles[0] : 1);
+  for (const ProductHeads::Part &part : heads.parts)
+    name += llvm::formatv(", sinter::HeadPart<{0}, {1}, {2}, {3}>",
+                          TemplateInstance::getTypeName(getElementTypeOrSelf(part.result)),
+                          part.columns / heads.headSize, part.rotates ? "true" : "false",
+                          part.append ? cast<RankedTensorType>(part.result.getType()).getDimSize(1)
+                                      : 0);
+  return name + ">";
+}
+
+/// Passes where a product of few rows is written, and what heads depend on.
+static void passHeads(TemplateInstance &instance, std::optional<ProductHeads> &heads,
+                      func::FuncOp kernel) {
+  auto passArgument = [&](Value value) {
+    instance.pass(value ? std::optional(cast<BlockArgument>(value).getArgNumber()) : std::nullopt);
+  };
+  // The kernel's results come in an order of their own.
+  auto passPart = [&](size_t part) {
+    if (!heads)
+      return instance.pass(part == 0 ? std::optional(kernel.getNumArguments()) : std::nullopt);
+    if (part >= heads->parts.size())
+      return instance.pass(std::nullopt);
+    auto results = kernel.front().getTerminator()->getOperands();
+    auto found = llvm::find(results, heads->parts[part].result);
+    instance.pass(kernel.getNumArguments() + std::distance(results.begin(), found));
+  };
+  passPart(0);
+  RotaryOp rotary = heads ? heads->rotary : nullptr;
+  passArgument(rotary ? rotary.getCos() : nullptr);
+  passArgument(rotary ? rotary.getSin() : nullptr);
+  passArgument(heads ? heads->start : nullptr);
+  passArgument(heads ? heads->count : nullptr);
+  passPart(1);
+  passPart(2);
+}
+
 namespace {
 /// A product's sizes, as gemv.cuh and gemm.cuh see them.
 struct Product {
@@ -93,7 +135,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   for (Operation &op : kernel.front().without_terminator())
     ops.insert(&op);
   std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
-  if (!gemm || gemm->usesPanels() || kernel.getNumResults() != 1)
+  if (!gemm || gemm->usesPanels() || (!gemm->heads && kernel.getNumResults() != 1))
     return kernel.emitError("expected one product of plain matrices and a chain of post-ops");
 
   auto numberOf = [](Value argument) { return cast<BlockArgument>(argument).getArgNumber(); };
@@ -110,7 +152,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   StringRef name = product.hasFewRows() ? "gemv" : "gemm";
   TemplateInstance instance(name, name, kernel.getContext());
   instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
-  instance.set("Out", getElementTypeOrSelf(gemm->result));
+  instance.set("Out", getElementTypeOrSelf(kernel.getResultTypes().front()));
   instance.setType("Epilogue", nameEpilogue(*gemm));
   instance.set("m", product.m);
   instance.set("n", product.n);
@@ -138,6 +180,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     instance.set("normCenters", norm && norm.centersRows());
     instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
     instance.set("splits", candidate);
+    instance.setType("Heads", gemm->heads ? nameHeads(*gemm->heads) : "void");
   } else {
     instance.set("lhsTransposed", product.lhsTransposed);
     instance.set("plain", false);
@@ -145,11 +188,12 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   }
   for (unsigned i = 0; i < kMostOperands; ++i)
     instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
-  instance.pass(kernel.getNumArguments());
   if (!product.hasFewRows()) {
+    instance.pass(kernel.getNumArguments());
     instance.write(function, /*usesShared=*/true);
     return product.getGemmLaunch(candidate);
   }
+  passHeads(instance, gemm->heads, kernel);
   FewRowsLaunch launch(matmul, gemm->norm.has_value(), candidate);
   instance.write(function, /*usesShared=*/gemm->norm.has_value());
   return CudaLaunch{.grid = launch.blocks,

@@ -45,6 +45,20 @@ func.func private @few(%x: tensor<2x64xbf16>, %w: tensor<96x64xbf16>, %r: tensor
   %2 = sinter.mul %1, %r : (tensor<2x96xf32>, tensor<2x96xf32>) -> tensor<2x96xf32>
   return %2 : tensor<2x96xf32>
 }
+// Values and keys, turned in part, whose results come in another order than their columns.
+func.func private @heads(%x: tensor<2x1x64xf32>, %w: tensor<64x32xf32>, %cos: tensor<20x2xf32>, %sin: tensor<20x2xf32>,
+    %start: tensor<2xi32>, %count: tensor<2xi32>, %keys: tensor<2x9x2x8xbf16>) -> (tensor<2x9x2x8xbf16>, tensor<2x1x2x8xf16>)
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<2x1x64xf32>, tensor<64x32xf32>) -> tensor<2x1x32xf32>
+  %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0>} : (tensor<2x1x32xf32>) -> tensor<2x1x16xf32>
+  %2 = sinter.cast %1 : (tensor<2x1x16xf32>) -> tensor<2x1x16xf16>
+  %3 = sinter.reshape %2 : (tensor<2x1x16xf16>) -> tensor<2x1x2x8xf16>
+  %4 = sinter.slice %0 {offsets = array<i64: 0, 0, 16>} : (tensor<2x1x32xf32>) -> tensor<2x1x16xf32>
+  %5 = sinter.reshape %4 : (tensor<2x1x16xf32>) -> tensor<2x1x2x8xf32>
+  %6 = sinter.rotary %5, %cos, %sin, %start {interleaved} : (tensor<2x1x2x8xf32>, tensor<20x2xf32>, tensor<20x2xf32>, tensor<2xi32>) -> tensor<2x1x2x8xf32>
+  %7 = sinter.cache_append %keys, %6, %start, %count : (tensor<2x9x2x8xbf16>, tensor<2x1x2x8xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x9x2x8xbf16>
+  return %7, %3 : tensor<2x9x2x8xbf16>, tensor<2x1x2x8xf16>
+}
 // The norm of the rows, rounded, times weights whose second half multiplies the first.
 // CHECK: func.func private @normed({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 96 : i64, {{.*}}sinter.shared = 256 : i64}
 func.func private @normed(%x: tensor<2x1x64xf32>, %g: tensor<64xf32>, %w: tensor<192x64xbf16>, %c: tensor<192xf32>)
@@ -98,11 +112,14 @@ func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3
 // CHECK: func.func private @queries(
 // CHECK-SAME: function = "attention_backward_queries"
 // CHECK: func.func private @few(
-// CHECK-SAME: arguments = array<i64: 0, 1, -1, -1, 2, -1, -1, -1, 3>, {{.*}}function = "gemv"
+// CHECK-SAME: arguments = array<i64: 0, 1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1, -1, -1, -1>, {{.*}}function = "gemv"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 96>>"
 // CHECK-SAME: NormWeight = "void"
+// CHECK: func.func private @heads(
+// CHECK-SAME: arguments = array<i64: 0, 1, -1, -1, -1, -1, -1, -1, 8, 2, 3, 4, 5, 7, -1>, {{.*}}function = "gemv"
+// CHECK-SAME: Heads = "sinter::Heads<8, 4, true, 1, 20, sinter::HeadPart<__half, 2, false, 0>, sinter::HeadPart<__nv_bfloat16, 2, true, 9>>"
 // CHECK: func.func private @normed(
-// CHECK-SAME: arguments = array<i64: 0, 2, 1, -1, 3, -1, -1, -1, 4>, {{.*}}function = "gemv"
+// CHECK-SAME: arguments = array<i64: 0, 2, 1, -1, 3, -1, -1, -1, 4, -1, -1, -1, -1, -1, -1>, {{.*}}function = "gemv"
 // CHECK-SAME: Element = bf16, Epilogue = "sinter::GatedEpilogue<sinter::Epilogue<sinter::Bias<float>>, sinter::Epilogue<sinter::Gelu>, sinter::Epilogue<>>"
 // CHECK-SAME: Input = f32, NormBias = "void", NormWeight = "float"
 // CHECK-SAME: normCenters = true, normEps = 1.000000e-05 : f64
