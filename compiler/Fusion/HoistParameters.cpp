@@ -147,7 +147,7 @@ private:
                        !op.hasTrait<OpTrait::ConstantLike>();
       bool used =
           llvm::any_of(op.getUsers(), [&](Operation *user) { return staying.contains(user); });
-      bool addresses = getRole(&op) == FusionRole::Index && op.getNumOperands() == 1;
+      bool addresses = isa<BroadcastOp, SliceOp, ReshapeOp>(op);
       if (!hoistable || (used && addresses))
         staying.insert(&op);
       else if (used)

@@ -34,6 +34,25 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
            "Products of f32 on a GPU may round their operands to TF32">];
 }
 
+def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
+  let summary = "weights lie as products of few rows read them best, on a GPU";
+  let description = [{
+    After it, on a GPU, the right-hand side of a matmul that is a parameter, or a part of one, is
+    stored `[n, k]`: a warp of a product of few rows then computes whole sums, and there are 2 to 16
+    times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The transposition is prepared once, with the rounding. Parameters that a step
+    changes (states) stay as they are.
+
+    ```mlir
+    %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x16xf32>) -> tensor<1x16xf32>
+    // =>
+    %0 = sinter.transpose %w {permutation = array<i64: 1, 0>}
+       : (tensor<8x16xf32>) -> tensor<16x8xf32>
+    %1 = sinter.matmul %x, %0 {transpose_rhs}
+       : (tensor<1x8xf32>, tensor<16x8xf32>) -> tensor<1x16xf32>
+    ```
+  }];
+}
+
 def AlignProductsPass : Pass<"sinter-align-products", "mlir::ModuleOp"> {
   let summary = "pads products on a GPU whose rows in memory are not aligned";
   let description = [{

@@ -11,6 +11,7 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
   types.cacheType = options.cacheType;
   types.tf32 = options.tf32;
   manager.addPass(createAssignComputeTypePass(types));
+  manager.addPass(createTransposeWeightsPass());
   manager.addPass(createAlignProductsPass());
   manager.addPass(createPackWeightsPass());
   manager.addPass(createPackCachesPass());
