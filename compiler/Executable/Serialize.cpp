@@ -227,10 +227,13 @@ private:
     auto label = builder.CreateSharedString(command.getLabel().str());
     auto layer = builder.CreateSharedString(command.getLayer().str());
     auto stage = static_cast<fb::Stage>(*parseStage(command.getStage()));
-    return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
-                             command.getBytes(), command.getPredictedNs(), stage,
-                             command.getRooflineNs(),
-                             alternatives.empty() ? 0 : builder.CreateVector(alternatives));
+    Offset<flatbuffers::Vector<uint32_t>> waits;
+    if (ArrayRef<int64_t> numbers = command.getWaits(); !numbers.empty())
+      waits = builder.CreateVector(std::vector<uint32_t>(numbers.begin(), numbers.end()));
+    return fb::CreateCommand(
+        builder, kind, action, label, layer, command.getFlops(), command.getBytes(),
+        command.getPredictedNs(), stage, command.getRooflineNs(),
+        alternatives.empty() ? 0 : builder.CreateVector(alternatives), command.getStream(), waits);
   }
 
   std::pair<fb::Action, Offset<void>> serializeAction(Operation *op) {

@@ -15,6 +15,23 @@ int64_t sinter::getSliceBytes(Value slice) {
   return slice.getDefiningOp<plan::SliceOp>().getBytes();
 }
 
+std::vector<ByteRange> sinter::getRanges(plan::CommandInterface command) {
+  std::vector<ByteRange> ranges;
+  auto add = [&](ArrayRef<Value> slices, bool writes) {
+    for (Value value : slices) {
+      auto slice = value.getDefiningOp<plan::SliceOp>();
+      // Every tensor of the checkpoint is a space of its own, which nobody writes.
+      if (slice.getSpace() != plan::Space::Checkpoint)
+        ranges.push_back({static_cast<unsigned>(slice.getSpace()),
+                          static_cast<int64_t>(slice.getOffset()),
+                          static_cast<int64_t>(slice.getOffset() + slice.getBytes()), writes});
+    }
+  };
+  add(command.getReads(), /*writes=*/false);
+  add(command.getWrites(), /*writes=*/true);
+  return ranges;
+}
+
 int64_t sinter::getArenaAlignment(plan::ProgramOp program) {
   constexpr int64_t kLine = 64; // where nothing says what is compiled for
   TargetAttr target = TargetAttr::lookup(program);

@@ -1,6 +1,7 @@
 //===- Liveness.h - When slices of a program live ---------------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Memory/Streams.h"
 #include "dialects/Plan/PlanDialect.h"
 
 namespace sinter {
@@ -10,6 +11,9 @@ llvm::SmallVector<plan::CommandInterface> getCommands(plan::ProgramOp program);
 
 /// Bytes of an alloc or a slice.
 int64_t getSliceBytes(mlir::Value slice);
+
+/// What a command reads and writes, after Memory.
+std::vector<ByteRange> getRanges(plan::CommandInterface command);
 
 /// Bytes that slices of a program's arena start at multiples of, which its target says.
 int64_t getArenaAlignment(plan::ProgramOp program);

@@ -12,6 +12,7 @@ namespace sinter {
 /// What of the Memory phase can be switched off.
 struct MemoryOptions {
   bool reuseInPlace = true;
+  bool assignStreams = true;
 };
 
 /// Gives every slice its place.

@@ -32,7 +32,8 @@ def AssignOffsetsPass : Pass<"sinter-assign-offsets", "mlir::ModuleOp"> {
     those that live at once do not overlap (Packer.h says how). An alloc lives from the first
     command that uses it to the last one. `arena_bytes` and `arena_lower_bound` of the program say
     how large the arena is and how small any arena must be; a remark gives both. An alloc that
-    no command uses is dropped.
+    no command uses is dropped. Where the target has several streams, memory is used again as late
+    as the arena does not grow by, so that commands seldom wait for each other's.
 
     ```mlir
     %0 = plan.alloc 100
@@ -44,12 +45,40 @@ def AssignOffsetsPass : Pass<"sinter-assign-offsets", "mlir::ModuleOp"> {
   }];
 }
 
+def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
+  let summary = "puts commands that leave a part of a GPU idle beside others";
+  let description = [{
+    After it, where the target has several streams and a program is predicted to take less time in
+    them, its commands say their `stream`, and with `waits` the numbers of those commands of other
+    streams that they begin after: the fewest with which any two commands of which one writes what
+    the other touches keep their order (Streams.h says how). A remark says what was put beside what
+    is in stream 0, and what both ways are predicted to take. The list is as it was, and right in
+    one stream too. `@prepare` runs command by command and is left alone.
+
+    ```mlir
+    plan.launch @products grid 16(%x) -> (%y)
+    plan.launch @sums grid 8(%x) -> (%z)
+    plan.launch @both grid 500(%y, %z) -> (%w)
+    ```
+    becomes
+    ```mlir
+    plan.launch @products grid 16(%x) -> (%y)
+    plan.launch @sums grid 8(%x) -> (%z) {stream = 1}
+    plan.launch @both grid 500(%y, %z) -> (%w) {waits = array<i64: 1>}
+    ```
+  }];
+  let options = [Option<"always", "always", "bool", "false",
+    "takes streams wherever a command could begin earlier, whatever events cost">];
+}
+
 def VerifyMemoryPass : Pass<"sinter-verify-memory", "mlir::ModuleOp"> {
   let summary = "the gate of the Memory phase";
   let description = [{
     After it: programs know the size of their arenas and hold no `plan.alloc`; slices of the arena
     lie inside it, at multiples of 64, and no two that live at once share a byte, found again here
-    by comparing all pairs that live at once.
+    by comparing all pairs that live at once. Commands wait for earlier ones of other streams, and
+    no two of which one writes what the other touches may run at once, found again here by comparing
+    all pairs that streams and waits leave without an order.
   }];
 }
 

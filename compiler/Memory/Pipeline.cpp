@@ -7,5 +7,7 @@ void sinter::buildMemoryPipeline(OpPassManager &manager, const MemoryOptions &op
   if (options.reuseInPlace)
     manager.addPass(createReuseInPlacePass());
   manager.addPass(createAssignOffsetsPass());
+  if (options.assignStreams)
+    manager.addPass(createAssignStreamsPass());
   manager.addPass(createVerifyMemoryPass());
 }

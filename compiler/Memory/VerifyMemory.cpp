@@ -1,5 +1,7 @@
 #include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include <map>
 
 namespace sinter {
@@ -17,7 +19,8 @@ struct VerifyMemoryPass : sinter::impl::VerifyMemoryPassBase<VerifyMemoryPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (failed(verifySlices(program)) || failed(verifyDisjoint(program)))
+      if (failed(verifySlices(program)) || failed(verifyDisjoint(program)) ||
+          failed(verifyStreams(program)))
         return signalPassFailure();
   }
 
@@ -78,6 +81,46 @@ private:
       offsets.insert({life.last, slice.getOffset()});
     }
     return success();
+  }
+
+  LogicalResult verifyStreams(plan::ProgramOp program) {
+    SmallVector<plan::CommandInterface> commands = getCommands(program);
+    std::vector<llvm::BitVector> before;     // of each command, those that are done when it begins
+    llvm::DenseMap<int64_t, int64_t> latest; // of each stream
+    for (auto [i, command] : llvm::enumerate(commands)) {
+      before.emplace_back(commands.size());
+      auto follow = [&](int64_t other) {
+        before[i] |= before[other];
+        before[i].set(other);
+      };
+      if (auto found = latest.find(command.getStream()); found != latest.end())
+        follow(found->second);
+      latest[command.getStream()] = i;
+      for (int64_t other : command.getWaits()) {
+        if (other < 0 || other >= static_cast<int64_t>(i) ||
+            commands[other].getStream() == command.getStream())
+          return command.emitError(
+                     "expected it to wait for earlier commands of other streams, not for ")
+                 << other;
+        follow(other);
+      }
+      for (unsigned other = 0; other < i; ++other)
+        if (!before[i].test(other) && conflict(commands[other], command))
+          return (command.emitError("expected it to wait, directly or not, for command ")
+                  << other << ": one writes what the other reads or writes")
+                     .attachNote(commands[other].getLoc())
+                 << "this command";
+    }
+    return success();
+  }
+
+  static bool conflict(plan::CommandInterface a, plan::CommandInterface b) {
+    for (const ByteRange &one : getRanges(a))
+      for (const ByteRange &other : getRanges(b))
+        if ((one.writes || other.writes) && one.space == other.space &&
+            std::max(one.begin, other.begin) < std::min(one.end, other.end))
+          return true;
+    return false;
   }
 
   static int64_t getEnd(plan::SliceOp slice) { return slice.getOffset() + slice.getBytes(); }

@@ -5,6 +5,8 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace sinter::plan;
@@ -82,6 +84,8 @@ LogicalResult SliceOp::verify() {
 SmallVector<Value> LaunchOp::getReads() { return llvm::to_vector(ValueRange(getInputs())); }
 SmallVector<Value> LaunchOp::getWrites() { return llvm::to_vector(ValueRange(getOutputs())); }
 
+int64_t LaunchOp::getBlocks() { return getGrid(); }
+
 LogicalResult LaunchOp::verify() {
   int64_t inputs = getInputs().size();
   bool known = llvm::all_of(getReusable(), [&](int64_t i) { return i >= 0 && i < inputs; });
@@ -106,6 +110,12 @@ SmallVector<Value> GemmOp::getWrites() {
   return writes;
 }
 
+// What the library chooses is not known here; most of its kernels make tiles of about this size.
+int64_t GemmOp::getBlocks() {
+  constexpr uint64_t kTile = 128;
+  return llvm::divideCeil(getM(), kTile) * llvm::divideCeil(getN(), kTile);
+}
+
 LogicalResult GemmOp::verify() {
   auto reading = llvm::count_if(getPostOps().getAsRange<PostOpAttr>(),
                                 [](PostOpAttr postOp) { return postOp.hasOperand(); });
@@ -127,6 +137,9 @@ SmallVector<Value> AttentionOp::getWrites() {
   return writes;
 }
 
+// How many blocks the library makes is not known here.
+int64_t AttentionOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
+
 LogicalResult AttentionOp::verify() {
   for (ArrayRef<int64_t> layout : {getQueryLayout(), getKeyLayout(), getValueLayout()})
     if (layout.size() != 4 ||
@@ -141,6 +154,8 @@ LogicalResult AttentionOp::verify() {
 SmallVector<Value> PackOp::getReads() { return llvm::to_vector(ValueRange(getSources())); }
 SmallVector<Value> PackOp::getWrites() { return {getOut()}; }
 
+int64_t PackOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
+
 LogicalResult PackOp::verify() {
   int64_t columns = 0;
   for (auto layout : getSourceLayouts().getAsRange<PackSourceAttr>())
@@ -154,8 +169,11 @@ LogicalResult PackOp::verify() {
 SmallVector<Value> CopyOp::getReads() { return {getSource()}; }
 SmallVector<Value> CopyOp::getWrites() { return {getOut()}; }
 
+int64_t CopyOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
+
 SmallVector<Value> FillOp::getReads() { return {}; }
 SmallVector<Value> FillOp::getWrites() { return {getOut()}; }
+int64_t FillOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
 
 //===----------------------------------------------------------------------===//
 // Choices
@@ -189,6 +207,13 @@ SmallVector<Value> ChoiceOp::getWrites() {
 }
 
 static CommandInterface getPick(ChoiceOp choice) { return choice.getCommands().front(); }
+
+int64_t ChoiceOp::getBlocks() {
+  int64_t most = 0;
+  for (CommandInterface command : getCommands())
+    most = std::max(most, command.getBlocks());
+  return most;
+}
 
 int64_t ChoiceOp::getFlops() { return getPick(*this).getFlops(); }
 int64_t ChoiceOp::getBytes() { return getPick(*this).getBytes(); }

@@ -149,8 +149,13 @@ def SliceOp : Plan_Op<"slice"> {
 def Plan_CommandInterface : OpInterface<"CommandInterface"> {
   let cppNamespace = "::sinter::plan";
   let description = [{
-    A command: what it reads and writes (for liveness), and what it costs (for people).
-    A slice that is read and written appears in both.
+    A command: what it reads and writes (for liveness and for the order between streams), how much
+    of a GPU it takes, and what it costs (for people). A slice that is read and written appears in
+    both.
+
+    On a GPU commands of one stream run one after the other; one of another stream may run beside
+    them, unless it waits. `waits` are the numbers of earlier commands, counted from the program's
+    first, that a command begins after.
   }];
   let methods = [
     InterfaceMethod<"Operands that the command reads.", "::mlir::SmallVector<::mlir::Value>", "getReads", (ins)>,
@@ -163,6 +168,16 @@ def Plan_CommandInterface : OpInterface<"CommandInterface"> {
     InterfaceMethod<"What the command is, for people.", "::llvm::StringRef", "getLabel", (ins)>,
     InterfaceMethod<"The part of the model it belongs to.", "::llvm::StringRef", "getLayer", (ins)>,
     InterfaceMethod<"The stage of a training step it belongs to.", "::llvm::StringRef", "getStage", (ins)>,
+    InterfaceMethod<[{Blocks that may run at a time, as far as the command goes: a GPU that has more
+      multiprocessors has room for something else beside it.}], "int64_t", "getBlocks", (ins)>,
+    InterfaceMethod<"The stream that it runs in, from 0.", "int64_t", "getStream", (ins)>,
+    InterfaceMethod<"Numbers of the commands of other streams that it waits for.",
+      "::llvm::ArrayRef<int64_t>", "getWaits", (ins)>,
+    InterfaceMethod<"Puts it into a stream, behind these commands of others.", "void", "setOrder",
+      (ins "int64_t":$stream, "::llvm::ArrayRef<int64_t>":$waits), [{
+      $_op.setStream(stream);
+      $_op.setWaits(waits);
+    }]>,
   ];
 }
 
@@ -172,13 +187,15 @@ def Plan_StageName : ConfinedAttr<StrAttr, [AttrConstraint<
     "that names a stage of a training step">]>;
 
 class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, !listconcat(traits,
-    [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites"]>])> {
+    [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks"]>])> {
   dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes,
                      DefaultValuedAttr<I64Attr, "0">:$predicted_ns,
                      DefaultValuedAttr<I64Attr, "0">:$roofline_ns,
                      DefaultValuedAttr<StrAttr, "\"\"">:$label,
                      DefaultValuedAttr<StrAttr, "\"\"">:$layer,
-                     DefaultValuedAttr<Plan_StageName, "\"forward\"">:$stage);
+                     DefaultValuedAttr<Plan_StageName, "\"forward\"">:$stage,
+                     DefaultValuedAttr<I64Attr, "0">:$stream,
+                     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$waits);
 }
 
 def LaunchOp : Plan_Command<"launch", [AttrSizedOperandSegments]> {
@@ -281,8 +298,8 @@ def FillOp : Plan_Command<"fill"> {
 }
 
 def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
-    DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getFlops", "getBytes",
-        "getPredictedNs", "getRooflineNs", "getLabel", "getLayer", "getStage"]>]> {
+    DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks", "getFlops",
+        "getBytes", "getPredictedNs", "getRooflineNs", "getLabel", "getLayer", "getStage"]>]> {
   let summary = "one command of several that do the same";
   let description = [{
     Every option is one command, and all compute the same function of the same slices, up to
@@ -304,6 +321,8 @@ def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
     writes all write, but for memory of its own: bytes of the arena that no other command uses
     (workspaces), and states that are the scratch of its kernel.
   }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$waits);
   let regions = (region VariadicRegion<SizedRegion<1>>:$options);
   let assemblyFormat = "custom<Options>($options) attr-dict";
   let hasVerifier = 1;

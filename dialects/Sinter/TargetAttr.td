@@ -69,6 +69,12 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// Whether what adds up over keys and what adds up over queries in attention's gradient are
     /// kernels of their own, so that every sum is one block's.
     bool splitsAttentionGrad() const { return isGpu(); }
+    /// Streams that a program's commands may be in. Beside a chain of commands there are seldom more
+    /// than two others.
+    int64_t getMostStreams() const { return isGpu() ? 3 : 1; }
+    /// What a command that waits for one of another stream begins later by. A guess, not measured:
+    /// half of what starting it costs.
+    int64_t getEventNs() const { return getLaunchNs() / 2; }
     /// Whether the feature string switches this instruction set on ("avx512bf16").
     bool hasFeature(::llvm::StringRef feature) const;
     /// The target of a module (its attribute `sinter.target`), or null.

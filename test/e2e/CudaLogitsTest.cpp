@@ -124,4 +124,30 @@ TEST_P(CudaText, IsTheProcessors) {
 INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gemma2"),
                          nameModelTest);
 
+// Attention and the MLP of a layer side by side, whether that pays or not and in whatever order the
+// streams go on.
+class StreamsCudaLogits : public CudaLogits {};
+
+TEST_P(StreamsCudaLogits, AreThoseOfOneStream) {
+  auto logits = [&](bool several) {
+    CompiledModel model(GetParam());
+    CompileOptions target = options({"logits"}, 1, model.length, DType::F32);
+    target.disabledPasses = {"sinter-assign-streams"};
+    if (several)
+      target.addedPasses = {"after:Memory:sinter-assign-streams{always}", //
+                            "after:Memory:sinter-verify-memory"};
+    model.compile(target);
+    return model.logits();
+  };
+  std::vector<float> one = logits(/*several=*/false);
+  EXPECT_EQ(fake.calls("cuStreamWaitEvent"), 0u);
+  for (unsigned seed : {0u, 1u, 2u}) {
+    fake.setStreamSeed(seed);
+    EXPECT_EQ(logits(/*several=*/true), one) << seed;
+  }
+  EXPECT_GT(fake.calls("cuStreamWaitEvent"), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StreamsCudaLogits, testing::Values("gpt_neox"), nameModelTest);
+
 } // namespace

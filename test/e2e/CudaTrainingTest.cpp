@@ -127,4 +127,28 @@ TEST_P(LibraryCudaTraining, InBf16) {
 
 INSTANTIATE_TEST_SUITE_P(Models, LibraryCudaTraining, testing::Values("llama"), nameModelTest);
 
+// Sums for norms and biases and products for weights run beside the chain of gradients. In
+// whatever order the streams go on, the bits are those of one stream.
+class StreamsCudaTraining : public CudaTraining {};
+
+TEST_P(StreamsCudaTraining, AreThoseOfOneStream) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.disabledPasses = {"sinter-assign-streams"};
+  TrainedSteps one = train(model, options);
+  unsigned waits = fake.calls("cuStreamWaitEvent");
+  options.disabledPasses = {};
+  for (unsigned seed : {1u, 2u}) {
+    fake.setStreamSeed(seed);
+    TrainedSteps several = train(model, options);
+    EXPECT_EQ(several.losses, one.losses) << seed;
+    EXPECT_EQ(several.norms, one.norms) << seed;
+    EXPECT_EQ(several.parameters, one.parameters) << seed;
+  }
+  EXPECT_GT(fake.calls("cuStreamWaitEvent"), waits);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StreamsCudaTraining, testing::Values("gpt2", "gpt_neox"),
+                         nameModelTest);
+
 } // namespace

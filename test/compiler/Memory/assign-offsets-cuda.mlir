@@ -15,4 +15,18 @@ module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", 
     plan.copy(%x) -> (%a)
     plan.copy(%a) -> (%b)
   }
+
+  // @second could be written where @first was; there is room elsewhere, so that it need not wait
+  // for those who read that.
+  // CHECK-LABEL: plan.program @late attributes {arena_bytes = 2048 : i64, arena_lower_bound = 2048 : i64}
+  plan.program @late {
+    // CHECK: %[[FIRST:.*]] = plan.slice arena[[[OFFSET:[0-9]+]], 256]
+    // CHECK-NOT: arena[[[OFFSET]], 256]
+    %first = plan.alloc 256
+    %second = plan.alloc 256
+    %large = plan.alloc 2048
+    plan.fill 0 -> (%large)
+    plan.fill 0 -> (%first)
+    plan.fill 0 -> (%second)
+  }
 }

@@ -58,3 +58,63 @@ plan.program @overlap_in_choice attributes {arena_bytes = 128 : i64, arena_lower
     plan.launch @k2 grid 1 (%a) -> (%y, %w)
   }
 }
+
+// -----
+
+plan.program @not_earlier attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+  %a = plan.slice arena[0, 64]
+  // expected-error @below {{expected it to wait for earlier commands of other streams, not for 0}}
+  plan.fill 0 -> (%a) {stream = 1, waits = array<i64: 0>}
+}
+
+// -----
+
+plan.program @own_stream attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+  %a = plan.slice arena[0, 64]
+  plan.fill 0 -> (%a)
+  // expected-error @below {{expected it to wait for earlier commands of other streams, not for 0}}
+  plan.fill 1 -> (%a) {waits = array<i64: 0>}
+}
+
+// -----
+
+// What is written is read without a wait.
+plan.program @read_after_write attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+  %a = plan.slice arena[0, 64]
+  %b = plan.slice arena[64, 64]
+  // expected-note @below {{this command}}
+  plan.fill 0 -> (%a)
+  // expected-error @below {{expected it to wait, directly or not, for command 0: one writes what the other reads or writes}}
+  plan.copy(%a) -> (%b) {stream = 1}
+}
+
+// -----
+
+// Memory is used again before who reads it is done.
+plan.program @write_after_read attributes {arena_bytes = 192 : i64, arena_lower_bound = 128 : i64} {
+  %a = plan.slice arena[0, 64]
+  %b = plan.slice arena[64, 64]
+  %again = plan.slice arena[0, 64]
+  plan.fill 0 -> (%a)
+  // expected-note @below {{this command}}
+  plan.copy(%a) -> (%b) {stream = 1, waits = array<i64: 0>}
+  // expected-error @below {{expected it to wait, directly or not, for command 1}}
+  plan.fill 1 -> (%again)
+}
+
+// -----
+
+// A library writes its workspace.
+plan.program @workspace attributes {arena_bytes = 512 : i64, arena_lower_bound = 256 : i64} {
+  %x = plan.slice input[0, 64] "x" : tensor<4x4xf32>
+  %p = plan.slice parameter[0, 64] "p"
+  %y = plan.slice output[0, 64] "y" : tensor<4x4xf32>
+  %z = plan.slice output[64, 64] "z" : tensor<4x4xf32>
+  %w = plan.slice arena[0, 256]
+  // expected-note @below {{this command}}
+  plan.gemm(%x, %p) workspace(%w) -> (%y) {m = 4, n = 4, k = 4, dtype = f32, out_dtype = f32,
+    lhs_stride = 4, out_stride = 4, rhs_form = #plan<rhs_form plain>, rhs_stride = 4}
+  // expected-error @below {{expected it to wait, directly or not, for command 0}}
+  plan.gemm(%x, %p) workspace(%w) -> (%z) {m = 4, n = 4, k = 4, dtype = f32, out_dtype = f32,
+    lhs_stride = 4, out_stride = 4, rhs_form = #plan<rhs_form plain>, rhs_stride = 4, stream = 1}
+}

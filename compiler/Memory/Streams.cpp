@@ -1,0 +1,187 @@
+#include "compiler/Memory/Streams.h"
+#include <algorithm>
+#include <map>
+#include <optional>
+
+using namespace sinter;
+
+static bool overlap(const ByteRange &a, const ByteRange &b) {
+  return a.space == b.space && std::max(a.begin, b.begin) < std::min(a.end, b.end);
+}
+
+CommandLists sinter::findHazards(std::span<const StreamCommand> commands) {
+  struct Touch {
+    ByteRange range;
+    unsigned command;
+  };
+  // By space those that no later write has covered: who follows that write follows them.
+  std::map<unsigned, std::vector<Touch>> touches;
+  CommandLists hazards(commands.size());
+  for (unsigned i = 0; i < commands.size(); ++i) {
+    for (const ByteRange &range : commands[i].ranges)
+      for (const Touch &before : touches[range.space])
+        if ((range.writes || before.range.writes) && overlap(range, before.range))
+          hazards[i].push_back(before.command);
+    for (const ByteRange &range : commands[i].ranges) {
+      std::vector<Touch> &known = touches[range.space];
+      if (range.writes)
+        std::erase_if(known, [&](const Touch &before) {
+          return range.begin <= before.range.begin && before.range.end <= range.end;
+        });
+      known.push_back({range, i});
+    }
+    std::sort(hazards[i].begin(), hazards[i].end());
+    hazards[i].erase(std::unique(hazards[i].begin(), hazards[i].end()), hazards[i].end());
+  }
+  return hazards;
+}
+
+unsigned StreamPlan::countEvents() const {
+  std::vector<bool> recorded(streams.size());
+  for (const std::vector<unsigned> &others : waits)
+    for (unsigned other : others)
+      recorded[other] = true;
+  return std::count(recorded.begin(), recorded.end(), true);
+}
+
+std::vector<unsigned> sinter::assignStreams(std::span<const StreamCommand> commands,
+                                            const CommandLists &hazards, const StreamCosts &costs) {
+  std::vector<unsigned> streams(commands.size());
+  std::vector<double> done(commands.size()), free(costs.streams);
+  for (unsigned i = 0; i < commands.size(); ++i) {
+    auto beginIn = [&](unsigned stream) {
+      double begin = free[stream];
+      for (unsigned other : hazards[i])
+        begin = std::max(begin, done[other] + (streams[other] == stream ? 0 : costs.eventNs));
+      return begin;
+    };
+    double begin = beginIn(0), latest = begin - costs.eventNs;
+    for (unsigned stream = 1; stream < costs.streams && commands[i].share < 1; ++stream)
+      if (double other = beginIn(stream); other < latest) {
+        begin = latest = other;
+        streams[i] = stream;
+      }
+    free[streams[i]] = done[i] = begin + commands[i].ns;
+  }
+  return streams;
+}
+
+CommandLists sinter::deriveWaits(std::span<const unsigned> streams, const CommandLists &hazards) {
+  // Of each command and stream, how many of the stream's commands in the list's order are known to
+  // be done when it is: the number after the last one's, 0 for none.
+  using Clock = std::vector<unsigned>;
+  unsigned count = streams.empty() ? 0 : *std::max_element(streams.begin(), streams.end()) + 1;
+  std::vector<Clock> clocks;
+  std::vector<Clock> latest(count, Clock(count)); // of each stream
+  CommandLists waits(streams.size());
+  for (unsigned i = 0; i < streams.size(); ++i) {
+    Clock &own = latest[streams[i]];
+    Clock needed(count);
+    for (unsigned other : hazards[i])
+      if (streams[other] != streams[i] && own[streams[other]] <= other)
+        needed[streams[other]] = std::max(needed[streams[other]], other + 1);
+    auto follows = [&](unsigned stream) { // from another one that is needed
+      for (unsigned via = 0; via < count; ++via)
+        if (via != stream && needed[via] && clocks[needed[via] - 1][stream] >= needed[stream])
+          return true;
+      return false;
+    };
+    for (unsigned stream = 0; stream < count; ++stream)
+      if (needed[stream] && !follows(stream))
+        waits[i].push_back(needed[stream] - 1);
+    for (unsigned other : waits[i])
+      for (unsigned stream = 0; stream < count; ++stream)
+        own[stream] = std::max(own[stream], clocks[other][stream]);
+    std::sort(waits[i].begin(), waits[i].end());
+    own[streams[i]] = i + 1;
+    clocks.push_back(own);
+  }
+  return waits;
+}
+
+namespace {
+/// The commands of a plan on their way.
+class StreamRun {
+public:
+  StreamRun(std::span<const StreamCommand> commands, const StreamPlan &plan,
+            const StreamCosts &costs)
+      : commands(commands), plan(plan), costs(costs), done(commands.size()) {
+    for (unsigned i = 0; i < commands.size(); ++i) {
+      queues.resize(std::max<size_t>(queues.size(), plan.streams[i] + 1));
+      queues[plan.streams[i]].waiting.push_back(i);
+    }
+  }
+
+  double run() {
+    double ns = 0;
+    while (start()) {
+      double share = 0, step = -1;
+      for (const Queue &queue : queues)
+        if (queue.running && queue.starting == 0)
+          share += commands[*queue.running].share;
+      double slowdown = std::max(share, 1.0);
+      auto left = [&](const Queue &queue) {
+        return queue.starting > 0 ? queue.starting : queue.working * slowdown;
+      };
+      for (const Queue &queue : queues)
+        if (queue.running && (step < 0 || left(queue) < step))
+          step = left(queue);
+      ns += step;
+      for (Queue &queue : queues)
+        if (queue.running)
+          pass(queue, step, left(queue) == step, slowdown);
+    }
+    return ns;
+  }
+
+private:
+  struct Queue {
+    std::vector<unsigned> waiting;
+    size_t next = 0;
+    std::optional<unsigned> running;
+    double starting = 0, working = 0; ///< time that is left of what runs
+  };
+
+  /// Lets begin what can; whether anything runs.
+  bool start() {
+    bool any = false;
+    for (Queue &queue : queues) {
+      if (!queue.running && queue.next < queue.waiting.size()) {
+        unsigned command = queue.waiting[queue.next];
+        const std::vector<unsigned> &waits = plan.waits[command];
+        if (std::all_of(waits.begin(), waits.end(), [&](unsigned other) { return done[other]; })) {
+          queue.running = command;
+          ++queue.next;
+          double idle = std::min(costs.launchNs, commands[command].ns);
+          queue.starting = idle + (waits.empty() ? 0 : costs.eventNs);
+          queue.working = commands[command].ns - idle;
+        }
+      }
+      any |= queue.running.has_value();
+    }
+    return any;
+  }
+
+  void pass(Queue &queue, double ns, bool whole, double slowdown) {
+    if (queue.starting > 0)
+      queue.starting = whole ? 0 : queue.starting - ns;
+    else
+      queue.working = whole ? 0 : queue.working - ns / slowdown;
+    if (queue.starting == 0 && queue.working == 0) {
+      done[*queue.running] = true;
+      queue.running.reset();
+    }
+  }
+
+  std::span<const StreamCommand> commands;
+  const StreamPlan &plan;
+  const StreamCosts &costs;
+  std::vector<bool> done;
+  std::vector<Queue> queues;
+};
+} // namespace
+
+double sinter::predictNs(std::span<const StreamCommand> commands, const StreamPlan &plan,
+                         const StreamCosts &costs) {
+  return StreamRun(commands, plan, costs).run();
+}
