@@ -273,8 +273,15 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   constexpr int kScores = kKeys / 8, kParts = P::headSize / 8;
   // Registers that hold the queries for good are worth it where there are enough.
   constexpr bool kKeepsQueries = kTiles * kSteps <= 8 && P::dropout == 0;
-  // Without them, steps need not be unrolled, which spares the registers of their addresses.
-  constexpr int kUnrolledSteps = kKeepsQueries || kTiles > 1 ? kSteps : 4;
+  // Without them, steps need not be unrolled, which spares the registers of their addresses. The
+  // compiler has enough for those of 32 queries, but from compute capability 10.0 on not for more
+  // than four steps.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+  constexpr bool kUnrollsAll = kKeepsQueries || (kTiles > 1 && kSteps <= 4);
+#else
+  constexpr bool kUnrollsAll = kKeepsQueries || kTiles > 1;
+#endif
+  constexpr int kUnrolledSteps = kUnrollsAll ? kSteps : 4;
 
   T *queries = dynamic_shared<T>(), *stages = queries + kRows * kPitch;
   const QueryTile<P, kRows> tile(starts);
