@@ -214,6 +214,18 @@ public:
   unsigned newStreamId() { return nextStream++; }
 };
 
+/// What every call of a library begins with: the lock, and a failure that was asked for, or
+/// `onFailed` where the GPU has failed before.
+struct LibraryCall {
+  std::lock_guard<std::recursive_mutex> lock;
+  int error; ///< the status with which it is to fail, or 0
+  LibraryCall(const char *name, int onFailed)
+      : lock(FakeDevice::instance().mutex), error(FakeDevice::instance().enter(name)) {
+    if (!error && FakeDevice::instance().sticky != CUDA_SUCCESS)
+      error = onFailed;
+  }
+};
+
 /// A function of a table, by the name that the library exports.
 struct NamedFunction {
   const char *name;

@@ -41,14 +41,9 @@ constexpr uint64_t wantedWorkspace = 1 << 20;
 
 FakeDevice &device() { return FakeDevice::instance(); }
 
-/// What every call begins with: the lock, and a failure that was asked for.
-struct Call {
-  std::lock_guard<std::recursive_mutex> lock;
-  int error;
-  explicit Call(const char *name) : lock(device().mutex), error(device().enter(name)) {
-    if (!error && device().sticky != CUDA_SUCCESS)
-      error = CUBLAS_STATUS_EXECUTION_FAILED;
-  }
+/// What every call begins with.
+struct Call : LibraryCall {
+  explicit Call(const char *name) : LibraryCall(name, CUBLAS_STATUS_EXECUTION_FAILED) {}
 };
 #define SINTER_CALL(name)                                                                          \
   Call call(#name);                                                                                \
