@@ -39,8 +39,9 @@ def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
   let description = [{
     After it, on a GPU, the right-hand side of a matmul that is a parameter, or a part of one, is
     stored `[n, k]`: a warp of a product of few rows then computes whole sums, and there are 2 to 16
-    times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The transposition is prepared once, with the rounding. Parameters that a step
-    changes (states) stay as they are.
+    times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The
+    transposition is prepared once, with the rounding. Parameters that a step changes (states) stay
+    as they are.
 
     ```mlir
     %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x16xf32>) -> tensor<1x16xf32>

@@ -2,12 +2,14 @@
 //
 // The driver and cuBLASLt are opened when a session binds; the compiler only where the executable
 // has no machine code for this GPU. One allocation a space from a pool of our own, addresses that
-// never move, and one stream. A program is recorded once. A run
+// never move, and as many streams as the plan says. A program is recorded once. A run
 //
 //   copies its inputs from their mirror, walks over its steps, copies its outputs to their mirror
 //
-// and waits. The first run does that; all later ones replay it as a graph, but for those that are
-// traced, which time every command. A capture that fails is told of once, and runs walk as before.
+// and waits. These copies run beside no step: inputs are a few KB, which the first step reads, and
+// outputs are a token or a loss, or logits, which the last step writes. The first run does that;
+// all later ones replay it as a graph, but for those that are traced, which time every command. A
+// capture that fails is told of once, and runs walk as before.
 //
 // Of an executable that was compiled with --tune, what can be done in several ways (algorithms of
 // products, LtGemm.h, and a command's alternatives) is timed when the session binds, and the
