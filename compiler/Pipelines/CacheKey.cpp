@@ -1,5 +1,6 @@
 #include "compiler/Pipelines/Compile.h"
 #include "runtime/Device/Cpu/Features.h"
+#include "runtime/Device/Cuda/CudnnProblem.h"
 #include <bit>
 #include <cstdio>
 #include <dlfcn.h>
@@ -84,6 +85,8 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
                          int64_t(options.tf32), int64_t(options.tune), int64_t(options.cubins),
                          options.batch, options.chunk, options.capacity, options.ropeLength})
     hasher.add(static_cast<uint64_t>(number));
+  // What is left to the device depends on the libraries that there are.
+  hasher.add(options.tune ? runtime::cuda::findCudnnVersion() : uint64_t{0});
   hasher.add(options.entries);
   const TrainingOptions &training = options.training;
   hasher.add(training.optimizer);

@@ -2,6 +2,9 @@
 // f32 losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
 // within 2e-2; two runs give the same bits.
 
+#if __has_include(<cudnn_graph.h>)
+#include "runtime/Device/Cuda/CudnnApi.h"
+#endif
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
 #include "test/unit/cuda/Environment.h"
@@ -126,6 +129,24 @@ TEST_P(LibraryCudaTraining, InBf16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LibraryCudaTraining, testing::Values("llama"), nameModelTest);
+
+#if __has_include(<cudnn_graph.h>)
+// A tuned executable that is found again is of the cuDNN that there is.
+TEST(CacheKey, IsOfTheLibraryThatMayBeChosen) {
+  fake::FakeCuda fake{fake::FakeOptions{}};
+  CompileRequest request;
+  request.options.target = "cuda:sm_90";
+  std::string plain = getCacheKey(request);
+  request.options.tune = true;
+  std::string tuned = getCacheKey(request);
+  runtime::cuda::CudnnApi other = **runtime::cuda::cudnnApi();
+  other.cudnnGetVersion = [] { return size_t{1}; };
+  runtime::cuda::installCudnnApi(&other);
+  EXPECT_NE(getCacheKey(request), tuned);
+  request.options.tune = false;
+  EXPECT_EQ(getCacheKey(request), plain);
+}
+#endif
 
 // Sums for norms and biases and products for weights run beside the chain of gradients. In
 // whatever order the streams go on, the bits are those of one stream.

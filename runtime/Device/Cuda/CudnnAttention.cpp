@@ -418,6 +418,11 @@ Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &problem, Capability ca
   return static_cast<uint64_t>(plan.workspaceBytes);
 }
 
+uint64_t findCudnnVersion() {
+  Expected<const CudnnApi *> api = cudnnApi();
+  return api ? (*api)->cudnnGetVersion() : 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,7 @@ tl::unexpected<Error> builtWithout() {
 Expected<GpuInfo> findGpu() { return builtWithout(); }
 
 Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &, Capability) { return builtWithout(); }
+uint64_t findCudnnVersion() { return 0; }
 
 Expected<std::string> nvrtcVersion() { return builtWithout(); }
 
