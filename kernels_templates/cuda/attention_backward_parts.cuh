@@ -191,6 +191,42 @@ template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
     return KEYS ? begin < end && place.head < head + kGroup<P> : place.at < end;
   }
 
+  /// Copies what stays, and what passes by at a place: rows of keys or queries to one tile, and the
+  /// values or gradients that belong to them to another.
+  template <int THREADS, class T>
+  SINTER_DEVICE void copy_staying(const BackwardOperands<P> &operands, T *to1, T *to2) const {
+    if constexpr (KEYS)
+      operands.template copy_keys<ROWS, THREADS>(to1, to2, slot, row, keyHead, rows);
+    else
+      operands.template copy_queries<ROWS, THREADS>(to1, to2, slot, row, head, rows);
+  }
+  template <int THREADS, class T>
+  SINTER_DEVICE void copy_passing(const BackwardOperands<P> &operands, T *to1, T *to2,
+                                  Place place) const {
+    const int count = min_of(PASSING, end - place.at);
+    if constexpr (KEYS)
+      operands.template copy_queries<PASSING, THREADS>(to1, to2, slot, place.at, place.head, count);
+    else
+      operands.template copy_keys<PASSING, THREADS>(to1, to2, slot, place.at, keyHead, count);
+  }
+
+  /// What is known of this thread's query, of those that pass by at a place or of those that stay.
+  SINTER_DEVICE QueryInfo passing_info(const BackwardOperands<P> &operands, Place place) const {
+    return operands.info(slot, start, place.at + threadIdx.x, place.head);
+  }
+  SINTER_DEVICE QueryInfo staying_info(const BackwardOperands<P> &operands) const {
+    return operands.info(slot, start, row + threadIdx.x, head);
+  }
+  /// Writes what is known of the queries that stay, or of those that pass by first.
+  SINTER_DEVICE void write_infos(const BackwardOperands<P> &operands, QueryInfo *infos) const {
+    if constexpr (!KEYS) {
+      if (threadIdx.x < ROWS)
+        infos[threadIdx.x] = staying_info(operands);
+    } else if (is_place(first_place()) && threadIdx.x < PASSING) {
+      infos[threadIdx.x] = passing_info(operands, first_place());
+    }
+  }
+
   /// Where row `row + r` of a result begins.
   SINTER_DEVICE long long result_row(int r) const {
     constexpr int kLength = KEYS ? P::capacity : P::length;

@@ -31,31 +31,20 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
   const int lane = threadIdx.x % 8, ownRow = threadIdx.x / 8 * kOwn;
   const uint2 seed = seed_of<P>(operands.seeds);
 
-  if constexpr (KEYS) {
-    operands.template copy_keys<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.keyHead,
-                                                 tile.rows);
-  } else {
-    operands.template copy_queries<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.head,
-                                                    tile.rows);
-    if (threadIdx.x < kRows)
-      infos[threadIdx.x] = operands.info(tile.slot, tile.start, tile.row + threadIdx.x, tile.head);
-  }
+  tile.template copy_staying<kThreads>(operands, stay1, stay2);
+  if constexpr (!KEYS)
+    tile.write_infos(operands, infos);
 
   Vector<float, 4> first[kOwn][kParts] = {}, second[KEYS ? kOwn : 1][KEYS ? kParts : 1] = {};
   for (auto place = tile.first_place(); tile.is_place(place); place = tile.after(place)) {
     const auto [head, at] = place;
     const float slope = slope_of<P>(operands.slopes, head);
-    const int count = min_of(kPassing, tile.end - at);
     // Everybody is done with the tile before.
     __syncthreads();
-    if constexpr (KEYS) {
-      operands.template copy_queries<kPassing, kThreads>(pass1, pass2, tile.slot, at, head, count);
+    tile.template copy_passing<kThreads>(operands, pass1, pass2, place);
+    if constexpr (KEYS)
       if (threadIdx.x < kPassing)
-        infos[threadIdx.x] = operands.info(tile.slot, tile.start, at + threadIdx.x, head);
-    } else {
-      operands.template copy_keys<kPassing, kThreads>(pass1, pass2, tile.slot, at, tile.keyHead,
-                                                      count);
-    }
+        infos[threadIdx.x] = tile.passing_info(operands, place);
     __syncthreads();
 
     float scores[kOwn][kScores] = {}, products[kOwn][kScores] = {};

@@ -41,30 +41,12 @@ SINTER_DEVICE void backward_warpgroups(const BackwardOperands<P> &operands,
   using Place = typename decltype(tile)::Place;
   auto copy_tile = [&](Place place, int stage) {
     T *to = stages + stage * 2 * kPass;
-    const int count = min_of(kPassing, tile.end - place.at);
-    if constexpr (KEYS)
-      operands.template copy_queries<kPassing, kThreads>(to, to + kPass, tile.slot, place.at,
-                                                         place.head, count);
-    else
-      operands.template copy_keys<kPassing, kThreads>(to, to + kPass, tile.slot, place.at,
-                                                      tile.keyHead, count);
-  };
-  auto read_info = [&](Place place) {
-    return operands.info(tile.slot, tile.start, place.at + threadIdx.x, place.head);
+    tile.template copy_passing<kThreads>(operands, to, to + kPass, place);
   };
 
   Place place = tile.first_place();
-  if constexpr (KEYS) {
-    operands.template copy_keys<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.keyHead,
-                                                 tile.rows);
-    if (tile.is_place(place) && threadIdx.x < kPassing)
-      infos[threadIdx.x] = read_info(place);
-  } else {
-    operands.template copy_queries<kRows, kThreads>(stay1, stay2, tile.slot, tile.row, tile.head,
-                                                    tile.rows);
-    if (threadIdx.x < kRows)
-      infos[threadIdx.x] = operands.info(tile.slot, tile.start, tile.row + threadIdx.x, tile.head);
-  }
+  tile.template copy_staying<kThreads>(operands, stay1, stay2);
+  tile.write_infos(operands, infos);
   if (tile.is_place(place))
     copy_tile(place, 0);
   cp_async_commit();
@@ -85,7 +67,7 @@ SINTER_DEVICE void backward_warpgroups(const BackwardOperands<P> &operands,
     QueryInfo next = {};
     if constexpr (KEYS)
       if (!isLast && threadIdx.x < kPassing)
-        next = read_info(place);
+        next = tile.passing_info(operands, place);
 
     // Rows that stay, and those that pass by, of element i of product j.
     auto row_of = [&](int i) { return ownRow + i / 2 * 8 + lane / 4; };
