@@ -87,8 +87,10 @@ private:
     SmallVector<plan::CommandInterface> commands = getCommands(program);
     std::vector<llvm::BitVector> before;     // of each command, those that are done when it begins
     llvm::DenseMap<int64_t, int64_t> latest; // of each stream
+    std::vector<std::vector<ByteRange>> ranges;
     for (auto [i, command] : llvm::enumerate(commands)) {
       before.emplace_back(commands.size());
+      ranges.push_back(getRanges(command));
       auto follow = [&](int64_t other) {
         before[i] |= before[other];
         before[i].set(other);
@@ -105,7 +107,7 @@ private:
         follow(other);
       }
       for (unsigned other = 0; other < i; ++other)
-        if (!before[i].test(other) && conflict(commands[other], command))
+        if (!before[i].test(other) && conflict(ranges[other], ranges[i]))
           return (command.emitError("expected it to wait, directly or not, for command ")
                   << other << ": one writes what the other reads or writes")
                      .attachNote(commands[other].getLoc())
@@ -114,9 +116,9 @@ private:
     return success();
   }
 
-  static bool conflict(plan::CommandInterface a, plan::CommandInterface b) {
-    for (const ByteRange &one : getRanges(a))
-      for (const ByteRange &other : getRanges(b))
+  static bool conflict(ArrayRef<ByteRange> a, ArrayRef<ByteRange> b) {
+    for (const ByteRange &one : a)
+      for (const ByteRange &other : b)
         if ((one.writes || other.writes) && one.space == other.space &&
             std::max(one.begin, other.begin) < std::min(one.end, other.end))
           return true;
