@@ -20,8 +20,9 @@
 // - GELU's derivative (DGELU) with the saved input (AUX). AUX has the result's type, so a result of
 //   16 bits would need the input rounded to 16 bits, which is another function; and of an f32
 //   result the rounding and the sums over columns are a kernel of their own again: 119 us of each
-//   layer become 72, if the product hides 200 MB more that it reads. Which types it takes only the
-//   library of a machine with a GPU says, and a product that it refuses ends a run.
+//   layer become 72, if the product hides 200 MB more that it reads. To let the device choose
+//   (plan.choice), a choice would have to be between a product with the kernel behind it and two
+//   others: it is between single commands.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
