@@ -239,7 +239,8 @@ private:
         if (!heads.rotary)
           heads.rotary = rotary;
         Value start = rotary.getStart();
-        if (rotary.getCos() != heads.rotary.getCos() || rotary.getSin() != heads.rotary.getSin() ||
+        if (!getElementTypeOrSelf(rotary.getCos()).isF32() ||
+            rotary.getCos() != heads.rotary.getCos() || rotary.getSin() != heads.rotary.getSin() ||
             rotary.getInterleaved() != heads.rotary.getInterleaved() || isInside(rotary.getCos()) ||
             isInside(rotary.getSin()) || !start || !isShared(heads.start, start))
           return false;

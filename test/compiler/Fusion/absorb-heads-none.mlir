@@ -125,3 +125,29 @@ func.func @two_starts(%x: tensor<1x1x32xf32>, %w: tensor<32x16xf32>, %start: ten
   }
   return %1#0, %1#1 : tensor<1x16x1x8xf32>, tensor<1x16x1x8xf32>
 }
+
+// The kernel reads tables of f32.
+// CHECK-LABEL: func.func @narrow_tables
+// CHECK: sinter.fusion gemm
+// CHECK: sinter.fusion rows
+func.func @narrow_tables(%x: tensor<1x1x32xf32>, %w: tensor<32x16xf32>, %cos: tensor<16x4xbf16>, %sin: tensor<16x4xbf16>,
+    %start: tensor<1xi32>, %keys: tensor<1x16x1x8xf32>, %count: tensor<1xi32>)
+    -> (tensor<1x1x1x8xf32>, tensor<1x16x1x8xf32>) attributes {sinter.entry} {
+  %0 = sinter.fusion gemm(%x, %w : tensor<1x1x32xf32>, tensor<32x16xf32>) -> (tensor<1x1x16xf32>) {
+  ^bb0(%a: tensor<1x1x32xf32>, %b: tensor<32x16xf32>):
+    %2 = sinter.matmul %a, %b : (tensor<1x1x32xf32>, tensor<32x16xf32>) -> tensor<1x1x16xf32>
+    sinter.yield %2 : tensor<1x1x16xf32>
+  }
+  %1:2 = sinter.fusion rows(%0, %cos, %sin, %start, %keys, %count : tensor<1x1x16xf32>, tensor<16x4xbf16>, tensor<16x4xbf16>, tensor<1xi32>, tensor<1x16x1x8xf32>, tensor<1xi32>)
+      -> (tensor<1x1x1x8xf32>, tensor<1x16x1x8xf32>) {
+  ^bb0(%a: tensor<1x1x16xf32>, %c: tensor<16x4xbf16>, %s: tensor<16x4xbf16>, %t: tensor<1xi32>, %k: tensor<1x16x1x8xf32>, %n: tensor<1xi32>):
+    %3 = sinter.slice %a {offsets = array<i64: 0, 0, 0>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+    %4 = sinter.reshape %3 : (tensor<1x1x8xf32>) -> tensor<1x1x1x8xf32>
+    %5 = sinter.rotary %4, %c, %s, %t : (tensor<1x1x1x8xf32>, tensor<16x4xbf16>, tensor<16x4xbf16>, tensor<1xi32>) -> tensor<1x1x1x8xf32>
+    %6 = sinter.slice %a {offsets = array<i64: 0, 0, 8>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+    %7 = sinter.reshape %6 : (tensor<1x1x8xf32>) -> tensor<1x1x1x8xf32>
+    %8 = sinter.cache_append %k, %7, %t, %n : (tensor<1x16x1x8xf32>, tensor<1x1x1x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x16x1x8xf32>
+    sinter.yield %5, %8 : tensor<1x1x1x8xf32>, tensor<1x16x1x8xf32>
+  }
+  return %1#0, %1#1 : tensor<1x1x1x8xf32>, tensor<1x16x1x8xf32>
+}
