@@ -271,23 +271,6 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   return *found ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t what,
-                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                       cublasLtMatrixLayout_t add, cublasLtMatrixLayout_t out,
-                                       const cublasLtMatmulAlgo_t *algo,
-                                       cublasLtMatmulHeuristicResult_t *result) {
-  SINTER_CALL(cublasLtMatmulAlgoCheck);
-  Algorithm algorithm;
-  memcpy(&algorithm, algo, sizeof(algorithm));
-  if (memcmp(algorithm.magic, magic, sizeof(magic)) != 0 || algorithm.number >= algorithmCount)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  memset(result, 0, sizeof(*result));
-  result->algo = *algo;
-  result->workspaceSize = algorithm.workspaceBytes;
-  Product product;
-  return result->state = productOf(what, a, b, add, out, product);
-}
-
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t aLayout, const void *b,
                               cublasLtMatrixLayout_t bLayout, const void *beta, const void *add,
@@ -362,7 +345,6 @@ const std::vector<NamedFunction> &sinter::fake::ltFunctions() {
       SINTER_FAKE(cublasLtMatmulPreferenceDestroy),
       SINTER_FAKE(cublasLtMatmulPreferenceSetAttribute),
       SINTER_FAKE(cublasLtMatmulAlgoGetHeuristic),
-      SINTER_FAKE(cublasLtMatmulAlgoCheck),
       SINTER_FAKE(cublasLtMatmul),
   };
   return functions;

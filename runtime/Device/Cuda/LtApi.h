@@ -11,7 +11,7 @@
   F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy)                                     \
   F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy)                             \
   F(cublasLtMatmulPreferenceSetAttribute) F(cublasLtMatmulAlgoGetHeuristic)                        \
-  F(cublasLtMatmulAlgoCheck) F(cublasLtMatmul)
+  F(cublasLtMatmul)
 // clang-format on
 
 namespace sinter::runtime::cuda {
