@@ -1,4 +1,5 @@
 #include "runtime/Base/MappedFile.h"
+#include <cassert>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -53,6 +54,9 @@ void MappedFile::unmap() {
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {
+  // Of memory that is no file's there is nothing to read again: it would come back as zeros.
+  assert(part.data() >= data && part.data() + part.size() <= data + size &&
+         "a part of another memory");
   uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   uintptr_t begin = reinterpret_cast<uintptr_t>(part.data());
   uintptr_t end = begin + part.size();

@@ -26,8 +26,8 @@ public:
 
   std::span<const std::byte> bytes() const { return {data, size}; }
 
-  /// Gives back the memory of the pages that lie wholly inside `part` of bytes(); they are read
-  /// again from the file when next touched.
+  /// Gives back the memory of the pages that lie wholly inside `part`; they are read again from the
+  /// file when next touched. @pre `part` lies in bytes()
   void release(std::span<const std::byte> part) const;
 
 private:

@@ -85,7 +85,8 @@ Expected<void> TokenFile::check(int64_t vocabulary) const {
                   "it holds the id " + std::to_string(largest) +
                       ", the vocabulary has the ids 0 to " + std::to_string(vocabulary - 1),
                   "make the file with this model's tokenizer, as uint" + std::to_string(8 * bytes));
-    mapping.release(part);
+    if (memory.empty())
+      mapping.release(part);
     rest = rest.subspan(part.size());
   }
   return {};

@@ -84,6 +84,18 @@ TEST(TokenFile, RefusesIdsBeyondTheVocabulary) {
   EXPECT_EQ(errorOf(TokenFile::open(path, TokenWidth::Two, 10)), "");
 }
 
+// More than an allocator takes from its heap, so that whole pages are looked at and left alone.
+TEST(TokenFile, IdsInMemoryStayAsTheyAre) {
+  std::vector<int32_t> ids(3'000'000);
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<int32_t>(1 + i % 60'000);
+  for (TokenWidth width : {TokenWidth::Two, TokenWidth::Four}) {
+    auto file = TokenFile::fromMemory("data.bin", packTokens(ids, width), width, 65536);
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_TRUE(readAll(*file) == ids);
+  }
+}
+
 TEST(TokenFile, NamesAFileThatIsAbsent) {
   EXPECT_NE(errorOf(TokenFile::open("/no/such.bin", TokenWidth::Two, 10)).find("/no/such.bin"),
             std::string::npos);
