@@ -1,8 +1,9 @@
 //===- TokenCache.h - Texts, tokenized once ---------------------*- C++ -*-===//
 //
 // The tokens of TEXT are kept beside it as TEXT.<hash>.bin, an ordinary `.bin`. The hash is of the
-// text's content and of the tokenizer's, so a cache can be stale but never wrong: another text or
-// tokenizer looks for another name. It is written aside and renamed, so it is whole or absent.
+// text's content and of the tokenizer's: another text or tokenizer looks for another name. What the
+// file itself must hold says TEXT.<hash>.bin.xxh128, a line that `xxh128sum --check` reads, too:
+// ids that others wrote over, or cut off, are made again.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,8 +21,12 @@ using Tokenize = std::function<Expected<std::vector<int32_t>>(std::string_view t
 struct TokenizedText {
   TokenFile tokens;
   bool fromCache = false;
+  std::optional<Error> damaged; ///< why a cache that was there was not read, but made again
   std::optional<Error> notKept; ///< why the cache could not be written; the tokens are in memory
 };
+
+/// Whether a file is one of those that openText keeps beside a text.
+bool isKeptForText(const std::string &path);
 
 /// The ids of the text file at `path`, from the cache beside it or from `tokenize`, which is then
 /// called once with all of the text. `tokenizer` is what the ids depend on beside the text, such as

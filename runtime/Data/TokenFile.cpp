@@ -1,4 +1,5 @@
 #include "runtime/Data/TokenFile.h"
+#include "runtime/Base/ContentHash.h"
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -55,18 +56,19 @@ TokenFile::TokenFile(std::string source, MappedFile mapping, std::vector<std::by
 Expected<TokenFile> TokenFile::open(const std::string &path, TokenWidth width, int64_t vocabulary) {
   SINTER_TRY(MappedFile mapping, MappedFile::open(path));
   TokenFile file(path, std::move(mapping), {}, width);
-  SINTER_CHECK(file.check(vocabulary));
+  SINTER_CHECK(file.inspect(vocabulary));
   return file;
 }
 
 Expected<TokenFile> TokenFile::fromMemory(std::string name, std::vector<std::byte> packed,
                                           TokenWidth width, int64_t vocabulary) {
   TokenFile file(std::move(name), MappedFile(), std::move(packed), width);
-  SINTER_CHECK(file.check(vocabulary));
+  SINTER_CHECK(file.inspect(vocabulary));
   return file;
 }
 
-Expected<void> TokenFile::check(int64_t vocabulary) const {
+// Reads all of the content once: the largest id and the hash.
+Expected<void> TokenFile::inspect(int64_t vocabulary) {
   size_t bytes = static_cast<size_t>(width);
   if (content.empty())
     return fail(source, "it is empty", "give a file with tokens in it");
@@ -76,6 +78,7 @@ Expected<void> TokenFile::check(int64_t vocabulary) const {
                     std::to_string(bytes) + " bytes",
                 "write raw little-endian uint" + std::to_string(8 * bytes) + " ids, no header");
   constexpr size_t step = size_t(4) << 20;
+  ContentHash hash;
   for (std::span<const std::byte> rest = content; !rest.empty();) {
     std::span<const std::byte> part = rest.first(std::min(step, rest.size()));
     uint32_t largest =
@@ -85,10 +88,12 @@ Expected<void> TokenFile::check(int64_t vocabulary) const {
                   "it holds the id " + std::to_string(largest) +
                       ", the vocabulary has the ids 0 to " + std::to_string(vocabulary - 1),
                   "make the file with this model's tokenizer, as uint" + std::to_string(8 * bytes));
+    hash.add(part);
     if (memory.empty())
       mapping.release(part);
     rest = rest.subspan(part.size());
   }
+  contentHash = hash.hex();
   return {};
 }
 

@@ -39,15 +39,18 @@ public:
   /// The number of ids.
   uint64_t size() const { return content.size() / static_cast<size_t>(width); }
 
+  /// The content's hash (ContentHash.h), of the ids as they are packed.
+  const std::string &hash() const { return contentHash; }
+
   /// Copies the ids from `begin` on. @pre begin + out.size() <= size()
   void read(uint64_t begin, std::span<int32_t> out) const;
 
 private:
   TokenFile(std::string source, MappedFile mapping, std::vector<std::byte> memory,
             TokenWidth width);
-  Expected<void> check(int64_t vocabulary) const;
+  Expected<void> inspect(int64_t vocabulary);
 
-  std::string source;
+  std::string source, contentHash;
   MappedFile mapping;
   std::vector<std::byte> memory;
   std::span<const std::byte> content; ///< of the mapping or of the memory

@@ -23,7 +23,9 @@ void sinter::cli::addDataOptions(CLI::App &command, DataOptions &options) {
           "alphabetical order. A text is tokenized as transformers does it by default: one "
           "document, "
           "with the id that begins a text where the tokenizer adds one; documents inside of it are "
-          "parted by the end of text, written out. Its ids are kept beside it as TEXT.HASH.bin")
+          "parted by the end of text, written out. Its ids are kept beside it as TEXT.HASH.bin, "
+          "with "
+          "a checksum")
       ->group(group)
       ->type_name("FILE")
       ->required();
@@ -81,16 +83,6 @@ Expected<void> sinter::cli::chooseTokenizer(const DataOptions &options, Model &m
   return {};
 }
 
-/// Whether a file is what openText keeps beside a text: TEXT.HASH.bin.
-static bool isKeptForText(const std::string &path) {
-  fs::path hash = fs::path(path).stem(), text = hash.stem();
-  std::string digits = hash.extension().string();
-  std::error_code ignored;
-  return fs::path(path).extension() == ".bin" && digits.size() == 33 &&
-         digits.find_first_not_of("0123456789abcdef", 1) == std::string::npos &&
-         fs::exists(fs::path(path).parent_path() / text, ignored);
-}
-
 /// The files that a list of paths and patterns names. A file may have any name. A pattern does not
 /// mean the ids that are kept beside texts: the next run with it is to read the same data.
 static Expected<std::vector<std::string>> expand(const std::vector<std::string> &patterns,
@@ -105,7 +97,7 @@ static Expected<std::vector<std::string>> expand(const std::vector<std::string> 
     glob_t found{};
     bool matched = ::glob(pattern.c_str(), 0, nullptr, &found) == 0;
     for (size_t i = 0; matched && i < found.gl_pathc; ++i)
-      if (!isKeptForText(found.gl_pathv[i]))
+      if (!runtime::isKeptForText(found.gl_pathv[i]))
         paths.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
     if (!matched)
@@ -161,6 +153,9 @@ private:
                  progress.advance(0);
                  return tokenizer->encode(content, /*addSpecial=*/true);
                }));
+    if (text.damaged)
+      std::fprintf(stderr, "sinter: note: the ids of %s are made again: %s\n", path.c_str(),
+                   text.damaged->message().c_str());
     if (text.notKept)
       std::fprintf(stderr, "sinter: note: the ids of %s are not kept for the next time: %s\n",
                    path.c_str(), text.notKept->message().c_str());

@@ -175,6 +175,50 @@ TEST(TokenCache, AnotherTextTokenizerOrWidthIsAnotherCache) {
   EXPECT_EQ(characters.calls, 4);
 }
 
+TEST(TokenCache, WhatDoesNotFitItsChecksumIsMadeAgain) {
+  TemporaryDirectory directory;
+  std::string path = directory.write("text.txt", "abcdef");
+  Characters characters;
+  ASSERT_TRUE(openText(path, "tokenizer", 128, characters.callback()));
+  auto withExtension = [&](const std::string &extension) {
+    for (const auto &entry : std::filesystem::directory_iterator(directory.path))
+      if (entry.path().extension() == extension)
+        return entry.path();
+    return std::filesystem::path();
+  };
+  std::filesystem::path ids = withExtension(".bin"), checksum = withExtension(".xxh128");
+  EXPECT_TRUE(isKeptForText(ids.string()));
+  EXPECT_TRUE(isKeptForText(checksum.string()));
+  EXPECT_FALSE(isKeptForText(path));
+  struct Case {
+    std::function<void()> damage;
+    std::string why;
+  };
+  const Case cases[] = {
+      {[&] { std::ofstream(ids, std::ios::in | std::ios::out).write("b", 1); },
+       "its content is not what its checksum says"},
+      {[&] { std::filesystem::resize_file(ids, 4); }, "its content is not what its checksum says"},
+      {[&] { std::filesystem::resize_file(ids, 3); }, "its 3 bytes are no whole number"},
+      {[&] { std::filesystem::resize_file(ids, 0); }, "it is empty"},
+      {[&] { std::ofstream(checksum) << "0"; }, "its content is not what its checksum says"},
+      {[&] { std::filesystem::remove(checksum); }, "it has no checksum beside it"}};
+  for (const Case &damaged : cases) {
+    damaged.damage();
+    auto made = openText(path, "tokenizer", 128, characters.callback());
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_FALSE(made->fromCache);
+    ASSERT_TRUE(made->damaged) << damaged.why;
+    EXPECT_EQ(made->damaged->message().find(ids.string() + ": " + damaged.why), 0u)
+        << made->damaged->message();
+    EXPECT_EQ(readAll(made->tokens), (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'}));
+    auto kept = openText(path, "tokenizer", 128, characters.callback());
+    ASSERT_TRUE(kept);
+    EXPECT_TRUE(kept->fromCache);
+    EXPECT_FALSE(kept->damaged);
+  }
+  EXPECT_EQ(characters.calls, 1 + int(std::size(cases)));
+}
+
 TEST(TokenCache, ErrorsNameTheText) {
   TemporaryDirectory directory;
   std::string empty = directory.write("empty.txt", "");
