@@ -1,4 +1,5 @@
 #include "runtime/Data/TokenStream.h"
+#include "runtime/Base/ContentHash.h"
 #include <algorithm>
 #include <cassert>
 
@@ -32,6 +33,14 @@ void TokenStream::readAt(uint64_t position, std::span<int32_t> out) const {
     position += count;
     out = out.subspan(count);
   }
+}
+
+std::string TokenStream::hash() const {
+  ContentHash hash;
+  for (const TokenFile &file : files->files)
+    hash.add(std::to_string(file.size()) + " ids " + file.hash() + "\n");
+  hash.add(std::to_string(begin) + " to " + std::to_string(end));
+  return hash.hex();
 }
 
 TokenStream TokenStream::part(uint64_t from, uint64_t to) const {

@@ -19,6 +19,10 @@ public:
   /// Copies the ids from `position` on; behind the last comes the first again. @pre size() > 0
   void read(uint64_t position, std::span<int32_t> out) const;
 
+  /// 32 hexadecimal digits that change with any id of the files, also outside of the part, and with
+  /// the part. What is hashed was read when the files were opened.
+  std::string hash() const;
+
   /// The ids [from, to) as a stream of their own. @pre from < to <= size()
   TokenStream part(uint64_t from, uint64_t to) const;
 

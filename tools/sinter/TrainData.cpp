@@ -1,6 +1,5 @@
 #include "tools/sinter/TrainData.h"
 #include "frontends/Tokenizer/Tokenizer.h"
-#include "runtime/Base/ContentHash.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Data/TokenCache.h"
 #include "tools/sinter/Output.h"
@@ -179,19 +178,6 @@ static Expected<runtime::TokenStream> openStream(const std::vector<std::string> 
   return runtime::TokenStream(std::move(files));
 }
 
-/// The number of ids and a hash of a sample: enough to tell other data from the same.
-static std::string getFingerprint(const runtime::TokenStream &stream) {
-  constexpr uint64_t kBlocks = 64, kBlock = 1024;
-  ContentHash hash;
-  std::vector<int32_t> ids(std::min(kBlock, stream.size()));
-  for (uint64_t i = 0; i < kBlocks; ++i) {
-    stream.read(stream.size() / kBlocks * i, ids);
-    hash.add(
-        std::string_view(reinterpret_cast<const char *>(ids.data()), ids.size() * sizeof(int32_t)));
-  }
-  return std::to_string(stream.size()) + " tokens " + hash.hex().substr(0, 8);
-}
-
 /// The id that ends a document.
 static Expected<int32_t> getDocumentEnd(const Model &model, const DataOptions &options) {
   if (options.documentEnd >= model.spec.vocabSize)
@@ -233,7 +219,9 @@ Expected<OpenData> sinter::cli::openData(const Model &model, const DataOptions &
     streams.train = streams.train.part(0, kept);
   }
   data.asBytes = opener.asBytes;
-  data.fingerprint = getFingerprint(streams.train);
+  constexpr size_t kDigits = 16;
+  data.fingerprint =
+      std::to_string(streams.train.size()) + " tokens " + streams.train.hash().substr(0, kDigits);
   if (documentMask) {
     SINTER_TRY(data.endOfText, getDocumentEnd(model, options));
   }

@@ -27,7 +27,7 @@ struct OpenData {
   runtime::TrainData streams;
   std::optional<int32_t> endOfText; ///< with a document mask
   bool asBytes = false;             ///< a text was read as bytes
-  std::string fingerprint;          ///< changes with the training data
+  std::string fingerprint;          ///< changes with any token of the training data's files
 };
 
 /// Opens the files. Texts become ids by the model's tokenizer, or are bytes where it has none.

@@ -125,6 +125,29 @@ TEST(TokenStream, PartsAreStreams) {
   EXPECT_EQ(out, (std::vector<int32_t>{6, 4, 5, 6, 4}));
 }
 
+TEST(TokenStream, TheHashIsOfEveryIdAndOfThePart) {
+  std::vector<int32_t> ids(100'000, 7);
+  auto hashOf = [](std::vector<std::vector<int32_t>> contents) {
+    std::vector<TokenFile> files;
+    for (const std::vector<int32_t> &content : contents)
+      files.push_back(tokenFile(content));
+    return TokenStream(std::move(files)).hash();
+  };
+  std::string hash = hashOf({ids});
+  EXPECT_EQ(hashOf({ids}), hash);
+  EXPECT_EQ(hash.size(), 32u);
+  for (size_t place : {size_t(0), size_t(1100), ids.size() / 2 + 3, ids.size() - 1}) {
+    ids[place] = 8;
+    EXPECT_NE(hashOf({ids}), hash) << place;
+    EXPECT_NE(hashOf({ids, {1}}), hashOf({std::vector<int32_t>(100'000, 7), {1}})) << place;
+    ids[place] = 7;
+  }
+  TokenStream whole = countingStream(10);
+  EXPECT_NE(whole.part(0, 9).hash(), whole.hash());
+  EXPECT_NE(whole.part(0, 9).hash(), whole.part(1, 10).hash());
+  EXPECT_EQ(whole.part(1, 9).hash(), countingStream(10).part(1, 9).hash());
+}
+
 TEST(TokenStream, NamesTheFileWithTooFewTokens) {
   auto enough = countingStream(10).require(10, "a step");
   EXPECT_TRUE(enough);
