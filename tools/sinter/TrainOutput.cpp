@@ -2,6 +2,7 @@
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainLog.h"
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 using namespace sinter;
@@ -19,12 +20,27 @@ Expected<void> sinter::cli::makeOutputDirectory(const std::string &directory) {
   return {};
 }
 
+/// A config.json for weights in float32. Where it names the type that they were in before, other
+/// programs would round to that what was learned.
+static std::string withStoredType(const std::string &config) {
+  auto json = nlohmann::ordered_json::parse(config);
+  bool changed = false;
+  for (const char *key : {"dtype", "torch_dtype"})
+    if (auto type = json.find(key); type != json.end() && *type != "float32") {
+      *type = "float32";
+      changed = true;
+    }
+  return changed ? json.dump(2) + "\n" : config;
+}
+
 Expected<void> sinter::cli::writeModelDirectory(const runtime::Trainer &trainer,
                                                 const PreparedRun &run,
                                                 const std::string &directory) {
-  for (const auto &[name, content] : run.files)
+  for (const auto &[name, content] : run.files) {
+    std::string written = name == "config.json" ? withStoredType(content) : content;
     SINTER_CHECK(writeFileAtomically((fs::path(directory) / name).string(),
-                                     std::as_bytes(std::span(content))));
+                                     std::as_bytes(std::span(written))));
+  }
   return trainer.writeModel((fs::path(directory) / "model.safetensors").string());
 }
 

@@ -10,7 +10,7 @@ namespace sinter::cli {
 Expected<void> makeOutputDirectory(const std::string &directory);
 
 /// Makes the directory a Hugging Face model: the files that belong to the model, then
-/// model.safetensors, each whole or absent.
+/// model.safetensors, each whole or absent. The weights are float32, and config.json says so.
 Expected<void> writeModelDirectory(const runtime::Trainer &trainer, const PreparedRun &run,
                                    const std::string &directory);
 
