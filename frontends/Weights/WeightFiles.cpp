@@ -184,6 +184,19 @@ void WeightFiles::release() const {
     mapping.release(mapping.bytes());
 }
 
+std::optional<std::string> findWeights(const fs::path &directory) {
+  std::optional<std::string> first;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if ((name.ends_with(".safetensors") || name.starts_with("pytorch_model")) &&
+        (!first || name < *first))
+      first = name;
+  }
+  return first;
+}
+
 Expected<std::vector<std::byte>> packWeights(std::span<const ExpectedTensor> expected,
                                              const WeightFiles &weights) {
   std::vector<TensorToWrite> tensors;

@@ -63,6 +63,10 @@ private:
   std::vector<std::string> absentPrefixes; ///< base-model prefixes that no tensor has
 };
 
+/// The name of a file in a directory that holds weights, in safetensors or PyTorch's format; of
+/// several the first by name.
+std::optional<std::string> findWeights(const std::filesystem::path &directory);
+
 /// A tensor that a model needs.
 struct ExpectedTensor {
   std::string name;

@@ -1,5 +1,6 @@
 #include "tools/sinter/TrainOutput.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Checkpoint/CheckpointFolder.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainLog.h"
 #include <nlohmann/json.hpp>
@@ -17,6 +18,13 @@ Expected<void> sinter::cli::makeOutputDirectory(const std::string &directory) {
                 "choose another");
   if (::access(directory.c_str(), W_OK | X_OK) != 0)
     return fail("--out " + directory, "it cannot be written to", "choose another");
+  // A run's own weights come with checkpoints; whether these are of this run is asked later.
+  std::optional<std::string> weights = findWeights(directory);
+  if (weights && runtime::CheckpointFolder(fs::path(directory) / "checkpoints").list().empty())
+    return fail("--out " + directory,
+                "it holds the weights of a model, " + *weights +
+                    ", and no checkpoint of a run that wrote them",
+                "choose another, or move them away");
   return {};
 }
 

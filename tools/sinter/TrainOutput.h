@@ -6,7 +6,8 @@
 
 namespace sinter::cli {
 
-/// Makes the directory; fails where nothing could be written to it at the end.
+/// Makes the directory; fails where nothing could be written to it at the end, and where it holds
+/// weights that no run of ours has left: they would be written over.
 Expected<void> makeOutputDirectory(const std::string &directory);
 
 /// Makes the directory a Hugging Face model: the files that belong to the model, then
