@@ -78,13 +78,16 @@ struct Trainer::Impl {
   Expected<StepRecord> runStep();
   Error diagnose(std::span<const Microbatch> batches, const StepScalars &scalars, double loss,
                  double gradNorm);
+  Error pointToCheckpoint(Error error) const;
   Expected<std::optional<NonFinite>> findNonFinite(std::span<const Microbatch> batches,
                                                    const StepScalars &scalars);
   Expected<std::optional<double>> evaluate(const std::atomic<bool> *stop);
   void warn(const Error &error) const;
   void waitForWriter();
-  Expected<void> checkParameters() const;
+  Expected<void> checkParameters(const std::string &purpose) const;
   void save();
+  Expected<void> writeModel(const std::string &path) const;
+  Expected<void> finish(bool saves);
   bool stopping() const { return options.stop && options.stop->load(); }
   TrainMemory memory() const;
 };
@@ -274,12 +277,18 @@ Error Trainer::Impl::diagnose(std::span<const Microbatch> batches, const StepSca
   if (scaler)
     error.why += ", however small the loss scale";
   error.remedy = "lower --lr or raise --warmup";
-  if (writer) {
+  if (writer)
     waitForWriter();
-    std::vector<CheckpointEntry> there = CheckpointFolder(checkpointsOf(options)).list();
-    if (!there.empty())
-      error.remedy += "; the last checkpoint is " + there.front().path.string();
-  }
+  return pointToCheckpoint(std::move(error));
+}
+
+// Says what is left of the run.
+Error Trainer::Impl::pointToCheckpoint(Error error) const {
+  if (!writer)
+    return error;
+  std::vector<CheckpointEntry> there = CheckpointFolder(checkpointsOf(options)).list();
+  if (!there.empty())
+    error.remedy += "; the last checkpoint is " + there.front().path.string();
   return error;
 }
 
@@ -322,10 +331,10 @@ void Trainer::Impl::waitForWriter() {
 }
 
 // An update may overflow though its gradient did not: the checkpoints before it are worth more.
-Expected<void> Trainer::Impl::checkParameters() const {
+Expected<void> Trainer::Impl::checkParameters(const std::string &purpose) const {
   SINTER_TRY(std::optional<std::string> broken, states.findNonFiniteParameter());
   if (broken)
-    return fail("checkpoint of step " + std::to_string(step),
+    return fail(purpose + " of step " + std::to_string(step),
                 "the parameter '" + *broken + "' is not finite",
                 "lower --lr or raise --warmup; the checkpoints before it stay");
   return {};
@@ -334,7 +343,7 @@ Expected<void> Trainer::Impl::checkParameters() const {
 void Trainer::Impl::save() {
   waitForWriter();
   saveError.reset();
-  if (Expected<void> finite = checkParameters(); !finite) {
+  if (Expected<void> finite = checkParameters("checkpoint"); !finite) {
     saveError = std::move(finite).error();
     return warn(*saveError);
   }
@@ -356,6 +365,40 @@ void Trainer::Impl::save() {
   writer->start(step, std::move(files), [this] { return session->finishCopies(); });
   if (!background)
     waitForWriter();
+}
+
+Expected<void> Trainer::Impl::writeModel(const std::string &path) const {
+  if (states.inHostMemory())
+    return writeSafetensors(path, states.files().front().tensors, {{"format", "pt"}});
+  SINTER_TRY(Snapshot model, Snapshot::plan(std::span(states.files()).first(1)));
+  SINTER_CHECK(model.capture(session->pool(), states.reader()));
+  SINTER_CHECK(session->finishCopies());
+  return writeFileAtomically(path, model.captured().front().parts);
+}
+
+// After the last step: the model, then, with `saves`, the last checkpoint. Each is tried whatever
+// becomes of the other.
+Expected<void> Trainer::Impl::finish(bool saves) {
+  Expected<void> written;
+  if (!options.model.empty()) {
+    if (writer)
+      waitForWriter(); // what it is at takes room that it may give back
+    written = checkParameters("model");
+    if (written)
+      written = writeModel(options.model);
+  }
+  if (saves)
+    save();
+  if (writer)
+    waitForWriter();
+  if (!written)
+    return tl::unexpected(pointToCheckpoint(std::move(written).error()));
+  if (!saveError)
+    return {};
+  Error error = *saveError;
+  if (!options.model.empty())
+    error.remedy += "; the model itself is whole: " + options.model;
+  return tl::unexpected(std::move(error));
 }
 
 TrainMemory Trainer::Impl::memory() const {
@@ -388,13 +431,14 @@ Expected<TrainResult> Trainer::run() {
   const TrainOptions &options = impl->options;
   Clock::time_point begin = Clock::now();
   TrainResult result;
+  bool saved = true; // where the run stands
   while (impl->step < options.schedule.steps && !result.stopped) {
     Expected<StepRecord> record = impl->runStep();
     if (!record)
       return tl::unexpected(std::move(record).error());
     bool last = impl->step == options.schedule.steps;
     auto isDue = [&](uint64_t every) { return last || (every != 0 && impl->step % every == 0); };
-    bool saved = false;
+    saved = false;
     if (impl->validation && isDue(options.evaluateEvery)) {
       SINTER_TRY(record->validationLoss, impl->evaluate(options.stop));
       if (!record->validationLoss) {
@@ -409,13 +453,16 @@ Expected<TrainResult> Trainer::run() {
     if (options.onStep)
       options.onStep(*record);
     result.stopped = impl->stopping() && !last;
-    if (impl->writer && !saved && (result.stopped || isDue(options.saveEvery)))
+    if (impl->writer && !saved && !last && (result.stopped || isDue(options.saveEvery)))
       impl->save();
   }
-  if (impl->writer)
+  if (!result.stopped) {
+    SINTER_CHECK(impl->finish(/*saves=*/impl->writer && !saved));
+  } else if (impl->writer) {
     impl->waitForWriter();
-  if (impl->saveError)
-    return tl::unexpected(*impl->saveError);
+    if (impl->saveError)
+      return tl::unexpected(*impl->saveError);
+  }
   result.steps = impl->step;
   result.seconds = secondsSince(begin);
   return result;
@@ -426,15 +473,7 @@ Expected<double> Trainer::evaluate() {
   return *loss;
 }
 
-Expected<void> Trainer::writeModel(const std::string &path) const {
-  const TrainStates &states = impl->states;
-  if (states.inHostMemory())
-    return writeSafetensors(path, states.files().front().tensors, {{"format", "pt"}});
-  SINTER_TRY(Snapshot model, Snapshot::plan(std::span(states.files()).first(1)));
-  SINTER_CHECK(model.capture(impl->session->pool(), states.reader()));
-  SINTER_CHECK(impl->session->finishCopies());
-  return writeFileAtomically(path, model.captured().front().parts);
-}
+Expected<void> Trainer::writeModel(const std::string &path) const { return impl->writeModel(path); }
 
 uint64_t Trainer::nextStep() const { return impl->step; }
 TrainMemory Trainer::memory() const { return impl->memory(); }

@@ -70,6 +70,10 @@ struct TrainOptions {
   uint64_t keep = 3;      ///< checkpoints that stay, the newest ones; 0: all
   /// Goes on from the newest whole checkpoint, or from the start where there is none.
   bool resume = false;
+  /// The file that the parameters are written to once the last step is done, as by writeModel();
+  /// none where it is empty. It comes before the last checkpoint, which is several times as large:
+  /// a disk may have room for the one alone.
+  std::string model;
   /// What resuming must find unchanged, by name: "--optimizer" -> "adamw".
   std::map<std::string, std::string> identity;
 
@@ -124,14 +128,15 @@ public:
                                                    TrainData data, TrainOptions options);
   ~Trainer();
 
-  /// Does the steps that are left, evaluates and saves as the options say, and at the end waits
-  /// until the last checkpoint is on the disk.
+  /// Does the steps that are left, evaluates and saves as the options say, writes the model, and at
+  /// the end waits until the last checkpoint is on the disk.
   ///
   /// A loss or gradient norm that is not finite ends the run with an error that names the step and,
   /// found by doing the step again with checks on, the op and the layer where it first shows; no
   /// checkpoint is touched. With a loss scale such steps are skipped instead, until no scale helps.
   /// A checkpoint that cannot be written is a warning, and an error at the end if none after it
-  /// could be either; earlier checkpoints stay as they are.
+  /// could be either; earlier checkpoints stay as they are. So is a model that cannot be written an
+  /// error at the end, after the last checkpoint.
   Expected<TrainResult> run();
 
   /// One step, without callbacks, evaluation or saving; for those who measure.

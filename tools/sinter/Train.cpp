@@ -1,6 +1,7 @@
 //===- Train.cpp - `sinter train` -------------------------------------------===//
 
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Train/TrainStates.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainLog.h"
@@ -95,6 +96,7 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   train.keep = static_cast<uint64_t>(options.keep);
   train.resume = options.resume;
   train.stop = &stopRequested;
+  train.model = (fs::path(options.out) / runtime::modelFile).string();
   std::optional<TrainLog> log;
   std::optional<TrainProgress> progress;
   auto warn = [&](const Error &error) {
@@ -112,6 +114,7 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   };
   SINTER_TRY(auto trainer,
              runtime::Trainer::create(run.compiled.executable, run.data.streams, train));
+  SINTER_CHECK(writeDescription(run, options.out));
   SINTER_TRY(log, TrainLog::open(options.getLog(), trainer->nextStep()));
   progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, peak);
   if (trainer->nextStep() != 0)
@@ -121,14 +124,15 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   // How it went is worth seeing above all where it went wrong.
   std::string page = renderReport(makeTrainReport("Training of " + options.model, options.getLog(),
                                                   run, trainer->memory(), *options.command));
-  SINTER_CHECK(writeFileAtomically((fs::path(options.out) / "report.html").string(),
-                                   std::as_bytes(std::span(page))));
-  if (!result)
-    return tl::unexpected(std::move(result).error());
-  if (!result->stopped)
-    SINTER_CHECK(writeModelDirectory(*trainer, run, options.out));
-  print(summarize(options, run, *result, *trainer), options.json);
-  return {};
+  Expected<void> reported = writeFileAtomically((fs::path(options.out) / "report.html").string(),
+                                                std::as_bytes(std::span(page)));
+  if (result) {
+    print(summarize(options, run, *result, *trainer), options.json);
+    return reported;
+  }
+  if (!reported)
+    warn(reported.error());
+  return tl::unexpected(std::move(result).error());
 }
 
 static Expected<void> run(TrainCommandOptions &options) {

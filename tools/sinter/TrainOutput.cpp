@@ -41,15 +41,13 @@ static std::string withStoredType(const std::string &config) {
   return changed ? json.dump(2) + "\n" : config;
 }
 
-Expected<void> sinter::cli::writeModelDirectory(const runtime::Trainer &trainer,
-                                                const PreparedRun &run,
-                                                const std::string &directory) {
+Expected<void> sinter::cli::writeDescription(const PreparedRun &run, const std::string &directory) {
   for (const auto &[name, content] : run.files) {
     std::string written = name == "config.json" ? withStoredType(content) : content;
     SINTER_CHECK(writeFileAtomically((fs::path(directory) / name).string(),
                                      std::as_bytes(std::span(written))));
   }
-  return trainer.writeModel((fs::path(directory) / "model.safetensors").string());
+  return {};
 }
 
 Report sinter::cli::makeTrainReport(const std::string &title, const std::string &log,

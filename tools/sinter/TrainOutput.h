@@ -10,10 +10,9 @@ namespace sinter::cli {
 /// weights that no run of ours has left: they would be written over.
 Expected<void> makeOutputDirectory(const std::string &directory);
 
-/// Makes the directory a Hugging Face model: the files that belong to the model, then
-/// model.safetensors, each whole or absent. The weights are float32, and config.json says so.
-Expected<void> writeModelDirectory(const runtime::Trainer &trainer, const PreparedRun &run,
-                                   const std::string &directory);
+/// Writes the files that make the directory a Hugging Face model once its weights are there, each
+/// whole or absent: config.json, which says that they are float32, and the tokenizer's.
+Expected<void> writeDescription(const PreparedRun &run, const std::string &directory);
 
 /// The report on a run from its log: curves, the model's facts, the options of `command`.
 Report makeTrainReport(const std::string &title, const std::string &log, const PreparedRun &run,

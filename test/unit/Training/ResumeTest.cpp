@@ -42,6 +42,11 @@ void stopAfter(TrainOptions &options, uint64_t step, std::atomic<bool> &stop) {
   options.onStep = [&stop, step](const StepRecord &record) { stop = record.step == step; };
 }
 
+std::string fileOf(const fs::path &path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 TEST_F(Resume, SameBitsAsARunThatNeverStopped) {
   struct Variant {
     TrainModel model;
@@ -248,6 +253,50 @@ TEST_F(Resume, TheLastSaveThatFailsIsAnErrorAtTheEnd) {
   RunResult resumed = runTrainer({}, options(6, true));
   EXPECT_EQ(resumed.error, "");
   expectSameEnd(resumed, runTrainer({}, trainOptions(6)));
+}
+
+TEST_F(Resume, TheModelIsWrittenThoughItsCheckpointCannotBe) {
+  std::string model = (directory.path / "model.safetensors").string();
+  TrainOptions with = options(4);
+  with.model = model;
+  // What stands in the folder's place takes no checkpoint.
+  with.onStep = [&](const StepRecord &record) {
+    if (record.step == 3) {
+      fs::remove_all(at("").parent_path());
+      std::ofstream(at("").parent_path()) << "full";
+    }
+  };
+  RunResult run = runTrainer({}, with);
+  EXPECT_NE(run.error.find("checkpoints/"), std::string::npos) << run.error;
+  EXPECT_TRUE(run.error.ends_with("; the model itself is whole: " + model)) << run.error;
+  auto whole = makeTrainer({}, trainOptions(4));
+  ASSERT_TRUE((*whole)->run());
+  ASSERT_TRUE((*whole)->writeModel((directory.path / "expected").string()));
+  EXPECT_EQ(fileOf(model), fileOf(directory.path / "expected"));
+}
+
+TEST_F(Resume, TheCheckpointIsWrittenThoughTheModelCannotBe) {
+  TrainOptions with = options(4);
+  with.model = (directory.path / "none" / "model.safetensors").string();
+  RunResult run = runTrainer({}, with);
+  EXPECT_NE(run.error.find("none/model.safetensors: cannot be written"), std::string::npos)
+      << run.error;
+  EXPECT_TRUE(run.error.ends_with("; the last checkpoint is " + at("step-4").string()))
+      << run.error;
+  // There is nothing left to do but that.
+  fs::create_directory(directory.path / "none");
+  with.resume = true;
+  EXPECT_EQ(runTrainer({}, with).error, "");
+  EXPECT_TRUE(fs::exists(with.model));
+}
+
+TEST_F(Resume, ParametersThatAreNotFiniteAreNoModel) {
+  TrainOptions with = options(2);
+  with.model = (directory.path / "model.safetensors").string();
+  with.schedule.learningRate = 1e300; // infinite as a float
+  RunResult run = runTrainer({}, with);
+  EXPECT_FALSE(fs::exists(with.model));
+  EXPECT_NE(run.error, "");
 }
 
 //===----------------------------------------------------------------------===//
