@@ -2,10 +2,12 @@
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ReadFile.h"
+#include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Train/TrainStates.h"
 #include "tools/sinter/Output.h"
 #include <algorithm>
 #include <cctype>
@@ -35,6 +37,21 @@ static Expected<void> checkWeights(const Model &model) {
               "set tie_word_embeddings to false to use it, or leave it out");
 }
 
+/// The weights of a directory. Of a run that has not ended they are those of its newest checkpoint.
+static Expected<WeightFiles> openDirectoryWeights(const fs::path &directory) {
+  runtime::CheckpointFolder checkpoints(directory / "checkpoints");
+  if (findWeights(directory) || checkpoints.list().empty())
+    return WeightFiles::open(directory);
+  auto newest = checkpoints.findNewestWhole([](const Error &error) {
+    std::fprintf(stderr, "sinter: warning: %s\n", error.message().c_str());
+  });
+  if (!newest)
+    return fail(directory.string(), "none of its checkpoints is whole", "train the model again");
+  std::fprintf(stderr, "sinter: note: %s holds a run that has not ended: the weights are of %s\n",
+               directory.c_str(), newest->path.filename().c_str());
+  return WeightFiles::open(newest->path / runtime::modelFile);
+}
+
 Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
   Model model;
   model.path = options.model;
@@ -59,7 +76,7 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
     }
   if (auto files = Tokenizer::readFiles(model.path))
     model.tokenizerFiles = std::move(*files);
-  SINTER_TRY(model.weights, WeightFiles::open(model.path));
+  SINTER_TRY(model.weights, openDirectoryWeights(model.path));
   SINTER_CHECK(checkWeights(model));
   return model;
 }

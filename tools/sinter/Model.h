@@ -26,7 +26,8 @@ struct Model {
 Expected<void> checkCompiled(const runtime::Executable &executable, const ModelOptions &options);
 
 /// Opens MODEL: checks that it exists, reads its config.json and maps its weights, whose names and
-/// shapes must be the model's.
+/// shapes must be the model's. Of the directory of a training run that has not ended the weights
+/// are those of its newest whole checkpoint, which a note says.
 Expected<Model> openModel(const ModelOptions &options);
 
 /// The compute type: --dtype, else the checkpoint's where this processor computes in it, else f32.

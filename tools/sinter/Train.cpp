@@ -73,7 +73,12 @@ static void print(const nlohmann::ordered_json &summary, bool asJson) {
   std::string steps = std::to_string(summary["steps"].get<uint64_t>());
   std::string out = summary["out"];
   if (summary["stopped"].get<bool>()) {
-    std::printf("Stopped after %s steps; --resume goes on from there.\n", steps.c_str());
+    std::error_code ignored;
+    bool hasEnded = fs::exists(fs::path(out) / runtime::modelFile, ignored);
+    std::printf("Stopped after %s steps; --resume goes on from there. Until then %s is %s.\n",
+                steps.c_str(), out.c_str(),
+                hasEnded ? "the model that it was when the run ended before"
+                         : "the model of its newest checkpoint");
     return;
   }
   std::string loss;
@@ -149,10 +154,11 @@ How it goes:
   The model is compiled into one training step, with its memory laid out beforehand.
   --out DIR ends as a Hugging Face directory: model.safetensors (float32), config.json, the
   tokenizer's files; DIR/report.html draws loss, learning rate, gradient norm, throughput and memory
-  from the log. SIGTERM and SIGINT save a checkpoint and exit with status 0; a run that is killed
-  goes on from its last whole checkpoint with --resume, and gives the same bits as one that was
-  never stopped, also with another number of threads: the step is always compiled as for two cores,
-  since what is fused, and with it the order of some sums, follows the number of cores.
+  from the log. SIGTERM and SIGINT save a checkpoint and exit with status 0, and until
+  the run has ended other commands take DIR's weights from the newest one; a run that is killed goes
+  on from its last whole checkpoint with --resume, and gives the same bits as one that was never
+  stopped, also with another number of threads: the step is always compiled as for two cores, since
+  what is fused, and with it the order of some sums, follows the number of cores.
 
   A line of --log: {"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_second",
   "peak_bytes"}, and "val_loss" where it was evaluated; in float16 "loss_scale", that the step's
