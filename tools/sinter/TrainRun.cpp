@@ -204,6 +204,11 @@ static Expected<void> keepWithinBudget(const Model &model, const CompileRequest 
 Expected<std::unique_ptr<PreparedRun>>
 sinter::cli::prepareRun(Model model, TrainRunOptions &options,
                         std::shared_ptr<const runtime::Executable> executable) {
+  if (options.evaluateEvery != 0 && options.data.validationFiles.empty() &&
+      options.data.validationSplit == 0)
+    return fail("--eval-every " + std::to_string(options.evaluateEvery),
+                "there is nothing to evaluate on",
+                "give --val-data FILE, or --val-split 0.1 for a part of --data");
   if (options.sequence == 0)
     options.sequence = getDefaultSequence(model.spec);
   SINTER_CHECK(checkStepOptions(options.step));
