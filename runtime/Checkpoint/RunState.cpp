@@ -55,8 +55,10 @@ Expected<RunState> RunState::parse(std::string_view text, const std::string &sou
   return state;
 }
 
-Expected<void> RunState::checkOptions(const std::map<std::string, std::string> &wanted,
-                                      const std::string &source) const {
+Expected<std::vector<OptionChange>>
+RunState::checkOptions(const std::map<std::string, std::string> &wanted,
+                       const std::map<std::string, std::string> &adjustable,
+                       const std::string &source) const {
   auto shown = [](const std::string &value) { return value.empty() ? "empty" : value; };
   auto differs = [&](const std::string &name, const std::string &was, const std::string &is) {
     return fail(source,
@@ -70,10 +72,15 @@ Expected<void> RunState::checkOptions(const std::map<std::string, std::string> &
     if (found->second != value)
       return differs(name, found->second, value);
   }
+  std::vector<OptionChange> changes;
   for (const auto &[name, value] : options)
-    if (!wanted.contains(name))
+    if (auto chosen = adjustable.find(name); chosen != adjustable.end()) {
+      if (chosen->second != value)
+        changes.push_back({name, value, chosen->second});
+    } else if (!wanted.contains(name)) {
       return differs(name, value, "not set");
-  return {};
+    }
+  return changes;
 }
 
 } // namespace sinter::runtime

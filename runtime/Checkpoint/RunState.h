@@ -8,8 +8,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sinter::runtime {
+
+/// An option that a run goes on with and that it had another value of before; "" is none.
+struct OptionChange {
+  std::string name, was, is;
+};
 
 /// state.json: all of a run's state but the tensors. The data's position and the random numbers
 /// follow from `step` and the options' seed.
@@ -26,9 +32,12 @@ struct RunState {
   static Expected<RunState> parse(std::string_view json, const std::string &source);
 
   /// Fails, with the first difference named, where a run of `wanted` options cannot go on from
-  /// here.
-  Expected<void> checkOptions(const std::map<std::string, std::string> &wanted,
-                              const std::string &source) const;
+  /// here. What differs of the `adjustable` ones, which are all that may, is returned; of those
+  /// that this state does not have nothing is known.
+  Expected<std::vector<OptionChange>>
+  checkOptions(const std::map<std::string, std::string> &wanted,
+               const std::map<std::string, std::string> &adjustable,
+               const std::string &source) const;
 };
 
 } // namespace sinter::runtime

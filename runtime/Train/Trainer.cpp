@@ -1,7 +1,6 @@
 #include "runtime/Train/Trainer.h"
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
-#include "runtime/Checkpoint/RunState.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "runtime/Train/TrainStates.h"
@@ -62,6 +61,7 @@ struct Trainer::Impl {
 
   uint64_t step = 0, updates = 0; ///< done
   std::map<std::string, std::string> identity;
+  std::vector<OptionChange> changes;
 
   // What the writer reads; declared before it, so that it outlives it.
   Snapshot snapshot;
@@ -161,7 +161,7 @@ Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
   SINTER_TRY(MappedFile file, MappedFile::open(path));
   const char *text = reinterpret_cast<const char *>(file.bytes().data());
   SINTER_TRY(RunState state, RunState::parse({text, file.bytes().size()}, path));
-  SINTER_CHECK(state.checkOptions(identity, checkpoint.string()));
+  SINTER_TRY(changes, state.checkOptions(identity, options.adjustable, checkpoint.string()));
   if (state.scaler.has_value() != scaler.has_value())
     return fail(checkpoint.string(),
                 state.scaler ? "it was written with loss scaling, for f16"
@@ -358,7 +358,8 @@ void Trainer::Impl::save() {
   state.updates = updates;
   if (scaler)
     state.scaler = scaler->state();
-  state.options = identity;
+  state.options = options.adjustable;
+  state.options.insert(identity.begin(), identity.end());
   stateJson = state.toJson();
   std::vector<CheckpointFile> files = copies ? snapshot.captured() : snapshot.live();
   files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
@@ -476,6 +477,7 @@ Expected<double> Trainer::evaluate() {
 Expected<void> Trainer::writeModel(const std::string &path) const { return impl->writeModel(path); }
 
 uint64_t Trainer::nextStep() const { return impl->step; }
+const std::vector<OptionChange> &Trainer::changes() const { return impl->changes; }
 TrainMemory Trainer::memory() const { return impl->memory(); }
 Session &Trainer::session() const { return *impl->session; }
 

@@ -15,7 +15,8 @@
 //
 // The states that the executable's checkpoint table lists are the parameters; all others belong to
 // the optimizer. A run is a function of the executable, the data and the options: stopped and
-// resumed at any step, with any number of threads, it gives the same bits.
+// resumed at any step, with any number of threads, it gives the same bits. Resumed with another
+// schedule it goes on as that has it from the next step on, as if it had been so from the start.
 //
 //   auto trainer = Trainer::create(executable, {train, validation}, options);
 //   auto result = (*trainer)->run();
@@ -24,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Checkpoint/RunState.h"
 #include "runtime/Data/Batches.h"
 #include "runtime/Exec/Session.h"
 #include "runtime/Train/LossScaler.h"
@@ -76,6 +78,9 @@ struct TrainOptions {
   std::string model;
   /// What resuming must find unchanged, by name: "--optimizer" -> "adamw".
   std::map<std::string, std::string> identity;
+  /// The same of what it may find changed, "" where it is not set: the steps that are left are done
+  /// with these, and changes() tells.
+  std::map<std::string, std::string> adjustable;
 
   /// Evaluates after every so many steps, and after the last; 0: only after the last. Without
   /// validation data never.
@@ -150,6 +155,9 @@ public:
 
   /// The step that comes next: 0, or where the run was resumed.
   uint64_t nextStep() const;
+
+  /// Which of TrainOptions::adjustable are others than before the run was resumed.
+  const std::vector<OptionChange> &changes() const;
 
   TrainMemory memory() const;
 

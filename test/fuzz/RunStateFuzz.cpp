@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   auto again = sinter::runtime::RunState::parse(state->toJson(), "state.json");
   if (!again || again->step != state->step || again->updates != state->updates ||
-      again->scaler != state->scaler || !again->checkOptions(state->options, "state.json"))
+      again->scaler != state->scaler || !again->checkOptions(state->options, {}, "state.json"))
     std::abort();
   return 0;
 }

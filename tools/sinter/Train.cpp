@@ -124,6 +124,11 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, peak);
   if (trainer->nextStep() != 0)
     progress->note("going on from step " + std::to_string(trainer->nextStep()));
+  auto shown = [](const std::string &value) { return value.empty() ? "not set" : value; };
+  for (const runtime::OptionChange &change : trainer->changes())
+    progress->note("from here on " + change.name + " is " + shown(change.is) + ", it was " +
+                   shown(change.was));
+  log->note(trainer->changes());
   Expected<runtime::TrainResult> result = trainer->run();
   progress.reset();
   // How it went is worth seeing above all where it went wrong.
@@ -162,8 +167,9 @@ How it goes:
 
   A line of --log: {"step", "loss", "grad_norm", "lr", "tokens", "step_ms", "tokens_per_second",
   "peak_bytes"}, and "val_loss" where it was evaluated; in float16 "loss_scale", that the step's
-  gradients were computed with, and "skipped" where one overflowed. Steps count from 0; the loss is
-  that of the parameters before the update. The log of a resumed run goes on in the same file.
+  gradients were computed with, and "skipped" where one overflowed; where a run was resumed with
+  another schedule "changed", what each option was and is. Steps count from 0; the loss is that of
+  the parameters before the update. The log of a resumed run goes on in the same file.
 
   MFU is useful operations a second over those of large matrix products, measured at the start. With
   n tokens a step, W elements in all weight matrices with the head, and V pairs of a query and a key
@@ -178,7 +184,9 @@ Examples:
   sinter train config.json --data tokens.bin --out run --steps 20000 --warmup 500 --schedule cosine
       --min-lr 3e-5 --accumulate 8 --save-every 200 --memory-budget 8GiB
   sinter train config.json --data tokens.bin --out run ... --resume
-      the same command and --resume: goes on after a stop or a kill)";
+      the same command and --resume: goes on after a stop or a kill. --lr, --min-lr, --warmup,
+      --schedule, --decay-fraction, --adamw-lr and --steps may be others than before: the steps that
+      are left follow the schedule that these make, counted from step 0)";
 
 void sinter::cli::addTrain(CLI::App &program) {
   CLI::App *command = program.add_subcommand("train", "Trains a model on text or token ids");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -63,6 +64,8 @@ Expected<void> TrainLog::append(const runtime::StepRecord &record) {
     line["loss_scale"] = *record.lossScale;
   if (record.skipped)
     line["skipped"] = true;
+  for (const runtime::OptionChange &change : std::exchange(changed, {}))
+    line["changed"][change.name] = {{"was", change.was}, {"is", change.is}};
   std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0)

@@ -15,6 +15,9 @@ public:
   /// again, are dropped; with 0, all are. A file that is no regular one is only written to.
   static Expected<TrainLog> open(const std::string &path, uint64_t first);
 
+  /// Puts into the next line what is changed from there on.
+  void note(std::vector<runtime::OptionChange> changes) { changed = std::move(changes); }
+
   Expected<void> append(const runtime::StepRecord &record);
 
 private:
@@ -25,6 +28,7 @@ private:
 
   std::string path;
   std::unique_ptr<std::FILE, Close> file;
+  std::vector<runtime::OptionChange> changed;
 };
 
 /// The curves of a log, a point a step.

@@ -128,32 +128,34 @@ static Expected<runtime::Schedule> makeSchedule(const TrainRunOptions &options) 
   return schedule;
 }
 
-/// What resuming must find unchanged: all that the rest of the run depends on.
+/// What resuming must find unchanged: all that the rest of the run depends on but the schedule.
 static std::map<std::string, std::string> identify(const TrainRunOptions &options,
                                                    const PreparedRun &run) {
   auto identity = describeStep(options.batch, options.sequence, options.step);
   // Two models may have parameters of the same shapes and compute something else.
   for (auto &[key, value] : listModelKeys(run.files.at("config.json")))
     identity["the model's " + key] = std::move(value);
-  const runtime::Schedule &schedule = run.options.schedule;
   identity["--data"] = run.data.fingerprint;
   identity["--order"] = options.data.order;
   if (run.data.endOfText)
     identity["--document-end"] = std::to_string(*run.data.endOfText);
   identity["--seed"] = std::to_string(options.seed);
   identity["--dtype"] = run.dtype;
-  identity["--schedule"] = options.schedule;
-  identity["--lr"] = nlohmann::json(schedule.learningRate).dump();
-  if (options.adamwRate)
-    identity["--adamw-lr"] = nlohmann::json(*options.adamwRate).dump();
-  identity["--min-lr"] = nlohmann::json(schedule.minimum).dump();
-  identity["--warmup"] = std::to_string(schedule.warmup);
-  // A constant rate does not ask when the run ends, so such a run may be made longer.
-  if (schedule.kind != runtime::ScheduleKind::Constant)
-    identity["--steps"] = std::to_string(schedule.steps);
-  if (schedule.kind == runtime::ScheduleKind::Wsd)
-    identity["--decay-fraction"] = nlohmann::json(schedule.decayFraction).dump();
   return identity;
+}
+
+/// What resuming may find changed: the learning rate of the steps that are left.
+static std::map<std::string, std::string> describeSchedule(const TrainRunOptions &options,
+                                                           const runtime::Schedule &schedule) {
+  auto write = [](double value) { return nlohmann::json(value).dump(); };
+  bool decaysLate = schedule.kind == runtime::ScheduleKind::Wsd;
+  return {{"--schedule", options.schedule},
+          {"--lr", write(schedule.learningRate)},
+          {"--adamw-lr", options.adamwRate ? write(*options.adamwRate) : ""},
+          {"--min-lr", write(schedule.minimum)},
+          {"--warmup", std::to_string(schedule.warmup)},
+          {"--steps", std::to_string(schedule.steps)},
+          {"--decay-fraction", decaysLate ? write(schedule.decayFraction) : ""}};
 }
 
 /// Fails where the data do not fill one step, before the compiler has been asked for anything.
@@ -266,6 +268,7 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   train.directory = options.out;
   train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.identity = identify(options, *run);
+  train.adjustable = describeSchedule(options, schedule);
   SINTER_CHECK(keepWithinBudget(model, request, options, *run));
   return run;
 }

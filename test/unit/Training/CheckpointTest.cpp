@@ -100,9 +100,9 @@ TEST(RunState, RefusesWhatIsNone) {
 
 TEST(RunState, NamesTheOptionThatDiffers) {
   RunState state = someState();
-  EXPECT_TRUE(state.checkOptions(state.options, "c"));
+  EXPECT_TRUE(state.checkOptions(state.options, {}, "c"));
   auto messageFor = [&](std::map<std::string, std::string> wanted) {
-    auto checked = state.checkOptions(wanted, "step-12");
+    auto checked = state.checkOptions(wanted, {}, "step-12");
     return checked ? "" : checked.error().message();
   };
   EXPECT_EQ(messageFor({{"--batch", "8"}, {"--lr", "0.001"}}),
@@ -115,6 +115,10 @@ TEST(RunState, NamesTheOptionThatDiffers) {
   EXPECT_NE(messageFor({{"--batch", "4"}, {"--lr", "0.001"}, {"--x", "1"}})
                 .find("--x was not set when it was written and is 1 now"),
             std::string::npos);
+  auto adjusted = state.checkOptions({{"--batch", "4"}}, {{"--lr", ""}, {"--warmup", "3"}}, "c");
+  ASSERT_TRUE(adjusted) << adjusted.error().message();
+  ASSERT_EQ(adjusted->size(), 1u);
+  EXPECT_EQ(adjusted->front().name + adjusted->front().was + adjusted->front().is, "--lr0.001");
 }
 
 TEST(Snapshot, KeepsWhatWas) {

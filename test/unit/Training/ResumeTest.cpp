@@ -192,6 +192,34 @@ TEST_F(Resume, OptionsThatDifferAreNamed) {
             std::string::npos);
 }
 
+TEST_F(Resume, WhatMayBeChangedIsTold) {
+  auto chosen = [&](uint64_t steps, double rate) {
+    TrainOptions with = options(steps, true);
+    with.schedule.learningRate = rate;
+    with.adjustable = {{"--lr", rate == 0.5 ? "0.5" : "0.25"}, {"--steps", std::to_string(steps)}};
+    return with;
+  };
+  auto changesOf = [&](const TrainOptions &with) {
+    std::vector<std::string> changes;
+    auto trainer = makeTrainer({}, with);
+    EXPECT_TRUE(trainer);
+    for (const OptionChange &change : (*trainer)->changes())
+      changes.push_back(change.name + " " + change.was + " " + change.is);
+    return changes;
+  };
+  EXPECT_TRUE(changesOf(chosen(3, 0.5)).empty());
+  ASSERT_EQ(runTrainer({}, chosen(3, 0.5)).error, "");
+  EXPECT_TRUE(changesOf(chosen(3, 0.5)).empty());
+  TrainOptions other = chosen(6, 0.25);
+  EXPECT_EQ(changesOf(other), (std::vector<std::string>{"--lr 0.5 0.25", "--steps 3 6"}));
+  RunResult resumed = runTrainer({}, other);
+  ASSERT_EQ(resumed.records.size(), 3u);
+  EXPECT_EQ(resumed.records[0].learningRate, 0.25);
+  EXPECT_TRUE(changesOf(other).empty()); // the newest checkpoint has them
+  other.adjustable["--warmup"] = "2";    // which an older state does not tell of
+  EXPECT_TRUE(changesOf(other).empty());
+}
+
 TEST_F(Resume, AnotherModelIsNamed) {
   runTrainer({}, options(3));
   auto errorFor = [&](const Parts &parts) {
