@@ -1,4 +1,5 @@
 #include "runtime/Exec/Checkpoint.h"
+#include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Exec/RandomWeights.h"
 #include "runtime/Exec/Slices.h"
 #include <algorithm>
@@ -99,14 +100,38 @@ void Checkpoint::findUses(const fb::Program &program) {
     ends[command].push_back(tensor);
 }
 
-void Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
-  if (weights)
-    return;
+Expected<void> Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
   for (uint32_t index : begins[command]) {
     const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
-    fillRandomWeight(pool, {address(index), data[index].size()}, static_cast<DType>(tensor.dtype()),
-                     {tensor.mean(), tensor.deviation()}, tensor.name()->string_view(), seed);
+    if (!weights)
+      fillRandomWeight(pool, {address(index), data[index].size()},
+                       static_cast<DType>(tensor.dtype()), {tensor.mean(), tensor.deviation()},
+                       tensor.name()->string_view(), seed);
+    else if (findNonFinite(pool, data[index], tensor.dtype()))
+      return tl::unexpected(describeNonFinite(pool));
   }
+  return {};
+}
+
+// The tensors are in the model's order.
+Error Checkpoint::describeNonFinite(ThreadPool &pool) const {
+  std::string first, value;
+  size_t others = 0;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const auto &tensor =
+        *executable->root().checkpoint()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    std::optional<NonFiniteKind> kind = findNonFinite(pool, data[i], tensor.dtype());
+    if (kind && first.empty()) {
+      first = tensor.name()->str();
+      value = nameOf(*kind);
+    } else if (kind) {
+      ++others;
+    }
+  }
+  return {"tensor '" + first + "'",
+          "it holds " + value +
+              (others == 0 ? "" : ", and so do " + std::to_string(others) + " others"),
+          "these weights are damaged: take others"};
 }
 
 void Checkpoint::afterCommand(size_t command) {

@@ -29,8 +29,11 @@ public:
   /// A tensor's bytes, between the calls before its first and after its last use.
   std::span<const std::byte> content(uint32_t tensor) const { return data[tensor]; }
 
-  /// To be called before and after each command of `program` (the one that was opened for).
-  void beforeCommand(ThreadPool &pool, size_t command);
+  /// To be called before and after each command of `program` (the one that was opened for). Before
+  /// a tensor's first use it is looked at, while it comes into the caches anyway: weights that are
+  /// not finite make no numbers that mean anything, and some kernels would hide it. The error names
+  /// the first such tensor of the model.
+  Expected<void> beforeCommand(ThreadPool &pool, size_t command);
   void afterCommand(size_t command);
 
   /// Bytes of all tensors, as stored.
@@ -38,6 +41,7 @@ public:
 
 private:
   void findUses(const fb::Program &program);
+  Error describeNonFinite(ThreadPool &pool) const;
 
   const Executable *executable = nullptr;
   const WeightSource *weights = nullptr;

@@ -1,7 +1,9 @@
 #include "runtime/Exec/FiniteChecks.h"
+#include "runtime/Base/VectorClones.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 namespace sinter::runtime {
 namespace {
@@ -26,9 +28,45 @@ template <typename Bits> Found scan(std::span<const std::byte> bytes, Bits infin
   return negative ? Found(NonFiniteKind::NegativeInfinity) : std::nullopt;
 }
 
+// Whether any of `count` numbers has all bits of the exponent, as infinities and NaNs do and no
+// others: one pass without branches over what nearly always holds none.
+template <typename Bits>
+SINTER_INLINE bool hasFullExponent(const std::byte *bytes, size_t count, Bits exponent) {
+  Bits any = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Bits value;
+    std::memcpy(&value, bytes + i * sizeof(Bits), sizeof(Bits));
+    any |= static_cast<Bits>((value & exponent) == exponent);
+  }
+  return any != 0;
+}
+
+SINTER_VECTOR_CLONES bool hasFullExponent16(const std::byte *bytes, size_t count,
+                                            uint16_t exponent) {
+  return hasFullExponent(bytes, count, exponent);
+}
+
+SINTER_VECTOR_CLONES bool hasFullExponent32(const std::byte *bytes, size_t count,
+                                            uint32_t exponent) {
+  return hasFullExponent(bytes, count, exponent);
+}
+
 Found worse(Found a, Found b) { return a && b ? std::min(*a, *b) : (a ? a : b); }
 
 } // namespace
+
+Found findNonFinite(ThreadPool &pool, std::span<const std::byte> bytes, fb::DType dtype) {
+  constexpr uint64_t bytesPerPiece = uint64_t(1) << 20; // whole numbers of any type
+  std::mutex mutex;
+  Found found;
+  pool.run(bytes.size(), bytesPerPiece, [&](uint64_t begin, uint64_t end) {
+    if (Found here = findNonFinite(bytes.subspan(begin, end - begin), dtype)) {
+      std::lock_guard lock(mutex);
+      found = worse(found, here);
+    }
+  });
+  return found;
+}
 
 std::string_view nameOf(NonFiniteKind kind) {
   switch (kind) {
@@ -43,13 +81,20 @@ std::string_view nameOf(NonFiniteKind kind) {
 }
 
 Found findNonFinite(std::span<const std::byte> bytes, fb::DType dtype) {
+  auto scan16 = [&](uint16_t infinity) {
+    return hasFullExponent16(bytes.data(), bytes.size() / 2, infinity)
+               ? scan<uint16_t>(bytes, infinity, 0x8000)
+               : std::nullopt;
+  };
   switch (dtype) {
   case fb::DType::F32:
-    return scan<uint32_t>(bytes, 0x7f800000, 0x80000000);
+    return hasFullExponent32(bytes.data(), bytes.size() / 4, 0x7f800000)
+               ? scan<uint32_t>(bytes, 0x7f800000, 0x80000000)
+               : std::nullopt;
   case fb::DType::BF16:
-    return scan<uint16_t>(bytes, 0x7f80, 0x8000);
+    return scan16(0x7f80);
   case fb::DType::F16:
-    return scan<uint16_t>(bytes, 0x7c00, 0x8000);
+    return scan16(0x7c00);
   case fb::DType::F64:
     return scan<uint64_t>(bytes, uint64_t(0x7ff) << 52, uint64_t(1) << 63);
   default:

@@ -1,6 +1,7 @@
 //===- FiniteChecks.h - Where numbers stop being finite ---------*- C++ -*-===//
 #pragma once
 
+#include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Exec/Executable_generated.h"
 #include <cstddef>
 #include <functional>
@@ -18,6 +19,10 @@ std::string_view nameOf(NonFiniteKind kind);
 
 /// The worst among `bytes` as numbers of `dtype`, if any is not finite; integers always are.
 std::optional<NonFiniteKind> findNonFinite(std::span<const std::byte> bytes, fb::DType dtype);
+
+/// The same on all threads of a pool.
+std::optional<NonFiniteKind> findNonFinite(ThreadPool &pool, std::span<const std::byte> bytes,
+                                           fb::DType dtype);
 
 /// The worst of all that a verified command has written. Of a launch only those slices are known
 /// whose types it lists.

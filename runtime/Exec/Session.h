@@ -56,9 +56,9 @@ class Session {
 public:
   ~Session();
 
-  /// Binds `executable`. Errors: a weight that is missing or of another type or shape, too little
-  /// memory (with the largest owners), a program that is not there, a device that is not there or
-  /// not of the architecture, a processor without features that the code needs.
+  /// Binds `executable`. Errors: a weight that is missing, of another type or shape or not finite,
+  /// too little memory (with the largest owners), a program that is not there, a device that is not
+  /// there or not of the architecture, a processor without features that the code needs.
   static Expected<std::unique_ptr<Session>> bind(std::shared_ptr<const Executable> executable,
                                                  const SessionOptions &options = {});
 

@@ -159,7 +159,7 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
   SINTER_TRY(Region scratch, Region::allocate(use.prepareArena, "preparing the weights"));
   Recording recording = record(*program, resolver(scratch, &checkpoint));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
-    checkpoint.beforeCommand(*plan.pool, i);
+    SINTER_CHECK(checkpoint.beforeCommand(*plan.pool, i));
     recording.runStep(i, *plan.pool);
     checkpoint.afterCommand(i);
     if (options.progress)

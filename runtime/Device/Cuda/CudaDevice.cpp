@@ -288,7 +288,7 @@ Expected<void> CudaDevice::prepare(const SessionOptions &options) {
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const fb::Command &command = *program->commands()->Get(i);
       auto what = [&] { return nameOfCommand(*plan.executable, *program, i); };
-      checkpoint.beforeCommand(*plan.pool, i);
+      SINTER_CHECK(checkpoint.beforeCommand(*plan.pool, i));
       if (const fb::Slice *copied = copiedFromCheckpoint(command)) {
         std::span<const std::byte> source =
             checkpoint.content(copied->index()).subspan(copied->offset(), copied->bytes());

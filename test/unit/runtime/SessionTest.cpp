@@ -1,4 +1,5 @@
 #include "runtime/Exec/Session.h"
+#include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Exec/RandomWeights.h"
 #include "test/unit/runtime/Matrices.h"
 #include "test/unit/runtime/TestExecutable.h"
@@ -182,6 +183,56 @@ TEST(SessionTest, WeightErrors) {
   Weights otherShape;
   otherShape.biasShape = {1, int64_t(n)};
   EXPECT_NE(message(otherShape).find("tensor 'w.bias': is F32 [1, 70]"), std::string::npos);
+}
+
+TEST(SessionTest, WeightsThatAreNotFiniteAreNamed) {
+  auto executable = *smallModel().load();
+  auto message = [&](auto damage) {
+    Weights weights;
+    damage(weights);
+    auto session = Session::bind(executable, options(&weights));
+    return session ? "" : session.error().message();
+  };
+  auto set = [](Buffer &buffer, size_t place, float value) {
+    std::memcpy(buffer.data() + place * sizeof value, &value, sizeof value);
+  };
+  EXPECT_EQ(message([&](Weights &w) { set(w.weight, n * k - 1, NAN); }),
+            "tensor 'w.weight': it holds nan; these weights are damaged: take others");
+  EXPECT_EQ(message([&](Weights &w) { set(w.bias, 0, HUGE_VALF); }),
+            "tensor 'w.bias': it holds inf; these weights are damaged: take others");
+  EXPECT_EQ(message([&](Weights &w) { set(w.bias, n / 2, -HUGE_VALF); }),
+            "tensor 'w.bias': it holds -inf; these weights are damaged: take others");
+  EXPECT_EQ(message([&](Weights &w) {
+              set(w.weight, 5, NAN);
+              set(w.bias, 5, HUGE_VALF);
+            }),
+            "tensor 'w.weight': it holds nan, and so do 1 others; these weights are damaged: take "
+            "others");
+}
+
+TEST(FiniteChecksTest, FindsTheWorstWhereverItIs) {
+  ThreadPool pool(2);
+  std::vector<float> wide(700'001, 3e38f);
+  std::vector<uint16_t> half(700'001, 0x7bff), brain(700'001, 0x7f7f); // the largest of each
+  auto of = [&](auto &values, fb::DType dtype) {
+    auto kind = findNonFinite(pool, std::as_bytes(std::span(values)), dtype);
+    EXPECT_EQ(kind, findNonFinite(std::as_bytes(std::span(values)), dtype));
+    return kind ? std::string(nameOf(*kind)) : "";
+  };
+  for (size_t place : {size_t(0), size_t(262'144), size_t(400'003), size_t(700'000)}) {
+    EXPECT_EQ(of(wide, fb::DType::F32) + of(half, fb::DType::F16) + of(brain, fb::DType::BF16), "");
+    wide[place] = -HUGE_VALF, half[place] = 0xfc00, brain[place] = 0xff80;
+    EXPECT_EQ(of(wide, fb::DType::F32), "-inf");
+    EXPECT_EQ(of(half, fb::DType::F16) + of(brain, fb::DType::BF16), "-inf-inf");
+    wide[3] = HUGE_VALF, half[3] = 0x7c00, brain[3] = 0x7f80;
+    EXPECT_EQ(of(wide, fb::DType::F32), "inf");
+    EXPECT_EQ(of(half, fb::DType::F16) + of(brain, fb::DType::BF16), "infinf");
+    wide[4] = NAN, half[4] = 0x7c01, brain[4] = 0xffc0;
+    EXPECT_EQ(of(wide, fb::DType::F32), "nan");
+    EXPECT_EQ(of(half, fb::DType::F16) + of(brain, fb::DType::BF16), "nannan");
+    for (size_t i : {place, size_t(3), size_t(4)})
+      wide[i] = 1, half[i] = 0x7bff, brain[i] = 0x7f7f;
+  }
 }
 
 TEST(SessionTest, UnknownNames) {
