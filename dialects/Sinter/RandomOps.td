@@ -57,8 +57,8 @@ def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
   let summary = "an id of each row, drawn by the row's logits";
   let description = [{
     The token that follows each slot's `start[b] + count[b]` tokens. Everything but the logits'
-    shape is data, so that one compiled step serves every request. Of row l, with NaNs left out and
-    ids ordered by logit, the larger first, of equal ones the lower id first:
+    shape is data, so that one compiled step serves every request. Of row l, with ids ordered by
+    logit, the larger first, of equal ones the lower id first:
 
     1. `top_k[b]` of at least 1 keeps the first that many ids, else all.
     2. Id i weighs `w[i] = floor(2^33 e^((l[i] - max l) / temperature[b]))`. These are whole numbers
@@ -72,8 +72,8 @@ def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
        `u = (floor(r[0] / 2^5) 2^26 + floor(r[1] / 2^6)) / 2^53` with r the words of Philox4x32-10
        (Philox.h) with the counter `(start[b] + count[b], 0, 0, 0)` and the key `seed[b]`.
 
-    Where `temperature[b]` is not above 0, or the largest logit is infinite, the result is the first
-    id of the order; of a row of NaNs it is 0.
+    Where `temperature[b]` is not above 0, the result is the first id of the order. Where a logit is
+    NaN, or the largest is infinite, there is nothing to draw by: it is -1.
 
     The draw of a slot is a function of its own seed, position and logits: of no other slot, and not
     of how the sequence was cut into steps. Order and meaning of temperature, top-k and top-p (Fan et

@@ -37,18 +37,19 @@ struct Settings {
   uint32_t position = 0;
 };
 
-/// The id that is drawn from a row of logits.
+/// The id that is drawn from a row of logits, or -1.
 inline int64_t draw(std::span<const double> logits, const Settings &settings) {
   std::vector<int64_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
-  std::erase_if(order, [&](int64_t id) { return std::isnan(logits[id]); });
+  if (std::any_of(logits.begin(), logits.end(), [](double x) { return std::isnan(x); }))
+    return -1;
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
   });
-  if (order.empty())
-    return 0;
   double largest = logits[order.front()];
-  if (!(settings.temperature > 0) || std::isinf(largest))
+  if (std::isinf(largest))
+    return -1;
+  if (!(settings.temperature > 0))
     return order.front();
 
   auto weigh = [&](int64_t id) {

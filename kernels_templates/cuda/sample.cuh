@@ -175,14 +175,12 @@ template <int WIDTH> struct Row {
 
   SINTER_DEVICE Logits<kTogether> whole() const { return {logits, WIDTH}; }
 
-  /// The largest logit and its first id; NaNs are left out, of a row of them the id is 0. As many
-  /// logits as there are threads, or all, are not below `bound`: it is the least of what is the
-  /// largest of each thread's.
+  /// The largest logit and its first id; NaNs count as infinity. As many logits as there are threads,
+  /// or all, are not below `bound`: it is the least of what is the largest of each thread's.
   SINTER_DEVICE Place find_largest(float &bound) const {
-    constexpr int kNowhere = 0x7FFFFFFF;
-    Place best = {-kInfinity, kNowhere};
+    Place best = {-kInfinity, 0x7FFFFFFF};
     whole().for_each([&](float x, int id) {
-      if (const Place place = {x, id}; place.isBefore(best))
+      if (const Place place = {x < kInfinity ? x : kInfinity, id}; place.isBefore(best))
         best = place;
     });
     bound = -block_reduce_max<kThreads>(-best.logit);
@@ -193,9 +191,8 @@ template <int WIDTH> struct Row {
       if (other.isBefore(best))
         best = other;
     }
-    best = detail::combine_warps<kThreads>(
+    return detail::combine_warps<kThreads>(
         best, [](Place a, Place b) { return b.isBefore(a) ? b : a; });
-    return {best.logit, best.id == kNowhere ? 0 : best.id};
   }
 
   /// Puts the logits that are not below `least` into shared memory, in any order; whether they fit.
@@ -295,9 +292,10 @@ SINTER_DEVICE void sample(const float *logits, const float *temperature, const i
   const Place first = row.find_largest(bound);
   const float largest = first.logit, heat = temperature[slot];
   const int wanted = topK[slot];
-  if (!(heat > 0.0f) || wanted == 1 || abs(largest) == kInfinity) {
+  const bool isInfinite = abs(largest) == kInfinity;
+  if (!(heat > 0.0f) || wanted == 1 || isInfinite) {
     if (threadIdx.x == 0)
-      result[slot] = first.id;
+      result[slot] = isInfinite ? -1 : first.id;
     return;
   }
 

@@ -154,10 +154,27 @@ Expected<void> Generator::advance(std::span<Slot> active, const Callback &callba
   for (size_t i = 0; i < active.size(); ++i) {
     Slot &slot = active[i];
     slot.cached += slot.count;
-    if (slot.count != 0 && slot.waiting() == 0)
-      slot.running = accept(slot, i, step.token[i], callback);
+    if (slot.count == 0 || slot.waiting() != 0)
+      continue;
+    if (step.token[i] < 0)
+      return tl::unexpected(diagnose(step, slot));
+    slot.running = accept(slot, i, step.token[i], callback);
   }
   return {};
+}
+
+// Does the last step again, which writes the same into the caches, with every number looked at.
+Error Generator::diagnose(const Step &step, const Slot &slot) {
+  Error error;
+  error.what = "token " + std::to_string(slot.sequence.size());
+  error.why = "its logits are not finite";
+  if (auto found = session->runToNonFinite(step.program).value_or(std::nullopt)) {
+    error.why += ": " + found->value + " first shows in " + found->label;
+    if (!found->layer.empty())
+      error.why += " of " + found->layer;
+  }
+  error.remedy = "compute in a type of a larger range (--dtype f32), or take other weights";
+  return error;
 }
 
 Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateRequest> requests,

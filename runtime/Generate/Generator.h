@@ -60,7 +60,7 @@ public:
 
   /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
   /// prompt, one that leaves no room for a token, a token id out of range, sampling options that
-  /// mean nothing.
+  /// mean nothing; logits that are not finite, with the op and the layer where that first shows.
   Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
                                             const Callback &callback = {});
 
@@ -89,6 +89,7 @@ private:
   const Step &chooseStep(std::span<const Slot> active) const;
   Expected<void> advance(std::span<Slot> active, const Callback &callback);
   void fill(const Step &step, size_t index, Slot *slot) const;
+  Error diagnose(const Step &step, const Slot &slot);
   bool accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const;
 
   Session *session;

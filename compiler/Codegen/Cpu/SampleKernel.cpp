@@ -139,15 +139,15 @@ private:
   // Going over the row
   //===--------------------------------------------------------------------===//
 
-  /// The row's logits from `first` on; NaN, which is in no range, behind its end.
-  Value loadLogits(Value first, bool isPartial) {
+  /// The row's logits from `first` on; behind its end NaN, which is in no range, or another number.
+  Value loadLogits(Value first, bool isPartial,
+                   float behind = std::numeric_limits<float>::quiet_NaN()) {
     Value memory = arguments[cast<BlockArgument>(op.getLogits()).getArgNumber()];
     Value offset = builder.add(rowOffset, first);
     if (!isPartial)
       return builder.load(memory, offset);
     Value mask = builder.maskBelow(builder.sub(builder.index(width), first));
-    Value nothing = builder.splat(double(std::numeric_limits<float>::quiet_NaN()));
-    return builder.select(mask, builder.load(memory, offset, mask), nothing);
+    return builder.select(mask, builder.load(memory, offset, mask), builder.splat(double(behind)));
   }
 
   /// Calls `body` with every vector of logits and the number of its first one.
@@ -354,9 +354,15 @@ private:
   int64_t getStripes() const { return kChains * lanes; }
 
   /// From the least of what is the largest logit of each stripe, so that there are as many logits
-  /// in the range, to the largest of all. A stripe with none has minus infinity.
+  /// in the range, to the largest of all, which is infinity where there is a NaN. A stripe with
+  /// none has minus infinity.
   Range findLargest() {
     Value nothing = builder.splat(-double(kInfinity));
+    Value infinite = builder.splat(double(kInfinity));
+    auto raise = [&](Value x, Value value) {
+      Value isBelow = compare(CmpFPredicate::OLT, x, infinite);
+      return builder.maxF(builder.select(isBelow, x, infinite), value);
+    };
     int64_t together = width / getStripes() * getStripes();
     SmallVector<Value> largest =
         builder.loop(builder.index(0), builder.index(together), getStripes(),
@@ -364,13 +370,13 @@ private:
                        SmallVector<Value> next;
                        for (auto [i, value] : llvm::enumerate(carried)) {
                          Value x = loadLogits(builder.add(first, i * lanes), /*isPartial=*/false);
-                         next.push_back(builder.maxF(x, value));
+                         next.push_back(raise(x, value));
                        }
                        return next;
                      });
     for (int64_t first = together; first < width; first += lanes)
       largest[0] =
-          builder.maxF(loadLogits(builder.index(first), first + lanes > width), largest[0]);
+          raise(loadLogits(builder.index(first), first + lanes > width, -kInfinity), largest[0]);
     Value least = largest[0], most = largest[0];
     for (Value other : llvm::drop_begin(largest)) {
       least = arith::MinNumFOp::create(builder, least, other);
@@ -394,7 +400,8 @@ private:
         draws, [&] { storeId(row, drawId(row, likeliest, temperature, topK)); },
         [&] {
           auto equally = [&](Value) { return builder.splat(1.0); };
-          storeId(row, findId({largest, largest}, f64(0), f64(0), equally));
+          Value id = findId({largest, largest}, f64(0), f64(0), equally);
+          storeId(row, builder.select(isFinite, id, builder.index(-1)));
         });
   }
 

@@ -172,6 +172,37 @@ TEST(GeneratorTest, StopReasons) {
   EXPECT_EQ(last.reason, StopReason::Capacity);
 }
 
+// Finds nothing to draw by after the token 13.
+void stepOrNothing(void *const *slices, int64_t begin, int64_t end) {
+  step<1>(slices, begin, end);
+  auto *tokens = static_cast<const int32_t *>(slices[0]);
+  auto *token = static_cast<int32_t *>(slices[8]);
+  for (int64_t slot = begin; slot < end; ++slot)
+    if (tokens[slot] == 13)
+      token[slot] = -1;
+}
+
+TEST(GeneratorTest, LogitsThatAreNotFiniteEndTheRun) {
+  SessionOptions options;
+  options.threads = 1;
+  options.kernels["prefill"] = step<prefillChunk>;
+  options.kernels["decode"] = stepOrNothing;
+  auto session = *Session::bind(*counterModel(2, false).load(), options);
+  auto generator = *Generator::create(*session);
+  // In the prompt nothing is drawn.
+  std::vector<GenerateRequest> requests = {{{5, 13, 2}, 3, {}}, {{1}, 3, {}}};
+  auto results = generator.run(requests);
+  ASSERT_TRUE(results) << results.error().message();
+  EXPECT_EQ((*results)[0].tokens, expected(requests[0]));
+  requests[1].prompt = {4, 13};
+  results = generator.run(requests);
+  ASSERT_FALSE(results);
+  EXPECT_EQ(
+      results.error().message(),
+      "token 2: its logits are not finite; compute in a type of a larger range (--dtype f32), "
+      "or take other weights");
+}
+
 TEST(GeneratorTest, BadRequests) {
   auto session = bind(counterModel(1));
   auto generator = *Generator::create(*session);

@@ -1,16 +1,16 @@
 // RUN: sinter-opt %s --sinter-evaluate -o /dev/null
 
-// Rows in turn: the largest, of two the first; NaNs left out; nothing but NaNs; an infinite one;
-// top-k of 1 at any temperature.
+// Rows in turn: the largest, of two the first; some NaNs; nothing but NaNs; an infinite one; top-k of
+// 1 at any temperature; nothing but minus infinity.
 func.func @greedy() {
-  %l = sinter.constant dense<[[1.0, 3.0, 3.0, 2.0], [0x7FC00000, -5.0, 0x7FC00000, -6.0], [0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000], [0.0, 1.0, 0x7F800000, 2.0], [1.0, 2.0, 4.0, 3.0]]> : tensor<5x4xf32>
-  %t = sinter.constant dense<[0.0, 0.0, 1.0, 1.0, 100.0]> : tensor<5xf32>
-  %k = sinter.constant dense<[0, 0, 0, 0, 1]> : tensor<5xi32>
-  %p = sinter.constant dense<1.0> : tensor<5xf32>
-  %s = sinter.constant dense<7> : tensor<5x2xi32>
-  %c = sinter.constant dense<1> : tensor<5xi32>
-  %0 = sinter.sample %l, %t, %k, %p, %s, %c, %c : (tensor<5x4xf32>, tensor<5xf32>, tensor<5xi32>, tensor<5xf32>, tensor<5x2xi32>, tensor<5xi32>, tensor<5xi32>) -> tensor<5xi32>
-  check.expect_const %0, dense<[1, 1, 0, 2, 2]> : tensor<5xi32> : tensor<5xi32>
+  %l = sinter.constant dense<[[1.0, 3.0, 3.0, 2.0], [0x7FC00000, -5.0, 0x7FC00000, -6.0], [0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000], [0.0, 1.0, 0x7F800000, 2.0], [1.0, 2.0, 4.0, 3.0], [0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000]]> : tensor<6x4xf32>
+  %t = sinter.constant dense<[0.0, 0.0, 1.0, 1.0, 100.0, 0.0]> : tensor<6xf32>
+  %k = sinter.constant dense<[0, 0, 0, 0, 1, 0]> : tensor<6xi32>
+  %p = sinter.constant dense<1.0> : tensor<6xf32>
+  %s = sinter.constant dense<7> : tensor<6x2xi32>
+  %c = sinter.constant dense<1> : tensor<6xi32>
+  %0 = sinter.sample %l, %t, %k, %p, %s, %c, %c : (tensor<6x4xf32>, tensor<6xf32>, tensor<6xi32>, tensor<6xf32>, tensor<6x2xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+  check.expect_const %0, dense<[1, -1, -1, -1, 2, -1]> : tensor<6xi32> : tensor<6xi32>
   return
 }
 
