@@ -111,6 +111,20 @@ static void printTimes(const GenerateTimes &times) {
   std::fputc('\n', stderr);
 }
 
+/// Says where a model's text will not be transformers' from the trained length on.
+static void noteStretchedPositions(const Executable &executable) {
+  auto length = executable.metadata("rotary_length"),
+       trained = executable.metadata("trained_length");
+  if (!length || !trained)
+    return;
+  std::fprintf(
+      stderr,
+      "sinter: note: rotary frequencies are those of %s tokens from the first token on, the "
+      "model was trained on %s; transformers changes them as a text grows beyond that, and "
+      "may continue it otherwise\n",
+      std::string(*length).c_str(), std::string(*trained).c_str());
+}
+
 Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
                              const WeightSource *weights, const GenerateOptions &options) {
   GenerateRequest request;
@@ -137,6 +151,8 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
       sessionOptions.programs.push_back(name);
   SINTER_TRY(std::unique_ptr<Session> session, Session::bind(executable, sessionOptions));
   SINTER_TRY(Generator generator, Generator::create(*session));
+
+  noteStretchedPositions(*executable);
 
   // The new text depends on what stands before it: a space at the very beginning is dropped.
   if (decoder)

@@ -198,7 +198,8 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
   compile.capacity = capacity;
   // The cache may have room for more than what is run. Short sequences share an executable.
   const RotarySpec &rotary = model.spec.rotary;
-  if (options.length && model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength())
+  bool followsLength = model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength();
+  if (options.length && followsLength)
     compile.ropeLength = std::max(options.length, rotary.unstretchedLength());
   compile.entries = std::move(entries);
   compile.disabledPasses = options.disabledPasses;
@@ -217,6 +218,11 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
+  int64_t ropeLength = compile.ropeLength ? compile.ropeLength : capacity;
+  if (followsLength && ropeLength > rotary.unstretchedLength()) {
+    request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
+    request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
+  }
   if (model.weights) {
     for (const ParameterInfo &parameter : model.spec.parameters())
       request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
