@@ -2,6 +2,7 @@
 #include "dialects/Sinter/Stage.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Executable_generated.h"
+#include "runtime/Exec/KernelMarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -92,25 +93,70 @@ private:
   }
 
   Expected<void> indexKernels() {
+    SINTER_TRY(llvm::StringMap<runtime::KernelLaunch> launches, collectLaunches());
     if (const auto *machine = std::get_if<MachineCode>(&code)) {
-      for (const auto &[name, offset] : machine->offsets)
-        addKernel(name, fb::CreateKernelDirect(builder, name.c_str(), offset));
+      image = machine->image;
+      for (const auto &[name, offset] : machine->offsets) {
+        uint64_t fingerprint = getFingerprint(launches, {name});
+        runtime::markEntry(image, offset, fingerprint);
+        addKernel(name, fb::CreateKernelDirect(builder, name.c_str(), offset, 0, 0, 0, false,
+                                               fingerprint));
+      }
+      runtime::sealImage(image);
     } else {
       for (auto [i, program] : llvm::enumerate(std::get<CudaCode>(code).programs))
-        for (const CudaKernel &kernel : program.kernels)
+        for (const CudaKernel &kernel : program.kernels) {
+          auto block = static_cast<uint32_t>(kernel.block);
+          auto sharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
+          uint64_t fingerprint =
+              getFingerprint(launches, {kernel.name, 0, block, sharedBytes, kernel.waits});
           addKernel(kernel.name,
-                    fb::CreateKernelDirect(builder, kernel.name.c_str(), /*offset=*/0, i,
-                                           kernel.block, kernel.sharedBytes, kernel.waits));
+                    fb::CreateKernelDirect(builder, kernel.name.c_str(), /*offset=*/0, i, block,
+                                           sharedBytes, kernel.waits, fingerprint));
+        }
     }
-    Expected<void> result;
-    plan.walk([&](plan::LaunchOp launch) {
-      if (kernelIndex.contains(launch.getKernel().str()) || !result)
-        return;
-      result = fail("kernel " + launch.getKernel().str(),
-                    "it is launched but there is no code for it", "report this as a defect");
-      result.error().defect = true;
+    for (const auto &[name, launch] : launches)
+      if (!kernelIndex.contains(name.str()))
+        return makeDefect(name, "it is launched but there is no code for it");
+    return {};
+  }
+
+  static tl::unexpected<Error> makeDefect(StringRef kernel, std::string why) {
+    auto error = fail("kernel " + kernel.str(), std::move(why), "report this as a defect");
+    error.value().defect = true;
+    return error;
+  }
+
+  /// How each kernel is launched.
+  Expected<llvm::StringMap<runtime::KernelLaunch>> collectLaunches() {
+    llvm::StringMap<runtime::KernelLaunch> launches;
+    StringRef differing;
+    plan.walk([&](plan::LaunchOp op) {
+      runtime::KernelLaunch launch;
+      launch.grid = op.getGrid();
+      for (Value value : op.getOperands())
+        launch.sliceBytes.push_back(value.getDefiningOp<plan::SliceOp>().getBytes());
+      for (Type type : op.getOutputTypes().getAsValueRange<TypeAttr>())
+        launch.outputs.push_back(::toFb(type));
+      auto [known, isNew] = launches.try_emplace(op.getKernel(), launch);
+      if (!isNew && known->second.fingerprint() != launch.fingerprint())
+        differing = op.getKernel();
     });
-    return result;
+    if (!differing.empty())
+      return makeDefect(differing, "it is launched with slices of different sizes");
+    return launches;
+  }
+
+  /// The fingerprint of a kernel, of which all but its launches is given; 0 without any.
+  static uint64_t getFingerprint(const llvm::StringMap<runtime::KernelLaunch> &launches,
+                                 runtime::KernelLaunch kernel) {
+    auto launch = launches.find(kernel.name);
+    if (launch == launches.end())
+      return 0;
+    kernel.grid = launch->second.grid;
+    kernel.sliceBytes = launch->second.sliceBytes;
+    kernel.outputs = launch->second.outputs;
+    return kernel.fingerprint();
   }
 
   void addKernel(const std::string &name, Offset<fb::Kernel> kernel) {
@@ -372,12 +418,12 @@ private:
     const auto *machine = std::get_if<MachineCode>(&code);
     const auto *cuda = std::get_if<CudaCode>(&code);
     auto features = builder.CreateVectorOfStrings((machine ? *machine : kNone).cpuFeatures);
-    auto image = createBytes((machine ? *machine : kNone).image);
+    auto imageBytes = createBytes(image);
     std::vector<Offset<fb::KernelProgram>> kernelPrograms = serializeKernelPrograms();
     auto constants = createBytes(collectConstants());
     auto embedded = createBytes(contents.embeddedWeights);
     return fb::CreateExecutable(
-        builder, runtime::executableVersion, builder.CreateString(kProducer), features, image,
+        builder, runtime::executableVersion, builder.CreateString(kProducer), features, imageBytes,
         builder.CreateVector(kernels), constants, builder.CreateVector(tensors),
         builder.CreateVector(stateBindings), parameterBytes, stateBytes,
         builder.CreateVector(programs), builder.CreateVector(metadata),
@@ -391,9 +437,12 @@ private:
     const auto *cuda = std::get_if<CudaCode>(&code);
     for (size_t i = 0; cuda && i < cuda->programs.size(); ++i) {
       std::vector<Offset<fb::Cubin>> cubins;
-      for (const auto &[architecture, bytes] : cuda->cubins[i])
+      for (const auto &[architecture, bytes] : cuda->cubins[i]) {
+        std::vector<std::byte> sealed = bytes;
+        runtime::sealImage(sealed);
         cubins.push_back(
-            fb::CreateCubin(builder, builder.CreateString(architecture), createBytes(bytes)));
+            fb::CreateCubin(builder, builder.CreateString(architecture), createBytes(sealed)));
+      }
       serialized.push_back(fb::CreateKernelProgramDirect(builder, cuda->programs[i].source.c_str(),
                                                          /*options=*/nullptr, &cubins));
     }
@@ -422,6 +471,7 @@ private:
   const KernelCode &code;
   const ExecutableContents &contents;
   flatbuffers::FlatBufferBuilder builder;
+  std::vector<std::byte> image; ///< machine code with its marks
   std::map<std::string, uint32_t> kernelIndex;
   std::vector<Offset<fb::Kernel>> kernels;
   llvm::StringMap<Initializer> initializers;                    ///< of the model's parameters

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Base/Utf8.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,15 +32,6 @@ char32_t decodeUtf8Before(std::string_view text, size_t &position);
 
 /// Appends a code point as UTF-8.
 void appendUtf8(std::string &text, char32_t codePoint);
-
-/// The first byte at or after `from` that does not belong to a whole character; `text.size()` if
-/// there is none. `length` becomes that of the broken part: the longest prefix of a possible
-/// character, at least one byte, as in Unicode's recommended practice (what Python's
-/// errors='replace' does). `truncated` says that the text ends inside it.
-size_t findBrokenUtf8(std::string_view text, size_t from, size_t &length, bool &truncated);
-
-/// Whether all of `text` is valid UTF-8.
-bool isValidUtf8(std::string_view text);
 
 /// `text` with U+FFFD in the place of each broken part.
 std::string repairUtf8(std::string_view text);

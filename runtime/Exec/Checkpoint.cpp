@@ -86,6 +86,7 @@ void Checkpoint::findUses(const fb::Program &program) {
   size_t commands = program.commands() ? program.commands()->size() : 0;
   begins.resize(commands);
   ends.resize(commands);
+  extents.resize(data.size());
   std::map<uint32_t, size_t> last;
   for (size_t i = 0; i < commands; ++i)
     forEachSlice(*program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
@@ -95,6 +96,8 @@ void Checkpoint::findUses(const fb::Program &program) {
                    if (!last.contains(slice.index()))
                      begins[i].push_back(slice.index());
                    last[slice.index()] = i;
+                   uint64_t &extent = extents[slice.index()];
+                   extent = std::max(extent, slice.offset() + slice.bytes());
                  });
   for (auto [tensor, command] : last)
     ends[command].push_back(tensor);
@@ -104,9 +107,8 @@ Expected<void> Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
   for (uint32_t index : begins[command]) {
     const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
     if (!weights)
-      fillRandomWeight(pool, {address(index), data[index].size()},
-                       static_cast<DType>(tensor.dtype()), {tensor.mean(), tensor.deviation()},
-                       tensor.name()->string_view(), seed);
+      fillRandomWeight(pool, {address(index), extents[index]}, static_cast<DType>(tensor.dtype()),
+                       {tensor.mean(), tensor.deviation()}, tensor.name()->string_view(), seed);
     else if (findNonFinite(pool, data[index], tensor.dtype()))
       return tl::unexpected(describeNonFinite(pool));
   }

@@ -49,6 +49,7 @@ private:
   uint64_t total = 0;
   Region random;
   std::vector<std::span<const std::byte>> data;
+  std::vector<uint64_t> extents;                   ///< of each tensor, the bytes that are read
   std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
 };
 

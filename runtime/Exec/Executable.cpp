@@ -107,6 +107,11 @@ Expected<int64_t> Executable::metadataNumber(std::string_view key) const {
   if (numbers.size() != 1)
     return fail(source, "it does not say its '" + std::string(key) + "'",
                 "compile the model again");
+  if (numbers.front() < 1 || numbers.front() > INT32_MAX)
+    return fail(source,
+                "its '" + std::string(key) + "' is " + std::to_string(numbers.front()) +
+                    ", which is no count",
+                "compile the model again");
   return numbers.front();
 }
 

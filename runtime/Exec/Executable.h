@@ -56,7 +56,7 @@ public:
   /// The metadata's value for `key`, if it is there.
   std::optional<std::string_view> metadata(std::string_view key) const;
 
-  /// The value for `key` as a number; an error if it is absent or none.
+  /// The value for `key` as a count of something, from 1 on; an error if it is absent or none.
   Expected<int64_t> metadataNumber(std::string_view key) const;
 
   /// The value for `key` as numbers separated by commas; empty if it is absent.

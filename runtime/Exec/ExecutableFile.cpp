@@ -1,7 +1,6 @@
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Base/AtomicFile.h"
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <xxhash.h>
 
@@ -12,7 +11,10 @@ constexpr char magic[8] = {'S', 'I', 'N', 'T', 'E', 'R', '\r', '\n'};
 constexpr uint64_t largestFlatbuffer = (uint64_t(1) << 31) - 1;
 constexpr size_t hashOffset = 24, hashBytes = 16;
 
-std::array<std::byte, executableHeaderBytes> makeHeader(std::span<const std::byte> flatbuffer) {
+} // namespace
+
+std::array<std::byte, executableHeaderBytes>
+makeExecutableHeader(std::span<const std::byte> flatbuffer) {
   std::array<std::byte, executableHeaderBytes> header{};
   uint32_t version = executableVersion;
   uint64_t size = flatbuffer.size();
@@ -25,13 +27,11 @@ std::array<std::byte, executableHeaderBytes> makeHeader(std::span<const std::byt
   return header;
 }
 
-} // namespace
-
 Expected<void> writeExecutable(const std::string &path, std::span<const std::byte> flatbuffer) {
   if (flatbuffer.size() > largestFlatbuffer)
     return fail(path, "an executable cannot hold more than 2 GiB",
                 "leave the weights in their files instead of embedding them");
-  auto header = makeHeader(flatbuffer);
+  auto header = makeExecutableHeader(flatbuffer);
   std::span<const std::byte> parts[] = {header, flatbuffer};
   return writeFileAtomically(path, parts);
 }
@@ -59,7 +59,7 @@ Expected<std::span<const std::byte>> openEnvelope(std::span<const std::byte> fil
                 "is damaged: the header speaks of " + std::to_string(size) + " bytes, " +
                     std::to_string(flatbuffer.size()) + " are there",
                 "copy or compile it again");
-  auto expected = makeHeader(flatbuffer);
+  auto expected = makeExecutableHeader(flatbuffer);
   if (!std::equal(expected.begin(), expected.end(), file.begin()))
     return fail(what, "is damaged: its content does not match its checksum",
                 "copy or compile it again");

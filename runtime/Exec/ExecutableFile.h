@@ -10,13 +10,14 @@
 //   40  24  zero
 //
 // The header keeps the flatbuffer's 64-byte alignment when the file is mapped. The hash is against
-// accidents: every flipped bit and every truncation is noticed. What an adversary could write is
-// the verifier's business (ExecutableVerifier.h).
+// accidents: every flipped bit and every truncation is noticed. What was damaged before it was
+// computed is the verifier's business (ExecutableVerifier.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,10 +27,14 @@
 namespace sinter::runtime {
 
 /// The version of the format that this build writes and reads.
-constexpr uint32_t executableVersion = 1;
+constexpr uint32_t executableVersion = 2;
 
 /// Bytes of the header.
 constexpr size_t executableHeaderBytes = 64;
+
+/// The header of a file with this flatbuffer.
+std::array<std::byte, executableHeaderBytes>
+makeExecutableHeader(std::span<const std::byte> flatbuffer);
 
 /// Writes a finished flatbuffer as an executable file, whole or not at all. Fails where the path
 /// cannot be written or the buffer is too large for the format (2 GiB).

@@ -1,9 +1,14 @@
 //===- ExecutableVerifier.h - Belief in an executable -----------*- C++ -*-===//
 //
-// An executable may come from anywhere, so every number in it is checked once, at load, and none
-// afterwards: indices against their tables, slices against their spaces, products and packs
-// against their slices, bindings against their shapes, with every sum and product guarded against
-// overflow. Machine code cannot be checked; run only executables that you would run as programs.
+// Every number in an executable is checked once, at load, and none afterwards: indices against
+// their tables, slices against their spaces and these against what their slices use, bindings
+// against their shapes (VerifierScope.h), products, packs and attention against their slices, and
+// launches against what the machine code says that it was made for (ActionVerifier.h,
+// KernelMarks.h), with every sum and product guarded against overflow. What is accepted stays
+// within its memory and ends, whatever constants, weights and inputs hold.
+//
+// Machine code itself cannot be checked: an executable is as trusted as a program. Run only those
+// that you would run as programs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

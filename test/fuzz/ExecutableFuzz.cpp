@@ -1,15 +1,24 @@
-// Executables from anywhere: as a file with its envelope, and as the bare flatbuffer, which no
-// checksum protects. What the verifier accepts must bind without touching memory of others.
+// Executables from anywhere: as a file with its envelope, as one whose checksum is right again, and
+// as the bare flatbuffer. What the verifier accepts must bind without touching memory of others.
 
 #include "runtime/Exec/Executable.h"
+#include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Session.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace sinter::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto bytes = std::as_bytes(std::span(data, size));
   (void)Executable::fromFile(bytes, "fuzz");
-  auto executable = Executable::fromFlatbuffer(bytes, "fuzz");
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  bool isFile = size >= executableHeaderBytes && std::memcmp(data, "SINTER", 6) == 0;
+  if (isFile)
+    std::ranges::copy(makeExecutableHeader(std::span(file).subspan(executableHeaderBytes)),
+                      file.begin());
+  auto executable =
+      isFile ? Executable::fromFile(file, "fuzz") : Executable::fromFlatbuffer(bytes, "fuzz");
   if (!executable)
     return 0;
   const sinter::fb::Executable &root = (*executable)->root();

@@ -65,6 +65,9 @@ static Expected<void> run(LogitsOptions &options) {
     counts[0] = count;
     SINTER_CHECK(runner.step("logits", tokens, starts, counts));
     SINTER_TRY(std::span<const float> rows, runner.getLogits("logits"));
+    if (rows.size() != static_cast<size_t>(batch * chunk * vocabulary))
+      return fail(options.model, "its logits have another size than its batch and vocabulary",
+                  "compile the model again");
     logits.insert(logits.end(), rows.begin(), rows.begin() + count * vocabulary);
     progress.advance(at + count);
   }

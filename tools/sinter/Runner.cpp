@@ -51,6 +51,8 @@ Expected<void> Runner::bind(const ModelOptions &options, std::vector<std::string
 Expected<int64_t> Runner::getChunk(const std::string &entry) const {
   SINTER_TRY(size_t program, bound->program(entry));
   SINTER_TRY(runtime::TensorView tokens, bound->input(program, "tokens", DType::I32));
+  if (tokens.shape.size() != 2 || tokens.shape[1] < 1)
+    return fail(loaded->name(), "its 'tokens' are no rows", "compile the model again");
   return tokens.shape[1];
 }
 
@@ -59,6 +61,9 @@ Expected<void> Runner::step(const std::string &entry, std::span<const int32_t> t
   SINTER_TRY(size_t program, bound->program(entry));
   auto set = [&](const char *name, std::span<const int32_t> values) -> Expected<void> {
     SINTER_TRY(runtime::TensorView view, bound->input(program, name, DType::I32));
+    if (view.bytes.size() != values.size_bytes())
+      return fail(loaded->name(), std::string("its '") + name + "' has another size than its batch",
+                  "compile the model again");
     std::ranges::copy(values, view.as<int32_t>().begin());
     return {};
   };

@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/ObjectLinker.h"
+#include "runtime/Exec/KernelMarks.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -42,8 +43,10 @@ private:
       auto content = section.getContents();
       if (!content)
         return content.takeError();
+      // A kernel begins its section; the mark before it needs room.
+      uint64_t marks = flags & ELF::SHF_EXECINSTR ? sinter::runtime::kernelMarkBytes : 0;
       uint64_t offset =
-          alignTo(image.size(), std::max<uint64_t>(section.getAlignment().value(), 64));
+          alignTo(image.size() + marks, std::max<uint64_t>(section.getAlignment().value(), 64));
       image.resize(offset);
       auto *bytes = reinterpret_cast<const std::byte *>(content->data());
       image.insert(image.end(), bytes, bytes + content->size());
@@ -118,6 +121,11 @@ private:
       auto name = symbol.getName();
       if (!name)
         return name.takeError();
+      auto value = symbol.getValue();
+      if (!value)
+        return value.takeError();
+      if (*value != 0)
+        return createStringError("function " + *name + " does not begin its section");
       offsets[name->str()] = *offset;
     }
     return Error::success();

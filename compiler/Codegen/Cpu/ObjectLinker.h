@@ -13,8 +13,9 @@ namespace sinter {
 
 /// Lays out the loadable sections of an x86-64 ELF object one after another, each at its
 /// alignment, and resolves the relocations between them; `offsets` receives every function's
-/// entry. Fails on an undefined symbol, by name, on writable data, and on a relocation that is not
-/// relative to its place.
+/// entry, which has room for a mark before it (KernelMarks.h) and is alone in its section. Fails on
+/// an undefined symbol, by name, on writable data, and on a relocation that is not relative to its
+/// place.
 llvm::Error linkObject(llvm::StringRef object, std::vector<std::byte> &image,
                        std::map<std::string, uint64_t> &offsets);
 

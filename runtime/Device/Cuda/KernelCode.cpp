@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/KernelCode.h"
+#include "runtime/Exec/KernelMarks.h"
 
 namespace sinter::runtime::cuda {
 
@@ -7,7 +8,8 @@ std::optional<std::span<const std::byte>> findCubin(const fb::KernelProgram &pro
   if (program.cubins())
     for (const fb::Cubin *cubin : *program.cubins())
       if (cubin->architecture()->string_view() == architecture)
-        return std::as_bytes(std::span(cubin->bytes()->data(), cubin->bytes()->size()));
+        return std::as_bytes(
+            std::span(cubin->bytes()->data(), cubin->bytes()->size() - kernelMarkBytes));
   return std::nullopt;
 }
 

@@ -4,8 +4,8 @@
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/unit/cuda/Environment.h"
+#include "test/unit/cuda/SmallModel.h"
 #include "test/unit/runtime/Matrices.h"
-#include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <cublasLt.h>
 #include <filesystem>
@@ -21,49 +21,6 @@ using fake::FakeOptions;
 using fb::Space;
 
 namespace {
-constexpr uint64_t m = 3, n = 8, k = 4;
-// The kernels of smallGpuModel(m, n, k).
-constexpr const char *kernelSource = R"(
-constexpr int m = 3, n = 8, k = 4;
-extern "C" __global__ void __launch_bounds__(32) addOne(const float *__restrict__ in, float *out) {
-  out[threadIdx.x] = in[threadIdx.x] + 1; // n * k of them
-}
-extern "C" __global__ void __launch_bounds__(32)
-    doubleAll(const float *__restrict__ in, const float *__restrict__ two, float *out) {
-  __shared__ float row[n];
-  if (threadIdx.x < n)
-    row[threadIdx.x] = in[blockIdx.x * n + threadIdx.x];
-  __syncthreads();
-  if (threadIdx.x < n)
-    out[blockIdx.x * n + threadIdx.x] = row[threadIdx.x] * *two;
-}
-extern "C" __global__ void __launch_bounds__(32) countRun(float *runs) {
-  if (threadIdx.x == 0)
-    *runs += 1;
-}
-)";
-
-struct Weights : WeightSource {
-  Weights() : weight(n * k), bias(n) {
-    std::iota(weight.begin(), weight.end(), 0.5f);
-    std::iota(bias.begin(), bias.end(), -3.0f);
-  }
-  std::optional<StoredTensor> find(std::string_view name) const override {
-    if (name == "w.weight")
-      return StoredTensor{DType::F32, {int64_t(n), int64_t(k)}, std::as_bytes(std::span(weight))};
-    return StoredTensor{DType::F32, {int64_t(n)}, std::as_bytes(std::span(bias))};
-  }
-  // Whoever reads a tensor after this reads wrong numbers.
-  void release(std::string_view name) const override {
-    std::vector<float> &gone =
-        const_cast<Weights *>(this)->*(name == "w.weight" ? &Weights::weight : &Weights::bias);
-    kept[std::string(name)] = gone;
-    std::fill(gone.begin(), gone.end(), NAN);
-  }
-  std::vector<float> weight, bias;
-  mutable std::map<std::string, std::vector<float>> kept;
-};
-
 class CudaSessionTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -88,19 +45,6 @@ protected:
     gpu.reset();
     options.cache = SINTER_FAKE_CACHE;
     gpu = std::make_unique<FakeCuda>(options);
-  }
-
-  // The small model with machine code; with `waits` the last kernel, which alone stands behind
-  // another and is what changes the state, would overlap, were nothing in between.
-  static Parts model(bool waits = false) {
-    Parts parts = smallGpuModel(m, n, k);
-    parts.waits = waits;
-    auto code = cuda::compileCuda({"kernels.cu", kernelSource, {}, {}}, "sm_90a");
-    EXPECT_TRUE(code) << code.error().message();
-    parts.kernelPrograms[0].source = kernelSource;
-    parts.kernelPrograms[0].cubins["sm_90a"] = {reinterpret_cast<const char *>(code->cubin.data()),
-                                                code->cubin.size()};
-    return parts;
   }
 
   Expected<std::unique_ptr<Session>> bind(const Parts &parts, bool debug = false,
@@ -383,8 +327,10 @@ TEST_F(CudaSessionTest, MemoryIsThatOfThePlan) {
 
 TEST_F(CudaSessionTest, WhatPreparingTakesIsGoneBeforeTheStepsTakeTheirs) {
   Parts parts = model();
-  parts.programs[0].arenaBytes = 1 << 20;
-  parts.programs[1].arenaBytes = 1 << 20;
+  for (Parts::Program &program : parts.programs) {
+    program.arenaBytes = 1 << 20;
+    program.commands.push_back(fill(slice(Space::Arena, (1 << 20) - 64, 64), 0));
+  }
   auto session = bound(parts);
   EXPECT_LT(session->memory().reserved, 2u << 20);
 }
@@ -557,6 +503,9 @@ TEST_F(CudaSessionTest, TooLargeForTheGpu) {
   open(options);
   Parts parts = model();
   parts.stateBytes = uint64_t(3) << 30;
+  uint64_t bytes = parts.stateBytes - 64;
+  parts.states.push_back(
+      {"cache", fb::DType::F32, {int64_t(bytes / 4)}, slice(Space::State, 64, bytes)});
   EXPECT_EQ(bindError(parts),
             "test.sinter: needs 3.0 GiB of the memory of Fake GPU (caches 3.0 GiB, activations 0.0 "
             "MiB, preparing the weights 0.0 MiB), 1.0 MiB are available; use a smaller model, "

@@ -70,9 +70,9 @@ TEST_F(FileTest, TrailingBytesAreNoticed) {
 TEST_F(FileTest, MessagesSayWhatIsWrong) {
   auto message = [&] { return Executable::fromFile(bytes, "m.sinter").error().message(); };
   bytes[8] = std::byte(9);
-  EXPECT_EQ(message(), "m.sinter: has version 9 of the format, this Sinter reads 1; compile the "
+  EXPECT_EQ(message(), "m.sinter: has version 9 of the format, this Sinter reads 2; compile the "
                        "model again with this Sinter");
-  bytes[8] = std::byte(1);
+  bytes[8] = std::byte(executableVersion);
   bytes[200] ^= std::byte(1);
   EXPECT_EQ(message(), "m.sinter: is damaged: its content does not match its checksum; copy or "
                        "compile it again");
@@ -108,14 +108,23 @@ TEST(ExecutableTest, AcceptsTheSmallModel) {
 
 TEST(ExecutableTest, OtherVersion) {
   Parts parts = smallModel();
-  parts.version = 2;
-  expectError(parts, "has version 2 of the format, this Sinter reads 1");
+  parts.version = 1;
+  expectError(parts, "has version 1 of the format, this Sinter reads 2");
 }
 
 TEST(ExecutableTest, KernelsAndTables) {
   Parts parts = smallModel();
-  parts.entries = {16};
-  expectError(parts, "kernel 'double' has its entry outside of the code");
+  for (uint64_t outside : {uint64_t(7), uint64_t(128), ~uint64_t(0)}) {
+    parts.entries = {outside};
+    expectError(parts, "kernel 'double' has its entry outside of the code");
+  }
+  for (uint64_t other : {8, 63, 65}) {
+    parts.entries = {other};
+    expectError(parts, "kernel 'double' has an entry where the code has none of it");
+  }
+  parts = smallModel();
+  parts.kernels = {"double", "double"};
+  expectError(parts, "kernel 'double' appears twice");
   parts = smallModel();
   parts.checkpoint[0].shape = {int64_t(1) << 40, int64_t(1) << 40};
   expectError(parts, "tensor 'w.weight' has no possible type and shape");
@@ -134,7 +143,16 @@ TEST(ExecutableTest, KernelsAndTables) {
   expectError(parts, "two programs of this name");
   parts = smallModel();
   parts.parameterBytes = ~uint64_t(0);
-  expectError(parts, "bytes of memory");
+  expectError(parts, "asks for 18446744073709551615 bytes of weights, of which it uses 16664");
+  parts = smallModel();
+  parts.programs[1].arenaBytes += 4096;
+  expectError(parts, "program 'run': asks for 5192 bytes of arena, of which it uses 904");
+  parts = smallModel();
+  parts.tune = true;
+  expectError(parts, "is to be tuned, which is for GPUs");
+  parts = smallModel();
+  parts.kernelPrograms = {{"source", {}}};
+  expectError(parts, "has kernels of the other device");
 }
 
 TEST(ExecutableTest, Bindings) {
@@ -149,6 +167,65 @@ TEST(ExecutableTest, Bindings) {
   expectError(parts, "binding 'cache' [0, +16) leaves its space of 0 bytes");
   parts.stateBytes = 16;
   EXPECT_TRUE(parts.load());
+}
+
+TEST(ExecutableTest, BindingsDoNotOverlap) {
+  Parts parts = smallModel();
+  std::vector<Parts::Tensor> &inputs = parts.programs[1].inputs;
+  inputs.push_back({"z", fb::DType::F32, {1}, slice(Space::Input, 236, 4)});
+  expectError(parts, "binding 'z' overlaps 'x'");
+  inputs.back() = {"z", fb::DType::F32, {0}, slice(Space::Input, 236, 0)};
+  EXPECT_TRUE(parts.load());
+}
+
+TEST(ExecutableTest, TextsAreLines) {
+  auto refused = [](auto change, std::string_view part) {
+    Parts parts = smallModel();
+    change(parts);
+    expectError(parts, part);
+  };
+  refused([](Parts &p) { p.programs[1].commands[0].label = "a\nb"; }, "a label that is no text");
+  refused([](Parts &p) { p.programs[1].commands[0].layer = "\xff"; }, "a layer that is no text");
+  refused([](Parts &p) { p.programs[1].commands[0].label.assign(1 << 17, 'a'); },
+          "a label of 131072 characters");
+  refused([](Parts &p) { p.kernels[0] = "\x7f"; }, "a kernel's name that is no text of one line");
+  refused([](Parts &p) { p.programs[1].inputs[0].name = "\x01"; }, "a binding's name that is no");
+  refused([](Parts &p) { p.checkpoint[0].name = "\xc3"; }, "a tensor's name that is no text");
+  refused([](Parts &p) { p.metadata = {{"a", "\t"}}; }, "a value that is no text");
+  refused([](Parts &p) { p.programs[1].name = "\x1b[2J"; }, "a program's name that is no text");
+}
+
+// Machine code runs only as it was made to: with the slices of its sizes, and over its grid.
+TEST(ExecutableTest, LaunchesAreThoseOfTheirKernels) {
+  fb::Slice product = slice(Space::Arena, 64, 840), y = slice(Space::Output, 0, 840);
+  fb::Slice half = slice(Space::Output, 0, 420);
+  const Parts::Command others[] = {launch(0, 4, {product, y}),
+                                   launch(0, 3, {product, half}),
+                                   launch(0, 3, {product}),
+                                   launch(0, 3, {product, y, y}),
+                                   launch(0, 3, {product, y}, "", "", {fb::DType::F32}),
+                                   launch(0, 0, {product, y})};
+  for (const Parts::Command &other : others) {
+    Parts parts = smallModel();
+    parts.programs[1].commands.push_back(other);
+    expectError(parts, "launches kernel 'double' otherwise than it was made for");
+  }
+  Parts parts = smallModel();
+  parts.programs[1].commands.push_back(launch(0, 3, {y, product}));
+  EXPECT_TRUE(parts.load());
+  parts.fingerprints = {{0, 1}};
+  expectError(parts, "launches kernel 'double' otherwise than it was made for");
+  // Nothing launches it.
+  parts.programs[1].commands.resize(1);
+  EXPECT_TRUE(parts.load());
+}
+
+TEST(ExecutableTest, PrepareHasNoInputs) {
+  Parts parts = smallModel();
+  parts.programs[0].inputBytes = 280;
+  parts.programs[0].commands[1] =
+      copy(slice(Space::Input, 0, 280), slice(Space::Parameter, 16384, 280));
+  expectError(parts, "source [0, +280) leaves its space of 0 bytes");
 }
 
 // Replaces a command of "run" and expects an error about it.
@@ -172,6 +249,9 @@ TEST(ExecutableTest, Launches) {
   expectCommandError(launch(0, 1, {arena}, "k", "", {fb::DType::F32, fb::DType::F32}),
                      "more outputs than slices");
   expectCommandError(launch(0, 1, {arena}, "k", "", {static_cast<fb::DType>(99)}), "no known type");
+  expectCommandError(launch(0, 1, {slice(Space::Input, 0, 4)}, "k", "", {fb::DType::F32}),
+                     "slice 0 lies in a space that is only read here");
+  expectCommandError(launch(0, 1, {slice(Space::Arena, 0, 4, 1)}), "slice 0 is of tensor 1 of a");
 }
 
 TEST(ExecutableTest, CopiesAndFills) {
@@ -209,6 +289,10 @@ TEST(ExecutableTest, Gemms) {
   expect([](GemmParts &p) { p.n = 129; }, "rhs has not the size of panels");
   expect([](GemmParts &p) { p.outStride = 200; }, "out is too small");
   expect([](GemmParts &p) { p.dtype = fb::DType::I32; }, "types other than f32 and bf16");
+  expect([](GemmParts &p) { p.tf32 = true; }, "is a product of a form that is for GPUs");
+  expect([](GemmParts &p) { p.rhsStride = 70; }, "is a product of a form that is for GPUs");
+  expect([](GemmParts &p) { p.steps.assign(17, {fb::PostOpKind::Relu, {}}); },
+         "has an epilogue of 17 steps");
   expect([](GemmParts &p) { p.lhs = slice(Space::State, 400, 240); }, "overlaps what is still");
   expect([](GemmParts &p) { p.out = slice(Space::State, 2, 840); }, "not aligned to its elements");
   expect([](GemmParts &p) { p.out = slice(Space::Input, 0, 840); }, "leaves its space");
@@ -256,6 +340,12 @@ TEST(ExecutableTest, Metadata) {
   EXPECT_FALSE(executable->metadataNumber("absent"));
   EXPECT_FALSE(executable->metadataNumber("eos_token_ids"));
   EXPECT_FALSE(executable->metadataNumber("name"));
+  for (const char *none : {"0", "-3", "2147483648"}) {
+    parts.metadata = {{"batch", none}};
+    EXPECT_EQ((*parts.load())->metadataNumber("batch").error().message(),
+              "test.sinter: its 'batch' is " + std::string(none) +
+                  ", which is no count; compile the model again");
+  }
 }
 
 } // namespace

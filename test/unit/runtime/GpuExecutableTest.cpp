@@ -194,14 +194,29 @@ TEST(GpuExecutableTest, Kernels) {
   EXPECT_TRUE(parts.load());
   parts = smallModel();
   parts.waits = true;
-  expectError(parts, "waits for another, which is for GPUs");
+  expectError(parts, "kernel 'double' is launched as on a GPU");
   parts = smallGpuModel();
   parts.kernelPrograms.clear();
   expectError(parts, "which does not exist");
-  // An entry in the processor's code means nothing.
   parts = smallGpuModel();
   parts.entries = {1 << 30};
+  expectError(parts, "kernel 'addOne' has an entry, which is for processors");
+  // A kernel is launched as it was made for.
+  parts = smallGpuModel();
+  parts.fingerprints = {{1, parts.fingerprintOf(1)}};
   EXPECT_TRUE(parts.load());
+  for (uint32_t *field : {&parts.block, &parts.sharedBytes}) {
+    *field += 1;
+    expectError(parts, "command 1 (double): launches kernel 'doubleAll' otherwise than it was");
+    *field -= 1;
+  }
+  parts.waits = true;
+  expectError(parts, "launches kernel 'doubleAll' otherwise than it was made for");
+  parts = smallGpuModel();
+  parts.programs[1].commands[1] = launch(
+      1, 3,
+      {slice(Space::Arena, 64, 96), slice(Space::Constant, 0, 4), slice(Space::Output, 4, 92)});
+  expectError(parts, "slice 2 is not aligned to 16 bytes");
 }
 
 TEST(GpuExecutableTest, Grids) {
@@ -266,9 +281,10 @@ TEST(GpuExecutableTest, FormsOfAnotherDevice) {
   expectError(parts, "packs, which is not for GPUs");
 }
 
-// The small model, whose kernel "double" can be launched in another way, too.
+// The small model, whose kernel "double" can be launched in another way, too: as kernel 3.
 Parts withAlternative(const Parts::Command &other) {
   Parts parts = smallGpuModel();
+  parts.kernels.push_back("doubleToo");
   parts.tune = true;
   parts.programs[1].commands[1].alternatives = {other};
   return parts;
@@ -276,9 +292,11 @@ Parts withAlternative(const Parts::Command &other) {
 
 TEST(GpuExecutableTest, AlternativesAreVerifiedAsActions) {
   fb::Slice out = slice(Space::Output, 0, 3 * 8 * 4);
-  EXPECT_TRUE(withAlternative(launch(1, 1, {out})).load());
+  EXPECT_TRUE(withAlternative(launch(3, 1, {out})).load());
+  expectError(withAlternative(launch(1, 1, {out})),
+              "launches kernel 'doubleAll' otherwise than it was made for");
   EXPECT_TRUE(withAlternative(fill(out, 1)).load());
-  expectError(withAlternative(launch(3, 1, {out})), "launches kernel 3, which does not exist");
+  expectError(withAlternative(launch(4, 1, {out})), "launches kernel 4, which does not exist");
   expectError(withAlternative(launch(1, 1, {slice(Space::Arena, 4096, 4)})),
               "slice 0 [4096, +4) leaves its space of 4096 bytes");
   expectError(withAlternative(launch(1, uint64_t(1) << 31, {out})),
@@ -302,7 +320,7 @@ TEST(GpuExecutableTest, AlternativesAreVerifiedAsActions) {
 
 TEST(GpuExecutableTest, VerifierSurvivesEveryFlippedByte) {
   std::vector<std::byte> bytes =
-      withAlternative(launch(1, 3, {slice(Space::Output, 0, 3 * 8 * 4)})).build();
+      withAlternative(launch(3, 3, {slice(Space::Output, 0, 3 * 8 * 4)})).build();
   for (size_t i = 0; i < bytes.size(); ++i)
     for (std::byte flip : {std::byte{0xff}, std::byte{1}}) {
       bytes[i] ^= flip;

@@ -251,27 +251,29 @@ TEST(SessionTest, UnknownNames) {
   EXPECT_FALSE(session->state("cache"));
 }
 
-TEST(SessionTest, TooLargeForTheMachine) {
+// The small model with a state of so many bytes.
+Parts withState(uint64_t bytes) {
   Parts parts = smallModel();
-  parts.stateBytes = uint64_t(1) << 45;
-  auto session = Session::bind(*parts.load(), options(nullptr));
+  parts.stateBytes = bytes;
+  parts.states = {{"cache", fb::DType::F32, {int64_t(bytes / 4)}, slice(Space::State, 0, bytes)}};
+  return parts;
+}
+
+TEST(SessionTest, TooLargeForTheMachine) {
+  auto session = Session::bind(*withState(uint64_t(1) << 45).load(), options(nullptr));
   ASSERT_FALSE(session);
   EXPECT_NE(session.error().message().find("(caches 32768.0 GiB, "), std::string::npos)
       << session.error().message();
 }
 
 TEST(SessionTest, MemoryIsPredictedBeyondTheMachine) {
-  Parts parts = smallModel();
-  parts.stateBytes = uint64_t(1) << 40;
-  auto predicted = predictMemory(*parts.load(), options(nullptr));
+  auto predicted = predictMemory(*withState(uint64_t(1) << 40).load(), options(nullptr));
   ASSERT_TRUE(predicted) << predicted.error().message();
   EXPECT_EQ(predicted->state, uint64_t(1) << 40);
 }
 
 TEST(SessionTest, StatesLastUntilCleared) {
-  Parts parts = smallModel();
-  parts.stateBytes = 64;
-  parts.states = {{"cache", fb::DType::F32, {16}, slice(Space::State, 0, 64)}};
+  Parts parts = withState(64);
   parts.programs[1].commands.push_back(fill(slice(Space::State, 0, 64), 0x3f));
   auto session = *Session::bind(*parts.load(), options(nullptr));
   auto cache = session->state("cache")->as<uint8_t>();

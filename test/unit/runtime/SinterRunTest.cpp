@@ -134,7 +134,9 @@ TEST_F(SinterRunTest, BadExecutables) {
   parts.features = {"warp-drive"};
   expectError(write("other-cpu", parts) + " --tokens 1 --ids", "this one lacks warp-drive");
   parts = silentModel();
-  parts.stateBytes = uint64_t(1) << 45;
+  uint64_t huge = uint64_t(1) << 45;
+  parts.stateBytes = huge;
+  parts.states = {{"cache", fb::DType::F32, {int64_t(huge / 4)}, slice(Space::State, 0, huge)}};
   expectError(write("huge", parts) + " --tokens 1 --ids", "needs 32768.0 GiB of memory (caches");
   whole[8] = 7;
   expectError(damaged(whole), "has version 7 of the format");

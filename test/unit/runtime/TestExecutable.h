@@ -6,6 +6,7 @@
 #include "runtime/Exec/Executable.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Executable_generated.h"
+#include "runtime/Exec/KernelMarks.h"
 #include <cstring>
 #include <functional>
 #include <map>
@@ -37,6 +38,7 @@ struct Parts {
   std::vector<KernelProgram> kernelPrograms;
   uint32_t kernelProgram = 0, block = 32, sharedBytes = 0; ///< of all kernels
   bool waits = false;                                      ///< so do all kernels
+  std::map<uint32_t, uint64_t> fingerprints = {}; ///< of kernels; else that of their first launch
   bool tune = false;
 
   struct Tensor {
@@ -59,6 +61,8 @@ struct Parts {
     std::vector<Command> alternatives = {}; ///< other ways; their kinds and actions count
     uint32_t stream = 0;
     std::vector<uint32_t> waits = {};
+    /// Of a launch: the kernel, and how it is launched.
+    std::optional<std::pair<uint32_t, KernelLaunch>> launched = {};
   };
   struct Program {
     std::string name;
@@ -67,6 +71,45 @@ struct Parts {
     uint64_t inputBytes = 0, outputBytes = 0, arenaBytes = 0;
   };
   std::vector<Program> programs;
+
+  static uint64_t entryOf(uint32_t kernel) { return 64 * (kernel + 1); }
+
+  /// That of a kernel's first launch, as the alternative of another one, too.
+  uint64_t fingerprintOf(uint32_t kernel) const {
+    if (auto given = fingerprints.find(kernel); given != fingerprints.end())
+      return given->second;
+    bool onCpu = device.empty() || device == "cpu";
+    std::optional<KernelLaunch> found;
+    auto visit = [&](auto &self, const Command &command) -> void {
+      if (command.launched && command.launched->first == kernel && !found)
+        found = command.launched->second;
+      for (const Command &other : command.alternatives)
+        self(self, other);
+    };
+    for (const Program &program : programs)
+      for (const Command &command : program.commands)
+        visit(visit, command);
+    if (!found)
+      return 0;
+    found->name = kernels[kernel];
+    found->waits = waits;
+    if (!onCpu) {
+      found->block = block;
+      found->sharedBytes = sharedBytes;
+    }
+    return found->fingerprint();
+  }
+
+  /// A return at each kernel's entry, with its mark.
+  std::vector<std::byte> makeCode() const {
+    if (!device.empty() && device != "cpu")
+      return {};
+    std::vector<std::byte> code(entryOf(static_cast<uint32_t>(kernels.size())), std::byte{0xc3});
+    for (uint32_t i = 0; i < kernels.size(); ++i)
+      markEntry(code, entryOf(i), fingerprintOf(i));
+    sealImage(code);
+    return code;
+  }
 
   /// The finished flatbuffer.
   std::vector<std::byte> build() const {
@@ -99,11 +142,17 @@ struct Parts {
           program.inputBytes, program.outputBytes, program.arenaBytes, program.arenaBytes));
     }
     auto programVector = builder.CreateVector(programOffsets);
+    bool onCpu = device.empty() || device == "cpu";
+    std::vector<std::byte> code = makeCode();
     std::vector<Offset<fb::Kernel>> kernelOffsets;
-    for (size_t i = 0; i < kernels.size(); ++i)
+    for (uint32_t i = 0; i < kernels.size(); ++i)
       kernelOffsets.push_back(fb::CreateKernelDirect(builder, kernels[i].c_str(),
-                                                     i < entries.size() ? entries[i] : 0,
-                                                     kernelProgram, block, sharedBytes, waits));
+                                                     i < entries.size() ? entries[i]
+                                                     : onCpu            ? entryOf(i)
+                                                                        : 0,
+                                                     onCpu ? 0 : kernelProgram, onCpu ? 0 : block,
+                                                     onCpu ? 0 : sharedBytes, waits,
+                                                     fingerprintOf(i)));
     auto kernelVector = builder.CreateVector(kernelOffsets);
     std::vector<Offset<fb::CheckpointTensor>> tensorOffsets;
     for (const Tensor &tensor : checkpoint) {
@@ -123,7 +172,11 @@ struct Parts {
     for (const KernelProgram &program : kernelPrograms) {
       std::vector<Offset<fb::Cubin>> cubins;
       for (const auto &[architecture, code] : program.cubins) {
-        std::vector<uint8_t> codeBytes(code.begin(), code.end());
+        auto view = std::as_bytes(std::span(code));
+        std::vector<std::byte> sealed(view.begin(), view.end());
+        sealImage(sealed);
+        auto *bytes = reinterpret_cast<const uint8_t *>(sealed.data());
+        std::vector<uint8_t> codeBytes(bytes, bytes + sealed.size());
         cubins.push_back(fb::CreateCubinDirect(builder, architecture.c_str(), &codeBytes));
       }
       kernelProgramOffsets.push_back(
@@ -132,9 +185,9 @@ struct Parts {
     auto kernelProgramVector = builder.CreateVector(kernelProgramOffsets);
     auto deviceText = builder.CreateString(device);
     auto featureVector = builder.CreateVectorOfStrings(features);
-    std::vector<uint8_t> code(16, 0xc3); // ret
     builder.ForceVectorAlignment(code.size(), 1, 64);
-    auto codeVector = builder.CreateVector(code);
+    auto codeVector =
+        builder.CreateVector(reinterpret_cast<const uint8_t *>(code.data()), code.size());
     builder.ForceVectorAlignment(constants.size(), 1, 64);
     auto constantVector = builder.CreateVector(constants);
     fb::ExecutableBuilder executable(builder);
@@ -167,11 +220,19 @@ struct Parts {
 inline Parts::Command launch(uint32_t kernel, uint64_t grid, std::vector<fb::Slice> slices,
                              std::string label = "launch", std::string layer = "",
                              std::vector<fb::DType> outputs = {}) {
-  return {fb::Action::Launch,
-          [=](flatbuffers::FlatBufferBuilder &builder) {
-            return fb::CreateLaunchDirect(builder, kernel, grid, &slices, &outputs).Union();
-          },
-          label, layer};
+  Parts::Command command = {
+      fb::Action::Launch,
+      [=](flatbuffers::FlatBufferBuilder &builder) {
+        return fb::CreateLaunchDirect(builder, kernel, grid, &slices, &outputs).Union();
+      },
+      label, layer};
+  KernelLaunch form;
+  form.grid = grid;
+  for (const fb::Slice &slice : slices)
+    form.sliceBytes.push_back(slice.bytes());
+  form.outputs = outputs;
+  command.launched = {kernel, std::move(form)};
+  return command;
 }
 
 struct GemmParts {
