@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/OpOrder.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/Stage.h"
@@ -78,7 +79,8 @@ public:
                          "ms more",
                          chosen.ops.size(), countOps(units), chosen.bytes, countBytes(units),
                          chosen.ns / 1e6)
-               .str();
+               .str()
+        << remark::metric(kGainNs, -chosen.ns);
   }
 
 private:

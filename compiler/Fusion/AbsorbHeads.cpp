@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
@@ -55,7 +56,8 @@ private:
           : remark::missed(rows.getLoc(), getRemark("HeadsAbsorbed", function)))
         << llvm::formatv("{0} in the product that it reads: {1} together, {2} apart",
                          describeOps(behind), formatNs(together), formatNs(apart))
-               .str();
+               .str()
+        << remark::metric(kGainNs, apart - together);
     if (!pays)
       return joined->erase();
     rows->replaceAllUsesWith(joined);

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
@@ -65,7 +66,7 @@ private:
       text += " stays apart from the product of few rows that uses it: others use it, too";
     (pays ? remark::passed(rows.getLoc(), getRemark("NormAbsorbed", function))
           : remark::missed(rows.getLoc(), getRemark("NormAbsorbed", function)))
-        << text;
+        << text << remark::metric(kGainNs, all ? apart - together : 0.0);
     for (auto [before, after] : products) {
       if (pays)
         before->replaceAllUsesWith(after);

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/OpOrder.h"
 #include "compiler/Fusion/FusionGraph.h"
 #include "compiler/Fusion/FusionUtils.h"
@@ -117,7 +118,8 @@ private:
                            describeOps(producer.ops.getArrayRef()),
                            describeOps(consumer.ops.getArrayRef()), formatNs(together.ns),
                            formatNs(producer.cost.ns + consumer.cost.ns), reason)
-                 .str();
+                 .str()
+          << remark::metric(kGainNs, producer.cost.ns + consumer.cost.ns - together.ns);
     });
   }
 
@@ -135,7 +137,8 @@ private:
           << llvm::formatv("{0} as one {1} kernel: {2} together, {3} apart", what,
                            stringifyFusionKind(*group.kind), formatNs(group.cost.ns),
                            formatNs(apart))
-                 .str();
+                 .str()
+          << remark::metric(kGainNs, apart - group.cost.ns);
       changed = true;
     }
     if (changed)

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/OpOrder.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
@@ -198,7 +199,8 @@ private:
                          "{3} apart",
                          products.size(), columns, formatNs(costs.getCost(matmul).ns),
                          formatNs(apart))
-               .str();
+               .str()
+        << remark::metric(kGainNs, apart - costs.getCost(matmul).ns);
     for (Product product : products) {
       if (product.biased)
         product.biased->erase();

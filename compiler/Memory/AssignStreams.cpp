@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"
 #include "compiler/Memory/Streams.h"
@@ -79,7 +80,8 @@ private:
       remark::missed(program.getLoc(), options)
           << remark::reason("{0} streams with {1} events would take {2}, one {3}; beside others "
                             "were {4}",
-                            count, plan.countEvents(), formatNs(several), formatNs(one), moved);
+                            count, plan.countEvents(), formatNs(several), formatNs(one), moved)
+          << remark::metric(kGainNs, one - several);
       return;
     }
     for (auto [i, command] : llvm::enumerate(commands))
@@ -88,7 +90,8 @@ private:
     remark::passed(program.getLoc(), options)
         << remark::add("{0} streams with {1} events: {2}, one after the other {3}; beside others "
                        "are {4}",
-                       count, plan.countEvents(), formatNs(several), formatNs(one), moved);
+                       count, plan.countEvents(), formatNs(several), formatNs(one), moved)
+        << remark::metric(kGainNs, one - several);
   }
 };
 } // namespace

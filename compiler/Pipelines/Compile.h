@@ -94,6 +94,9 @@ struct Decision {
   std::string function; ///< the entry
   std::string where;    ///< "model.layers.3.mlp.up_proj"
   std::string text;     ///< with the predicted cost of both sides
+  /// Nanoseconds that doing it saves by the cost model, below zero where it costs, if that was
+  /// what decided.
+  std::optional<double> gainNs;
 };
 
 struct CompileResult {

@@ -1,4 +1,5 @@
 #include "compiler/Pipelines/DecisionCollector.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,16 +18,26 @@ std::string sinter::describeLocation(Location location) {
   return llvm::join(names, " + ");
 }
 
-/// What a remark says: its sentences, and its figures by name.
+/// What a remark says: its sentences, and its figures by name, but for the gain.
 static std::string describe(const remark::detail::Remark &remark) {
   std::string text;
   for (const remark::detail::Remark::Arg &argument : remark.getArgs()) {
+    if (argument.key == kGainNs)
+      continue;
     text += text.empty() ? "" : " ";
     text += argument.key == "Remark" || argument.key == "Reason"
                 ? argument.val
                 : argument.key + " " + argument.val;
   }
   return text;
+}
+
+static std::optional<double> getGainNs(const remark::detail::Remark &remark) {
+  double gain;
+  for (const remark::detail::Remark::Arg &argument : remark.getArgs())
+    if (argument.key == kGainNs && !StringRef(argument.val).getAsDouble(gain))
+      return gain;
+  return std::nullopt;
 }
 
 namespace {
@@ -37,11 +48,11 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     // What concerns no function in particular says so with this name.
     StringRef function = remark.getFunction();
-    decisions.push_back(Decision{remark.getRemarkType() == llvm::remarks::Type::Passed,
-                                 remark.getCombinedCategoryName().str(),
-                                 remark.getRemarkName().str(),
-                                 function == "<unknown function>" ? "" : function.str(),
-                                 describeLocation(remark.getLocation()), describe(remark)});
+    decisions.push_back(
+        Decision{remark.getRemarkType() == llvm::remarks::Type::Passed,
+                 remark.getCombinedCategoryName().str(), remark.getRemarkName().str(),
+                 function == "<unknown function>" ? "" : function.str(),
+                 describeLocation(remark.getLocation()), describe(remark), getGainNs(remark)});
   }
 
 private:

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/AdjointBuilder.h"
@@ -159,13 +160,14 @@ private:
                       matmul.getM(), matmul.getN(), matmul.getK(),
                       formatNs(kUnalignedFactor * product), formatNs(product + copies))
             .str();
+    auto gain = remark::metric(kGainNs, (kUnalignedFactor - 1) * product - copies);
     auto options = remark::RemarkOpts::name(does ? "Aligned" : "NotAligned")
                        .category("sinter-precision")
                        .function(matmul->getParentOfType<func::FuncOp>().getName());
     if (does)
-      remark::passed(matmul.getLoc(), options) << text;
+      remark::passed(matmul.getLoc(), options) << text << gain;
     else
-      remark::missed(matmul.getLoc(), options) << text;
+      remark::missed(matmul.getLoc(), options) << text << gain;
     return does;
   }
 
