@@ -99,7 +99,10 @@ std::string Compilation::print() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
-  const_cast<OwningOpRef<ModuleOp> &>(module)->print(stream, flags.elideLargeElementsAttrs(16));
+  if (request.options.elidesConstants)
+    flags.elideLargeElementsAttrs(16);
+  const_cast<OwningOpRef<ModuleOp> &>(module)->print(stream, flags);
+  stream << '\n';
   return text;
 }
 

@@ -35,7 +35,7 @@ public:
   /// Runs a pass; its failure is a defect.
   Expected<void> run(const PassStep &step);
 
-  /// The module as text, large constants elided.
+  /// The module as text.
   std::string print() const;
 
   /// An error of the compiler's own, with the first diagnostic as its reason.

@@ -68,6 +68,7 @@ struct CompileOptions {
   std::string stopAfter;                   ///< the last phase to run; empty: all of them
   /// graph, fused, program, llvm, asm or cuda: print that stage; empty: an executable.
   std::string emit;
+  bool elidesConstants = false; ///< what is printed leaves out large constants, and is no model
   bool cubins =
       false; ///< for a GPU: the executable carries compiled kernels, not only their source
 };

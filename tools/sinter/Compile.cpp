@@ -18,7 +18,7 @@ struct CompileCommandOptions : ModelOptions {
   CLI::Option *chunkOption = nullptr;
   StepOptions step;
   std::string emit, stopAfter;
-  bool embedWeights = false, sourceOnly = false;
+  bool elidesConstants = false, embedWeights = false, sourceOnly = false;
 };
 } // namespace
 
@@ -69,6 +69,7 @@ static Expected<void> run(CompileCommandOptions &options) {
   SINTER_TRY(CompileRequest request, makeEntriesRequest(model, options));
   request.options.emit = options.emit;
   request.options.stopAfter = options.stopAfter;
+  request.options.elidesConstants = options.elidesConstants;
   if (prints) {
     SINTER_TRY(CompileResult result, compile(request));
     std::fwrite(result.text.data(), 1, result.text.size(), stdout);
@@ -102,6 +103,8 @@ void sinter::cli::addCompile(CLI::App &program) {
       ->add_option("--emit", options->emit,
                    "print a stage instead: graph, fused, program, llvm, asm or cuda")
       ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm", "cuda"}));
+  command->add_flag("--elide-constants", options->elidesConstants,
+                    "leave large constants out of what is printed, which is then no model");
   command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
   command->add_flag("--embed-weights", options->embedWeights,
                     "carry the weights in the executable");
