@@ -8,12 +8,14 @@
 #include "tools/sinter/Checks.h"
 #include "tools/sinter/Generate.h"
 #include "tools/sinter/OneLine.h"
+#include "tools/sinter/UsageError.h"
 #include "tools/sinter/Weights.h"
 #include <cstdio>
 
 using namespace sinter;
 
-static Expected<void> run(const std::string &path, const cli::GenerateOptions &options) {
+static Expected<void> run(const std::string &path, cli::GenerateOptions &options) {
+  SINTER_CHECK(cli::readPrompt(options));
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::open(path));
   SINTER_TRY(std::optional<WeightFiles> files, cli::openWeights(*executable, path));
@@ -32,7 +34,7 @@ int main(int argc, char **argv) {
   program.add_option("--seed", options.seed, "of random weights and of sampling")
       ->check(cli::isSeed);
   program.add_option("--threads", options.threads, "threads (default: one a processor)")
-      ->check(CLI::Range(1, 1024));
+      ->check(cli::wholeNumber(1, 1024));
   program.add_flag("--json", options.json, "print one machine-readable object");
   program.set_version_flag("--version", "sinter-run " SINTER_VERSION);
   Expected<void> result;
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0) {
       std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n",
-                   cli::onOneLine(error.what()).c_str());
+                   cli::describeUsageError(program, error).c_str());
       return 1;
     }
     program.exit(error); // --help, --version

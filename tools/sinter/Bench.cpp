@@ -140,8 +140,8 @@ void sinter::cli::addBench(CLI::App &program) {
   auto options = std::make_shared<BenchOptions>();
   addStepModeOptions(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(wholeNumber(1, 1 << 20));
   command->add_option("--warmup", options->repetition.warmup, "repetitions before those")
-      ->check(CLI::Range(0, 1 << 20));
+      ->check(wholeNumber(0, 1 << 20));
   command->callback([options] { finish(run(*options)); });
 }

@@ -98,7 +98,7 @@ void sinter::cli::addCompile(CLI::App &program) {
       command
           ->add_option("--seq", options->chunk,
                        "tokens of a slot that prefill takes at a time; of a row, for train")
-          ->check(CLI::Range(1, 1 << 20));
+          ->check(wholeNumber(1, 1 << 20));
   command
       ->add_option("--emit", options->emit,
                    "print a stage instead: graph, fused, program, llvm, asm or cuda")

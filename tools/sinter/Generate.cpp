@@ -1,4 +1,5 @@
 #include "tools/sinter/Generate.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Exec/Session.h"
 #include "runtime/Generate/Generator.h"
 #include "tools/sinter/Checks.h"
@@ -35,25 +36,49 @@ Expected<void> cli::flushOutput() {
 }
 
 void cli::addGenerateOptions(CLI::App &command, GenerateOptions &options) {
-  CLI::Option *prompt = command.add_option("--prompt", options.prompt, "text to go on from");
-  prompt->each([&options](const std::string &) { options.hasPrompt = true; });
+  CLI::Option *prompt = command.add_option("--prompt", options.prompt,
+                                           "text to go on from; - for the standard input");
+  CLI::Option *file =
+      command.add_option("--prompt-file", options.promptFile, "file with the text to go on from")
+          ->excludes(prompt);
+  for (CLI::Option *option : {prompt, file})
+    option->each([&options](const std::string &) { options.hasPrompt = true; });
   command.add_option("--tokens", options.tokens, "token ids to go on from: 1,2,3")
-      ->excludes(prompt);
+      ->excludes(prompt)
+      ->excludes(file);
   command
       .add_option("--max-new-tokens", options.maxNewTokens, "stop after this many (default 128)")
-      ->check(CLI::Range(0, 1 << 24));
+      ->check(wholeNumber(0, 1 << 24));
   command
       .add_option("--temperature", options.temperature, "0 (default): always the likeliest token")
-      ->check(CLI::Range(0.0, 1e6))
-      ->check(isNumber);
+      ->check(isNumber)
+      ->check(CLI::Range(0.0, 1e6));
   command.add_option("--top-k", options.topK, "choose among the K likeliest; 0 (default): all")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+      ->check(wholeNumber(0, int64_t(1) << 31));
   command
       .add_option("--top-p", options.topP,
                   "choose among the likeliest that reach P together (default 1)")
-      ->check(CLI::Range(0.0, 1.0))
-      ->check(isNumber);
+      ->check(isNumber)
+      ->check(CLI::Range(0.0, 1.0));
   command.add_flag("--ids", options.ids, "print the new token ids on one line instead of text");
+}
+
+Expected<void> cli::readPrompt(GenerateOptions &options) {
+  if (options.prompt == "-")
+    options.promptFile = "/dev/stdin";
+  if (options.promptFile.empty())
+    return {};
+  SINTER_TRY(options.prompt, readFile(options.promptFile));
+  return {};
+}
+
+void cli::warnBeyondTraining(const Executable &executable, int64_t positions) {
+  Expected<int64_t> trained = executable.metadataNumber("max_positions");
+  if (trained && *trained > 0 && positions > *trained)
+    std::fprintf(stderr,
+                 "sinter: warning: %lld positions are more than the %lld that the model was made "
+                 "for; what it writes beyond these may make no sense\n",
+                 static_cast<long long>(positions), static_cast<long long>(*trained));
 }
 
 Expected<std::vector<int32_t>> cli::promptTokens(const Executable &executable,
@@ -63,7 +88,8 @@ Expected<std::vector<int32_t>> cli::promptTokens(const Executable &executable,
     return tokenizer.encode(options.prompt);
   }
   if (options.tokens.empty())
-    return fail("prompt", "there is none", "give --prompt TEXT or --tokens 1,2,3");
+    return fail("prompt", "there is none",
+                "give --prompt TEXT, --prompt-file FILE or --tokens 1,2,3");
   return parseIds(options.tokens);
 }
 
@@ -170,6 +196,9 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
     text += piece;
     return options.json || printNow(piece);
   };
+  warnBeyondTraining(*executable,
+                     std::min(static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens,
+                              generator.capacity()));
   SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), receive));
 
   std::string rest = decoder ? decoder->flush() : "";

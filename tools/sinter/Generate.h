@@ -21,8 +21,9 @@ namespace sinter::cli {
 
 struct GenerateOptions {
   std::string prompt;     ///< --prompt
+  std::string promptFile; ///< --prompt-file
   std::string tokens;     ///< --tokens, instead of a prompt
-  bool hasPrompt = false; ///< --prompt was given, perhaps empty
+  bool hasPrompt = false; ///< a prompt was given, perhaps empty
   int64_t maxNewTokens = 128;
   double temperature = 0; ///< 0: greedy
   int64_t topK = 0;       ///< 0: all
@@ -39,7 +40,8 @@ struct GenerateOptions {
 /// as by a full disk.
 Expected<void> flushOutput();
 
-/// Adds --prompt, --tokens, --max-new-tokens, --temperature, --top-k, --top-p and --ids.
+/// Adds --prompt, --prompt-file, --tokens, --max-new-tokens, --temperature, --top-k, --top-p and
+/// --ids.
 void addGenerateOptions(CLI::App &command, GenerateOptions &options);
 
 /// The tokenizer's files that an executable carries; empty where it has none.
@@ -47,6 +49,14 @@ Tokenizer::Files getTokenizerFiles(const runtime::Executable &executable);
 
 /// The tokenizer that an executable carries, or an error that says how to do without.
 Expected<Tokenizer> openTokenizer(const runtime::Executable &executable);
+
+/// Reads the prompt where it is a file's or that of the standard input (`--prompt -`), as it is,
+/// with the line break at its end. To be called before what is below.
+Expected<void> readPrompt(GenerateOptions &options);
+
+/// Says on standard error that `positions` are more than the model was trained on, if they are and
+/// the executable tells.
+void warnBeyondTraining(const runtime::Executable &executable, int64_t positions);
 
 /// The ids of the prompt: the tokens given, else the text by the tokenizer that the executable
 /// carries. Errors: neither or no tokens, no tokenizer, a number that is no id.

@@ -68,7 +68,11 @@ static Expected<Ready> makeReady(const GenerateCommandOptions &options) {
   return Ready{std::move(executable), std::move(weights)};
 }
 
-static Expected<void> run(const GenerateCommandOptions &options) {
+static Expected<void> run(GenerateCommandOptions &options) {
+  if (options.batch != 1)
+    return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
+                "leave the option out");
+  SINTER_CHECK(readPrompt(options.generation));
   SINTER_TRY(Ready ready, makeReady(options));
   std::optional<WeightFilesSource> source;
   if (ready.weights)

@@ -2,6 +2,7 @@
 
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/Generate.h"
 #include "tools/sinter/Ids.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/Runner.h"
@@ -53,6 +54,7 @@ static Expected<void> run(LogitsOptions &options) {
                   "id " + std::to_string(id) + " is not below the vocabulary's " +
                       std::to_string(vocabulary),
                   "check that the ids are this model's");
+  warnBeyondTraining(runner.executable(), length);
   SINTER_TRY(int64_t chunk, runner.getChunk("logits"));
   SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
   std::vector<float> logits;
@@ -82,6 +84,6 @@ void sinter::cli::addLogits(CLI::App &program) {
   command->add_option("--tokens", options->tokens, "ids, comma-separated")->required();
   command->add_option("-o,--output", options->output, "NumPy file to write")->required();
   command->add_option("--chunk", options->chunk, "tokens taken at a time")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(wholeNumber(1, 1 << 20));
   command->callback([options] { finish(run(*options)); });
 }

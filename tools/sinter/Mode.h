@@ -1,6 +1,7 @@
 //===- Mode.h - What a command looks at: prefill, decode, ... ---*- C++ -*-===//
 #pragma once
 
+#include "tools/sinter/Checks.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -36,10 +37,10 @@ inline void addModeOptions(CLI::App &command, ModeOptions &options) {
       ->check(CLI::IsMember({"prefill", "decode", "logits", "train"}));
   options.sequenceOption =
       command.add_option("--seq", options.sequence, "tokens of a prefill or of a training row")
-          ->check(CLI::Range(1, 1 << 24));
+          ->check(wholeNumber(1, 1 << 24));
   options.contextOption =
       command.add_option("--context", options.context, "positions before a decode step")
-          ->check(CLI::Range(1, 1 << 24));
+          ->check(wholeNumber(1, 1 << 24));
 }
 
 } // namespace sinter::cli

@@ -211,6 +211,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
       {"model_type", model.spec.modelType},
       {"vocab_size", std::to_string(model.spec.vocabSize)},
       {"max_seq", std::to_string(capacity)},
+      {"max_positions", std::to_string(model.spec.maxPositions)},
       {"batch", std::to_string(options.batch)},
       {"chunk", std::to_string(chunk)},
       {"dtype", lower(nameOf(compile.computeType))},

@@ -35,7 +35,7 @@ inline void addCommonOptions(CLI::App &command, ModelOptions &options) {
       "cpu, cuda, or a machine by name as in cuda:sm_90 (default: cuda where there is a GPU, "
       "else cpu)");
   command.add_option("--threads", options.threads, "threads (default: one a core)")
-      ->check(CLI::Range(1, 1024));
+      ->check(wholeNumber(1, 1024));
   command
       .add_option(
           "--dtype", options.dtype,
@@ -81,9 +81,9 @@ inline void addModelOptions(CLI::App &command, ModelOptions &options) {
           "KV cache: f32, bf16 or, on a GPU, f16 (default: narrow with a narrow compute type)")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command.add_option("--seed", options.seed, "of random weights and of sampling")->check(isSeed);
-  command.add_option("--batch", options.batch, "slots")->check(CLI::Range(1, 65536));
+  command.add_option("--batch", options.batch, "slots")->check(wholeNumber(1, 65536));
   command.add_option("--max-seq", options.capacity, "positions that a slot's KV cache holds")
-      ->check(CLI::Range(1, 1 << 24));
+      ->check(wholeNumber(1, 1 << 24));
 }
 
 } // namespace sinter::cli

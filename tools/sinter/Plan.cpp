@@ -181,7 +181,7 @@ void sinter::cli::addPlan(CLI::App &program) {
   command->add_flag("--find-batch", options->findBatch,
                     "train: the most rows that fit --memory-budget, found by planning");
   command->add_option("--save-every", options->saveEvery, "train: as the run's own")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
+      ->check(wholeNumber(0, int64_t(1) << 40));
   command->add_flag("--validate", options->validates, "train: the run has validation data");
   command->callback([options] { finish(run(*options)); });
 }

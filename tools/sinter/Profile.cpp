@@ -229,7 +229,7 @@ void sinter::cli::addProfile(CLI::App &program) {
   auto options = std::make_shared<ProfileOptions>();
   addStepModeOptions(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
-      ->check(CLI::Range(1, 1 << 16));
+      ->check(wholeNumber(1, 1 << 16));
   command
       ->add_option("--by", options->by, "what makes a row: op, layer, both or (train) stage alone")
       ->check(CLI::IsMember({"op", "layer", "both", "stage"}));

@@ -210,12 +210,12 @@ void sinter::cli::addTrain(CLI::App &program) {
       ->group(group)
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
+      ->check(wholeNumber(0, int64_t(1) << 40));
   command->add_option("--keep", options->keep, "checkpoints that stay, the newest; 0: all")
       ->group(group)
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(wholeNumber(0, 1 << 30));
   command
       ->add_flag("--resume", options->resume,
                  "go on from the newest whole checkpoint in --out, or begin where there is none")

@@ -59,7 +59,7 @@ void sinter::cli::addDataOptions(CLI::App &command, DataOptions &options) {
                   "of text)")
       ->group(group)
       ->type_name("ID")
-      ->check(CLI::Range(0, (1 << 30)));
+      ->check(wholeNumber(0, 1 << 30));
 }
 
 /// Where the model's tokenizer files are, or were read from.

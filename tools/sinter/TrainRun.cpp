@@ -15,26 +15,27 @@ void sinter::cli::addTrainRunOptions(CLI::App &command, TrainRunOptions &options
   addDataOptions(command, options.data);
   auto add = [&](const char *group, const char *name, auto &variable, const char *type,
                  const char *text) {
-    return command.add_option(name, variable, text)->group(group)->type_name(type);
+    CLI::Option *option = command.add_option(name, variable, text)->group(group)->type_name(type);
+    return takesNumber(variable) ? option->check(isNumber) : option;
   };
   constexpr int64_t kMost = int64_t(1) << 40;
   const char *group = "Run";
   add(group, "--steps", options.steps, "N", "steps of the whole run")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t(1), kMost));
+      ->check(wholeNumber(1, kMost));
   add(group, "--batch", options.batch, "B", "rows that are computed at a time")
       ->capture_default_str()
-      ->check(CLI::Range(1, 65536));
+      ->check(wholeNumber(1, 65536));
   add(group, "--seq", options.sequence, "T",
       "tokens of a row (default: 256, or as many as the model has positions)")
-      ->check(CLI::Range(1, 1 << 24));
+      ->check(wholeNumber(1, 1 << 24));
   add(group, "--seed", options.seed, "N", "of random initial weights, the data's order and dropout")
       ->capture_default_str()
       ->check(isSeed);
   add(group, "--eval-every", options.evaluateEvery, "N",
       "steps between evaluations of all validation data; 0: only after the last")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t(0), kMost));
+      ->check(wholeNumber(0, kMost));
 
   group = "Learning rate";
   add(group, "--lr", options.learningRate, "F",
@@ -45,7 +46,7 @@ void sinter::cli::addTrainRunOptions(CLI::App &command, TrainRunOptions &options
       ->capture_default_str();
   add(group, "--warmup", options.warmup, "N", "steps in which it rises to the peak")
       ->capture_default_str()
-      ->check(CLI::Range(int64_t(0), kMost));
+      ->check(wholeNumber(0, kMost));
   add(group, "--schedule", options.schedule, "NAME",
       "after the warmup: constant; linear or cosine decay until the end of the run; wsd: constant, "
       "then linear decay over the last --decay-fraction of the run")

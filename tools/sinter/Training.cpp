@@ -13,10 +13,11 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
   TrainingOptions &training = options.training;
   auto add = [&](const char *group, const char *name, auto &variable, const char *type,
                  const char *text) {
-    return command.add_option(name, variable, text)
-        ->group(group)
-        ->type_name(type)
-        ->capture_default_str();
+    CLI::Option *option = command.add_option(name, variable, text)
+                              ->group(group)
+                              ->type_name(type)
+                              ->capture_default_str();
+    return takesNumber(variable) ? option->check(isNumber) : option;
   };
   const char *group = "Optimizer";
   add(group, "--optimizer", training.optimizer, "NAME",
@@ -42,7 +43,7 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
       "largest norm of all gradients together; 0: any");
   add(group, "--accumulate", training.accumulate, "K",
       "microbatches of --batch rows whose gradients make one step")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(wholeNumber(1, 1 << 20));
 
   group = "Regularization";
   add(group, "--dropout", training.dropout, "P",

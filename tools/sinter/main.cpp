@@ -4,6 +4,7 @@
 #include "tools/sinter/Generate.h"
 #include "tools/sinter/Help.h"
 #include "tools/sinter/OneLine.h"
+#include "tools/sinter/UsageError.h"
 #include <cstdio>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
@@ -12,7 +13,7 @@ static int printUsageError(const CLI::App &program, const char *first,
   std::vector<CLI::App *> commands = program.get_subcommands();
   if (!commands.empty())
     std::fprintf(stderr, "sinter: error: %s; see sinter %s --help\n",
-                 sinter::cli::onOneLine(error.what()).c_str(),
+                 sinter::cli::describeUsageError(*commands.front(), error).c_str(),
                  commands.front()->get_name().c_str());
   else if (first)
     std::fprintf(stderr, "sinter: error: %s: is not a command; see sinter --help\n",

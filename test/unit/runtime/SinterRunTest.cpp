@@ -90,7 +90,7 @@ TEST_F(SinterRunTest, PrintsIds) {
 
 TEST_F(SinterRunTest, BadArguments) {
   expectError("", "FILE is required");
-  expectError(model, "give --prompt TEXT or --tokens");
+  expectError(model, "give --prompt TEXT, --prompt-file FILE or --tokens");
   expectError(model + " --tokens 1 --prompt x", "excludes");
   expectError(model + " --tokens 1,x --ids", "token ids '1,x': are not whole numbers");
   expectError(model + " --tokens 1", "it has no tokenizer; use --tokens and --ids");
