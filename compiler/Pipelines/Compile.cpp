@@ -46,7 +46,8 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
     sources.push_back(
         {("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, program.options, {}});
   runtime::ThreadPool pool(0);
-  SINTER_TRY(auto compiled, runtime::cuda::CubinCache::standard().compile(sources, real, pool));
+  SINTER_TRY(auto cache, runtime::cuda::CubinCache::standard());
+  SINTER_TRY(auto compiled, cache.compile(sources, real, pool));
   for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))
     cubins[real] = std::move(result.cubin);
   return code;

@@ -241,20 +241,21 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
         .count();
   };
   // A plugin may change between runs without its path changing.
-  fs::path directory = options.noCache || !options.passPlugins.empty() ? fs::path() : cacheFolder();
-  fs::path cached = directory / (getCacheKey(request) + ".sinter");
-  std::error_code ignored;
-  if (!directory.empty() && fs::exists(cached, ignored))
-    // A damaged file in the cache is made anew.
-    if (auto executable = runtime::Executable::open(cached.string(), options.model))
+  SINTER_TRY(Cache cache, Cache::standard());
+  fs::path cached;
+  if (!options.noCache && options.passPlugins.empty())
+    cached = cache.pathOf(CacheKind::Executable, getCacheKey(request));
+  // A damaged file in the cache is made anew.
+  if (!cached.empty())
+    if (auto executable = runtime::Executable::open(cached.string(), options.model)) {
+      Cache::touch(cached);
       return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/true};
+    }
   Progress progress("compiling", 0);
   SINTER_TRY(CompileResult result, compile(request));
-  if (!directory.empty()) {
-    // A cache that cannot be written costs time, not correctness.
-    fs::create_directories(directory, ignored);
-    (void)runtime::writeExecutable(cached.string(), result.executable);
-  }
+  auto header = runtime::makeExecutableHeader(result.executable);
+  std::span<const std::byte> parts[] = {header, result.executable};
+  cache.write(cached, parts);
   SINTER_TRY(auto executable,
              runtime::Executable::fromFlatbuffer(result.executable, options.model));
   return Compiled{std::move(executable), elapsedMs(), /*fromCache=*/false};

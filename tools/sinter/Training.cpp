@@ -1,9 +1,9 @@
 #include "tools/sinter/Training.h"
 #include "compiler/Analysis/Target.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/Base/ByteSize.h"
 #include "runtime/Base/ReadFile.h"
 #include "tools/sinter/GemmPeak.h"
-#include <charconv>
 #include <cmath>
 
 using namespace sinter;
@@ -67,29 +67,6 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
       "what is recomputed under a budget: single ops, the cheapest first, or all of a layer, or of "
       "a block (attention, MLP)")
       ->check(CLI::IsMember({"op", "layer", "block"}));
-}
-
-Expected<uint64_t> sinter::cli::parseByteSize(std::string_view text, const std::string &option) {
-  double number = 0;
-  auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string unit(rest, text.data() + text.size());
-  for (char &c : unit)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},         {"b", 1},    {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30},
-      {"tib", 0x1p40}, {"kb", 1e3}, {"mb", 1e6},     {"gb", 1e9},     {"tb", 1e12}};
-  double factor = 0;
-  for (const auto &[name, size] : kUnits)
-    if (unit == name)
-      factor = size;
-  if (status != std::errc() || factor == 0 || !std::isfinite(number))
-    return fail(option + " " + std::string(text), "is not a size",
-                "write a number and B, KiB, MiB, GiB, KB, MB or GB, as 8GiB");
-  double bytes = std::floor(number * factor);
-  if (bytes < 1 || bytes >= 0x1p63)
-    return fail(option + " " + std::string(text), "is not a size that a machine can have",
-                "give a size from 1B to 8000000TiB");
-  return static_cast<uint64_t>(bytes);
 }
 
 /// Fails unless `value` is at least `least` and below (or, if `closed`, at most) `limit`.

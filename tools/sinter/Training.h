@@ -40,10 +40,6 @@ void addStepOptions(CLI::App &command, StepOptions &options);
 /// Reads the sizes and checks the numbers; errors name the option.
 Expected<void> checkStepOptions(StepOptions &options);
 
-/// "8GiB" as bytes: a number, perhaps with decimals, and B (or nothing), KiB, MiB, GiB, TiB (powers
-/// of 1024), KB, MB, GB or TB (powers of 1000), in any case. `option` names it in errors.
-Expected<uint64_t> parseByteSize(std::string_view text, const std::string &option);
-
 /// Tokens of a row where --seq does not say: 256, or as many as the model has positions.
 int64_t getDefaultSequence(const ModelSpec &spec);
 

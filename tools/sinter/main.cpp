@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   program.formatter(std::make_shared<sinter::cli::ManualFormatter>()); // commands inherit it
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
   sinter::cli::addBench(program);
+  sinter::cli::addCache(program);
   sinter::cli::addCompare(program);
   sinter::cli::addCompile(program);
   sinter::cli::addDevices(program);

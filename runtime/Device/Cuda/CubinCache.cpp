@@ -1,9 +1,6 @@
 #include "runtime/Device/Cuda/CubinCache.h"
-#include "runtime/Base/AtomicFile.h"
-#include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/MappedFile.h"
-#include <algorithm>
 #include <charconv>
 
 namespace sinter::runtime::cuda {
@@ -23,12 +20,11 @@ void addPart(ContentHash &hash, std::string_view part) {
 
 } // namespace
 
-CubinCache::CubinCache(fs::path folder, uint64_t capBytes)
-    : folder(std::move(folder)), cap(capBytes) {}
+CubinCache::CubinCache(Cache cache) : cache(std::move(cache)) {}
 
-CubinCache CubinCache::standard() {
-  fs::path folder = cacheFolder();
-  return CubinCache(folder.empty() ? folder : folder / "cubins");
+Expected<CubinCache> CubinCache::standard() {
+  SINTER_TRY(Cache cache, Cache::standard());
+  return CubinCache(std::move(cache));
 }
 
 Expected<fs::path> CubinCache::pathOf(const CudaSource &source,
@@ -44,7 +40,7 @@ Expected<fs::path> CubinCache::pathOf(const CudaSource &source,
     addPart(hash, name);
     addPart(hash, content);
   }
-  return folder / (hash.hex() + ".cubin");
+  return cache.pathOf(CacheKind::Kernels, hash.hex());
 }
 
 std::optional<CompiledCuda> CubinCache::read(const fs::path &path) const {
@@ -68,14 +64,11 @@ std::optional<CompiledCuda> CubinCache::read(const fs::path &path) const {
   std::span<const std::byte> cubin = file->bytes().subspan(head + 1 + logBytes);
   code.cubin.assign(cubin.begin(), cubin.end());
   code.kernels = parseResources(code.log);
-  std::error_code ignored;
-  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+  Cache::touch(path);
   return code;
 }
 
 void CubinCache::write(const fs::path &path, const CompiledCuda &code) const {
-  std::error_code ignored;
-  fs::create_directories(folder, ignored);
   std::string head = " " + std::to_string(code.log.size()) + "\n" + code.log;
   ContentHash hash;
   hash.add(head);
@@ -83,41 +76,12 @@ void CubinCache::write(const fs::path &path, const CompiledCuda &code) const {
   std::string digits = hash.hex();
   std::span<const std::byte> parts[] = {std::as_bytes(std::span(digits)),
                                         std::as_bytes(std::span(head)), code.cubin};
-  if (writeFileAtomically(path.string(), parts))
-    removeOldest();
-}
-
-// Other processes may remove and add files meanwhile; what cannot be looked at is passed over.
-void CubinCache::removeOldest() const {
-  struct File {
-    fs::file_time_type time;
-    uint64_t bytes;
-    fs::path path;
-  };
-  std::vector<File> files;
-  uint64_t total = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    std::error_code failed;
-    File file{it->last_write_time(failed), it->file_size(failed), it->path()};
-    if (failed)
-      continue;
-    total += file.bytes;
-    files.push_back(std::move(file));
-  }
-  std::sort(files.begin(), files.end(),
-            [](const File &a, const File &b) { return a.time < b.time; });
-  for (const File &file : files) {
-    if (total <= cap)
-      return;
-    fs::remove(file.path, error);
-    total -= file.bytes;
-  }
+  cache.write(path, parts);
 }
 
 Expected<CompiledCuda> CubinCache::compile(const CudaSource &source,
                                            std::string_view architecture) const {
-  if (folder.empty())
+  if (cache.folder().empty())
     return compileCuda(source, architecture);
   SINTER_TRY(fs::path path, pathOf(source, architecture));
   if (std::optional<CompiledCuda> cached = read(path))

@@ -59,8 +59,8 @@ Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &exe
     missing.push_back(i);
     sources.push_back(sourceOf(program, programs[i]));
   }
-  Expected<std::vector<CompiledCuda>> compiled =
-      CubinCache::standard().compile(sources, architecture, threads);
+  SINTER_TRY(CubinCache cache, CubinCache::standard());
+  Expected<std::vector<CompiledCuda>> compiled = cache.compile(sources, architecture, threads);
   if (!compiled)
     return tl::unexpected(refused ? *refused : std::move(compiled).error());
   for (size_t i = 0; i < missing.size(); ++i) {

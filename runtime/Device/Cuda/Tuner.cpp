@@ -1,5 +1,4 @@
 #include "runtime/Device/Cuda/Tuner.h"
-#include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/ReadFile.h"
@@ -18,12 +17,6 @@ constexpr int rounds = 3, runsOfRound = 5;
 constexpr float hopeless = 1.25f; // times the fastest, after the first round
 constexpr uint64_t longestFile = 64;
 
-// Empty where there is no folder for caches.
-std::filesystem::path fileOf(const std::string &key) {
-  std::filesystem::path folder = cacheFolder();
-  return folder.empty() ? folder : folder / "choices" / key;
-}
-
 std::string contentOf(size_t way, size_t count) {
   return std::to_string(way) + " of " + std::to_string(count) + "\n";
 }
@@ -37,17 +30,8 @@ std::optional<size_t> readChoice(const std::filesystem::path &file, size_t count
   if (!text || std::from_chars(text->data(), text->data() + text->size(), way).ec != std::errc() ||
       way >= count || *text != contentOf(way, count))
     return std::nullopt;
+  Cache::touch(file);
   return way;
-}
-
-// What cannot be written is timed again the next time.
-void writeChoice(const std::filesystem::path &file, size_t way, size_t count) {
-  if (file.empty())
-    return;
-  std::error_code ignored;
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  std::string text = contentOf(way, count);
-  (void)writeFileAtomically(file.string(), std::as_bytes(std::span(text)));
 }
 
 } // namespace
@@ -68,13 +52,17 @@ Expected<size_t> Tuner::choose(const std::string &problem, std::span<const Way> 
   const std::string key = keyOf(problem, ways.size());
   if (auto known = chosen.find(key); known != chosen.end())
     return known->second;
-  std::filesystem::path file = fileOf(key);
+  SINTER_TRY(Cache cache, Cache::standard());
+  std::filesystem::path file = cache.pathOf(CacheKind::Choice, key);
   std::optional<size_t> way = readChoice(file, ways.size());
   if (!way) {
     if (before)
       SINTER_CHECK(before());
     SINTER_TRY(way, measure(ways));
-    writeChoice(file, *way, ways.size());
+    // What cannot be written is timed again the next time.
+    std::string text = contentOf(*way, ways.size());
+    std::span<const std::byte> parts[] = {std::as_bytes(std::span(text))};
+    cache.write(file, parts);
   }
   chosen[key] = *way;
   made.push_back(ways[*way].name + ", of " + std::to_string(ways.size()) + " ways");

@@ -1,6 +1,7 @@
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Base/CacheFolder.h"
 #include "test/unit/cuda/EchoNvrtc.h"
+#include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -26,14 +27,17 @@ protected:
   static std::string textOf(const CompiledCuda &code) {
     return {reinterpret_cast<const char *>(code.cubin.data()), code.cubin.size()};
   }
-  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder), {}); }
+  std::ptrdiff_t files() const {
+    return std::ranges::count_if(fs::recursive_directory_iterator(folder),
+                                 [](const auto &entry) { return entry.is_regular_file(); });
+  }
 
   EchoNvrtc nvrtc;
   fs::path folder;
 };
 
 TEST_F(CubinCacheTest, TheSecondTimeItIsThere) {
-  CubinCache cache(folder / "made" / "when needed");
+  CubinCache cache{Cache(folder / "made" / "when needed")};
   for (int i = 0; i < 2; ++i) {
     auto code = cache.compile(source("kernel one"), "sm_90a");
     ASSERT_TRUE(code) << code.error().message();
@@ -45,7 +49,7 @@ TEST_F(CubinCacheTest, TheSecondTimeItIsThere) {
 }
 
 TEST_F(CubinCacheTest, AllThatMattersIsInTheName) {
-  CubinCache cache(folder);
+  CubinCache cache{Cache(folder)};
   std::vector<CudaSource> different = {source("a"),
                                        source("b"),
                                        {"echo.cu", "a", {}, {}},
@@ -67,7 +71,7 @@ TEST_F(CubinCacheTest, AllThatMattersIsInTheName) {
 }
 
 TEST_F(CubinCacheTest, ADamagedFileIsMadeAgain) {
-  CubinCache cache(folder);
+  CubinCache cache{Cache(folder)};
   fs::path path = *cache.pathOf(source("kernel"), "sm_90a");
   ASSERT_TRUE(cache.compile(source("kernel"), "sm_90a"));
   std::string whole;
@@ -96,7 +100,7 @@ TEST_F(CubinCacheTest, ADamagedFileIsMadeAgain) {
 }
 
 TEST_F(CubinCacheTest, ErrorsAreNotKept) {
-  CubinCache cache(folder);
+  CubinCache cache{Cache(folder)};
   for (int i = 1; i <= 2; ++i) {
     auto code = cache.compile(source("wrong"), "sm_90a");
     ASSERT_FALSE(code);
@@ -108,7 +112,7 @@ TEST_F(CubinCacheTest, ErrorsAreNotKept) {
 
 TEST_F(CubinCacheTest, TheOldestGoBeyondTheCap) {
   std::string text(1000, 'x');
-  CubinCache cache(folder, 3000);
+  CubinCache cache{Cache(folder, 3000)};
   auto compile = [&](char last) { ASSERT_TRUE(cache.compile(source(text + last), "sm_90a")); };
   auto age = [&](char last, int hours) {
     fs::last_write_time(*cache.pathOf(source(text + last), "sm_90a"),
@@ -128,18 +132,18 @@ TEST_F(CubinCacheTest, TheOldestGoBeyondTheCap) {
 
 TEST_F(CubinCacheTest, AFolderThatCannotBeWrittenCostsOnlyTime) {
   std::ofstream(folder / "file") << "no folder";
-  CubinCache cache(folder / "file");
+  CubinCache cache{Cache(folder / "file")};
   for (int i = 1; i <= 2; ++i) {
     ASSERT_TRUE(cache.compile(source("kernel"), "sm_90a"));
     EXPECT_EQ(nvrtc.compilations(), i);
   }
-  CubinCache none("");
+  CubinCache none{Cache("")};
   ASSERT_TRUE(none.compile(source("kernel"), "sm_90a"));
   EXPECT_EQ(files(), 1);
 }
 
 TEST_F(CubinCacheTest, SeveralProgramsAtOnce) {
-  CubinCache cache(folder);
+  CubinCache cache{Cache(folder)};
   std::vector<CudaSource> sources;
   for (int i = 0; i < 20; ++i)
     sources.push_back(source("kernel " + std::to_string(i)));
@@ -162,7 +166,7 @@ TEST_F(CubinCacheTest, ProcessesShareIt) {
   for (int child = 0; child < 4; ++child) {
     pid_t pid = ::fork();
     if (pid == 0) {
-      CubinCache cache(folder, 3000);
+      CubinCache cache{Cache(folder, 3000)};
       bool ok = true;
       for (int round = 0; round < 10; ++round)
         for (int i = 0; i < 6; ++i) {
@@ -179,10 +183,10 @@ TEST_F(CubinCacheTest, ProcessesShareIt) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
-  CubinCache cache(folder, 3000);
+  CubinCache cache{Cache(folder, 3000)};
   ASSERT_TRUE(cache.compile(source("last"), "sm_90a"));
   uint64_t total = 0;
-  for (const auto &entry : fs::directory_iterator(folder))
+  for (const auto &entry : fs::directory_iterator(folder / "cubins"))
     total += entry.file_size();
   EXPECT_LE(total, 3000u);
 }
@@ -190,7 +194,7 @@ TEST_F(CubinCacheTest, ProcessesShareIt) {
 TEST_F(CubinCacheTest, StandsInTheCacheFolder) {
   ::setenv("SINTER_CACHE_DIR", folder.c_str(), 1);
   EXPECT_EQ(cacheFolder(), folder);
-  CubinCache cache = CubinCache::standard();
+  CubinCache cache = *CubinCache::standard();
   EXPECT_EQ(cache.pathOf(source("kernel"), "sm_90a")->parent_path(), folder / "cubins");
   ::unsetenv("SINTER_CACHE_DIR");
 }
