@@ -8,6 +8,7 @@
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Train/TrainStates.h"
+#include "tools/sinter/CompileApart.h"
 #include "tools/sinter/Output.h"
 #include <algorithm>
 #include <cctype>
@@ -252,10 +253,15 @@ Expected<Compiled> sinter::cli::compileCached(const CompileRequest &request,
       return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/true};
     }
   Progress progress("compiling", 0);
-  SINTER_TRY(CompileResult result, compile(request));
-  auto header = runtime::makeExecutableHeader(result.executable);
-  std::span<const std::byte> parts[] = {header, result.executable};
-  cache.write(cached, parts);
+  SINTER_TRY(CompileResult result, compileApart(request));
+  if (!cached.empty()) {
+    auto header = runtime::makeExecutableHeader(result.executable);
+    std::span<const std::byte> parts[] = {header, result.executable};
+    cache.write(cached, parts);
+    // Read from the file, its pages are the system's to give back.
+    if (auto executable = runtime::Executable::open(cached.string(), options.model))
+      return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/false};
+  }
   SINTER_TRY(auto executable,
              runtime::Executable::fromFlatbuffer(result.executable, options.model));
   return Compiled{std::move(executable), elapsedMs(), /*fromCache=*/false};

@@ -1,15 +1,18 @@
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/ChildProcess.h"
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "runtime/Device/Cpu/Features.h"
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -176,6 +179,55 @@ TEST(CodeImageTest, RunsCode) {
   image->entry(1)(slices, 3, 17);
   EXPECT_EQ(result, 17);
 #endif
+}
+
+// A large result, so that it does not fit what a pipe holds.
+TEST(ChildProcess, GivesBytesBack) {
+  std::vector<std::byte> bytes(size_t(3) << 20, std::byte{7});
+  int before = 1;
+  auto result = runInChild("work", [&]() -> ChildResult {
+    before = 2;
+    return bytes;
+  });
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(*result, bytes);
+  EXPECT_EQ(before, 1); // the child's memory is its own
+}
+
+TEST(ChildProcess, GivesErrorsBack) {
+  auto mistake = runInChild("work", []() -> ChildResult { return fail("a", "b", "c"); });
+  ASSERT_FALSE(mistake);
+  EXPECT_EQ(mistake.error().message(), "a: b; c");
+  EXPECT_FALSE(mistake.error().defect);
+  auto defect = runInChild("work", []() -> ChildResult {
+    auto error = fail("a", "", "c");
+    error.value().defect = true;
+    return error;
+  });
+  ASSERT_FALSE(defect);
+  EXPECT_EQ(defect.error().message(), "a; c");
+  EXPECT_TRUE(defect.error().defect);
+}
+
+TEST(ChildProcess, ACrashIsAnError) {
+  auto crash = runInChild("work", []() -> ChildResult {
+    ::raise(SIGABRT);
+    return std::vector<std::byte>();
+  });
+  ASSERT_FALSE(crash);
+  EXPECT_TRUE(crash.error().defect);
+  EXPECT_TRUE(crash.error().message().starts_with("work: its process ended by a signal: Aborted"))
+      << crash.error().message();
+  auto killed = runInChild("work", []() -> ChildResult {
+    ::raise(SIGKILL);
+    return std::vector<std::byte>();
+  });
+  ASSERT_FALSE(killed);
+  EXPECT_FALSE(killed.error().defect);
+  EXPECT_TRUE(killed.error().message().starts_with("work: its process was killed"));
+  auto left = runInChild("work", []() -> ChildResult { ::_exit(0); });
+  ASSERT_FALSE(left);
+  EXPECT_TRUE(left.error().message().starts_with("work: its process gave no result"));
 }
 
 } // namespace
