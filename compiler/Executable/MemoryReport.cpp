@@ -38,7 +38,7 @@ public:
     int64_t always = parameters + constants + inputs.codeBytes + inputs.libraryBytes;
     int64_t resident = always + states + arena + input + output;
     json report;
-    report["peak_bytes"] = std::max(resident, always + prepareArena);
+    report["planned_bytes"] = std::max(resident, always + prepareArena);
     report["resident_bytes"] = resident;
     report["spaces"] = {{"parameter", parameters},  {"state", states},
                         {"arena", arena},           {"input", input},

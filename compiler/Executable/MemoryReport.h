@@ -4,7 +4,7 @@
 // read it. All numbers are bytes unless their names say otherwise.
 //
 //   {
-//     "peak_bytes": 1234,              the most that a session holds at once (see below)
+//     "planned_bytes": 1234,           the most that a session holds at once (see below)
 //     "resident_bytes": 1200,          what it holds while steps run
 //     "spaces": { "parameter": , "state": , "arena": , "input": , "output": , "constant": ,
 //                 "code": , "library": },
@@ -23,7 +23,10 @@
 // The prediction follows the runtime's own account (MemoryUse in runtime/Exec/Session.h): one
 // arena, input and output region as large as the largest program's; preparing the weights holds
 // the arena of `prepare` in place of states and step memory, and the larger of both is the peak.
-// A buffer is labelled by the command that first writes it. `live_at_peak` are indices of buffers.
+// `sinter plan` adds what only the runtime knows: "process" (and of training "snapshot" and
+// "batches") among the spaces, and "outside", bytes that no budget counts: { "libraries and
+// program": , "files of weights": , "tokenizer":  }. A buffer is labelled by the command that first
+// writes it. `live_at_peak` are indices of buffers.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -79,6 +79,7 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(file.hash);
   }
   hasher.add(request.contents.seed);
+  hasher.add(uint64_t{request.code});
   const CompileOptions &options = request.options;
   hasher.add(options.target);
   for (int64_t number : {options.cores, int64_t(options.computeType), int64_t(options.cacheType),

@@ -11,6 +11,8 @@
 #include "runtime/Device/Cuda/CubinCache.h"
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <set>
 #include <utility>
 
 using namespace mlir;
@@ -53,10 +55,29 @@ static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRe
   return code;
 }
 
+/// In place of each kernel that is launched, nothing that could run.
+static KernelCode makeNoCode(ModuleOp module, const CompileRequest &request) {
+  std::set<std::string> names;
+  module.walk([&](plan::LaunchOp launch) { names.insert(launch.getKernel().str()); });
+  if (TargetAttr::lookup(module).isGpu()) {
+    CudaProgram program;
+    for (const std::string &name : names)
+      program.kernels.push_back({name, /*block=*/1});
+    return CudaCode{request.options.target, {std::move(program)}, {{}}, request.options.tune};
+  }
+  MachineCode code;
+  code.image = {std::byte{0x0f}, std::byte{0x0b}}; // ud2
+  for (const std::string &name : names)
+    code.offsets[name] = 0;
+  return code;
+}
+
 /// What the target's code generator makes of the kernels.
 static Expected<KernelCode> emitKernels(Compilation &compilation, const CompileRequest &request) {
   ModuleOp module = compilation.getModule();
   auto target = TargetAttr::lookup(module);
+  if (!request.code)
+    return makeNoCode(module, request);
   if (target.isGpu())
     return emitCudaCode(compilation, request);
   return emitMachineCode(lookupKernels(module), target);
@@ -106,6 +127,20 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
   return {};
 }
 
+/// The passes up to and with a phase, recomputing `release` bytes. No plan depends on the code of
+/// kernels: without `code`, of Codegen only the first pass is there, which says how many work items
+/// they have.
+static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation, Phase last,
+                                                  int64_t release, bool code) {
+  SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last, release));
+  bool isLowered = false;
+  if (!code)
+    std::erase_if(steps, [&](const PassStep &step) {
+      return step.phase == Phase::Codegen && std::exchange(isLowered, true);
+    });
+  return steps;
+}
+
 /// The module after all phases up to and with `last`, and what they decided.
 static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
                                                         int64_t release, CompileResult &result) {
@@ -113,7 +148,7 @@ static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &re
   if (request.reports && failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
-  SINTER_TRY(std::vector<PassStep> steps, compilation->listPasses(last, release));
+  SINTER_TRY(std::vector<PassStep> steps, listPasses(*compilation, last, release, request.code));
   for (const PassStep &step : steps) {
     auto start = std::chrono::steady_clock::now();
     SINTER_CHECK(compilation->run(step));
@@ -132,33 +167,40 @@ static int64_t getArenaBytes(ModuleOp module) {
   return bytes;
 }
 
-/// The arena of a plan that recomputes `release` bytes. No plan depends on the code of kernels: of
-/// Codegen only the first pass runs, which says how many work items they have.
+/// The arena of a plan that recomputes `release` bytes.
 static Expected<int64_t> planArena(const CompileRequest &request, Phase last, int64_t release) {
   Compilation compilation(request);
   SINTER_CHECK(compilation.begin());
-  SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last, release));
-  bool isLowered = false;
+  SINTER_TRY(std::vector<PassStep> steps, listPasses(compilation, last, release, /*code=*/false));
   for (const PassStep &step : steps)
-    if (step.phase != Phase::Codegen || !std::exchange(isLowered, true))
-      SINTER_CHECK(compilation.run(step));
+    SINTER_CHECK(compilation.run(step));
   return getArenaBytes(compilation.getModule());
 }
 
-/// How many bytes to recompute: as few as bring the arena within its budget, or, where that cannot
-/// be met, as make it smallest. How many bytes of the arena a kept byte is depends on what else is
-/// alive, and more than enough takes more again, so each is planned.
+/// How many bytes to recompute: all that help where the least arena is asked for, else as few as
+/// bring it within its budget, or, where that cannot be met, as make it smallest of some. How many
+/// bytes of the arena a kept byte is depends on what else is alive, and more than enough takes more
+/// again, so each is planned.
 static Expected<int64_t> findRelease(const CompileRequest &request, Phase last) {
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  if (budget == TrainingOptions::kLeastArena)
+    return kAll;
   SINTER_TRY(int64_t kept, planArena(request, last, 0));
   if (kept <= budget)
     return 0;
-  // No more than the arena can be released.
+  // More than the arena is seldom released.
   int64_t best = kept;
   SINTER_TRY(int64_t smallest, planArena(request, last, best));
   if (smallest >= kept)
     return 0;
-  // The smallest arena releases more than half of the largest.
+  if (smallest > budget) {
+    SINTER_TRY(int64_t all, planArena(request, last, kAll));
+    if (all <= budget)
+      return kAll;
+  }
+  // Where neither is enough, less may be. The smallest arena releases more than half of the
+  // largest.
   bool fits = smallest <= budget;
   int64_t tooLittle = fits ? 0 : kept / 2;
   int64_t release = fits ? kept - budget : (tooLittle + best) / 2;

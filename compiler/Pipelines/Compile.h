@@ -37,9 +37,10 @@ struct TrainingOptions {
   double zLoss = 0;              ///< times the squared log-partition function of each token
   bool documentMask = false;     ///< an input `first` says which keys a query may see at all
   /// Bytes that the step's arena may take, 0 for as many as it needs. Within them values of the
-  /// forward pass are computed again instead of kept; where that is not enough, the arena is as
-  /// small as can be.
+  /// forward pass are computed again instead of kept; where that is not enough, the arena is what
+  /// comes closest. kLeastArena: all of them are, at once and without a search.
   uint64_t arenaBudget = 0;
+  static constexpr uint64_t kLeastArena = 1;
   std::string rematerialize = "op"; ///< what is recomputed under a budget: op, layer or block
 
   double getMomentum() const { return momentum.value_or(optimizer == "muon" ? 0.95 : 0.9); }
@@ -84,6 +85,9 @@ struct CompileRequest {
   /// Whether the result says what was decided and where the memory goes, too. That takes
   /// time of its own.
   bool reports = false;
+  /// Without code the result is for planning alone: all that an executable says of its memory, at a
+  /// part of the time, but kernels that only end the process.
+  bool code = true;
   CompileOptions options;
 };
 

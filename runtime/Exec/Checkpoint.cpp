@@ -4,6 +4,7 @@
 #include "runtime/Exec/Slices.h"
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sys/mman.h>
 
 namespace sinter::runtime {
@@ -101,6 +102,32 @@ void Checkpoint::findUses(const fb::Program &program) {
                  });
   for (auto [tensor, command] : last)
     ends[command].push_back(tensor);
+}
+
+uint64_t Checkpoint::randomBytes(const Executable &executable) {
+  const fb::Program *prepare = executable.program("prepare");
+  if (!prepare)
+    return 0;
+  Checkpoint uses;
+  uses.findUses(*prepare);
+  auto bytes = [&](uint32_t tensor) {
+    return bytesOf(*executable.root().checkpoint()->Get(tensor));
+  };
+  uint64_t there = 0, most = 0;
+  std::set<uint64_t> made; // by offset
+  for (size_t i = 0; i < uses.begins.size(); ++i) {
+    for (uint32_t tensor : uses.begins[i])
+      there += bytes(tensor);
+    forEachSlice(*prepare->commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
+                 [&](const fb::Slice &slice) {
+                   if (slice.space() == fb::Space::Parameter && made.insert(slice.offset()).second)
+                     there += slice.bytes();
+                 });
+    most = std::max(most, there);
+    for (uint32_t tensor : uses.ends[i])
+      there -= bytes(tensor);
+  }
+  return most - std::min(most, executable.root().parameter_bytes());
 }
 
 Expected<void> Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {

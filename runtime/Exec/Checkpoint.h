@@ -23,6 +23,10 @@ public:
   static Expected<Checkpoint> open(const Executable &executable, const WeightSource *weights,
                                    uint64_t seed);
 
+  /// Bytes that random weights take for a time while `prepare` runs, beyond all parameters: a
+  /// tensor is there beside the parameters that were made before it, while the others are not yet.
+  static uint64_t randomBytes(const Executable &executable);
+
   /// The address of a tensor's first byte.
   std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <sys/mman.h>
@@ -69,8 +70,10 @@ Expected<Region> Region::allocate(uint64_t bytes, std::string_view owner, bool g
   region.guarded = guard;
   uintptr_t begin = roundUp(reinterpret_cast<uintptr_t>(memory) + margin, alignment);
   region.base = reinterpret_cast<std::byte *>(begin);
+  // What is left behind the last whole large page stays in small ones, so that no more is held than
+  // was asked for.
   if (alignment == hugePage)
-    ::madvise(region.base, roundUp(bytes, hugePage), MADV_HUGEPAGE);
+    ::madvise(region.base, bytes / hugePage * hugePage, MADV_HUGEPAGE);
   if (guard) {
     std::fill_n(region.base - guardBytes, guardBytes, guardPattern);
     std::fill_n(region.base + bytes, guardBytes, guardPattern);
@@ -82,21 +85,34 @@ bool Region::guardsIntact() const {
   return !guarded || (holdsPattern(base - guardBytes) && holdsPattern(base + size));
 }
 
-uint64_t availableMemory() {
-  uint64_t available = std::numeric_limits<uint64_t>::max();
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("MemAvailable:"))
-      available = std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
-  uint64_t limit = readNumber("/sys/fs/cgroup/memory.max", available);
-  if (limit < available) {
+// At most what the control group and RLIMIT_AS leave of `bytes`.
+static uint64_t withinLimits(uint64_t bytes) {
+  uint64_t limit = readNumber("/sys/fs/cgroup/memory.max", bytes);
+  if (limit < bytes) {
     uint64_t used = readNumber("/sys/fs/cgroup/memory.current", 0);
-    available = limit > used ? limit - used : 0;
+    bytes = limit > used ? limit - used : 0;
   }
   rlimit space;
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    available = std::min<uint64_t>(available, space.rlim_cur);
-  return available;
+    bytes = std::min<uint64_t>(bytes, space.rlim_cur);
+  return bytes;
 }
+
+// The sum of lines of /proc/meminfo; all there is where it has none of them.
+static uint64_t sumOf(std::initializer_list<std::string_view> names) {
+  uint64_t sum = 0;
+  bool found = false;
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    for (std::string_view name : names)
+      if (line.starts_with(name)) {
+        sum += std::strtoull(line.c_str() + name.size(), nullptr, 10) * 1024;
+        found = true;
+      }
+  return found ? sum : std::numeric_limits<uint64_t>::max();
+}
+
+uint64_t availableMemory() { return withinLimits(sumOf({"MemAvailable:"})); }
+uint64_t memoryLimit() { return withinLimits(sumOf({"MemTotal:", "SwapTotal:"})); }
 
 } // namespace sinter::runtime

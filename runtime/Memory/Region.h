@@ -46,4 +46,8 @@ private:
 /// system calls available, within the limits of the control group and of RLIMIT_AS.
 uint64_t availableMemory();
 
+/// Bytes that this process can have at most, be it by swapping and whatever others hold now: the
+/// machine's memory and swap, within the same limits.
+uint64_t memoryLimit();
+
 } // namespace sinter::runtime

@@ -2,11 +2,13 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
 #include "runtime/Data/BatchLoader.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "runtime/Train/TrainStates.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <malloc.h>
 
 namespace sinter::runtime {
 namespace {
@@ -45,6 +47,11 @@ SessionOptions sessionOptions(const TrainOptions &options, const Executable &exe
   return session;
 }
 
+void addProcess(TrainMemory &memory, const Executable &executable) {
+  memory.apart = !executable.isForCpu();
+  memory.process = memory.apart ? 0 : otherBytes(memory.session, executable.flatbuffer().size());
+}
+
 } // namespace
 
 struct Trainer::Impl {
@@ -60,6 +67,7 @@ struct Trainer::Impl {
   Microbatch evaluated;
 
   uint64_t step = 0, updates = 0; ///< done
+  uint64_t held = 0;              ///< the most that was measured
   std::map<std::string, std::string> identity;
   std::vector<OptionChange> changes;
 
@@ -88,6 +96,7 @@ struct Trainer::Impl {
   void save();
   Expected<void> writeModel(const std::string &path) const;
   Expected<void> finish(bool saves);
+  uint64_t measurePeak();
   bool stopping() const { return options.stop && options.stop->load(); }
   TrainMemory memory() const;
 };
@@ -99,6 +108,8 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
   bool validates = data.validation.has_value();
   SINTER_TRY(std::vector<std::string> names,
              TrainPrograms::choose(*executable, options.accumulate, validates));
+  // What was done before, as tokenizing, leaves a heap that the run has no use for.
+  ::malloc_trim(0);
   SessionOptions bound = sessionOptions(options, *executable, std::move(names));
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
@@ -117,6 +128,12 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
     validation.emplace(std::move(*data.validation), batches);
   }
   SINTER_TRY(snapshot, Snapshot::plan(states.files()));
+  // Of the step alone the session has said so.
+  TrainMemory planned = memory();
+  uint64_t available = availableMemory();
+  if (!planned.apart && planned.session.peak() <= available)
+    if (auto shortage = describeShortage("the run", planned.peak(), available))
+      warn(*shortage);
   if (savesInBackground(options))
     if (std::span<std::byte> memory = session->copyMemory(snapshot.bytes()); !memory.empty())
       snapshot.useMemory(memory);
@@ -235,7 +252,7 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   double seconds = secondsSince(begin);
   record.stepMs = 1e3 * seconds;
   record.tokensPerSecond = double(tokens) / seconds;
-  record.peakBytes = memory().peak();
+  record.peakBytes = measurePeak();
   return record;
 }
 
@@ -402,12 +419,17 @@ Expected<void> Trainer::Impl::finish(bool saves) {
   return tl::unexpected(std::move(error));
 }
 
+uint64_t Trainer::Impl::measurePeak() {
+  held = std::max(held, measureHeld(session->memory(), !session->executable().isForCpu()));
+  return held;
+}
+
 TrainMemory Trainer::Impl::memory() const {
   TrainMemory memory;
   memory.session = session->memory();
   memory.snapshot = takesSnapshots(options, session->executable()) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(train->options(), options.accumulate);
-  memory.apart = !session->executable().isForCpu();
+  addProcess(memory, session->executable());
   return memory;
 }
 
@@ -479,6 +501,7 @@ Expected<void> Trainer::writeModel(const std::string &path) const { return impl-
 uint64_t Trainer::nextStep() const { return impl->step; }
 const std::vector<OptionChange> &Trainer::changes() const { return impl->changes; }
 TrainMemory Trainer::memory() const { return impl->memory(); }
+uint64_t Trainer::peakBytes() { return impl->measurePeak(); }
 Session &Trainer::session() const { return *impl->session; }
 
 Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> executable,
@@ -496,7 +519,7 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
              predictMemory(executable, sessionOptions(options, *executable, std::move(names))));
   memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(batches, options.accumulate);
-  memory.apart = !executable->isForCpu();
+  addProcess(memory, *executable);
   return memory;
 }
 

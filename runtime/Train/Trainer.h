@@ -43,7 +43,7 @@ struct StepRecord {
   uint64_t tokens = 0;                  ///< that the run has read up to here, this step included
   double stepMs = 0;                    ///< wall time, without evaluation and saving
   double tokensPerSecond = 0;           ///< of this step
-  uint64_t peakBytes = 0;               ///< see TrainMemory::peak()
+  uint64_t peakBytes = 0;               ///< see Trainer::peakBytes()
   bool skipped = false;                 ///< f16: a gradient overflowed, nothing was updated
   std::optional<double> lossScale;      ///< f16: that this step's gradients were computed with
   std::optional<double> validationLoss; ///< of the parameters after the update
@@ -107,10 +107,12 @@ struct TrainMemory {
   MemoryUse session;
   uint64_t snapshot = 0; ///< the copy of all states that a checkpoint is written from
   uint64_t batches = 0;  ///< this step's and the next one's
+  uint64_t process = 0;  ///< see otherBytes(); of a session on the processor
   bool apart = false;    ///< the session has a device with memory of its own
 
-  /// The most that is ever held where the session's memory is.
-  uint64_t peak() const { return session.peak() + (apart ? 0 : snapshot + batches); }
+  /// The most that is ever to be held where the session's memory is. On the processor that is all
+  /// of the process that no file holds.
+  uint64_t peak() const { return session.peak() + (apart ? 0 : snapshot + batches + process); }
 };
 
 /// What a trainer of these options would hold; nothing is allocated, opened or read.
@@ -159,7 +161,12 @@ public:
   /// Which of TrainOptions::adjustable are others than before the run was resumed.
   const std::vector<OptionChange> &changes() const;
 
+  /// What is planned, which predictTrainMemory() says, too.
   TrainMemory memory() const;
+
+  /// The most that was held at the end of a step, or is held now, in bytes as the system counts
+  /// them: of memory that no file holds, by all of this process; of a GPU's, by the session.
+  uint64_t peakBytes();
 
   /// For traces and for a look at the states.
   Session &session() const;

@@ -1,9 +1,9 @@
 """Training steps beside the machine's limits and PyTorch.
 
 A step is one `sinter train` does: forward, backward, clipping, AdamW, on tokens from a file. Its
-time is the median of the log's step_ms, its memory what the run holds (the log's peak_bytes) and
-what the whole process held at most (ru_maxrss). PyTorch's is what its own process held at most,
-less what it held before the model was made.
+time is the median of the log's step_ms, its memory what the run holds (the log's peak_bytes: all of
+its process but mapped files) and what the whole process held at most (ru_maxrss). PyTorch's is what
+its own process held at most, less what it held before the model was made.
 """
 
 import json

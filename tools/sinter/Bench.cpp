@@ -21,7 +21,7 @@ struct Measured {
   const runtime::Executable &executable;
   std::vector<double> milliseconds = {};
   double compileMs = 0;
-  uint64_t peakBytes = 0, residentBytes = 0;
+  uint64_t peakBytes = 0, plannedBytes = 0;
   int64_t batch = 1, sequence = 1, context = 0;
   int64_t tokens = 0; ///< of all slots or rows, that one repetition takes
   /// The programs of a repetition, and how often each runs.
@@ -62,7 +62,7 @@ static void report(const BenchOptions &options, Measured &measured) {
       {"ms_max", times.back()},
       {"compile_ms", measured.compileMs},
       {"peak_bytes", measured.peakBytes},
-      {"resident_bytes", measured.residentBytes},
+      {"planned_bytes", measured.plannedBytes},
       {"arena_bytes", arena},
       {"arena_lower_bound_bytes", bound},
       {"flops", flops},
@@ -86,6 +86,7 @@ static void report(const BenchOptions &options, Measured &measured) {
   table.addRow({"of the roofline", formatNumber(100 * rooflineNs * 1e-6 / median, 1) + " %"});
   table.addRow({"compile ms", formatNumber(measured.compileMs, 1)});
   table.addRow({"peak memory", formatBytes(measured.peakBytes)});
+  table.addRow({"planned memory", formatBytes(measured.plannedBytes)});
   table.addRow({"arena", formatBytes(arena)});
   table.print();
 }
@@ -96,10 +97,9 @@ static Expected<void> benchTraining(const BenchOptions &options, const Model &mo
   Measured measured{run->executable()};
   SINTER_TRY(measured.milliseconds, measureTraining(*run->trainer, repetition));
   int64_t accumulate = options.step.training.accumulate;
-  runtime::TrainMemory memory = run->trainer->memory();
   measured.compileMs = run->compileMs;
-  measured.peakBytes = memory.peak();
-  measured.residentBytes = memory.session.resident() + memory.snapshot + memory.batches;
+  measured.peakBytes = run->trainer->peakBytes();
+  measured.plannedBytes = run->trainer->memory().peak();
   measured.batch = options.batch;
   measured.sequence = options.mode.sequence;
   measured.tokens = accumulate * measured.batch * measured.sequence;
@@ -129,8 +129,8 @@ static Expected<void> run(BenchOptions &options) {
   measured.programs = {
       {runner.executable().program(mode.mode), (measured.sequence + chunk - 1) / chunk}};
   measured.compileMs = runner.compileMs();
-  measured.peakBytes = runner.session().memory().peak();
-  measured.residentBytes = runner.session().memory().resident();
+  measured.peakBytes = runner.getPeakBytes();
+  measured.plannedBytes = runner.getPlannedBytes();
   report(options, measured);
   return {};
 }

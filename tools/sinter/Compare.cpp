@@ -86,7 +86,7 @@ static Expected<Outcome> trainOne(Model model, const std::string &name, CompareO
   outcome.tokensPerSecond = 1e3 * tokens / outcome.stepMs;
   outcome.mfu = 1e3 * run->flops / (outcome.stepMs * peak);
   outcome.seconds = elapsedMs * 1e-3;
-  outcome.peakBytes = trainer->memory().peak();
+  outcome.peakBytes = trainer->peakBytes();
   outcome.loss = getLastMean(outcome.losses);
   return outcome;
 }

@@ -11,14 +11,13 @@ static constexpr int64_t kMostRows = 65536;
 /// Rows of fewer tokens are not proposed.
 static constexpr int64_t kLeastSequence = 8;
 
-Expected<uint64_t> MemoryPlanner::getPeak(const RunSize &changed) const {
+Expected<runtime::TrainMemory> MemoryPlanner::plan(const RunSize &changed, uint64_t bound) const {
   SINTER_TRY(CompileRequest request, makeTrainRequest(model, changed.options, changed.step,
                                                       changed.sequence, changed.validates));
-  request.options.training.arenaBudget = 1; // as small as can be
+  request.code = false;
+  request.options.training.arenaBudget = bound;
   SINTER_TRY(Compiled compiled, compileCached(request, changed.options));
-  SINTER_TRY(runtime::TrainMemory memory,
-             runtime::predictTrainMemory(compiled.executable, changed.run, changed.validates));
-  return memory.peak();
+  return runtime::predictTrainMemory(compiled.executable, changed.run, changed.validates);
 }
 
 Expected<uint64_t> MemoryPlanner::getPeak(int64_t batch) {
@@ -26,9 +25,8 @@ Expected<uint64_t> MemoryPlanner::getPeak(int64_t batch) {
     return known->second;
   RunSize changed = size;
   changed.options.batch = batch;
-  SINTER_TRY(uint64_t peak, getPeak(changed));
-  peaks[batch] = peak;
-  return peak;
+  SINTER_TRY(runtime::TrainMemory memory, plan(changed, TrainingOptions::kLeastArena));
+  return peaks[batch] = memory.peak();
 }
 
 Expected<LargestBatch> sinter::cli::findLargestBatch(MemoryPlanner &planner, uint64_t budget) {
@@ -77,64 +75,155 @@ struct Change {
   RunSize size;
   std::string options;
 };
-} // namespace
 
-Expected<std::string> sinter::cli::suggestChanges(const MemoryPlanner &planner, uint64_t budget) {
-  const RunSize &size = planner.getSize();
-  std::string changes;
-  /// Adds the first that fits of changes of which each needs less than the one before. The last is
-  /// planned first: where it does not fit, none does.
-  auto propose = [&](const std::vector<Change> &series) -> Expected<void> {
-    if (series.empty())
+/// Looks for changes of a run that fit its budget.
+class ChangeFinder {
+public:
+  /// @param least what the run holds with all computed again that can be
+  ChangeFinder(const MemoryPlanner &planner, const runtime::TrainMemory &least)
+      : planner(planner), size(planner.getSize()), budget(size.step.budgetBytes) {
+    // Of a run on the same states all but these stays, whatever becomes of the rest.
+    const runtime::MemoryUse &use = least.session;
+    states =
+        least.peak() - std::min(least.peak(), use.arena + use.input + use.output + least.batches);
+    // What an optimizer keeps, in the step and in the copy that checkpoints are written from.
+    uint64_t parameters = 4 * static_cast<uint64_t>(planner.getModel().spec.parameterCount());
+    moments = (use.state - std::min(use.state, parameters)) * (least.snapshot != 0 ? 2 : 1);
+    moments = std::min(moments, states);
+  }
+
+  Expected<std::string> find() {
+    if (size.step.training.rematerialize != "op") {
+      Change change{size, "--rematerialize op"};
+      change.size.step.training.rematerialize = "op";
+      SINTER_CHECK(propose({change}, states));
+    }
+    SINTER_CHECK(propose(listBatches(), states));
+    const std::string &optimizer = size.step.training.optimizer;
+    const std::string &stateType = size.step.training.stateType;
+    if (stateType == "f32" && optimizer != "adafactor") {
+      Change change{size, "--state-dtype bf16"};
+      change.size.step.training.stateType = "bf16";
+      SINTER_CHECK(propose({change}, states - moments / 2));
+    }
+    SINTER_CHECK(propose(listLengths(), states));
+    if (optimizer != "adafactor") {
+      Change change{size, stateType == "f32" ? "--optimizer adafactor"
+                                             : "--optimizer adafactor --state-dtype f32"};
+      change.size.step.training.optimizer = "adafactor";
+      change.size.step.training.stateType = "f32";
+      SINTER_CHECK(propose({change}, states - moments));
+    }
+    return changes;
+  }
+
+private:
+  std::vector<Change> listBatches() const {
+    std::vector<Change> series;
+    int64_t rows = size.options.batch * size.step.training.accumulate;
+    for (int64_t batch = size.options.batch / 2; batch >= 1; batch /= 2) {
+      int64_t accumulate = (rows + batch - 1) / batch;
+      Change &change =
+          series.emplace_back(Change{size, "--batch " + std::to_string(batch) + " --accumulate " +
+                                               std::to_string(accumulate)});
+      change.size.options.batch = batch;
+      change.size.step.training.accumulate = accumulate;
+      change.size.run.accumulate = static_cast<uint64_t>(accumulate);
+    }
+    return series;
+  }
+
+  std::vector<Change> listLengths() const {
+    std::vector<Change> series;
+    for (int64_t length = size.sequence / 2; length >= kLeastSequence; length /= 2)
+      series.emplace_back(Change{size, "--seq " + std::to_string(length)}).size.sequence = length;
+    return series;
+  }
+
+  Expected<uint64_t> getPeak(const Change &change) const {
+    SINTER_TRY(runtime::TrainMemory memory,
+               planner.plan(change.size, TrainingOptions::kLeastArena));
+    return memory.peak();
+  }
+
+  /// Adds the first that fits of changes of which each needs less than the one before, and all of
+  /// them more than `bound`. The last is planned first: where it does not fit, none does.
+  Expected<void> propose(const std::vector<Change> &series, uint64_t bound) {
+    if (series.empty() || bound > budget)
       return {};
-    SINTER_TRY(uint64_t peak, planner.getPeak(series.back().size));
+    size_t none = 0, fits = series.size() - 1; // those before `none` do not fit
+    SINTER_TRY(uint64_t peak, getPeak(series[fits]));
     if (peak > budget)
       return {};
-    const Change *fitting = &series.back();
-    for (auto change = series.begin(); change != std::prev(series.end()); ++change) {
-      SINTER_TRY(uint64_t larger, planner.getPeak(change->size));
-      if (larger > budget)
-        continue;
-      fitting = &*change;
-      peak = larger;
-      break;
+    while (none < fits) {
+      size_t middle = (none + fits) / 2;
+      SINTER_TRY(uint64_t larger, getPeak(series[middle]));
+      if (larger > budget) {
+        none = middle + 1;
+      } else {
+        fits = middle;
+        peak = larger;
+      }
     }
-    changes += (changes.empty() ? "" : ", ") + fitting->options + " (" + formatBytes(peak) + ")";
+    changes +=
+        (changes.empty() ? "" : ", ") + series[fits].options + " (" + formatBytes(peak) + ")";
     return {};
-  };
-  if (size.step.training.rematerialize != "op") {
-    Change change{size, "--rematerialize op"};
-    change.size.step.training.rematerialize = "op";
-    SINTER_CHECK(propose({change}));
   }
-  int64_t rows = size.options.batch * size.step.training.accumulate;
-  std::vector<Change> series;
-  for (int64_t batch = size.options.batch / 2; batch >= 1; batch /= 2) {
-    int64_t accumulate = (rows + batch - 1) / batch;
-    Change &change = series.emplace_back(Change{
-        size, "--batch " + std::to_string(batch) + " --accumulate " + std::to_string(accumulate)});
-    change.size.options.batch = batch;
-    change.size.step.training.accumulate = accumulate;
-    change.size.run.accumulate = static_cast<uint64_t>(accumulate);
+
+  const MemoryPlanner &planner;
+  const RunSize &size;
+  uint64_t budget, states, moments;
+  std::string changes;
+};
+} // namespace
+
+/// Whether a run of this size is within the budget, be it with less computed again: that may take
+/// less than all of it.
+static Expected<bool> fitsWithLess(const MemoryPlanner &planner, uint64_t budget) {
+  SINTER_TRY(runtime::TrainMemory memory, planner.plan(planner.getSize(), /*bound=*/0));
+  if (memory.peak() <= budget)
+    return true;
+  uint64_t bound = getArenaBounds(memory.peak(), memory.session.arena, budget).front();
+  if (bound == TrainingOptions::kLeastArena)
+    return false;
+  SINTER_TRY(memory, planner.plan(planner.getSize(), bound));
+  return memory.peak() <= budget;
+}
+
+tl::unexpected<Error> sinter::cli::refuseBudget(const StepOptions &step,
+                                                const runtime::TrainMemory &memory,
+                                                const std::optional<std::string> &changes) {
+  std::string parts = formatBytes(memory.session.peak()) + " for the step";
+  if (memory.snapshot != 0)
+    parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
+  if (memory.process != 0)
+    parts += ", " + formatBytes(memory.process) + " for the process";
+  std::string remedy = "give at least that";
+  if (memory.snapshot != 0)
+    remedy += ", or save only at the end (--save-every 0)";
+  if (changes)
+    remedy += changes->empty() ? ", or a smaller model: no smaller batch or shorter row fits"
+                               : "; what would fit: " + *changes;
+  return fail("--memory-budget " + step.memoryBudget,
+              "the run needs " + std::to_string(memory.peak()) + " bytes (" + parts + ")" +
+                  (changes ? ", with all computed again that can be" : ""),
+              remedy);
+}
+
+Expected<void> sinter::cli::checkBudget(const MemoryPlanner &planner) {
+  const RunSize &size = planner.getSize();
+  uint64_t budget = size.step.budgetBytes;
+  if (budget == 0)
+    return {};
+  SINTER_TRY(runtime::TrainMemory least, planner.plan(size, TrainingOptions::kLeastArena));
+  if (least.peak() <= budget)
+    return {};
+  // Where there is no room for all but the arena, no arena is small enough.
+  if (least.peak() - std::min(least.peak(), least.session.arena) <= budget) {
+    SINTER_TRY(bool fits, fitsWithLess(planner, budget));
+    if (fits)
+      return {};
   }
-  SINTER_CHECK(propose(series));
-  const std::string &optimizer = size.step.training.optimizer;
-  const std::string &stateType = size.step.training.stateType;
-  if (stateType == "f32" && optimizer != "adafactor") {
-    Change change{size, "--state-dtype bf16"};
-    change.size.step.training.stateType = "bf16";
-    SINTER_CHECK(propose({change}));
-  }
-  series.clear();
-  for (int64_t length = size.sequence / 2; length >= kLeastSequence; length /= 2)
-    series.emplace_back(Change{size, "--seq " + std::to_string(length)}).size.sequence = length;
-  SINTER_CHECK(propose(series));
-  if (optimizer != "adafactor") {
-    Change change{size, stateType == "f32" ? "--optimizer adafactor"
-                                           : "--optimizer adafactor --state-dtype f32"};
-    change.size.step.training.optimizer = "adafactor";
-    change.size.step.training.stateType = "f32";
-    SINTER_CHECK(propose({change}));
-  }
-  return changes;
+  SINTER_TRY(std::string changes, ChangeFinder(planner, least).find());
+  return refuseBudget(size.step, least, changes);
 }

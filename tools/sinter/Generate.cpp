@@ -2,6 +2,7 @@
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Exec/Session.h"
 #include "runtime/Generate/Generator.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "tools/sinter/Checks.h"
 #include "tools/sinter/Ids.h"
 #include "tools/sinter/Output.h"
@@ -205,7 +206,7 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
   text += rest;
   if (options.json) {
     printObject(results.front(), decoder ? std::optional(text) : std::nullopt, generator.times(),
-                session->memory().peak());
+                measureHeld(session->memory(), !executable->isForCpu()));
     return {};
   }
   // Text is printed as it is, so that it can be compared; a terminal gets its prompt on a new line.

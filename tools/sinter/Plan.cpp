@@ -1,12 +1,16 @@
 //===- Plan.cpp - `sinter plan`: the memory, without running ----------------===//
 
 #include "compiler/Executable/PlanHtml.h"
+#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Exec/Session.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/CompileApart.h"
 #include "tools/sinter/FitMemory.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainMode.h"
+#include <malloc.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -41,10 +45,10 @@ static void printRecomputed(const nlohmann::json &program) {
 
 static void print(const nlohmann::json &report) {
   if (report.contains("plans")) {
-    std::string next =
-        report.contains("next_peak_bytes")
-            ? ", one row more would take " + formatBytes(report["next_peak_bytes"].get<uint64_t>())
-            : "";
+    std::string next = report.contains("next_planned_bytes")
+                           ? ", one row more would take " +
+                                 formatBytes(report["next_planned_bytes"].get<uint64_t>())
+                           : "";
     std::printf("largest batch: %lld rows%s; %lld plans were made\n\n",
                 report["batch"].get<long long>(), next.c_str(), report["plans"].get<long long>());
   }
@@ -52,8 +56,13 @@ static void print(const nlohmann::json &report) {
   for (const auto &[name, bytes] : report["spaces"].items())
     spaces.addRow({name, formatBytes(bytes.get<uint64_t>())});
   spaces.addRow({"resident", formatBytes(report["resident_bytes"].get<uint64_t>())});
-  spaces.addRow({"predicted peak", formatBytes(report["peak_bytes"].get<uint64_t>())});
+  spaces.addRow({"predicted peak", formatBytes(report["planned_bytes"].get<uint64_t>())});
   spaces.print();
+  std::printf("\n");
+  Table outside({"outside of the plan", "memory"});
+  for (const auto &[name, bytes] : report["outside"].items())
+    outside.addRow({name, formatBytes(bytes.get<uint64_t>())});
+  outside.print();
   for (const auto &program : report["programs"]) {
     auto arena = program["arena_bytes"].get<uint64_t>();
     auto bound = program["arena_lower_bound_bytes"].get<uint64_t>();
@@ -73,10 +82,33 @@ static void print(const nlohmann::json &report) {
   }
 }
 
+/// Bytes that the heap holds for who asked it for them.
+static uint64_t getHeapBytes() {
+  struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+/// What a run takes that no budget counts: pages of mapped files, which the system takes back when
+/// it needs them, and the tokenizer where text is generated.
+static nlohmann::json describeOutside(const Model &model, const PlanOptions &options) {
+  nlohmann::json outside = {{"libraries and program", runtime::readProcessMemory().mapped}};
+  uint64_t weights = 0;
+  if (model.weights)
+    for (const WeightFiles::File &file : model.weights->files())
+      weights += file.bytes;
+  if (weights != 0)
+    outside["files of weights"] = weights;
+  if (!options.isTraining() && !model.tokenizerFiles.empty()) {
+    uint64_t before = getHeapBytes();
+    if (auto tokenizer = Tokenizer::fromFiles(model.tokenizerFiles, model.path))
+      outside["tokenizer"] = getHeapBytes() - before;
+  }
+  return outside;
+}
+
 /// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
-/// pages, and what a trainer holds beside its step. They are what a session or a trainer of these
-/// options measures of itself.
-static Expected<nlohmann::json> addRuntime(const CompileResult &compiled,
+/// pages, random weights on their way, what a trainer holds beside its step, and the process.
+static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
                                            const PlanOptions &options) {
   nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
@@ -91,27 +123,22 @@ static Expected<nlohmann::json> addRuntime(const CompileResult &compiled,
     runtime::SessionOptions session;
     session.threads = getThreads(options);
     session.programs = {options.mode.mode};
+    std::optional<WeightFilesSource> source;
+    if (model.weights)
+      session.weights = &source.emplace(*model.weights);
     SINTER_TRY(use.session, runtime::predictMemory(executable, session));
+    if (executable->isForCpu())
+      use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
   }
   report["spaces"]["code"] = use.session.code;
   report["spaces"]["library"] = use.session.library;
-  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches;
-  report["peak_bytes"] = use.peak();
+  if (executable->isForCpu())
+    report["spaces"]["process"] = use.process;
+  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
+  report["prepare_arena_bytes"] = use.session.prepareArena;
+  report["planned_bytes"] = use.peak();
+  report["outside"] = describeOutside(model, options);
   return report;
-}
-
-/// Fails where a training step does not fit the budget.
-static Expected<void> checkBudget(const Model &model, const PlanOptions &options, uint64_t peak) {
-  uint64_t budget = options.step.budgetBytes;
-  if (budget == 0 || peak <= budget)
-    return {};
-  SINTER_TRY(std::string changes,
-             suggestChanges(MemoryPlanner(model, options.getRunSize()), budget));
-  return fail("--memory-budget " + options.step.memoryBudget,
-              "the run needs " + formatExactBytes(peak),
-              "give at least that" +
-                  (changes.empty() ? ", or a smaller model: no smaller batch or shorter row fits"
-                                   : "; what would fit: " + changes));
 }
 
 static Expected<void> checkOptions(const PlanOptions &options) {
@@ -142,23 +169,24 @@ static Expected<void> run(PlanOptions &options) {
     options.batch = largest.batch;
     found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
     if (largest.next)
-      found["next_peak_bytes"] = *largest.next;
+      found["next_planned_bytes"] = *largest.next;
   }
+  if (options.isTraining())
+    SINTER_CHECK(checkBudget(MemoryPlanner(model, options.getRunSize())));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
   request.reports = true;
-  SINTER_TRY(CompileResult result, compile(request));
-  SINTER_TRY(nlohmann::json report, addRuntime(result, options));
+  SINTER_TRY(CompileResult result, compileApart(request));
+  SINTER_TRY(nlohmann::json report, addRuntime(model, result, options));
   // As `sinter train` does: what does not fit is computed again.
-  uint64_t budget = options.step.budgetBytes, peak = report["peak_bytes"];
+  uint64_t budget = options.step.budgetBytes, peak = report["planned_bytes"];
   if (budget != 0 && peak > budget)
     for (uint64_t bound : getArenaBounds(peak, report["spaces"]["arena"], budget)) {
       request.options.training.arenaBudget = bound;
-      SINTER_TRY(result, compile(request));
-      SINTER_TRY(report, addRuntime(result, options));
-      if (peak = report["peak_bytes"]; peak <= budget)
+      SINTER_TRY(result, compileApart(request));
+      SINTER_TRY(report, addRuntime(model, result, options));
+      if (peak = report["planned_bytes"]; peak <= budget)
         break;
     }
-  SINTER_CHECK(checkBudget(model, options, peak));
   if (options.findBatch)
     report.update(found);
   if (!options.html.empty()) {

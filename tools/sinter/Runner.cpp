@@ -1,4 +1,5 @@
 #include "tools/sinter/Runner.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "tools/sinter/Output.h"
 #include <algorithm>
 
@@ -43,9 +44,22 @@ Expected<void> Runner::bind(const ModelOptions &options, std::vector<std::string
     session.seed = options.seed;
   }
   Progress progress("preparing weights", 1);
-  session.progress = [&](uint64_t done, uint64_t) { progress.advance(done); };
+  session.progress = [&](uint64_t done, uint64_t) {
+    progress.advance(done);
+    held = std::max(held, loaded->isForCpu() ? runtime::readProcessMemory().anonymous : 0);
+  };
   SINTER_TRY(bound, runtime::Session::bind(loaded, session));
   return {};
+}
+
+uint64_t Runner::getPeakBytes() const {
+  return std::max(held, runtime::measureHeld(bound->memory(), !loaded->isForCpu()));
+}
+
+uint64_t Runner::getPlannedBytes() const {
+  runtime::MemoryUse use = bound->memory();
+  return use.peak() +
+         (loaded->isForCpu() ? runtime::otherBytes(use, loaded->flatbuffer().size()) : 0);
 }
 
 Expected<int64_t> Runner::getChunk(const std::string &entry) const {

@@ -24,6 +24,10 @@ public:
   const runtime::Executable &executable() const { return *loaded; }
   /// Milliseconds from the model's description to its executable.
   double compileMs() const { return milliseconds; }
+  /// The most that was held while weights were prepared, or is held now, as the system counts it
+  /// (measureHeld); and what was planned, with the process.
+  uint64_t getPeakBytes() const;
+  uint64_t getPlannedBytes() const;
   /// Tokens that a step of this entry takes of each slot.
   Expected<int64_t> getChunk(const std::string &entry) const;
 
@@ -43,6 +47,7 @@ private:
   std::unique_ptr<WeightFilesSource> source;
   std::unique_ptr<runtime::Session> bound;
   double milliseconds = 0;
+  uint64_t held = 0; ///< the most that was measured
 };
 
 } // namespace sinter::cli

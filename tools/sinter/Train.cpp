@@ -48,7 +48,7 @@ void catchSignals() {
 /// What a run came to.
 static nlohmann::ordered_json summarize(const TrainCommandOptions &options, const PreparedRun &run,
                                         const runtime::TrainResult &result,
-                                        const runtime::Trainer &trainer) {
+                                        runtime::Trainer &trainer) {
   nlohmann::ordered_json summary = {{"out", options.out},
                                     {"steps", result.steps},
                                     {"stopped", result.stopped},
@@ -56,7 +56,8 @@ static nlohmann::ordered_json summarize(const TrainCommandOptions &options, cons
                                     {"compile_ms", run.compiled.compileMs},
                                     {"parameters", run.parameters},
                                     {"flops_per_step", run.flops},
-                                    {"peak_bytes", trainer.memory().peak()}};
+                                    {"peak_bytes", trainer.peakBytes()},
+                                    {"planned_bytes", trainer.memory().peak()}};
   TrainCurves curves = readTrainCurves(options.getLog());
   if (!curves.loss.points.empty())
     summary["loss"] = curves.loss.points.back().second;
@@ -170,6 +171,8 @@ How it goes:
   gradients were computed with, and "skipped" where one overflowed; where a run was resumed with
   another schedule "changed", what each option was and is. Steps count from 0; the loss is that of
   the parameters before the update. The log of a resumed run goes on in the same file.
+  "peak_bytes" is measured: the most that the process held of memory that no file holds, or that was
+  taken of a GPU's; what is planned is "planned_bytes" of --json and of sinter plan.
 
   MFU is useful operations a second over those of large matrix products, measured at the start. With
   n tokens a step, W elements in all weight matrices with the head, and V pairs of a query and a key

@@ -1,5 +1,5 @@
 #include "tools/sinter/TrainMode.h"
-#include "tools/sinter/Output.h"
+#include "tools/sinter/FitMemory.h"
 #include <random>
 
 using namespace sinter;
@@ -92,18 +92,17 @@ static Expected<runtime::TokenStream> makeRandomTokens(const Model &model,
 Expected<std::unique_ptr<RandomRun>>
 sinter::cli::openRandomRun(const Model &model, const StepModeOptions &options, int64_t steps) {
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
+  runtime::TrainOptions train = makeTrainOptions(options);
+  SINTER_CHECK(checkBudget(MemoryPlanner(
+      model, {options, options.step, options.mode.sequence, train, /*validates=*/false})));
   SINTER_TRY(Compiled compiled, compileCached(request, options));
   auto run = std::make_unique<RandomRun>();
-  runtime::TrainOptions train = makeTrainOptions(options);
   train.schedule.steps = static_cast<uint64_t>(steps);
   uint64_t budget = options.step.budgetBytes;
   SINTER_TRY(runtime::TrainMemory memory,
              fitBudget(request, options, budget, train, /*validates=*/false, compiled));
   if (budget != 0 && memory.peak() > budget)
-    return fail("--memory-budget " + options.step.memoryBudget,
-                "the step needs " + formatExactBytes(memory.peak()) +
-                    ", with all computed again that can be",
-                "give at least that, or a smaller --batch or --seq");
+    return refuseBudget(options.step, memory);
   run->compileMs = compiled.compileMs;
   if (model.weights)
     train.weights = &run->source.emplace(*model.weights);

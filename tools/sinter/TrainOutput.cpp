@@ -84,7 +84,7 @@ Report sinter::cli::makeTrainReport(const std::string &title, const std::string 
                 {"useful FLOPs of a step", formatCount(run.flops)},
                 {"training data", run.data.fingerprint},
                 {"parameters and optimizer", formatBytes(memory.session.state)},
-                {"peak memory", formatBytes(memory.peak())}};
+                {"planned memory", formatBytes(memory.peak())}};
   Section options{"Options", {}, {}};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_name(), value = option->get_default_str();

@@ -176,32 +176,16 @@ static Expected<void> checkData(const TrainRunOptions &options, const OpenData &
 }
 
 /// Keeps the run within the budget: the step, and beside it the copy that checkpoints are written
-/// from and the next step's tokens; fails where computing values twice is not enough.
-static Expected<void> keepWithinBudget(const Model &model, const CompileRequest &request,
+/// from, the next step's tokens and the process; fails where computing values twice is not enough.
+static Expected<void> keepWithinBudget(const CompileRequest &request,
                                        const TrainRunOptions &options, PreparedRun &run) {
   uint64_t budget = options.step.budgetBytes;
-  if (budget == 0)
-    return {};
-  bool validates = run.data.streams.validation.has_value();
   SINTER_TRY(runtime::TrainMemory memory,
-             fitBudget(request, options, budget, run.options, validates, run.compiled));
-  if (memory.peak() <= budget)
-    return {};
-  std::string changes;
-  if (request.spec) {
-    RunSize size = {options, options.step, options.sequence, run.options, validates};
-    SINTER_TRY(changes, suggestChanges(MemoryPlanner(model, size), budget));
-  }
-  std::string parts = formatBytes(memory.session.peak()) + " for the step";
-  if (memory.snapshot != 0)
-    parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
-  return fail(
-      "--memory-budget " + options.step.memoryBudget,
-      "the run needs " + std::to_string(memory.peak()) + " bytes (" + parts + ")" +
-          (request.spec ? ", with all computed again that can be" : ""),
-      "give at least that" +
-          std::string(memory.snapshot != 0 ? ", or save only at the end (--save-every 0)" : "") +
-          (changes.empty() ? "" : "; what would fit: " + changes));
+             fitBudget(request, options, budget, run.options,
+                       run.data.streams.validation.has_value(), run.compiled));
+  if (budget != 0 && memory.peak() > budget)
+    return refuseBudget(options.step, memory);
+  return {};
 }
 
 Expected<std::unique_ptr<PreparedRun>>
@@ -225,6 +209,22 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   SINTER_TRY(OpenData data, openData(model, options.data, options.step.training.documentMask));
   SINTER_CHECK(checkData(options, data));
   auto run = std::make_unique<PreparedRun>(std::move(data));
+  runtime::TrainOptions &train = run->options;
+  train.schedule = schedule;
+  const TrainingOptions &step = options.step.training;
+  train.accumulate = static_cast<uint64_t>(step.accumulate);
+  train.beta1 = step.beta1;
+  train.beta2 = step.beta2;
+  double rate = options.learningRate.value_or(kLearningRate);
+  train.adamwRate = options.adamwRate ? *options.adamwRate / rate : 1;
+  train.order = options.data.order == "shuffled" ? runtime::DataOrder::Shuffled
+                                                 : runtime::DataOrder::Sequential;
+  train.seed = options.seed;
+  train.endOfText = run->data.endOfText;
+  train.evaluateEvery = static_cast<uint64_t>(options.evaluateEvery);
+  train.session.threads = static_cast<unsigned>(getThreads(options));
+  train.directory = options.out;
+  train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   if (executable) {
     if (const auto *attachments = executable->root().attachments())
       for (const fb::Attachment *file : *attachments)
@@ -232,8 +232,11 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
             reinterpret_cast<const char *>(file->content()->data()), file->content()->size());
   } else {
     run->files = request.contents.attachments;
-    if (run->data.streams.validation)
+    bool validates = run->data.streams.validation.has_value();
+    if (validates)
       request.options.entries.push_back("evaluate");
+    SINTER_CHECK(checkBudget(
+        MemoryPlanner(model, {options, options.step, options.sequence, train, validates})));
     SINTER_TRY(Compiled compiled, compileCached(request, options));
     executable = std::move(compiled.executable);
     run->compiled.compileMs = compiled.compileMs;
@@ -252,25 +255,9 @@ sinter::cli::prepareRun(Model model, TrainRunOptions &options,
   run->flops = double(options.step.training.accumulate) *
                getUsefulFlops(model.spec, options.batch, options.sequence);
 
-  runtime::TrainOptions &train = run->options;
-  train.schedule = schedule;
-  const TrainingOptions &step = options.step.training;
-  train.accumulate = static_cast<uint64_t>(step.accumulate);
-  train.beta1 = step.beta1;
-  train.beta2 = step.beta2;
-  double rate = options.learningRate.value_or(kLearningRate);
-  train.adamwRate = options.adamwRate ? *options.adamwRate / rate : 1;
-  train.order = options.data.order == "shuffled" ? runtime::DataOrder::Shuffled
-                                                 : runtime::DataOrder::Sequential;
-  train.seed = options.seed;
-  train.endOfText = run->data.endOfText;
-  train.evaluateEvery = static_cast<uint64_t>(options.evaluateEvery);
-  train.session.threads = static_cast<unsigned>(getThreads(options));
-  train.directory = options.out;
-  train.saveEvery = static_cast<uint64_t>(options.saveEvery);
   train.identity = identify(options, *run);
   train.adjustable = describeSchedule(options, schedule);
-  SINTER_CHECK(keepWithinBudget(model, request, options, *run));
+  SINTER_CHECK(keepWithinBudget(request, options, *run));
   return run;
 }
 

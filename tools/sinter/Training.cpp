@@ -57,8 +57,8 @@ void sinter::cli::addStepOptions(CLI::App &command, StepOptions &options) {
 
   group = "Memory";
   add(group, "--memory-budget", options.memoryBudget, "SIZE",
-      "the most that the run may hold, as 8GiB, 500MB or bytes; activations are recomputed to fit "
-      "(default: what it needs)");
+      "the most that the run may hold, as 8GiB, 500MB or bytes: all of its process that no file "
+      "holds; activations are recomputed to fit (default: what it needs)");
   add(group, "--state-dtype", training.stateType, "TYPE",
       "adamw, muon, sgd: what the optimizer keeps of each parameter is held in f32 or, in half the "
       "memory, in bf16: momenta rounded to nearest, second moments at random")
@@ -107,7 +107,7 @@ Expected<void> sinter::cli::checkStepOptions(StepOptions &options) {
 }
 
 std::vector<uint64_t> sinter::cli::getArenaBounds(uint64_t peak, uint64_t arena, uint64_t budget) {
-  constexpr uint64_t kLeast = 1;
+  constexpr uint64_t kLeast = TrainingOptions::kLeastArena;
   // What is computed again has code, too: room for that.
   uint64_t excess = peak - budget + budget / 64;
   if (excess + kLeast >= arena)

@@ -19,8 +19,8 @@ struct StepOptions {
 };
 
 /// The bounds of its arena to try in turn, until a step that holds `peak` bytes, `arena` of them in
-/// its arena, holds no more than `budget`. The last is the least: what such a step holds is what an
-/// error asks for, so that it is enough when it is given. @pre peak > budget
+/// its arena, holds no more than `budget`. The last is the least (kLeastArena): what such a step
+/// holds is what an error asks for, so that it is enough when it is given. @pre peak > budget
 std::vector<uint64_t> getArenaBounds(uint64_t peak, uint64_t arena, uint64_t budget);
 
 /// Keeps a run of `compiled` within the budget (0: any): where it would hold more, the step of a

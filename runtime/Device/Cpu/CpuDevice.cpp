@@ -2,8 +2,10 @@
 #include "runtime/Exec/Checkpoint.h"
 #include "runtime/Exec/DebugChecks.h"
 #include "runtime/Exec/Recording.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Memory/Region.h"
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace sinter::runtime {
@@ -51,6 +53,10 @@ public:
 
 private:
   Expected<void> loadKernels(const KernelTable &table);
+  void addRandomWeights(const SessionOptions &options) {
+    if (!options.weights)
+      use.prepareArena += Checkpoint::randomBytes(*plan.executable);
+  }
   Expected<void> allocate(bool debug);
   void recordPrograms();
   Expected<void> prepare(const SessionOptions &options);
@@ -156,14 +162,14 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
              Checkpoint::open(*plan.executable, options.weights,
                               options.seed.value_or(plan.executable->root().seed())));
   use.checkpoint = checkpoint.bytes();
-  SINTER_TRY(Region scratch, Region::allocate(use.prepareArena, "preparing the weights"));
+  SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preparing the weights"));
   Recording recording = record(*program, resolver(scratch, &checkpoint));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     SINTER_CHECK(checkpoint.beforeCommand(*plan.pool, i));
     recording.runStep(i, *plan.pool);
-    checkpoint.afterCommand(i);
-    if (options.progress)
+    if (options.progress) // who measures memory sees what a command has taken
       options.progress(i + 1, recording.steps.size());
+    checkpoint.afterCommand(i);
   }
   return {};
 }
@@ -172,6 +178,7 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
 // makes the library tell its share.
 Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
+  addRandomWeights(options);
   SINTER_CHECK(allocate(false));
   recordPrograms();
   use.library = gemms.scratchBytes();
@@ -180,7 +187,14 @@ Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
 
 Expected<void> CpuDevice::bind(const SessionOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
-  SINTER_CHECK(checkMemory(plan.executable->name(), use, availableMemory(), "memory"));
+  addRandomWeights(options);
+  SINTER_CHECK(checkMemory(plan.executable->name(), use, memoryLimit(), "memory"));
+  if (auto shortage = describeShortage(plan.executable->name(), use.peak(), availableMemory())) {
+    if (options.onWarning)
+      options.onWarning(*shortage);
+    else
+      std::fprintf(stderr, "sinter: warning: %s\n", shortage->message().c_str());
+  }
   SINTER_CHECK(allocate(options.debug));
   recordPrograms();
   SINTER_CHECK(prepare(options));

@@ -9,6 +9,6 @@ import sys
 found, budget = json.load(open(sys.argv[1])), int(sys.argv[2])
 plan = sys.argv[3:] + ["--json", "--batch", str(found["batch"] + 1)]
 more = json.loads(subprocess.run(plan, check=True, stdout=subprocess.PIPE).stdout)
-assert found["peak_bytes"] <= budget < found["next_peak_bytes"], (budget, found["peak_bytes"])
-assert found["next_peak_bytes"] <= more["peak_bytes"], (more["peak_bytes"], found)
+assert found["planned_bytes"] <= budget < found["next_planned_bytes"], (budget, found["planned_bytes"])
+assert found["next_planned_bytes"] <= more["planned_bytes"], (more["planned_bytes"], found)
 assert 3 <= found["plans"] <= 20, found["plans"]

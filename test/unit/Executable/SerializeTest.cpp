@@ -281,7 +281,7 @@ TEST_F(SerializeTest, MemoryReport) {
   EXPECT_EQ(report["spaces"]["parameter"], 4160);
   EXPECT_EQ(report["spaces"]["arena"], 192);
   EXPECT_EQ(report["resident_bytes"], 4160 + 576 + 192 + 128 + 128 + 128 + 256 + 1000);
-  EXPECT_EQ(report["peak_bytes"], report["resident_bytes"]);
+  EXPECT_EQ(report["planned_bytes"], report["resident_bytes"]);
   EXPECT_EQ(report["checkpoint_bytes"], 544);
   EXPECT_EQ(report["largest"][0]["owner"], "w + w");
   const auto &decode = report["programs"][1];
@@ -297,7 +297,7 @@ TEST_F(SerializeTest, PreparingCanBeThePeak) {
     if (program.getSymName() == "prepare")
       program.setArenaBytes(100000);
   auto report = nlohmann::json::parse(makeMemoryReport(*module, {}), nullptr, false);
-  EXPECT_EQ(report["peak_bytes"], 4160 + 128 + 100000);
+  EXPECT_EQ(report["planned_bytes"], 4160 + 128 + 100000);
 }
 
 TEST_F(SerializeTest, PlanHtmlHoldsTheReportAndNothingFromOutside) {

@@ -160,9 +160,15 @@ TEST(SessionTest, MemoryIsCounted) {
   EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
   EXPECT_GT(use.library, 0u);
   EXPECT_EQ(use.peak(), use.resident());
-  MemoryUse predicted = predictMemory(*smallModel().load(), options(nullptr)).value();
+  MemoryUse predicted = predictMemory(*smallModel().load(), options(&weights)).value();
   EXPECT_EQ(predicted.peak(), use.peak());
   EXPECT_EQ(predicted.library, use.library);
+  // Of random weights one lies beside the parameters that are made: here the first, when the bias
+  // is not yet.
+  MemoryUse random = predictMemory(*smallModel().load(), options(nullptr)).value();
+  EXPECT_EQ(random.prepareArena - use.prepareArena, n * k * 4 - n * 4);
+  auto filled = *Session::bind(*smallModel().load(), options(nullptr));
+  EXPECT_EQ(filled->memory().prepareArena, random.prepareArena);
 }
 
 TEST(SessionTest, WeightErrors) {
