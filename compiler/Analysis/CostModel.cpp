@@ -1,5 +1,6 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Analysis/Recomputation.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -250,17 +251,20 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
     }
 
-  double computeNs = 0, peakNs = 0, memoryNs = 0;
+  double computeNs = 0, peakNs = 0, memoryNs = 0, againNs = 0;
   auto move = [&](int64_t bytes, bool cold) {
     cost.bytes += static_cast<double>(bytes);
     memoryNs += static_cast<double>(bytes) / getBandwidth(static_cast<double>(bytes), cold);
   };
   llvm::SmallDenseSet<Value> read;
+  llvm::SmallDenseMap<Operation *, int64_t> recomputation = findRecomputation(ops);
   for (Operation *op : ops) {
     if (isFree(op))
       continue;
     auto work = cast<CostOpInterface>(op);
     int64_t times = getRole(op) == FusionRole::RowReduction ? blocks : 1;
+    if (auto found = recomputation.find(op); found != recomputation.end())
+      times *= found->second;
     computeNs += static_cast<double>(times) * getComputeNs(op, parallelism, choice);
     peakNs += static_cast<double>(work.getFlops()) / getPeakRate(op);
     cost.flops += static_cast<double>(work.getFlops());
@@ -276,8 +280,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       else if (!partial && read.insert(source).second)
         move(bytes, isa<BlockArgument>(findOutside(source)));
       if (times > 1 && !isInside(source, ops))
-        memoryNs += static_cast<double>((times - 1) * bytes) /
-                    getBandwidth(static_cast<double>(bytes), /*cold=*/false);
+        againNs += static_cast<double>((times - 1) * bytes) /
+                   getBandwidth(static_cast<double>(bytes), /*cold=*/false);
     }
     if (partial && reads > 0)
       move(reads, /*cold=*/false);
@@ -293,8 +297,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       share *= kLibraryBandwidthFewRows;
   }
   cost.rooflineNs = std::max(peakNs, memoryNs);
-  cost.ns =
-      std::max(computeNs, memoryNs / share) + launches * static_cast<double>(target.getLaunchNs());
+  cost.ns = std::max(computeNs, (memoryNs + againNs) / share) +
+            launches * static_cast<double>(target.getLaunchNs());
   return cost;
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/Fusion/FusionRules.h"
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Analysis/Recomputation.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -286,6 +287,8 @@ static Classification classifyRows(const Ops &ops) {
       break;
     }
   }
+  if (!findRecomputation(ops).empty())
+    return {std::nullopt, "a reduction would be computed again and again"};
   return {FusionKind::Rows, {}};
 }
 

@@ -3,11 +3,11 @@
 // The rules of the code generators, said in terms of roles:
 //
 // rows       elementwise, row and column reduction, index, gather and update ops in any
-//            combination, if nothing makes a generator compute a row's reduction again for every
-//            element: between a reduction and a result only ops that keep rows. Rows chosen by data
-//            are chosen from what is in memory. Sums over rows are results. An update's memory
-//            comes from outside, its result goes there, and no other op of the kernel touches
-//            either.
+//            combination, if nothing makes a generator compute a reduction again and again: between
+//            a row's reduction and a result only ops that keep rows, and none that gives the
+//            reduction to several rows (Recomputation.h). Rows chosen by data are chosen from what
+//            is in memory. Sums over rows are results. An update's memory comes from outside, its
+//            result goes there, and no other op of the kernel touches either.
 // gemm       one contraction whose operands are in memory, and an epilogue of elementwise ops on
 //            floating-point numbers, with reshapes, columns of the product from a panel's first
 //            on, and operands spread over rows. All results have the product's rows and as many

@@ -10,6 +10,7 @@
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=updated_cache | Remark="cache_append into relu: {{.*}}; what is updated is read from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=read_before | Remark="add into cache_append: {{.*}}; what is updated is read by another op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=whole_sum | Remark="reduce into broadcast: {{[0-9.]+}} ms together, {{[0-9.]+}} us apart; a reduction would be computed again and again"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="slice into attention_grad: {{.*}}; a gradient of attention takes rows as they are in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="attention_grad into relu: {{.*}}; a gradient of attention takes rows as they are in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=logsumexp | Remark="attention into exp: {{.*}}; attention's logsumexp is read from memory"
@@ -60,6 +61,13 @@ func.func @reduced_again(%x: tensor<8xf32>, %n: tensor<8xf32>) -> tensor<4x8xf32
   %0 = sinter.rms_norm %x, %n {eps = 1.0e-5} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %1 = sinter.broadcast %0 {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
+}
+
+// One number, needed by every row.
+func.func @whole_sum(%x: tensor<16384xf32>) -> tensor<16384x8xf32> attributes {sinter.entry} {
+  %0 = sinter.reduce sum %x : (tensor<16384xf32>) -> tensor<f32>
+  %1 = sinter.broadcast %0 {dims = array<i64>} : (tensor<f32>) -> tensor<16384x8xf32>
+  return %1 : tensor<16384x8xf32>
 }
 
 // What is a number a row, and gradients, are in memory as they are.

@@ -94,6 +94,30 @@ TEST_F(CostModelTest, SumsOfDifferentBlocksHaveOneWorkItem) {
   EXPECT_GT(costs.getFusedCost(parse(arguments, other + "\n" + first)).ns, 10 * together);
 }
 
+TEST_F(CostModelTest, ChargesAReductionThatEveryRowRepeats) {
+  CostModel costs(target);
+  std::string rows = "tensor<8192xf32>", all = "tensor<8192x64xf32>";
+  std::string sum = "%0 = sinter.reduce sum %s : (" + rows + ") -> tensor<f32>\n";
+  auto spread = [&](const std::string &value, const std::string &type, const std::string &dims) {
+    return "%b = sinter.broadcast " + value + " {dims = array<i64" + dims + ">} : (" + type +
+           ") -> " + all + "\n%m = sinter.mul %x, %b : (" + all + ", " + all + ") -> " + all;
+  };
+  std::string arguments = "%s: " + rows + ", %x: " + all;
+  Cost repeated = costs.getFusedCost(parse(arguments, sum + spread("%0", "tensor<f32>", "")));
+  double additions = 8192.0 * 8192.0;
+  EXPECT_GT(repeated.ns, additions / target.getGflopsF32());
+  // The number itself spread over its row, and one number of each row, are computed once.
+  Cost once = costs.getFusedCost(
+      parse("%s: " + rows,
+            sum + "%b = sinter.broadcast %0 {dims = array<i64>} : (tensor<f32>) -> " + rows +
+                "\n%m = sinter.mul %s, %b : (" + rows + ", " + rows + ") -> " + rows));
+  EXPECT_LT(once.ns, repeated.ns / 100);
+  Cost ofRows =
+      costs.getFusedCost(parse("%x: " + all, "%0 = sinter.reduce sum %x : (" + all + ") -> " +
+                                                 rows + "\n" + spread("%0", rows, ": 0")));
+  EXPECT_LT(ofRows.ns, repeated.ns / 10);
+}
+
 TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   CostModel costs(target);
   auto ops = parse("%t: tensor<50000x64xf32>, %i: tensor<1x4xi32>",
