@@ -4,7 +4,7 @@
 
 // CHECK: sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v4"
 // CHECK-SAME: +avx512f
-// CHECK-SAME: vector_bits = 512, registers = 32, cores = 4, gflops_f32 = 1024, gflops_bf16 = 1024, memory_gbs = 140, launch_ns = 1500
+// CHECK-SAME: vector_bits = 512, registers = 32, cores = 4, gflops_f32 = 1024, gflops_bf16 = 682, memory_gbs = 140, launch_ns = 1500
 
 // ZEN4: cpu = "znver4"
 // ZEN4-SAME: gflops_f32 = 256, gflops_bf16 = 512

@@ -118,6 +118,22 @@ TEST_F(CostModelTest, ChargesAReductionThatEveryRowRepeats) {
   EXPECT_LT(ofRows.ns, repeated.ns / 10);
 }
 
+TEST_F(CostModelTest, WithoutInstructionsOnBf16ItsProductsAreSlower) {
+  auto predict = [&](const char *processor, const std::string &element) {
+    CostModel costs(*parseTarget(&context, processor, 2));
+    std::string type = "tensor<512x1024x" + element + ">",
+                square = "tensor<1024x1024x" + element + ">";
+    auto ops =
+        parse("%x: " + type + ", %w: " + square,
+              "%0 = sinter.matmul %x, %w : (" + type + ", " + square + ") -> tensor<512x1024xf32>");
+    return costs.getCost(ops[0]).ns;
+  };
+  double ratio = predict("cpu:x86-64-v3", "bf16") / predict("cpu:x86-64-v3", "f32");
+  EXPECT_GT(ratio, 1.4);
+  EXPECT_LT(ratio, 1.6);
+  EXPECT_LT(predict("cpu:znver4", "bf16"), predict("cpu:znver4", "f32"));
+}
+
 TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   CostModel costs(target);
   auto ops = parse("%t: tensor<50000x64xf32>, %i: tensor<1x4xi32>",
