@@ -1,10 +1,15 @@
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
+#include "dialects/Plan/PlanDialect.h"
 #include "frontends/Transformer/BuildGraph.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "runtime/Device/Cuda/Architecture.h"
+#include "runtime/Device/Cuda/CubinCache.h"
 #include <mutex>
+#include <set>
 
 using namespace mlir;
 using namespace sinter;
@@ -93,6 +98,54 @@ Expected<void> Compilation::run(const PassStep &step) {
   if (failed(runPass(*module, step)))
     return makeDefect(step.argument);
   return {};
+}
+
+Expected<KernelCode> Compilation::emitKernels(ModuleOp planned) const {
+  if (!request.code)
+    return makeNoCode(planned);
+  auto target = TargetAttr::lookup(planned);
+  if (target.isGpu())
+    return emitCudaCode(planned);
+  return emitMachineCode(lookupKernels(planned), target);
+}
+
+KernelCode Compilation::makeNoCode(ModuleOp planned) const {
+  std::set<std::string> names;
+  planned.walk([&](plan::LaunchOp launch) { names.insert(launch.getKernel().str()); });
+  if (TargetAttr::lookup(planned).isGpu()) {
+    CudaProgram program;
+    for (const std::string &name : names)
+      program.kernels.push_back({name, /*block=*/1});
+    return CudaCode{request.options.target, {std::move(program)}, {{}}, request.options.tune};
+  }
+  MachineCode code;
+  code.image = {std::byte{0x0f}, std::byte{0x0b}}; // ud2
+  for (const std::string &name : names)
+    code.offsets[name] = 0;
+  return code;
+}
+
+Expected<CudaCode> Compilation::emitCudaCode(ModuleOp planned) const {
+  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(planned);
+  if (failed(programs))
+    return makeDefect("printing kernels");
+  CudaCode code{request.options.target, std::move(*programs), {}, request.options.tune};
+  code.cubins.resize(code.programs.size());
+  if (!request.options.cubins)
+    return code;
+  SINTER_TRY(runtime::cuda::Capability capability,
+             runtime::cuda::capabilityOf(request.options.target, "--target"));
+  SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
+  std::vector<runtime::cuda::CudaSource> sources;
+  for (auto [i, program] : llvm::enumerate(code.programs))
+    sources.push_back(
+        {("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, program.options, {}});
+  runtime::ThreadPool pool(0);
+  SINTER_TRY(auto cache, runtime::cuda::CubinCache::standard());
+  SINTER_TRY(auto compiled, cache.compile(sources, real, pool));
+  for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))
+    cubins[real] = std::move(result.cubin);
+  return code;
 }
 
 std::string Compilation::print() const {

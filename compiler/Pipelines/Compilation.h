@@ -1,6 +1,7 @@
 //===- Compilation.h - One compilation on its way ---------------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Executable/Serialize.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -35,6 +36,11 @@ public:
   /// Runs a pass; its failure is a defect.
   Expected<void> run(const PassStep &step);
 
+  /// What the target's code generator makes of the kernels of a module behind the last phase: of a
+  /// GPU's compiled for it where the request wants them to be, and code that only stops where it
+  /// wants none.
+  Expected<KernelCode> emitKernels(mlir::ModuleOp planned) const;
+
   /// The module as text.
   std::string print() const;
 
@@ -47,6 +53,8 @@ public:
 private:
   Expected<void> loadPlugins();
   Expected<void> makeModule();
+  Expected<CudaCode> emitCudaCode(mlir::ModuleOp planned) const;
+  KernelCode makeNoCode(mlir::ModuleOp planned) const;
 
   const CompileRequest &request;
   mlir::MLIRContext context;

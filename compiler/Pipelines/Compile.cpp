@@ -7,12 +7,9 @@
 #include "compiler/Pipelines/DecisionCollector.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "runtime/Device/Cuda/Architecture.h"
-#include "runtime/Device/Cuda/CubinCache.h"
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <set>
 #include <utility>
 
 using namespace mlir;
@@ -29,58 +26,6 @@ static Expected<Phase> getLastPhase(const CompileOptions &options) {
   if (options.emit == "llvm" || options.emit == "asm" || options.emit == "cuda")
     return Phase::Codegen;
   return Phase::Memory;
-}
-
-/// The kernels of a GPU's programs, compiled for it where the request wants them to be.
-static Expected<CudaCode> emitCudaCode(Compilation &compilation, const CompileRequest &request) {
-  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(compilation.getModule());
-  if (failed(programs))
-    return compilation.makeDefect("printing kernels");
-  CudaCode code{request.options.target, std::move(*programs), {}, request.options.tune};
-  code.cubins.resize(code.programs.size());
-  if (!request.options.cubins)
-    return code;
-  SINTER_TRY(runtime::cuda::Capability capability,
-             runtime::cuda::capabilityOf(request.options.target, "--target"));
-  SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
-  std::vector<runtime::cuda::CudaSource> sources;
-  for (auto [i, program] : llvm::enumerate(code.programs))
-    sources.push_back(
-        {("kernels-" + llvm::Twine(i) + ".cu").str(), program.source, program.options, {}});
-  runtime::ThreadPool pool(0);
-  SINTER_TRY(auto cache, runtime::cuda::CubinCache::standard());
-  SINTER_TRY(auto compiled, cache.compile(sources, real, pool));
-  for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))
-    cubins[real] = std::move(result.cubin);
-  return code;
-}
-
-/// In place of each kernel that is launched, nothing that could run.
-static KernelCode makeNoCode(ModuleOp module, const CompileRequest &request) {
-  std::set<std::string> names;
-  module.walk([&](plan::LaunchOp launch) { names.insert(launch.getKernel().str()); });
-  if (TargetAttr::lookup(module).isGpu()) {
-    CudaProgram program;
-    for (const std::string &name : names)
-      program.kernels.push_back({name, /*block=*/1});
-    return CudaCode{request.options.target, {std::move(program)}, {{}}, request.options.tune};
-  }
-  MachineCode code;
-  code.image = {std::byte{0x0f}, std::byte{0x0b}}; // ud2
-  for (const std::string &name : names)
-    code.offsets[name] = 0;
-  return code;
-}
-
-/// What the target's code generator makes of the kernels.
-static Expected<KernelCode> emitKernels(Compilation &compilation, const CompileRequest &request) {
-  ModuleOp module = compilation.getModule();
-  auto target = TargetAttr::lookup(module);
-  if (!request.code)
-    return makeNoCode(module, request);
-  if (target.isGpu())
-    return emitCudaCode(compilation, request);
-  return emitMachineCode(lookupKernels(module), target);
 }
 
 /// The text of the kernels: of the machine code, or CUDA C++.
@@ -114,7 +59,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
     SINTER_TRY(result.text, printKernels(compilation, request));
     return {};
   }
-  SINTER_TRY(KernelCode code, emitKernels(compilation, request));
+  SINTER_TRY(KernelCode code, compilation.emitKernels(module));
   SINTER_TRY(result.executable, serialize(module, code, request.spec, request.contents));
   if (request.reports) {
     MemoryReportInputs inputs;

@@ -143,6 +143,8 @@ Expected<std::vector<PassStep>> sinter::listPasses(const PipelineOptions &option
         continue;
       PassStep &step = steps.emplace_back(PassStep{phase, pass.getArgument().str(), ""});
       step.verifies = &pass == &*std::prev(manager.end());
+      step.optional =
+          isSpeedPass(step.argument) || step.argument == "cse" || step.argument == "canonicalize";
       llvm::raw_string_ostream stream(step.text);
       pass.printAsTextualPipeline(stream);
     }

@@ -35,6 +35,9 @@ struct PassStep {
   /// Whether the IR is verified behind it: of a phase's own passes, that are verified one by one in
   /// their tests, behind the last.
   bool verifies = true;
+  /// Whether programs compute the same without it: speed passes, what only cleans up, and what the
+  /// user added.
+  bool optional = true;
 };
 
 /// What may differ between two pipelines.

@@ -1,76 +1,115 @@
-#include "compiler/Pipelines/VerifyPass.h"
-#include "compiler/Pipelines/Compilation.h"
-#include "compiler/Reference/Differential.h"
-#include "mlir/Pass/PassManager.h"
+#include "compiler/Pipelines/Verification.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 using namespace sinter;
 
-/// The last phase that changes graph ops, which the reference evaluates. Codegen leaves them as
-/// they are beside the loops that it makes, so a comparison there could not fail.
-static constexpr Phase kLastPhase = Phase::Fusion;
-
-static std::vector<PassVerdict> check(ModuleOp module, const PassStep &step,
-                                      const PassCheck &options) {
-  PassStep verified = step;
-  verified.verifies = true;
-  RunPass run = [&](ModuleOp candidate) { return runPass(candidate, verified); };
-  DifferentialOptions differential{options.tolerance, options.seed};
-  std::vector<PassVerdict> verdicts;
-  for (const Difference &difference : comparePass(module, run, differential)) {
-    PassVerdict &verdict = verdicts.emplace_back();
-    verdict.pass = step.argument;
-    verdict.entry = difference.entry;
-    verdict.holds = difference.holds;
-    verdict.error = difference.error;
-    verdict.message = difference.message;
-    if (!difference.holds) {
-      llvm::raw_string_ostream stream(verdict.reproducer);
-      reduceFailure(module, difference.entry, run, differential)->print(stream);
-    }
+/// Puts a pass that is not in the pipeline at the end of a phase.
+static Expected<void> insert(std::vector<PassStep> &steps, const std::string &pass,
+                             const std::string &after) {
+  if (!PassInfo::lookup(pass))
+    return fail("--pass " + pass, "is not a registered pass",
+                "load the plugin that has it with --load-pass-plugin");
+  Phase phase = Phase::Import;
+  if (!after.empty()) {
+    SINTER_TRY(phase, parsePhase(after));
   }
-  return verdicts;
+  auto end = std::ranges::find_if(steps, [&](const PassStep &step) { return step.phase > phase; });
+  steps.insert(end, PassStep{phase, pass, pass});
+  return {};
 }
 
-Expected<std::vector<PassVerdict>> sinter::verifyPass(const CompileRequest &request,
-                                                      const PassCheck &options) {
-  Compilation compilation(request);
-  SINTER_CHECK(compilation.begin());
-  SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(kLastPhase));
-  SINTER_TRY(std::vector<PassStep> everything, compilation.listPasses(Phase::Memory));
-  for (const PassStep &step : everything)
-    if (step.argument == options.pass && step.phase > kLastPhase &&
-        llvm::none_of(steps,
-                      [&](const PassStep &known) { return known.argument == step.argument; }))
-      return fail("--pass " + options.pass,
-                  "works on loops or commands, which the reference does not evaluate",
-                  "the passes up to " + stringifyPhase(kLastPhase).str() + " can be checked");
-  bool all = options.pass == "all";
-  bool known = all || llvm::any_of(steps, [&](const PassStep &step) {
-                 return step.argument == options.pass;
-               });
-  Phase after = Phase::Import;
-  if (!options.after.empty()) {
-    SINTER_TRY(after, parsePhase(options.after));
-    if (after > kLastPhase)
-      return fail("--after " + options.after, "what stands there is no graph any more",
-                  "a pass can be checked after the phases up to " +
-                      stringifyPhase(kLastPhase).str());
+/// Which of some passes change the module that they run on, one after the other.
+static llvm::BitVector findChanging(ModuleOp module, ArrayRef<PassStep> steps) {
+  OwningOpRef<ModuleOp> running = module.clone();
+  llvm::BitVector changing(steps.size(), true);
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    OperationFingerPrint before(*running);
+    if (failed(runPass(*running, step)))
+      break;
+    changing[i] = OperationFingerPrint(*running) != before;
   }
-  if (!known && !PassInfo::lookup(options.pass))
-    return fail("--pass " + options.pass, "is not a registered pass",
-                "load the plugin that has it with --load-pass-plugin");
+  return changing;
+}
 
-  std::vector<PassVerdict> verdicts;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (all || steps[i].argument == options.pass)
-      for (PassVerdict &verdict : check(compilation.getModule(), steps[i], options))
-        verdicts.push_back(std::move(verdict));
-    SINTER_CHECK(compilation.run(steps[i]));
-    bool phaseEnds = i + 1 == steps.size() || steps[i + 1].phase != steps[i].phase;
-    if (!known && phaseEnds && steps[i].phase == after)
-      return check(compilation.getModule(), PassStep{after, options.pass, options.pass}, options);
+namespace {
+/// Checks the selected ones of a pipeline's passes, each where it stands.
+class PassCheck {
+public:
+  PassCheck(Verification &verification, std::vector<PassStep> steps, const std::string &pass)
+      : verification(verification), steps(std::move(steps)), pass(pass) {}
+
+  Expected<std::vector<Verdict>> run() {
+    std::vector<PassStep> later = selectSteps(steps, /*graphs=*/false);
+    bool checksLater = llvm::any_of(later, [&](const PassStep &step) { return isSelected(step); });
+    if (checksLater && !verification.canRun()) {
+      if (pass != "all")
+        return fail("--pass " + pass, "what it makes runs on a device that is not there",
+                    "give --target cpu, or a pass of the phases up to " +
+                        stringifyPhase(kLastGraphPhase).str());
+      checksLater = false;
+    }
+    for (const PassStep &step : selectSteps(steps, /*graphs=*/true)) {
+      if (isSelected(step) && !check(step))
+        return std::move(verdicts);
+      SINTER_CHECK(verification.getCompilation().run(step));
+    }
+    if (checksLater)
+      checkLater(later);
+    return std::move(verdicts);
   }
-  return verdicts;
+
+private:
+  bool isSelected(const PassStep &step) const { return pass == "all" || step.argument == pass; }
+
+  /// Checks a pass of a graph phase; false where it fails, so that nothing can follow.
+  bool check(const PassStep &step) {
+    ModuleOp module = verification.getCompilation().getModule();
+    bool ran = true;
+    for (const Difference &difference : verification.compareGraphs(module, step)) {
+      ran &= difference.outcome != Outcome::Failed;
+      verdicts.push_back(verification.judge(difference, step, module));
+    }
+    return ran;
+  }
+
+  void checkLater(ArrayRef<PassStep> later) {
+    ModuleOp fused = verification.getCompilation().getModule();
+    llvm::BitVector changing = findChanging(fused, later);
+    for (const Difference &difference : verification.compareExecutable(fused, later)) {
+      if (difference.outcome != Outcome::Holds) {
+        verdicts.push_back(verification.blame(difference, fused, later));
+        continue;
+      }
+      // What all of them make holds: so does each.
+      for (auto [i, step] : llvm::enumerate(later))
+        if (isSelected(step)) {
+          Difference own = difference;
+          if (!changing[i])
+            own = {difference.entry, Outcome::Unchanged, 0, {}};
+          verdicts.push_back(makeVerdict(own, step));
+        }
+    }
+  }
+
+  Verification &verification;
+  std::vector<PassStep> steps;
+  std::string pass;
+  std::vector<Verdict> verdicts;
+};
+} // namespace
+
+Expected<std::vector<Verdict>> sinter::verifyPass(const CompileRequest &request,
+                                                  const std::string &pass, const std::string &after,
+                                                  const VerifyOptions &options) {
+  Verification verification(request, options);
+  SINTER_CHECK(verification.begin());
+  SINTER_TRY(std::vector<PassStep> steps, verification.getCompilation().listPasses(Phase::Memory));
+  bool known = pass == "all" ||
+               llvm::any_of(steps, [&](const PassStep &step) { return step.argument == pass; });
+  if (!known)
+    SINTER_CHECK(insert(steps, pass, after));
+  return PassCheck(verification, std::move(steps), pass).run();
 }

@@ -42,9 +42,11 @@ private:
     });
     if (unknown.wasInterrupted())
       return;
+    sinter::GeneratedInputs inputs;
+    inputs.seed = seed;
     SmallVector<sinter::ReferenceTensor> arguments;
     for (unsigned i = 0; i < candidate.getNumArguments(); ++i)
-      arguments.push_back(sinter::makeArgument(candidate, i, seed));
+      arguments.push_back(inputs.make(candidate, i));
     auto results = sinter::evaluateFunction(candidate, arguments);
     if (!print)
       return;

@@ -1,9 +1,7 @@
 #include "compiler/Reference/Evaluator.h"
 #include "dialects/Sinter/SinterDialect.h"
-#include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <limits>
-#include <random>
 
 using namespace mlir;
 using namespace sinter;
@@ -13,76 +11,67 @@ SmallVector<ReferenceTensor> sinter::evaluateFunction(func::FuncOp function,
   return evaluateBlock(function.front(), arguments);
 }
 
-/// The name under which an attribute of an argument or result binds it, or an empty one.
-static StringRef getName(DictionaryAttr attributes, StringRef attribute) {
-  auto name = attributes ? attributes.getAs<StringAttr>(attribute) : StringAttr();
-  return name ? name.getValue() : StringRef();
+/// What results of an entry are called beside others: "logits", "state:k_cache.0", "gradient:w".
+static std::string getResultName(func::FuncOp function, unsigned index) {
+  DictionaryAttr attributes = function.getResultAttrDict(index);
+  constexpr std::pair<StringRef, const char *> kKinds[] = {{SinterDialect::kOutput, ""},
+                                                           {SinterDialect::kState, "state:"},
+                                                           {SinterDialect::kPrepared, "prepared:"},
+                                                           {SinterDialect::kGradient, "gradient:"}};
+  for (auto [attribute, prefix] : kKinds)
+    if (StringRef name = getBoundName(attributes, attribute); !name.empty())
+      return prefix + name.str();
+  return "result " + std::to_string(index);
 }
 
-ReferenceTensor sinter::makeArgument(func::FuncOp function, unsigned index, uint64_t seed) {
-  DictionaryAttr attributes = function.getArgAttrDict(index);
-  std::string name = "argument " + std::to_string(index);
-  for (StringRef attribute :
-       {SinterDialect::kParameter, SinterDialect::kState, SinterDialect::kInput})
-    if (StringRef found = getName(attributes, attribute); !found.empty())
-      name = found.str();
-
-  ReferenceTensor tensor(cast<RankedTensorType>(function.getArgumentTypes()[index]));
-  // State is zero at first, as the runtime has it.
-  if (!getName(attributes, SinterDialect::kState).empty())
-    return tensor;
-  std::mt19937_64 random(llvm::xxh3_64bits(name) ^ seed);
-  bool integers = isa<IntegerType>(tensor.getType().getElementType());
-  std::uniform_int_distribution<int> small(0, name == "tokens" ? 63 : 0), positive(1, 4);
-  std::normal_distribution<double> normal(0.0, 0.5);
-  for (double &value : tensor.data())
-    value = !integers ? normal(random) : name == "count" ? positive(random) : small(random);
-  tensor.round();
-  return tensor;
+std::string sinter::nameAtStep(std::string name, int64_t step) {
+  return step == 0 ? std::move(name) : std::move(name) + " of step " + std::to_string(step);
 }
 
-FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry, uint64_t seed) {
+FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
+                                              const GeneratedInputs &inputs) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return module.emitError("expected an entry function named ") << entry;
-  NamedTensors prepared;
-  SmallVector<ReferenceTensor> arguments;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    StringRef name = getName(function.getArgAttrDict(i), SinterDialect::kPrepared);
-    if (name.empty()) {
-      arguments.push_back(makeArgument(function, i, seed));
-      continue;
+  NamedTensors prepared, states, results;
+  for (int64_t step = 0; step < inputs.steps; ++step) {
+    SmallVector<ReferenceTensor> arguments;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      DictionaryAttr attributes = function.getArgAttrDict(i);
+      StringRef name = getBoundName(attributes, SinterDialect::kPrepared);
+      if (name.empty()) {
+        StringRef state = getBoundName(attributes, SinterDialect::kState);
+        auto before = states.find(("state:" + state).str());
+        arguments.push_back(before == states.end() ? inputs.make(function, i, step)
+                                                   : before->second);
+        continue;
+      }
+      if (prepared.empty()) {
+        auto made = evaluateEntry(module, SinterDialect::kPrepareEntry, inputs);
+        if (failed(made))
+          return failure();
+        prepared = std::move(*made);
+      }
+      auto found = prepared.find(("prepared:" + name).str());
+      if (found == prepared.end())
+        return function.emitError("expected @prepare to have a result named ") << name;
+      arguments.push_back(found->second);
     }
-    if (prepared.empty()) {
-      auto results = evaluateEntry(module, SinterDialect::kPrepareEntry, seed);
-      if (failed(results))
-        return failure();
-      prepared = std::move(*results);
+    SmallVector<ReferenceTensor> values = evaluateFunction(function, arguments);
+    for (auto [i, value] : llvm::enumerate(values)) {
+      std::string name = getResultName(function, i);
+      if (StringRef(name).starts_with("state:"))
+        states[name] = value;
+      results[nameAtStep(std::move(name), step)] = std::move(value);
     }
-    auto found = prepared.find(("prepared:" + name).str());
-    if (found == prepared.end())
-      return function.emitError("expected @prepare to have a result named ") << name;
-    arguments.push_back(found->second);
-  }
-
-  SmallVector<ReferenceTensor> values = evaluateFunction(function, arguments);
-  NamedTensors results;
-  for (auto [i, value] : llvm::enumerate(values)) {
-    DictionaryAttr attributes = function.getResultAttrDict(i);
-    std::string name = "result " + std::to_string(i);
-    if (StringRef output = getName(attributes, SinterDialect::kOutput); !output.empty())
-      name = output.str();
-    else if (StringRef state = getName(attributes, SinterDialect::kState); !state.empty())
-      name = ("state:" + state).str();
-    else if (StringRef parameter = getName(attributes, SinterDialect::kPrepared);
-             !parameter.empty())
-      name = ("prepared:" + parameter).str();
-    results[name] = std::move(value);
+    if (states.empty())
+      break;
   }
   return results;
 }
 
-double sinter::relativeError(const NamedTensors &actual, const NamedTensors &expected) {
+double sinter::relativeError(const NamedTensors &actual, const NamedTensors &expected,
+                             double floor) {
   double worst = 0;
   for (const auto &[name, b] : expected) {
     auto found = actual.find(name);
@@ -97,7 +86,8 @@ double sinter::relativeError(const NamedTensors &actual, const NamedTensors &exp
     }
     if (difference == 0)
       continue;
-    double error = std::sqrt(difference / norm);
+    double least = floor * std::sqrt(static_cast<double>(b.getNumElements()));
+    double error = std::sqrt(difference) / std::max(std::sqrt(norm), least);
     worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
   }
   return worst;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/Interfaces/ReferenceTensor.h"
+#include "compiler/Reference/GeneratedInputs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
@@ -23,19 +23,21 @@ using NamedTensors = std::map<std::string, ReferenceTensor>;
 llvm::SmallVector<ReferenceTensor> evaluateFunction(mlir::func::FuncOp function,
                                                     llvm::ArrayRef<ReferenceTensor> arguments);
 
-/// A value for an argument that depends only on the seed, its name and its type: normal numbers
-/// for tensors of numbers; for step inputs what a step could hold (tokens below 64, a start that
-/// leaves room, a count of 1 at least).
-ReferenceTensor makeArgument(mlir::func::FuncOp function, unsigned index, uint64_t seed);
-
-/// Evaluates an entry function on arguments made from `seed`: parameters, states and inputs by
-/// name, prepared parameters through @prepare, which then must exist.
-/// @returns results by name (states as "state:<name>").
+/// Evaluates an entry function on generated inputs: parameters, states and inputs by name, prepared
+/// parameters through @prepare, which then must exist. An entry with states is run for
+/// `inputs.steps` steps, each on the states that the one before it left.
+/// @returns results by name (states as "state:<name>", gradients as "gradient:<parameter>"), those
+/// of a later step as nameAtStep has it.
 mlir::FailureOr<NamedTensors> evaluateEntry(mlir::ModuleOp module, llvm::StringRef entry,
-                                            uint64_t seed);
+                                            const GeneratedInputs &inputs);
+
+/// "logits", and "logits of step 1".
+std::string nameAtStep(std::string name, int64_t step);
 
 /// The largest ||a - b|| / ||b|| over the tensors of `expected`; infinity where one is missing
-/// from `actual`, has another shape, or holds a NaN that the other has not.
-double relativeError(const NamedTensors &actual, const NamedTensors &expected);
+/// from `actual`, has another shape, or holds a NaN that the other has not. A tensor whose root
+/// mean square is below `floor` counts as one of that: what is zero but for roundings, as the
+/// gradient of a key's bias, has no relative error.
+double relativeError(const NamedTensors &actual, const NamedTensors &expected, double floor = 0);
 
 } // namespace sinter

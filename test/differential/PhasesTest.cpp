@@ -13,12 +13,12 @@
 #include "compiler/Pipelines/Pipeline.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Evaluator.h"
+#include "compiler/Reference/StepLogits.h"
 #include "frontends/Transformer/BuildGraph.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "test/support/ReferenceModel.h"
-#include "test/support/StepLogits.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -85,10 +85,12 @@ protected:
   /// The results of every entry but @prepare, which feeds the others.
   std::map<std::string, NamedTensors> evaluate() {
     std::map<std::string, NamedTensors> results;
+    GeneratedInputs inputs;
+    inputs.seed = 1;
     for (auto function : module->getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry) &&
           function.getName() != SinterDialect::kPrepareEntry) {
-        FailureOr<NamedTensors> values = evaluateEntry(*module, function.getName(), /*seed=*/1);
+        FailureOr<NamedTensors> values = evaluateEntry(*module, function.getName(), inputs);
         EXPECT_TRUE(succeeded(values)) << function.getName().str();
         if (succeeded(values))
           results[function.getName().str()] = std::move(*values);
@@ -102,7 +104,7 @@ protected:
 
 TEST_P(Phases, computeTheSame) {
   ASSERT_NO_FATAL_FAILURE(build("cpu:x86-64-v4"));
-  test::returnLogits(*module);
+  returnLogits(*module);
   auto before = evaluate();
   ASSERT_EQ(before.size(), 3u);
   for (const PassStep &step : listGraphPasses()) {

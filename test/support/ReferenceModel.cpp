@@ -1,8 +1,8 @@
 #include "test/support/ReferenceModel.h"
+#include "compiler/Reference/StepLogits.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/Base/HalfFloat.h"
-#include "test/support/StepLogits.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ void ReferenceModel::build(int64_t batch, int64_t chunk, std::vector<std::string
   for (const ParameterInfo &parameter : spec.parameters())
     options.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
   module = valueOf(buildGraph(context, spec, options));
-  returnLogits(*module);
+  sinter::returnLogits(*module);
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));
   reset();
 }

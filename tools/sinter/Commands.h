@@ -30,6 +30,7 @@ void addPlan(CLI::App &program);
 void addProfile(CLI::App &program);
 void addTokenize(CLI::App &program);
 void addTrain(CLI::App &program);
+void addVerify(CLI::App &program);
 void addVerifyPass(CLI::App &program);
 
 } // namespace sinter::cli

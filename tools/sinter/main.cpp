@@ -40,6 +40,7 @@ int main(int argc, char **argv) {
   sinter::cli::addProfile(program);
   sinter::cli::addTokenize(program);
   sinter::cli::addTrain(program);
+  sinter::cli::addVerify(program);
   sinter::cli::addVerifyPass(program);
   auto printError = [](const sinter::Error &error) {
     std::fprintf(stderr, "sinter: %s: %s\n", error.defect ? "defect" : "error",

@@ -10,12 +10,15 @@
 // ALONE-NOT:  call_kernel @merged_rows
 // MERGED:     call_kernel @merged_rows
 //
-// The numbers stay.
+// The numbers stay. The graph has SiLU as an op already, which is no evidence for the pass that
+// recognizes it.
 // RUN: %sinter verify-pass --load-pass-plugin=%plugin --pass example-recognize-silu \
-// RUN:   %S/Inputs/model.json | FileCheck %s --check-prefix=VERIFIED
+// RUN:   %S/Inputs/model.json | FileCheck %s --check-prefix=UNCHANGED
 // RUN: %sinter verify-pass --load-pass-plugin=%plugin --pass example-merge-row-kernels \
-// RUN:   --after Fusion %S/Inputs/model.json | FileCheck %s --check-prefix=VERIFIED
+// RUN:   --after Fusion --disable-pass=sinter-form-fusions %S/Inputs/model.json \
+// RUN:   | FileCheck %s --check-prefix=VERIFIED
 //
+// UNCHANGED: changed nothing
 // VERIFIED: holds
 //
 // Mistakes end in one line.

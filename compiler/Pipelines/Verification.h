@@ -1,0 +1,69 @@
+//===- Verification.h - Comparing at any point of a pipeline ----*- C++ -*-===//
+#pragma once
+
+#include "compiler/Pipelines/Compilation.h"
+#include "compiler/Pipelines/Verify.h"
+#include "compiler/Reference/Differential.h"
+
+namespace sinter {
+
+/// The last phase that changes graph ops, which the reference evaluates.
+inline constexpr Phase kLastGraphPhase = Phase::Fusion;
+
+/// What checks of single passes and of pipelines share: a compilation whose steps return logits.
+class Verification {
+public:
+  Verification(const CompileRequest &request, const VerifyOptions &options);
+
+  /// Builds the graph.
+  Expected<void> begin();
+
+  Compilation &getCompilation() { return compilation; }
+  bool canRun() const { return static_cast<bool>(options.run); }
+
+  /// How far apart the module before one of these passes and the one behind it may be.
+  DifferentialOptions getOptions(llvm::ArrayRef<PassStep> passes) const;
+
+  /// Compares the entries of a graph before and after a pass.
+  Differences compareGraphs(mlir::ModuleOp before, const PassStep &step) const;
+
+  /// Compares the entries of a graph after Fusion with the executable that `steps`, the rest of the
+  /// pipeline, make of it.
+  Differences compareExecutable(mlir::ModuleOp fused, llvm::ArrayRef<PassStep> steps) const;
+
+  /// The verdict on what `step` makes of a graph; of a failure, with the smallest module found that
+  /// shows it.
+  Verdict judge(const Difference &difference, const PassStep &step, mlir::ModuleOp before) const;
+
+  /// The verdict on an entry that the executable which `steps` make of a graph after Fusion does
+  /// not compute, with the smallest module found that shows it: names the pass that makes it so, by
+  /// leaving out the optional ones from the last on.
+  Verdict blame(const Difference &difference, mlir::ModuleOp fused,
+                llvm::ArrayRef<PassStep> steps) const;
+
+private:
+  std::optional<size_t> findCulprit(mlir::ModuleOp fused, llvm::ArrayRef<PassStep> steps,
+                                    llvm::StringRef entry) const;
+  Verdict describe(const Difference &difference, const PassStep &step, mlir::ModuleOp reduced,
+                   llvm::ArrayRef<PassStep> run) const;
+  Difference compareEntry(mlir::ModuleOp fused, llvm::ArrayRef<PassStep> steps,
+                          llvm::StringRef entry) const;
+  Expected<std::vector<std::byte>> compileRest(mlir::ModuleOp fused,
+                                               llvm::ArrayRef<PassStep> steps) const;
+  Difference compareRun(mlir::ModuleOp fused, llvm::StringRef entry,
+                        std::span<const std::byte> executable) const;
+  bool isNarrow() const { return request.options.computeType != DType::F32; }
+
+  CompileRequest request;
+  const VerifyOptions &options;
+  Compilation compilation;
+  EntryInputs inputs;
+};
+
+/// The verdict on how an entry fared under a pass, without what there is to say of a failure.
+Verdict makeVerdict(const Difference &difference, const PassStep &step);
+
+/// Those of some steps that belong to graph phases, or to later ones.
+std::vector<PassStep> selectSteps(llvm::ArrayRef<PassStep> steps, bool graphs);
+
+} // namespace sinter

@@ -1,0 +1,129 @@
+#include "compiler/Reference/GeneratedInputs.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/xxhash.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace sinter;
+
+StringRef sinter::getBoundName(DictionaryAttr attributes, StringRef attribute) {
+  auto name = attributes ? attributes.getAs<StringAttr>(attribute) : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
+EntryInputs sinter::makeEntryInputs(ModuleOp module, const GeneratedInputs &inputs) {
+  EntryInputs entries;
+  GeneratedInputs common = inputs;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    GeneratedInputs &entry = entries[function.getName().str()] = inputs;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      DictionaryAttr attributes = function.getArgAttrDict(i);
+      auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+      if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
+        common.parameters.insert(name.str());
+      if (getBoundName(attributes, SinterDialect::kInput) == "tokens" && type.getRank() == 2)
+        entry.chunk = type.getDimSize(1);
+      if (getBoundName(attributes, SinterDialect::kState).starts_with("k_cache."))
+        entry.capacity = type.getDimSize(1);
+    }
+  }
+  for (auto &[name, entry] : entries)
+    entry.parameters = common.parameters;
+  return entries;
+}
+
+/// Numbers that depend on a name and a seed alone.
+static std::mt19937_64 seedBy(StringRef name, uint64_t seed) {
+  return std::mt19937_64(llvm::xxh3_64bits(name) ^ seed);
+}
+
+static ReferenceTensor makeNormal(StringRef name, RankedTensorType type, uint64_t seed,
+                                  double deviation) {
+  ReferenceTensor tensor(type);
+  std::mt19937_64 random = seedBy(name, seed);
+  std::normal_distribution<double> normal(0.0, deviation);
+  for (double &value : tensor.data())
+    value = normal(random);
+  tensor.round();
+  return tensor;
+}
+
+ReferenceTensor GeneratedInputs::makeDirection(StringRef name, RankedTensorType type) const {
+  return makeNormal(("direction of " + name).str(), type, seed, 1.0);
+}
+
+ReferenceTensor GeneratedInputs::makeParameter(StringRef name, RankedTensorType type) const {
+  // Wide rows of large numbers would saturate every softmax behind them.
+  int64_t width = type.getRank() > 1 ? type.getShape().back() : 1;
+  ReferenceTensor tensor =
+      makeNormal(name, type, seed, std::min(0.5, 2.0 / std::sqrt(static_cast<double>(width))));
+  if (shift == 0 || (!shifted.empty() && name != shifted))
+    return tensor;
+  ReferenceTensor direction = makeDirection(name, type);
+  for (auto [value, along] : llvm::zip_equal(tensor.data(), direction.data()))
+    value += shift * along;
+  return tensor;
+}
+
+int64_t GeneratedInputs::makeCount(int64_t slot, int64_t step) const {
+  std::mt19937_64 random = seedBy("count " + std::to_string(slot * 64 + step), seed);
+  return std::uniform_int_distribution<int64_t>(1, std::max<int64_t>(1, chunk))(random);
+}
+
+int64_t GeneratedInputs::makeStart(int64_t slot, int64_t step) const {
+  std::mt19937_64 random = seedBy("start " + std::to_string(slot), seed);
+  int64_t room = std::max<int64_t>(0, capacity - steps * chunk);
+  int64_t start = std::uniform_int_distribution<int64_t>(0, room)(random);
+  if (capacity > 0)
+    for (int64_t before = 0; before < step; ++before)
+      start += makeCount(slot, before);
+  return start;
+}
+
+ReferenceTensor GeneratedInputs::makeInput(StringRef name, RankedTensorType type,
+                                           int64_t step) const {
+  ReferenceTensor tensor(type);
+  if (name == "count" || name == "start") {
+    for (int64_t slot = 0; slot < tensor.getNumElements(); ++slot)
+      tensor[slot] =
+          static_cast<double>(name == "count" ? makeCount(slot, step) : makeStart(slot, step));
+    return tensor;
+  }
+  std::string stepName = (name + " of step " + Twine(step)).str();
+  if (name == "tokens" || name == "targets" || name == "seed") {
+    std::mt19937_64 random = seedBy(stepName, seed);
+    std::uniform_int_distribution<int64_t> any(0, vocabulary - 1);
+    for (double &value : tensor.data())
+      value = static_cast<double>(any(random));
+    return tensor;
+  }
+  if (isa<IntegerType>(type.getElementType()))
+    return tensor;
+  double number = llvm::StringSwitch<double>(name)
+                      .Case("loss_weight", 0.1)
+                      .Case("loss_scale", 8)
+                      .Case("learning_rate", 0.05)
+                      .Case("adamw_learning_rate", 0.02)
+                      .Case("bias_correction1", 1 - std::pow(0.9, step + 1))
+                      .Case("bias_correction2", 1 - std::pow(0.95, step + 1))
+                      .Case("update", static_cast<double>(step + 1))
+                      .Default(0);
+  if (number == 0)
+    return makeNormal(stepName, type, seed, 0.5);
+  llvm::fill(tensor.data(), number);
+  return tensor;
+}
+
+ReferenceTensor GeneratedInputs::make(func::FuncOp function, unsigned index, int64_t step) const {
+  DictionaryAttr attributes = function.getArgAttrDict(index);
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty())
+    return parameters.contains(std::string_view(name)) ? makeParameter(name, type)
+                                                       : ReferenceTensor(type);
+  if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
+    return makeParameter(name, type);
+  StringRef name = getBoundName(attributes, SinterDialect::kInput);
+  return makeInput(name.empty() ? "argument " + std::to_string(index) : name.str(), type, step);
+}

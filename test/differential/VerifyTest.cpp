@@ -1,0 +1,241 @@
+//===- VerifyTest.cpp - Checks that find what is wrong ----------------------===//
+//
+// Every pass of test/plugin/PlantedDefects.cpp makes one mistake. Each is run by itself
+// (verifyPass) and inside a pipeline (verifyPipeline), and must be found, named with its op and its
+// layer, and shown by a module that is smaller than the model and still shows it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pipelines/Verify.h"
+#include "compiler/Pipelines/Registration.h"
+#include "compiler/Reference/Differential.h"
+#include "frontends/Transformer/ModelSpec.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "tools/sinter/RunSteps.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+constexpr const char *kLlama =
+    R"({"model_type": "llama", "vocab_size": 40, "hidden_size": 24, "intermediate_size": 20,
+        "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "max_position_embeddings": 32})";
+constexpr const char *kGpt2 =
+    R"({"model_type": "gpt2", "vocab_size": 40, "n_embd": 24, "n_layer": 1, "n_head": 3,
+        "n_positions": 32})";
+
+/// A model that is compiled for one entry.
+class Compiled {
+public:
+  Compiled(const char *model, const std::string &entry) {
+    Expected<ModelSpec> parsed = parseModelSpec(model, "a test's model");
+    EXPECT_TRUE(parsed) << parsed.error().message();
+    spec = std::move(*parsed);
+    request.spec = &spec;
+    request.options.entries = {entry};
+    request.options.batch = 2;
+    request.options.chunk = 3;
+    request.options.capacity = 8;
+    request.options.target = "cpu:x86-64-v3";
+    request.options.training.epsilon = 1e-3;
+    request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
+  }
+
+  ModelSpec spec;
+  CompileRequest request;
+};
+
+VerifyOptions makeOptions() {
+  VerifyOptions options;
+  options.run = cli::runStepsApart;
+  return options;
+}
+
+struct Planted {
+  const char *defect, *phase, *model, *entry;
+  const char *op, *layer; ///< where it is first
+  unsigned mostOps;       ///< of the reduced entry, without constants
+};
+
+/// What a phase prints as in a test's name.
+void PrintTo(const Planted &planted, std::ostream *os) { *os << planted.defect; }
+
+/// So many of them are planted into graphs.
+constexpr size_t kGraphDefects = 10;
+
+const Planted kPlanted[] = {
+    {"planted-swapped-operands", "Import", kLlama, "prefill", "attention", "model.layers.0", 1},
+    {"planted-dropped-mask", "Import", kLlama, "prefill", "attention", "model.layers.0", 1},
+    {"planted-missing-scale", "Import", kGpt2, "logits", "attention", "transformer.h.0", 1},
+    {"planted-stale-cache", "Import", kLlama, "decode", "attention", "model.layers.0", 2},
+    {"planted-double-rounding", "Precision", kLlama, "prefill", "matmul", "model.layers.0", 1},
+    {"planted-dropped-mask", "Autodiff", kGpt2, "train_step", "attention", "transformer.h.0", 1},
+    {"planted-wrong-accumulation", "Autodiff", kLlama, "train_step", "add", "model.layers.0", 3},
+    {"planted-wrong-offset", "Fusion", kLlama, "prefill", "", "model.layers.0", 1},
+    {"planted-wrong-epilogue", "Fusion", kGpt2, "prefill", "matmul+add+gelu", "transformer.h.0", 1},
+    {"planted-wrong-order", "Fusion", kGpt2, "decode", "matmul+add+gelu", "transformer.h.0", 1},
+    {"planted-fewer-items", "Codegen", kLlama, "logits", "", "model.layers.0", 2},
+    {"planted-wrong-instruction", "Codegen", kGpt2, "prefill", "", "transformer.h.0", 2},
+    {"planted-swapped-inputs", "Schedule", kLlama, "prefill", "", "model.layers.0", 2},
+    {"planted-early-overwrite", "Memory", kLlama, "prefill", "", "model.layers.0", 12},
+    {"planted-wrong-address", "Memory", kGpt2, "decode", "", "transformer.h.0", 6},
+    {"planted-swapped-inputs", "Schedule", kLlama, "train_step", "", "model.layers.0", 3},
+};
+
+class VerifyPlanted : public testing::TestWithParam<Planted> {
+protected:
+  /// That the reduced module is small, and that a graph's pass still differs on it.
+  static void expectReproduces(const Verdict &verdict) {
+    const Planted &planted = GetParam();
+    DialectRegistry registry;
+    registerDialects(registry);
+    MLIRContext context(registry);
+    context.loadAllAvailableDialects();
+    auto module = parseSourceString<ModuleOp>(verdict.reproducer, &context);
+    ASSERT_TRUE(module) << verdict.reproducer;
+    auto entry = module->lookupSymbol<func::FuncOp>(planted.entry);
+    ASSERT_TRUE(entry);
+    EXPECT_LE(llvm::count_if(entry.front().without_terminator(),
+                             [](Operation &op) { return !op.hasTrait<OpTrait::ConstantLike>(); }),
+              planted.mostOps)
+        << verdict.reproducer;
+    bool isGraph = StringRef("Import Autodiff Precision Fusion").contains(planted.phase);
+    if (!isGraph)
+      return;
+    auto run = [&](ModuleOp candidate) {
+      PassManager manager(&context, ModuleOp::getOperationName());
+      if (failed(parsePassPipeline(planted.defect, manager)))
+        return failure();
+      return manager.run(candidate);
+    };
+    GeneratedInputs inputs;
+    inputs.chunk = planted.entry == std::string_view("decode") ? 1 : 3;
+    inputs.capacity = 8;
+    inputs.steps = 2;
+    DifferentialOptions options;
+    options.inputs[planted.entry] = inputs;
+    Differences again = comparePass(*module, run, options);
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(again.front().outcome, Outcome::Differs);
+  }
+
+  static void expectFound(const Expected<std::vector<Verdict>> &verdicts) {
+    const Planted &planted = GetParam();
+    ASSERT_TRUE(verdicts) << verdicts.error().message();
+    ASSERT_EQ(verdicts->size(), 1u);
+    const Verdict &verdict = verdicts->front();
+    EXPECT_NE(verdict.outcome, Outcome::Holds);
+    EXPECT_NE(verdict.outcome, Outcome::Unchanged);
+    EXPECT_EQ(verdict.pass, planted.defect) << verdict.message;
+    EXPECT_EQ(verdict.phase, planted.phase);
+    EXPECT_EQ(verdict.layer, planted.layer) << verdict.reproducer;
+    if (*planted.op)
+      EXPECT_EQ(verdict.op, planted.op) << verdict.reproducer;
+    EXPECT_FALSE(verdict.op.empty());
+    expectReproduces(verdict);
+  }
+};
+
+TEST_P(VerifyPlanted, IsFound) {
+  Compiled compiled(GetParam().model, GetParam().entry);
+  expectFound(verifyPass(compiled.request, GetParam().defect, GetParam().phase, makeOptions()));
+}
+
+class VerifyPlantedInPipeline : public VerifyPlanted {};
+
+TEST_P(VerifyPlantedInPipeline, IsFound) {
+  Compiled compiled(GetParam().model, GetParam().entry);
+  compiled.request.options.addedPasses = {std::string("after:") + GetParam().phase + ":" +
+                                          GetParam().defect};
+  expectFound(verifyPipeline(compiled.request, makeOptions()));
+}
+
+std::string nameTest(const testing::TestParamInfo<Planted> &info) {
+  std::string name = std::string(info.param.defect + 8) + "_" + info.param.entry;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Defects, VerifyPlanted, testing::ValuesIn(kPlanted), nameTest);
+
+// Behind Fusion both look for the pass in the same way.
+INSTANTIATE_TEST_SUITE_P(Defects, VerifyPlantedInPipeline,
+                         testing::ValuesIn(kPlanted, kPlanted + kGraphDefects + 1), nameTest);
+
+/// The outcomes of one of the plugin's passes on one entry.
+Outcome verifyOne(const char *pass, const char *phase) {
+  Compiled compiled(kLlama, "prefill");
+  auto verdicts = verifyPass(compiled.request, pass, phase, makeOptions());
+  EXPECT_TRUE(verdicts) << verdicts.error().message();
+  return verdicts && verdicts->size() == 1 ? verdicts->front().outcome : Outcome::Differs;
+}
+
+TEST(VerifyVerdicts, TellNothingFromRight) {
+  for (const char *phase : {"Import", "Memory"})
+    EXPECT_EQ(verifyOne("planted-nothing", phase), Outcome::Unchanged) << phase;
+  EXPECT_EQ(verifyOne("planted-harmless", "Import"), Outcome::Holds);
+  EXPECT_EQ(verifyOne("planted-harmless", "Precision"), Outcome::Holds);
+}
+
+TEST(VerifyVerdicts, TellAnErrorFromAWrongResult) {
+  Compiled compiled(kLlama, "prefill");
+  for (const char *phase : {"Import", "Memory"}) {
+    auto verdicts = verifyPass(compiled.request, "planted-error", phase, makeOptions());
+    ASSERT_TRUE(verdicts) << verdicts.error().message();
+    ASSERT_EQ(verdicts->size(), 1u);
+    EXPECT_EQ(verdicts->front().outcome, Outcome::Failed);
+    EXPECT_EQ(verdicts->front().pass, "planted-error");
+    EXPECT_NE(verdicts->front().message.find("expected another module"), std::string::npos)
+        << verdicts->front().message;
+  }
+}
+
+// What differentiation adds has nothing before it to be compared with but the loss.
+TEST(VerifyGradients, AreTheDerivativeOfTheLoss) {
+  Compiled compiled(kLlama, "train_step");
+  auto right = verifyPass(compiled.request, "sinter-differentiate", "", makeOptions());
+  ASSERT_TRUE(right) << right.error().message();
+  ASSERT_EQ(right->size(), 1u);
+  EXPECT_EQ(right->front().outcome, Outcome::Holds) << right->front().message;
+  auto wrong = verifyPass(compiled.request, "planted-wrong-gradient", "Import", makeOptions());
+  ASSERT_TRUE(wrong) << wrong.error().message();
+  ASSERT_EQ(wrong->size(), 1u);
+  EXPECT_EQ(wrong->front().outcome, Outcome::Differs);
+  EXPECT_EQ(wrong->front().message,
+            "the gradient of lm_head.weight is not the derivative of the loss");
+  compiled.request.options.addedPasses = {"after:Import:planted-wrong-gradient"};
+  auto pipeline = verifyPipeline(compiled.request, makeOptions());
+  ASSERT_TRUE(pipeline) << pipeline.error().message();
+  ASSERT_EQ(pipeline->size(), 1u);
+  EXPECT_EQ(pipeline->front().outcome, Outcome::Differs);
+  EXPECT_EQ(pipeline->front().pass, "planted-wrong-gradient");
+}
+
+class VerifyEntries : public testing::TestWithParam<const char *> {};
+
+// Every pass of every phase of one model, and the pipeline of another.
+TEST_P(VerifyEntries, Hold) {
+  Compiled llama(kLlama, GetParam());
+  auto passes = verifyPass(llama.request, "all", "", makeOptions());
+  ASSERT_TRUE(passes) << passes.error().message();
+  EXPECT_GT(passes->size(), 20u);
+  for (const Verdict &verdict : *passes)
+    EXPECT_TRUE(verdict.outcome == Outcome::Holds || verdict.outcome == Outcome::Unchanged)
+        << verdict.pass << ": " << verdict.error << " " << verdict.message;
+  Compiled gpt2(kGpt2, GetParam());
+  auto pipeline = verifyPipeline(gpt2.request, makeOptions());
+  ASSERT_TRUE(pipeline) << pipeline.error().message();
+  ASSERT_EQ(pipeline->size(), 1u);
+  EXPECT_EQ(pipeline->front().outcome, Outcome::Holds) << pipeline->front().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Entries, VerifyEntries,
+                         testing::Values("prefill", "decode", "logits", "train_step", "evaluate"),
+                         [](const auto &info) { return std::string(info.param); });
+} // namespace
