@@ -27,6 +27,11 @@ struct Case {
   int64_t getKeys() const { return keys ? keys : length; }
 };
 
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
+       << ",size=" << c.headSize;
+}
+
 std::string tensor(std::initializer_list<int64_t> shape, const std::string &element) {
   std::string text = "tensor<";
   for (int64_t extent : shape)

@@ -18,6 +18,11 @@ struct Case {
   bool start = true, first = false, alibi = false, logsumexp = false, dropout = false;
 };
 
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
+       << ",size=" << c.headSize << ",capacity=" << c.capacity;
+}
+
 std::string makeKernel(const Case &c) {
   auto encoded = [](const std::string &layout) { return layout.empty() ? "" : ", " + layout; };
   std::string q =
@@ -295,6 +300,8 @@ TEST(AttentionErrors, OtherPanels) {
   Case c{1, 1, 1, 1, 16, 16};
   c.keyLayout = "#sinter.key_panels<width = 8, interleave = 1>";
   expectError(makeKernel(c), "expected key_panels of a multiple of 16 positions");
+  c.keyLayout = "#sinter.key_panels<width = 4, interleave = 1>";
+  expectError(makeKernel(c), "expected key_panels of a multiple of 8 positions", "cpu:x86-64-v3");
   c.keyLayout = "#sinter.head_major";
   expectError(makeKernel(c), "expected keys dense or in key_panels");
 }

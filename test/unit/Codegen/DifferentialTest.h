@@ -23,7 +23,9 @@ double getRelativeError(const ReferenceTensor &actual, const ReferenceTensor &re
 /// Normal numbers that depend on the seed only.
 ReferenceTensor makeNormal(mlir::RankedTensorType type, unsigned seed);
 
-/// Expects that lowering `@kernel` of `text` fails with a message that contains `message`.
-void expectError(llvm::StringRef text, llvm::StringRef message);
+/// Expects that lowering `@kernel` of `text` for `target` fails with a message that contains
+/// `message`.
+void expectError(llvm::StringRef text, llvm::StringRef message,
+                 llvm::StringRef target = "cpu:cooperlake");
 
 } // namespace sinter::test

@@ -61,6 +61,10 @@ struct Shape {
   int64_t m, k, n;
 };
 
+void PrintTo(const Shape &shape, std::ostream *out) {
+  *out << "m=" << shape.m << ",k=" << shape.k << ",n=" << shape.n;
+}
+
 class GemmShapes : public testing::TestWithParam<Shape> {};
 
 TEST_P(GemmShapes, F32) {

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/Target.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include <cmath>
 #include <random>
@@ -26,8 +27,8 @@ double sinter::test::getRelativeError(const ReferenceTensor &actual,
   return std::sqrt(difference / std::max(norm, 1e-30));
 }
 
-void sinter::test::expectError(StringRef text, StringRef message) {
-  KernelJit jit(getContext(), text, getHostTarget());
+void sinter::test::expectError(StringRef text, StringRef message, StringRef target) {
+  KernelJit jit(getContext(), text, *parseTarget(&getContext(), target, 2));
   EXPECT_NE(jit.getError().find(message.str()), std::string::npos)
       << "got \"" << jit.getError() << "\" for\n"
       << text.str();
