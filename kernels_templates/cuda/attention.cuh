@@ -27,6 +27,12 @@
 
 #include "device.cuh"
 
+// Blocks that fill a machine, from which on a block has more rows: two for each of 132 processors.
+// Tests say fewer, so that small operands meet such blocks.
+#ifndef SINTER_FULL_GRID
+#define SINTER_FULL_GRID 264
+#endif
+
 namespace sinter {
 namespace attention {
 

@@ -39,7 +39,7 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_matrices_shared(int 
 template <class P, bool KEYS> SINTER_CONSTEXPR bool backward_is_tall() {
   constexpr long long kTiles =
       KEYS ? P::keyHeads * divide_up(P::capacity, 128) : P::heads * divide_up(P::length, 128);
-  return backward_uses_matrices<P>() && P::batch * kTiles >= 264 &&
+  return backward_uses_matrices<P>() && P::batch * kTiles >= SINTER_FULL_GRID &&
          backward_matrices_shared<P, KEYS>(128) <= P::sharedMemory &&
          (backward_uses_warpgroups<P>() || (P::headSize <= 128 && P::dropout == 0));
 }

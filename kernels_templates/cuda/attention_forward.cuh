@@ -63,11 +63,11 @@ template <class P> SINTER_CONSTEXPR int forward_keys() {
 template <class P> SINTER_CONSTEXPR int forward_matrices_shared(int rows) {
   return 2 * (rows + 4 * forward_keys<P>()) * pitch_of(P::headSize);
 }
-/// Whether a block has 128 queries: there is room, and it is asked for, or such tiles are enough
-/// for two on each of 132 processors.
+/// Whether a block has 128 queries: there is room, and it is asked for, or such tiles fill a
+/// machine.
 template <class P> SINTER_CONSTEXPR bool forward_is_large() {
-  const bool wanted =
-      P::tile ? P::tile == 128 : P::batch * P::heads * divide_up(P::length, 128) >= 264;
+  const bool wanted = P::tile ? P::tile == 128
+                              : P::batch * P::heads * divide_up(P::length, 128) >= SINTER_FULL_GRID;
   return wanted && forward_matrices_shared<P>(128) <= P::sharedMemory;
 }
 /// Whether a warp has 32 queries: what it reads of keys and values then serves twice as many.

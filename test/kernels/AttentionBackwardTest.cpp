@@ -15,21 +15,23 @@ struct BackwardKernels {
   TestKernels keys, queries;
 };
 
-TestKernels compile(const char *templateName, const Trials &trials, bool checked, bool warpgroups) {
+TestKernels compile(const char *templateName, const Trials &trials, bool checked, bool warpgroups,
+                    std::optional<int> fullGrid) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["Gradient"] = options.element;
     kernels[name]["warpgroups"] = warpgroups ? "true" : "false";
   }
-  auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked);
+  auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked, fullGrid);
   EXPECT_TRUE(compiled) << compiled.error().message();
   return std::move(*compiled);
 }
 
-BackwardKernels compile(const Trials &trials, bool checked, bool warpgroups = false) {
-  return {compile("attention_backward_keys", trials, checked, warpgroups),
-          compile("attention_backward_queries", trials, checked, warpgroups)};
+BackwardKernels compile(const Trials &trials, bool checked, bool warpgroups = false,
+                        std::optional<int> fullGrid = std::nullopt) {
+  return {compile("attention_backward_keys", trials, checked, warpgroups, fullGrid),
+          compile("attention_backward_queries", trials, checked, warpgroups, fullGrid)};
 }
 
 /// Weights and their changes are rounded to the elements' type before they meet rows.
@@ -78,16 +80,25 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
   EXPECT_LT(distance(key.values, expected.key), tolerance(options));
   EXPECT_LT(distance(value.values, expected.value), tolerance(options));
 }
+
+/// One after another, in every order of blocks.
+void expectReferences(BackwardKernels kernels, const Trials &trials) {
+  int count = 0;
+  for (const auto &[name, options] : trials)
+    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+}
 } // namespace
 
 TEST(AttentionBackward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
-  trials.merge(makeLargeAttentionTrials());
-  BackwardKernels kernels = compile(trials, /*checked=*/false);
-  int count = 0;
-  for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+  expectReferences(compile(trials, /*checked=*/false), trials);
+}
+
+TEST(AttentionBackward, OfLargeBlocksIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Trials trials = makeLargeAttentionTrials();
+  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/false, kLargeGrid), trials);
 }
 
 TEST(AttentionBackward, TouchesOnlyWhatItMay) {
@@ -102,17 +113,20 @@ TEST(AttentionBackward, ByWarpgroupsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeWarpgroupTrials();
-  BackwardKernels kernels = compile(trials, /*checked=*/false, /*warpgroups=*/true);
-  int count = 0;
-  for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/true), trials);
+}
+
+TEST(AttentionBackward, OfTwoWarpgroupsIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  SINTER_SKIP_WITHOUT_WARPGROUPS();
+  Trials trials = makeLargeWarpgroupTrials();
+  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/true, kLargeGrid), trials);
 }
 
 TEST(AttentionBackward, ByWarpgroupsTouchesOnlyWhatItMay) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeWarpgroupTrials();
-  std::erase_if(trials, [](const auto &trial) { return trial.first.starts_with("large"); });
   BackwardKernels kernels = compile(trials, /*checked=*/true, /*warpgroups=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);

@@ -54,12 +54,16 @@ private:
 /// Attentions by name: sizes that fill tiles and that do not, every option alone and all of them.
 std::map<std::string, AttentionCase::Options> makeAttentionTrials();
 
-/// Many small heads: blocks of 128 queries or keys, of four warps and of eight.
+/// Blocks of 128 queries or keys, of four warps and of eight: to be compiled for a full grid of
+/// kLargeGrid blocks.
 std::map<std::string, AttentionCase::Options> makeLargeAttentionTrials();
+constexpr int kLargeGrid = 8;
 
-/// Attentions of head sizes that products of warpgroups are for, with every option, few blocks and
-/// many.
+/// Attentions of head sizes that products of warpgroups are for, with every option.
 std::map<std::string, AttentionCase::Options> makeWarpgroupTrials();
+
+/// The same in blocks of two warpgroups, for a full grid of kLargeGrid blocks.
+std::map<std::string, AttentionCase::Options> makeLargeWarpgroupTrials();
 
 /// Those that have it all, few enough to look at every access to memory.
 std::map<std::string, AttentionCase::Options>

@@ -105,7 +105,7 @@ std::map<std::string, AttentionCase::Options> kernels::makeLargeAttentionTrials(
   auto add = [&](const char *name, int headSize, double dropout) -> AttentionCase::Options & {
     AttentionCase::Options &options = trials[name];
     options.element = options.result = kBf16;
-    options.problem = causal(problem(130, 130, 66, 66, headSize), 0, 0, dropout);
+    options.problem = causal(problem(130, 130, 2, 2, headSize), 0, 0, dropout);
     return options;
   };
   add("large_wide", 80, 0);
@@ -115,9 +115,26 @@ std::map<std::string, AttentionCase::Options> kernels::makeLargeAttentionTrials(
   documents.problem.window = 50;
   documents.hasFirst = true;
   AttentionCase::Options &everything = add("large_shaped", 16, 0);
-  everything.problem = causal(problem(130, 140, 132, 66, 16), 70, 3.0);
+  everything.problem = causal(problem(130, 140, 4, 2, 16), 70, 3.0);
   everything.packing = Packing::HeadMajor;
   everything.hasStart = everything.hasFirst = everything.hasSlopes = true;
+  return trials;
+}
+
+std::map<std::string, AttentionCase::Options> kernels::makeLargeWarpgroupTrials() {
+  std::map<std::string, AttentionCase::Options> trials;
+  auto add = [&](const char *name, AttentionProblem p) -> AttentionCase::Options & {
+    AttentionCase::Options &options = trials[name];
+    options.element = options.result = kBf16;
+    options.problem = std::move(p);
+    return options;
+  };
+  add("large", causal(problem(130, 130, 2, 2, 64)));
+  add("large_wide", causal(problem(130, 130, 2, 2, 128)));
+  AttentionCase::Options &shaped =
+      add("large_shaped", causal(problem(130, 140, 4, 2, 64), 70, 3.0, 0.1));
+  shaped.packing = Packing::HeadMajor;
+  shaped.hasStart = shaped.hasFirst = shaped.hasSlopes = true;
   return trials;
 }
 
@@ -154,13 +171,6 @@ std::map<std::string, AttentionCase::Options> kernels::makeWarpgroupTrials() {
     options.packing = Packing::HeadMajor;
     options.hasStart = options.hasFirst = options.hasSlopes = true;
   }
-  // Blocks of two warpgroups.
-  add("large", causal(problem(130, 130, 66, 66, 64)));
-  add("large_wide", causal(problem(130, 130, 66, 66, 128)));
-  AttentionCase::Options &shaped =
-      add("large_shaped", causal(problem(130, 140, 132, 66, 64), 70, 3.0, 0.1));
-  shaped.packing = Packing::HeadMajor;
-  shaped.hasStart = shaped.hasFirst = shaped.hasSlopes = true;
   return trials;
 }
 

@@ -53,8 +53,11 @@ static std::map<std::string, std::string> readHeaders() {
 
 Expected<TestKernels> TestKernels::compile(const KernelTemplate &source,
                                            const std::map<std::string, Parameters> &kernels,
-                                           bool checked) {
-  std::string text = "#include \"" + source.header + "\"\n";
+                                           bool checked, std::optional<int> fullGrid) {
+  std::string text;
+  if (fullGrid)
+    text += "#define SINTER_FULL_GRID " + std::to_string(*fullGrid) + "\n";
+  text += "#include \"" + source.header + "\"\n";
   for (const auto &[name, parameters] : kernels) {
     SINTER_TRY(std::string kernel, source.makeKernel(name, parameters));
     text += kernel;

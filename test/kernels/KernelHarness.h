@@ -19,9 +19,10 @@ const KernelTemplate &getTemplate(const std::string &name);
 class TestKernels {
 public:
   /// @param checked whether the emulator looks at every access to memory, which takes its time.
+  /// @param fullGrid SINTER_FULL_GRID, where it is to be another.
   static Expected<TestKernels> compile(const KernelTemplate &source,
                                        const std::map<std::string, Parameters> &kernels,
-                                       bool checked);
+                                       bool checked, std::optional<int> fullGrid = std::nullopt);
 
   /// Runs a kernel as its own formulas say. Tensors are copied to the device and back; those whose
   /// numbers are all NaN are memory that nobody has written yet. An argument that stands in
