@@ -4,23 +4,34 @@ BUILD ?= build
 FUZZ_SECONDS ?= 60
 CTEST_TIMEOUT ?= 900
 JOBS ?= $(shell nproc)
+CTEST_OPTIONS = --output-on-failure --timeout $(CTEST_TIMEOUT) -j $(JOBS)
 
-.PHONY: build bundle check demo bench test fuzz lint format install packages clean
+.PHONY: build bundle check check-quick configure demo bench test test-cpus fuzz lint format install packages clean
 .DEFAULT_GOAL := build
 
 packages:
 	@tools/dev/install-packages.sh
 
-build: packages
+configure: packages
 	cmake --preset release -B $(BUILD)
+
+build: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
 # All that must hold before a change lands.
 check: build
-	$(MAKE) --no-print-directory test lint fuzz
+	$(MAKE) --no-print-directory test test-cpus lint fuzz
+
+# What is tried after every change: all but emulated GPU kernels, whole tours and fuzzing.
+check-quick: build
+	ctest --test-dir $(BUILD) $(CTEST_OPTIONS) -LE '^slow$$'
+	$(MAKE) --no-print-directory lint
 
 test:
-	ctest --test-dir $(BUILD) --output-on-failure --timeout $(CTEST_TIMEOUT) -j $(JOBS)
+	ctest --test-dir $(BUILD) $(CTEST_OPTIONS)
+
+test-cpus:
+	tools/dev/test-cpus.sh $(BUILD) $(CTEST_OPTIONS)
 
 fuzz: packages
 	cmake --preset fuzz
@@ -33,7 +44,8 @@ lint:
 format:
 	tools/dev/format.sh
 
-demo: build
+demo: configure
+	cmake --build $(BUILD) -j $(JOBS) --target sinter
 	SINTER=$(BUILD)/bin/sinter DEMO_OUT=$(BUILD)/demo examples/demo.sh
 
 # Everything that a machine with a GPU needs to run Sinter and its checks: build/sinter-bundle.tar.xz.

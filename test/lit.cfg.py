@@ -12,6 +12,11 @@ config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "fuzz", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 
+# The processor to be assumed (runtime/Device/Cpu/Features.h); its run may go beside another.
+cpu = os.environ.get("SINTER_CPU", "")
+if cpu:
+    config.environment["SINTER_CPU"] = cpu
+    config.test_exec_root = os.path.join(config.test_exec_root, cpu)
 # Compiled executables of the tests stay with the tests.
 config.environment["SINTER_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/Target.h"
+#include "runtime/Device/Cpu/Features.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -78,7 +79,8 @@ static TargetAttr describe(MLIRContext *context, StringRef cpu,
                          caches.l2, caches.l3);
 }
 
-TargetAttr sinter::describeHostCpu(MLIRContext *context, int64_t cores) {
+/// This machine.
+static TargetAttr describeHost(MLIRContext *context, int64_t cores) {
   StringRef cpu = llvm::sys::getHostCPUName();
   // A virtual machine may lack what the processor's name promises: such features are listed too,
   // switched off.
@@ -87,9 +89,15 @@ TargetAttr sinter::describeHostCpu(MLIRContext *context, int64_t cores) {
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     if (feature.second || implied.lookup(feature.first()))
       features[feature.first().str()] = feature.second;
-  if (cores <= 0)
-    cores = llvm::hardware_concurrency().compute_thread_count();
   return describe(context, cpu, features, cores, readHostCaches());
+}
+
+/// A processor by LLVM's name, with caches as most have them.
+static TargetAttr describeCpu(MLIRContext *context, StringRef cpu, int64_t cores) {
+  std::map<std::string, bool> features;
+  for (const auto &feature : getImpliedFeatures(cpu))
+    features[feature.first().str()] = true;
+  return describe(context, cpu, features, cores, Caches());
 }
 
 namespace {
@@ -122,8 +130,12 @@ static Expected<TargetAttr> describeGpu(MLIRContext *context, StringRef architec
 }
 
 Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, int64_t cores) {
-  if (text == "cpu")
-    return describeHostCpu(context, cores);
+  if (text == "cpu") {
+    if (cores <= 0)
+      cores = llvm::hardware_concurrency().compute_thread_count();
+    SINTER_TRY(std::string assumed, runtime::assumedCpu());
+    return assumed.empty() ? describeHost(context, cores) : describeCpu(context, assumed, cores);
+  }
   StringRef cpu = text;
   if (cpu.consume_front("cuda:"))
     return describeGpu(context, cpu);
@@ -134,10 +146,7 @@ Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, i
     return fail("target \"" + text.str() + "\"",
                 "\"" + cpu.str() + "\" is no 64-bit x86 processor that LLVM knows",
                 "give a name as in cpu:x86-64-v3 or cpu:znver4");
-  std::map<std::string, bool> features;
-  for (const auto &feature : getImpliedFeatures(cpu))
-    features[feature.first().str()] = true;
-  return describe(context, cpu, features, cores > 0 ? cores : 2, Caches());
+  return describeCpu(context, cpu, cores > 0 ? cores : 2);
 }
 
 bool sinter::hasPairDot(TargetAttr target) {

@@ -19,14 +19,11 @@
 
 namespace sinter {
 
-/// This machine, of which the program uses `cores` cores (all for 0).
-TargetAttr describeHostCpu(mlir::MLIRContext *context, int64_t cores);
-
-/// A machine by name: "cpu" (this one) or "cpu:NAME" with LLVM's name of an x86-64 processor or
-/// level ("cpu:x86-64-v4", "cpu:znver4"), its caches then 32 KiB, 1 MiB and 16 MiB; "cuda:sm_80",
-/// "cuda:sm_90", "cuda:sm_100" or "cuda:sm_120", an A100, H200, B200 or RTX 5090.
-/// Fails on other text. `cores` as above, two for 0 where the machine is not this one; a GPU's are
-/// all of its multiprocessors.
+/// A machine by name: "cpu" (this one, or runtime::assumedCpu() where that is set) or "cpu:NAME"
+/// with LLVM's name of an x86-64 processor or level ("cpu:x86-64-v4", "cpu:znver4"), its caches
+/// then 32 KiB, 1 MiB and 16 MiB; "cuda:sm_80", "cuda:sm_90", "cuda:sm_100" or "cuda:sm_120", an
+/// A100, H200, B200 or RTX 5090. Fails on other text. The program uses `cores` cores; for 0 all of
+/// this machine's, two of another's. A GPU's are all of its multiprocessors.
 Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef text, int64_t cores);
 
 /// Whether a processor multiplies pairs of bf16 in one instruction; without that it has no

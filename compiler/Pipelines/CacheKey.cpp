@@ -64,6 +64,7 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   KeyHasher hasher;
   addBuild(hasher);
   hasher.add(runtime::cpuFeatures());
+  hasher.add(runtime::assumedCpu().value_or(""));
   hasher.add(request.description);
   hasher.add(request.source);
   hasher.add(request.parameterTypes.size());

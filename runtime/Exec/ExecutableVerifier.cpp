@@ -296,6 +296,7 @@ Expected<const fb::Executable *> verifyExecutable(std::span<const std::byte> fla
 }
 
 Expected<void> checkCpuFeatures(const fb::Executable &executable, std::string_view source) {
+  SINTER_CHECK(assumedCpu());
   std::vector<std::string> needed;
   if (executable.cpu_features())
     for (const flatbuffers::String *name : *executable.cpu_features())

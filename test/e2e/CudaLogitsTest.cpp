@@ -5,7 +5,7 @@
 
 #include "test/e2e/CompiledModel.h"
 #include "test/e2e/FakeGpuModels.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 
 using namespace sinter;
 using namespace sinter::test;
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), na
 class PlainCudaLogits : public CudaLogits {};
 
 TEST_P(PlainCudaLogits, OfRaggedSlots) {
-  runtime::cuda::testing::Variable apart("SINTER_CUDA_OVERLAP", "0");
+  test::Variable apart("SINTER_CUDA_OVERLAP", "0");
   CompiledModel model(GetParam());
   CompileOptions plain = options({"prefill", "decode"}, 2, 7, DType::F32);
   plain.disabledPasses = {"sinter-absorb-norms", "sinter-absorb-heads"};
@@ -69,7 +69,7 @@ class TunedCudaLogits : public CudaLogits {};
 TEST_P(TunedCudaLogits, OfRaggedSlots) {
   std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
-  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  test::Variable cache("SINTER_CACHE_DIR", folder.string());
   CompiledModel model(GetParam());
   CompileOptions tuned = options({"prefill", "decode"}, 2, 7, DType::F32);
   tuned.tune = true;

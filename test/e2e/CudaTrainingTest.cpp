@@ -7,7 +7,7 @@
 #endif
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 #include <filesystem>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ class TunedCudaTraining : public CudaTraining {};
 TEST_P(TunedCudaTraining, InF32) {
   std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
-  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  test::Variable cache("SINTER_CACHE_DIR", folder.string());
   TrainedModel model(GetParam());
   CompileOptions options = model.options();
   options.tune = true;
@@ -115,7 +115,7 @@ class LibraryCudaTraining : public CudaTraining {};
 TEST_P(LibraryCudaTraining, InBf16) {
   std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
-  runtime::cuda::testing::Variable cache("SINTER_CACHE_DIR", folder.string());
+  test::Variable cache("SINTER_CACHE_DIR", folder.string());
   TrainedModel model(GetParam());
   CompileOptions options = model.options();
   options.computeType = DType::BF16;

@@ -26,7 +26,7 @@ std::vector<std::string> flags(const CompileOptions &options) {
                                     "-std=c++20",
                                     "-fPIC",
                                     "-shared",
-                                    "-march=native",
+                                    "-march=x86-64-v3",
                                     "-gline-tables-only",
                                     "-fno-strict-aliasing",
                                     "-fno-exceptions",

@@ -16,11 +16,13 @@ using namespace sinter::cli;
 static nlohmann::json describeCpu() {
   mlir::MLIRContext context;
   context.loadDialect<SinterDialect>();
-  TargetAttr cpu = describeHostCpu(&context, /*cores=*/0);
+  Expected<TargetAttr> cpu = parseTarget(&context, "cpu", /*cores=*/0);
+  if (!cpu)
+    return {{"target", "cpu"}, {"missing", cpu.error().message()}};
   return {{"target", "cpu"},
-          {"name", cpu.getCpu().str()},
-          {"cores", cpu.getCores()},
-          {"vector_bits", cpu.getVectorBits()}};
+          {"name", cpu->getCpu().str()},
+          {"cores", cpu->getCores()},
+          {"vector_bits", cpu->getVectorBits()}};
 }
 
 /// The GPU and what compiles for it, or why there is none.

@@ -1,11 +1,19 @@
 //===- Features.h - What this processor can do ------------------*- C++ -*-===//
 #pragma once
 
+#include "runtime/Base/Error.h"
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sinter::runtime {
+
+/// The processor that the environment's SINTER_CPU names, by LLVM's name: "x86-64-v3" (AVX2),
+/// "x86-64-v4" (AVX-512) or "cooperlake" (AVX-512 with bf16). Everything here, the target "cpu" and
+/// oneDNN then treat this processor as one that has no more, so that tests see what others do.
+/// Empty where the variable is not set. Fails on another name, and where this processor lacks a
+/// feature.
+Expected<std::string> assumedCpu();
 
 /// True if the processor has the feature of this LLVM name ("avx512f", "fma", ...) and the
 /// operating system keeps its registers. False for names that are not known here.

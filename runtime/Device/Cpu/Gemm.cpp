@@ -1,4 +1,5 @@
 #include "runtime/Device/Cpu/Gemm.h"
+#include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cpu/GemmEpilogue.h"
 #include "runtime/Device/Cpu/Panels.h"
 #include <algorithm>
@@ -14,6 +15,17 @@ namespace {
 void require(dnnl_status_t status) {
   assert(status == dnnl_success && "oneDNN refused a call that cannot fail");
   (void)status;
+}
+
+// Keeps the library to the instructions of assumedCpu; it listens only before it is first used.
+void limitLibrary() {
+  if (Expected<std::string> cpu = assumedCpu(); !cpu || cpu->empty())
+    return;
+  static const dnnl_status_t limited =
+      dnnl_set_max_cpu_isa(hasCpuFeature("avx512bf16") ? dnnl_cpu_isa_avx512_core_bf16
+                           : hasCpuFeature("avx512f")  ? dnnl_cpu_isa_avx512_core
+                                                       : dnnl_cpu_isa_avx2);
+  require(limited);
 }
 
 // Makes OpenMP code of the library run on the calling thread alone, as long as this lives. The
@@ -282,6 +294,7 @@ void GemmLibrary::State::reserve(uint64_t bytes) {
 GemmLibrary::GemmLibrary(unsigned threads, bool useLibrary) : state(std::make_unique<State>()) {
   state->useLibrary = useLibrary;
   state->scratch.resize(threads);
+  limitLibrary();
   require(dnnl_engine_create(&state->engine, dnnl_cpu, 0));
   state->streams.resize(threads);
   for (dnnl_stream_t &stream : state->streams)

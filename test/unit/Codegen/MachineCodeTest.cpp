@@ -20,7 +20,7 @@ protected:
   Expected<MachineCode> emit(const char *text) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
-    return emitMachineCode(*module, describeHostCpu(&context, 1));
+    return emitMachineCode(*module, *parseTarget(&context, "cpu", 1));
   }
 
   MLIRContext context;
@@ -102,7 +102,7 @@ TEST_F(MachineCodeTest, NamesTheFeaturesThatItNeeds) {
   auto code = emit(kKernels);
   ASSERT_TRUE(code);
   for (const std::string &feature : code->cpuFeatures)
-    EXPECT_TRUE(describeHostCpu(&context, 1).hasFeature(feature)) << feature;
+    EXPECT_TRUE(parseTarget(&context, "cpu", 1)->hasFeature(feature)) << feature;
 }
 
 TEST_F(MachineCodeTest, RefusesCallsToOutside) {
@@ -124,7 +124,7 @@ module @kernels {
 
 TEST_F(MachineCodeTest, PrintsItself) {
   ASSERT_TRUE(emit(kKernels));
-  TargetAttr target = describeHostCpu(&context, 1);
+  TargetAttr target = *parseTarget(&context, "cpu", 1);
   auto ir = printMachineCode(*module, target, CodeText::Llvm);
   ASSERT_TRUE(ir);
   EXPECT_NE(ir->find("define void @ramp"), std::string::npos);

@@ -3,7 +3,7 @@
 #include "runtime/Exec/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 #include "test/unit/cuda/SmallModel.h"
 #include "test/unit/runtime/Matrices.h"
 #include <cmath>
@@ -15,10 +15,10 @@
 using namespace sinter;
 using namespace sinter::runtime;
 using namespace sinter::runtime::testing;
-using cuda::testing::Variable;
 using fake::FakeCuda;
 using fake::FakeOptions;
 using fb::Space;
+using sinter::test::Variable;
 
 namespace {
 class CudaSessionTest : public ::testing::Test {

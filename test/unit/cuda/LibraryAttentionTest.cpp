@@ -4,7 +4,7 @@
 #include "runtime/Exec/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cudnn_graph.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 using namespace sinter;
 using namespace sinter::runtime;
 using namespace sinter::runtime::testing;
-using cuda::testing::Variable;
 using fake::FakeCuda;
 using fb::Space;
+using sinter::test::Variable;
 
 namespace {
 

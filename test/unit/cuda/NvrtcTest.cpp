@@ -3,11 +3,11 @@
 #include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/LtApi.h"
 #include "runtime/Device/Cuda/NvrtcApi.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 #include <gtest/gtest.h>
 
 using namespace sinter::runtime::cuda;
-using sinter::runtime::cuda::testing::Variable;
+using sinter::test::Variable;
 
 namespace {
 

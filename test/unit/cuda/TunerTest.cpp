@@ -4,7 +4,7 @@
 #include "runtime/Exec/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
-#include "test/unit/cuda/Environment.h"
+#include "test/support/Environment.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cublasLt.h>
 #include <fstream>
@@ -16,9 +16,9 @@ using namespace sinter::runtime;
 using namespace sinter::runtime::testing;
 using cuda::CudaContext;
 using cuda::Tuner;
-using cuda::testing::Variable;
 using fake::FakeCuda;
 using fb::Space;
+using sinter::test::Variable;
 
 namespace {
 namespace fs = std::filesystem;

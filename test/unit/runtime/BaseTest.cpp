@@ -4,6 +4,7 @@
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "runtime/Device/Cpu/Features.h"
+#include "test/support/Environment.h"
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -155,6 +156,7 @@ TEST(HalfFloatTest, HalfRoundsToNearestEven) {
 
 TEST(FeaturesTest, KnowsThisProcessor) {
 #if defined(__x86_64__)
+  test::Variable none("SINTER_CPU", "");
   EXPECT_TRUE(hasCpuFeature("sse2"));
   EXPECT_EQ(hasCpuFeature("avx512f"), __builtin_cpu_supports("avx512f") != 0);
   EXPECT_EQ(hasCpuFeature("avx2"), __builtin_cpu_supports("avx2") != 0);
@@ -166,6 +168,36 @@ TEST(FeaturesTest, KnowsThisProcessor) {
 TEST(FeaturesTest, NamesWhatIsMissing) {
   EXPECT_FALSE(hasCpuFeature("no-such-feature"));
   EXPECT_EQ(missingCpuFeatures({"no-such-feature"}), std::vector<std::string>{"no-such-feature"});
+}
+
+TEST(FeaturesTest, HasNoMoreThanTheAssumedProcessor) {
+#if defined(__x86_64__)
+  test::Variable v3("SINTER_CPU", "x86-64-v3");
+  ASSERT_TRUE(assumedCpu()) << assumedCpu().error().message();
+  EXPECT_EQ(*assumedCpu(), "x86-64-v3");
+  EXPECT_TRUE(hasCpuFeature("avx2"));
+  for (const char *name : {"avx512f", "avx512bf16", "amx-tile", "vaes"})
+    EXPECT_FALSE(hasCpuFeature(name)) << name;
+  EXPECT_EQ(missingCpuFeatures({"fma", "avx512vl"}), std::vector<std::string>{"avx512vl"});
+#endif
+}
+
+TEST(FeaturesTest, RefusesToAssumeOtherProcessors) {
+  test::Variable other("SINTER_CPU", "x86-64-v9");
+  ASSERT_FALSE(assumedCpu());
+  EXPECT_EQ(assumedCpu().error().message(),
+            "SINTER_CPU=x86-64-v9: is no processor that tests know; "
+            "give x86-64-v3, x86-64-v4 or cooperlake, or leave it out");
+}
+
+TEST(FeaturesTest, RefusesToAssumeWhatThisProcessorLacks) {
+  bool has;
+  {
+    test::Variable none("SINTER_CPU", "");
+    has = hasCpuFeature("avx512bf16");
+  }
+  test::Variable named("SINTER_CPU", "cooperlake");
+  EXPECT_EQ(bool(assumedCpu()), has);
 }
 
 TEST(CodeImageTest, RunsCode) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace sinter::runtime::cuda::testing {
+namespace sinter::test {
 
 /// Sets an environment variable for as long as it lives.
 class Variable {
@@ -28,4 +28,4 @@ private:
   std::optional<std::string> before;
 };
 
-} // namespace sinter::runtime::cuda::testing
+} // namespace sinter::test
