@@ -37,3 +37,23 @@ endif()
 
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 find_package(Threads REQUIRED)
+
+# Precompiles headers for a library's sources, and for those of others (sinter_reuse_precompiled).
+function(sinter_precompile name)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # The same bytes whenever it is made, which ccache asks for.
+    target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+  endif()
+endfunction()
+
+# Lets a target's sources start from the precompiled header of another target. That of a library is
+# compiled with -fPIC, so an executable's sources are, too, rather than with -fPIE.
+function(sinter_reuse_precompiled name from)
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${from})
+endfunction()

@@ -55,23 +55,18 @@ endfunction()
 function(sinter_use_mlir name)
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
-  # Executables are compiled as PIE, which the libraries' precompiled header is not.
-  get_target_property(type ${name} TYPE)
-  if(NOT name STREQUAL SinterPrecompiled AND NOT type STREQUAL EXECUTABLE)
-    target_precompile_headers(${name} REUSE_FROM SinterPrecompiled)
+  if(NOT name STREQUAL SinterPrecompiled)
+    sinter_reuse_precompiled(${name} SinterPrecompiled)
   endif()
 endfunction()
 
 file(WRITE ${PROJECT_BINARY_DIR}/Precompiled.cpp "")
 add_library(SinterPrecompiled STATIC ${PROJECT_BINARY_DIR}/Precompiled.cpp)
 sinter_use_mlir(SinterPrecompiled)
-target_precompile_headers(SinterPrecompiled PRIVATE
+sinter_precompile(SinterPrecompiled
   <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
   <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>
   <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/MemRef/IR/MemRef.h>
   <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Interfaces/SideEffectInterfaces.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Bytecode/BytecodeOpInterface.h>
   <mlir/Transforms/GreedyPatternRewriteDriver.h>)
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(SinterPrecompiled PRIVATE -Xclang -fno-pch-timestamp)
-endif()
