@@ -6,11 +6,19 @@ CTEST_TIMEOUT ?= 900
 JOBS ?= $(shell nproc)
 CTEST_OPTIONS = --output-on-failure --timeout $(CTEST_TIMEOUT) -j $(JOBS)
 
-.PHONY: build bundle check check-quick configure demo bench test test-cpus fuzz lint format install packages clean
+# What get-cuda.sh got, if it had to.
+ifneq ($(wildcard $(BUILD)/cuda/nvidia/cu13),)
+export SINTER_CUDA_HOME ?= $(abspath $(BUILD)/cuda/nvidia/cu13)
+endif
+
+.PHONY: build bundle check check-quick configure cuda demo bench test test-cpus fuzz lint format install packages clean
 .DEFAULT_GOAL := build
 
 packages:
 	@tools/dev/install-packages.sh
+
+cuda: packages
+	@tools/dev/get-cuda.sh $(BUILD)/cuda
 
 configure: packages
 	cmake --preset release -B $(BUILD)
@@ -19,8 +27,10 @@ build: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
 # All that must hold before a change lands.
-check: build
+check: cuda
+	$(MAKE) --no-print-directory build
 	$(MAKE) --no-print-directory test test-cpus lint fuzz
+	@cat $(BUILD)/not-proved.txt
 
 # What is tried after every change: all but emulated GPU kernels, whole tours and fuzzing.
 check-quick: build

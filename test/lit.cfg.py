@@ -17,6 +17,9 @@ cpu = os.environ.get("SINTER_CPU", "")
 if cpu:
     config.environment["SINTER_CPU"] = cpu
     config.test_exec_root = os.path.join(config.test_exec_root, cpu)
+# Where CUDA's parts are, if not in their usual places (tools/dev/get-cuda.sh).
+if "SINTER_CUDA_HOME" in os.environ:
+    config.environment["SINTER_CUDA_HOME"] = os.environ["SINTER_CUDA_HOME"]
 # Compiled executables of the tests stay with the tests.
 config.environment["SINTER_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"

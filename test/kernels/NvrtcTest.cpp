@@ -138,7 +138,7 @@ extern "C" __global__ void early(float *out) {
 
 INSTANTIATE_TEST_SUITE_P(Manifest, TemplatesTest,
                          testing::Combine(testing::ValuesIn(TemplatesTest::getNames()),
-                                          testing::Values("sm_80", "sm_90a", "sm_100")),
+                                          testing::Values("sm_80", "sm_90a", "sm_100", "sm_120")),
                          [](const auto &info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param);
                          });
