@@ -11,7 +11,8 @@ ifneq ($(wildcard $(BUILD)/cuda/nvidia/cu13),)
 export SINTER_CUDA_HOME ?= $(abspath $(BUILD)/cuda/nvidia/cu13)
 endif
 
-.PHONY: build bundle check check-quick configure cuda demo bench test test-cpus fuzz lint format install packages clean
+.PHONY: build bundle check check-quick configure cuda demo bench bench-gate test test-cpus fuzz lint format \
+  install packages clean
 .DEFAULT_GOAL := build
 
 packages:
@@ -64,6 +65,10 @@ bundle: build
 
 bench: build
 	tools/bench/bench.py --sinter $(BUILD)/bin/sinter --json $(BUILD)/bench.json
+
+# Before a release: no work does less of what this machine can do than is stored of its kind.
+bench-gate: build
+	tools/bench/bench.py --sinter $(BUILD)/bin/sinter --no-peers --gate
 
 install: build
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))

@@ -81,8 +81,10 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
         body ? model.getBodyCost(*body, library ? GemmChoice::Library : GemmChoice::Generated)
              : model.getCost(op);
     info.predictedNs = std::llround(cost.ns);
-    info.rooflineNs = std::llround(cost.rooflineNs);
+    info.narrowFlops = std::llround(cost.narrowFlops);
     info.bytes = std::llround(cost.bytes);
+    info.sharedBytes = std::llround(cost.sharedBytes);
+    info.privateBytes = std::llround(cost.privateBytes);
   }
   return info;
 }

@@ -12,9 +12,10 @@ struct CommandInfo {
   std::string layer; ///< "model.layers.3", or empty
   Stage stage = Stage::Forward;
   int64_t flops = 0;
+  int64_t narrowFlops = 0; ///< of these, see Cost
   int64_t bytes = 0;
-  int64_t predictedNs = 0; ///< the cost model's estimate; 0 without a target
-  int64_t rooflineNs = 0;  ///< at the target's peak rates; 0 without a target
+  int64_t sharedBytes = 0, privateBytes = 0; ///< of these, see Cost
+  int64_t predictedNs = 0;                   ///< the cost model's estimate; 0 without a target
 };
 
 /// Describes an op of an entry after Fusion: a kernel call, a fusion or a copy.

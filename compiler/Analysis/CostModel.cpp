@@ -181,35 +181,42 @@ static Value findOutside(Value value) {
   return value;
 }
 
-double CostModel::getBandwidth(double bytes, bool cold) const {
-  double memory = static_cast<double>(target.getMemoryGbs());
+MemoryLevel CostModel::getLevel(double bytes, bool cold) const {
   if (target.keepsPrivateCaches() &&
       bytes <= static_cast<double>(target.getL2Bytes() * target.getCores()))
-    return kPrivateCacheFactor * memory;
+    return MemoryLevel::PrivateCaches;
   if (!cold && bytes <= static_cast<double>(target.getL3Bytes()))
+    return MemoryLevel::SharedCache;
+  return MemoryLevel::Memory;
+}
+
+double CostModel::getBandwidth(MemoryLevel level) const {
+  double memory = static_cast<double>(target.getMemoryGbs());
+  switch (level) {
+  case MemoryLevel::PrivateCaches:
+    return kPrivateCacheFactor * memory;
+  case MemoryLevel::SharedCache:
     return kSharedCacheFactor * memory;
-  return memory;
+  case MemoryLevel::Memory:
+    return memory;
+  }
+  llvm_unreachable("a level has a bandwidth");
 }
 
-/// Whether an op's arithmetic is on pairs of 16-bit numbers.
-static bool isNarrow(Operation *op) {
-  return op->getNumOperands() > 0 &&
-         getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == 16;
-}
-
-double CostModel::getPeakRate(Operation *op) const {
+bool CostModel::isNarrowProduct(Operation *op) const {
   FusionRole role = getRole(op);
-  bool multiplies = role == FusionRole::Contraction || role == FusionRole::Attention ||
-                    role == FusionRole::AttentionGrad;
-  return static_cast<double>(multiplies && isNarrow(op) ? target.getGflopsBf16()
-                                                        : target.getGflopsF32());
+  if (role != FusionRole::Contraction && role != FusionRole::Attention &&
+      role != FusionRole::AttentionGrad)
+    return false;
+  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  return type.isBF16() || (type.isF16() && target.hasMatrixUnits());
 }
 
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
   const Efficiency &reached = getEfficiency(target);
   double rate = static_cast<double>(target.getGflopsF32());
   auto pairs = static_cast<double>(target.getGflopsBf16());
-  bool narrow = isNarrow(op);
+  bool narrow = isNarrowProduct(op);
   switch (getRole(op)) {
   case FusionRole::Contraction:
     if (narrow)
@@ -251,10 +258,14 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
     }
 
-  double computeNs = 0, peakNs = 0, memoryNs = 0, againNs = 0;
-  auto move = [&](int64_t bytes, bool cold) {
-    cost.bytes += static_cast<double>(bytes);
-    memoryNs += static_cast<double>(bytes) / getBandwidth(static_cast<double>(bytes), cold);
+  double computeNs = 0, memoryNs = 0, againNs = 0;
+  auto move = [&](int64_t count, bool cold) {
+    auto bytes = static_cast<double>(count);
+    MemoryLevel level = getLevel(bytes, cold);
+    cost.bytes += bytes;
+    if (level != MemoryLevel::Memory)
+      (level == MemoryLevel::SharedCache ? cost.sharedBytes : cost.privateBytes) += bytes;
+    memoryNs += bytes / getBandwidth(level);
   };
   llvm::SmallDenseSet<Value> read;
   llvm::SmallDenseMap<Operation *, int64_t> recomputation = findRecomputation(ops);
@@ -266,11 +277,19 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (auto found = recomputation.find(op); found != recomputation.end())
       times *= found->second;
     computeNs += static_cast<double>(times) * getComputeNs(op, parallelism, choice);
-    peakNs += static_cast<double>(work.getFlops()) / getPeakRate(op);
-    cost.flops += static_cast<double>(work.getFlops());
+    auto flops = static_cast<double>(work.getFlops());
+    cost.flops += flops;
+    if (isNarrowProduct(op))
+      cost.narrowFlops += flops;
+    // An op that touches parts of its operands writes all of its results, or, where it updates a
+    // part of an operand, as much as it reads.
     bool partial = work.getBytes() < getOperandAndResultBytes(op);
-    // An op that touches parts of its operands (a gather, an update) reads what it writes.
-    int64_t half = work.getBytes() / 2, reads = half;
+    int64_t writes = 0;
+    for (Value result : op->getResults())
+      writes += getStorageBytes(result.getType());
+    if (writes > work.getBytes())
+      writes = work.getBytes() / 2;
+    int64_t reads = work.getBytes() - writes;
     for (Value operand : op->getOperands()) {
       // A value from inside is not read from memory; one from outside is read once.
       Value source = findSource(operand, ops);
@@ -281,13 +300,13 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         move(bytes, isa<BlockArgument>(findOutside(source)));
       if (times > 1 && !isInside(source, ops))
         againNs += static_cast<double>((times - 1) * bytes) /
-                   getBandwidth(static_cast<double>(bytes), /*cold=*/false);
+                   getBandwidth(getLevel(static_cast<double>(bytes), /*cold=*/false));
     }
     if (partial && reads > 0)
       move(reads, /*cold=*/false);
     for (Value result : op->getResults())
       if (escapes(result, ops))
-        move(partial ? half : getStorageBytes(result.getType()), /*cold=*/false);
+        move(partial ? writes : getStorageBytes(result.getType()), /*cold=*/false);
   }
 
   double launches = 1.0, share = parallelism;
@@ -296,7 +315,6 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (productRows < kFewRows)
       share *= kLibraryBandwidthFewRows;
   }
-  cost.rooflineNs = std::max(peakNs, memoryNs);
   cost.ns = std::max(computeNs, (memoryNs + againNs) / share) +
             launches * static_cast<double>(target.getLaunchNs());
   return cost;

@@ -6,8 +6,10 @@
 //
 //   ns = max(sum of flops / rate, sum of bytes / bandwidth) + launch
 //
-// with the rates that kernels reach. With the machine's peak rates and without the launch it is
-// what a profile compares with.
+// with the rates that kernels reach on the machine that the target describes. Nothing is measured:
+// what is decided, and the times that are printed beside decisions, are the same on every host.
+// What a run is compared with is the work alone, divided by what the machine at hand was seen to do
+// (runtime/Trace/Limits.h).
 //
 // The work of each op comes from CostOpInterface; the model knows roles (FusibleOpInterface), not
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
@@ -30,21 +32,29 @@ namespace sinter {
 /// A prediction, or a sum of them.
 struct Cost {
   double ns = 0;
-  double rooflineNs = 0;
   double flops = 0;
+  double narrowFlops =
+      0; ///< of these, in products of bf16, and of f16 where it is not widened first
   double bytes = 0;
+  double sharedBytes = 0;  ///< of these, of values that fit the cache that all cores share,
+  double privateBytes = 0; ///< and the cores' own
 
   Cost &operator+=(const Cost &other) {
     ns += other.ns;
-    rooflineNs += other.rooflineNs;
     flops += other.flops;
+    narrowFlops += other.narrowFlops;
     bytes += other.bytes;
+    sharedBytes += other.sharedBytes;
+    privateBytes += other.privateBytes;
     return *this;
   }
 };
 
 /// Which implementation a matmul is reckoned with.
 enum class GemmChoice { Generated, Library };
+
+/// Memories, the fastest first.
+enum class MemoryLevel { PrivateCaches, SharedCache, Memory };
 
 /// Predicts times on one target.
 class CostModel {
@@ -63,14 +73,18 @@ public:
   /// The body of a fusion or of an outlined kernel.
   Cost getBodyCost(mlir::Block &body, GemmChoice choice = GemmChoice::Generated) const;
 
-  /// GB/s at which a value of so many bytes is read or written: of the private caches, of the
-  /// shared one, or of memory. Cold values, parameters and states, are in no shared cache: all of
-  /// the others passed through it since the last step.
-  double getBandwidth(double bytes, bool cold) const;
+  /// The smallest memory that holds a value of so many bytes. Cold values, parameters and states,
+  /// are in no shared cache: all of the others passed through it since the last step.
+  MemoryLevel getLevel(double bytes, bool cold) const;
+
+  /// GB/s at which values in it are read or written.
+  double getBandwidth(MemoryLevel level) const;
 
 private:
-  /// GFLOP/s of one op's arithmetic at the peak of all cores.
-  double getPeakRate(mlir::Operation *op) const;
+  /// Whether an op is a product of 16-bit numbers that are not widened before they are multiplied,
+  /// where the target has instructions for that: f16 on a GPU, bf16. (On a processor without, what
+  /// the target says of bf16 is its rate when widened.)
+  bool isNarrowProduct(mlir::Operation *op) const;
 
   /// Nanoseconds of one op's arithmetic, on `parallelism` of the cores.
   double getComputeNs(mlir::Operation *op, double parallelism, GemmChoice choice) const;

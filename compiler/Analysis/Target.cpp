@@ -1,8 +1,8 @@
 #include "compiler/Analysis/Target.h"
 #include "runtime/Device/Cpu/Features.h"
+#include "runtime/Device/Cpu/Processor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
@@ -17,27 +17,16 @@ struct Caches {
 };
 } // namespace
 
-/// Bytes of one of the first core's caches as Linux reports it ("32768K"), or nothing. The C
-/// library's figures are of a whole package, which a virtual machine may have only a part of.
-static std::optional<int64_t> readCacheBytes(unsigned index) {
-  std::string path = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size";
-  auto file = llvm::MemoryBuffer::getFileAsStream(path);
-  if (!file)
-    return std::nullopt;
-  StringRef text = (*file)->getBuffer().trim();
-  int64_t unit = text.consume_back("K") ? 1 << 10 : text.consume_back("M") ? 1 << 20 : 1;
-  int64_t count;
-  if (text.getAsInteger(10, count) || count <= 0)
-    return std::nullopt;
-  return count * unit;
-}
-
 static Caches readHostCaches() {
   Caches caches;
-  // Index 1 is the first level's instruction cache.
-  caches.l1 = readCacheBytes(0).value_or(caches.l1);
-  caches.l2 = readCacheBytes(2).value_or(caches.l2);
-  caches.l3 = readCacheBytes(3).value_or(0);
+  auto read = [](unsigned index) {
+    return static_cast<int64_t>(runtime::readCacheBytes(/*processor=*/0, index));
+  };
+  if (int64_t first = read(0))
+    caches.l1 = first;
+  if (int64_t second = read(2))
+    caches.l2 = second;
+  caches.l3 = read(3);
   return caches;
 }
 

@@ -2,8 +2,9 @@
 //
 // Where a module's `sinter.target` comes from. Nothing is measured: a description follows from the
 // processor's name, its instruction sets and its caches, so that one machine always makes the same
-// decisions. The figures are coarse on purpose; the cost model only compares. GPUs are described by
-// their vendor's figures, the memory at 0.9 of its rate, which is what a copy reaches.
+// decisions. The figures are coarse on purpose; the cost model only compares. What a run is divided
+// by, MFU and rooflines, is measured (runtime/Trace/Limits.h). GPUs are described by their vendor's
+// figures, the memory at 0.9 of its rate, which is what a copy reaches.
 //
 // The assumptions about processors, per core: 4.0 GHz; two multiply-add units as wide as a vector
 // register (half of that where 512-bit operations are executed in two passes: Zen 4); bf16 products

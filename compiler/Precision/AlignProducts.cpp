@@ -149,7 +149,7 @@ private:
     auto addCopy = [&](Value operand, bool isPadded) {
       auto bytes = static_cast<double>(getStorageBytes(operand.getType()));
       if (isPadded)
-        copies += launch + 2 * bytes / costs.getBandwidth(bytes, /*cold=*/false);
+        copies += launch + 2 * bytes / costs.getBandwidth(costs.getLevel(bytes, /*cold=*/false));
     };
     addCopy(matmul.getLhs(), padding.k + padding.m > 0);
     addCopy(matmul.getRhs(), padding.k + padding.n > 0);

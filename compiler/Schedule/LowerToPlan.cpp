@@ -64,8 +64,9 @@ private:
         source = createSlice(Space::Checkpoint, 0, tensor, type);
       StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
       Value out = createSlice(Space::Parameter, *spaces.parameters.place(name, type), name, type);
-      plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, 2 * getStorageBytes(type),
-                           /*predicted_ns=*/0, /*roofline_ns=*/0, "copy", "");
+      plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0,
+                           2 * getStorageBytes(type), /*shared_bytes=*/0, /*private_bytes=*/0,
+                           /*predicted_ns=*/0, "copy", "");
     }
   }
 };

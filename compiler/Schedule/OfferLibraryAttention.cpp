@@ -190,8 +190,9 @@ private:
         layout(instance.valueOffset, problem.value), APFloat(problem.scale), problem.causal,
         problem.window, pointers[instance.query], pointers[instance.key], pointers[instance.value],
         pointers[instance.result], instance.logsumexp < 0 ? Value() : pointers[instance.logsumexp],
-        workspace, launch.getFlops(), launch.getBytes(), launch.getPredictedNs(),
-        launch.getRooflineNs(), launch.getLabel(), launch.getLayer(), launch.getStage());
+        workspace, launch.getFlops(), launch.getNarrowFlops(), launch.getBytes(),
+        launch.getSharedBytes(), launch.getPrivateBytes(), launch.getPredictedNs(),
+        launch.getLabel(), launch.getLayer(), launch.getStage());
   }
 
   std::map<CudnnProblem, Expected<uint64_t>> found;

@@ -284,8 +284,9 @@ private:
       reusable.push_back(argument);
     return plan::LaunchOp::create(builder, call.getLoc(), kernel.getName(), grid.getInt(), inputs,
                                   outputs, reusable, builder.getTypeArrayAttr(outputTypes),
-                                  info.flops, info.bytes, info.predictedNs, info.rooflineNs,
-                                  info.label, info.layer, stringifyStage(info.stage));
+                                  info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
+                                  info.privateBytes, info.predictedNs, info.label, info.layer,
+                                  stringifyStage(info.stage));
   }
 
   /// What a kernel finds again as it left it is a state. Launches of one kernel share it.
@@ -334,13 +335,13 @@ private:
     if (!gemm->usesPanels())
       workspace = createAlloc(fusion.getLoc(), getWorkspaceBytes(matmul));
     CommandInfo info = describeCommand(fusion, target);
-    plan::GemmOp::create(builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
-                         elementsOf(gemm->result), lhsStride, /*out_stride=*/n,
-                         sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()), extras,
-                         makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
-                         form, rhsStride, matmul.getTransposeLhs(), /*tf32=*/matmul.getTf32(),
-                         info.flops, info.bytes, info.predictedNs, info.rooflineNs, info.label,
-                         info.layer, stringifyStage(info.stage));
+    plan::GemmOp::create(
+        builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
+        elementsOf(gemm->result), lhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
+        sliceOf(matmul.getRhs()), extras, makeSlice(fusion.getResult(0)), workspace,
+        builder.getArrayAttr(postOps), form, rhsStride, matmul.getTransposeLhs(),
+        /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
+        info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -382,8 +383,9 @@ private:
     plan::PackOp::create(builder, fusion.getLoc(), pack->k, pack->n, pack->dtype,
                          pack->panels.getWidth(), pack->panels.getInterleave(),
                          pack->panels.getDepth(), sources, makeSlice(fusion.getResult(0)),
-                         builder.getArrayAttr(layouts), info.flops, info.bytes, info.predictedNs,
-                         info.rooflineNs, info.label, info.layer, stringifyStage(info.stage));
+                         builder.getArrayAttr(layouts), info.flops, info.narrowFlops, info.bytes,
+                         info.sharedBytes, info.privateBytes, info.predictedNs, info.label,
+                         info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -405,8 +407,9 @@ private:
                   Stage stage) {
     int64_t bytes = 2 * getBytes(source);
     int64_t ns = target ? bytes / target.getMemoryGbs() : 0;
-    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, bytes, ns, /*roofline_ns=*/ns,
-                         label, layer, stringifyStage(stage));
+    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0, bytes,
+                         /*shared_bytes=*/0, /*private_bytes=*/0, ns, label, layer,
+                         stringifyStage(stage));
   }
 
   /// The slice of a value that is there already.

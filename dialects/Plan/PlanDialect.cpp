@@ -216,9 +216,11 @@ int64_t ChoiceOp::getBlocks() {
 }
 
 int64_t ChoiceOp::getFlops() { return getPick(*this).getFlops(); }
+int64_t ChoiceOp::getNarrowFlops() { return getPick(*this).getNarrowFlops(); }
 int64_t ChoiceOp::getBytes() { return getPick(*this).getBytes(); }
+int64_t ChoiceOp::getSharedBytes() { return getPick(*this).getSharedBytes(); }
+int64_t ChoiceOp::getPrivateBytes() { return getPick(*this).getPrivateBytes(); }
 int64_t ChoiceOp::getPredictedNs() { return getPick(*this).getPredictedNs(); }
-int64_t ChoiceOp::getRooflineNs() { return getPick(*this).getRooflineNs(); }
 StringRef ChoiceOp::getLabel() { return getPick(*this).getLabel(); }
 StringRef ChoiceOp::getLayer() { return getPick(*this).getLayer(); }
 StringRef ChoiceOp::getStage() { return getPick(*this).getStage(); }

@@ -161,10 +161,14 @@ def Plan_CommandInterface : OpInterface<"CommandInterface"> {
     InterfaceMethod<"Operands that the command reads.", "::mlir::SmallVector<::mlir::Value>", "getReads", (ins)>,
     InterfaceMethod<"Operands that the command writes.", "::mlir::SmallVector<::mlir::Value>", "getWrites", (ins)>,
     InterfaceMethod<"Useful floating-point operations.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Those that multiply 16-bit numbers by instructions of their own.", "int64_t",
+      "getNarrowFlops", (ins)>,
     InterfaceMethod<"Bytes read and written at the least.", "int64_t", "getBytes", (ins)>,
+    InterfaceMethod<"Those of values that fit the cache that all cores share.", "int64_t",
+      "getSharedBytes", (ins)>,
+    InterfaceMethod<"Those of values that fit the cores' own caches.", "int64_t", "getPrivateBytes",
+      (ins)>,
     InterfaceMethod<"The cost model's estimate.", "int64_t", "getPredictedNs", (ins)>,
-    InterfaceMethod<"The command's arithmetic at the machine's peak or its traffic, whichever takes longer.",
-      "int64_t", "getRooflineNs", (ins)>,
     InterfaceMethod<"What the command is, for people.", "::llvm::StringRef", "getLabel", (ins)>,
     InterfaceMethod<"The part of the model it belongs to.", "::llvm::StringRef", "getLayer", (ins)>,
     InterfaceMethod<"The stage of a training step it belongs to.", "::llvm::StringRef", "getStage", (ins)>,
@@ -188,9 +192,12 @@ def Plan_StageName : ConfinedAttr<StrAttr, [AttrConstraint<
 
 class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic, !listconcat(traits,
     [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks"]>])> {
-  dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes,
+  dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops,
+                     DefaultValuedAttr<I64Attr, "0">:$narrow_flops,
+                     DefaultValuedAttr<I64Attr, "0">:$bytes,
+                     DefaultValuedAttr<I64Attr, "0">:$shared_bytes,
+                     DefaultValuedAttr<I64Attr, "0">:$private_bytes,
                      DefaultValuedAttr<I64Attr, "0">:$predicted_ns,
-                     DefaultValuedAttr<I64Attr, "0">:$roofline_ns,
                      DefaultValuedAttr<StrAttr, "\"\"">:$label,
                      DefaultValuedAttr<StrAttr, "\"\"">:$layer,
                      DefaultValuedAttr<Plan_StageName, "\"forward\"">:$stage,
@@ -299,7 +306,8 @@ def FillOp : Plan_Command<"fill"> {
 
 def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
     DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks", "getFlops",
-        "getBytes", "getPredictedNs", "getRooflineNs", "getLabel", "getLayer", "getStage"]>]> {
+        "getNarrowFlops", "getBytes", "getSharedBytes", "getPrivateBytes", "getPredictedNs", "getLabel",
+        "getLayer", "getStage"]>]> {
   let summary = "one command of several that do the same";
   let description = [{
     Every option is one command, and all compute the same function of the same slices, up to

@@ -35,6 +35,11 @@ std::string stageOf(const fb::Command &command) {
   return name;
 }
 
+/// The least time that a command could have taken, in ns.
+double rooflineNs(const TraceEvent &event, const fb::Command &command, const Limits &limits) {
+  return std::min(1e9 * leastSeconds(workOf(command), limits), double(event.end - event.begin));
+}
+
 } // namespace
 
 int64_t measuredTime(const Trace &trace) {
@@ -45,7 +50,8 @@ int64_t measuredTime(const Trace &trace) {
   return total;
 }
 
-std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable, ProfileBy by) {
+std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable,
+                                const Limits &limits, ProfileBy by) {
   std::map<std::tuple<fb::Stage, std::string, std::string>, ProfileRow> rows;
   int64_t attributed = 0;
   uint64_t runs = 0;
@@ -64,7 +70,7 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
     row.layer = std::move(layer);
     ++row.count;
     row.measuredNs += event.end - event.begin;
-    row.rooflineNs += command.roofline_ns();
+    row.rooflineNs += rooflineNs(event, command, limits);
     row.flops += command.flops();
     row.bytes += command.bytes();
     attributed += event.end - event.begin;
@@ -95,7 +101,8 @@ namespace {
 /// nest by time: a run of a program, the layers in it, their commands.
 class ChromeTrace {
 public:
-  ChromeTrace(const Trace &trace, const Executable &executable) : executable(executable) {
+  ChromeTrace(const Trace &trace, const Executable &executable, const Limits &limits)
+      : executable(executable), limits(limits) {
     for (const TraceEvent &event : trace.events())
       origin = std::min(origin, event.begin);
     describe("process_name", executable.name());
@@ -145,10 +152,12 @@ private:
   void addCommand(const TraceEvent &event) {
     const fb::Command &command = commandOf(event, executable);
     addSlice(labelOf(command), kindOf(command), event.begin, event.end);
-    events.back()["args"] = {
-        {"layer", text(command.layer())}, {"stage", stageOf(command)},
-        {"command", event.command},       {"roofline_us", double(command.roofline_ns()) / 1000},
-        {"flops", command.flops()},       {"bytes", command.bytes()}};
+    events.back()["args"] = {{"layer", text(command.layer())},
+                             {"stage", stageOf(command)},
+                             {"command", event.command},
+                             {"roofline_us", rooflineNs(event, command, limits) / 1000},
+                             {"flops", command.flops()},
+                             {"bytes", command.bytes()}};
     // Operations and bytes per ns are 10^9 of them per second.
     if (double duration = double(event.end - event.begin)) {
       addCounter("GFLOP/s", event.begin, double(command.flops()) / duration);
@@ -179,6 +188,7 @@ private:
   }
 
   const Executable &executable;
+  Limits limits;
   int64_t origin = std::numeric_limits<int64_t>::max();
   json events = json::array();
 };
@@ -186,8 +196,8 @@ private:
 } // namespace
 
 Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
-                                const Executable &executable) {
-  std::string content = ChromeTrace(trace, executable).print();
+                                const Executable &executable, const Limits &limits) {
+  std::string content = ChromeTrace(trace, executable, limits).print();
   return writeFileAtomically(path, std::as_bytes(std::span(content)));
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/Base/Error.h"
 #include "runtime/Exec/Executable.h"
+#include "runtime/Trace/Limits.h"
 #include <chrono>
 #include <string>
 #include <vector>
@@ -68,9 +69,9 @@ struct ProfileRow {
   std::string stage; ///< of a training step: "forward", "backward", "recompute" or "optimizer"
   std::string label;
   std::string layer;
-  uint64_t count = 0;      ///< commands that ran
-  int64_t measuredNs = 0;  ///< time that they took together
-  uint64_t rooflineNs = 0; ///< operations at the machine's peak or bytes, the longer, together
+  uint64_t count = 0;     ///< commands that ran
+  int64_t measuredNs = 0; ///< time that they took together
+  double rooflineNs = 0;  ///< the least that they could have taken by the device's limits
   uint64_t flops = 0;
   uint64_t bytes = 0;
 };
@@ -85,8 +86,10 @@ inline constexpr const char *unattributedLabel = "(between commands)";
 
 /// Sums the events of a trace over `executable`'s commands: stages in the order in which a step
 /// goes through them, in each the longest rows first, then the time between commands. The measured
-/// times add up to that of the runs.
-std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable, ProfileBy by);
+/// times add up to that of the runs. A command's roofline is never more than the time that it took:
+/// one that beat it found its operands nearer than values of their sizes are taken to lie.
+std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable,
+                                const Limits &limits, ProfileBy by);
 
 /// Time of all runs of programs in the trace, in ns.
 int64_t measuredTime(const Trace &trace);
@@ -95,6 +98,6 @@ int64_t measuredTime(const Trace &trace);
 /// them and of commands in these, and counters of the rates that commands reached. Fails where the
 /// path cannot be written.
 Expected<void> writeChromeTrace(const std::string &path, const Trace &trace,
-                                const Executable &executable);
+                                const Executable &executable, const Limits &limits);
 
 } // namespace sinter::runtime

@@ -1,90 +1,47 @@
 //===- Limits.cpp - What this machine can do at most ------------------------===//
 //
-// Prints one JSON object: the rates of the library's matrix product on large, cache-friendly shapes
-// (f32 and bf16, the best shape counts) and the rate at which memory is read. bench.py divides
-// Sinter's figures by these. Of the reads the median counts, as of Sinter's steps: a shared
-// machine's memory is twice as fast for moments.
+//   sinter-limits [THREADS [KIND=RATE]]
+//
+// Prints one JSON object: the limits of this machine (HostLimits.h) with all of its instructions,
+// the fastest that was ever measured here ("limits"), and what they are at this moment ("now"): a
+// shared machine drifts, and what was measured beside it drifts alike. bench.py divides Sinter's
+// figures by these, in GFLOP/s and GB/s. With KIND=RATE nothing is measured anew: work was seen to
+// do so much, and a limit that is lower is raised.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Base/VectorClones.h"
-#include "tools/sinter/GemmPeak.h"
-#include <algorithm>
-#include <chrono>
+#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Device/Cpu/HostLimits.h"
+#include "runtime/Device/Cpu/ThreadPool.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
+#include <nlohmann/json.hpp>
 
 using namespace sinter;
 using namespace sinter::runtime;
 
-namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// The median time of `fn` in seconds, over repetitions that together take about `budget`.
-template <typename Fn> double median(double budget, Fn &&fn) {
-  fn(); // warms caches and clocks
-  std::vector<double> times;
-  double end = now() + budget;
-  do {
-    double start = now();
-    fn();
-    times.push_back(now() - start);
-  } while (now() < end);
-  auto middle = times.begin() + times.size() / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
-
-/// Memory that is aligned to cache lines and has been written.
-struct Buffer {
-  explicit Buffer(size_t bytes) : data(std::aligned_alloc(64, (bytes + 63) / 64 * 64)) {
-    std::memset(data, 0, bytes);
-  }
-  ~Buffer() { std::free(data); }
-  void *data;
-};
-
-SINTER_VECTOR_CLONES uint64_t sum(const uint64_t *data, uint64_t count) {
-  uint64_t total = 0;
-  for (uint64_t i = 0; i < count; ++i)
-    total += data[i];
-  return total;
-}
-
-/// Bytes per second that all threads together read from memory.
-double measureRead(ThreadPool &pool) {
-  constexpr uint64_t kWords = uint64_t(1) << 26; // 512 MiB: beyond any cache here
-  constexpr uint64_t kBlock = uint64_t(1) << 15;
-  Buffer buffer(kWords * 8);
-  auto *words = static_cast<uint64_t *>(buffer.data);
-  std::vector<uint64_t> sums(kWords / kBlock);
-  double seconds = median(1.5, [&] {
-    pool.run(sums.size(), 16, [&](uint64_t begin, uint64_t end) {
-      for (uint64_t i = begin; i < end; ++i)
-        sums[i] = sum(words + i * kBlock, kBlock);
-    });
-  });
-  return kWords * 8 / seconds;
-}
-
-} // namespace
+static constexpr std::pair<LimitKind, const char *> kinds[] = {
+    {LimitKind::F32Products, "f32_gflops"},
+    {LimitKind::Bf16Products, "bf16_gflops"},
+    {LimitKind::Memory, "memory_gb_per_s"},
+    {LimitKind::SharedCache, "shared_cache_gb_per_s"},
+    {LimitKind::PrivateCaches, "private_caches_gb_per_s"}};
 
 int main(int argc, char **argv) {
-  ThreadPool pool(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0);
-  const uint64_t shapes[][3] = {{512, 768, 3072}, {512, 3072, 768}, {1024, 2048, 2048}};
-  double peaks[2] = {0, 0};
-  for (int type = 0; type < 2; ++type)
-    for (auto [m, n, k] : shapes) {
-      double rate = cli::measureGemm(pool, type == 0 ? DType::F32 : DType::BF16, m, n, k, 0.8);
-      peaks[type] = std::max(peaks[type], rate);
-    }
-  std::printf("{\"threads\": %u, \"f32_gemm_gflops\": %.1f, \"bf16_gemm_gflops\": %.1f, "
-              "\"read_gb_per_s\": %.2f}\n",
-              pool.size(), peaks[0] * 1e-9, peaks[1] * 1e-9, measureRead(pool) * 1e-9);
+  unsigned threads = ThreadPool(argc > 1 ? unsigned(std::strtoul(argv[1], nullptr, 10)) : 0).size();
+  HostLimits host(threads, InstructionSet::of(cpuFeatures()));
+  std::string_view seen = argc > 2 ? argv[2] : "";
+  nlohmann::json now, limits;
+  for (auto [kind, name] : kinds) {
+    if (seen.starts_with(std::string(name) + "="))
+      host.shareOf(kind, 1e9 * std::strtod(seen.data() + std::strlen(name) + 1, nullptr));
+    if (seen.empty())
+      now[name] = host.measureNow(kind, 0.3) * 1e-9;
+    limits[name] = host.get(kind) * 1e-9;
+  }
+  nlohmann::json result = {
+      {"machine", host.machine()}, {"threads", threads}, {"limits", limits}, {"now", now}};
+  std::printf("%s\n", result.dump().c_str());
   return 0;
 }

@@ -16,6 +16,7 @@ import time
 from array import array
 
 from harness import HERE, MODELS, measure_compile, median, print_compile, ratio, run_json, say, table
+from limits import Moment
 
 CHARACTERS = {"model_type": "gpt2", "vocab_size": 256, "n_positions": 64, "n_embd": 128,
               "n_layer": 4, "n_head": 4, "activation_function": "gelu_new"}
@@ -81,7 +82,8 @@ class Run:
             say(f"  failed: {' '.join(str(part) for part in command)}: {self.error}")
             return
         # The first steps meet cold pages.
-        self.ms = median([record["step_ms"] for record in self.records[2:]])
+        times = [record["step_ms"] for record in self.records[2:]]
+        self.ms, self.ms_min = median(times), min(times)
         self.peak = max(record["peak_bytes"] for record in self.records)
         self.process_peak = usage.ru_maxrss * 1024
 
@@ -117,23 +119,22 @@ def measure_torch(python, threads, works):
     return found
 
 
-def measure(sinter, threads, measure_limits, torch_python, only="", quick=False):
+def measure(sinter, threads, machine, torch_python, only="", quick=False):
     """Measures and prints; returns what it found, for --json."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         works = [work for work in make_works(folder, quick) if only in work.name]
         if not works:
             return {}
-        say("Training, and the limits around each work")
-        runs, limits = {}, {}
-        before = measure_limits()
+        say("Training, and what the machine does around each work")
+        runs, moments = {}, {}
+        before = machine.measure()
         for work in works:
             runs[work.name] = Run(sinter, folder, threads, work, work.steps)
-            after = measure_limits()
+            after = machine.measure()
             if not before or not after:
-                return {}
-            limits[work.name] = max(limits[f"{work.dtype}_gemm_gflops"]
-                                    for limits in (before, after))
+                return {"failed": [work.name]}
+            moments[work.name] = Moment(before, after)
             before = after
         first, extra = works[0], {}
         done = runs[first.name]
@@ -150,29 +151,34 @@ def measure(sinter, threads, measure_limits, torch_python, only="", quick=False)
         if not only:
             extra["compile_ms"] = measure_compile(
                 sinter, first.model, ["--entry", "train", *map(str, first.sizes())], count=2)
-    return report(works, runs, limits, peers, extra)
+    return report(works, runs, machine, moments, peers, extra)
 
 
-def report(works, runs, limits, peers, extra):
+def report(works, runs, machine, moments, peers, extra):
     mib = lambda count: f"{count / 2**20:.0f}" if count else "-"
-    rows = [["work", "ms", "tokens/s", "GFLOP/s", "limit", "of limit", "x eager", "x compile",
+    rows = [["work", "ms", "tokens/s", "GFLOP/s", "limit", "of limit", "of moment", "x eager", "x compile",
              "peak MiB", "process MiB", "eager MiB", "of eager"]]
-    results = []
+    results, shares = [], {}
     for work in works:
         run = runs[work.name]
         if run.error:
             continue
-        gflops, limit = useful_flops(work) / run.ms * 1e-6, limits[work.name]
+        moment, kind = moments[work.name], f"{work.dtype}_gflops"
+        gflops, limit = useful_flops(work) / run.ms * 1e-6, moment.limits[kind]
+        of_limit = machine.share(kind, gflops, limit)
+        of_moment = moment.share(kind, gflops)
+        shares[work.name] = moment.share(kind, useful_flops(work) / run.ms_min * 1e-6)
         eager, compiled = (peers.get((work.name, kind), {}) for kind in ("eager", "compile"))
         speedups = [peer["ms_median"] / run.ms if peer else None for peer in (eager, compiled)]
         eager_peak = eager.get("peak_bytes")
         share = run.peak / eager_peak if eager_peak else None
         tokens = 1e3 * work.batch * work.sequence / run.ms
         rows.append([work.name, f"{run.ms:.2f}", f"{tokens:.0f}", f"{gflops:.1f}", f"{limit:.0f}",
-                     ratio(gflops / limit), *map(ratio, speedups), mib(run.peak),
+                     ratio(of_limit), ratio(of_moment), *map(ratio, speedups), mib(run.peak),
                      mib(run.process_peak), mib(eager_peak), ratio(share)])
         results.append({"work": work.name, "ms": run.ms, "tokens_per_second": tokens,
-                        "gflops": gflops, "limit": limit, "of_limit": gflops / limit,
+                        "gflops": gflops, "limit": limit, "of_limit": of_limit,
+                        "moment": moment.now[kind], "of_moment": of_moment,
                         "peak_bytes": run.peak, "process_peak_bytes": run.process_peak,
                         "eager": eager, "compile": compiled})
     print()
@@ -190,7 +196,7 @@ def report(works, runs, limits, peers, extra):
     if extra.get("saving"):
         print(f"{name}, a checkpoint every 10 steps: {extra['saving']:.3f} x the time of none")
     print_compile(name, extra.get("compile_ms"))
-    print("limit: GFLOP/s of the library's products. peak: what the run holds; process: the most "
-          "that it held\nin all; eager: the most that PyTorch's held, less what it began with")
+    print("limit: GFLOP/s of multiply-adds. peak: what the run holds; process: the most that it held "
+          "in all;\neager: the most that PyTorch's held, less what it began with")
     failed = [work.name for work in works if runs[work.name].error]
-    return {"works": results, "failed": failed, **extra}
+    return {"works": results, "failed": failed, "shares": shares, **extra}

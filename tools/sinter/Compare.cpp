@@ -48,7 +48,7 @@ static double getMedian(std::vector<double> values) {
 }
 
 static Expected<Outcome> trainOne(Model model, const std::string &name, CompareOptions options,
-                                  runtime::ThreadPool &pool, double peak) {
+                                  runtime::ThreadPool &pool) {
   SINTER_TRY(auto run, prepareRun(std::move(model), options));
   Outcome outcome;
   outcome.name = name;
@@ -78,13 +78,14 @@ static Expected<Outcome> trainOne(Model model, const std::string &name, CompareO
              runtime::Trainer::create(run->compiled.executable, run->data.streams, train));
   std::fprintf(stderr, "%s: %s parameters\n", name.c_str(),
                formatCount(double(run->parameters)).c_str());
-  progress.emplace(0, train.schedule.steps, run->flops, peak);
+  DeviceLimits limits(*run->compiled.executable, getThreads(options));
+  progress.emplace(0, train.schedule.steps, run->flops, run->productType, limits);
   SINTER_CHECK(trainer->run());
   progress.reset();
   outcome.stepMs = getMedian(times);
   double tokens = double(options.batch * options.sequence * options.step.training.accumulate);
   outcome.tokensPerSecond = 1e3 * tokens / outcome.stepMs;
-  outcome.mfu = 1e3 * run->flops / (outcome.stepMs * peak);
+  outcome.mfu = limits.getMfu(run->productType, 1e3 * run->flops / outcome.stepMs);
   outcome.seconds = elapsedMs * 1e-3;
   outcome.peakBytes = trainer->peakBytes();
   outcome.loss = getLastMean(outcome.losses);
@@ -178,15 +179,11 @@ static Expected<void> run(CompareOptions &options) {
     SINTER_CHECK(makeTrainRequest(model, options, options.step, options.sequence, false));
   runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
   options.model = options.models.front();
-  SINTER_TRY(DType type, getComputeType(models.front(), options));
-  SINTER_TRY(std::string target, getTarget(options));
-  bool narrow = type == DType::BF16 || (type == DType::F16 && isGpu(options));
-  double peak = findGemmPeak(target, pool, narrow ? DType::BF16 : DType::F32);
   std::vector<std::string> names = chooseNames(options.models);
   std::vector<Outcome> outcomes;
   for (size_t i = 0; i < models.size(); ++i) {
     options.model = options.models[i];
-    SINTER_TRY(Outcome outcome, trainOne(std::move(models[i]), names[i], options, pool, peak));
+    SINTER_TRY(Outcome outcome, trainOne(std::move(models[i]), names[i], options, pool));
     outcomes.push_back(std::move(outcome));
   }
   if (options.json) {

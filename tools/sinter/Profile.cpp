@@ -3,6 +3,7 @@
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Trace/Trace.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/DeviceLimits.h"
 #include "tools/sinter/Measure.h"
 #include "tools/sinter/Output.h"
 #include "tools/sinter/TrainMode.h"
@@ -83,10 +84,12 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
   by.label = options.by == "op" || options.by == "both";
   by.layer = options.by == "layer" || options.by == "both";
   by.stage = training;
-  Rows rows = runtime::profile(traced.trace, executable, by), stages;
+  DeviceLimits device(executable, getThreads(options));
+  runtime::Limits limits = device.all();
+  Rows rows = runtime::profile(traced.trace, executable, limits, by), stages;
   if (training)
-    stages =
-        runtime::profile(traced.trace, executable, {.label = false, .layer = false, .stage = true});
+    stages = runtime::profile(traced.trace, executable, limits,
+                              {.label = false, .layer = false, .stage = true});
   double steps = 0;
   for (double time : traced.milliseconds)
     steps += time * 1e6;
@@ -99,7 +102,7 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
       list->back().measuredNs += around;
   auto runs = static_cast<int64_t>(traced.milliseconds.size());
   if (!options.trace.empty())
-    SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable));
+    SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
   if (!options.json) {
     if (training)
       print(stages, totalNs, runs, true);
@@ -107,6 +110,7 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
       std::printf("\n");
     if (options.by != "stage")
       print(rows, totalNs, runs, training);
+    std::printf("%s\n", device.print().c_str());
     for (const std::string &choice : session.choices())
       std::printf("chosen: %s\n", choice.c_str());
     return {};
@@ -114,6 +118,7 @@ static Expected<void> report(const ProfileOptions &options, const Traced &traced
   nlohmann::json result = {{"mode", options.mode.mode},
                            {"runs", runs},
                            {"ms", totalNs * 1e-6 / runs},
+                           {"limits", device.describe()},
                            {"rows", describe(rows, totalNs, runs, training)}};
   if (std::vector<std::string> choices = session.choices(); !choices.empty())
     result["choices"] = choices;

@@ -94,9 +94,7 @@ static void print(const nlohmann::ordered_json &summary, bool asJson) {
 
 static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
   runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
-  double peak =
-      findGemmPeak(std::string(run.compiled.executable->metadata("target").value_or("cpu")), pool,
-                   run.productType);
+  DeviceLimits limits(*run.compiled.executable, getThreads(options));
   runtime::TrainOptions &train = run.options;
   train.session.pool = &pool;
   train.keep = static_cast<uint64_t>(options.keep);
@@ -122,7 +120,7 @@ static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
              runtime::Trainer::create(run.compiled.executable, run.data.streams, train));
   SINTER_CHECK(writeDescription(run, options.out));
   SINTER_TRY(log, TrainLog::open(options.getLog(), trainer->nextStep()));
-  progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, peak);
+  progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, run.productType, limits);
   if (trainer->nextStep() != 0)
     progress->note("going on from step " + std::to_string(trainer->nextStep()));
   auto shown = [](const std::string &value) { return value.empty() ? "not set" : value; };
@@ -174,8 +172,8 @@ How it goes:
   "peak_bytes" is measured: the most that the process held of memory that no file holds, or that was
   taken of a GPU's; what is planned is "planned_bytes" of --json and of sinter plan.
 
-  MFU is useful operations a second over those of large matrix products, measured at the start. With
-  n tokens a step, W elements in all weight matrices with the head, and V pairs of a query and a key
+  MFU is useful operations a second over those that this machine's multiply-adds do at most, which
+  is measured at the start (a GPU's by its data sheet). With n tokens a step, W elements in all weight matrices with the head, and V pairs of a query and a key
   that it sees, for each of h heads of width d in each layer, a step has 3 * (2 n W + 4 V h d summed
   over layers) useful operations; what is recomputed to save memory does not count.
 

@@ -8,8 +8,9 @@
 using namespace sinter;
 using namespace sinter::cli;
 
-TrainProgress::TrainProgress(uint64_t firstStep, uint64_t steps, double flops, double peak)
-    : firstStep(firstStep), steps(steps), flops(flops), peak(peak),
+TrainProgress::TrainProgress(uint64_t firstStep, uint64_t steps, double flops, DType dtype,
+                             DeviceLimits &limits)
+    : firstStep(firstStep), steps(steps), flops(flops), dtype(dtype), limits(limits),
       terminal(isatty(STDERR_FILENO)) {}
 
 TrainProgress::~TrainProgress() {
@@ -43,10 +44,10 @@ void TrainProgress::show(const runtime::StepRecord &record) {
     return;
   shown = now;
   char text[256];
-  int length =
-      std::snprintf(text, sizeof text, "step %llu/%llu  loss %.4f  %.0f tokens/s  MFU %.0f %%",
-                    static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps),
-                    record.loss, record.tokensPerSecond, 1e5 * flops / (record.stepMs * peak));
+  int length = std::snprintf(
+      text, sizeof text, "step %llu/%llu  loss %.4f  %.0f tokens/s  MFU %.0f %%",
+      static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps), record.loss,
+      record.tokensPerSecond, 100 * limits.getMfu(dtype, 1e3 * flops / record.stepMs));
   std::string line(text, std::max(length, 0));
   if (record.validationLoss)
     line += "  validation loss " + formatNumber(*record.validationLoss, 4);

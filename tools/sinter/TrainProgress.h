@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Train/Trainer.h"
+#include "tools/sinter/DeviceLimits.h"
 #include <chrono>
 #include <string>
 
@@ -12,8 +13,10 @@ namespace sinter::cli {
 /// between them.
 class TrainProgress {
 public:
-  /// @param flops of a step, and `peak` of the machine in a second; MFU is their ratio.
-  TrainProgress(uint64_t firstStep, uint64_t steps, double flops, double peak);
+  /// @param flops useful ones of a step, products of which are of `dtype`; MFU is their rate by
+  /// `limits`, which outlive this.
+  TrainProgress(uint64_t firstStep, uint64_t steps, double flops, DType dtype,
+                DeviceLimits &limits);
   ~TrainProgress();
   TrainProgress(const TrainProgress &) = delete;
   TrainProgress &operator=(const TrainProgress &) = delete;
@@ -27,7 +30,9 @@ private:
   using Clock = std::chrono::steady_clock;
 
   uint64_t firstStep, steps;
-  double flops, peak;
+  double flops;
+  DType dtype;
+  DeviceLimits &limits;
   bool terminal, drawn = false;
   Clock::time_point begin = Clock::now(), shown;
   double smoothed = 0; ///< milliseconds of a step, a running mean

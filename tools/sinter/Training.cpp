@@ -1,9 +1,6 @@
 #include "tools/sinter/Training.h"
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
 #include "runtime/Base/ByteSize.h"
 #include "runtime/Base/ReadFile.h"
-#include "tools/sinter/GemmPeak.h"
 #include <cmath>
 
 using namespace sinter;
@@ -133,19 +130,6 @@ Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
       break;
   }
   return memory;
-}
-
-double sinter::cli::findGemmPeak(const std::string &target, runtime::ThreadPool &pool,
-                                 DType dtype) {
-  if (target.starts_with("cuda:")) {
-    mlir::MLIRContext context;
-    context.loadDialect<SinterDialect>();
-    if (Expected<TargetAttr> gpu = parseTarget(&context, target, /*cores=*/0)) {
-      int64_t gflops = dtype == DType::F32 ? gpu->getGflopsF32() : gpu->getGflopsBf16();
-      return 1e9 * static_cast<double>(gflops);
-    }
-  }
-  return measureGemmPeak(pool, dtype);
 }
 
 int64_t sinter::cli::getDefaultSequence(const ModelSpec &spec) {

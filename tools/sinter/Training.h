@@ -30,10 +30,6 @@ Expected<runtime::TrainMemory> fitBudget(CompileRequest request, const ModelOpti
                                          uint64_t budget, const runtime::TrainOptions &run,
                                          bool validates, Compiled &compiled);
 
-/// Operations per second that a step's rate is divided by: of a processor the rate of products as
-/// measured (GemmPeak.h), of a GPU what its data sheet says of dense ones.
-double findGemmPeak(const std::string &target, runtime::ThreadPool &pool, DType dtype);
-
 /// Adds all of them, in the groups "Optimizer", "Regularization" and "Memory".
 void addStepOptions(CLI::App &command, StepOptions &options);
 

@@ -43,7 +43,8 @@ plan.program @decode {
   %h = plan.alloc 32
   %b = plan.alloc 96
   plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
-    layer = "model.layers.0", flops = 10, bytes = 96, predicted_ns = 5, roofline_ns = 4,
+    layer = "model.layers.0", flops = 10, narrow_flops = 8, bytes = 96, shared_bytes = 64,
+    private_bytes = 32, predicted_ns = 5,
     output_types = [f32]}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
   plan.fill 3 -> (%b)
@@ -125,7 +126,9 @@ TEST_F(SerializeTest, Commands) {
   ASSERT_EQ(commands.size(), 4u);
   EXPECT_EQ(commands[0]->layer()->str(), "model.layers.0");
   EXPECT_EQ(commands[0]->predicted_ns(), 5u);
-  EXPECT_EQ(commands[0]->roofline_ns(), 4u);
+  EXPECT_EQ(commands[0]->narrow_flops(), 8u);
+  EXPECT_EQ(commands[0]->shared_bytes(), 64u);
+  EXPECT_EQ(commands[0]->private_bytes(), 32u);
   const fb::Launch *norm = commands[0]->action_as_Launch();
   ASSERT_TRUE(norm);
   EXPECT_EQ(executable->root().kernels()->Get(norm->kernel())->name()->str(), "norm");

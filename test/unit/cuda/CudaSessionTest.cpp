@@ -458,7 +458,7 @@ TEST_F(CudaSessionTest, ProfilesAddUp) {
   for (int i = 0; i < 3; ++i)
     runOnce(*session, float(i));
   EXPECT_EQ(trace.events().size(), 12u);
-  std::vector<ProfileRow> rows = profile(trace, session->executable(), {});
+  std::vector<ProfileRow> rows = profile(trace, session->executable(), {}, {});
   ASSERT_EQ(rows.size(), 4u);
   int64_t sum = 0;
   for (const ProfileRow &row : rows) {

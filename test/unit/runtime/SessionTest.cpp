@@ -364,7 +364,7 @@ TEST(TraceTest, RowsAddUpToTheRuns) {
   for (ProfileBy by : {ProfileBy{.label = true, .layer = false, .stage = false},
                        ProfileBy{.label = false, .layer = true, .stage = false},
                        ProfileBy{.label = true, .layer = true, .stage = true}}) {
-    std::vector<ProfileRow> rows = profile(trace, session->executable(), by);
+    std::vector<ProfileRow> rows = profile(trace, session->executable(), {}, by);
     ASSERT_EQ(rows.size(), 3u);
     int64_t sum = 0;
     for (const ProfileRow &row : rows) {
@@ -377,6 +377,26 @@ TEST(TraceTest, RowsAddUpToTheRuns) {
   }
 }
 
+TEST(TraceTest, ARooflineIsNoMoreThanWhatWasMeasured) {
+  Parts parts = smallModel();
+  parts.programs[1].commands[0].flops = uint64_t(1) << 40; // an hour of work
+  parts.programs[1].commands[1].bytes = 1;                 // and next to none
+  auto session = *Session::bind(*parts.load(), options(nullptr));
+  Trace trace(100);
+  session->setTrace(&trace);
+  for (int i = 0; i < 3; ++i)
+    runOnce(*session);
+  Limits limits = {.flops = 1e9, .memoryBytes = 1e9};
+  for (ProfileBy by : {ProfileBy{}, ProfileBy{.label = false, .layer = true}})
+    for (const ProfileRow &row : profile(trace, session->executable(), limits, by))
+      EXPECT_LE(row.rooflineNs, double(row.measuredNs)) << row.label << row.layer;
+  limits.flops = 1e30;
+  double least = 0;
+  for (const ProfileRow &row : profile(trace, session->executable(), limits, {}))
+    least += row.rooflineNs;
+  EXPECT_NEAR(least, 3, 1e-6); // three times a byte at a byte a nanosecond
+}
+
 TEST(TraceTest, RowsOfStagesFollowTheStep) {
   Parts parts = smallModel();
   parts.programs[1].commands[0].stage = fb::Stage::Optimizer;
@@ -386,7 +406,7 @@ TEST(TraceTest, RowsOfStagesFollowTheStep) {
   session->setTrace(&trace);
   runOnce(*session);
   std::vector<ProfileRow> rows =
-      profile(trace, session->executable(), {.label = false, .layer = false, .stage = true});
+      profile(trace, session->executable(), {}, {.label = false, .layer = false, .stage = true});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].stage, "backward");
   EXPECT_EQ(rows[1].stage, "optimizer");
@@ -412,7 +432,7 @@ TEST(TraceTest, WritesJson) {
   session->setTrace(&trace);
   runOnce(*session);
   std::string path = ::testing::TempDir() + "sinter-trace-" + std::to_string(getpid()) + ".json";
-  ASSERT_TRUE(writeChromeTrace(path, trace, session->executable()));
+  ASSERT_TRUE(writeChromeTrace(path, trace, session->executable(), {}));
   std::ifstream file(path);
   std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_NE(text.find("\"a \\\"quoted\\\" \xef\xbf\xbd label\""), std::string::npos) << text;
@@ -422,7 +442,7 @@ TEST(TraceTest, WritesJson) {
                            "\"name\":\"GB/s\",\"ph\":\"C\""})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   std::filesystem::remove(path);
-  EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->executable()));
+  EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->executable(), {}));
 }
 
 } // namespace

@@ -57,6 +57,7 @@ struct Parts {
     MakeAction make;
     std::string label, layer;
     uint64_t flops = 0, bytes = 0, predictedNs = 0;
+    uint64_t narrowFlops = 0, sharedBytes = 0, privateBytes = 0; ///< of these
     fb::Stage stage = fb::Stage::Forward;
     std::vector<Command> alternatives = {}; ///< other ways; their kinds and actions count
     uint32_t stream = 0;
@@ -131,7 +132,8 @@ struct Parts {
           alternatives.push_back(fb::CreateAlternative(builder, other.kind, other.make(builder)));
         commands.push_back(fb::CreateCommandDirect(
             builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
-            command.flops, command.bytes, command.predictedNs, command.stage, /*roofline_ns=*/0,
+            command.flops, command.narrowFlops, command.bytes, command.sharedBytes,
+            command.privateBytes, command.predictedNs, command.stage,
             alternatives.empty() ? nullptr : &alternatives, command.stream,
             command.waits.empty() ? nullptr : &command.waits));
       }

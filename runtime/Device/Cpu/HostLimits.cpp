@@ -1,0 +1,137 @@
+#include "runtime/Device/Cpu/HostLimits.h"
+#include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/CacheFolder.h"
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace sinter::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// What is kept, by machine and kind. Empty where the file is absent or is not ours.
+json readKept(const fs::path &file) {
+  std::ifstream stream(file);
+  json kept = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  return kept.is_object() ? kept : json::object();
+}
+
+/// A machine's kept rate; 0 where there is none that could be one.
+double findKept(const json &kept, const std::string &machine, LimitKind kind) {
+  constexpr double most = 1e18;
+  auto rates = kept.find(machine);
+  if (rates == kept.end() || !rates->is_object())
+    return 0;
+  auto rate = rates->find(nameOf(kind));
+  if (rate == rates->end() || !rate->is_number())
+    return 0;
+  double value = rate->get<double>();
+  return value > 0 && value < most ? value : 0;
+}
+
+Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, RateTime time) {
+  constexpr uint64_t leastBytes = uint64_t(64) << 20, mostBytes = uint64_t(1) << 30;
+  CacheSizes caches = readCacheSizes();
+  switch (kind) {
+  case LimitKind::F32Products:
+    return measureMultiplyAdds(threads, set, DType::F32, time);
+  case LimitKind::Bf16Products:
+    return measureMultiplyAdds(threads, set, DType::BF16, time);
+  case LimitKind::Memory:
+    return measureLoads(threads, set, std::clamp(4 * caches.shared, leastBytes, mostBytes), time);
+  case LimitKind::SharedCache:
+    // Half of it: it holds other things, too. Without one there is only memory.
+    return caches.shared == 0 ? measureHost(threads, set, LimitKind::Memory, time)
+                              : measureLoads(threads, set, caches.shared / 2, time);
+  case LimitKind::PrivateCaches:
+    constexpr uint64_t usual = uint64_t(1) << 20;
+    return measureLoads(threads, set, threads * (caches.ofCore ? caches.ofCore : usual) / 2, time);
+  }
+  return {};
+}
+
+} // namespace
+
+const char *nameOf(LimitKind kind) {
+  constexpr const char *names[HostLimits::kinds] = {
+      "f32_flops_per_second", "bf16_flops_per_second", "memory_bytes_per_second",
+      "shared_cache_bytes_per_second", "private_caches_bytes_per_second"};
+  return names[size_t(kind)];
+}
+
+HostLimits::HostLimits(unsigned threads, const InstructionSet &set)
+    : HostLimits(processorName() + ", " + set.name() + ", " + std::to_string(threads) + " threads",
+                 cacheFolder(), [threads, set](LimitKind kind, RateTime time) {
+                   return measureHost(threads, set, kind, time);
+                 }) {}
+
+HostLimits::HostLimits(std::string machine, fs::path folder, Measure measure)
+    : name(std::move(machine)), file(folder.empty() ? fs::path() : folder / "limits.json"),
+      measure(std::move(measure)) {}
+
+double HostLimits::get(LimitKind kind) {
+  std::optional<double> &limit = limits[size_t(kind)];
+  if (limit)
+    return *limit;
+  double kept = file.empty() ? 0 : findKept(readKept(file), name, kind);
+  RateTime time;
+  if (kept > 0)
+    time.patience = 0;
+  Rate measured = measure(kind, time);
+  limit = kept;
+  if (measured.together)
+    raise(kind, measured.perSecond);
+  else if (kept == 0)
+    limit = measured.perSecond; // an estimate: good for this process, not to be kept
+  return *limit;
+}
+
+double HostLimits::measureNow(LimitKind kind, double seconds) {
+  double limit = get(kind);
+  Rate rate = measure(kind, {.seconds = seconds, .patience = 2 * seconds});
+  if (rate.together)
+    raise(kind, rate.perSecond);
+  return rate.together ? rate.perSecond : std::min(rate.perSecond, limit);
+}
+
+Limits HostLimits::all() {
+  Limits result;
+  result.flops = get(LimitKind::F32Products);
+  result.narrowFlops = get(LimitKind::Bf16Products);
+  // What is nearer is no slower, whatever a busy moment says.
+  result.memoryBytes = get(LimitKind::Memory);
+  result.sharedBytes = std::max(result.memoryBytes, get(LimitKind::SharedCache));
+  result.privateBytes = std::max(result.sharedBytes, get(LimitKind::PrivateCaches));
+  return result;
+}
+
+double HostLimits::shareOf(LimitKind kind, double perSecond) {
+  if (perSecond > get(kind))
+    raise(kind, perSecond);
+  return perSecond > 0 ? perSecond / get(kind) : 0;
+}
+
+void HostLimits::raise(LimitKind kind, double perSecond) {
+  double &limit = *limits[size_t(kind)];
+  if (!(perSecond > limit))
+    return;
+  limit = perSecond;
+  if (file.empty())
+    return;
+  // Another process may have kept something meanwhile. One of two that write at the same time is
+  // lost, and measured again.
+  json kept = readKept(file);
+  if (findKept(kept, name, kind) >= perSecond)
+    return;
+  if (!kept[name].is_object())
+    kept[name] = json::object();
+  kept[name][nameOf(kind)] = perSecond;
+  std::error_code ignored;
+  fs::create_directories(file.parent_path(), ignored);
+  std::string text = kept.dump(1) + "\n";
+  (void)writeFileAtomically(file.string(), std::as_bytes(std::span(text)));
+}
+
+} // namespace sinter::runtime

@@ -1,0 +1,272 @@
+#include "runtime/Device/Cpu/Rates.h"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <sched.h>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+namespace sinter::runtime {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+#if defined(__x86_64__)
+
+// Loops are written out: what is measured is these instructions, whatever a compiler would make of
+// a formula. Twelve sums hide the latency of two units (at most 5 cycles on either) and leave
+// registers of the AVX2 file for the factors, 12 and 13. All registers are zero, which no operation
+// slows down.
+constexpr uint64_t sums = 12;
+
+// clang-format off
+#define SINTER_EACH(numbers, line) ".irp n," numbers "\n\t" line "\n\t.endr\n\t"
+#define SINTER_SUMS "0,1,2,3,4,5,6,7,8,9,10,11"
+#define SINTER_LOOP(clear, body, end)                                                              \
+  asm volatile(SINTER_EACH(SINTER_SUMS ",12,13", clear)                                            \
+               "1:\n\t" body "dec %0\n\tjnz 1b\n\t" end                                            \
+               : "+r"(times) : : "cc", SINTER_REGISTERS)
+#define SINTER_REGISTERS                                                                           \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",         \
+  "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#define SINTER_CLEAR "vxorps %%xmm\\n, %%xmm\\n, %%xmm\\n"
+
+/// Runs `times` * `sums` multiply-adds and returns the operations that they are.
+double multiplyAdd(const InstructionSet &set, bool pairs, uint64_t times) {
+  double operations = double(times) * sums * 2 * (set.vectorBytes / 4);
+  if (pairs) {
+    SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vdpbf16ps %%zmm12, %%zmm13, %%zmm\\n"),
+                "vzeroupper");
+    return 2 * operations;
+  }
+  switch (set.vectorBytes) {
+  case 64:
+    SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vfmadd231ps %%zmm12, %%zmm13, %%zmm\\n"),
+                "vzeroupper");
+    return operations;
+  case 32:
+    SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vfmadd231ps %%ymm12, %%ymm13, %%ymm\\n"),
+                "vzeroupper");
+    return operations;
+  default:
+    // Half of them products, half of them sums, in any order: both units may be busy.
+    SINTER_LOOP("xorps %%xmm\\n, %%xmm\\n",
+                SINTER_EACH("0,1,2,3,4,5", "mulps %%xmm12, %%xmm\\n")
+                SINTER_EACH("6,7,8,9,10,11", "addps %%xmm13, %%xmm\\n"), "");
+    return operations / 2;
+  }
+}
+
+#define SINTER_LOADS(move, kind, bytes, end)                                                       \
+  asm volatile("1:\n\t" SINTER_EACH("0,1,2,3,4,5,6,7", move " " bytes "*\\n(%0), %%" kind "\\n")   \
+               "add $8*" bytes ", %0\n\tcmp %1, %0\n\tjb 1b\n\t" end                               \
+               : "+r"(from) : "r"(to) : "cc", "memory", SINTER_REGISTERS)
+
+/// Loads [from, to), whose length is a multiple of 512.
+void load(const InstructionSet &set, const std::byte *from, const std::byte *to) {
+  switch (set.vectorBytes) {
+  case 64:
+    SINTER_LOADS("vmovaps", "zmm", "64", "vzeroupper");
+    break;
+  case 32:
+    SINTER_LOADS("vmovaps", "ymm", "32", "vzeroupper");
+    break;
+  default:
+    SINTER_LOADS("movaps", "xmm", "16", "");
+  }
+}
+// clang-format on
+
+#else
+
+// Vectors that any compiler for any processor knows how to make.
+typedef float Vector __attribute__((vector_size(16)));
+constexpr uint64_t sums = 8;
+
+double multiplyAdd(const InstructionSet &, bool, uint64_t times) {
+  Vector results[sums] = {}, x = {}, y = {};
+  asm volatile("" : "+w"(x), "+w"(y));
+  for (uint64_t i = 0; i < times; ++i)
+    for (Vector &result : results)
+      result += x * y;
+  for (Vector &result : results)
+    asm volatile("" : "+w"(result));
+  return double(times) * sums * 2 * 4;
+}
+
+void load(const InstructionSet &, const std::byte *begin, const std::byte *end) {
+  for (; begin < end; begin += sizeof(Vector))
+    asm volatile("" ::"w"(*reinterpret_cast<const Vector *>(begin)));
+}
+
+#endif
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The processors that this process may use.
+std::vector<int> usableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> found;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set))
+        found.push_back(cpu);
+  return found.empty() ? std::vector<int>{0} : found;
+}
+
+/// What a thread did in a window, and when.
+struct Window {
+  double begin = 0, end = 0, done = 0;
+};
+
+/// Windows of each thread, in all of which every thread calls `work(thread)` once, which returns
+/// what it did. Threads have a processor each, and a window begins when all have come.
+template <typename Fn>
+std::vector<std::vector<Window>> runWindows(unsigned threads, double seconds, Fn &work) {
+  constexpr uint64_t most = uint64_t(1) << 14;
+  std::vector<int> processors = usableProcessors();
+  std::vector<std::vector<Window>> windows(threads);
+  std::atomic<uint64_t> arrived = 0;
+  std::atomic<bool> over = false;
+  auto run = [&](unsigned thread) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processors[thread], &set);
+    sched_setaffinity(0, sizeof(set), &set); // refused, it only takes longer
+    double until = now() + seconds;
+    for (uint64_t window = 0; window < most; ++window) {
+      ++arrived;
+      do
+        over = over || now() > until;
+      while (!over && arrived < (window + 1) * threads);
+      if (over)
+        return;
+      double begin = now(), done = work(thread);
+      windows[thread].push_back({begin, now(), done});
+    }
+  };
+  std::vector<std::jthread> others;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    others.emplace_back(run, thread);
+  others.clear();
+  return windows;
+}
+
+/// The best rate of windows through which all threads worked: one that loses its processor spoils
+/// its window. Windows are run for `seconds`, and again up to `patience` until there are some
+/// that count; without them the rate is what one thread did at best, times their number.
+template <typename Fn> Rate findBestRate(unsigned threads, RateTime time, Fn &&work) {
+  constexpr double skew = 0.1;            // of a window's length that its threads may begin apart
+  const int enough = threads > 1 ? 4 : 1; // one thread is all of them
+  int whole = 0;
+  double best = 0, alone = 0;
+  for (double end = now() + std::max(time.seconds, time.patience);
+       whole < enough && (alone == 0 || now() < end);) {
+    std::vector<std::vector<Window>> windows = runWindows(threads, time.seconds, work);
+    size_t count = SIZE_MAX;
+    for (const std::vector<Window> &list : windows) {
+      count = std::min(count, list.size());
+      for (const Window &window : list)
+        alone = std::max(alone, window.done / (window.end - window.begin));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      double begin = windows[0][i].begin, latest = begin, end = 0, done = 0;
+      for (const std::vector<Window> &list : windows) {
+        begin = std::min(begin, list[i].begin);
+        latest = std::max(latest, list[i].begin);
+        end = std::max(end, list[i].end);
+        done += list[i].done;
+      }
+      if (latest - begin > skew * (end - begin))
+        continue;
+      ++whole;
+      best = std::max(best, done / (end - begin));
+    }
+  }
+  return whole >= enough ? Rate{best, true} : Rate{threads * alone, false};
+}
+
+/// Memory that has been written, in huge pages where the system has them.
+class Pages {
+public:
+  explicit Pages(uint64_t bytes)
+      : bytes(bytes), data(static_cast<std::byte *>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    if (data == MAP_FAILED)
+      return;
+    ::madvise(data, bytes, MADV_HUGEPAGE);
+    std::memset(data, 0, bytes);
+  }
+  ~Pages() {
+    if (data != MAP_FAILED)
+      ::munmap(data, bytes);
+  }
+  Pages(const Pages &) = delete;
+  Pages &operator=(const Pages &) = delete;
+
+  const std::byte *get() const { return data == MAP_FAILED ? nullptr : data; }
+
+private:
+  uint64_t bytes;
+  std::byte *data;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rates
+//===----------------------------------------------------------------------===//
+
+/// Threads that can work at a time: more than there are processors do no more.
+static unsigned countWorkers(unsigned threads) {
+  return std::min<unsigned>(std::max(threads, 1u), unsigned(usableProcessors().size()));
+}
+
+Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time) {
+  constexpr double tileFactor = 16;
+  constexpr uint64_t times = 5000; // a window is some 10 us
+  bool narrow = dtype == DType::BF16, pairs = narrow && set.pairDot && !set.tiles;
+  Rate rate = findBestRate(countWorkers(threads), time,
+                           [&](unsigned) { return multiplyAdd(set, pairs, times); });
+  if (narrow && set.tiles)
+    rate.perSecond *= tileFactor;
+  return rate;
+}
+
+Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time) {
+  threads = countWorkers(threads);
+  constexpr uint64_t unit = 8 * 64;      // of the loop
+  constexpr uint64_t longest = 2 << 20;  // loaded by a thread between two looks at the clock,
+  constexpr uint64_t shortest = 1 << 18; // and at least
+  uint64_t part = std::max(bytes / threads / unit, uint64_t(1)) * unit;
+  Pages pages(part * threads);
+  if (!pages.get())
+    return {};
+  uint64_t stretch = std::min(part, longest), rounds = (shortest + stretch - 1) / stretch;
+  // A thread stays with its part, which its own caches may hold.
+  struct alignas(64) Position {
+    uint64_t next = 0;
+  };
+  std::vector<Position> positions(threads);
+  return findBestRate(threads, time, [&](unsigned thread) {
+    uint64_t &next = positions[thread].next;
+    const std::byte *data = pages.get() + thread * part + next;
+    next = next + 2 * stretch <= part ? next + stretch : 0;
+    for (uint64_t i = 0; i < rounds; ++i)
+      load(set, data, data + stretch);
+    return double(rounds * stretch);
+  });
+}
+
+} // namespace sinter::runtime

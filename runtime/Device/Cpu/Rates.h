@@ -1,0 +1,45 @@
+//===- Rates.h - What this processor multiplies and reads at most -*- C++ -*-===//
+//
+// The rate of multiply-add instructions on registers alone, and of loads from memory and from
+// caches: no kernel made of these instructions is faster, whoever wrote it, and nothing here is a
+// kernel that could be badly tuned. Every figure is the best of many short windows in which all
+// threads work, so that what others do on the machine costs windows, not truth.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/DType.h"
+#include "runtime/Device/Cpu/Processor.h"
+#include <cstdint>
+
+namespace sinter::runtime {
+
+/// How long to measure.
+struct RateTime {
+  double seconds = 0.01;
+  /// On a machine so busy that in `seconds` its processors were not all ours at any moment: how
+  /// long to go on trying.
+  double patience = 0.2;
+};
+
+struct Rate {
+  double perSecond = 0;
+  /// Whether all threads were seen to work at the same time. If not, the rate is what one of them
+  /// did at best, times their number: no less than what all do together.
+  bool together = false;
+};
+
+/// Floating-point operations per second of multiply-adds on `threads` threads (at most one a
+/// processor that this process may use counts), of operands of `dtype`: F32 or BF16. An addition
+/// and a multiplication count as two. Where there are no instructions on bf16, its rate is that of
+/// f32, to which it is widened. Instructions on tiles do 16 times as many operations a cycle as two
+/// f32 units of 64 bytes (1024 against 64, by Intel's optimization manual); their rate is 16 times
+/// that of f32, since to enter their state for a measurement would be a request to the system.
+Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time);
+
+/// Bytes per second that the threads together load from `bytes` of memory, each again and again
+/// from a part of its own: the rate of the smallest memory that holds the part. Allocates as much;
+/// a rate of 0 where there is not so much.
+Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time);
+
+} // namespace sinter::runtime
