@@ -1,4 +1,5 @@
 #include "test/e2e/CompiledModel.h"
+#include "test/e2e/KeptWeights.h"
 #include "test/support/StepLogits.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -19,26 +20,32 @@ std::filesystem::path modelsFolder() {
   return other ? other : SINTER_TEST_MODELS;
 }
 
-std::vector<std::string> modelNames() {
+static std::filesystem::path wideFolder() { return modelsFolder().parent_path() / "wide"; }
+
+static std::vector<std::string> listFolders(const std::filesystem::path &folder) {
   std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(modelsFolder()))
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-std::optional<runtime::StoredTensor> Checkpoint::find(std::string_view name) const {
-  const Tensor *tensor = weights.find(name);
-  if (!tensor || !tensor->dtype)
-    return std::nullopt;
-  return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
+std::vector<std::string> modelNames() { return listFolders(modelsFolder()); }
+
+std::vector<std::string> wideModelNames() {
+  // Other models come alone.
+  return std::filesystem::exists(wideFolder()) ? listFolders(wideFolder())
+                                               : std::vector<std::string>();
+}
+
+std::filesystem::path findModel(const std::string &name) {
+  std::filesystem::path narrow = modelsFolder() / name;
+  return std::filesystem::exists(narrow) ? narrow : wideFolder() / name;
 }
 
 CompiledModel::CompiledModel(const std::string &name)
-    : spec(valueOf(loadModelSpec(modelsFolder() / name))),
-      weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
-      expected(valueOf(WeightFiles::open(modelsFolder() / name / "expected.safetensors"))),
-      source(weights) {
+    : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)),
+      expected(valueOf(WeightFiles::open(findModel(name) / "expected.safetensors"))) {
   const Tensor &ids = *expected.find("tokens");
   length = ids.shape[0];
   tokens.resize(length);
@@ -63,7 +70,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
                                {"max_seq", std::to_string(options.capacity)},
                                {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.parameters())
-    request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
+    request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
   if (returnsLogits)
     returnLogits(request);
   CompileResult compiled = valueOf(sinter::compile(request));
@@ -71,7 +78,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
       valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));
   runtime::SessionOptions sessionOptions;
   sessionOptions.threads = threads;
-  sessionOptions.weights = &source;
+  sessionOptions.weights = weights.get();
   session = valueOf(runtime::Session::bind(executable, sessionOptions));
   chunk = options.chunk;
 }

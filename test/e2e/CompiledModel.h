@@ -4,6 +4,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Weights/WeightFiles.h"
 #include "runtime/Exec/Session.h"
+#include "runtime/Exec/WeightSource.h"
 #include "runtime/Generate/Generator.h"
 #include <filesystem>
 #include <functional>
@@ -17,17 +18,14 @@ std::filesystem::path modelsFolder();
 /// The names of all models, sorted.
 std::vector<std::string> modelNames();
 
-/// A checkpoint as the runtime reads it.
-class Checkpoint : public runtime::WeightSource {
-public:
-  explicit Checkpoint(const WeightFiles &weights) : weights(weights) {}
-  std::optional<runtime::StoredTensor> find(std::string_view name) const override;
+/// The names of the models under test/e2e/wide, sorted: one of each kind of layer, wide enough for
+/// tiles, tails and threads.
+std::vector<std::string> wideModelNames();
 
-private:
-  const WeightFiles &weights;
-};
+/// The folder of a model of either list.
+std::filesystem::path findModel(const std::string &name);
 
-/// A model under test/e2e/models, through the compiler and the runtime.
+/// A kept model, through the compiler and the runtime.
 class CompiledModel {
 public:
   /// Reads the model; failures are failures of the test.
@@ -71,8 +69,8 @@ public:
 private:
   void bind(CompileOptions options, unsigned threads, bool returnsLogits);
 
-  WeightFiles weights, expected;
-  Checkpoint source;
+  std::unique_ptr<runtime::WeightSource> weights;
+  WeightFiles expected;
   std::unique_ptr<runtime::Session> session;
   int64_t chunk = 0;
 };

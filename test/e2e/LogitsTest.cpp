@@ -1,7 +1,7 @@
 // The kept models, of every family, compiled and run: the logits of the whole sequence at once, in
 // chunks, and of ragged slots token by token are those of the reference, within 1e-5 in f32,
 // 3e-3 in f16 and 2e-2 in bf16. The number of threads changes no bit, leaving out all speed passes
-// nothing but roundings.
+// nothing but roundings. Wide models do the same.
 
 #include "test/e2e/CompiledModel.h"
 #include "gtest/gtest.h"
@@ -74,11 +74,28 @@ TEST_P(Logits, OfRaggedSlotsInBf16) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Logits, testing::ValuesIn(modelNames()), [](const auto &info) {
+std::string testName(const testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Logits, testing::ValuesIn(modelNames()), testName);
+
+class WideLogits : public Logits {};
+
+TEST_P(WideLogits, AreThoseOfTheReference) {
+  model.compile(options({"logits"}, 1, model.length), /*threads=*/3);
+  EXPECT_LE(model.worstError(model.logits()), 1e-5);
+  model.compileForLogits(options({"prefill", "decode"}, 2, 7));
+  model.runRagged([&](std::span<const float> row, int64_t position) {
+    EXPECT_LE(model.errorOf(row, position, 1), 1e-5) << position;
+  });
+  model.compile(options({"logits"}, 1, model.length, DType::BF16));
+  EXPECT_LE(model.errorOf(model.logits()), 2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, WideLogits, testing::ValuesIn(wideModelNames()), testName);
 
 TEST(LogitsOfThreads, AreTheSameBits) {
   for (const char *name : {"llama", "gemma2", "sinter-alibi-mqa"}) {

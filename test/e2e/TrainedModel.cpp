@@ -1,4 +1,5 @@
 #include "test/e2e/TrainedModel.h"
+#include "test/e2e/KeptWeights.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <fstream>
@@ -13,17 +14,14 @@ template <typename T> static T valueOf(Expected<T> expected) {
 
 struct TrainedModel::Impl {
   explicit Impl(const std::string &name)
-      : spec(valueOf(loadModelSpec(modelsFolder() / name))),
-        weights(valueOf(WeightFiles::open(modelsFolder() / name / "model.safetensors"))),
-        checkpoint(weights) {
-    std::ifstream file(modelsFolder() / name / "training.json");
+      : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)) {
+    std::ifstream file(findModel(name) / "training.json");
     reference = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
     EXPECT_TRUE(reference.is_object()) << name << "/training.json";
   }
 
   ModelSpec spec;
-  WeightFiles weights;
-  Checkpoint checkpoint;
+  std::unique_ptr<runtime::WeightSource> weights;
   nlohmann::json reference;
 };
 
@@ -44,7 +42,7 @@ TrainedModel::compile(const CompileOptions &options) const {
   request.spec = &impl->spec;
   request.options = options;
   for (const ParameterInfo &parameter : impl->spec.parameters())
-    request.parameterTypes[parameter.name] = *impl->weights.find(parameter.name)->dtype;
+    request.parameterTypes[parameter.name] = impl->weights->find(parameter.name)->dtype;
   auto executable = valueOf(runtime::Executable::fromFlatbuffer(
       valueOf(sinter::compile(request)).executable, "the executable"));
   for (const fb::Program *program : *executable->root().programs())
@@ -59,7 +57,7 @@ runtime::TrainOptions TrainedModel::trainOptions(unsigned threads, double learni
   options.schedule.learningRate = learningRate;
   options.schedule.steps = kSteps;
   options.order = runtime::DataOrder::Sequential;
-  options.weights = &impl->checkpoint;
+  options.weights = impl->weights.get();
   options.session.threads = threads;
   return options;
 }

@@ -14,7 +14,7 @@ struct TrainedSteps {
   std::vector<float> parameters;
 };
 
-/// A model under test/e2e/models that is trained from its checkpoint on the tokens of its reference
+/// A kept model that is trained from its checkpoint on the tokens of its reference
 /// (training.json, see tools/dev/make_training_references.py).
 class TrainedModel {
 public:

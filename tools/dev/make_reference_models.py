@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Tiny models with random weights, and the logits that they must give.
 
-    make_reference_models.py OUT [--only NAME,...] [--fixtures]
+    make_reference_models.py OUT [--only NAME,...] [--fixtures | --wide]
 
 Writes OUT/<name>/{config.json, model.safetensors, expected.safetensors} for every family and for
 what varies within each: rope types, head counts, odd sizes, windows, tied and untied heads. The
 expected file holds `tokens` (I32 [T]) and `logits` (F32 [T, V]) of one forward pass in float32.
 Families of Hugging Face's are computed by transformers, `sinter` models by the plain forward pass
 below, which reads the same config.json keys. With --fixtures only the models that are kept under
-test/e2e/models are written.
+test/e2e/models are written; with --wide those of test/e2e/wide, one of each kind of layer, wide
+enough for tiles, tails and threads. Their weights are not files: both sides make them from their names
+(seeded_weight, test/e2e/SeededWeights.h).
 
-Needs Python packages torch, transformers and safetensors; nothing in the build or the tests does.
+Needs Python packages torch, transformers, safetensors and xxhash; nothing in the build or the tests
+does.
 """
 
 import argparse
@@ -18,8 +21,10 @@ import json
 import math
 import pathlib
 
+import numpy
 import torch
 import torch.nn.functional as F
+import xxhash
 from safetensors.torch import save_file
 
 TOKENS = 23
@@ -110,6 +115,67 @@ def hugging_face_models():
                                 "short_factor": [1.0, 1.1, 1.2, 1.3],
                                 "long_factor": [2.0, 3.0, 4.0, 5.0]}})
     return models
+
+
+def wide_models():
+    """name -> (config class name, arguments)
+
+    Widths are no multiples of a vector's or a panel's, heads and the vocabulary neither."""
+    sizes = dict(vocab_size=389, hidden_size=264, intermediate_size=300, num_hidden_layers=2,
+                 num_attention_heads=4, max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
+    grouped = {**sizes, "num_key_value_heads": 2}
+    return {
+        "wide-gpt2": ("GPT2Config", dict(vocab_size=389, n_embd=264, n_layer=2, n_head=4,
+                                         n_positions=64, bos_token_id=1, eos_token_id=2)),
+        "wide-llama": ("LlamaConfig", grouped),
+        "wide-qwen3": ("Qwen3Config", {**grouped, "head_dim": 66}),
+        "wide-gemma2": ("Gemma2Config", {**grouped, "head_dim": 66, "query_pre_attn_scalar": 66,
+                                         "sliding_window": 6, "attn_logit_softcapping": 20.0,
+                                         "final_logit_softcapping": 10.0}),
+        "wide-gpt_neox": ("GPTNeoXConfig", {**sizes, "rope_parameters": {
+            "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}}),
+    }
+
+
+def mix(x):
+    """The finalizer of SplitMix64 on an array of uint64."""
+    x = (x ^ (x >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+    return x ^ (x >> numpy.uint64(31))
+
+
+def seeded_weight(name, tensor):
+    """What fillRandomWeight (runtime/Exec/RandomWeights.cpp) makes of a name for the seed 0: of a
+    matrix with a deviation of one over the root of its columns, else with 0.2 around the number
+    that all of `tensor` begins with."""
+    shape, vector = tensor.shape, tensor.dim() < 2
+    mean = numpy.float32(tensor.flatten()[0].item() if vector else 0)
+    deviation = numpy.float32(0.2 if vector else 1 / math.sqrt(shape[-1]))
+    key = mix(numpy.array([xxhash.xxh3_64_intdigest(name.encode())], dtype=numpy.uint64))
+    index = numpy.arange(math.prod(shape), dtype=numpy.uint64)
+    bits = mix(key + index * numpy.uint64(0x9E3779B97F4A7C15))
+    total = sum(((bits >> numpy.uint64(16 * i)) & numpy.uint64(0xFFFF)).astype(numpy.int32)
+                for i in range(4))
+    scale = deviation * numpy.float32(1.7320508) / numpy.float32(65536)
+    numbers = mean + (total - 2 * 65535).astype(numpy.float32) * scale
+    return torch.from_numpy(numbers).reshape(shape)
+
+
+def make_wide_model(config_class, arguments):
+    """The configuration's keys, and a function of rows of tokens to logits with its parameters."""
+    import transformers
+
+    config = getattr(transformers, config_class)(**arguments)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model = model.float().eval()
+    # What norms and biases begin with, whatever the initialization makes of matrices.
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if config_class == "GPTNeoXConfig":  # has another name for its head in files
+                name = name.replace("lm_head", "embed_out")
+            parameter.copy_(seeded_weight(name, parameter))
+    keys = {"architectures": [type(model).__name__], **json.loads(config.to_json_string())}
+    return keys, lambda rows: model(rows, use_cache=False).logits, list(model.parameters())
 
 
 def randomize(tensors):
@@ -375,12 +441,32 @@ FIXTURES = {
 }
 
 
+def make_wide(folder, only):
+    for name, (config_class, arguments) in wide_models().items():
+        if only and name not in only.split(","):
+            continue
+        torch.manual_seed(sum(name.encode()))
+        tokens = torch.randint(0, arguments["vocab_size"], (TOKENS,))
+        keys, forward, _ = make_wide_model(config_class, arguments)
+        with torch.no_grad():
+            logits = forward(tokens[None])[0]
+        out = folder / name
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "config.json").write_text(json.dumps(keys, indent=2) + "\n")
+        save_file({"tokens": tokens.to(torch.int32), "logits": logits.contiguous()},
+                  out / "expected.safetensors")
+        print(f"{name}: logits {logits.min():.2f} to {logits.max():.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--only", help="names, separated by commas")
     parser.add_argument("--fixtures", action="store_true")
+    parser.add_argument("--wide", action="store_true")
     options = parser.parse_args()
+    if options.wide:
+        return make_wide(options.out, options.only)
     hugging_face, own = hugging_face_models(), sinter_models()
     names = list(hugging_face) + list(own)
     if options.only:

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """The first steps of training the kept models, as their reference implementation does them.
 
-    make_training_references.py test/e2e/models [--only NAME,...]
+    make_training_references.py test/e2e/models | test/e2e/wide [--only NAME,...]
 
 Writes OUT/<name>/training.json: some tokens, and the loss and the gradient's norm (before clipping)
 of each of twelve steps on them, beginning with the weights of OUT/<name>/model.safetensors in
-float32; `sinter train --order sequential` with the same sizes does the same. A step reads 3 rows of
-24 tokens and the token that follows, behind the last token comes the first; the optimizer is
-torch.optim.AdamW with the rate 3e-4, betas 0.9 and 0.95, epsilon 1e-8, a decay of 0.1 for
-parameters of two dimensions or more, gradients clipped to a norm of 1. Models of Hugging Face's
-families are those of transformers, with eager attention and without dropout, `sinter` models the
-plain forward pass of make_reference_models.py. `bf16_loss` is the loss where the same runs under
-torch.autocast.
+float32 (of test/e2e/wide with those that are made from names); `sinter train --order sequential`
+with the same sizes does the same. A step reads 3 rows of 24 tokens and the token that follows,
+behind the last token comes the first; the optimizer is torch.optim.AdamW with the rate 3e-4, betas
+0.9 and 0.95, epsilon 1e-8, a decay of 0.1 for parameters of two dimensions or more, gradients
+clipped to a norm of 1. Models of Hugging Face's families are those of transformers, with eager
+attention and without dropout, `sinter` models the plain forward pass of make_reference_models.py.
+`bf16_loss` and `f16_loss` are the losses where the same runs under torch.autocast, in f16 with
+torch.amp.GradScaler.
 
 Needs Python packages torch, transformers and safetensors; nothing in the build or the tests does.
 """
@@ -54,6 +55,9 @@ class SinterModel(torch.nn.Module):
 
 def load_model(folder, config):
     """A function from tokens to logits, and its parameters."""
+    if not (folder / "model.safetensors").exists():
+        wide = make_reference_models.wide_models()[folder.name]
+        return make_reference_models.make_wide_model(*wide)[1:]
     if config["model_type"] == "sinter":
         model = SinterModel(folder, config)
         return model, list(model.parameters())
@@ -66,23 +70,27 @@ def load_model(folder, config):
     return lambda tokens: model(tokens, use_cache=False).logits, list(model.parameters())
 
 
-def train(folder, config, tokens, autocast):
+def train(folder, config, tokens, narrow=None):
+    """The losses and norms; with `narrow`, where the same runs under torch.autocast of that type."""
     forward, parameters = load_model(folder, config)
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": 0.1},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), eps=1e-8)
+    scaler = torch.amp.GradScaler("cpu", enabled=narrow == torch.float16)
     losses, norms = [], []
     for step in range(STEPS):
         at = torch.arange(BATCH * SEQUENCE + 1) + step * BATCH * SEQUENCE
         window = tokens[at % TOKENS]
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        with torch.autocast("cpu", dtype=narrow, enabled=narrow is not None):
             logits = forward(window[:-1].view(BATCH, SEQUENCE))
         loss = F.cross_entropy(logits.float().flatten(0, 1), window[1:])
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
         norms.append(torch.nn.utils.clip_grad_norm_(parameters, 1.0).item())
         losses.append(loss.item())
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
     return losses, norms
 
 
@@ -103,10 +111,11 @@ def main():
         torch.manual_seed(sum(folder.name.encode()))
         config = json.loads((folder / "config.json").read_text())
         tokens = make_tokens(config["vocab_size"])
-        losses, norms = train(folder, config, tokens, autocast=False)
-        narrow, _ = train(folder, config, tokens, autocast=True)
+        losses, norms = train(folder, config, tokens)
         reference = {"tokens": tokens.tolist(), "loss": rounded(losses),
-                     "grad_norm": rounded(norms), "bf16_loss": rounded(narrow)}
+                     "grad_norm": rounded(norms)}
+        for key, narrow in (("bf16_loss", torch.bfloat16), ("f16_loss", torch.float16)):
+            reference[key] = rounded(train(folder, config, tokens, narrow)[0])
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.items()]
         (folder / "training.json").write_text("{" + ",\n ".join(lines) + "}\n")
         print(f"{folder.name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, norm {norms[0]:.3f}")
