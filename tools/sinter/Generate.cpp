@@ -74,8 +74,9 @@ Expected<void> cli::readPrompt(GenerateOptions &options) {
 }
 
 void cli::warnBeyondTraining(const Executable &executable, int64_t positions) {
+  // Where frequencies follow the length, what is said of that is enough (noteStretchedPositions).
   Expected<int64_t> trained = executable.metadataNumber("max_positions");
-  if (trained && *trained > 0 && positions > *trained)
+  if (trained && positions > *trained && !executable.metadata("rotary_length"))
     std::fprintf(stderr,
                  "sinter: warning: %lld positions are more than the %lld that the model was made "
                  "for; what it writes beyond these may make no sense\n",
@@ -197,9 +198,9 @@ Expected<void> cli::generate(std::shared_ptr<const Executable> executable,
     text += piece;
     return options.json || printNow(piece);
   };
-  warnBeyondTraining(*executable,
-                     std::min(static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens,
-                              generator.capacity()));
+  warnBeyondTraining(
+      *executable, std::min(static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1,
+                            generator.capacity()));
   SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), receive));
 
   std::string rest = decoder ? decoder->flush() : "";
