@@ -65,17 +65,10 @@ Differences Verification::compareGraphs(ModuleOp before, const PassStep &step) c
 Expected<std::vector<std::byte>> Verification::compileRest(ModuleOp fused,
                                                            ArrayRef<PassStep> steps) const {
   OwningOpRef<ModuleOp> module = fused.clone();
-  std::string error;
-  ScopedDiagnosticHandler handler(fused.getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return failure();
-    if (error.empty())
-      error = diagnostic.str();
-    return success();
-  });
+  ErrorCollector errors(*fused.getContext());
   for (const PassStep &step : steps)
     if (failed(runPass(*module, step)))
-      return fail(step.argument, error, "");
+      return fail(step.argument, errors.getFirst(), "");
   SINTER_TRY(KernelCode code, compilation.emitKernels(*module));
   return serialize(*module, code, request.spec, request.contents);
 }

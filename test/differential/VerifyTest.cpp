@@ -14,22 +14,20 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "test/differential/SmallModels.h"
 #include "tools/sinter/RunSteps.h"
 #include <algorithm>
 #include <gtest/gtest.h>
+#ifdef SINTER_TEST_KERNELS
+#include "test/cuda/FakeCuda.h"
+#include "test/simt/Program.h"
+#endif
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::test;
 
 namespace {
-constexpr const char *kLlama =
-    R"({"model_type": "llama", "vocab_size": 40, "hidden_size": 24, "intermediate_size": 20,
-        "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
-        "max_position_embeddings": 32})";
-constexpr const char *kGpt2 =
-    R"({"model_type": "gpt2", "vocab_size": 40, "n_embd": 24, "n_layer": 1, "n_head": 3,
-        "n_positions": 32})";
-
 /// A model that is compiled for one entry.
 class Compiled {
 public:
@@ -217,6 +215,70 @@ TEST(VerifyGradients, AreTheDerivativeOfTheLoss) {
   EXPECT_EQ(pipeline->front().pass, "planted-wrong-gradient");
 }
 
+// Graphs of a GPU's pipeline need none.
+TEST(VerifyForGpu, FindsWhatIsWrongInAGraph) {
+  Compiled compiled(kLlama, "prefill");
+  compiled.request.options.target = "cuda:sm_90";
+  auto right = verifyPipeline(compiled.request, VerifyOptions());
+  ASSERT_TRUE(right) << right.error().message();
+  ASSERT_EQ(right->size(), 1u);
+  EXPECT_EQ(right->front().outcome, Outcome::Holds);
+  EXPECT_NE(right->front().message.find("no device"), std::string::npos);
+  compiled.request.options.addedPasses = {"after:Fusion:planted-dropped-mask"};
+  auto wrong = verifyPipeline(compiled.request, VerifyOptions());
+  ASSERT_TRUE(wrong) << wrong.error().message();
+  ASSERT_EQ(wrong->size(), 1u);
+  EXPECT_EQ(wrong->front().outcome, Outcome::Differs);
+  EXPECT_EQ(wrong->front().pass, "planted-dropped-mask");
+  EXPECT_EQ(wrong->front().layer, "model.layers.0");
+  auto later = verifyPass(compiled.request, "sinter-assign-streams", "", VerifyOptions());
+  ASSERT_FALSE(later);
+  EXPECT_NE(later.error().message().find("a device that is not there"), std::string::npos);
+}
+
+#ifdef SINTER_TEST_KERNELS
+// Few kernels, which the emulator has soon compiled.
+constexpr const char *kGraph = R"(
+func.func @logits(%x: tensor<4x32xf32> {sinter.input = "x"},
+                  %y: tensor<4x32xf32> {sinter.input = "y"},
+                  %w: tensor<32xf32> {sinter.parameter = "w"})
+    -> (tensor<4x32xf32> {sinter.output = "z"}) attributes {sinter.entry} {
+  %0 = sinter.rms_norm %x, %w {eps = 1.0e-5 : f64}
+      : (tensor<4x32xf32>, tensor<32xf32>) -> tensor<4x32xf32> loc("model.layers.0.norm")
+  %1 = sinter.silu %0 : (tensor<4x32xf32>) -> tensor<4x32xf32> loc("model.layers.0.mlp")
+  %2 = sinter.sub %1, %y
+      : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32> loc("model.layers.0.mlp")
+  return %2 : tensor<4x32xf32>
+})";
+
+TEST(VerifyForGpu, FindsWhatIsWrongInWhatTheEmulatorRuns) {
+  if (std::string reason = simt::Program::whyNot(); !reason.empty())
+    GTEST_SKIP() << reason;
+  fake::FakeCuda fake{fake::FakeOptions{.cache = SINTER_TEST_KERNELS}};
+  CompileRequest request;
+  request.source = kGraph;
+  request.options.target = "cuda:sm_90";
+  request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
+  VerifyOptions options;
+  options.run = cli::runSteps;
+  auto right = verifyPass(request, "all", "", options);
+  ASSERT_TRUE(right) << right.error().message();
+  for (const Verdict &verdict : *right)
+    EXPECT_TRUE(verdict.outcome == Outcome::Holds || verdict.outcome == Outcome::Unchanged)
+        << verdict.pass << ": " << verdict.message;
+  EXPECT_GT(fake.statistics().kernels, 0u);
+  request.options.addedPasses = {"after:Schedule:planted-swapped-inputs"};
+  auto wrong = verifyPipeline(request, options);
+  ASSERT_TRUE(wrong) << wrong.error().message();
+  ASSERT_EQ(wrong->size(), 1u);
+  EXPECT_EQ(wrong->front().outcome, Outcome::Differs) << wrong->front().message;
+  EXPECT_EQ(wrong->front().pass, "planted-swapped-inputs");
+  EXPECT_EQ(wrong->front().layer, "model.layers.0");
+  for (const std::string &complaint : fake.complaints())
+    ADD_FAILURE() << complaint;
+}
+#endif
+
 class VerifyEntries : public testing::TestWithParam<const char *> {};
 
 // Every pass of every phase of one model, and the pipeline of another.
@@ -236,6 +298,6 @@ TEST_P(VerifyEntries, Hold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Entries, VerifyEntries,
-                         testing::Values("prefill", "decode", "logits", "train_step", "evaluate"),
+                         testing::Values("prefill", "decode", "train_step", "evaluate"),
                          [](const auto &info) { return std::string(info.param); });
 } // namespace
