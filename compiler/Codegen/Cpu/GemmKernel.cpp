@@ -12,6 +12,11 @@
 // tile of rows is computed from it. So is the block of rows of a transposed left-hand side that the
 // L2 cache does not hold: its elements along k are lines apart, each of which several tiles read.
 //
+// Where the registers hold tiles that are narrower than a panel (16 registers of 8 elements: 6 rows
+// of 16 columns), a copy consists of strips as wide as a tile. In the panel, what a tile reads are
+// pieces of rows 256 bytes apart, which fall into a quarter of the L1 cache; a strip is one stream.
+// So panels are copied, too, for many rows: 2 to 9 % of a kernel's time on Zen 4.
+//
 // One row (decode) makes a tile of one row: the panel streams from memory exactly once, and its
 // lines are asked for some way ahead. The panels of gate and up belong to one work item, so that
 // their product never leaves the scratch.
@@ -37,8 +42,11 @@ namespace {
 /// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
 /// have 128 KiB of stack in all.
 constexpr int64_t kScratchRows = kBlockRows + 16;
-/// Bytes of the same stack for a block of a panel that the kernel copies itself.
-constexpr int64_t kPanelBytes = 40 * 1024;
+/// Bytes of the same stack for a block of a panel that the kernel copies itself, whole or in
+/// strips.
+constexpr int64_t kPanelBytes = 40 * 1024, kStripsBytes = 56 * 1024;
+/// Rows from which on strips pay for the copy.
+constexpr int64_t kStripsRows = 96;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 /// How far ahead a stream from memory is asked for.
@@ -194,9 +202,14 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   int64_t rowBytes = kPanelWidth * elementBytes * sets;
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
-  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
-  if (plan.copiesRhs)
-    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kPanelBytes / (kPanelWidth * 4)));
+  bool strips = plan.tileVectors < panelVectors;
+  bool copyPays = plan.rhs == GemmPlan::Rhs::Panels ? strips && !plan.pairs && plan.m >= kStripsRows
+                                                    : plan.m > plan.tileRows;
+  plan.copiesRhs = copyPays && sets == 1;
+  if (plan.copiesRhs) {
+    int64_t depth = (strips ? kStripsBytes : kPanelBytes) / (kPanelWidth * 4);
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
+  }
   plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
                    plan.lhsStride == 1 && plan.m > plan.tileRows &&
                    plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
@@ -205,6 +218,10 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
 
   int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
+  // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
+  if (strips && plan.copiesRhs)
+    mostRows =
+        std::clamp<int64_t>(plan.m * plan.panels / (4 * target.getCores()), kStripsRows, mostRows);
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
@@ -372,10 +389,10 @@ private:
       copyLhs(kBegin, kEnd);
     if (!plan.copiesRhs)
       return;
-    if (plan.rhs == GemmPlan::Rhs::Dense)
-      copyRows(kBegin, kEnd);
-    else
+    if (plan.rhs == GemmPlan::Rhs::DenseTransposed)
       copyTransposed(kBegin, kEnd);
+    else
+      copyRows(kBegin, kEnd);
   }
 
   /// Where a transposed lhs has its row 0 of k; the others follow it.
@@ -398,17 +415,20 @@ private:
     });
   }
 
-  /// The panel's rows [kBegin, kEnd), a piece of a row of rhs each.
+  /// The panel's rows [kBegin, kEnd), of a panel or a piece of a row of rhs each.
   void copyRows(Value kBegin, Value kEnd) {
     Value rhs = arguments[plan.rhsArgument];
+    bool isPanels = plan.rhs == GemmPlan::Rhs::Panels;
+    int64_t distance = isPanels ? kPanelWidth : plan.n;
+    Value first = builder.mul(panel, isPanels ? plan.panelElements : kPanelWidth);
     builder.loop(kBegin, kEnd, 1, [&](Value k) {
       for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
-        Value column = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
-        Value at = builder.add(builder.mul(k, plan.n), column);
+        Value column = builder.add(first, v * lanes);
+        Value at = builder.add(builder.mul(k, distance), column);
         Value mask;
-        if (plan.n % kPanelWidth != 0)
+        if (!isPanels && plan.n % kPanelWidth != 0)
           mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
-        builder.prefetch(rhs, at, plan.kBlock * plan.n);
+        builder.prefetch(rhs, at, plan.kBlock * distance);
         builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
       }
     });
@@ -438,9 +458,12 @@ private:
     });
   }
 
-  /// Where the copied block has vector v of row k.
+  /// Where the copied block has vector v of row k: strips of a tile's width lie one behind another.
   Value copiedAt(Value k, int64_t v) {
-    return builder.add(builder.mul(builder.sub(k, blockBegin), kPanelWidth), v * lanes);
+    int64_t width = plan.tileVectors * lanes;
+    int64_t strip = v / plan.tileVectors * plan.kBlock * width;
+    return builder.add(builder.mul(builder.sub(k, blockBegin), width),
+                       strip + v % plan.tileVectors * lanes);
   }
 
   SmallVector<Value> loadCopied(int64_t firstVector, Value k) {
