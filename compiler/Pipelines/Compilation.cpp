@@ -8,6 +8,7 @@
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CubinCache.h"
+#include "runtime/Exec/KernelMarks.h"
 #include <mutex>
 #include <set>
 
@@ -118,10 +119,13 @@ KernelCode Compilation::makeNoCode(ModuleOp planned) const {
       program.kernels.push_back({name, /*block=*/1});
     return CudaCode{request.options.target, {std::move(program)}, {{}}, request.options.tune};
   }
+  // Each has an entry of its own, with room for its mark before it.
   MachineCode code;
-  code.image = {std::byte{0x0f}, std::byte{0x0b}}; // ud2
-  for (const std::string &name : names)
-    code.offsets[name] = 0;
+  for (const std::string &name : names) {
+    code.image.resize(code.image.size() + runtime::kernelMarkBytes);
+    code.offsets[name] = code.image.size();
+    code.image.insert(code.image.end(), {std::byte{0x0f}, std::byte{0x0b}}); // ud2
+  }
   return code;
 }
 
