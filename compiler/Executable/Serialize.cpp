@@ -276,11 +276,11 @@ private:
     Offset<flatbuffers::Vector<uint32_t>> waits;
     if (ArrayRef<int64_t> numbers = command.getWaits(); !numbers.empty())
       waits = builder.CreateVector(std::vector<uint32_t>(numbers.begin(), numbers.end()));
-    return fb::CreateCommand(builder, kind, action, label, layer, command.getFlops(),
-                             command.getNarrowFlops(), command.getBytes(), command.getSharedBytes(),
-                             command.getPrivateBytes(), command.getPredictedNs(), stage,
-                             alternatives.empty() ? 0 : builder.CreateVector(alternatives),
-                             command.getStream(), waits);
+    return fb::CreateCommand(
+        builder, kind, action, label, layer, command.getFlops(), command.getBytes(),
+        command.getPredictedNs(), stage, command.getNarrowFlops(),
+        alternatives.empty() ? 0 : builder.CreateVector(alternatives), command.getStream(), waits,
+        command.getSharedBytes(), command.getPrivateBytes());
   }
 
   std::pair<fb::Action, Offset<void>> serializeAction(Operation *op) {

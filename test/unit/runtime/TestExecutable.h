@@ -132,10 +132,10 @@ struct Parts {
           alternatives.push_back(fb::CreateAlternative(builder, other.kind, other.make(builder)));
         commands.push_back(fb::CreateCommandDirect(
             builder, command.kind, action, command.label.c_str(), command.layer.c_str(),
-            command.flops, command.narrowFlops, command.bytes, command.sharedBytes,
-            command.privateBytes, command.predictedNs, command.stage,
+            command.flops, command.bytes, command.predictedNs, command.stage, command.narrowFlops,
             alternatives.empty() ? nullptr : &alternatives, command.stream,
-            command.waits.empty() ? nullptr : &command.waits));
+            command.waits.empty() ? nullptr : &command.waits, command.sharedBytes,
+            command.privateBytes));
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
