@@ -7,6 +7,7 @@
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Train/Trainer.h"
 #include "test/e2e/CompiledModel.h"
+#include "test/e2e/KeptWeights.h"
 #include "gtest/gtest.h"
 #include <random>
 #include <sys/mman.h>
@@ -37,8 +38,7 @@ class Damaged : public testing::TestWithParam<const char *> {
 protected:
   Damaged()
       : model(GetParam()), spec(valueOf(loadModelSpec(modelsFolder() / model))),
-        weights(valueOf(WeightFiles::open(modelsFolder() / model / "model.safetensors"))),
-        source(weights) {}
+        weights(openWeights(modelsFolder() / model, spec)) {}
 
   void compile(std::vector<std::string> entries) {
     CompileRequest request;
@@ -53,7 +53,7 @@ protected:
                                  {"model_type", spec.modelType}};
     request.contents.attachments = {{"tokenizer.json", "{}"}};
     for (const ParameterInfo &parameter : spec.parameters())
-      request.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
+      request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
     bytes = valueOf(sinter::compile(request)).executable;
     // What is not machine code.
     auto executable = valueOf(runtime::Executable::fromFlatbuffer(bytes, "whole"));
@@ -132,8 +132,7 @@ protected:
 
   const char *model;
   ModelSpec spec;
-  WeightFiles weights;
-  Checkpoint source;
+  std::unique_ptr<runtime::WeightSource> weights;
 
 private:
   static void tryOne(uint64_t change, const Run &run, Outcomes &outcomes, const Damaged &test) {
@@ -167,7 +166,7 @@ TEST_P(Damaged, InferenceDoesNoHarm) {
   tryAll([&](std::shared_ptr<const runtime::Executable> executable) -> Expected<void> {
     runtime::SessionOptions options;
     options.threads = 1;
-    options.weights = &source;
+    options.weights = weights.get();
     SINTER_TRY(std::unique_ptr<runtime::Session> session,
                runtime::Session::bind(executable, options));
     SINTER_TRY(runtime::Generator generator, runtime::Generator::create(*session));
@@ -196,7 +195,7 @@ TEST_P(Damaged, TrainingDoesNoHarm) {
     files.push_back(std::move(file));
     runtime::TrainOptions options;
     options.schedule.steps = 2;
-    options.weights = &source;
+    options.weights = weights.get();
     options.session.threads = 1;
     SINTER_TRY(std::unique_ptr<runtime::Trainer> trainer,
                runtime::Trainer::create(
