@@ -65,6 +65,7 @@ bundle: build
 
 bench: build
 	tools/bench/bench.py --sinter $(BUILD)/bin/sinter --json $(BUILD)/bench.json
+	tools/bench/rooflines.py --sinter $(BUILD)/bin/sinter
 
 # Before a release: no work does less of what this machine can do than is stored of its kind.
 bench-gate: build
