@@ -87,7 +87,6 @@ void Checkpoint::findUses(const fb::Program &program) {
   size_t commands = program.commands() ? program.commands()->size() : 0;
   begins.resize(commands);
   ends.resize(commands);
-  extents.resize(data.size());
   std::map<uint32_t, size_t> last;
   for (size_t i = 0; i < commands; ++i)
     forEachSlice(*program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),

@@ -12,6 +12,7 @@
 #include "runtime/Exec/Executable.h"
 #include "runtime/Exec/WeightSource.h"
 #include "runtime/Memory/Region.h"
+#include <map>
 #include <vector>
 
 namespace sinter::runtime {
@@ -53,7 +54,7 @@ private:
   uint64_t total = 0;
   Region random;
   std::vector<std::span<const std::byte>> data;
-  std::vector<uint64_t> extents;                   ///< of each tensor, the bytes that are read
+  std::map<uint32_t, uint64_t> extents; ///< of each tensor that is read, the bytes up to its end
   std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
 };
 
