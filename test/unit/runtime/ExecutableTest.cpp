@@ -70,8 +70,10 @@ TEST_F(FileTest, TrailingBytesAreNoticed) {
 TEST_F(FileTest, MessagesSayWhatIsWrong) {
   auto message = [&] { return Executable::fromFile(bytes, "m.sinter").error().message(); };
   bytes[8] = std::byte(9);
-  EXPECT_EQ(message(), "m.sinter: has version 9 of the format, this Sinter reads 2; compile the "
-                       "model again with this Sinter");
+  EXPECT_EQ(message(), "m.sinter: has version 9 of the format, this Sinter reads " +
+                           std::to_string(executableVersion) +
+                           "; compile the "
+                           "model again with this Sinter");
   bytes[8] = std::byte(executableVersion);
   bytes[200] ^= std::byte(1);
   EXPECT_EQ(message(), "m.sinter: is damaged: its content does not match its checksum; copy or "
@@ -109,7 +111,8 @@ TEST(ExecutableTest, AcceptsTheSmallModel) {
 TEST(ExecutableTest, OtherVersion) {
   Parts parts = smallModel();
   parts.version = 1;
-  expectError(parts, "has version 1 of the format, this Sinter reads 2");
+  expectError(parts, "has version 1 of the format, this Sinter reads " +
+                         std::to_string(executableVersion));
 }
 
 TEST(ExecutableTest, KernelsAndTables) {
