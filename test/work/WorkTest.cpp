@@ -39,6 +39,18 @@ struct Bounds {
   double executedNs, rooflineNs, limitNs;
 };
 
+/// Nanoseconds of work at the peak rates that the target is described with.
+double findRooflineNs(const CostModel &costs, const Cost &cost, TargetAttr target) {
+  double computeNs =
+      (cost.flops - cost.narrowFlops) / static_cast<double>(target.getGflopsF32()) +
+      cost.narrowFlops / static_cast<double>(target.getGflopsBf16());
+  double memoryNs = (cost.bytes - cost.sharedBytes - cost.privateBytes) /
+                        costs.getBandwidth(MemoryLevel::Memory) +
+                    cost.sharedBytes / costs.getBandwidth(MemoryLevel::SharedCache) +
+                    cost.privateBytes / costs.getBandwidth(MemoryLevel::PrivateCaches);
+  return std::max(computeNs, memoryNs);
+}
+
 /// Of a kernel on tensors whose loops are `loops`.
 Bounds findBounds(func::FuncOp kernel, func::FuncOp loops, TargetAttr target) {
   CostModel costs(target);
@@ -48,9 +60,9 @@ Bounds findBounds(func::FuncOp kernel, func::FuncOp loops, TargetAttr target) {
   });
   auto rate = static_cast<double>(pairs ? std::max(target.getGflopsBf16(), target.getGflopsF32())
                                         : target.getGflopsF32());
-  double executed =
-      std::max(work.flops / rate, work.bytes / costs.getBandwidth(/*bytes=*/0, /*cold=*/false));
-  double roofline = costs.getBodyCost(kernel.front()).rooflineNs;
+  MemoryLevel smallest = costs.getLevel(/*bytes=*/0, /*cold=*/false);
+  double executed = std::max(work.flops / rate, work.bytes / costs.getBandwidth(smallest));
+  double roofline = findRooflineNs(costs, costs.getBodyCost(kernel.front()), target);
   return {work, executed, roofline,
           kMostRooflines * roofline + static_cast<double>(target.getLaunchNs())};
 }

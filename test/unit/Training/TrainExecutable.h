@@ -116,7 +116,7 @@ inline Parts TrainModel::parts() const {
   int32_t count = static_cast<int32_t>(tokens);
   float one = 1;
   std::memcpy(parts.constants.data(), &count, 4);
-  std::memcpy(parts.constants.data() + 4, &one, 4);
+  std::memcpy(parts.constants.data() + 16, &one, 4); // where a GPU's launch may have a slice
   fb::Slice countSlice = slice(Space::Constant, 0, 4);
 
   // Adds an input behind those that are there.
@@ -142,7 +142,7 @@ inline Parts TrainModel::parts() const {
       input(program, "seed", fb::DType::I32, {2});
     fb::Slice weight = scalar(program, "loss_weight");
     fb::Slice scale = scales && program.name != "evaluate" ? scalar(program, "loss_scale")
-                                                           : slice(Space::Constant, 4, 4);
+                                                           : slice(Space::Constant, 16, 4);
     fb::Slice loss = slice(Space::Output, 0, 4);
     program.outputs.push_back({"loss", fb::DType::F32, {}, loss});
     program.outputBytes = 64;
@@ -178,7 +178,7 @@ inline Parts TrainModel::parts() const {
     update.name = "update";
     if (seeds)
       input(update, "seed", fb::DType::I32, {2});
-    optimize(update, scales ? scalar(update, "loss_scale") : slice(Space::Constant, 4, 4));
+    optimize(update, scales ? scalar(update, "loss_scale") : slice(Space::Constant, 16, 4));
     parts.programs.push_back(update);
   }
   evaluate.name = "evaluate";

@@ -40,7 +40,8 @@ makeTrainer(const TrainModel &model, TrainOptions options,
   TrainData data{streamOf(ids), std::nullopt};
   if (validation)
     data.validation = streamOf(*validation);
-  return Trainer::create(*model.parts().load(), std::move(data), std::move(options));
+  SINTER_TRY(auto executable, model.parts().load());
+  return Trainer::create(std::move(executable), std::move(data), std::move(options));
 }
 
 inline std::vector<float> stateOf(const Trainer &trainer, std::string_view name) {
