@@ -83,12 +83,16 @@ std::optional<std::string> MergeRowKernelsPass::findObstacle(CallKernelOp produc
   for (Operation *user : producer->getUsers())
     if (user != consumer)
       return "what @" + producer.getKernel().str() + " computes is needed elsewhere too";
-  auto getRows = [](Type type) { return cast<RankedTensorType>(type).getShape().drop_back(); };
-  ArrayRef<int64_t> rows = getRows(consumer->getResult(0).getType());
+  std::optional<ArrayRef<int64_t>> rows;
   for (CallKernelOp call : {producer, consumer})
-    for (Type type : call->getResultTypes())
-      if (getRows(type) != rows)
+    for (Type type : call->getResultTypes()) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+      if (shape.empty())
+        return "a result is a single number, which has no rows";
+      if (rows.value_or(shape.drop_back()) != shape.drop_back())
         return "the kernels work on different rows";
+      rows = shape.drop_back();
+    }
   return std::nullopt;
 }
 

@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,8 @@ struct OptimizerSteps {
   std::vector<std::vector<double>> expected; ///< the parameters after five steps
   bool relativeStep = true;                  ///< of Adafactor, and scale_parameter
 };
+
+inline void PrintTo(const OptimizerSteps &steps, std::ostream *out) { *out << steps.name; }
 
 inline const std::vector<OptimizerSteps> kOptimizerSteps = {
     {"AdamW",

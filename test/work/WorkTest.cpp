@@ -41,9 +41,8 @@ struct Bounds {
 
 /// Nanoseconds of work at the peak rates that the target is described with.
 double findRooflineNs(const CostModel &costs, const Cost &cost, TargetAttr target) {
-  double computeNs =
-      (cost.flops - cost.narrowFlops) / static_cast<double>(target.getGflopsF32()) +
-      cost.narrowFlops / static_cast<double>(target.getGflopsBf16());
+  double computeNs = (cost.flops - cost.narrowFlops) / static_cast<double>(target.getGflopsF32()) +
+                     cost.narrowFlops / static_cast<double>(target.getGflopsBf16());
   double memoryNs = (cost.bytes - cost.sharedBytes - cost.privateBytes) /
                         costs.getBandwidth(MemoryLevel::Memory) +
                     cost.sharedBytes / costs.getBandwidth(MemoryLevel::SharedCache) +

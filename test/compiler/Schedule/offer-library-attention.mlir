@@ -31,7 +31,7 @@ func.func @train(%qkv: tensor<2x40x256xbf16> {sinter.input = "qkv"})
   // CHECK-NEXT: plan.launch @attend grid {{.*}}(%[[X]]) -> (%[[Y]], %[[L]]) {{.*}}flops = [[FLOPS:[0-9]+]]
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.attention(%[[X]], %[[X]], %[[X]]) workspace(%[[WORKSPACE]]) -> (%[[Y]], %[[L]]) {batch = 2 : i64, {{.*}}causal, dtype = bf16, flops = [[FLOPS]] : i64, head_size = 64 : i64, heads = 2 : i64, key_heads = 1 : i64, key_layout = array<i64: 128, 10240, 256, 64>, keys = 40 : i64
-  // CHECK-SAME: length = 40 : i64, out_dtype = bf16
+  // CHECK-SAME: length = 40 : i64, narrow_flops = 655360 : i64, out_dtype = bf16
   // CHECK-SAME: query_layout = array<i64: 0, 10240, 256, 64>
   // CHECK-SAME: scale = 1.250000e-01 : f32
   // CHECK-SAME: value_layout = array<i64: 192, 10240, 256, 64>, window = 16 : i64}

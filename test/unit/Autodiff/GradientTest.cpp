@@ -266,6 +266,8 @@ struct Case {
   Body body;
 };
 
+void PrintTo(const Case &c, std::ostream *out) { *out << c.name; }
+
 class GradientTest : public testing::TestWithParam<Case> {};
 
 TEST_P(GradientTest, EqualsFiniteDifferences) {
