@@ -17,15 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What turns CUDA C++ into host code, in the order in which the compiler takes it. Device code
-/// reads memory through pointers of other types, so aliasing is never strict. Checked mode must see
-/// every access as the source has it: no vectorisation, no access dropped because another follows.
-std::vector<std::string> flags(const CompileOptions &options) {
-  std::vector<std::string> words = {"-x",
-                                    "c++",
-                                    "-std=c++20",
+/// What turns CUDA C++ into host code, of every source. Device code reads memory through pointers
+/// of other types, so aliasing is never strict. Checked mode must see every access as the source
+/// has it: no vectorisation, no access dropped because another follows.
+std::vector<std::string> commonFlags(bool isChecked) {
+  std::vector<std::string> words = {"-std=c++20",
                                     "-fPIC",
-                                    "-shared",
                                     "-march=x86-64-v3",
                                     "-gline-tables-only",
                                     "-fno-strict-aliasing",
@@ -35,9 +32,7 @@ std::vector<std::string> flags(const CompileOptions &options) {
                                     "-w",
                                     "-DSINTER_SIMT",
                                     std::string("-I") + SINTER_SIMT_ROOT,
-                                    std::string("-isystem") + SINTER_SIMT_CUDA_INCLUDE,
-                                    "-include",
-                                    std::string(SINTER_SIMT_ROOT) + "/test/simt/KernelPrelude.h"};
+                                    std::string("-isystem") + SINTER_SIMT_CUDA_INCLUDE};
   std::vector<std::string> checked = {"-O1",
                                       "-fsanitize=thread",
                                       "-fno-sanitize-link-runtime",
@@ -47,8 +42,14 @@ std::vector<std::string> flags(const CompileOptions &options) {
                                       "-fno-vectorize",
                                       "-fno-slp-vectorize"};
   std::vector<std::string> fast = {"-O2"};
-  const auto &mode = options.checked ? checked : fast;
+  const auto &mode = isChecked ? checked : fast;
   words.insert(words.end(), mode.begin(), mode.end());
+  return words;
+}
+
+/// Of one source, in the order in which the compiler takes them.
+std::vector<std::string> flags(const CompileOptions &options) {
+  std::vector<std::string> words = commonFlags(options.checked);
   for (const fs::path &include : options.includes)
     words.push_back("-I" + include.string());
   for (const std::string &define : options.defines)
@@ -145,6 +146,41 @@ std::string firstError(const std::string &output) {
   return output.substr(start, output.find('\n', at) - start);
 }
 
+/// Runs the compiler on `source` and renames what it makes to `result`. Others may be compiling the
+/// same: everybody writes a file of their own, and the last one to rename wins.
+Expected<void> runCompiler(std::vector<std::string> words, const std::string &source,
+                           const fs::path &result, const std::string &name) {
+  static std::atomic<unsigned> count = 0;
+  fs::path made = result.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++);
+  words.insert(words.begin(), SINTER_SIMT_COMPILER);
+  words.insert(words.end(), {source, "-o", made.string()});
+  CommandResult compiled = runCommand(words);
+  if (compiled.status != 0)
+    return fail(name, firstError(compiled.output), "correct the kernel's source");
+  std::error_code error;
+  fs::rename(made, result, error);
+  if (error)
+    return fail(result.string(), error.message(), "name a folder that can be written to");
+  return {};
+}
+
+/// The prelude, precompiled: to read it takes longer than to compile most kernels.
+Expected<fs::path> buildPrelude(const CompileOptions &options) {
+  std::vector<std::string> words = commonFlags(options.checked);
+  ContentHash hash;
+  hash.add(Program::toolchain());
+  for (const std::string &word : words)
+    hash.add(word + '\0');
+  fs::path prelude = options.cache / ("prelude-" + hash.hex() + ".pch");
+  if (fs::exists(prelude))
+    return prelude;
+  // The name says what is in it; times of headers, which a checkout changes, do not.
+  words.insert(words.end(), {"-Xclang", "-fno-pch-timestamp", "-x", "c++-header"});
+  SINTER_CHECK(runCompiler(words, std::string(SINTER_SIMT_ROOT) + "/test/simt/KernelPrelude.h",
+                           prelude, "KernelPrelude.h"));
+  return prelude;
+}
+
 } // namespace
 
 std::string Program::whyNot() {
@@ -174,21 +210,15 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
   fs::create_directories(options.cache, error);
   if (error)
     return fail(options.cache.string(), error.message(), "name a folder that can be written to");
-  // Others may be compiling the same source: everybody writes files of their own, and the last one
-  // to rename wins.
+  SINTER_TRY(fs::path prelude, buildPrelude(options));
   static std::atomic<unsigned> count = 0;
-  std::string own = "." + std::to_string(getpid()) + "." + std::to_string(count++);
-  fs::path text = stem.string() + own + ".cu", made = object.string() + own;
+  fs::path text =
+      stem.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++) + ".cu";
   std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << signatures(source);
-  words.insert(words.begin(), SINTER_SIMT_COMPILER);
-  words.insert(words.end(), {text.string(), "-o", made.string()});
-  CommandResult result = runCommand(words);
+  words.insert(words.end(), {"-shared", "-x", "c++", "-include-pch", prelude.string()});
+  Expected<void> compiled = runCompiler(words, text.string(), object, options.name);
   fs::remove(text, error);
-  if (result.status != 0)
-    return fail(options.name, firstError(result.output), "correct the kernel's source");
-  fs::rename(made, object, error);
-  if (error)
-    return fail(object.string(), error.message(), "name a folder that can be written to");
+  SINTER_CHECK(compiled);
   return object;
 }
 
