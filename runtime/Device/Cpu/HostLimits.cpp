@@ -32,7 +32,10 @@ double findKept(const json &kept, const std::string &machine, LimitKind kind) {
 }
 
 Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, RateTime time) {
-  constexpr uint64_t leastBytes = uint64_t(64) << 20, mostBytes = uint64_t(1) << 30;
+  // Many times what Linux says of the third level: two processors of a virtual machine may each
+  // have one of that size, and a cache that is not replaced in order keeps parts of what streams
+  // by.
+  constexpr uint64_t leastBytes = uint64_t(256) << 20, mostBytes = uint64_t(1) << 30;
   CacheSizes caches = readCacheSizes();
   switch (kind) {
   case LimitKind::F32Products:
@@ -40,7 +43,7 @@ Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, Ra
   case LimitKind::Bf16Products:
     return measureMultiplyAdds(threads, set, DType::BF16, time);
   case LimitKind::Memory:
-    return measureLoads(threads, set, std::clamp(4 * caches.shared, leastBytes, mostBytes), time);
+    return measureLoads(threads, set, std::clamp(8 * caches.shared, leastBytes, mostBytes), time);
   case LimitKind::SharedCache:
     // Half of it: it holds other things, too. Without one there is only memory.
     return caches.shared == 0 ? measureHost(threads, set, LimitKind::Memory, time)
@@ -56,7 +59,7 @@ Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, Ra
 
 const char *nameOf(LimitKind kind) {
   constexpr const char *names[HostLimits::kinds] = {
-      "f32_flops_per_second", "bf16_flops_per_second", "memory_bytes_per_second",
+      "f32_flops_per_second", "bf16_flops_per_second", "memory_read_bytes_per_second",
       "shared_cache_bytes_per_second", "private_caches_bytes_per_second"};
   return names[size_t(kind)];
 }

@@ -26,7 +26,7 @@ namespace sinter::runtime {
 /// What is limited, each in its units a second.
 enum class LimitKind : uint8_t { F32Products, Bf16Products, Memory, SharedCache, PrivateCaches };
 
-/// "f32_flops_per_second", "bf16_flops_per_second", "memory_bytes_per_second",
+/// "f32_flops_per_second", "bf16_flops_per_second", "memory_read_bytes_per_second",
 /// "shared_cache_bytes_per_second", "private_caches_bytes_per_second".
 const char *nameOf(LimitKind kind);
 

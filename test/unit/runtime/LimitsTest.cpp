@@ -57,7 +57,7 @@ TEST_F(HostLimitsTest, MeasuresWhatIsAskedOnceAndKeepsIt) {
   EXPECT_EQ(limits.get(LimitKind::Memory), 5e9);
   EXPECT_EQ(measured, 1);
   EXPECT_EQ(nlohmann::json::parse(read()),
-            (nlohmann::json{{"this", {{"memory_bytes_per_second", 5e9}}}}));
+            (nlohmann::json{{"this", {{"memory_read_bytes_per_second", 5e9}}}}));
 }
 
 TEST_F(HostLimitsTest, TheFastestThatWasSeenCounts) {
@@ -90,18 +90,18 @@ TEST_F(HostLimitsTest, AnotherProcessorHasLimitsOfItsOwn) {
 
 TEST_F(HostLimitsTest, WhatIsKeptButDamagedIsMeasuredAgain) {
   for (const char *text : {"", "{", "[1]", "\xff\xfe", "null", R"({"this": 3})",
-                           R"({"this": {"memory_bytes_per_second": "fast"}})",
-                           R"({"this": {"memory_bytes_per_second": -1}})",
-                           R"({"this": {"memory_bytes_per_second": 0}})",
-                           R"({"this": {"memory_bytes_per_second": 1e300}})",
-                           R"({"this": {"memory_bytes_per_second": null}})"}) {
+                           R"({"this": {"memory_read_bytes_per_second": "fast"}})",
+                           R"({"this": {"memory_read_bytes_per_second": -1}})",
+                           R"({"this": {"memory_read_bytes_per_second": 0}})",
+                           R"({"this": {"memory_read_bytes_per_second": 1e300}})",
+                           R"({"this": {"memory_read_bytes_per_second": null}})"}) {
     write(text);
     measured = 0;
     EXPECT_EQ(measuredAt(5e9).get(LimitKind::Memory), 5e9) << text;
     EXPECT_EQ(measured, 1) << text;
     EXPECT_GT(patience, 0) << text;
     // And is whole again.
-    EXPECT_EQ(nlohmann::json::parse(read())["this"]["memory_bytes_per_second"], 5e9) << text;
+    EXPECT_EQ(nlohmann::json::parse(read())["this"]["memory_read_bytes_per_second"], 5e9) << text;
   }
 }
 
