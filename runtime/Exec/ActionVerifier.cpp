@@ -1,5 +1,6 @@
 #include "runtime/Exec/ActionVerifier.h"
 #include "runtime/Device/Cpu/Panels.h"
+#include "runtime/Exec/Actions.h"
 #include "runtime/Exec/KernelMarks.h"
 #include <cmath>
 
@@ -20,22 +21,9 @@ public:
   explicit ActionVerifier(VerifierScope &scope) : scope(scope) {}
 
   template <typename Holder> Expected<void> verify(const Holder &holder) const {
-    switch (holder.action_type()) {
-    case fb::Action::Launch:
-      return verify(*holder.action_as_Launch());
-    case fb::Action::Gemm:
-      return verify(*holder.action_as_Gemm());
-    case fb::Action::Attention:
-      return verify(*holder.action_as_Attention());
-    case fb::Action::Pack:
-      return verify(*holder.action_as_Pack());
-    case fb::Action::Copy:
-      return verify(*holder.action_as_Copy());
-    case fb::Action::Fill:
-      return scope.verifyWritable(holder.action_as_Fill()->out(), "out");
-    default:
+    if (!isKnownAction(holder.action_type()))
       return bad("is of no known kind");
-    }
+    return visitAction(holder, [&](const auto &action) { return check(action); });
   }
 
 private:
@@ -43,7 +31,7 @@ private:
 
   tl::unexpected<Error> bad(const std::string &why) const { return scope.bad(why); }
 
-  Expected<void> verify(const fb::Launch &launch) const {
+  Expected<void> check(const fb::Launch &launch) const {
     if (!scope.executable.kernels() || launch.kernel() >= scope.executable.kernels()->size())
       return bad("launches kernel " + std::to_string(launch.kernel()) + ", which does not exist");
     if (launch.grid() > (scope.cpu ? largestExtent : mostBlocks))
@@ -75,7 +63,7 @@ private:
     return {};
   }
 
-  Expected<void> verify(const fb::Gemm &gemm) const {
+  Expected<void> check(const fb::Gemm &gemm) const {
     if (!scope.isComputeType(gemm.dtype()) || !scope.isComputeType(gemm.out_dtype()))
       return bad(std::string("is a product of types other than ") + scope.computeTypes());
     SINTER_CHECK(scope.cpu ? verifyPanelForm(gemm) : verifyPlainForm(gemm));
@@ -184,7 +172,7 @@ private:
   }
 
   // As cuDNN attends.
-  Expected<void> verify(const fb::Attention &attention) const {
+  Expected<void> check(const fb::Attention &attention) const {
     if (scope.cpu)
       return bad("is an attention of a library, which is for GPUs");
     fb::DType dtype = attention.dtype(), outDtype = attention.out_dtype();
@@ -242,7 +230,7 @@ private:
     return {};
   }
 
-  Expected<void> verify(const fb::Pack &pack) const {
+  Expected<void> check(const fb::Pack &pack) const {
     if (!scope.cpu)
       return bad("packs, which is not for GPUs");
     if (!scope.isComputeType(pack.dtype()))
@@ -274,7 +262,7 @@ private:
     return {};
   }
 
-  Expected<void> verify(const fb::Copy &copy) const {
+  Expected<void> check(const fb::Copy &copy) const {
     SINTER_CHECK(scope.verifySlice(copy.source(), "source"));
     SINTER_CHECK(scope.verifyWritable(copy.out(), "out"));
     if (copy.source()->bytes() != copy.out()->bytes())
@@ -282,6 +270,10 @@ private:
     if (overlap(*copy.source(), *copy.out()))
       return bad("copies between slices that overlap");
     return {};
+  }
+
+  Expected<void> check(const fb::Fill &fill) const {
+    return scope.verifyWritable(fill.out(), "out");
   }
 };
 

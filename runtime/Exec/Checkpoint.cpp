@@ -1,7 +1,7 @@
 #include "runtime/Exec/Checkpoint.h"
+#include "runtime/Exec/Actions.h"
 #include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Exec/RandomWeights.h"
-#include "runtime/Exec/Slices.h"
 #include <algorithm>
 #include <map>
 #include <set>

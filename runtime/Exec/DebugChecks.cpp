@@ -1,5 +1,5 @@
 #include "runtime/Exec/DebugChecks.h"
-#include "runtime/Exec/Slices.h"
+#include "runtime/Exec/Actions.h"
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "runtime/Exec/FiniteChecks.h"
 #include "runtime/Base/VectorClones.h"
+#include "runtime/Exec/Actions.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -104,34 +105,14 @@ Found findNonFinite(std::span<const std::byte> bytes, fb::DType dtype) {
 
 Found findNonFinite(const fb::Command &command,
                     const std::function<std::span<const std::byte>(const fb::Slice &)> &bytes) {
-  switch (command.action_type()) {
-  case fb::Action::Launch: {
-    const fb::Launch &launch = *command.action_as_Launch();
-    if (!launch.outputs())
-      return std::nullopt;
-    flatbuffers::uoffset_t count = launch.outputs()->size();
-    Found found;
-    for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
-      const fb::Slice &slice = *launch.slices()->Get(launch.slices()->size() - count + i);
-      found = worse(found, findNonFinite(bytes(slice), launch.outputs()->Get(i)));
-    }
-    return found;
-  }
-  case fb::Action::Gemm: {
-    const fb::Gemm &gemm = *command.action_as_Gemm();
-    return findNonFinite(bytes(*gemm.out()), gemm.out_dtype());
-  }
-  case fb::Action::Attention: {
-    const fb::Attention &attention = *command.action_as_Attention();
-    return findNonFinite(bytes(*attention.out()), attention.out_dtype());
-  }
-  case fb::Action::Pack: {
-    const fb::Pack &pack = *command.action_as_Pack();
-    return findNonFinite(bytes(*pack.out()), pack.dtype());
-  }
-  default: // a copy makes nothing of its own
-    return std::nullopt;
-  }
+  Found found;
+  visitAction(command, [&](const auto &action) {
+    forEachOperand(action, [&](const Operand &operand) {
+      if (operand.computed)
+        found = worse(found, findNonFinite(bytes(operand.slice), *operand.computed));
+    });
+  });
+  return found;
 }
 
 } // namespace sinter::runtime

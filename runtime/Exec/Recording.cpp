@@ -1,5 +1,7 @@
 #include "runtime/Exec/Recording.h"
+#include "runtime/Exec/Actions.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace sinter::runtime {
@@ -19,26 +21,7 @@ public:
       : resolver(resolver), recording(recording) {}
 
   void add(const fb::Command &command) {
-    switch (command.action_type()) {
-    case fb::Action::Launch:
-      return add(*command.action_as_Launch(), command.predicted_ns());
-    case fb::Action::Gemm:
-      return add(*command.action_as_Gemm());
-    case fb::Action::Pack:
-      return add(*command.action_as_Pack());
-    case fb::Action::Copy: {
-      const fb::Copy &copy = *command.action_as_Copy();
-      recording.steps.emplace_back(CopyStep{address(copy.source()), bytes(*copy.out())});
-      return;
-    }
-    case fb::Action::Fill: {
-      const fb::Fill &fill = *command.action_as_Fill();
-      recording.steps.emplace_back(FillStep{bytes(*fill.out()), fill.value()});
-      return;
-    }
-    default:
-      return;
-    }
+    visitAction(command, [&](const auto &action) { add(action, command); });
   }
 
 private:
@@ -50,12 +33,12 @@ private:
     return {resolver.address(slice), slice.bytes()};
   }
 
-  void add(const fb::Launch &launch, uint64_t predictedNs) {
+  void add(const fb::Launch &launch, const fb::Command &command) {
     LaunchStep step;
     step.kernel = resolver.kernels[launch.kernel()];
     step.firstSlice = recording.slices.size();
     step.grid = launch.grid();
-    bool tiny = predictedNs != 0 && predictedNs < inlineBelowNs;
+    bool tiny = command.predicted_ns() != 0 && command.predicted_ns() < inlineBelowNs;
     step.chunk = tiny ? std::max<uint64_t>(step.grid, 1) : resolver.pool.balancedChunk(step.grid);
     if (launch.slices())
       for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
@@ -63,7 +46,7 @@ private:
     recording.steps.emplace_back(step);
   }
 
-  void add(const fb::Gemm &gemm) {
+  void add(const fb::Gemm &gemm, const fb::Command &) {
     GemmProblem problem;
     problem.m = gemm.m(), problem.n = gemm.n(), problem.k = gemm.k();
     problem.dtype = static_cast<DType>(gemm.dtype());
@@ -83,7 +66,7 @@ private:
     recording.steps.emplace_back(resolver.gemms.bind(problem));
   }
 
-  void add(const fb::Pack &pack) {
+  void add(const fb::Pack &pack, const fb::Command &) {
     PackStep step;
     step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype())};
     step.out = address(pack.out());
@@ -91,6 +74,18 @@ private:
       step.sources.push_back({address(source->slice()), static_cast<DType>(source->dtype()),
                               source->n(), source->stride(), source->transposed()});
     recording.steps.emplace_back(std::move(step));
+  }
+
+  void add(const fb::Copy &copy, const fb::Command &) {
+    recording.steps.emplace_back(CopyStep{address(copy.source()), bytes(*copy.out())});
+  }
+
+  void add(const fb::Fill &fill, const fb::Command &) {
+    recording.steps.emplace_back(FillStep{bytes(*fill.out()), fill.value()});
+  }
+
+  void add(const fb::Attention &, const fb::Command &) {
+    assert(false && "attention of a library is for GPUs, which the verifier knows");
   }
 };
 

@@ -6,8 +6,8 @@
 #include "runtime/Device/Cuda/CudaStreams.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
+#include "runtime/Exec/Actions.h"
 #include "runtime/Exec/Checkpoint.h"
-#include "runtime/Exec/Slices.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,18 +1,20 @@
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Base/ContentHash.h"
-#include "runtime/Exec/Slices.h"
+#include "runtime/Exec/Actions.h"
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <utility>
 
 namespace sinter::runtime::cuda {
 namespace {
 
-// Calls `fn` with the command, which has an action, or with its alternative that has.
+// Calls `fn` with the action of one way of doing a command: 0 for its own, else an alternative's.
 template <typename Fn> auto visitWay(const fb::Command &command, size_t way, Fn fn) {
   if (way == 0)
-    return fn(command);
-  return fn(*command.alternatives()->Get(static_cast<flatbuffers::uoffset_t>(way - 1)));
+    return visitAction(command, fn);
+  return visitAction(*command.alternatives()->Get(static_cast<flatbuffers::uoffset_t>(way - 1)),
+                     fn);
 }
 
 size_t countWays(const fb::Command &command) {
@@ -23,18 +25,18 @@ std::string nameOf(const fb::Executable &root, const fb::Launch &launch) {
   return "kernel '" + root.kernels()->Get(launch.kernel())->name()->str() + "'";
 }
 
-template <typename Holder> std::string nameOf(const fb::Executable &root, const Holder &holder) {
-  if (const fb::Launch *launch = holder.action_as_Launch())
-    return nameOf(root, *launch);
-  if (holder.action_as_Attention())
-    return "the library's attention";
-  return holder.action_as_Gemm() ? "the library's product"
-                                 : fb::EnumNameAction(holder.action_type());
+std::string nameOf(const fb::Executable &, const fb::Gemm &) { return "the library's product"; }
+std::string nameOf(const fb::Executable &, const fb::Attention &) {
+  return "the library's attention";
+}
+template <typename Action> std::string nameOf(const fb::Executable &, const Action &) {
+  return fb::EnumNameAction(fb::ActionTraits<Action>::enum_value);
 }
 
-// How fast a kernel is depends on its code, which its source stands for, and on how much it is
-// launched for.
-std::string describe(const fb::Executable &root, const fb::Launch &launch) {
+// What a choice between this way and others depends on. How fast a kernel is depends on its code,
+// which its source stands for, and on how much it is launched for.
+std::string describe(const CudaResolver &resolver, const fb::Launch &launch) {
+  const fb::Executable &root = resolver.executable.root();
   const fb::Kernel &kernel = *root.kernels()->Get(launch.kernel());
   const fb::KernelProgram &program = *root.kernel_programs()->Get(kernel.program());
   ContentHash source;
@@ -48,21 +50,17 @@ std::string describe(const fb::Executable &root, const fb::Launch &launch) {
   return text;
 }
 
-// What a choice between this way and others depends on.
-template <typename Holder>
-std::string describe(const CudaResolver &resolver, const Holder &holder) {
-  if (const fb::Launch *launch = holder.action_as_Launch())
-    return describe(resolver.executable.root(), *launch);
-  if (const fb::Gemm *gemm = holder.action_as_Gemm())
-    return resolver.gemms.describe(*gemm);
-  if (const fb::Attention *attention = holder.action_as_Attention())
-    return resolver.attentions.describe(*attention);
-  std::string text = fb::EnumNameAction(holder.action_type());
-  if (const fb::Copy *copy = holder.action_as_Copy())
-    text += ' ' + std::to_string(copy->out()->bytes());
-  if (const fb::Fill *fill = holder.action_as_Fill())
-    text += ' ' + std::to_string(fill->out()->bytes());
-  return text;
+std::string describe(const CudaResolver &resolver, const fb::Gemm &gemm) {
+  return resolver.gemms.describe(gemm);
+}
+
+std::string describe(const CudaResolver &resolver, const fb::Attention &attention) {
+  return resolver.attentions.describe(attention);
+}
+
+template <typename Action> std::string describe(const CudaResolver &, const Action &action) {
+  return fb::EnumNameAction(fb::ActionTraits<Action>::enum_value) + std::string(" ") +
+         std::to_string(action.out()->bytes());
 }
 
 // Memory that steps write is zeros: what other ways left there may be no index and no length.
@@ -91,7 +89,7 @@ Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::
     auto add = [&](size_t way) {
       result.chosen.push_back(way);
       return visitWay(command, way,
-                      [&](const auto &holder) { return result.add(holder, resolver); });
+                      [&](const auto &action) { return result.add(action, resolver); });
     };
     auto order = [&] { return result.order(command, begin); };
     if (Expected<void> added = result.choose(command, resolver).and_then(add).and_then(order);
@@ -152,15 +150,15 @@ Expected<size_t> CudaProgram::choose(const fb::Command &command,
   std::string problem;
   std::optional<Error> refused;
   for (size_t way = 0; way < countWays(command); ++way)
-    visitWay(command, way, [&](const auto &holder) {
-      if (Expected<void> added = tried.add(holder, resolver); !added) {
+    visitWay(command, way, [&](const auto &action) {
+      if (Expected<void> added = tried.add(action, resolver); !added) {
         refused = refused ? *refused : std::move(added).error();
         return;
       }
-      ways.push_back({nameOf(resolver.executable.root(), holder),
+      ways.push_back({nameOf(resolver.executable.root(), action),
                       [&tried, step = possible.size()] { return tried.enqueueAlone(step); }});
       possible.push_back(way);
-      problem += describe(resolver, holder) + '\n';
+      problem += describe(resolver, action) + '\n';
     });
   if (ways.empty())
     return tl::unexpected(*refused);
@@ -171,45 +169,42 @@ Expected<size_t> CudaProgram::choose(const fb::Command &command,
   return possible[fastest];
 }
 
-template <typename Holder>
-Expected<void> CudaProgram::add(const Holder &holder, const CudaResolver &resolver) {
-  switch (holder.action_type()) {
-  case fb::Action::Launch: {
-    const fb::Launch &launch = *holder.action_as_Launch();
-    steps.push_back({LaunchStep{resolver.kernels[launch.kernel()],
-                                static_cast<unsigned>(launch.grid()), arguments.size(),
-                                /*overlaps=*/false}});
-    if (launch.slices())
-      for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
-        arguments.push_back(resolver.address(*launch.slices()->Get(i)));
-    return {};
-  }
-  case fb::Action::Gemm: {
-    SINTER_TRY(LtGemm gemm,
-               resolver.gemms.bind(*holder.action_as_Gemm(), resolver.address, resolver.tuner));
-    steps.push_back({std::move(gemm)});
-    return {};
-  }
-  case fb::Action::Attention: {
-    SINTER_TRY(CudnnAttention attention,
-               resolver.attentions.bind(*holder.action_as_Attention(), resolver.address));
-    steps.push_back({std::move(attention)});
-    return {};
-  }
-  case fb::Action::Copy: {
-    const fb::Copy &copy = *holder.action_as_Copy();
-    steps.push_back({CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
-                              copy.out()->bytes()}});
-    return {};
-  }
-  case fb::Action::Fill: {
-    const fb::Fill &fill = *holder.action_as_Fill();
-    steps.push_back({FillStep{resolver.address(*fill.out()), fill.out()->bytes(), fill.value()}});
-    return {};
-  }
-  default: // the verifier lets no others through
-    return {};
-  }
+Expected<void> CudaProgram::add(const fb::Launch &launch, const CudaResolver &resolver) {
+  steps.push_back({LaunchStep{resolver.kernels[launch.kernel()],
+                              static_cast<unsigned>(launch.grid()), arguments.size(),
+                              /*overlaps=*/false}});
+  if (launch.slices())
+    for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
+      arguments.push_back(resolver.address(*launch.slices()->Get(i)));
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Gemm &gemm, const CudaResolver &resolver) {
+  SINTER_TRY(LtGemm bound, resolver.gemms.bind(gemm, resolver.address, resolver.tuner));
+  steps.push_back({std::move(bound)});
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Attention &attention, const CudaResolver &resolver) {
+  SINTER_TRY(CudnnAttention bound, resolver.attentions.bind(attention, resolver.address));
+  steps.push_back({std::move(bound)});
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Copy &copy, const CudaResolver &resolver) {
+  steps.push_back({CopyStep{resolver.address(*copy.source()), resolver.address(*copy.out()),
+                            copy.out()->bytes()}});
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Fill &fill, const CudaResolver &resolver) {
+  steps.push_back({FillStep{resolver.address(*fill.out()), fill.out()->bytes(), fill.value()}});
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
+  assert(false && "packing is for processors, which the verifier knows");
+  return {};
 }
 
 CudaProgram::Branches CudaProgram::branches(size_t begin, size_t end) const {
@@ -302,9 +297,9 @@ std::string nameOfCommand(const Executable &executable, const fb::Program &progr
     label += (label.empty() ? "" : ", ") + named.layer()->str();
   if (!label.empty())
     text += " (" + label + ")";
-  visitWay(named, way, [&](const auto &holder) {
-    if (const fb::Launch *launch = holder.action_as_Launch())
-      text += ", " + nameOf(executable.root(), *launch);
+  visitWay(named, way, [&]<typename Action>(const Action &action) {
+    if constexpr (std::is_same_v<Action, fb::Launch>)
+      text += ", " + nameOf(executable.root(), action);
   });
   return text;
 }

@@ -113,8 +113,12 @@ private:
   };
 
   explicit CudaProgram(const CudaContext &context) : context(&context) {}
-  template <typename Holder>
-  Expected<void> add(const Holder &commandOrAlternative, const CudaResolver &resolver);
+  Expected<void> add(const fb::Launch &launch, const CudaResolver &resolver);
+  Expected<void> add(const fb::Gemm &gemm, const CudaResolver &resolver);
+  Expected<void> add(const fb::Attention &attention, const CudaResolver &resolver);
+  Expected<void> add(const fb::Copy &copy, const CudaResolver &resolver);
+  Expected<void> add(const fb::Fill &fill, const CudaResolver &resolver);
+  Expected<void> add(const fb::Pack &pack, const CudaResolver &resolver);
   Expected<void> order(const fb::Command &command, size_t begin);
   Expected<size_t> choose(const fb::Command &command, const CudaResolver &resolver) const;
   void bindArguments();

@@ -1,5 +1,5 @@
 #include "runtime/Device/Cuda/UploadPlan.h"
-#include "runtime/Exec/Slices.h"
+#include "runtime/Exec/Actions.h"
 #include <algorithm>
 #include <map>
 
