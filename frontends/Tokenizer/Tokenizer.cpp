@@ -1,6 +1,7 @@
 //===- Tokenizer.cpp - Text to token ids and back ------------------------===//
 
 #include "frontends/Tokenizer/Tokenizer.h"
+#include "frontends/Gguf/GgufTokenizer.h"
 
 #include "frontends/Tokenizer/AddedTokens.h"
 #include "frontends/Tokenizer/BpeModel.h"
@@ -43,6 +44,13 @@ AddedToken endOfText() {
 } // namespace
 
 Expected<Tokenizer::Files> Tokenizer::readFiles(const std::filesystem::path &directory) {
+  if (GgufFile::isPath(directory)) {
+    SINTER_TRY(GgufFile file, GgufFile::open(directory));
+    SINTER_TRY(Files files, makeGgufTokenizer(file, directory.string()));
+    if (files.empty())
+      return fail(directory.string(), "it has no tokenizer", "give token ids instead of text");
+    return files;
+  }
   auto present = [&](const char *name) {
     std::error_code error;
     return std::filesystem::is_regular_file(directory / name, error);

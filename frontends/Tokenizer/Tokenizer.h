@@ -36,7 +36,8 @@ public:
   using Files = std::map<std::string, std::string>;
 
   /// Reads the tokenizer's files of a model's directory: `tokenizer.json`, or else `vocab.json` and
-  /// `merges.txt`. An error if there are none.
+  /// `merges.txt`; of a GGUF file, the tokenizer.json that it stands for. An error if there are
+  /// none.
   static Expected<Files> readFiles(const std::filesystem::path &directory);
 
   /// Loads from a model's directory.

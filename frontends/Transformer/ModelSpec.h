@@ -167,8 +167,12 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
 /// text
 std::map<std::string, std::string> listModelKeys(std::string_view jsonText);
 
-/// Reads `config.json` of a directory, or the file itself where `path` is one, and the
-/// end-of-sequence ids of a `generation_config.json` beside it.
+/// The text of a directory's `config.json`, of the file itself where `path` is one, or what a GGUF
+/// file has in its place.
+Expected<std::string> readModelConfig(const std::filesystem::path &path);
+
+/// Reads what readModelConfig() gives and, of a directory, the end-of-sequence ids of a
+/// `generation_config.json` beside it.
 Expected<ModelSpec> loadModelSpec(const std::filesystem::path &path);
 
 /// The model types that parseModelSpec accepts, sorted.

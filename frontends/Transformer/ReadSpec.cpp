@@ -1,3 +1,4 @@
+#include "frontends/Gguf/GgufConfig.h"
 #include "frontends/Transformer/Families/Family.h"
 #include "runtime/Base/ReadFile.h"
 #include <algorithm>
@@ -113,17 +114,32 @@ std::map<std::string, std::string> listModelKeys(std::string_view jsonText) {
   return keys;
 }
 
-Expected<ModelSpec> loadModelSpec(const fs::path &path) {
+/// Where a model's config.json is.
+static fs::path configOf(const fs::path &path) {
   std::error_code error;
+  return fs::is_directory(path, error) ? path / "config.json" : path;
+}
+
+Expected<std::string> readModelConfig(const fs::path &path) {
+  std::error_code error;
+  constexpr const char *remedy = "give a model's directory, its config.json or a .gguf file";
   if (!fs::exists(path, error))
-    return fail(path.string(), "no such file or directory",
-                "give a model's directory or its config.json");
-  bool isDirectory = fs::is_directory(path, error);
-  fs::path config = isDirectory ? path / "config.json" : path;
+    return fail(path.string(), "no such file or directory", remedy);
+  fs::path config = configOf(path);
   if (!fs::exists(config, error))
-    return fail(config.string(), "no such file", "give a model's directory or its config.json");
-  SINTER_TRY(std::string text, readFile(config));
+    return fail(config.string(), "no such file", remedy);
+  if (!GgufFile::isPath(config))
+    return readFile(config);
+  SINTER_TRY(GgufFile file, GgufFile::open(config));
+  return makeGgufConfig(file, config.string());
+}
+
+Expected<ModelSpec> loadModelSpec(const fs::path &path) {
+  SINTER_TRY(std::string text, readModelConfig(path));
+  fs::path config = configOf(path);
   SINTER_TRY(ModelSpec spec, parseModelSpec(text, config.string()));
+  std::error_code error;
+  bool isDirectory = config != path;
   fs::path generation = config.parent_path() / "generation_config.json";
   if (isDirectory && fs::exists(generation, error))
     SINTER_CHECK(readGenerationConfig(generation, spec));

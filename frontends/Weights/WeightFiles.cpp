@@ -1,7 +1,9 @@
 #include "frontends/Weights/WeightFiles.h"
+#include "frontends/Gguf/GgufTensors.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -84,7 +86,13 @@ Expected<WeightFiles> WeightFiles::fromBytes(std::span<const std::byte> bytes,
 
 Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::path &path,
                                     std::string_view source) {
-  SINTER_TRY(std::vector<Tensor> read, readSafetensors(bytes, source, fileList.size()));
+  std::vector<Tensor> read;
+  if (GgufFile::isGguf(bytes)) {
+    SINTER_TRY(GgufFile file, GgufFile::read(bytes, source));
+    SINTER_TRY(read, nameGgufTensors(file, source, fileList.size()));
+  } else {
+    SINTER_TRY(read, readSafetensors(bytes, source, fileList.size()));
+  }
   std::move(read.begin(), read.end(), std::back_inserter(all));
   content.push_back(bytes);
   fileList.push_back({path, bytes.size()});
@@ -200,12 +208,22 @@ std::optional<std::string> findWeights(const fs::path &directory) {
 Expected<std::vector<std::byte>> packWeights(std::span<const ExpectedTensor> expected,
                                              const WeightFiles &weights) {
   std::vector<TensorToWrite> tensors;
+  std::deque<std::vector<std::byte>> decoded;
   for (const ExpectedTensor &wanted : expected) {
     const Tensor *tensor = weights.find(wanted.name);
     if (!tensor || !tensor->isFloat())
       return fail("tensor '" + wanted.name + "'", "the weights do not hold it as numbers",
                   "check that config.json belongs to these weights");
-    tensors.push_back({wanted.name, *tensor->dtype, tensor->shape, tensor->data});
+    std::span<const std::byte> data = tensor->data;
+    if (tensor->decoder) {
+      uint64_t bytes = sizeOf(*tensor->dtype);
+      for (int64_t extent : tensor->shape)
+        bytes *= static_cast<uint64_t>(extent);
+      std::vector<std::byte> &elements = decoded.emplace_back(bytes);
+      tensor->decoder.decode(0, tensor->decoder.items, elements.data());
+      data = elements;
+    }
+    tensors.push_back({wanted.name, *tensor->dtype, tensor->shape, data});
   }
   SINTER_TRY(SafetensorsLayout layout, layOutSafetensors(tensors, {}, "embedded weights"));
   std::vector<std::byte> bytes;

@@ -33,6 +33,23 @@ uint64_t bytesOf(const fb::CheckpointTensor &tensor) {
   return bytes;
 }
 
+// The tensor in the weights, of the executable's type and shape.
+Expected<StoredTensor> findStored(const WeightSource &weights, const fb::CheckpointTensor &tensor) {
+  DType dtype = static_cast<DType>(tensor.dtype());
+  std::optional<StoredTensor> stored = weights.find(tensor.name()->string_view());
+  if (!stored)
+    return fail("tensor '" + tensor.name()->str() + "'", "is missing from the weights",
+                "give the weights that the model was compiled for");
+  bool whole = stored->decoder || stored->data.size() == bytesOf(tensor);
+  if (stored->dtype != dtype || stored->shape != shapeOf(tensor) || !whole)
+    return fail("tensor '" + tensor.name()->str() + "'",
+                "is " + describe(stored->dtype, stored->shape) +
+                    " in the weights, the executable was compiled for " +
+                    describe(dtype, shapeOf(tensor)),
+                "compile the model again with these weights");
+  return *stored;
+}
+
 } // namespace
 
 Expected<Checkpoint> Checkpoint::open(const Executable &executable, const WeightSource *weights,
@@ -43,40 +60,34 @@ Expected<Checkpoint> Checkpoint::open(const Executable &executable, const Weight
   result.seed = seed;
   const auto *tensors = executable.root().checkpoint();
   size_t count = tensors ? tensors->size() : 0;
-  std::vector<uint64_t> offsets;
-  uint64_t randomBytes = 0;
+  std::vector<std::optional<uint64_t>> offsets;
+  uint64_t madeBytes = 0;
   for (size_t i = 0; i < count; ++i) {
     const fb::CheckpointTensor &tensor = *tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
     uint64_t bytes = bytesOf(tensor);
     result.total += bytes;
     DType dtype = static_cast<DType>(tensor.dtype());
-    if (!weights) {
-      if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16)
-        return fail("tensor '" + tensor.name()->str() + "'",
-                    "there are no random weights of type " + std::string(nameOf(dtype)),
-                    "give the model's weights");
-      // Each begins on a page of its own, so that it can be given back alone.
-      offsets.push_back(randomBytes);
-      randomBytes += (bytes + pageBytes - 1) / pageBytes * pageBytes;
-      continue;
-    }
-    std::optional<StoredTensor> stored = weights->find(tensor.name()->string_view());
-    if (!stored)
-      return fail("tensor '" + tensor.name()->str() + "'", "is missing from the weights",
-                  "give the weights that the model was compiled for");
-    if (stored->dtype != dtype || stored->shape != shapeOf(tensor) || stored->data.size() != bytes)
+    std::optional<StoredTensor> stored;
+    if (weights) {
+      SINTER_TRY(stored, findStored(*weights, tensor));
+      result.decoders.push_back(stored->decoder);
+    } else if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) {
       return fail("tensor '" + tensor.name()->str() + "'",
-                  "is " + describe(stored->dtype, stored->shape) +
-                      " in the weights, the executable was compiled for " +
-                      describe(dtype, shapeOf(tensor)),
-                  "compile the model again with these weights");
-    result.data.push_back(stored->data);
+                  "there are no random weights of type " + std::string(nameOf(dtype)),
+                  "give the model's weights");
+    }
+    bool isMade = !stored || stored->decoder;
+    result.data.push_back(isMade ? std::span<const std::byte>() : stored->data);
+    offsets.push_back(isMade ? std::optional(madeBytes) : std::nullopt);
+    if (isMade) // Each begins on a page of its own, so that it can be given back alone.
+      madeBytes += (bytes + pageBytes - 1) / pageBytes * pageBytes;
   }
-  if (!weights) {
-    SINTER_TRY(result.random, Region::allocate(randomBytes, "random weights"));
+  if (madeBytes != 0) {
+    SINTER_TRY(result.made, Region::allocate(madeBytes, "weights on their way"));
     for (size_t i = 0; i < count; ++i)
-      result.data.emplace_back(result.random.data() + offsets[i],
-                               bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i))));
+      if (offsets[i])
+        result.data[i] = {result.made.data() + *offsets[i],
+                          bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i)))};
   }
   if (const fb::Program *prepare = executable.program("prepare"))
     result.findUses(*prepare);
@@ -103,14 +114,20 @@ void Checkpoint::findUses(const fb::Program &program) {
     ends[command].push_back(tensor);
 }
 
-uint64_t Checkpoint::randomBytes(const Executable &executable) {
+uint64_t Checkpoint::madeBytes(const Executable &executable, const WeightSource *weights) {
   const fb::Program *prepare = executable.program("prepare");
   if (!prepare)
     return 0;
   Checkpoint uses;
   uses.findUses(*prepare);
-  auto bytes = [&](uint32_t tensor) {
-    return bytesOf(*executable.root().checkpoint()->Get(tensor));
+  auto bytes = [&](uint32_t index) -> uint64_t {
+    const fb::CheckpointTensor &tensor = *executable.root().checkpoint()->Get(index);
+    if (weights) {
+      std::optional<StoredTensor> stored = weights->find(tensor.name()->string_view());
+      if (!stored || !stored->decoder)
+        return 0;
+    }
+    return bytesOf(tensor);
   };
   uint64_t there = 0, most = 0;
   std::set<uint64_t> made; // by offset
@@ -129,26 +146,44 @@ uint64_t Checkpoint::randomBytes(const Executable &executable) {
   return most - std::min(most, executable.root().parameter_bytes());
 }
 
+void Checkpoint::make(ThreadPool &pool, uint32_t index) {
+  const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
+  if (!weights)
+    return fillRandomWeight(pool, {address(index), extents[index]},
+                            static_cast<DType>(tensor.dtype()), {tensor.mean(), tensor.deviation()},
+                            tensor.name()->string_view(), seed);
+  const TensorDecoder &decoder = decoders[index];
+  pool.run(decoder.items, pool.balancedChunk(decoder.items),
+           [&](uint64_t begin, uint64_t end) { decoder.decode(begin, end, address(index)); });
+}
+
+void Checkpoint::dropMade(uint32_t index) {
+  if (!data[index].empty())
+    ::madvise(address(index), data[index].size(), MADV_DONTNEED);
+}
+
 Expected<void> Checkpoint::beforeCommand(ThreadPool &pool, size_t command) {
   for (uint32_t index : begins[command]) {
-    const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
-    if (!weights)
-      fillRandomWeight(pool, {address(index), extents[index]}, static_cast<DType>(tensor.dtype()),
-                       {tensor.mean(), tensor.deviation()}, tensor.name()->string_view(), seed);
-    else if (findNonFinite(pool, data[index], tensor.dtype()))
+    if (isMade(index))
+      make(pool, index);
+    if (weights &&
+        findNonFinite(pool, data[index], executable->root().checkpoint()->Get(index)->dtype()))
       return tl::unexpected(describeNonFinite(pool));
   }
   return {};
 }
 
 // The tensors are in the model's order.
-Error Checkpoint::describeNonFinite(ThreadPool &pool) const {
+Error Checkpoint::describeNonFinite(ThreadPool &pool) {
   std::string first, value;
   size_t others = 0;
-  for (size_t i = 0; i < data.size(); ++i) {
-    const auto &tensor =
-        *executable->root().checkpoint()->Get(static_cast<flatbuffers::uoffset_t>(i));
+  for (uint32_t i = 0; i < data.size(); ++i) {
+    if (isMade(i))
+      make(pool, i);
+    const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(i);
     std::optional<NonFiniteKind> kind = findNonFinite(pool, data[i], tensor.dtype());
+    if (isMade(i))
+      dropMade(i);
     if (kind && first.empty()) {
       first = tensor.name()->str();
       value = nameOf(*kind);
@@ -163,11 +198,12 @@ Error Checkpoint::describeNonFinite(ThreadPool &pool) const {
 }
 
 void Checkpoint::afterCommand(size_t command) {
-  for (uint32_t index : ends[command])
+  for (uint32_t index : ends[command]) {
+    if (isMade(index))
+      dropMade(index);
     if (weights)
       weights->release(executable->root().checkpoint()->Get(index)->name()->string_view());
-    else if (!data[index].empty())
-      ::madvise(address(index), data[index].size(), MADV_DONTNEED);
+  }
 }
 
 } // namespace sinter::runtime

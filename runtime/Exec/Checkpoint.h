@@ -1,8 +1,9 @@
 //===- Checkpoint.h - The tensors that `prepare` reads ----------*- C++ -*-===//
 //
 // Each tensor of the executable's list lies either in the weight files' mapping or, where there are
-// no files, in memory of ours that is filled from the seed just before its first use and given
-// back after its last. So only the tensors in use take memory, beside the prepared parameters.
+// no files or they store it in another form, in memory of ours that is filled from the seed or
+// decoded just before its first use and given back after its last. So only the tensors in use take
+// memory, beside the prepared parameters.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,9 +25,10 @@ public:
   static Expected<Checkpoint> open(const Executable &executable, const WeightSource *weights,
                                    uint64_t seed);
 
-  /// Bytes that random weights take for a time while `prepare` runs, beyond all parameters: a
-  /// tensor is there beside the parameters that were made before it, while the others are not yet.
-  static uint64_t randomBytes(const Executable &executable);
+  /// Bytes that random and decoded weights take for a time while `prepare` runs, beyond all
+  /// parameters: a tensor is there beside the parameters that were made before it, while the others
+  /// are not yet. Without `weights` all are random.
+  static uint64_t madeBytes(const Executable &executable, const WeightSource *weights);
 
   /// The address of a tensor's first byte.
   std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }
@@ -46,14 +48,18 @@ public:
 
 private:
   void findUses(const fb::Program &program);
-  Error describeNonFinite(ThreadPool &pool) const;
+  bool isMade(uint32_t tensor) const { return !weights || decoders[tensor]; }
+  void make(ThreadPool &pool, uint32_t tensor);
+  void dropMade(uint32_t tensor);
+  Error describeNonFinite(ThreadPool &pool);
 
   const Executable *executable = nullptr;
   const WeightSource *weights = nullptr;
   uint64_t seed = 0;
   uint64_t total = 0;
-  Region random;
+  Region made;
   std::vector<std::span<const std::byte>> data;
+  std::vector<TensorDecoder> decoders;  ///< of each tensor; with weights
   std::map<uint32_t, uint64_t> extents; ///< of each tensor that is read, the bytes up to its end
   std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/Base/DType.h"
+#include "runtime/Weights/Safetensors.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,7 @@ struct StoredTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   std::span<const std::byte> data;
+  TensorDecoder decoder = {}; ///< where `data` are not the elements: makes these from them
 };
 
 /// The tensors of a checkpoint.

@@ -38,6 +38,8 @@ std::string describe(std::string_view dtype, const std::vector<int64_t> &shape) 
 
 // The elements of `source` as f32.
 void convert(const StoredTensor &source, std::span<std::byte> out) {
+  if (source.decoder)
+    return source.decoder.decode(0, source.decoder.items, out.data());
   if (source.dtype == DType::F32) {
     std::memcpy(out.data(), source.data.data(), out.size());
     return;
@@ -59,7 +61,8 @@ Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &we
   bool known =
       stored->dtype == DType::F32 || stored->dtype == DType::BF16 || stored->dtype == DType::F16;
   uint64_t bytes = out.size() / sizeof(float) * sizeOf(stored->dtype);
-  if (!known || stored->shape != parameter.shape || stored->data.size() != bytes)
+  bool whole = stored->decoder ? stored->dtype == DType::F32 : stored->data.size() == bytes;
+  if (!known || stored->shape != parameter.shape || !whole)
     return fail(what,
                 "is " + describe(nameOf(stored->dtype), stored->shape) +
                     " in the weights, the model has " + describe("F32", parameter.shape),

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -29,6 +30,16 @@
 
 namespace sinter {
 
+/// Makes the elements of a tensor that its file stores in another form, a range of items at a time:
+/// any threads may decode different items.
+struct TensorDecoder {
+  uint64_t items = 0;
+  /// Writes what the items hold to its place in `out`, the whole tensor's memory.
+  std::function<void(uint64_t begin, uint64_t end, std::byte *out)> decode;
+
+  explicit operator bool() const { return static_cast<bool>(decode); }
+};
+
 /// One tensor of a weight file. The data are row-major, little-endian and aligned to nothing.
 struct Tensor {
   std::string name;
@@ -36,8 +47,10 @@ struct Tensor {
   std::string dtypeName;           ///< as the file writes it
   std::vector<int64_t> shape;      ///< each >= 0
   std::span<const std::byte> data; ///< in the mapping; lives as long as its WeightFiles
-  size_t file = 0;                 ///< index into WeightFiles::files()
-  uint64_t offset = 0;             ///< of the data from the start of the file, in bytes
+  /// Where `data` are not elements of `dtype`, row-major: makes these from them.
+  TensorDecoder decoder = {};
+  size_t file = 0;     ///< index into WeightFiles::files()
+  uint64_t offset = 0; ///< of the data from the start of the file, in bytes
 
   /// True for the types that parameters may be stored in: F32, F16, BF16.
   bool isFloat() const {

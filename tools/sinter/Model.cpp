@@ -1,4 +1,5 @@
 #include "tools/sinter/Model.h"
+#include "frontends/Gguf/GgufFile.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ReadFile.h"
@@ -60,15 +61,17 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
   fs::file_status status = fs::status(model.path, error);
   if (!fs::exists(status))
     return fail(options.model, "no such file or directory",
-                "give a Hugging Face directory, a config.json or a .sinter file");
+                "give a Hugging Face directory, a config.json, a .gguf or a .sinter file");
   if (!fs::is_directory(status) && model.path.extension() == ".sinter") {
     model.isExecutable = true;
     return model;
   }
   SINTER_TRY(model.spec, loadModelSpec(model.path));
+  bool isGguf = GgufFile::isPath(model.path);
   if (!fs::is_directory(status)) {
-    SINTER_TRY(model.description, readFile(model.path));
-    return model;
+    SINTER_TRY(model.description, readModelConfig(model.path));
+    if (!isGguf)
+      return model;
   }
   for (const char *name : {"config.json", "generation_config.json"})
     if (fs::exists(model.path / name)) {
@@ -77,7 +80,8 @@ Expected<Model> sinter::cli::openModel(const ModelOptions &options) {
     }
   if (auto files = Tokenizer::readFiles(model.path))
     model.tokenizerFiles = std::move(*files);
-  SINTER_TRY(model.weights, openDirectoryWeights(model.path));
+  SINTER_TRY(model.weights,
+             isGguf ? WeightFiles::open(model.path) : openDirectoryWeights(model.path));
   SINTER_CHECK(checkWeights(model));
   return model;
 }

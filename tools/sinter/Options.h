@@ -67,7 +67,7 @@ inline void addRunOptions(CLI::App &command, ModelOptions &options) {
 inline void addModel(CLI::App &command, ModelOptions &options) {
   command
       .add_option("MODEL", options.model,
-                  "Hugging Face directory, config.json (random weights) or .sinter executable")
+                  "Hugging Face directory, .gguf, config.json (random weights) or .sinter executable")
       ->required();
 }
 

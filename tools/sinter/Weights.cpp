@@ -8,7 +8,7 @@ std::optional<runtime::StoredTensor> WeightFilesSource::find(std::string_view na
   const Tensor *tensor = files.find(name);
   if (!tensor || !tensor->dtype)
     return std::nullopt;
-  return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
+  return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data, tensor->decoder};
 }
 
 void WeightFilesSource::release(std::string_view name) const {

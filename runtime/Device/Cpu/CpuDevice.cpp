@@ -53,9 +53,8 @@ public:
 
 private:
   Expected<void> loadKernels(const KernelTable &table);
-  void addRandomWeights(const SessionOptions &options) {
-    if (!options.weights)
-      use.prepareArena += Checkpoint::randomBytes(*plan.executable);
+  void addMadeWeights(const SessionOptions &options) {
+    use.prepareArena += Checkpoint::madeBytes(*plan.executable, options.weights);
   }
   Expected<void> allocate(bool debug);
   void recordPrograms();
@@ -178,7 +177,7 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
 // makes the library tell its share.
 Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
-  addRandomWeights(options);
+  addMadeWeights(options);
   SINTER_CHECK(allocate(false));
   recordPrograms();
   use.library = gemms.scratchBytes();
@@ -187,7 +186,7 @@ Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
 
 Expected<void> CpuDevice::bind(const SessionOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
-  addRandomWeights(options);
+  addMadeWeights(options);
   SINTER_CHECK(checkMemory(plan.executable->name(), use, memoryLimit(), "memory"));
   if (auto shortage = describeShortage(plan.executable->name(), use.peak(), availableMemory())) {
     if (options.onWarning)

@@ -1,0 +1,288 @@
+#include "frontends/Gguf/GgufBlocks.h"
+#include "runtime/Base/HalfFloat.h"
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+// A multiplication and an addition round apart, as in ggml's C code for any processor.
+#pragma STDC FP_CONTRACT OFF
+
+namespace sinter {
+namespace {
+
+constexpr int kBlock = 32, kSuper = 256;
+
+/// The bytes of a block, read field by field in the order of the format.
+class Fields {
+public:
+  explicit Fields(const std::byte *block) : at(reinterpret_cast<const uint8_t *>(block)) {}
+
+  const uint8_t *bytes(size_t count) {
+    const uint8_t *begin = at;
+    at += count;
+    return begin;
+  }
+  uint16_t u16() {
+    const uint8_t *from = bytes(2);
+    return static_cast<uint16_t>(from[0] | from[1] << 8);
+  }
+  uint32_t u32() {
+    uint32_t low = u16();
+    return low | uint32_t(u16()) << 16;
+  }
+  float f16() { return f16ToFloat(u16()); }
+
+private:
+  const uint8_t *at;
+};
+
+int low(uint8_t byte) { return byte & 15; }
+int high(uint8_t byte) { return byte >> 4; }
+
+//===----------------------------------------------------------------------===//
+// Blocks of 32: elements 0 to 15 in the low halves of bytes, 16 to 31 in the high ones
+//===----------------------------------------------------------------------===//
+
+// x = d (q - 8)
+void dequantizeQ4_0(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16();
+  const uint8_t *q = fields.bytes(16);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = float(low(q[i]) - 8) * d;
+    out[i + 16] = float(high(q[i]) - 8) * d;
+  }
+}
+
+// x = d q + m
+void dequantizeQ4_1(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16(), m = fields.f16();
+  const uint8_t *q = fields.bytes(16);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = float(low(q[i])) * d + m;
+    out[i + 16] = float(high(q[i])) * d + m;
+  }
+}
+
+/// Elements of five bits; the fifth bit of element i is bit i of `h`.
+template <typename Fn> void forEachFive(uint32_t h, const uint8_t *q, Fn fn) {
+  for (int i = 0; i < 16; ++i) {
+    fn(i, low(q[i]) | int(h >> i & 1) << 4);
+    fn(i + 16, high(q[i]) | int(h >> (i + 16) & 1) << 4);
+  }
+}
+
+// x = d (q - 16)
+void dequantizeQ5_0(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16();
+  uint32_t h = fields.u32();
+  forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = float(q - 16) * d; });
+}
+
+// x = d q + m
+void dequantizeQ5_1(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16(), m = fields.f16();
+  uint32_t h = fields.u32();
+  forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = float(q) * d + m; });
+}
+
+// x = d q
+void dequantizeQ8_0(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16();
+  const uint8_t *q = fields.bytes(kBlock);
+  for (int i = 0; i < kBlock; ++i)
+    out[i] = float(static_cast<int8_t>(q[i])) * d;
+}
+
+/// What four bits stand for in the IQ4 types.
+constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                   1,    13,   25,  38,  53,  69,  89,  113};
+
+// x = d table[q]
+void dequantizeIq4Nl(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16();
+  const uint8_t *q = fields.bytes(16);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = d * float(kIq4Values[low(q[i])]);
+    out[i + 16] = d * float(kIq4Values[high(q[i])]);
+  }
+}
+
+// OCP's MXFP4: x = 2^(e - 127) times an e2m1 number, here twice that and half the power.
+void dequantizeMxfp4(const std::byte *block, float *out) {
+  constexpr int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  Fields fields(block);
+  uint32_t e = *fields.bytes(1);
+  // 2^-128 and 2^-127 are subnormal.
+  float d = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
+  const uint8_t *q = fields.bytes(16);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = float(twice[low(q[i])]) * d;
+    out[i + 16] = float(twice[high(q[i])]) * d;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of 256, with scales of parts
+//===----------------------------------------------------------------------===//
+
+// Sixteen parts of 16; two bits an element: x = d scale q - dmin min, scale and min of four bits.
+void dequantizeQ2K(const std::byte *block, float *out) {
+  Fields fields(block);
+  const uint8_t *scales = fields.bytes(16), *q = fields.bytes(64);
+  float d = fields.f16(), dmin = fields.f16();
+  for (int half = 0; half < 2; ++half, q += 32)
+    for (int shift = 0; shift < 8; shift += 2)
+      for (int part = 0; part < 2; ++part, ++scales) {
+        float scale = d * float(low(*scales)), min = dmin * float(high(*scales));
+        for (int i = 0; i < 16; ++i)
+          *out++ = scale * float(q[part * 16 + i] >> shift & 3) - min;
+      }
+}
+
+// Sixteen parts of 16; two bits and, in `h`, a third one: x = d (scale - 32) (q - 4), scales of
+// six bits.
+void dequantizeQ3K(const std::byte *block, float *out) {
+  Fields fields(block);
+  const uint8_t *h = fields.bytes(32), *q = fields.bytes(64), *packed = fields.bytes(12);
+  float d = fields.f16();
+  int scales[16];
+  for (int i = 0; i < 16; ++i) {
+    int lower = i < 8 ? low(packed[i]) : high(packed[i - 8]);
+    scales[i] = (lower | (packed[8 + i % 4] >> 2 * (i / 4) & 3) << 4) - 32;
+  }
+  const int *scale = scales;
+  for (int half = 0, bit = 0; half < 2; ++half, q += 32)
+    for (int shift = 0; shift < 8; shift += 2, ++bit)
+      for (int part = 0; part < 2; ++part, ++scale) {
+        float factor = d * float(*scale);
+        for (int i = part * 16; i < part * 16 + 16; ++i)
+          *out++ = factor * float((q[i] >> shift & 3) - (h[i] >> bit & 1 ? 0 : 4));
+      }
+}
+
+/// Scale and min, six bits each, of part `i` of eight.
+struct ScaleAndMin {
+  int scale, min;
+
+  ScaleAndMin(const uint8_t *packed, int i)
+      : scale(i < 4 ? packed[i] & 63 : low(packed[i + 4]) | packed[i - 4] >> 6 << 4),
+        min(i < 4 ? packed[i + 4] & 63 : high(packed[i + 4]) | packed[i] >> 6 << 4) {}
+};
+
+// Eight parts of 32, of four bits: x = d scale q - dmin min.
+void dequantizeQ4K(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16(), dmin = fields.f16();
+  const uint8_t *packed = fields.bytes(12), *q = fields.bytes(128);
+  for (int part = 0; part < 8; ++part) {
+    ScaleAndMin of(packed, part);
+    float scale = d * float(of.scale), min = dmin * float(of.min);
+    for (int i = 0; i < 32; ++i) {
+      uint8_t byte = q[part / 2 * 32 + i];
+      *out++ = scale * float(part % 2 ? high(byte) : low(byte)) - min;
+    }
+  }
+}
+
+// The same with a fifth bit in `h`.
+void dequantizeQ5K(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16(), dmin = fields.f16();
+  const uint8_t *packed = fields.bytes(12), *h = fields.bytes(32), *q = fields.bytes(128);
+  for (int part = 0; part < 8; ++part) {
+    ScaleAndMin of(packed, part);
+    float scale = d * float(of.scale), min = dmin * float(of.min);
+    for (int i = 0; i < 32; ++i) {
+      uint8_t byte = q[part / 2 * 32 + i];
+      int fifth = (h[i] >> part & 1) << 4;
+      *out++ = scale * float((part % 2 ? high(byte) : low(byte)) | fifth) - min;
+    }
+  }
+}
+
+// Sixteen parts of 16, of four bits and two in `h`: x = d scale (q - 32), scales of eight bits.
+void dequantizeQ6K(const std::byte *block, float *out) {
+  Fields fields(block);
+  const uint8_t *lower = fields.bytes(128), *h = fields.bytes(64), *scales = fields.bytes(16);
+  float d = fields.f16();
+  for (int half = 0; half < 2; ++half, lower += 64, h += 32, scales += 8)
+    for (int quarter = 0; quarter < 4; ++quarter)
+      for (int i = 0; i < 32; ++i) {
+        uint8_t byte = lower[quarter % 2 * 32 + i];
+        int bits = (quarter < 2 ? low(byte) : high(byte)) | (h[i] >> 2 * quarter & 3) << 4;
+        float scale = d * float(static_cast<int8_t>(scales[2 * quarter + i / 16]));
+        *out++ = scale * float(bits - 32);
+      }
+}
+
+// Eight parts of 32: x = d (scale - 32) table[q], scales of six bits.
+void dequantizeIq4Xs(const std::byte *block, float *out) {
+  Fields fields(block);
+  float d = fields.f16();
+  uint16_t upper = fields.u16();
+  const uint8_t *lower = fields.bytes(4), *q = fields.bytes(128);
+  for (int part = 0; part < 8; ++part, q += 16, out += 32) {
+    int bits = part % 2 ? high(lower[part / 2]) : low(lower[part / 2]);
+    float scale = d * float((bits | (upper >> 2 * part & 3) << 4) - 32);
+    for (int i = 0; i < 16; ++i) {
+      out[i] = scale * float(kIq4Values[low(q[i])]);
+      out[i + 16] = scale * float(kIq4Values[high(q[i])]);
+    }
+  }
+}
+
+constexpr GgufType kTypes[] = {
+    {0, "F32", 1, 4, DType::F32},
+    {1, "F16", 1, 2, DType::F16},
+    {2, "Q4_0", kBlock, 18, {}, dequantizeQ4_0},
+    {3, "Q4_1", kBlock, 20, {}, dequantizeQ4_1},
+    {6, "Q5_0", kBlock, 22, {}, dequantizeQ5_0},
+    {7, "Q5_1", kBlock, 24, {}, dequantizeQ5_1},
+    {8, "Q8_0", kBlock, 34, {}, dequantizeQ8_0},
+    {10, "Q2_K", kSuper, 84, {}, dequantizeQ2K},
+    {11, "Q3_K", kSuper, 110, {}, dequantizeQ3K},
+    {12, "Q4_K", kSuper, 144, {}, dequantizeQ4K},
+    {13, "Q5_K", kSuper, 176, {}, dequantizeQ5K},
+    {14, "Q6_K", kSuper, 210, {}, dequantizeQ6K},
+    {20, "IQ4_NL", kBlock, 18, {}, dequantizeIq4Nl},
+    {23, "IQ4_XS", kSuper, 136, {}, dequantizeIq4Xs},
+    {30, "BF16", 1, 2, DType::BF16},
+    {39, "MXFP4", kBlock, 17, {}, dequantizeMxfp4},
+};
+
+} // namespace
+
+void GgufType::dequantize(std::span<const std::byte> blocks, std::span<float> out) const {
+  assert(blocks.size() / blockBytes * blockElements == out.size());
+  for (size_t i = 0; i < blocks.size() / blockBytes; ++i)
+    dequantizeBlock(blocks.data() + i * blockBytes, out.data() + i * blockElements);
+}
+
+const GgufType *findGgufType(uint32_t id) {
+  const GgufType *found = std::ranges::find(kTypes, id, &GgufType::id);
+  return found == std::end(kTypes) ? nullptr : found;
+}
+
+std::string_view nameOfGgufType(uint32_t id) {
+  constexpr std::pair<uint32_t, std::string_view> others[] = {
+      {9, "Q8_1"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},
+      {21, "IQ3_S"}, {22, "IQ2_S"}, {24, "I8"},      {25, "I16"},    {26, "I32"},     {27, "I64"},
+      {28, "F64"},   {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},  {40, "NVFP4"}};
+  if (const GgufType *type = findGgufType(id))
+    return type->name;
+  for (const auto &[number, name] : others)
+    if (number == id)
+      return name;
+  return "of a type that is not known";
+}
+
+std::span<const GgufType> ggufTypes() { return kTypes; }
+
+} // namespace sinter

@@ -1,0 +1,249 @@
+#include "frontends/Gguf/GgufTokenizer.h"
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+namespace sinter {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What the pre-tokenizers that files name split a text by; null for GPT-2's own pattern.
+struct PreTokenizer {
+  const char *name, *pattern;
+  bool composes = false; ///< the text is normalized to NFC
+};
+// The two differ in how many digits go together.
+#define SINTER_PATTERN(digits)                                                                     \
+  R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)" digits                               \
+  R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
+constexpr const char *kLlama3 = SINTER_PATTERN(R"(\p{N}{1,3})");
+constexpr const char *kQwen2 = SINTER_PATTERN(R"(\p{N})");
+#undef SINTER_PATTERN
+constexpr PreTokenizer kPreTokenizers[] = {
+    {"gpt-2", nullptr},      {"olmo", nullptr},
+    {"llama-bpe", kLlama3},  {"llama3", kLlama3},
+    {"smaug-bpe", kLlama3},  {"dbrx", kLlama3},
+    {"qwen2", kQwen2, true}, {"deepseek-r1-qwen", kQwen2, true},
+};
+
+// Kinds of tokens, as files number them.
+enum TokenKind : int64_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Byte = 6 };
+
+constexpr const char *kSpace = "\u2581"; // what SentencePiece writes for a space
+
+class TokenizerMaker {
+public:
+  TokenizerMaker(const GgufFile &file, std::string_view source) : file(file), source(source) {}
+
+  Expected<std::map<std::string, std::string>> make() {
+    const Json *model = find("model");
+    if (!model || *model == "none" || *model == "no_vocab")
+      return std::map<std::string, std::string>();
+    SINTER_CHECK(readTokens());
+    Json json = {{"version", "1.0"}, {"added_tokens", addedTokens()}};
+    if (*model == "gpt2") {
+      SINTER_CHECK(addByteLevel(json));
+    } else if (*model == "llama") {
+      SINTER_CHECK(addSentencePiece(json));
+    } else {
+      return bad("its tokenizer is " + model->dump() + ", which is not known");
+    }
+    SINTER_CHECK(addSpecial(json, *model == "llama"));
+    return std::map<std::string, std::string>{{"tokenizer.json", json.dump()}};
+  }
+
+private:
+  const GgufFile &file;
+  std::string_view source;
+  std::vector<std::string> tokens;
+  std::vector<int64_t> kinds;
+
+  tl::unexpected<Error> bad(const std::string &why) const {
+    return fail(std::string(source), why, "give token ids, or the model's Hugging Face directory");
+  }
+
+  const Json *find(const std::string &key) const {
+    auto found = file.metadata.find("tokenizer.ggml." + key);
+    return found == file.metadata.end() ? nullptr : &*found;
+  }
+
+  Expected<void> readTokens() {
+    const Json *list = find("tokens"), *types = find("token_type");
+    if (!list || !list->is_array())
+      return bad("it has no tokenizer.ggml.tokens");
+    for (const Json &token : *list) {
+      if (!token.is_string())
+        return bad("its tokenizer.ggml.tokens are no texts");
+      tokens.push_back(token.get<std::string>());
+    }
+    kinds.assign(tokens.size(), Normal);
+    if (!types)
+      return {};
+    if (!types->is_array() || types->size() != tokens.size())
+      return bad("its tokenizer.ggml.token_type has not an entry for each token");
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      if (!(*types)[i].is_number_integer())
+        return bad("its tokenizer.ggml.token_type are no numbers");
+      kinds[i] = (*types)[i].get<int64_t>();
+    }
+    return {};
+  }
+
+  Json addedTokens() const {
+    Json added = Json::array();
+    for (size_t i = 0; i < tokens.size(); ++i)
+      if (kinds[i] == Control || kinds[i] == UserDefined || kinds[i] == Unknown)
+        added.push_back({{"id", i},
+                         {"content", tokens[i]},
+                         {"single_word", false},
+                         {"lstrip", false},
+                         {"rstrip", false},
+                         {"normalized", false},
+                         {"special", kinds[i] != UserDefined}});
+    return added;
+  }
+
+  Expected<Json> vocabulary() const {
+    Json vocabulary = Json::object();
+    for (size_t i = 0; i < tokens.size(); ++i)
+      if (!vocabulary.emplace(tokens[i], i).second)
+        return bad("it has two tokens " + Json(tokens[i]).dump());
+    return vocabulary;
+  }
+
+  Expected<void> addByteLevel(Json &json) const {
+    const Json *merges = find("merges");
+    if (!merges || !merges->is_array())
+      return bad("it has no tokenizer.ggml.merges");
+    std::string name = "gpt-2";
+    if (const Json *given = find("pre"); given && given->is_string())
+      name = given->get<std::string>();
+    auto pre = std::ranges::find(kPreTokenizers, name, &PreTokenizer::name);
+    if (pre == std::end(kPreTokenizers))
+      return bad("its tokenizer.ggml.pre is '" + name + "', which is not known");
+    SINTER_TRY(Json vocab, vocabulary());
+    json["model"] = {{"type", "BPE"}, {"vocab", std::move(vocab)}, {"merges", *merges}};
+    Json bytes = {{"type", "ByteLevel"},
+                  {"add_prefix_space", false},
+                  {"trim_offsets", true},
+                  {"use_regex", !pre->pattern}};
+    json["pre_tokenizer"] = bytes;
+    if (pre->pattern)
+      json["pre_tokenizer"] = {{"type", "Sequence"},
+                               {"pretokenizers",
+                                {{{"type", "Split"},
+                                  {"pattern", {{"Regex", pre->pattern}}},
+                                  {"behavior", "Isolated"},
+                                  {"invert", false}},
+                                 bytes}}};
+    json["normalizer"] = pre->composes ? Json{{"type", "NFC"}} : Json();
+    json["decoder"] = bytes;
+    return {};
+  }
+
+  /// The merges of SentencePiece: it joins the two neighbours whose piece has the highest score.
+  Expected<Json> mergesOfScores() const {
+    const Json *scores = find("scores");
+    if (!scores || !scores->is_array() || scores->size() != tokens.size())
+      return bad("its tokenizer.ggml.scores has not an entry for each token");
+    std::unordered_map<std::string_view, double> pieces;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (!(*scores)[i].is_number())
+        return bad("its tokenizer.ggml.scores are no numbers");
+      if (kinds[i] == Normal || kinds[i] == UserDefined)
+        pieces.emplace(tokens[i], (*scores)[i].get<double>());
+    }
+    struct Merge {
+      double score;
+      std::string_view left, right;
+      auto order() const { return std::tuple(score, left.size(), right.size()); }
+    };
+    std::vector<Merge> merges;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      std::string_view piece = tokens[i];
+      auto found = pieces.find(piece);
+      if (found == pieces.end() || found->first.data() != piece.data())
+        continue;
+      for (size_t cut = 1; cut < piece.size(); ++cut)
+        if (pieces.contains(piece.substr(0, cut)) && pieces.contains(piece.substr(cut)))
+          merges.push_back({found->second, piece.substr(0, cut), piece.substr(cut)});
+    }
+    std::ranges::stable_sort(merges,
+                             [](const Merge &a, const Merge &b) { return a.order() > b.order(); });
+    Json list = Json::array();
+    for (const Merge &merge : merges)
+      list.push_back(Json::array({std::string(merge.left), std::string(merge.right)}));
+    return list;
+  }
+
+  Expected<void> addSentencePiece(Json &json) const {
+    SINTER_TRY(Json vocab, vocabulary());
+    SINTER_TRY(Json merges, mergesOfScores());
+    auto unknown = std::ranges::find(kinds, int64_t(Unknown));
+    json["model"] = {
+        {"type", "BPE"},
+        {"vocab", std::move(vocab)},
+        {"merges", std::move(merges)},
+        {"byte_fallback", true},
+        {"fuse_unk", true},
+        {"unk_token", unknown == kinds.end()
+                          ? Json()
+                          : Json(tokens[static_cast<size_t>(unknown - kinds.begin())])}};
+    const Json *prefix = find("add_space_prefix");
+    bool prepends = !prefix || *prefix == true;
+    Json replace = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kSpace}};
+    json["normalizer"] = replace;
+    if (prepends)
+      json["normalizer"] = {{"type", "Sequence"},
+                            {"normalizers", {{{"type", "Prepend"}, {"prepend", kSpace}}, replace}}};
+    json["pre_tokenizer"] = nullptr;
+    Json decoders = {{{"type", "Replace"}, {"pattern", {{"String", kSpace}}}, {"content", " "}},
+                     {{"type", "ByteFallback"}},
+                     {{"type", "Fuse"}}};
+    if (prepends)
+      decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+    json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
+    return {};
+  }
+
+  /// The special tokens around a text.
+  Expected<void> addSpecial(Json &json, bool sentencePiece) const {
+    const Json *pre = find("pre");
+    bool llama3 = pre && (*pre == "llama-bpe" || *pre == "llama3");
+    Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+    Json single = Json::array({text}), special = Json::object();
+    auto add = [&](const char *flag, const char *id, bool absent, bool before) -> Expected<void> {
+      const Json *given = find(flag), *number = find(id);
+      if (!(given ? *given == true : absent) || !number)
+        return {};
+      if (!number->is_number_unsigned() || number->get<uint64_t>() >= tokens.size())
+        return bad("its tokenizer.ggml." + std::string(id) + " is no token's id");
+      const std::string &token = tokens[number->get<size_t>()];
+      Json item = {{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
+      single.insert(before ? single.begin() : single.end(), item);
+      special[token] = {{"id", token}, {"ids", {*number}}, {"tokens", {token}}};
+      return {};
+    };
+    SINTER_CHECK(add("add_bos_token", "bos_token_id", sentencePiece || llama3, /*before=*/true));
+    SINTER_CHECK(add("add_eos_token", "eos_token_id", false, /*before=*/false));
+    if (special.empty())
+      return {};
+    Json pair = single;
+    pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 1}}}});
+    json["post_processor"] = {{"type", "TemplateProcessing"},
+                              {"single", single},
+                              {"pair", pair},
+                              {"special_tokens", special}};
+    return {};
+  }
+};
+
+} // namespace
+
+Expected<std::map<std::string, std::string>> makeGgufTokenizer(const GgufFile &file,
+                                                               std::string_view source) {
+  return TokenizerMaker(file, source).make();
+}
+
+} // namespace sinter

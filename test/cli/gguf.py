@@ -1,0 +1,404 @@
+"""GGUF files against the Hugging Face directories that they stand for: gguf.py SINTER MODELS FOLDER
+
+Writes kept models as llama.cpp's converter would (names, order of rows, transposed matrices, norms of
+Gemma) and compares logits bit for bit: of f32 files with the directory's, of quantized ones with those
+of a directory that holds the dequantized numbers. Then a tokenizer of each kind, and files that are
+damaged: each must end with one line and status 1.
+"""
+
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+sinter, models, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+F32, F16, Q4_0, Q8_0 = 0, 1, 2, 8
+TOKENS = "3,1,4,1,5,9,2,6,5,3,5,8"
+
+
+# --- safetensors ------------------------------------------------------------------------------------
+
+class Tensor:
+    """Rows of floats, row-major."""
+
+    def __init__(self, shape, values):
+        self.shape, self.values = list(shape), list(values)
+
+    def rows(self):
+        width = self.shape[-1]
+        return [self.values[i:i + width] for i in range(0, len(self.values), width)]
+
+
+def read_tensors(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    found = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + size + offset for offset in entry["data_offsets"])
+        bytes_ = data[begin:end]
+        if entry["dtype"] == "BF16":
+            bytes_ = b"".join(b"\0\0" + bytes_[i:i + 2] for i in range(0, len(bytes_), 2))
+        letter, size_ = ("e", 2) if entry["dtype"] == "F16" else ("f", 4)
+        found[name] = Tensor(entry["shape"], struct.unpack(f"<{len(bytes_) // size_}{letter}", bytes_))
+    return found
+
+
+def write_tensors(path, tensors):
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        bytes_ = struct.pack(f"<{len(tensor.values)}f", *tensor.values)
+        header[name] = {"dtype": "F32", "shape": tensor.shape,
+                        "data_offsets": [len(data), len(data) + len(bytes_)]}
+        data += bytes_
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+# --- GGUF -------------------------------------------------------------------------------------------
+
+def to_f32(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def to_f16(value):
+    return struct.unpack("<e", struct.pack("<e", value))[0]
+
+
+def quantize(kind, values):
+    """The bytes of the blocks, and the numbers that they stand for."""
+    if kind == F32:
+        return struct.pack(f"<{len(values)}f", *values), values
+    if kind == F16:
+        return struct.pack(f"<{len(values)}e", *values), [to_f16(value) for value in values]
+    data, numbers = b"", []
+    for i in range(0, len(values), 32):
+        block = values[i:i + 32]
+        most = 127 if kind == Q8_0 else 7
+        scale = to_f16(max(map(abs, block)) / most)
+        q = [max(-most - 1, min(most, round(x / scale))) if scale else 0 for x in block]
+        numbers += [to_f32(scale * x) for x in q]
+        data += struct.pack("<e", scale)
+        if kind == Q8_0:
+            data += struct.pack("<32b", *q)
+        else:
+            data += bytes((q[j] + 8) | (q[j + 16] + 8) << 4 for j in range(16))
+    return data, numbers
+
+
+def text(value):
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def value_of(value):
+    """Type and bytes of an entry."""
+    if isinstance(value, bool):
+        return struct.pack("<IB", 7, value)
+    if isinstance(value, int):
+        return struct.pack("<II", 4, value)
+    if isinstance(value, float):
+        return struct.pack("<If", 6, value)
+    if isinstance(value, str):
+        return struct.pack("<I", 8) + text(value)
+    items = [value_of(item) for item in value]
+    return struct.pack("<I", 9) + items[0][:4] + struct.pack("<Q", len(items)) + \
+        b"".join(item[4:] for item in items)
+
+
+def make_gguf(metadata, tensors, kind_of):
+    """The file's bytes, and {name: the numbers that it holds}."""
+    header = struct.pack("<4sIQQ", b"GGUF", 3, len(tensors), len(metadata))
+    for key, value in metadata.items():
+        header += text(key) + value_of(value)
+    data, held = b"", {}
+    for name, tensor in tensors.items():
+        kind = kind_of(name, tensor)
+        content, held[name] = quantize(kind, tensor.values)
+        header += text(name) + struct.pack("<I", len(tensor.shape))
+        header += struct.pack(f"<{len(tensor.shape)}Q", *reversed(tensor.shape))
+        header += struct.pack("<IQ", kind, len(data))
+        data += content + bytes(-len(content) % 32)
+    return header + bytes(-len(header) % 32) + data, held
+
+
+# --- llama.cpp's converter --------------------------------------------------------------------------
+
+def pair(tensor, heads):
+    """Component i of a head beside i + half of it."""
+    rows = tensor.rows() if len(tensor.shape) > 1 else [[x] for x in tensor.values]
+    size = len(rows) // heads
+    moved = [rows[h * size + half * (size // 2) + i]
+             for h in range(heads) for i in range(size // 2) for half in (0, 1)]
+    return Tensor(tensor.shape, [x for row in moved for x in row])
+
+
+def part(tensor, heads):
+    """All queries, then all keys, then all values."""
+    rows = tensor.rows() if len(tensor.shape) > 1 else [[x] for x in tensor.values]
+    size = len(rows) // heads // 3
+    moved = [rows[h * 3 * size + which * size + i]
+             for which in range(3) for h in range(heads) for i in range(size)]
+    return Tensor(tensor.shape, [x for row in moved for x in row])
+
+
+def transpose(tensor):
+    if len(tensor.shape) == 1:
+        return tensor
+    rows = tensor.rows()
+    return Tensor(reversed(tensor.shape), [row[j] for j in range(tensor.shape[1]) for row in rows])
+
+
+def add_one(tensor):
+    return Tensor(tensor.shape, [to_f32(1 + x) for x in tensor.values])
+
+
+LLAMA = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+         "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+         "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+         "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate",
+         "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+         "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+         "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
+GEMMA = LLAMA | {"post_attention_layernorm": "post_attention_norm",
+                 "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+GPT2 = {"transformer.wte": "token_embd", "transformer.wpe": "position_embd",
+        "transformer.ln_f": "output_norm", "ln_1": "attn_norm", "attn.c_attn": "attn_qkv",
+        "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up",
+        "mlp.c_proj": "ffn_down"}
+NEOX = {"gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm",
+        "embed_out": "output", "input_layernorm": "attn_norm",
+        "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output",
+        "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up",
+        "mlp.dense_4h_to_h": "ffn_down"}
+NAMES = {"gpt2": GPT2, "gptneox": NEOX, "gemma2": GEMMA}
+
+
+def split(name):
+    """"model.layers.3.mlp.up_proj.weight" -> ("blk.3.", "mlp.up_proj", ".weight")"""
+    stem, ending = name.rsplit(".", 1)
+    words = stem.split(".")
+    for i, word in enumerate(words):
+        if word.isdigit():
+            return f"blk.{word}.", ".".join(words[i + 1:]), "." + ending
+    return "", stem, "." + ending
+
+
+def change(architecture, config, stem, tensor):
+    heads = config.get("num_attention_heads") or config.get("n_head")
+    if architecture == "llama" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
+        return pair(tensor, heads if "q_proj" in stem else config["num_key_value_heads"])
+    if architecture == "gptneox" and stem == "attention.query_key_value":
+        return part(tensor, heads)
+    if architecture == "gpt2" and stem.split(".")[-1] in ("c_attn", "c_proj", "c_fc"):
+        return transpose(tensor)
+    return add_one(tensor) if architecture == "gemma2" and "norm" in stem else tensor
+
+
+
+def describe(architecture, config):
+    """The metadata that the converter writes."""
+    get = lambda *keys: next((config[key] for key in keys if config.get(key) is not None), None)
+    theta = (config.get("rope_parameters") or {}).get("rope_theta") or config.get("rope_theta") or \
+        config.get("rotary_emb_base")
+    heads, hidden = get("num_attention_heads", "n_head"), get("hidden_size", "n_embd")
+    head = get("head_dim") or hidden // heads
+    partial = (config.get("rope_parameters") or {}).get("partial_rotary_factor") or \
+        get("rotary_pct", "partial_rotary_factor") or 1
+    values = {"context_length": get("max_position_embeddings", "n_positions"),
+              "embedding_length": hidden, "block_count": get("num_hidden_layers", "n_layer"),
+              "feed_forward_length": get("intermediate_size", "n_inner") or 4 * hidden,
+              "attention.head_count": heads, "attention.head_count_kv": get("num_key_value_heads"),
+              "attention.layer_norm_rms_epsilon": get("rms_norm_eps"),
+              "attention.layer_norm_epsilon": get("layer_norm_epsilon", "layer_norm_eps"),
+              "attention.key_length": get("head_dim"), "attention.value_length": get("head_dim"),
+              "rope.freq_base": float(theta) if theta else None,
+              "rope.dimension_count": int(head * partial) if theta else None,
+              "use_parallel_residual": get("use_parallel_residual")}
+    if architecture in ("gemma2", "phi3") or config["model_type"] == "mistral":
+        values["attention.sliding_window"] = get("sliding_window")
+    if architecture == "gemma2":
+        values |= {key: float(get(key)) for key in ("attn_logit_softcapping", "final_logit_softcapping")}
+    metadata = {"general.architecture": architecture}
+    metadata |= {f"{architecture}.{key}": value for key, value in values.items() if value is not None}
+    for name in ("bos_token_id", "eos_token_id"):
+        if isinstance(config.get(name), int):
+            metadata[f"tokenizer.ggml.{name}"] = config[name]
+    return metadata
+
+
+def convert(model, architecture, kind=F32):
+    """The bytes of the GGUF file; for quantized ones a directory of the numbers that it holds."""
+    config = json.loads((model / "config.json").read_text())
+    names, tensors, origin = NAMES.get(architecture, LLAMA), {}, {}
+    for name, tensor in read_tensors(model / "model.safetensors").items():
+        layer, stem, ending = split(name)
+        if stem == "lm_head" and config.get("tie_word_embeddings", architecture in ("gpt2", "gemma2")):
+            continue
+        to = layer + names[stem] + ending
+        tensors[to], origin[to] = change(architecture, config, stem, tensor), (name, stem)
+    fits = lambda tensor: len(tensor.shape) > 1 and (kind == F16 or tensor.shape[-1] % 32 == 0)
+    data, held = make_gguf(describe(architecture, config), tensors,
+                           lambda name, tensor: kind if kind != F32 and fits(tensor) else F32)
+    return data, config, tensors, held, origin
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([sinter, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr.decode())
+    return done
+
+
+def logits(model):
+    out = folder / "logits.npy"
+    run("logits", model, "--tokens", TOKENS, "--dtype", "f32", "-o", out)
+    return out.read_bytes()
+
+
+def make_directory(name, config, tensors):
+    directory = folder / name
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    (directory / "config.json").write_text(json.dumps(config))
+    write_tensors(directory / "model.safetensors", tensors)
+    return directory
+
+
+def compare_models():
+    for name, architecture in {"llama": "llama", "llama-head-80": "llama", "mistral": "llama",
+                               "qwen2": "qwen2", "qwen3": "qwen3", "gemma2": "gemma2",
+                               "phi3": "phi3", "gpt2": "gpt2", "gpt_neox": "gptneox"}.items():
+        data, config, *_ = convert(models / name, architecture)
+        path, directory = folder / f"{name}.gguf", models / name
+        path.write_bytes(data)
+        if name == "gemma2":  # 1 + weight is rounded in the file, and the scale is not in it
+            tensors = read_tensors(models / name / "model.safetensors")
+            for key, tensor in tensors.items():
+                if "norm" in key:
+                    tensor.values = [to_f32(to_f32(1 + x) - 1) for x in tensor.values]
+            directory = make_directory(name, config | {"query_pre_attn_scalar": config["head_dim"]},
+                                       tensors)
+        same = logits(path) == logits(directory)
+        print(f"{name} as {architecture}: {'same bits' if same else 'DIFFERS'}")
+        assert same
+
+
+def compare_quantized():
+    """Dequantized while the weights are read, against a directory of the same numbers."""
+    for name, architecture, kind in (("llama", "llama", Q8_0), ("llama", "llama", Q4_0),
+                                     ("qwen2", "qwen2", F16), ("gpt2", "gpt2", Q8_0)):
+        data, config, tensors, held, origin = convert(models / name, architecture, kind)
+        assert any(list(held[to]) != tensor.values for to, tensor in tensors.items())
+        path = folder / f"{name}-{kind}.gguf"
+        path.write_bytes(data)
+        undone = {original: undo(architecture, config, stem, Tensor(tensors[to].shape, held[to]))
+                  for to, (original, stem) in origin.items()}
+        same = logits(path) == logits(make_directory(f"{name}-{kind}", config, undone))
+        print(f"{name} of type {kind}: {'same bits' if same else 'DIFFERS'}")
+        assert same
+
+
+def undo(architecture, config, stem, tensor):
+    """The inverse of change(), found by moving numbered elements."""
+    numbered = change(architecture, config, stem, Tensor(
+        original_shape(architecture, stem, tensor), range(len(tensor.values))))
+    values = [0.0] * len(tensor.values)
+    for at, index in enumerate(numbered.values):
+        values[int(index)] = tensor.values[at]
+    return Tensor(original_shape(architecture, stem, tensor), values)
+
+
+def original_shape(architecture, stem, tensor):
+    moved = architecture == "gpt2" and stem.split(".")[-1] in ("c_attn", "c_proj", "c_fc")
+    return list(reversed(tensor.shape)) if moved else tensor.shape
+
+
+def compare_tokenizers():
+    """A file with the tokenizer of a directory gives its ids."""
+    data, _, tensors, *_ = convert(models / "llama", "llama")
+    config = json.loads((models / "llama/config.json").read_text())
+    pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(32)]
+    words = ["\u2581", "a", "b", "c", "n", "ab", "\u2581a", "\u2581ab", "ca", "\u2581ca", "\u2581can", "an"]
+    kinds = [2, 3, 3] + [6] * 32 + [1] * (67 - 35)
+    pieces += words + [f"w{i}" for i in range(67 - 35 - len(words))]
+    scores = [0.0] * 35 + [-float(i) for i in range(67 - 35)]
+    metadata = describe("llama", config) | {
+        "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": pieces,
+        "tokenizer.ggml.scores": scores, "tokenizer.ggml.token_type": kinds}
+    path = folder / "pieces.gguf"
+    path.write_bytes(make_gguf(metadata, tensors, lambda *_: F32)[0])
+    # The neighbours whose piece has the highest score are joined first: "ca" before "an".
+    ids = run("tokenize", path, "--text", "ab can\n").stdout.decode().strip()
+    expected = ",".join(map(str, [1, 35 + 7, 35 + 10, 3 + 10]))
+    print("tokenizer of pieces:", ids)
+    assert ids == expected, (ids, expected)
+    assert run("tokenize", path, "--decode", ids).stdout.decode() == "ab can\n"
+
+    bytes_ = [chr(c) for c in range(33, 100)]
+    metadata = describe("llama", config) | {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
+        "tokenizer.ggml.tokens": bytes_[:65] + ["12", "123"], "tokenizer.ggml.merges": ["1 2", "12 3"],
+        "tokenizer.ggml.token_type": [1] * 67, "tokenizer.ggml.add_bos_token": False}
+    path = folder / "bytes.gguf"
+    path.write_bytes(make_gguf(metadata, tensors, lambda *_: F32)[0])
+    ids = run("tokenize", path, "--text", "1234").stdout.decode().strip()
+    print("tokenizer of bytes:", ids)
+    assert ids == f"66,{ord('4') - 33}", ids  # three digits at a time
+    ids = run("generate", path, "--prompt", "12", "--max-new-tokens", 4, "--ids").stdout.decode()
+    assert len(ids.split(",")) == 4, ids
+
+
+def check_errors():
+    """Files that are damaged or not known: one line, status 1."""
+    data, config, tensors, *_ = convert(models / "llama", "llama")
+    metadata = describe("llama", config)
+    path = folder / "bad.gguf"
+    other = lambda **entries: make_gguf(metadata | entries, tensors, lambda *_: F32)[0]
+    swap = lambda old, new: data.replace(old, new, 1)
+    cases = {
+        "it does not begin with 'GGUF'": b"GGML" + data[4:],
+        "its version is 1, not 2 or 3": data[:4] + struct.pack("<I", 1) + data[8:],
+        "it ends in its header": data[:900],
+        "goes beyond the end of the file": data[:-64],
+        "it has no room for its": data[:8] + struct.pack("<Q", 1 << 60) + data[16:],
+        'its general.architecture is "mamba"': other(**{"general.architecture": "mamba"}),
+        "it is one of 2 parts of a model": other(**{"split.count": 2}),
+        "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
+        "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
+        "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",
+                                             "tokenizer.ggml.tokens": ["a"]}),
+        "its tokenizer.ggml.pre is 'mine'": other(**{
+            "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "mine",
+            "tokenizer.ggml.tokens": ["a"], "tokenizer.ggml.merges": ["a b"]}),
+        "have none of this name": swap(b"blk.0.attn_v.weight", b"blk.0.attn_x.weight"),
+        "the weights do not hold it": make_gguf(
+            metadata, {name: tensor for name, tensor in tensors.items() if "ffn_up" not in name},
+            lambda *_: F32)[0],
+        "is IQ2_XXS (16), which cannot be read": swap_type(data, b"blk.1.ffn_up.weight", 16),
+        "which blocks of 256 do not fill": swap_type(data, b"blk.1.ffn_up.weight", 12),
+        "a text in its header is not UTF-8": swap(b"blk.0.attn_v", b"blk.0.attn\xff\xff"),
+        "it has two tensors": swap(b"blk.0.attn_v", b"blk.0.attn_k"),
+    }
+    for message, content in cases.items():
+        path.write_bytes(content)
+        command = ("tokenize", path, "--text", "a") if "tokenizer" in message else \
+            ("generate", path, "--tokens", "1")
+        lines = run(*command, status=1).stderr.decode().splitlines()
+        assert len(lines) == 1 and lines[0].startswith("sinter: error: ") and message in lines[0], (message, lines)
+        print("refused:", lines[0][:100])
+
+
+def swap_type(data, name, kind):
+    at = data.index(name) + len(name)
+    dimensions = struct.unpack_from("<I", data, at)[0]
+    at += 4 + 8 * dimensions
+    return data[:at] + struct.pack("<I", kind) + data[at + 4:]
+
+
+folder.mkdir(parents=True, exist_ok=True)
+compare_models()
+compare_quantized()
+compare_tokenizers()
+check_errors()

@@ -1,0 +1,142 @@
+// Headers, sound and damaged; whole models are compared by test/cli/gguf.py.
+
+#include "frontends/Gguf/GgufConfig.h"
+#include "frontends/Gguf/GgufTensors.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+
+namespace {
+
+/// Writes a file field by field.
+class Writer {
+public:
+  template <typename T> Writer &number(T value) {
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
+    return *this;
+  }
+  Writer &text(std::string_view text) {
+    number<uint64_t>(text.size());
+    bytes += text;
+    return *this;
+  }
+  Writer &entry(std::string_view key, uint32_t value) {
+    return text(key).number<uint32_t>(4).number(value);
+  }
+  Writer &entry(std::string_view key, std::string_view value) {
+    return text(key).number<uint32_t>(8).text(value);
+  }
+  Writer &tensor(std::string_view name, std::vector<uint64_t> extents, uint32_t type,
+                 uint64_t offset) {
+    text(name).number<uint32_t>(extents.size());
+    for (uint64_t extent : extents)
+      number(extent);
+    return number(type).number(offset);
+  }
+  Writer &data(size_t count) {
+    bytes.resize((bytes.size() + 31) / 32 * 32);
+    bytes.append(count, '\0');
+    return *this;
+  }
+
+  std::string bytes = "GGUF";
+};
+
+Writer begin(uint64_t tensors, uint64_t entries) {
+  Writer writer;
+  return writer.number<uint32_t>(3).number(tensors).number(entries);
+}
+
+std::span<const std::byte> bytesOf(const std::string &file) {
+  return std::as_bytes(std::span(file));
+}
+
+std::string errorOf(const std::string &file) {
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  return read ? "" : read.error().message();
+}
+
+TEST(GgufFile, ReadsEntriesAndTensors) {
+  std::string file = begin(2, 2)
+                         .entry("general.architecture", "llama")
+                         .entry("llama.block_count", 7)
+                         .tensor("a", {4, 2}, 0, 0)
+                         .tensor("b", {32}, 8, 32)
+                         .data(66)
+                         .bytes;
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->metadata["general.architecture"], "llama");
+  EXPECT_EQ(read->metadata["llama.block_count"], 7);
+  ASSERT_EQ(read->tensors.size(), 2u);
+  const GgufTensor &a = read->tensors[0], &b = read->tensors[1];
+  EXPECT_EQ(a.shape, (std::vector<int64_t>{2, 4})); // the file's extents begin with the fastest
+  EXPECT_EQ(a.rows(), 2);
+  EXPECT_EQ(a.data.size(), 32u);
+  EXPECT_EQ(b.data.size(), 34u);
+  EXPECT_EQ(b.data.data() + b.data.size(), bytesOf(file).data() + file.size());
+}
+
+TEST(GgufFile, AnyTruncationIsAnError) {
+  std::string file =
+      begin(1, 1).entry("general.architecture", "llama").tensor("a", {4, 2}, 0, 0).data(32).bytes;
+  ASSERT_EQ(errorOf(file), "");
+  for (size_t size = 0; size < file.size(); ++size)
+    EXPECT_NE(errorOf(file.substr(0, size)), "") << size;
+}
+
+TEST(GgufFile, RefusesWhatCannotBe) {
+  EXPECT_EQ(errorOf("GGML"), "m.gguf: it does not begin with 'GGUF'; download the file again");
+  EXPECT_EQ(errorOf(begin(0, 1).text("k").number<uint32_t>(77).bytes),
+            "m.gguf: a value in its header is of type 77, which is not known; download the file "
+            "again");
+  auto array = [](uint32_t type, uint64_t count) {
+    return begin(0, 1).text("k").number<uint32_t>(9).number(type).number(count).number(0).bytes;
+  };
+  EXPECT_NE(errorOf(array(9, 1)).find("is of type 9"), std::string::npos); // an array of arrays
+  EXPECT_NE(errorOf(array(0, 1000)).find("it has no room for its 1000 entries of an array"),
+            std::string::npos);
+  EXPECT_NE(errorOf(begin(0, 2).entry("k", 1).entry("k", 2).bytes).find("two entries 'k'"),
+            std::string::npos);
+  EXPECT_NE(errorOf(begin(0, 1).entry("general.alignment", 3).bytes).find("not a power of two"),
+            std::string::npos);
+  auto tensor = [](std::vector<uint64_t> extents) {
+    return errorOf(begin(1, 0).tensor("t", extents, 0, 0).data(64).bytes);
+  };
+  EXPECT_NE(tensor({0}).find("tensor 't' has an impossible shape"), std::string::npos);
+  EXPECT_NE(tensor({1ull << 40, 1ull << 40}).find("an impossible shape"), std::string::npos);
+  EXPECT_NE(tensor({1, 1, 1, 1, 1}).find("has 5 dimensions"), std::string::npos);
+  EXPECT_NE(tensor({17}).find("goes beyond the end of the file"), std::string::npos);
+}
+
+TEST(GgufConfig, NamesWhatIsMissing) {
+  std::string file = begin(1, 1)
+                         .entry("general.architecture", "llama")
+                         .tensor("token_embd.weight", {4, 2}, 0, 0)
+                         .data(32)
+                         .bytes;
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  ASSERT_TRUE(read);
+  auto config = makeGgufConfig(*read, "m.gguf");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message(),
+            "m.gguf: it has no llama.embedding_length; convert the model again");
+}
+
+TEST(GgufTensors, RefusesRowsThatAreNoHeads) {
+  std::string file = begin(1, 2)
+                         .entry("general.architecture", "llama")
+                         .entry("llama.attention.head_count", 3)
+                         .tensor("blk.0.attn_q.weight", {4, 8}, 0, 0)
+                         .data(128)
+                         .bytes;
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  ASSERT_TRUE(read);
+  auto tensors = nameGgufTensors(*read, "m.gguf", 0);
+  ASSERT_FALSE(tensors);
+  EXPECT_NE(tensors.error().message().find("its 8 rows are not those of 3 heads"),
+            std::string::npos)
+      << tensors.error().message();
+}
+
+} // namespace
