@@ -141,7 +141,3 @@ Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, i
 bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
-
-int64_t sinter::getHeldLogits(TargetAttr target) {
-  return target.isGpu() ? int64_t(256) << 20 : int64_t(16) << 20;
-}

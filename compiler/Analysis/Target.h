@@ -31,9 +31,4 @@ Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef tex
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);
 
-/// Logits that a loss holds at a time, so many that products of a block of rows run at full speed:
-/// 64 MiB of f32 on a processor, where a block has work for all cores, and 1 GiB on a GPU, where
-/// every block adds to all of the weight's gradient in memory.
-int64_t getHeldLogits(TargetAttr target);
-
 } // namespace sinter

@@ -23,6 +23,7 @@ struct Trained {
   Parameter parameter;
   BlockArgument value;
   Value gradient;
+  NormalAttr initializer; ///< or null
 };
 
 struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerPass> {
@@ -120,7 +121,10 @@ private:
                       return name.getValue().contains(part);
                     });
       bool table = type.getRank() == 2 && isTable(value);
-      trained.push_back({{name.getValue(), type, decays, table}, value, returned.get()});
+      auto initializer =
+          step.getArgAttrOfType<NormalAttr>(value.getArgNumber(), SinterDialect::kInitializer);
+      trained.push_back(
+          {{name.getValue(), type, decays, table}, value, returned.get(), initializer});
     }
     return success();
   }
@@ -160,8 +164,10 @@ private:
     SmallVector<Attribute> attributes;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       NamedAttrList known(function.getArgAttrDict(i));
-      if (Attribute name = known.erase(SinterDialect::kParameter))
+      if (Attribute name = known.erase(SinterDialect::kParameter)) {
         known.set(SinterDialect::kState, name);
+        known.set(SinterDialect::kRole, RoleAttr::get(function.getContext(), Role::Parameter));
+      }
       attributes.push_back(known.getDictionary(function.getContext()));
     }
     function.setAllArgAttrs(attributes);
@@ -186,13 +192,14 @@ private:
     SmallVector<BlockArgument> sums;
     for (const Trained &one : trained) {
       std::string name = ("gradient." + one.parameter.name).str();
-      BlockArgument before = first.addState(name, one.parameter.type);
+      BlockArgument before = first.addState(name, one.parameter.type, Role::Gradient);
       OpBuilder &builder = first.getBuilder();
       Location loc = inStage(Stage::Backward, before.getLoc());
       first.setState(before, AddOp::create(builder, loc, before.getType(), before, one.gradient));
-      sums.push_back(second.addState(name, one.parameter.type));
-      summed.push_back(
-          {one.parameter, second.addState(one.parameter.name, one.parameter.type), sums.back()});
+      sums.push_back(second.addState(name, one.parameter.type, Role::Gradient));
+      BlockArgument value =
+          second.addState(one.parameter.name, one.parameter.type, Role::Parameter, one.initializer);
+      summed.push_back({one.parameter, value, sums.back(), one.initializer});
     }
     buildUpdates(second, summed, sums);
     first.finish();
@@ -210,7 +217,7 @@ private:
     for (auto [i, one] : llvm::enumerate(trained)) {
       SmallVector<BlockArgument> states;
       for (const OptimizerState &state : method->getStates(one.parameter))
-        states.push_back(entry.addState(state.name, state.type));
+        states.push_back(entry.addState(state.name, state.type, Role::Optimizer));
       Location place = NameLoc::get(StringAttr::get(&getContext(), one.parameter.name));
       UpdateBuilder builder(entry.getBuilder(), inStage(Stage::Optimizer, place), scale,
                             /*clears=*/!sums.empty(), getInput);

@@ -38,8 +38,13 @@ BlockArgument EntryEditor::getInput(StringRef name, RankedTensorType type) {
   return input;
 }
 
-BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type) {
-  return addArgument(type, SinterDialect::kState, name);
+BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type, Role role,
+                                    NormalAttr initializer) {
+  BlockArgument state = addArgument(type, SinterDialect::kState, name);
+  argumentAttributes.back().set(SinterDialect::kRole, RoleAttr::get(builder.getContext(), role));
+  if (initializer)
+    argumentAttributes.back().set(SinterDialect::kInitializer, initializer);
+  return state;
 }
 
 BlockArgument EntryEditor::addArgument(Type type, StringRef attribute, StringRef name) {

@@ -1,4 +1,5 @@
 #include "compiler/Executable/Serialize.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "dialects/Sinter/Stage.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Exec/Executable_generated.h"
@@ -36,18 +37,13 @@ namespace {
 /// Builds the flatbuffer, leaves first.
 class Serializer {
 public:
-  Serializer(ModuleOp plan, const KernelCode &code, const ModelSpec *spec,
-             const ExecutableContents &contents)
-      : plan(plan), code(code), contents(contents) {
-    if (spec)
-      for (const ParameterInfo &parameter : spec->parameters())
-        initializers[parameter.name] = parameter.initializer;
-  }
+  Serializer(ModuleOp plan, const KernelCode &code, const ExecutableContents &contents)
+      : plan(plan), code(code), contents(contents) {}
 
   Expected<std::vector<std::byte>> run() {
     SINTER_CHECK(checkSize());
     SINTER_CHECK(indexKernels());
-    indexTensors();
+    SINTER_CHECK(indexTensors());
     std::vector<Offset<fb::Program>> programs;
     for (auto program : plan.getOps<plan::ProgramOp>()) {
       SINTER_TRY(Offset<fb::Program> serialized, serializeProgram(program));
@@ -117,12 +113,12 @@ private:
     }
     for (const auto &[name, launch] : launches)
       if (!kernelIndex.contains(name.str()))
-        return makeDefect(name, "it is launched but there is no code for it");
+        return makeDefect("kernel " + name, "it is launched but there is no code for it");
     return {};
   }
 
-  static tl::unexpected<Error> makeDefect(StringRef kernel, std::string why) {
-    auto error = fail("kernel " + kernel.str(), std::move(why), "report this as a defect");
+  static tl::unexpected<Error> makeDefect(const Twine &what, std::string why) {
+    auto error = fail(what.str(), std::move(why), "report this as a defect");
     error.value().defect = true;
     return error;
   }
@@ -143,7 +139,7 @@ private:
         differing = op.getKernel();
     });
     if (!differing.empty())
-      return makeDefect(differing, "it is launched with slices of different sizes");
+      return makeDefect("kernel " + differing, "it is launched with slices of different sizes");
     return launches;
   }
 
@@ -165,7 +161,9 @@ private:
   }
 
   /// Numbers the checkpoint's tensors, and finds out how large the shared spaces are.
-  void indexTensors() {
+  Expected<void> indexTensors() {
+    for (auto parameter : plan.getOps<plan::ParameterOp>())
+      parameters[parameter.getName()] = parameter;
     plan.walk([&](plan::SliceOp slice) {
       uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
       switch (slice.getSpace()) {
@@ -187,10 +185,14 @@ private:
     });
     // What is trained is a state, and begins as the checkpoint's tensor of its name.
     for (auto [name, slice] : states)
-      if (initializers.contains(name))
+      if (parameters.contains(name))
         checkpoint.insert({name, slice});
-    for (auto [index, entry] : llvm::enumerate(checkpoint))
+    for (auto [index, entry] : llvm::enumerate(checkpoint)) {
+      if (!parameters.contains(entry.first))
+        return makeDefect("tensor '" + entry.first + "'", "it is read but not declared");
       checkpointIndex[entry.first] = index;
+    }
+    return {};
   }
 
   //===--------------------------------------------------------------------===//
@@ -395,17 +397,18 @@ private:
   Offset<fb::Executable> serializeRoot(const std::vector<Offset<fb::Program>> &programs) {
     std::vector<Offset<fb::CheckpointTensor>> tensors;
     for (auto [name, slice] : checkpoint) {
-      std::vector<int64_t> shape = getShape(slice);
-      Initializer initializer = getInitializer(name, shape.size());
-      tensors.push_back(fb::CreateCheckpointTensorDirect(builder, name.str().c_str(),
-                                                         ::toFb(getElementType(slice)), &shape,
-                                                         initializer.mean, initializer.deviation));
+      plan::ParameterOp parameter = parameters.at(name);
+      auto type = cast<RankedTensorType>(parameter.getType());
+      std::vector<int64_t> shape = type.getShape().vec();
+      tensors.push_back(fb::CreateCheckpointTensorDirect(
+          builder, name.str().c_str(), ::toFb(type.getElementType()), &shape,
+          parameter.getMean().convertToDouble(), parameter.getDeviation().convertToDouble()));
     }
     std::vector<Offset<fb::Binding>> stateBindings;
     for (auto [name, slice] : states)
       stateBindings.push_back(serializeBinding(slice));
     std::vector<Offset<fb::Metadata>> metadata;
-    for (const auto &[key, value] : contents.metadata)
+    for (const auto &[key, value] : collectMetadata())
       metadata.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
     std::vector<Offset<fb::Attachment>> attachments;
     for (const auto &[name, content] : contents.attachments)
@@ -450,9 +453,12 @@ private:
     return serialized;
   }
 
-  Initializer getInitializer(StringRef name, size_t rank) const {
-    auto known = initializers.find(name);
-    return known != initializers.end() ? known->second : defaultInitializer(name, rank);
+  std::map<std::string, std::string> collectMetadata() const {
+    std::map<std::string, std::string> metadata = contents.metadata;
+    if (auto own = plan->getAttrOfType<DictionaryAttr>(SinterDialect::kMetadata))
+      for (NamedAttribute entry : own)
+        metadata.try_emplace(entry.getName().str(), cast<StringAttr>(entry.getValue()).str());
+    return metadata;
   }
 
   std::vector<char> collectConstants() {
@@ -475,7 +481,7 @@ private:
   std::vector<std::byte> image; ///< machine code with its marks
   std::map<std::string, uint32_t> kernelIndex;
   std::vector<Offset<fb::Kernel>> kernels;
-  llvm::StringMap<Initializer> initializers;                    ///< of the model's parameters
+  llvm::StringMap<plan::ParameterOp> parameters;                ///< the checkpoint's tensors
   llvm::MapVector<StringRef, plan::SliceOp> checkpoint, states; ///< by name
   llvm::DenseMap<StringRef, uint32_t> checkpointIndex;
   uint64_t parameterBytes = 0, stateBytes = 0;
@@ -484,7 +490,6 @@ private:
 } // namespace
 
 Expected<std::vector<std::byte>> sinter::serialize(ModuleOp plan, const KernelCode &code,
-                                                   const ModelSpec *spec,
                                                    const ExecutableContents &contents) {
-  return Serializer(plan, code, spec, contents).run();
+  return Serializer(plan, code, contents).run();
 }

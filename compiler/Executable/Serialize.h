@@ -5,7 +5,6 @@
 #include "compiler/Codegen/Cuda/CudaProgram.h"
 #include "compiler/Executable/Contents.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "frontends/Transformer/ModelSpec.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
@@ -34,11 +33,11 @@ using KernelCode = std::variant<MachineCode, CudaCode>;
 
 /// Serializes a module after the Memory phase, one to one, into the flatbuffer of
 /// runtime/Exec/Executable.fbs (without the file's envelope, see runtime/Exec/ExecutableFile.h).
-/// Random weights are as the model says, or of the default distribution where `spec` is null.
-/// Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks (a defect)
-/// and where the result would pass the format's 2 GiB.
+/// The executable's metadata are the module's (`sinter.metadata`) and those of `contents`, which
+/// win. Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks or a
+/// slice a tensor of the checkpoint that no plan.parameter declares (defects), and where the result
+/// would pass the format's 2 GiB.
 Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const KernelCode &code,
-                                           const ModelSpec *spec,
                                            const ExecutableContents &contents);
 
 } // namespace sinter

@@ -65,8 +65,7 @@ public:
     auto bind = [&](StringRef attribute, StringAttr name) {
       return builder.getDictionaryAttr(builder.getNamedAttr(attribute, name));
     };
-    function.setAllArgAttrs(llvm::map_to_vector(
-        parameters, [&](StringAttr name) { return bind(SinterDialect::kParameter, name); }));
+    function.setAllArgAttrs(parameters);
     function.setAllResultAttrs(llvm::map_to_vector(
         names, [&](auto &pair) { return bind(SinterDialect::kPrepared, pair.second); }));
   }
@@ -93,7 +92,7 @@ private:
     Value &copy = arguments[name.getValue()];
     if (!copy) {
       copy = function.front().addArgument(argument.getType(), argument.getLoc());
-      parameters.push_back(name);
+      parameters.push_back(entry.getArgAttrDict(argument.getArgNumber()));
     }
     return copy;
   }
@@ -101,7 +100,7 @@ private:
   OpBuilder builder;
   func::FuncOp function;
   llvm::StringMap<Value> arguments;
-  SmallVector<StringAttr> parameters;
+  SmallVector<DictionaryAttr> parameters; ///< what each argument says of itself
   llvm::DenseSet<Operation *, SameComputation> computations;
   llvm::MapVector<Value, StringAttr> names;
 };

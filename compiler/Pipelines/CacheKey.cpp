@@ -66,7 +66,6 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   hasher.add(runtime::cpuFeatures());
   hasher.add(runtime::assumedCpu().value_or(""));
   hasher.add(request.description);
-  hasher.add(request.source);
   hasher.add(request.parameterTypes.size());
   for (const auto &[name, type] : request.parameterTypes) {
     hasher.add(name);

@@ -3,8 +3,6 @@
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "frontends/Transformer/BuildGraph.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CubinCache.h"
@@ -14,15 +12,6 @@
 
 using namespace mlir;
 using namespace sinter;
-
-ErrorCollector::ErrorCollector(MLIRContext &context)
-    : handler(&context, [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-          return failure();
-        if (first.empty())
-          first = diagnostic.str();
-        return success();
-      }) {}
 
 static DialectRegistry makeRegistry() {
   // Passes are registered for the whole process; once is enough.
@@ -55,29 +44,20 @@ Expected<void> Compilation::loadPlugins() {
 }
 
 Expected<void> Compilation::makeModule() {
-  const CompileOptions &options = request.options;
-  SINTER_TRY(TargetAttr target, parseTarget(&context, options.target, options.cores));
-  if (!request.spec) {
-    module = parseSourceString<ModuleOp>(request.source, &context);
-    if (!module)
-      return fail("MLIR text", errors.getFirst(), "mend the text");
-  } else {
-    GraphOptions graph;
-    graph.batch = options.batch;
-    graph.chunk = options.chunk;
-    graph.capacity = options.capacity;
-    graph.ropeLength = options.ropeLength;
-    graph.entries = options.entries;
-    graph.parameterTypes = request.parameterTypes;
-    graph.training.documentMask = options.training.documentMask;
-    graph.training.dropout = options.training.dropout;
-    graph.training.zLoss = options.training.zLoss;
-    graph.training.heldLogits = getHeldLogits(target);
-    graph.training.lossScale = options.computeType == DType::F16;
-    SINTER_TRY(module, buildGraph(context, *request.spec, graph));
-  }
+  SINTER_TRY(TargetAttr target,
+             parseTarget(&context, request.options.target, request.options.cores));
+  SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
+  addMetadata();
   return {};
+}
+
+void Compilation::addMetadata() {
+  NamedAttrList metadata((*module)->getAttrOfType<DictionaryAttr>(SinterDialect::kMetadata));
+  for (const auto &[key, value] : request.contents.metadata)
+    metadata.set(key, StringAttr::get(&context, value));
+  if (!metadata.empty())
+    (*module)->setAttr(SinterDialect::kMetadata, metadata.getDictionary(&context));
 }
 
 Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release) const {
@@ -96,9 +76,12 @@ Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t rele
 }
 
 Expected<void> Compilation::run(const PassStep &step) {
-  if (failed(runPass(*module, step)))
-    return makeDefect(step.argument);
-  return {};
+  if (succeeded(runPass(*module, step)))
+    return {};
+  if (step.phase == Phase::Import && request.graph->isWritten())
+    return fail(errors.getPlace().empty() ? "MLIR text" : errors.getPlace(), errors.getFirst(),
+                "mend the text");
+  return makeDefect(step.argument);
 }
 
 Expected<KernelCode> Compilation::emitKernels(ModuleOp planned) const {

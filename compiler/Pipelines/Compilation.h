@@ -3,37 +3,27 @@
 
 #include "compiler/Executable/Serialize.h"
 #include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/ErrorCollector.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "dialects/Sinter/SinterDialect.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace sinter {
-
-/// Remembers the errors that ops and passes report; the first one is the cause.
-class ErrorCollector {
-public:
-  explicit ErrorCollector(mlir::MLIRContext &context);
-  const std::string &getFirst() const { return first; }
-
-private:
-  std::string first;
-  mlir::ScopedDiagnosticHandler handler;
-};
 
 /// A request with its context and the module that the phases transform.
 class Compilation {
 public:
   explicit Compilation(const CompileRequest &request);
 
-  /// Loads plugins, builds or parses the graph and gives it its target.
+  /// Loads plugins, has the graph built and gives it its target.
   Expected<void> begin();
 
   /// All passes up to and with a phase, with the request's options. `release` bytes are recomputed
   /// in the backward pass instead of kept.
   Expected<std::vector<PassStep>> listPasses(Phase last, int64_t release = 0) const;
 
-  /// Runs a pass; its failure is a defect.
+  /// Runs a pass; its failure is a defect, but for what Import finds in a graph that a person
+  /// wrote.
   Expected<void> run(const PassStep &step);
 
   /// What the target's code generator makes of the kernels of a module behind the last phase: of a
@@ -53,6 +43,8 @@ public:
 private:
   Expected<void> loadPlugins();
   Expected<void> makeModule();
+  /// What callers have to know goes with the module, so that it is in its text, too.
+  void addMetadata();
   Expected<CudaCode> emitCudaCode(mlir::ModuleOp planned) const;
   KernelCode makeNoCode(mlir::ModuleOp planned) const;
 

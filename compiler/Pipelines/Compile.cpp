@@ -60,7 +60,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
     return {};
   }
   SINTER_TRY(KernelCode code, compilation.emitKernels(module));
-  SINTER_TRY(result.executable, serialize(module, code, request.spec, request.contents));
+  SINTER_TRY(result.executable, serialize(module, code, request.contents));
   if (request.reports) {
     MemoryReportInputs inputs;
     if (const auto *machine = std::get_if<MachineCode>(&code))

@@ -1,4 +1,4 @@
-//===- Compile.h - From a model's description to an executable --*- C++ -*-===//
+//===- Compile.h - From a graph to an executable ----------------*- C++ -*-===//
 //
 // The compiler's one door. Nothing here speaks of MLIR, so that a program can hold this header and
 // open the compiler, a large shared library, only when there is something to compile.
@@ -7,12 +7,13 @@
 #pragma once
 
 #include "compiler/Executable/Contents.h"
-#include "frontends/Transformer/ModelSpec.h"
+#include "compiler/Pipelines/GraphSource.h"
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,11 +75,10 @@ struct CompileOptions {
       false; ///< for a GPU: the executable carries compiled kernels, not only their source
 };
 
-/// A model and how it is to be compiled.
+/// A graph and how it is to be compiled.
 struct CompileRequest {
-  const ModelSpec *spec = nullptr; ///< the model, or null where `source` is given
-  std::string source;              ///< MLIR text of the graph instead
-  std::string description;         ///< what `spec` was read from, for the cache's key
+  std::shared_ptr<const GraphSource> graph;
+  std::string description; ///< what `graph` is made from, for the cache's key
   /// Element types of the checkpoint's tensors; those that it does not name are F32.
   std::map<std::string, DType> parameterTypes;
   ExecutableContents contents; ///< what the executable is to carry along
@@ -117,7 +117,7 @@ struct CompileResult {
 /// `defect` set is Sinter's own fault.
 Expected<CompileResult> compile(const CompileRequest &request);
 
-/// A hash of all that two compilations with the same result share: the request (a model by its
+/// A hash of all that two compilations with the same result share: the request (a graph by its
 /// description), this machine's processor and the compiler's build.
 std::string getCacheKey(const CompileRequest &request);
 

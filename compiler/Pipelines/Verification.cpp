@@ -20,8 +20,6 @@ Expected<void> Verification::begin() {
   GeneratedInputs generated;
   generated.seed = options.seed;
   generated.steps = kSteps;
-  if (request.spec)
-    generated.vocabulary = request.spec->vocabSize;
   inputs = makeEntryInputs(compilation.getModule(), generated);
   return {};
 }
@@ -70,7 +68,7 @@ Expected<std::vector<std::byte>> Verification::compileRest(ModuleOp fused,
     if (failed(runPass(*module, step)))
       return fail(step.argument, errors.getFirst(), "");
   SINTER_TRY(KernelCode code, compilation.emitKernels(*module));
-  return serialize(*module, code, request.spec, request.contents);
+  return serialize(*module, code, request.contents);
 }
 
 /// What an entry is run on, as its arguments and those of @prepare ask for it.

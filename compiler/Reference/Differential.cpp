@@ -199,9 +199,12 @@ private:
     function.setAllResultAttrs(attributes);
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (function.removeArgAttr(i, SinterDialect::kDonated) &&
-          !cast<RankedTensorType>(function.getArgumentTypes()[i]).getEncoding())
+          !cast<RankedTensorType>(function.getArgumentTypes()[i]).getEncoding()) {
         function.setArgAttr(i, SinterDialect::kInput,
                             function.removeArgAttr(i, SinterDialect::kState));
+        function.removeArgAttr(i, SinterDialect::kRole);
+        function.removeArgAttr(i, SinterDialect::kInitializer);
+      }
   }
 
   size_t countOps() {

@@ -13,6 +13,14 @@ StringRef sinter::getBoundName(DictionaryAttr attributes, StringRef attribute) {
   return name ? name.getValue() : StringRef();
 }
 
+/// How many tokens of what vocabulary an entry takes.
+static void readTokens(BlockArgument tokens, GeneratedInputs &entry) {
+  entry.chunk = cast<RankedTensorType>(tokens.getType()).getDimSize(1);
+  for (Operation *user : tokens.getUsers())
+    if (auto lookup = dyn_cast<LookupOpInterface>(user))
+      entry.vocabulary = cast<RankedTensorType>(lookup.getTable().getType()).getDimSize(0);
+}
+
 EntryInputs sinter::makeEntryInputs(ModuleOp module, const GeneratedInputs &inputs) {
   EntryInputs entries;
   GeneratedInputs common = inputs;
@@ -24,8 +32,9 @@ EntryInputs sinter::makeEntryInputs(ModuleOp module, const GeneratedInputs &inpu
       if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
         common.parameters.insert(name.str());
       if (getBoundName(attributes, SinterDialect::kInput) == "tokens" && type.getRank() == 2)
-        entry.chunk = type.getDimSize(1);
-      if (getBoundName(attributes, SinterDialect::kState).starts_with("k_cache."))
+        readTokens(function.getArgument(i), entry);
+      auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : RoleAttr();
+      if (role && role.getValue() == Role::KvCache)
         entry.capacity = type.getDimSize(1);
     }
   }

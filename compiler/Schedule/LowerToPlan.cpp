@@ -3,6 +3,7 @@
 #include "compiler/Schedule/Passes.h"
 #include "compiler/Schedule/ProgramLowering.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "runtime/Base/Initializer.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_LOWERTOPLANPASS
@@ -33,10 +34,23 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
       if (function->hasAttr(SinterDialect::kKernel) && !function->hasAttr(kBlockAttribute))
         function.erase();
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    declareParameters(builder, module.getLoc(), spaces);
     spaces.constants.materialize(builder, module.getLoc());
   }
 
 private:
+  static void declareParameters(OpBuilder &builder, Location loc, const SharedSpaces &spaces) {
+    for (auto &[name, parameter] : spaces.checkpoint) {
+      auto [type, normal] = parameter;
+      Initializer initializer = normal ? Initializer{normal.getMean().convertToDouble(),
+                                                     normal.getDeviation().convertToDouble()}
+                                       : defaultInitializer(name.getValue(), type.getRank());
+      plan::ParameterOp::create(builder, loc, name.getValue(), type,
+                                llvm::APFloat(initializer.mean),
+                                llvm::APFloat(initializer.deviation));
+    }
+  }
+
   /// Copies what steps read of the checkpoint as it is, in `@prepare`, which is made if need be.
   static void copyUnprepared(ModuleOp module, SharedSpaces &spaces) {
     if (spaces.unprepared.empty())

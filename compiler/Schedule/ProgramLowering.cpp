@@ -78,6 +78,18 @@ private:
            << (result ? "result" : "argument") << " to be bound by an attribute";
   }
 
+  /// Remembers a tensor of the checkpoint: a parameter, or a state that begins as one.
+  void declareParameter(DictionaryAttr attributes, BlockArgument argument) {
+    auto role = attributes.getAs<RoleAttr>(SinterDialect::kRole);
+    bool trained = role && role.getValue() == Role::Parameter;
+    auto name =
+        attributes.getAs<StringAttr>(trained ? SinterDialect::kState : SinterDialect::kParameter);
+    if (name)
+      spaces.checkpoint.insert({name,
+                                {cast<RankedTensorType>(argument.getType()),
+                                 attributes.getAs<NormalAttr>(SinterDialect::kInitializer)}});
+  }
+
   /// Only `@prepare` sees the checkpoint; it will copy the tensor here.
   FailureOr<Value> bindUnprepared(StringAttr tensor, Type type, Location loc) {
     StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
@@ -92,11 +104,13 @@ private:
 
   LogicalResult bindArguments() {
     for (BlockArgument argument : entry.getArguments()) {
-      FailureOr<Value> slice = bind(entry.getArgAttrDict(argument.getArgNumber()),
-                                    argument.getType(), argument.getLoc(), /*result=*/false);
+      DictionaryAttr attributes = entry.getArgAttrDict(argument.getArgNumber());
+      FailureOr<Value> slice =
+          bind(attributes, argument.getType(), argument.getLoc(), /*result=*/false);
       if (failed(slice))
         return failure();
       slices[argument] = *slice;
+      declareParameter(attributes, argument);
     }
     return success();
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Schedule/SpaceLayout.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -10,6 +11,8 @@ namespace sinter {
 /// The spaces that all programs share.
 struct SharedSpaces {
   NamedSpace states, parameters;
+  /// The checkpoint's tensors, and how each begins without one (null: the default of its name).
+  llvm::MapVector<mlir::StringAttr, std::pair<mlir::RankedTensorType, NormalAttr>> checkpoint;
   ConstantSpace constants;
   /// Tensors of the checkpoint that steps read as they are: `@prepare` copies them to parameters.
   llvm::MapVector<mlir::StringAttr, mlir::Type> unprepared;

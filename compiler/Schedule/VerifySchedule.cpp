@@ -35,10 +35,10 @@ struct VerifySchedulePass : sinter::impl::VerifySchedulePassBase<VerifyScheduleP
     markAllAnalysesPreserved();
     for (Operation &op : *getOperation().getBody()) {
       auto program = dyn_cast<plan::ProgramOp>(op);
-      bool expected =
-          isa<plan::ProgramOp, plan::ConstantOp, ModuleOp>(op) || op.hasAttr(kBlockAttribute);
+      bool expected = isa<plan::ProgramOp, plan::ConstantOp, plan::ParameterOp, ModuleOp>(op) ||
+                      op.hasAttr(kBlockAttribute);
       if (!expected)
-        op.emitError("expected only programs, constants and kernels after Schedule");
+        op.emitError("expected only programs, constants, parameters and kernels after Schedule");
       if (!expected ||
           (program && (failed(verifyCommands(program)) || failed(verifyNames(program)))))
         return signalPassFailure();

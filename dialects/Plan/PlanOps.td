@@ -125,6 +125,22 @@ def ConstantOp : Plan_Op<"constant"> {
   }];
 }
 
+def ParameterOp : Plan_Op<"parameter"> {
+  let summary = "a tensor of the checkpoint, and how it begins without one";
+  let description = [{
+    Stands beside the programs. Slices of the checkpoint are of these, and a state of such a name
+    begins as one. `type` is that of the whole tensor; without a checkpoint it begins as normal
+    numbers of a mean and a standard deviation.
+
+    ```mlir
+    plan.parameter "model.norm.weight" : tensor<8xf32> mean 1.0 deviation 0.0
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttrOf<AnyRankedTensor>:$type, F64Attr:$mean,
+                       F64Attr:$deviation);
+  let assemblyFormat = "$name `:` $type `mean` $mean `deviation` $deviation attr-dict";
+}
+
 def AllocOp : Plan_Op<"alloc"> {
   let summary = "bytes that live inside a step, not yet placed";
   let arguments = (ins I64Attr:$bytes);

@@ -9,7 +9,7 @@ using namespace sinter;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Sinter/SinterAttributes.cpp.inc"
 
-void SinterDialect::registerLayouts() {
+void SinterDialect::registerAttributes() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Sinter/SinterAttributes.cpp.inc"
@@ -79,6 +79,20 @@ AffineMap HeadMajorAttr::getOffsetMap(ArrayRef<int64_t> shape) const {
   AffineExpr b = getAffineDimExpr(0, context), c = getAffineDimExpr(1, context),
              h = getAffineDimExpr(2, context), d = getAffineDimExpr(3, context);
   return AffineMap::get(4, 0, ((b * shape[2] + h) * shape[1] + c) * shape[3] + d);
+}
+
+//===----------------------------------------------------------------------===//
+// Normal
+//===----------------------------------------------------------------------===//
+
+LogicalResult NormalAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 llvm::APFloat mean, llvm::APFloat deviation) {
+  if (!mean.isFinite() || !deviation.isFinite()) // normal_c1
+    return emitError() << "expected a finite mean and a finite deviation";
+  if (deviation.isNegative() && !deviation.isZero()) // normal_c2
+    return emitError() << "expected a deviation that is not negative, got "
+                       << deviation.convertToDouble();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,46 @@ def Sinter_FusionKind : I32EnumAttr<"FusionKind", "which code generator a fusion
   let cppNamespace = "::sinter";
 }
 
+def Sinter_Role : I32EnumAttr<"Role", "what a state is to the model", [
+    I32EnumAttrCase<"Parameter", 0, "parameter">,
+    I32EnumAttrCase<"Optimizer", 1, "optimizer">,
+    I32EnumAttrCase<"Gradient", 2, "gradient">,
+    I32EnumAttrCase<"KvCache", 3, "kv_cache">]> {
+  let cppNamespace = "::sinter";
+  let genSpecializedAttr = 0;
+}
+def Sinter_RoleAttr : EnumAttr<SinterDialect, Sinter_Role, "role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+/// A number in double precision.
+class Sinter_DoubleParameter<string desc> : APFloatParameter<desc> {
+  let parser = [{[&]() -> ::mlir::FailureOr<::llvm::APFloat> {
+    double number;
+    if ($_parser.parseFloat(number))
+      return ::mlir::failure();
+    return ::llvm::APFloat(number);
+  }()}];
+  let printer = "$_printer.printFloat($_self)";
+}
+
+def Sinter_NormalAttr : AttrDef<SinterDialect, "Normal"> {
+  let mnemonic = "normal";
+  let summary = "normal numbers, as what a parameter begins as";
+  let description = [{
+    Normal numbers of a mean and a standard deviation: all of them the mean where that is 0.
+    C1: both are finite. C2: the deviation is not negative.
+
+    ```mlir
+    #sinter.normal<mean = 0.0, deviation = 0.02>
+    ```
+  }];
+  let parameters = (ins Sinter_DoubleParameter<"their mean">:$mean,
+                        Sinter_DoubleParameter<"their standard deviation">:$deviation);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Sinter_LayoutAttr<string name, string attrMnemonic>
     : AttrDef<SinterDialect, name, [DeclareAttrInterfaceMethods<LayoutAttrInterface, ["checkShape"]>]> {
   let mnemonic = attrMnemonic;

@@ -11,7 +11,7 @@ void SinterDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Sinter/SinterOps.cpp.inc"
       >();
-  registerLayouts();
+  registerAttributes();
 }
 
 Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

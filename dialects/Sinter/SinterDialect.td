@@ -26,14 +26,36 @@ def SinterDialect : Dialect {
     - `sinter.donated = 3 : i64`: result 3 takes over this argument's memory.
 
     Results carry `sinter.output = "logits"`, `sinter.state = "k_cache.0"` or
-    `sinter.prepared = "..."`. RATIONALE.md beside this file says why.
+    `sinter.prepared = "..."`.
+
+    A parameter and a state also say what they are, so that nothing behind a frontend has to go back
+    to the model's description:
+
+    - `sinter.initializer = #sinter.normal<mean = 0.0, deviation = 0.02>`: how a tensor of the
+      checkpoint begins where there is no checkpoint; without it, matrices with a deviation of
+      0.02, biases (`"...bias"`) as zeros, other vectors as ones;
+    - `sinter.role = #sinter.role<kv_cache>`: what a state is to the model. One with the role
+      `parameter` is trained: it begins as the checkpoint's tensor of its name.
+
+    The type of such an argument is that of the whole tensor, over all devices.
+
+    What a caller has to know of a module and no type says (the vocabulary, the ids that end a
+    sequence) is text in its attribute `sinter.metadata = {vocab_size = "50257"}`, which the
+    executable carries. RATIONALE.md beside this file says why.
+
+    C1: a `sinter.*` attribute of an entry's argument or result is one of these. C2: names are not empty.
+    C3: a role is a state's; a KV cache is `[batch, positions, heads, head size]`. C4: an
+    initializer is that of a parameter, or of a state with the role `parameter`. C5: metadata are
+    strings by name.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
-  let hasOperationAttrVerify = 0;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
-    /// Adds the layouts (SinterAttributes.cpp).
-    void registerLayouts();
+    /// Adds the attributes (SinterAttributes.cpp).
+    void registerAttributes();
 
     /// Names of the attributes of entry functions' arguments and results.
     static constexpr ::llvm::StringLiteral kParameter = "sinter.parameter";
@@ -42,6 +64,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kInput = "sinter.input";
     static constexpr ::llvm::StringLiteral kOutput = "sinter.output";
     static constexpr ::llvm::StringLiteral kDonated = "sinter.donated";
+    static constexpr ::llvm::StringLiteral kRole = "sinter.role";
+    static constexpr ::llvm::StringLiteral kInitializer = "sinter.initializer";
     /// Of a training step's result before its update: the gradient of the parameter of this name.
     static constexpr ::llvm::StringLiteral kGradient = "sinter.gradient";
     /// Marks an op of the backward pass that does one of the forward pass again (a unit attribute,
@@ -53,6 +77,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kEntry = "sinter.entry";
     /// The FusionKind of an outlined kernel (on the func.func).
     static constexpr ::llvm::StringLiteral kKernel = "sinter.kernel";
+    /// What callers have to know of a module: a dictionary of strings on the builtin.module.
+    static constexpr ::llvm::StringLiteral kMetadata = "sinter.metadata";
     /// What a module is compiled for: a TargetAttr on the builtin.module.
     static constexpr ::llvm::StringLiteral kTarget = "sinter.target";
     /// Name of the entry function that prepares parameters.

@@ -49,6 +49,10 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// Bytes that the arena's slices start at multiples of: a cache line of a processor; on a GPU
     /// what cudaMalloc gives, which its libraries take for granted of their workspaces.
     int64_t getArenaAlignment() const { return isGpu() ? 256 : 64; }
+    /// Logits that a loss holds at a time, so many that products of a block of rows run at full
+    /// speed: 64 MiB of f32 on a processor, where a block has work for all cores, and 1 GiB on a
+    /// GPU, where every block adds to all of the weight's gradient in memory.
+    int64_t getHeldLogits() const { return int64_t(isGpu() ? 256 : 16) << 20; }
     /// Blocks of rows at the most whose sums over columns are made side by side. One block goes
     /// over its rows one after the other, so that a GPU wants several for each multiprocessor.
     int64_t getMostRowBlocks() const { return isGpu() ? 512 : 64; }

@@ -14,7 +14,7 @@
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Evaluator.h"
 #include "compiler/Reference/StepLogits.h"
-#include "frontends/Transformer/BuildGraph.h"
+#include "frontends/Graph/BuildGraph.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

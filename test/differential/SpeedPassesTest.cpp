@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Pipelines/Verify.h"
+#include "frontends/Graph/ModelGraph.h"
 #include "mlir/IR/OperationSupport.h"
 #include "test/differential/SmallModels.h"
 #include "tools/sinter/RunSteps.h"
@@ -72,8 +73,7 @@ public:
                       ? loadModelSpec(std::filesystem::path(SINTER_TEST_MODELS) / what.config)
                       : parseModelSpec(what.config, "a test's model");
     EXPECT_TRUE(parsed) << parsed.error().message();
-    spec = std::move(*parsed);
-    request.spec = &spec;
+    request.graph = makeModelGraph(std::move(*parsed));
     CompileOptions &options = request.options;
     options.entries = training ? std::vector<std::string>{"train_step"}
                                : std::vector<std::string>{"prefill", "decode"};
@@ -88,7 +88,6 @@ public:
       options.addedPasses = {what.added};
   }
 
-  ModelSpec spec;
   CompileRequest request;
 };
 

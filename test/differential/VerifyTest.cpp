@@ -9,7 +9,8 @@
 #include "compiler/Pipelines/Verify.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Differential.h"
-#include "frontends/Transformer/ModelSpec.h"
+#include "frontends/Graph/ModelGraph.h"
+#include "frontends/Graph/TextGraph.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -34,8 +35,7 @@ public:
   Compiled(const char *model, const std::string &entry) {
     Expected<ModelSpec> parsed = parseModelSpec(model, "a test's model");
     EXPECT_TRUE(parsed) << parsed.error().message();
-    spec = std::move(*parsed);
-    request.spec = &spec;
+    request.graph = makeModelGraph(std::move(*parsed));
     request.options.entries = {entry};
     request.options.batch = 2;
     request.options.chunk = 3;
@@ -45,7 +45,6 @@ public:
     request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
   }
 
-  ModelSpec spec;
   CompileRequest request;
 };
 
@@ -256,7 +255,7 @@ TEST(VerifyForGpu, FindsWhatIsWrongInWhatTheEmulatorRuns) {
     GTEST_SKIP() << reason;
   fake::FakeCuda fake{fake::FakeOptions{.cache = SINTER_TEST_KERNELS}};
   CompileRequest request;
-  request.source = kGraph;
+  request.graph = makeTextGraph(kGraph, "graph.mlir");
   request.options.target = "cuda:sm_90";
   request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
   VerifyOptions options;

@@ -1,4 +1,5 @@
 #include "test/e2e/CompiledModel.h"
+#include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/KeptWeights.h"
 #include "test/support/StepLogits.h"
 #include "gtest/gtest.h"
@@ -62,7 +63,7 @@ void CompiledModel::compileForLogits(const CompileOptions &options) {
 
 void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsLogits) {
   CompileRequest request;
-  request.spec = &spec;
+  request.graph = makeModelGraph(spec);
   if (options.capacity == 0)
     options.capacity = length;
   request.options = options;
@@ -72,7 +73,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
   for (const ParameterInfo &parameter : spec.parameters())
     request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
   if (returnsLogits)
-    returnLogits(request);
+    returnLogits(request, spec);
   CompileResult compiled = valueOf(sinter::compile(request));
   auto executable =
       valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));

@@ -4,6 +4,7 @@
 //
 // $SINTER_DAMAGES is how many changes each executable gets (200 without it).
 
+#include "frontends/Graph/ModelGraph.h"
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Train/Trainer.h"
 #include "test/e2e/CompiledModel.h"
@@ -42,7 +43,7 @@ protected:
 
   void compile(std::vector<std::string> entries) {
     CompileRequest request;
-    request.spec = &spec;
+    request.graph = makeModelGraph(spec);
     request.options.entries = std::move(entries);
     request.options.batch = kBatch;
     request.options.chunk = kLength;

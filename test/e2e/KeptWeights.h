@@ -1,7 +1,7 @@
 //===- KeptWeights.h - The weights of kept models ---------------*- C++ -*-===//
 #pragma once
 
-#include "frontends/Transformer/ModelSpec.h"
+#include "frontends/Spec/ModelSpec.h"
 #include "runtime/Exec/WeightSource.h"
 #include <filesystem>
 #include <memory>

@@ -8,6 +8,7 @@
 
 #include "test/support/OptimizerSteps.h"
 #include "compiler/Pipelines/Compile.h"
+#include "frontends/Graph/TextGraph.h"
 #include "runtime/Exec/Session.h"
 #include <gtest/gtest.h>
 
@@ -59,7 +60,9 @@ public:
   CompiledRun(const OptimizerSteps &steps, int64_t accumulate, unsigned threads,
               const std::string &stateType = "f32") {
     CompileRequest request;
-    request.source = makeEntry("train_step", ", sinter.differentiate") + makeEntry("evaluate", "");
+    request.graph =
+        makeTextGraph(makeEntry("train_step", ", sinter.differentiate") + makeEntry("evaluate", ""),
+                      "steps.mlir");
     TrainingOptions &training = request.options.training;
     training.optimizer = steps.optimizer;
     training.stateType = stateType;

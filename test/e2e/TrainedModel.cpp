@@ -1,4 +1,5 @@
 #include "test/e2e/TrainedModel.h"
+#include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/KeptWeights.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -39,7 +40,7 @@ CompileOptions TrainedModel::options() const {
 std::shared_ptr<const runtime::Executable>
 TrainedModel::compile(const CompileOptions &options) const {
   CompileRequest request;
-  request.spec = &impl->spec;
+  request.graph = makeModelGraph(impl->spec);
   request.options = options;
   for (const ParameterInfo &parameter : impl->spec.parameters())
     request.parameterTypes[parameter.name] = impl->weights->find(parameter.name)->dtype;

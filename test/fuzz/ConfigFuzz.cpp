@@ -1,6 +1,6 @@
 // Any text: an error with a message, or a spec whose derived data can be made.
 
-#include "frontends/Transformer/ModelSpec.h"
+#include "frontends/Spec/ModelSpec.h"
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

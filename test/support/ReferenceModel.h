@@ -8,7 +8,7 @@
 #pragma once
 
 #include "compiler/Reference/Evaluator.h"
-#include "frontends/Transformer/BuildGraph.h"
+#include "frontends/Graph/BuildGraph.h"
 #include "frontends/Weights/WeightFiles.h"
 #include <filesystem>
 

@@ -1,13 +1,14 @@
 #include "test/support/StepLogits.h"
 #include "compiler/Reference/StepLogits.h"
-#include "frontends/Transformer/BuildGraph.h"
+#include "frontends/Graph/BuildGraph.h"
+#include "frontends/Graph/TextGraph.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
 
 namespace sinter::test {
 
-void returnLogits(CompileRequest &request) {
+void returnLogits(CompileRequest &request, const ModelSpec &spec) {
   MLIRContext context;
   GraphOptions options;
   options.batch = request.options.batch;
@@ -15,12 +16,13 @@ void returnLogits(CompileRequest &request) {
   options.capacity = request.options.capacity;
   options.entries = request.options.entries;
   options.parameterTypes = request.parameterTypes;
-  auto graph = buildGraph(context, *request.spec, options);
+  auto graph = buildGraph(context, spec, options);
   ASSERT_TRUE(graph) << graph.error().message();
   sinter::returnLogits(**graph);
-  llvm::raw_string_ostream stream(request.source);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   (*graph)->print(stream);
-  request.spec = nullptr;
+  request.graph = makeTextGraph(std::move(text), "logits.mlir");
 }
 
 } // namespace sinter::test

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "compiler/Pipelines/Compile.h"
+#include "frontends/Spec/ModelSpec.h"
 
 namespace sinter::test {
 
-/// What compiler/Reference/StepLogits.h does to a graph, for a model that is to be compiled: its
-/// graph takes the place of its spec.
-void returnLogits(CompileRequest &request);
+/// What compiler/Reference/StepLogits.h does to the graph of a model that is to be compiled.
+void returnLogits(CompileRequest &request, const ModelSpec &spec);
 
 } // namespace sinter::test

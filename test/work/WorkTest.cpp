@@ -15,6 +15,7 @@
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Pipelines/Registration.h"
+#include "frontends/Graph/ModelGraph.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/support/ReferenceModel.h"
@@ -205,7 +206,7 @@ TEST_P(Work, IsBoundedByTheRoofline) {
                                  : loadModelSpec(program.model);
   ASSERT_TRUE(spec) << spec.error().message();
   CompileRequest request;
-  request.spec = &*spec;
+  request.graph = makeModelGraph(std::move(*spec));
   request.options = program.options;
   expectBoundedWork(request);
 }

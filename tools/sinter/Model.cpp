@@ -1,5 +1,6 @@
 #include "tools/sinter/Model.h"
 #include "frontends/Gguf/GgufFile.h"
+#include "frontends/Graph/ModelGraph.h"
 #include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ReadFile.h"
@@ -189,7 +190,7 @@ Expected<CompileRequest> sinter::cli::makeRequest(const Model &model, const Mode
                 "the model has " + std::to_string(model.spec.maxPositions) + " learned positions",
                 "use at most that many");
   CompileRequest request;
-  request.spec = &model.spec;
+  request.graph = model.graph ? model.graph : makeModelGraph(model.spec);
   request.description = model.description;
   CompileOptions &compile = request.options;
   SINTER_TRY(compile.target, getTarget(options));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/Pipelines/Compile.h"
-#include "frontends/Transformer/ModelSpec.h"
+#include "frontends/Spec/ModelSpec.h"
 #include "frontends/Weights/WeightFiles.h"
 #include "runtime/Exec/Executable.h"
 #include "tools/sinter/Options.h"
@@ -14,10 +14,11 @@ namespace sinter::cli {
 /// A model's description with what lies beside it.
 struct Model {
   std::filesystem::path path;
-  bool isExecutable = false;          ///< a .sinter file: spec and weights are inside it
-  ModelSpec spec;                     ///< unless isExecutable
-  std::string description;            ///< the text that spec was read from
-  std::optional<WeightFiles> weights; ///< of a directory that has them
+  bool isExecutable = false;                ///< a .sinter file: spec and weights are inside it
+  ModelSpec spec;                           ///< unless isExecutable
+  std::shared_ptr<const GraphSource> graph; ///< of MLIR text
+  std::string description;                  ///< the text that spec was read from
+  std::optional<WeightFiles> weights;       ///< of a directory that has them
   std::map<std::string, std::string>
       tokenizerFiles; ///< name to content; empty where there are none
 };

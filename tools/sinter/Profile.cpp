@@ -1,5 +1,6 @@
 //===- Profile.cpp - `sinter profile`: where the time went ------------------===//
 
+#include "frontends/Graph/TextGraph.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Trace/Trace.h"
 #include "tools/sinter/Commands.h"
@@ -170,7 +171,8 @@ static Expected<void> fillInput(runtime::Session &session, size_t program,
 static Expected<void> profileGraph(const ProfileOptions &options) {
   Model model;
   CompileRequest request;
-  SINTER_TRY(request.source, readFile(options.model));
+  SINTER_TRY(request.description, readFile(options.model));
+  request.graph = makeTextGraph(request.description, options.model);
   SINTER_TRY(request.options.target, getTarget(options));
   SINTER_TRY(request.options.computeType, getComputeType(model, options));
   request.options.cores = getThreads(options);

@@ -118,7 +118,7 @@ Expected<runtime::TrainMemory> sinter::cli::fitBudget(CompileRequest request,
                                                       bool validates, Compiled &compiled) {
   SINTER_TRY(runtime::TrainMemory memory,
              runtime::predictTrainMemory(compiled.executable, run, validates));
-  if (budget == 0 || memory.peak() <= budget || !request.spec)
+  if (budget == 0 || memory.peak() <= budget || !request.graph)
     return memory;
   for (uint64_t bound : getArenaBounds(memory.peak(), memory.session.arena, budget)) {
     request.options.training.arenaBudget = bound;

@@ -3,8 +3,8 @@
 // RUN: sinter-opt %s --sinter-apply-optimizer | FileCheck %s --check-prefix=ONE
 
 // CHECK-LABEL: func.func @accumulate(
-// CHECK-SAME: %[[SCALE:.*]]: tensor<f32> {sinter.input = "loss_scale"}, %[[W:.*]]: tensor<4x8xf32> {sinter.state = "w"}
-// CHECK-SAME: %[[SUM:.*]]: tensor<4x8xf32> {sinter.donated = 1 : i64, sinter.state = "gradient.w"})
+// CHECK-SAME: %[[SCALE:.*]]: tensor<f32> {sinter.input = "loss_scale"}, %[[W:.*]]: tensor<4x8xf32> {sinter.initializer = #sinter.normal<mean = 0.000000e+00, deviation = 5.000000e-01>, sinter.role = #sinter.role<parameter>, sinter.state = "w"}
+// CHECK-SAME: %[[SUM:.*]]: tensor<4x8xf32> {sinter.donated = 1 : i64, sinter.role = #sinter.role<gradient>, sinter.state = "gradient.w"})
 // CHECK-SAME: -> (tensor<f32> {sinter.output = "loss"}, tensor<4x8xf32> {sinter.state = "gradient.w"})
 // CHECK: %[[G:.*]] = sinter.broadcast
 // CHECK: %[[NEXT:.*]] = sinter.add %[[SUM]], %[[G]]
@@ -12,8 +12,8 @@
 
 // The norm and the scale are those of the gradients without the loss' scale.
 // CHECK-LABEL: func.func @update(
-// CHECK-SAME: %[[SUM:.*]]: tensor<4x8xf32> {sinter.donated = 4 : i64, sinter.state = "gradient.w"}
-// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32> {sinter.donated = 1 : i64, sinter.state = "w"}
+// CHECK-SAME: %[[SUM:.*]]: tensor<4x8xf32> {sinter.donated = 4 : i64, sinter.role = #sinter.role<gradient>, sinter.state = "gradient.w"}
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32> {sinter.donated = 1 : i64, sinter.initializer = #sinter.normal<mean = 0.000000e+00, deviation = 5.000000e-01>, sinter.role = #sinter.role<parameter>, sinter.state = "w"}
 // CHECK-SAME: %[[SCALE:.*]]: tensor<f32> {sinter.input = "loss_scale"}
 // CHECK: %[[ROOT:.*]] = sinter.sqrt
 // CHECK: %[[NORM:.*]] = sinter.div %[[ROOT]], %[[SCALE]]
@@ -32,7 +32,8 @@
 // ONE: sinter.div %{{.*}}, %[[SCALE]]
 // ONE-NOT: @update
 func.func @train_step(%s: tensor<f32> {sinter.input = "loss_scale"},
-                      %w: tensor<4x8xf32> {sinter.parameter = "w"})
+                      %w: tensor<4x8xf32> {sinter.parameter = "w",
+                          sinter.initializer = #sinter.normal<mean = 0.0, deviation = 0.5>})
     -> (tensor<f32> {sinter.output = "loss"}, tensor<4x8xf32> {sinter.gradient = "w"})
     attributes {sinter.entry} {
   %0 = sinter.square_sum %w : (tensor<4x8xf32>) -> tensor<4xf32>

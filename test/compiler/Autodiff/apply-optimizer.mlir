@@ -7,11 +7,11 @@
 // decay, and what was an output before stays one.
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32> {sinter.input = "x"}
-// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32> {sinter.donated = 2 : i64, sinter.state = "w"}
-// CHECK-SAME: %[[B:.*]]: tensor<8xf32> {sinter.donated = 8 : i64, sinter.state = "b"}
-// CHECK-SAME: %[[U:.*]]: tensor<4x8xf32> {sinter.donated = 5 : i64, sinter.state = "u"}
-// CHECK-SAME: %[[MW:.*]]: tensor<4x8xf32> {sinter.donated = 3 : i64, sinter.state = "adamw.m.w"}
-// CHECK-SAME: %[[VW:.*]]: tensor<4x8xf32> {sinter.donated = 4 : i64, sinter.state = "adamw.v.w"}
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32> {sinter.donated = 2 : i64, sinter.role = #sinter.role<parameter>, sinter.state = "w"}
+// CHECK-SAME: %[[B:.*]]: tensor<8xf32> {sinter.donated = 8 : i64, sinter.role = #sinter.role<parameter>, sinter.state = "b"}
+// CHECK-SAME: %[[U:.*]]: tensor<4x8xf32> {sinter.donated = 5 : i64, sinter.role = #sinter.role<parameter>, sinter.state = "u"}
+// CHECK-SAME: %[[MW:.*]]: tensor<4x8xf32> {sinter.donated = 3 : i64, sinter.role = #sinter.role<optimizer>, sinter.state = "adamw.m.w"}
+// CHECK-SAME: %[[VW:.*]]: tensor<4x8xf32> {sinter.donated = 4 : i64, sinter.role = #sinter.role<optimizer>, sinter.state = "adamw.v.w"}
 // CHECK-SAME: %[[RATE:[^:]*]]: tensor<f32> {sinter.input = "learning_rate"}
 // CHECK-SAME: %[[C1:[^:]*]]: tensor<f32> {sinter.input = "bias_correction1"}
 // CHECK-SAME: %[[C2:[^:]*]]: tensor<f32> {sinter.input = "bias_correction2"}
@@ -36,7 +36,7 @@
 
 // What does not train reads the same memory.
 // CHECK-LABEL: func.func @evaluate(
-// CHECK-SAME: %{{.*}}: tensor<4x8xf32> {sinter.state = "w"}) -> (tensor<f32> {sinter.output = "loss"})
+// CHECK-SAME: %{{.*}}: tensor<4x8xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "w"}) -> (tensor<f32> {sinter.output = "loss"})
 
 // SGD-LABEL: func.func @train_step(
 // SGD-SAME: sinter.state = "sgd.velocity.w"

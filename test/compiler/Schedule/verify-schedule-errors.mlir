@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --sinter-verify-schedule --split-input-file --verify-diagnostics
 
-// expected-error @below {{expected only programs, constants and kernels after Schedule}}
+// expected-error @below {{expected only programs, constants, parameters and kernels after Schedule}}
 func.func @left() {
   return
 }

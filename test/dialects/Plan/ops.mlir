@@ -3,6 +3,9 @@
 // CHECK: plan.constant 0 dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32>
 plan.constant 0 dense<[1.0, 0.5]> : tensor<2xf32>
 
+// CHECK: plan.parameter "model.norm.weight" : tensor<8xf32> mean 1.000000e+00 deviation 0.000000e+00
+plan.parameter "model.norm.weight" : tensor<8xf32> mean 1.0 deviation 0.0
+
 // CHECK-LABEL: plan.program @decode
 plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
   // CHECK: plan.slice checkpoint[0, 32] "model.norm.weight" : tensor<8xf32>

@@ -9,7 +9,7 @@
 
 #include "compiler/Autodiff/Passes.h"
 #include "compiler/Reference/Evaluator.h"
-#include "frontends/Builder/GraphBuilder.h"
+#include "frontends/Graph/GraphBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"

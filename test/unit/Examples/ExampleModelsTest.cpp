@@ -1,7 +1,7 @@
 // What users copy from must be right: every description reads, the shipped model is whole.
 
+#include "frontends/Spec/ModelSpec.h"
 #include "frontends/Tokenizer/Tokenizer.h"
-#include "frontends/Transformer/ModelSpec.h"
 #include "frontends/Weights/WeightFiles.h"
 #include <gtest/gtest.h>
 

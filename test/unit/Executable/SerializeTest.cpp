@@ -17,6 +17,8 @@ namespace {
 constexpr const char *kPlan = R"mlir(
 !panels = tensor<8x24xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
 !keys = tensor<1x2x1x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
+plan.parameter "w" : tensor<16x8xf32> mean 0.0 deviation 0.5
+plan.parameter "v" : tensor<8xf32> mean 1.0 deviation 0.0
 plan.constant 0 dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
 plan.constant 64 dense<5> : tensor<2xi32>
 plan.program @prepare {
@@ -68,7 +70,7 @@ protected:
   }
 
   std::shared_ptr<const runtime::Executable> load() {
-    auto bytes = serialize(*module, code, spec, contents);
+    auto bytes = serialize(*module, code, contents);
     EXPECT_TRUE(bytes) << bytes.error().message();
     auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
     EXPECT_TRUE(executable) << executable.error().message();
@@ -78,7 +80,6 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   MachineCode code;
-  const ModelSpec *spec = nullptr;
   ExecutableContents contents;
 };
 
@@ -164,29 +165,51 @@ TEST_F(SerializeTest, WhatIsCarriedAlong) {
   EXPECT_EQ(executable->root().code()->size(), 256u + 8u); // its hash behind it
 }
 
-TEST_F(SerializeTest, TensorsBeginAsTheModelSays) {
+TEST_F(SerializeTest, TensorsBeginAsTheyAreDeclared) {
   auto executable = load();
   ASSERT_TRUE(executable);
   const auto *tensors = executable->root().checkpoint();
-  EXPECT_EQ(tensors->Get(0)->deviation(), 0.02); // no model
+  EXPECT_EQ(tensors->Get(0)->deviation(), 0.5);
   EXPECT_EQ(tensors->Get(1)->mean(), 1);
-  ModelSpec model;
-  model.embedding = "w";
-  model.initializerRange = 0.5;
-  model.head.weight.tensor = "v_cache.0"; // a state that is trained
-  spec = &model;
+  // A state of a declared name is trained, and begins as the checkpoint's tensor.
+  OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
+  auto type = RankedTensorType::get({1, 2, 1, 8}, builder.getF32Type());
+  plan::ParameterOp::create(builder, module->getLoc(), "v_cache.0", type, llvm::APFloat(0.0),
+                            llvm::APFloat(0.25));
   executable = load();
   ASSERT_TRUE(executable);
   tensors = executable->root().checkpoint();
   ASSERT_EQ(tensors->size(), 3u);
-  EXPECT_EQ(tensors->Get(0)->deviation(), 0.5);
   EXPECT_EQ(tensors->Get(2)->name()->str(), "v_cache.0");
-  EXPECT_EQ(tensors->Get(2)->deviation(), 0.5);
+  EXPECT_EQ(tensors->Get(2)->deviation(), 0.25);
   EXPECT_EQ(tensors->Get(2)->shape()->size(), 4u);
 }
 
+TEST_F(SerializeTest, TensorsThatAreNotDeclaredAreDefects) {
+  (*module->getOps<plan::ParameterOp>().begin()).erase();
+  auto bytes = serialize(*module, code, contents);
+  ASSERT_FALSE(bytes);
+  EXPECT_TRUE(bytes.error().defect);
+  EXPECT_EQ(bytes.error().message(),
+            "tensor 'w': it is read but not declared; report this as a defect");
+}
+
+TEST_F(SerializeTest, MetadataOfTheModuleGoAlong) {
+  Builder builder(&context);
+  auto add = [&](StringRef key, StringRef value) {
+    return builder.getNamedAttr(key, builder.getStringAttr(value));
+  };
+  (*module)->setAttr(SinterDialect::kMetadata,
+                     builder.getDictionaryAttr({add("vocab_size", "24"), add("batch", "2")}));
+  contents.metadata["batch"] = "1";
+  auto executable = load();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(executable->metadata("vocab_size"), "24");
+  EXPECT_EQ(executable->metadata("batch"), "1");
+}
+
 TEST_F(SerializeTest, EqualInputGivesEqualBytes) {
-  EXPECT_EQ(*serialize(*module, code, spec, contents), *serialize(*module, code, spec, contents));
+  EXPECT_EQ(*serialize(*module, code, contents), *serialize(*module, code, contents));
 }
 
 // Offsets of an attention's operands are those of slices of their own.
@@ -209,7 +232,7 @@ plan.program @logits {
   ASSERT_TRUE(module && succeeded(manager.run(*module)));
   CudaCode cuda;
   cuda.target = "cuda:sm_90";
-  auto bytes = serialize(*module, cuda, spec, contents);
+  auto bytes = serialize(*module, cuda, contents);
   ASSERT_TRUE(bytes) << bytes.error().message();
   auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
   ASSERT_TRUE(executable) << executable.error().message();
@@ -251,7 +274,7 @@ plan.program @decode {
   cuda.programs = {{"source", {}, {{"append", 32}, {"norm", 64}}}};
   cuda.cubins.resize(1);
   cuda.tune = true;
-  auto bytes = serialize(*module, cuda, spec, contents);
+  auto bytes = serialize(*module, cuda, contents);
   ASSERT_TRUE(bytes) << bytes.error().message();
   auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
   ASSERT_TRUE(executable) << executable.error().message();
@@ -265,14 +288,14 @@ plan.program @decode {
   EXPECT_EQ(commands[0]->alternatives()->Get(0)->action_as_Launch()->grid(), 4u);
   EXPECT_TRUE(commands[0]->alternatives()->Get(1)->action_as_Copy());
   cuda.programs[0].kernels.erase(cuda.programs[0].kernels.begin());
-  bytes = serialize(*module, cuda, spec, contents);
+  bytes = serialize(*module, cuda, contents);
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().what, "kernel append");
 }
 
 TEST_F(SerializeTest, KernelWithoutCodeIsADefect) {
   code.offsets.erase("norm");
-  auto bytes = serialize(*module, code, spec, contents);
+  auto bytes = serialize(*module, code, contents);
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().what, "kernel norm");
   EXPECT_TRUE(bytes.error().defect);

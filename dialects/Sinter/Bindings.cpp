@@ -1,0 +1,91 @@
+//===- Bindings.cpp - What the arguments and results of entries say of themselves -===//
+
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace sinter;
+
+/// Checks an attribute that names a value, where it is one of `kinds`; fails on an attribute that
+/// is neither of these nor of `others`.
+static LogicalResult verifyName(Operation *op, const Twine &what, NamedAttribute attribute,
+                                ArrayRef<StringRef> kinds, ArrayRef<StringRef> others) {
+  StringRef key = attribute.getName();
+  if (llvm::is_contained(others, key))
+    return success();
+  if (!llvm::is_contained(kinds, key)) // dialect_c1
+    return op->emitError("unknown attribute '")
+           << key << "' of " << what << ": expected one of " << llvm::join(kinds, ", ")
+           << (others.empty() ? "" : ", ") << llvm::join(others, ", ");
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  if (!name || name.getValue().empty()) // dialect_c2
+    return op->emitError("expected '") << key << "' of " << what << " to be a name in quotes";
+  return success();
+}
+
+static bool isParameter(DictionaryAttr attributes) {
+  auto role = attributes.getAs<RoleAttr>(SinterDialect::kRole);
+  return attributes.contains(SinterDialect::kParameter) ||
+         (role && role.getValue() == Role::Parameter);
+}
+
+LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
+                                                      NamedAttribute attribute) {
+  if (!op->hasAttr(kEntry))
+    return success();
+  std::string what = "argument " + std::to_string(index);
+  if (failed(verifyName(op, what, attribute, {kParameter, kPrepared, kState, kInput},
+                        {kDonated, kRole, kInitializer})))
+    return failure();
+  StringRef key = attribute.getName();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  DictionaryAttr attributes = function.getArgAttrDict(index);
+  if (key == kDonated && !isa<IntegerAttr>(attribute.getValue()))
+    return op->emitError("expected '") << key << "' of " << what << " to be a result's number";
+  if (key == kRole) { // dialect_c3
+    auto role = dyn_cast<RoleAttr>(attribute.getValue());
+    if (!role)
+      return op->emitError("expected '")
+             << key << "' of " << what << " to be a role, as #sinter.role<kv_cache>";
+    if (!attributes.contains(kState))
+      return op->emitError("expected ")
+             << what << " with '" << key << "' to be a state (with '" << kState << "')";
+    auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+    if (role.getValue() == Role::KvCache && (!type || type.getRank() != 4))
+      return op->emitError("expected a KV cache to be [batch, positions, heads, head size], got ")
+             << what << " of type " << function.getArgumentTypes()[index];
+  }
+  if (key == kInitializer) { // dialect_c4
+    if (!isa<NormalAttr>(attribute.getValue()))
+      return op->emitError("expected '")
+             << key << "' of " << what
+             << " to be normal numbers, as #sinter.normal<mean = 0.0, deviation = 0.02>";
+    if (!isParameter(attributes))
+      return op->emitError("expected ") << what << " with '" << key << "' to be a parameter (with '"
+                                        << kParameter << "' or the role parameter)";
+  }
+  return success();
+}
+
+LogicalResult SinterDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                         NamedAttribute attribute) {
+  if (!op->hasAttr(kEntry))
+    return success();
+  return verifyName(op, "result " + Twine(index), attribute,
+                    {kOutput, kState, kPrepared, kGradient}, {});
+}
+
+LogicalResult SinterDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kMetadata)
+    return success();
+  auto metadata = dyn_cast<DictionaryAttr>(attribute.getValue());
+  if (!metadata || !llvm::all_of(metadata, [](NamedAttribute entry) { // dialect_c5
+        return isa<StringAttr>(entry.getValue());
+      }))
+    return op->emitError("expected '") << kMetadata << "' to be strings by name, as "
+                                       << "{vocab_size = \"50257\"}";
+  return success();
+}

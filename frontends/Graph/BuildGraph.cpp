@@ -1,0 +1,416 @@
+#include "frontends/Graph/BuildGraph.h"
+#include "frontends/Graph/GraphBuilder.h"
+#include "frontends/Spec/Rotary.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace sinter;
+
+/// Whether an entry ends in a loss instead of logits.
+static bool isLossEntry(StringRef entry) { return entry == "train_step" || entry == "evaluate"; }
+
+namespace {
+/// Builds one entry of a decoder.
+class DecoderBuilder {
+public:
+  DecoderBuilder(ModuleOp module, StringRef entry, const ModelSpec &spec,
+                 const GraphOptions &options)
+      : graph(module, entry), spec(spec), options(options), entry(entry), batch(options.batch),
+        chunk(entry == "decode" ? 1 : options.chunk), hasLoss(isLossEntry(entry)) {
+    for (const ParameterInfo &parameter : spec.parameters())
+      initializers[parameter.name] = parameter.initializer;
+  }
+
+  void build() {
+    tokens = graph.getInput("tokens", {batch, chunk});
+    if (hasLoss) {
+      targets = graph.getInput("targets", {batch, chunk});
+      if (options.training.documentMask)
+        first = graph.getInput("first", {batch, chunk});
+      if (entry == "train_step" && options.training.dropout > 0)
+        seed = graph.getInput("seed", {2});
+    } else {
+      start = graph.getInput("start", {batch});
+      count = graph.getInput("count", {batch});
+    }
+    Value hidden = buildDropout(buildEmbedding());
+    buildPositionTables();
+    for (auto [i, layer] : llvm::enumerate(spec.layers))
+      hidden = buildLayer(hidden, layer, i);
+    if (hasLoss)
+      buildLoss(hidden);
+    else
+      buildHead(hidden);
+    graph.finish();
+    if (entry == "train_step")
+      graph.getFunction()->setAttr(SinterDialect::kDifferentiate,
+                                   UnitAttr::get(graph.getContext()));
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Parameters
+  //===--------------------------------------------------------------------===//
+
+  Value getParameter(const std::string &name, Shape shape) {
+    auto known = options.parameterTypes.find(name);
+    Type type = graph.getF32();
+    // What is trained is kept in f32, whatever it was stored in.
+    if (hasLoss)
+      return graph.getParameter(name, shape, type, initializers.at(name));
+    if (known != options.parameterTypes.end() && known->second == DType::BF16)
+      type = BFloat16Type::get(type.getContext());
+    if (known != options.parameterTypes.end() && known->second == DType::F16)
+      type = Float16Type::get(type.getContext());
+    return graph.getParameter(name, shape, type, initializers.at(name));
+  }
+
+  /// Entries of dimension `dim` that belong to a weight, where a tensor holds several weights.
+  Value selectEntries(Value tensor, const WeightRef &ref, int64_t dim) {
+    if (ref.isWhole())
+      return tensor;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape());
+    if (ref.groups > 1) {
+      shape[dim] = ref.stride;
+      shape.insert(shape.begin() + dim, ref.groups);
+      tensor = graph.reshape(tensor, shape);
+      ++dim;
+    }
+    SmallVector<int64_t> offsets(shape.size(), 0);
+    offsets[dim] = ref.begin;
+    shape[dim] = ref.count;
+    tensor = graph.slice(tensor, offsets, shape);
+    if (ref.groups > 1) {
+      shape[dim] *= ref.groups;
+      shape.erase(shape.begin() + dim - 1);
+      tensor = graph.reshape(tensor, shape);
+    }
+    return tensor;
+  }
+
+  Value buildLinear(Value x, const LinearSpec &linear) {
+    const WeightRef &ref = linear.weight;
+    bool transposed = ref.layout == WeightRef::Layout::OutIn;
+    SmallVector<int64_t, 2> shape = {linear.in, ref.tensorOut};
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
+    Value y = graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
+    if (!linear.bias)
+      return y;
+    Value bias =
+        selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}), *linear.bias, 0);
+    return graph.addToRows(y, graph.cast(bias, graph.getF32()));
+  }
+
+  Value getNormWeight(const NormSpec &norm) {
+    Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
+    return spec.normUnitOffset ? graph.add(weight, graph.splat({norm.size}, 1.0)) : weight;
+  }
+
+  Value buildNorm(Value x, const NormSpec &norm) {
+    Value weight = getNormWeight(norm);
+    if (spec.normKind == NormKind::RmsNorm)
+      return graph.rmsNorm(x, weight, spec.normEps);
+    Value bias;
+    if (!norm.bias.empty())
+      bias = graph.cast(getParameter(norm.bias, {norm.size}), graph.getF32());
+    return graph.layerNorm(x, weight, bias, spec.normEps);
+  }
+
+  /// Norms over heads are RMS norms whatever the model's others are.
+  Value buildHeadNorm(Value heads, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
+    if (!norm)
+      return heads;
+    setLocation(layer, norm->name);
+    return graph.rmsNorm(heads, getNormWeight(*norm), spec.normEps);
+  }
+
+  /// The value normalized where there is a norm.
+  Value buildNorm(Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
+    if (!norm)
+      return x;
+    setLocation(layer, norm->name);
+    return buildNorm(x, *norm);
+  }
+
+  void setLocation(const LayerSpec &layer, const std::string &part) {
+    graph.setLocation(layer.path + "." + part);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parts of the model
+  //===--------------------------------------------------------------------===//
+
+  /// Drops elements, where the entry has a seed for it.
+  Value buildDropout(Value x) {
+    return seed ? graph.dropout(x, seed, options.training.dropout, dropouts++) : x;
+  }
+
+  Value buildEmbedding() {
+    graph.setLocation(spec.embeddingName);
+    Value table = getParameter(spec.embedding, {spec.vocabSize, spec.hiddenSize});
+    Value hidden = graph.cast(graph.embedding(table, tokens, spec.paddingId), graph.getF32());
+    hidden = graph.scale(hidden, spec.embeddingScale);
+    if (spec.positions != PositionKind::Learned)
+      return hidden;
+    graph.setLocation(spec.positionEmbeddingName);
+    Value positions = getParameter(spec.positionEmbedding,
+                                   {spec.maxPositions + spec.positionOffset, spec.hiddenSize});
+    if (spec.positionOffset)
+      positions =
+          graph.slice(positions, {spec.positionOffset, 0}, {spec.maxPositions, spec.hiddenSize});
+    if (hasLoss) {
+      Value rows = graph.slice(positions, {0, 0}, {chunk, spec.hiddenSize});
+      return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
+    }
+    Value rows = graph.embedding(positions, graph.positions(start, chunk));
+    return graph.add(hidden, graph.cast(rows, graph.getF32()));
+  }
+
+  /// Angles are rounded to f32 before their cosine is taken, as transformers does.
+  void buildPositionTables() {
+    graph.setLocation("positions");
+    if (spec.positions == PositionKind::Alibi)
+      alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
+    if (spec.positions != PositionKind::Rotary)
+      return;
+    RotaryFrequencies frequencies =
+        rotaryFrequencies(spec.rotary, options.ropeLength ? options.ropeLength : options.capacity);
+    std::vector<float> cosines, sines;
+    for (int64_t position = 0; position < options.capacity; ++position)
+      for (float inverse : frequencies.inverse) {
+        float angle = static_cast<float>(position) * inverse;
+        cosines.push_back(static_cast<float>(std::cos(static_cast<double>(angle))) *
+                          frequencies.attentionScaling);
+        sines.push_back(static_cast<float>(std::sin(static_cast<double>(angle))) *
+                        frequencies.attentionScaling);
+      }
+    auto pairs = static_cast<int64_t>(frequencies.inverse.size());
+    cos = graph.constant({options.capacity, pairs}, cosines);
+    sin = graph.constant({options.capacity, pairs}, sines);
+  }
+
+  Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
+    setLocation(layer, linear.name);
+    return graph.reshape(buildLinear(x, linear), {batch, chunk, heads, spec.headDim});
+  }
+
+  Value buildRotary(Value heads) {
+    if (spec.positions != PositionKind::Rotary)
+      return heads;
+    return graph.rotary(heads, cos, sin, start, spec.rotary.interleaved);
+  }
+
+  Value appendToCache(const std::string &name, Value rows) {
+    Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
+                                 graph.getF32(), Role::KvCache);
+    Value next = graph.cacheAppend(cache, rows, start, count);
+    graph.setState(name, next);
+    return next;
+  }
+
+  Value buildAttention(Value x, const LayerSpec &layer, size_t index) {
+    Value query = buildHeads(x, layer.query, layer, spec.heads);
+    Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
+    Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
+    query = buildHeadNorm(query, layer.queryNorm, layer);
+    key = buildHeadNorm(key, layer.keyNorm, layer);
+    // "self_attn" of "self_attn.q_proj".
+    setLocation(layer, layer.query.name.substr(0, layer.query.name.find('.')));
+    query = buildRotary(query);
+    key = buildRotary(key);
+
+    // A loss is of whole sequences: there is nothing to remember from step to step.
+    if (!hasLoss) {
+      key = appendToCache("k_cache." + std::to_string(index), key);
+      value = appendToCache("v_cache." + std::to_string(index), value);
+    }
+    GraphBuilder::Attention attention;
+    attention.scale = layer.queryScale;
+    attention.window = layer.window;
+    attention.softcap = spec.attentionSoftCap;
+    attention.alibiSlopes = alibiSlopes;
+    attention.first = first;
+    if (seed) {
+      attention.dropout = options.training.dropout;
+      attention.seed = seed;
+      attention.stream = dropouts++;
+    }
+    Value mixed = graph.attention(query, key, value, start, attention);
+    mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
+    setLocation(layer, layer.output.name);
+    return buildDropout(buildLinear(mixed, layer.output));
+  }
+
+  Value buildActivation(Value x) {
+    switch (spec.activation) {
+    case Activation::Gelu:
+      return graph.gelu(x, /*tanh=*/false);
+    case Activation::GeluTanh:
+      return graph.gelu(x, /*tanh=*/true);
+    case Activation::Silu:
+      return graph.unary<SiluOp>(x);
+    case Activation::Relu:
+      return graph.unary<ReluOp>(x);
+    case Activation::Relu2: {
+      Value positive = graph.unary<ReluOp>(x);
+      return graph.mul(positive, positive);
+    }
+    }
+    llvm_unreachable("unknown activation");
+  }
+
+  Value buildMlp(Value x, const LayerSpec &layer) {
+    Value inner;
+    if (layer.gate) {
+      setLocation(layer, layer.gate->name);
+      Value gate = buildActivation(buildLinear(x, *layer.gate));
+      setLocation(layer, layer.up.name);
+      inner = graph.mul(gate, buildLinear(x, layer.up));
+    } else {
+      setLocation(layer, layer.up.name);
+      inner = buildActivation(buildLinear(x, layer.up));
+    }
+    setLocation(layer, layer.down.name);
+    return buildDropout(buildLinear(inner, layer.down));
+  }
+
+  /// Where a block's output joins the residual stream.
+  Value buildResidual(Value hidden, Value output, const std::optional<NormSpec> &postNorm,
+                      const LayerSpec &layer) {
+    if (spec.normPlace == NormPlace::Post)
+      return buildNorm(graph.add(hidden, output), postNorm, layer);
+    return graph.add(hidden, buildNorm(output, postNorm, layer));
+  }
+
+  Value buildLayer(Value hidden, const LayerSpec &layer, size_t index) {
+    Value normal = buildNorm(hidden, layer.attentionNorm, layer);
+    Value mixed = buildAttention(normal, layer, index);
+    if (spec.parallelResidual) {
+      Value output =
+          buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
+      return graph.add(graph.add(hidden, mixed), output);
+    }
+    hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
+    Value output = buildMlp(buildNorm(hidden, layer.mlpNorm, layer), layer);
+    return buildResidual(hidden, output, layer.mlpPostNorm, layer);
+  }
+
+  /// The negative log-likelihood of the targets, weighted. The logits of a few rows at a time.
+  void buildLoss(Value hidden) {
+    if (spec.finalNorm) {
+      graph.setLocation(spec.finalNorm->name);
+      hidden = buildNorm(hidden, *spec.finalNorm);
+    }
+    graph.setLocation(spec.head.name);
+    const WeightRef &ref = spec.head.weight;
+    bool transposed = ref.layout == WeightRef::Layout::OutIn;
+    SmallVector<int64_t, 2> shape = {spec.head.in, ref.tensorOut};
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    GraphBuilder::CrossEntropy loss;
+    loss.transposeWeight = transposed;
+    if (spec.head.bias)
+      loss.bias = selectEntries(getParameter(spec.head.bias->tensor, {spec.head.bias->tensorOut}),
+                                *spec.head.bias, 0);
+    loss.softcap = spec.logitSoftCap;
+    loss.zLoss = options.training.zLoss;
+    int64_t rows = batch * chunk, held = options.training.heldLogits / spec.vocabSize;
+    loss.chunk = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(held), 1, rows);
+    Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
+    Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
+                                              weight, graph.reshape(targets, {rows}), loss);
+    graph.setLocation("loss");
+    Value weighted =
+        graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
+    graph.addOutput("loss", weighted);
+    if (entry == "train_step" && options.training.lossScale)
+      graph.getInput("loss_scale", {}, graph.getF32());
+  }
+
+  /// Logits of all rows, or a token by those of each slot's last valid one.
+  void buildHead(Value hidden) {
+    graph.setLocation("last_row");
+    if (entry != "logits")
+      hidden = graph.lastRow(hidden, count);
+    if (spec.finalNorm) {
+      graph.setLocation(spec.finalNorm->name);
+      hidden = buildNorm(hidden, *spec.finalNorm);
+    }
+    graph.setLocation(spec.head.name);
+    Value logits = buildLinear(hidden, spec.head);
+    if (spec.logitSoftCap)
+      logits = graph.softcap(logits, spec.logitSoftCap);
+    if (entry == "logits")
+      graph.addOutput("logits", logits);
+    else
+      buildToken(logits);
+  }
+
+  void buildToken(Value logits) {
+    graph.setLocation("sample");
+    GraphBuilder::Sampling sampling;
+    sampling.temperature = graph.getInput("temperature", {batch}, graph.getF32());
+    sampling.topK = graph.getInput("top_k", {batch});
+    sampling.topP = graph.getInput("top_p", {batch}, graph.getF32());
+    sampling.seed = graph.getInput("seed", {batch, 2});
+    sampling.start = start;
+    sampling.count = count;
+    graph.addOutput("token", graph.sample(logits, sampling));
+  }
+
+  GraphBuilder graph;
+  const ModelSpec &spec;
+  const GraphOptions &options;
+  std::map<std::string, Initializer> initializers; ///< of the parameters
+  StringRef entry;
+  int64_t batch, chunk;
+  bool hasLoss; ///< of whole sequences, for training
+  Value tokens, start, count;
+  Value targets, first, seed;
+  int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
+  Value cos, sin, alibiSlopes;
+};
+} // namespace
+
+static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &options) {
+  for (auto [name, value] : {std::pair("batch", options.batch), std::pair("chunk", options.chunk),
+                             std::pair("capacity", options.capacity)})
+    if (value < 1 || value > INT32_MAX)
+      return fail(name, "it is " + std::to_string(value) + ", expected 1 to 2147483647", "");
+  if (options.chunk > options.capacity)
+    return fail("chunk",
+                std::to_string(options.chunk) + " tokens do not fit a cache of " +
+                    std::to_string(options.capacity),
+                "use a smaller chunk or a larger capacity");
+  if (spec.positions == PositionKind::Learned && options.capacity > spec.maxPositions)
+    return fail("capacity",
+                "the model has embeddings for " + std::to_string(spec.maxPositions) +
+                    " positions, not for " + std::to_string(options.capacity),
+                "use a smaller capacity");
+  for (const ParameterInfo &parameter : spec.parameters()) {
+    auto stored = options.parameterTypes.find(parameter.name);
+    if (stored != options.parameterTypes.end() && stored->second != DType::F32 &&
+        stored->second != DType::F16 && stored->second != DType::BF16)
+      return fail("tensor '" + parameter.name + "'",
+                  "dtype " + std::string(nameOf(stored->second)) +
+                      " is not supported for parameters",
+                  "store it as F32, F16 or BF16");
+  }
+  for (const std::string &entry : options.entries)
+    if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry))
+      return fail("--entry " + entry, "is not an entry of a decoder",
+                  "entries are prefill, decode, logits, train_step and evaluate");
+  return {};
+}
+
+Expected<OwningOpRef<ModuleOp>> sinter::buildGraph(MLIRContext &context, const ModelSpec &spec,
+                                                   const GraphOptions &options) {
+  SINTER_CHECK(checkOptions(spec, options));
+  context.loadDialect<SinterDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  for (const std::string &entry : options.entries)
+    DecoderBuilder(*module, entry, spec, options).build();
+  return module;
+}

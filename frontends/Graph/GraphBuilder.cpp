@@ -1,0 +1,243 @@
+#include "frontends/Graph/GraphBuilder.h"
+
+using namespace mlir;
+using namespace sinter;
+
+GraphBuilder::GraphBuilder(ModuleOp module, llvm::StringRef name)
+    : builder(module.getContext()), location(builder.getUnknownLoc()) {
+  builder.setInsertionPointToEnd(module.getBody());
+  function = func::FuncOp::create(builder, location, name, builder.getFunctionType({}, {}));
+  function->setAttr(SinterDialect::kEntry, builder.getUnitAttr());
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+}
+
+void GraphBuilder::setLocation(llvm::StringRef name) {
+  location = NameLoc::get(builder.getStringAttr(name));
+}
+
+void GraphBuilder::finish() {
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+  auto addResult = [&](Value value, StringRef attribute, StringRef name) {
+    results.push_back(value);
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(attribute, builder.getStringAttr(name))));
+  };
+  for (auto &[name, value] : outputs)
+    addResult(value, SinterDialect::kOutput, name);
+  for (auto &[name, state] : states) {
+    assert(state.next && "every state needs a new value");
+    NamedAttrList attributes(argumentAttributes[state.argument]);
+    attributes.set(SinterDialect::kDonated, builder.getI64IntegerAttr(results.size()));
+    argumentAttributes[state.argument] = attributes.getDictionary(builder.getContext());
+    addResult(state.next, SinterDialect::kState, name);
+  }
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), results);
+  function.setType(
+      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllArgAttrs(argumentAttributes);
+  function.setAllResultAttrs(attributes);
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::addArgument(RankedTensorType type, StringRef attribute, StringRef name,
+                                ArrayRef<NamedAttribute> more) {
+  NamedAttrList attributes(more);
+  attributes.set(attribute, builder.getStringAttr(name));
+  argumentAttributes.push_back(attributes.getDictionary(builder.getContext()));
+  return function.front().addArgument(type, NameLoc::get(builder.getStringAttr(name)));
+}
+
+Value GraphBuilder::getInput(StringRef name, Shape shape, Type elementType) {
+  if (!elementType)
+    elementType = builder.getI32Type();
+  return addArgument(RankedTensorType::get(shape, elementType), SinterDialect::kInput, name);
+}
+
+Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType,
+                                 std::optional<Initializer> initializer) {
+  Value &parameter = parameters[name];
+  if (parameter)
+    return parameter;
+  SmallVector<NamedAttribute, 1> more;
+  if (initializer)
+    more.push_back(
+        builder.getNamedAttr(SinterDialect::kInitializer,
+                             NormalAttr::get(builder.getContext(), llvm::APFloat(initializer->mean),
+                                             llvm::APFloat(initializer->deviation))));
+  return parameter = addArgument(RankedTensorType::get(shape, elementType),
+                                 SinterDialect::kParameter, name, more);
+}
+
+Value GraphBuilder::getState(StringRef name, Shape shape, Type elementType, Role role) {
+  states.push_back({name.str(), State{static_cast<unsigned>(argumentAttributes.size()), nullptr}});
+  return addArgument(
+      RankedTensorType::get(shape, elementType), SinterDialect::kState, name,
+      builder.getNamedAttr(SinterDialect::kRole, RoleAttr::get(builder.getContext(), role)));
+}
+
+void GraphBuilder::setState(StringRef name, Value value) {
+  auto *state = llvm::find_if(states, [&](auto &entry) { return entry.first == name; });
+  assert(state != states.end() && "the state was asked for before");
+  state->second.next = value;
+}
+
+void GraphBuilder::addOutput(StringRef name, Value value) {
+  outputs.push_back({name.str(), value});
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::constant(Shape shape, ArrayRef<float> values) {
+  auto type = RankedTensorType::get(shape, getF32());
+  return ConstantOp::create(builder, location, type, DenseElementsAttr::get(type, values));
+}
+
+Value GraphBuilder::splat(Shape shape, double value) {
+  return ConstantOp::create(builder, location, RankedTensorType::get(shape, getF32()), value);
+}
+
+Value GraphBuilder::gelu(Value x, bool tanh) {
+  return GeluOp::create(builder, location, x.getType(), x, tanh);
+}
+
+Value GraphBuilder::softcap(Value x, double cap) {
+  return SoftcapOp::create(builder, location, x.getType(), x, builder.getF64FloatAttr(cap));
+}
+
+Value GraphBuilder::add(Value lhs, Value rhs) {
+  return AddOp::create(builder, location, lhs.getType(), lhs, rhs);
+}
+
+Value GraphBuilder::mul(Value lhs, Value rhs) {
+  return MulOp::create(builder, location, lhs.getType(), lhs, rhs);
+}
+
+Value GraphBuilder::broadcast(Value x, Shape shape, ArrayRef<int64_t> dims) {
+  return BroadcastOp::create(builder, location, getType(x).clone(shape), x, dims);
+}
+
+Value GraphBuilder::reduce(Value x, ReductionKind kind) {
+  RankedTensorType type = getType(x);
+  return ReduceOp::create(builder, location, type.clone(type.getShape().drop_back()), x, kind);
+}
+
+Value GraphBuilder::scale(Value x, double factor) {
+  return factor == 1 ? x : mul(x, splat(getType(x).getShape(), factor));
+}
+
+Value GraphBuilder::cast(Value x, Type elementType) {
+  if (getType(x).getElementType() == elementType)
+    return x;
+  return CastOp::create(builder, location, getType(x).clone(elementType), x);
+}
+
+Value GraphBuilder::addToRows(Value rows, Value vector) {
+  RankedTensorType type = getType(rows);
+  return add(rows, BroadcastOp::create(builder, location, type, vector,
+                                       ArrayRef<int64_t>{type.getRank() - 1}));
+}
+
+Value GraphBuilder::reshape(Value x, Shape shape) {
+  if (getType(x).getShape() == shape)
+    return x;
+  return ReshapeOp::create(builder, location, getType(x).clone(shape), x);
+}
+
+Value GraphBuilder::slice(Value x, Shape offsets, Shape sizes) {
+  return SliceOp::create(builder, location, getType(x).clone(sizes), x, offsets);
+}
+
+Value GraphBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(getType(x).getDimSize(dim));
+  return TransposeOp::create(builder, location, getType(x).clone(shape), x, permutation);
+}
+
+Value GraphBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
+  SmallVector<int64_t> shape(getType(parts.front()).getShape());
+  for (Value part : parts.drop_front())
+    shape[dim] += getType(part).getDimSize(dim);
+  return ConcatOp::create(builder, location, getType(parts.front()).clone(shape), parts, dim);
+}
+
+Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transposeLhs) {
+  ArrayRef<int64_t> left = getType(lhs).getShape();
+  SmallVector<int64_t> shape(transposeLhs ? left.drop_front() : left.drop_back());
+  shape.push_back(getType(rhs).getDimSize(transposeRhs ? 0 : 1));
+  return MatmulOp::create(builder, location, getType(lhs).clone(shape), lhs, rhs, transposeRhs,
+                          transposeLhs);
+}
+
+Value GraphBuilder::embedding(Value table, Value ids, std::optional<int64_t> padding) {
+  SmallVector<int64_t> shape(getType(ids).getShape());
+  shape.push_back(getType(table).getDimSize(1));
+  return EmbeddingOp::create(builder, location, getType(table).clone(shape), table, ids,
+                             padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
+}
+
+Value GraphBuilder::dropout(Value x, Value seed, double probability, int64_t stream) {
+  return DropoutOp::create(builder, location, x.getType(), x, seed,
+                           builder.getF64FloatAttr(probability), builder.getI64IntegerAttr(stream));
+}
+
+Value GraphBuilder::positions(Value start, int64_t count) {
+  return PositionsOp::create(builder, location,
+                             getType(start).clone({getType(start).getDimSize(0), count}), start);
+}
+
+Value GraphBuilder::lastRow(Value rows, Value count) {
+  ArrayRef<int64_t> shape = getType(rows).getShape();
+  return LastRowOp::create(builder, location, getType(rows).clone({shape[0], shape[2]}), rows,
+                           count);
+}
+
+Value GraphBuilder::sample(Value logits, const Sampling &options) {
+  return SampleOp::create(builder, location, options.count.getType(), logits, options.temperature,
+                          options.topK, options.topP, options.seed, options.start, options.count);
+}
+
+Value GraphBuilder::rmsNorm(Value x, Value weight, double eps) {
+  return RmsNormOp::create(builder, location, x.getType(), x, weight, builder.getF64FloatAttr(eps));
+}
+
+Value GraphBuilder::layerNorm(Value x, Value weight, Value bias, double eps) {
+  return LayerNormOp::create(builder, location, x.getType(), x, weight, bias,
+                             builder.getF64FloatAttr(eps));
+}
+
+Value GraphBuilder::rotary(Value x, Value cos, Value sin, Value start, bool interleaved) {
+  return RotaryOp::create(builder, location, x.getType(), x, cos, sin, start, interleaved);
+}
+
+Value GraphBuilder::cacheAppend(Value cache, Value rows, Value start, Value count) {
+  return CacheAppendOp::create(builder, location, cache.getType(), cache, rows, start, count);
+}
+
+Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
+                              const Attention &options) {
+  auto window = options.window ? builder.getI64IntegerAttr(options.window) : IntegerAttr();
+  auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
+  return AttentionOp::create(builder, location, query.getType(), /*logsumexp=*/Type(), query, key,
+                             value, start, options.first, options.alibiSlopes, options.seed,
+                             builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
+                             softcap, builder.getF64FloatAttr(options.dropout),
+                             builder.getI64IntegerAttr(options.stream))
+      .getResult();
+}
+
+Value GraphBuilder::linearCrossEntropy(Value hidden, Value weight, Value targets,
+                                       const CrossEntropy &options) {
+  RankedTensorType type = getType(hidden);
+  auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
+  return LinearCrossEntropyOp::create(
+      builder, location, type.clone(type.getShape().drop_back()), hidden, weight, options.bias,
+      targets, options.transposeWeight ? builder.getUnitAttr() : UnitAttr(), softcap,
+      builder.getF64FloatAttr(options.zLoss), builder.getI64IntegerAttr(options.chunk));
+}

@@ -1,0 +1,94 @@
+//===- Family.h - What a mapping of a model family consists of -*- C++ -*-===//
+//
+// A family is a row of the table in Families.def: its `model_type` and two functions. readConfig
+// turns keys into numbers and choices; once these are known to be sane, nameTensors gives every
+// weight its checkpoint tensor. The helpers below are what families have in common.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Spec/ConfigReader.h"
+#include "frontends/Spec/ModelSpec.h"
+
+namespace sinter {
+
+struct Family {
+  const char *modelType;
+  /// Reads every key that matters; mistakes are kept by `config`. spec.layers has its final size
+  /// afterwards.
+  void (*readConfig)(ConfigReader &config, ModelSpec &spec);
+  /// Fills in names, linears and norms from the sizes, which have been checked.
+  void (*nameTensors)(ModelSpec &spec);
+};
+
+#define FAMILY(TYPE, PREFIX)                                                                       \
+  void PREFIX##ReadConfig(ConfigReader &config, ModelSpec &spec);                                  \
+  void PREFIX##NameTensors(ModelSpec &spec);
+#include "frontends/Spec/Families/Families.def"
+
+//--- Reading configs ---------------------------------------------------------------------------
+
+/// num_hidden_layers under the family's name for it; sizes spec.layers.
+void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key);
+
+/// vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
+/// max_position_embeddings, initializer_range, tie_word_embeddings, token ids.
+void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
+
+/// pad_token_id, of families whose embedding does not learn it (torch's padding_idx).
+void readPaddingId(ConfigReader &config, ModelSpec &spec);
+
+/// num_key_value_heads: null means num_attention_heads, absent means `absent` (null pointer: the
+/// same).
+void readKvHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent);
+
+/// head_dim: null means hidden_size / num_attention_heads, absent means `absent`.
+void readHeadDim(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent);
+
+/// head_dim = hidden_size / num_attention_heads, for families without the key.
+void deriveHeadDim(ConfigReader &config, ModelSpec &spec);
+
+/// An activation by its Hugging Face name.
+Activation readActivation(ConfigReader &config, const char *key, Activation fallback);
+
+/// rope_theta, rope_scaling or rope_parameters, original_max_position_embeddings.
+/// `partial`: the default of partial_rotary_factor, or nothing where the family has no such key.
+/// `theta`: the default of rope_theta.
+void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> partial,
+                double theta = 10000);
+
+/// Gives every layer the window of `sliding_window` where it is not null.
+void readUniformWindow(ConfigReader &config, ModelSpec &spec);
+
+/// layer_types ("full_attention", "sliding_attention") with `window` for the sliding ones; where
+/// the key is absent, `isSliding(layer)` decides.
+void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> window,
+                    bool (*isSliding)(const ModelSpec &, int64_t layer, int64_t argument),
+                    int64_t argument = 0);
+
+/// Scores are scaled by 1 / sqrt(head_dim) in every layer.
+void setUsualQueryScale(ModelSpec &spec);
+
+/// Keys that Hugging Face writes into any config and that do not touch a forward pass.
+void ignoreHarmless(ConfigReader &config);
+
+//--- Naming tensors ----------------------------------------------------------------------------
+
+/// A linear [out, in] whose tensors are `stem`.weight and, with `bias`, `stem`.bias.
+LinearSpec linear(std::string name, const std::string &stem, int64_t in, int64_t out, bool bias);
+
+/// Part of a linear whose tensors hold `tensorOut` outputs; see WeightRef.
+LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, const WeightRef &part,
+                      bool bias);
+
+/// A norm whose tensors are `stem`.weight and, for layer norms, `stem`.bias.
+NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size);
+
+/// The tensors of Llama and its relatives: model.embed_tokens, model.layers.N.self_attn.q_proj,
+/// ..., model.norm, lm_head; gated MLPs.
+void nameLlamaTensors(ModelSpec &spec);
+
+/// The head: `tensor` [vocab, hidden], or the embedding where tied.
+void nameHead(ModelSpec &spec, const std::string &stem, bool bias = false);
+
+} // namespace sinter

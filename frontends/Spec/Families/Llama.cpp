@@ -1,0 +1,22 @@
+// Llama 1 to 3: RMS norms, rotary positions of every rope_type, gated MLPs, grouped heads.
+
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+void llamaReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readCommon(config, spec, 2048, false);
+  readPaddingId(config, spec);
+  readKvHeads(config, spec, std::nullopt);
+  readHeadDim(config, spec, std::nullopt);
+  readRotary(config, spec, std::nullopt);
+  setUsualQueryScale(spec);
+  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
+  spec.normEps = config.positive("rms_norm_eps", 1e-6);
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+  spec.mlpBias = config.flag("mlp_bias", false);
+}
+
+void llamaNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+} // namespace sinter

@@ -1,0 +1,68 @@
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+LinearSpec linear(std::string name, const std::string &stem, int64_t in, int64_t out, bool bias) {
+  WeightRef whole;
+  whole.tensorOut = whole.count = out;
+  return linearPart(std::move(name), stem, in, whole, bias);
+}
+
+LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, const WeightRef &part,
+                      bool bias) {
+  LinearSpec result;
+  result.name = std::move(name);
+  result.in = in;
+  result.out = part.groups * part.count;
+  result.weight = part;
+  result.weight.tensor = stem + ".weight";
+  if (bias) {
+    result.bias = part;
+    result.bias->tensor = stem + ".bias";
+    result.bias->layout = WeightRef::Layout::OutIn;
+  }
+  return result;
+}
+
+NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size) {
+  return {std::move(name), stem + ".weight",
+          spec.normKind == NormKind::LayerNorm ? stem + ".bias" : "", size};
+}
+
+void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
+  spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
+  if (spec.tiedEmbeddings) {
+    spec.head.weight.tensor = spec.embedding;
+    spec.surplusEndings.push_back(stem + ".weight");
+  }
+}
+
+void nameLlamaTensors(ModelSpec &spec) {
+  spec.embedding = "model.embed_tokens.weight";
+  spec.embeddingName = "model.embed_tokens";
+  spec.finalNorm = norm(spec, "model.norm", "model.norm", spec.hiddenSize);
+  nameHead(spec, "lm_head");
+  spec.surplusEndings.push_back(".rotary_emb.inv_freq");
+  int64_t hidden = spec.hiddenSize;
+  int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
+  for (LayerSpec &layer : spec.layers) {
+    layer.path = "model.layers." + std::to_string(&layer - spec.layers.data());
+    auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
+      return linear(name, layer.path + "." + name, in, out, bias);
+    };
+    auto normNamed = [&](const char *name) {
+      return norm(spec, name, layer.path + "." + name, hidden);
+    };
+    layer.attentionNorm = normNamed("input_layernorm");
+    layer.query = named("self_attn.q_proj", hidden, queries, spec.qkvBias);
+    layer.key = named("self_attn.k_proj", hidden, keys, spec.qkvBias);
+    layer.value = named("self_attn.v_proj", hidden, keys, spec.qkvBias);
+    layer.output = named("self_attn.o_proj", queries, hidden, spec.outputBias);
+    layer.mlpNorm = normNamed("post_attention_layernorm");
+    layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
+    layer.up = named("mlp.up_proj", hidden, spec.mlpSize, spec.mlpBias);
+    layer.down = named("mlp.down_proj", spec.mlpSize, hidden, spec.mlpBias);
+  }
+}
+
+} // namespace sinter

@@ -1,0 +1,205 @@
+#include "frontends/Spec/Families/Family.h"
+#include <cmath>
+
+namespace sinter {
+namespace {
+
+constexpr int64_t maxLayers = 10'000;
+
+constexpr std::pair<const char *, Activation> activations[] = {
+    {"gelu", Activation::Gelu},          {"gelu_python", Activation::Gelu},
+    {"gelu_new", Activation::GeluTanh},  {"gelu_fast", Activation::GeluTanh},
+    {"gelu_tanh", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
+    {"silu", Activation::Silu},          {"swish", Activation::Silu},
+    {"relu", Activation::Relu},          {"relu2", Activation::Relu2},
+};
+
+} // namespace
+
+void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key) {
+  int64_t layers = config.size(key);
+  if (layers > maxLayers) {
+    config.mistake(
+        key, std::to_string(layers) + " layers are more than " + std::to_string(maxLayers), "");
+    layers = 1;
+  }
+  spec.layers.resize(layers);
+  for (int64_t i = 0; i < layers; ++i)
+    spec.layers[i].parameterGroup = i;
+}
+
+void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
+  spec.vocabSize = config.size("vocab_size");
+  spec.hiddenSize = config.size("hidden_size");
+  spec.mlpSize = config.size("intermediate_size");
+  readLayerCount(config, spec, "num_hidden_layers");
+  spec.heads = config.size("num_attention_heads");
+  spec.maxPositions = config.size("max_position_embeddings", defaultPositions);
+  spec.initializerRange = config.positive("initializer_range", 0.02);
+  spec.tiedEmbeddings = config.flag("tie_word_embeddings", defaultTied);
+  spec.bosIds = config.ids("bos_token_id");
+  spec.eosIds = config.ids("eos_token_id");
+}
+
+void readPaddingId(ConfigReader &config, ModelSpec &spec) {
+  std::vector<int64_t> ids = config.ids("pad_token_id");
+  if (!ids.empty() && ids.front() >= 0 && ids.front() < spec.vocabSize)
+    spec.paddingId = ids.front();
+}
+
+void readKvHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent) {
+  int64_t fallback =
+      config.present("num_key_value_heads") ? spec.heads : absent.value_or(spec.heads);
+  spec.kvHeads = config.size("num_key_value_heads", fallback);
+  if (spec.heads % spec.kvHeads != 0)
+    config.mistake("num_key_value_heads",
+                   std::to_string(spec.kvHeads) + " does not divide the " +
+                       std::to_string(spec.heads) + " attention heads",
+                   "");
+}
+
+void deriveHeadDim(ConfigReader &config, ModelSpec &spec) {
+  spec.headDim = spec.hiddenSize / spec.heads;
+  if (spec.hiddenSize % spec.heads != 0)
+    config.mistake("num_attention_heads",
+                   std::to_string(spec.heads) + " heads do not divide the hidden size of " +
+                       std::to_string(spec.hiddenSize),
+                   "");
+}
+
+void readHeadDim(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent) {
+  std::optional<int64_t> given = config.optionalSize("head_dim");
+  if (!given && !config.present("head_dim"))
+    given = absent;
+  if (given)
+    spec.headDim = *given;
+  else
+    deriveHeadDim(config, spec);
+}
+
+Activation readActivation(ConfigReader &config, const char *key, Activation fallback) {
+  if (!config.has(key)) {
+    config.ignore({key});
+    return fallback;
+  }
+  std::string name = config.text(key, "");
+  for (auto [known, activation] : activations)
+    if (name == known)
+      return activation;
+  config.mistake(key, "activation '" + name + "' is not supported",
+                 "use gelu, gelu_new, gelu_pytorch_tanh, silu, relu or relu2");
+  return fallback;
+}
+
+void readUniformWindow(ConfigReader &config, ModelSpec &spec) {
+  if (std::optional<int64_t> window = config.optionalSize("sliding_window"))
+    for (LayerSpec &layer : spec.layers)
+      layer.window = *window;
+}
+
+void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> window,
+                    bool (*isSliding)(const ModelSpec &, int64_t, int64_t), int64_t argument) {
+  std::optional<std::vector<std::string>> types = config.texts("layer_types");
+  if (types && types->size() != spec.layers.size()) {
+    config.mistake("layer_types",
+                   "it has " + std::to_string(types->size()) + " entries for " +
+                       std::to_string(spec.layers.size()) + " layers",
+                   "");
+    return;
+  }
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    bool sliding = types ? (*types)[i] == "sliding_attention"
+                         : isSliding(spec, static_cast<int64_t>(i), argument);
+    if (types && !sliding && (*types)[i] != "full_attention")
+      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
+                     "use 'full_attention' or 'sliding_attention'");
+    if (sliding && !window)
+      config.mistake("sliding_window", "layer " + std::to_string(i) + " needs it", "add it");
+    spec.layers[i].window = sliding ? window.value_or(0) : 0;
+  }
+}
+
+void setUsualQueryScale(ModelSpec &spec) {
+  for (LayerSpec &layer : spec.layers)
+    layer.queryScale = 1 / std::sqrt(static_cast<double>(spec.headDim));
+}
+
+void ignoreHarmless(ConfigReader &config) {
+  config.ignore({"model_type",
+                 "architectures",
+                 "auto_map",
+                 "transformers_version",
+                 "tokenizer_class",
+                 "torch_dtype",
+                 "dtype",
+                 "use_cache",
+                 "cache_implementation",
+                 "pad_token_id",
+                 "unk_token_id",
+                 "sep_token_id",
+                 "cls_token_id",
+                 "mask_token_id",
+                 "decoder_start_token_id",
+                 "return_dict",
+                 "return_dict_in_generate",
+                 "output_attentions",
+                 "output_hidden_states",
+                 "output_scores",
+                 "torchscript",
+                 "use_bfloat16",
+                 "gradient_checkpointing",
+                 "attn_implementation",
+                 "chunk_size_feed_forward",
+                 "id2label",
+                 "label2id",
+                 "num_labels",
+                 "problem_type",
+                 "finetuning_task",
+                 "task_specific_params",
+                 "prefix",
+                 "tie_encoder_decoder",
+                 "cross_attention_hidden_size",
+                 "is_decoder",
+                 "name_or_path"});
+  // What only training or sampling uses.
+  config.ignore({"attention_dropout",
+                 "hidden_dropout",
+                 "attn_pdrop",
+                 "resid_pdrop",
+                 "embd_pdrop",
+                 "classifier_dropout",
+                 "do_sample",
+                 "temperature",
+                 "top_k",
+                 "top_p",
+                 "typical_p",
+                 "max_length",
+                 "min_length",
+                 "num_beams",
+                 "num_beam_groups",
+                 "diversity_penalty",
+                 "repetition_penalty",
+                 "length_penalty",
+                 "no_repeat_ngram_size",
+                 "encoder_no_repeat_ngram_size",
+                 "bad_words_ids",
+                 "num_return_sequences",
+                 "early_stopping",
+                 "forced_bos_token_id",
+                 "forced_eos_token_id",
+                 "remove_invalid_values",
+                 "exponential_decay_length_penalty",
+                 "suppress_tokens",
+                 "begin_suppress_tokens",
+                 "tf_legacy_loss",
+                 "pretraining_tp"});
+  config.requireFlag("is_encoder_decoder", false);
+  config.requireFlag("add_cross_attention", false);
+  if (const ConfigReader::Json *pruned = config.value("pruned_heads"); pruned && !pruned->empty())
+    config.mistake("pruned_heads", "pruned heads are not supported", "");
+  if (config.value("quantization_config"))
+    config.mistake("quantization_config", "quantized checkpoints are not supported",
+                   "use the unquantized one");
+}
+
+} // namespace sinter

@@ -1,0 +1,127 @@
+#include "frontends/Spec/Families/Family.h"
+#include <array>
+#include <cmath>
+
+namespace sinter {
+namespace {
+
+constexpr const char *what = "rope_parameters";
+
+/// The keys of one rope type beyond rope_type, rope_theta and partial_rotary_factor.
+void readType(ConfigReader &config, ConfigReader &rope, RotarySpec &rotary) {
+  // A top-level original_max_position_embeddings has priority, as in transformers.
+  auto readOriginalLength = [&] {
+    int64_t inner = rope.size("original_max_position_embeddings", rotary.maxPositions);
+    rotary.originalMaxPositions = config.size("original_max_position_embeddings", inner);
+  };
+  auto requireFactor = [&] {
+    rotary.factor = rope.optionalPositive("factor");
+    if (!rotary.factor) {
+      config.mistake(what, "its 'factor' is missing", "add it");
+      rotary.factor = 1;
+    }
+  };
+  switch (rotary.type) {
+  case RopeType::Default:
+    break;
+  case RopeType::Linear:
+  case RopeType::Dynamic:
+    requireFactor();
+    if (rotary.type == RopeType::Dynamic && (rotary.dim <= 2 || *rotary.factor < 1))
+      config.mistake(what, "dynamic scaling needs a factor of at least 1 and 4 rotated components",
+                     "");
+    break;
+  case RopeType::Llama3:
+    requireFactor();
+    readOriginalLength();
+    rotary.lowFreqFactor = rope.positive("low_freq_factor", 1);
+    rotary.highFreqFactor = rope.positive("high_freq_factor", 4);
+    if (!(rotary.highFreqFactor > rotary.lowFreqFactor))
+      config.mistake(what, "its high_freq_factor is not above its low_freq_factor", "");
+    break;
+  case RopeType::Yarn:
+    rotary.factor = rope.optionalPositive("factor");
+    readOriginalLength();
+    rotary.attentionFactor = rope.optionalPositive("attention_factor");
+    rotary.betaFast = rope.positive("beta_fast", 32);
+    rotary.betaSlow = rope.positive("beta_slow", 1);
+    rotary.mscale = rope.number("mscale", 0);
+    rotary.mscaleAllDim = rope.number("mscale_all_dim", 0);
+    rotary.truncate = rope.flag("truncate", true);
+    if (rotary.theta <= 1)
+      config.mistake(what, "yarn needs a rope_theta above 1", "");
+    break;
+  case RopeType::LongRope:
+    rotary.factor = rope.optionalPositive("factor");
+    readOriginalLength();
+    rotary.attentionFactor = rope.optionalPositive("attention_factor");
+    rotary.shortFactor = rope.numbers("short_factor");
+    rotary.longFactor = rope.numbers("long_factor");
+    for (const auto &[name, factors] :
+         {std::pair("short_factor", &rotary.shortFactor), {"long_factor", &rotary.longFactor}})
+      if (static_cast<int64_t>(factors->size()) != rotary.width() / 2)
+        config.mistake(what,
+                       std::string("its ") + name + " has " + std::to_string(factors->size()) +
+                           " entries for " + std::to_string(rotary.width() / 2) + " frequencies",
+                       "");
+    if (rotary.originalMaxPositions < 2)
+      config.mistake(what, "longrope needs an original_max_position_embeddings above 1", "");
+    break;
+  }
+}
+
+} // namespace
+
+void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> partial,
+                double theta) {
+  static const ConfigReader::Json empty = ConfigReader::Json::object();
+  RotarySpec &rotary = spec.rotary;
+  spec.positions = PositionKind::Rotary;
+  rotary.maxPositions = rotary.originalMaxPositions = spec.maxPositions;
+
+  // `rope_scaling` is the older name of `rope_parameters` and wins where both are there.
+  const ConfigReader::Json *scaling = config.value("rope_scaling");
+  const ConfigReader::Json *parameters = config.value("rope_parameters");
+  const ConfigReader::Json *object = scaling && !scaling->empty() ? scaling : parameters;
+  if (object && !object->is_object()) {
+    config.mistake(object == scaling ? "rope_scaling" : what, "it is not an object", "");
+    object = nullptr;
+  }
+  ConfigReader rope(object ? *object : empty, what);
+
+  double outerTheta = config.positive("rope_theta", theta);
+  rotary.theta = rope.positive("rope_theta", outerTheta);
+  double fraction = 1;
+  if (partial) {
+    double outer = config.positive("partial_rotary_factor", *partial);
+    fraction = rope.positive("partial_rotary_factor", outer);
+  } else if (rope.number("partial_rotary_factor", 1) != 1 ||
+             config.number("partial_rotary_factor", 1) != 1) {
+    config.mistake("partial_rotary_factor", "models of this type rotate whole heads", "remove it");
+  }
+  rotary.dim = static_cast<int64_t>(double(spec.headDim) * std::min(fraction, 2.0));
+  if (rotary.dim < 1 || rotary.width() > spec.headDim) {
+    config.mistake(partial ? "partial_rotary_factor" : "head_dim",
+                   std::to_string(rotary.width()) + " of " + std::to_string(spec.headDim) +
+                       " components of a head would be rotated",
+                   "");
+    rotary.dim = 2;
+  }
+
+  constexpr std::array types = {RopeType::Default, RopeType::Linear, RopeType::Dynamic,
+                                RopeType::Llama3,  RopeType::Yarn,   RopeType::LongRope,
+                                RopeType::LongRope};
+  const char *typeKey = rope.has("rope_type") ? "rope_type" : "type";
+  rotary.type = types[rope.choice(
+      typeKey, {"default", "linear", "dynamic", "llama3", "yarn", "longrope", "su"}, 0)];
+  rope.ignore({"rope_type", "type"});
+  // Phi-3's first checkpoints say "yarn" for what became longrope.
+  if (rotary.type == RopeType::Yarn && rope.has("short_factor"))
+    rotary.type = RopeType::LongRope;
+  readType(config, rope, rotary);
+  config.ignore({"original_max_position_embeddings"});
+  if (Expected<void> read = rope.finish(); !read)
+    config.mistake(what, read.error().message(), "");
+}
+
+} // namespace sinter

@@ -1,0 +1,200 @@
+// Sinter's own models: every choice is a key. Keys are Hugging Face's where it has one.
+//
+//   vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads
+//   num_key_value_heads          default num_attention_heads (MHA); fewer: GQA; 1: MQA
+//   head_dim                     default hidden_size / num_attention_heads
+//   mlp_type                     "swiglu" (default), "geglu", "geglu_tanh", "reglu" (gated);
+//                                "gelu", "gelu_tanh", "relu", "relu2", "silu" (plain)
+//   norm_type                    "rms_norm" (default), "layer_norm"
+//   rms_norm_eps, layer_norm_eps default 1e-5; the one of the norm's type
+//   norm_placement               "pre" (default), "output", "pre_post", "post"; see ModelSpec.h
+//   norm_unit_offset             default false; true: factors are 1 + weight
+//   use_parallel_residual        default false; needs norm_placement "pre"
+//   parallel_residual_shared_norm  default false: attention and MLP have norms of their own
+//   position_embedding_type      "rotary" (default), "learned", "alibi", "none"
+//   rope_theta, rope_parameters (or rope_scaling), partial_rotary_factor
+//   rope_interleave              default false: pairs are (i, i + width / 2)
+//   position_offset              learned positions: row of position 0, default 0
+//   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
+//   use_qk_norm                  default false; true: RMS norms over the heads of Q and K
+//   query_pre_attn_scalar        scores are divided by its root; default head_dim
+//   attn_logit_softcapping, final_logit_softcapping   default none
+//   embedding_multiplier         default 1
+//   attention_bias, attention_output_bias, mlp_bias, lm_head_bias   default false;
+//                                attention_output_bias defaults to attention_bias
+//   tie_word_embeddings          default true
+//   share_layers                 k: every k layers that follow each other use one set of
+//                                parameters; or a list with the set of each layer
+//   max_position_embeddings      default 2048
+//   initializer_range, bos_token_id, eos_token_id
+//
+// Tensors (weights are [out, in]; a bias is beside its weight; N counts sets of parameters):
+//
+//   embed_tokens.weight                            embed_positions.weight   (learned)
+//   layers.N.attn_norm.weight                      (all placements but "output" and "post")
+//   layers.N.attn.{q_proj,k_proj,v_proj,o_proj}.weight
+//   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm)
+//   layers.N.attn_post_norm.weight                 (all placements but "pre")
+//   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
+//   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
+//   norm.weight                                    (all placements but "post")
+//   lm_head.weight                                 (untied)
+
+#include "frontends/Spec/Families/Family.h"
+#include <cmath>
+
+namespace sinter {
+namespace {
+
+void readMlp(ConfigReader &config, ModelSpec &spec) {
+  size_t type = config.choice(
+      "mlp_type",
+      {"swiglu", "geglu", "geglu_tanh", "reglu", "gelu", "gelu_tanh", "relu", "relu2", "silu"}, 0);
+  constexpr Activation activations[] = {Activation::Silu, Activation::Gelu,  Activation::GeluTanh,
+                                        Activation::Relu, Activation::Gelu,  Activation::GeluTanh,
+                                        Activation::Relu, Activation::Relu2, Activation::Silu};
+  spec.activation = activations[type];
+  spec.gatedMlp = type < 4;
+}
+
+void readNorms(ConfigReader &config, ModelSpec &spec) {
+  bool isLayerNorm = config.choice("norm_type", {"rms_norm", "layer_norm"}, 0) == 1;
+  spec.normKind = isLayerNorm ? NormKind::LayerNorm : NormKind::RmsNorm;
+  spec.normEps = config.positive(isLayerNorm ? "layer_norm_eps" : "rms_norm_eps", 1e-5);
+  constexpr NormPlace places[] = {NormPlace::Pre, NormPlace::Output, NormPlace::PrePost,
+                                  NormPlace::Post};
+  spec.normPlace =
+      places[config.choice("norm_placement", {"pre", "output", "pre_post", "post"}, 0)];
+  spec.normUnitOffset = config.flag("norm_unit_offset", false);
+  spec.parallelResidual = config.flag("use_parallel_residual", false);
+  spec.sharedParallelNorm = config.flag("parallel_residual_shared_norm", false);
+  if (spec.parallelResidual && spec.normPlace != NormPlace::Pre)
+    config.mistake("use_parallel_residual", "it needs norm_placement 'pre'", "");
+  if (spec.sharedParallelNorm && !spec.parallelResidual)
+    config.mistake("parallel_residual_shared_norm", "it needs use_parallel_residual", "");
+}
+
+void readPositions(ConfigReader &config, ModelSpec &spec) {
+  switch (config.choice("position_embedding_type", {"rotary", "learned", "alibi", "none"}, 0)) {
+  case 0:
+    readRotary(config, spec, 1.0);
+    spec.rotary.interleaved = config.flag("rope_interleave", false);
+    break;
+  case 1:
+    spec.positions = PositionKind::Learned;
+    if (config.number("position_offset", 0) != 0)
+      spec.positionOffset = config.size("position_offset", 0);
+    break;
+  case 2:
+    spec.positions = PositionKind::Alibi;
+    break;
+  case 3:
+    spec.positions = PositionKind::None;
+    break;
+  }
+}
+
+void readSharing(ConfigReader &config, ModelSpec &spec) {
+  const ConfigReader::Json *value = config.value("share_layers");
+  if (!value)
+    return;
+  int64_t count = static_cast<int64_t>(spec.layers.size());
+  if (!value->is_array()) {
+    int64_t run = config.size("share_layers", 1);
+    for (int64_t i = 0; i < count; ++i)
+      spec.layers[i].parameterGroup = i / run;
+    return;
+  }
+  if (static_cast<int64_t>(value->size()) != count) {
+    config.mistake("share_layers",
+                   "it has " + std::to_string(value->size()) + " entries for " +
+                       std::to_string(count) + " layers",
+                   "");
+    return;
+  }
+  int64_t groups = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const ConfigReader::Json &group = (*value)[i];
+    if (!group.is_number_integer() || group.get<int64_t>() < 0 || group.get<int64_t>() > groups) {
+      config.mistake("share_layers",
+                     "its entry " + std::to_string(i) +
+                         " is neither a set used before nor the next "
+                         "new one, " +
+                         std::to_string(groups),
+                     "number the sets 0, 1, 2, ... in the order of their first use");
+      return;
+    }
+    spec.layers[i].parameterGroup = group.get<int64_t>();
+    groups = std::max(groups, spec.layers[i].parameterGroup + 1);
+  }
+}
+
+} // namespace
+
+void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readCommon(config, spec, 2048, true);
+  readKvHeads(config, spec, std::nullopt);
+  readHeadDim(config, spec, std::nullopt);
+  readMlp(config, spec);
+  readNorms(config, spec);
+  readPositions(config, spec);
+  readSharing(config, spec);
+  readLayerTypes(config, spec, config.optionalSize("sliding_window"),
+                 [](const ModelSpec &, int64_t, int64_t) { return false; });
+  double scalar = config.positive("query_pre_attn_scalar", double(spec.headDim));
+  for (LayerSpec &layer : spec.layers)
+    layer.queryScale = 1 / std::sqrt(scalar);
+  spec.queryKeyNorm = config.flag("use_qk_norm", false);
+  spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
+  spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
+  spec.embeddingScale = config.positive("embedding_multiplier", 1);
+  spec.qkvBias = config.flag("attention_bias", false);
+  spec.outputBias = config.flag("attention_output_bias", spec.qkvBias);
+  spec.mlpBias = config.flag("mlp_bias", false);
+  spec.headBias = config.flag("lm_head_bias", false);
+}
+
+void sinterOwnNameTensors(ModelSpec &spec) {
+  int64_t hidden = spec.hiddenSize;
+  int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
+  bool before = spec.normPlace == NormPlace::Pre || spec.normPlace == NormPlace::PrePost;
+  bool after = spec.normPlace != NormPlace::Pre;
+  spec.embedding = "embed_tokens.weight";
+  spec.embeddingName = "embed_tokens";
+  if (spec.positions == PositionKind::Learned) {
+    spec.positionEmbedding = "embed_positions.weight";
+    spec.positionEmbeddingName = "embed_positions";
+  }
+  if (spec.normPlace != NormPlace::Post)
+    spec.finalNorm = norm(spec, "norm", "norm", hidden);
+  nameHead(spec, "lm_head", spec.headBias);
+  for (LayerSpec &layer : spec.layers) {
+    layer.path = "layers." + std::to_string(&layer - spec.layers.data());
+    std::string stem = "layers." + std::to_string(layer.parameterGroup) + ".";
+    auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
+      return linear(name, stem + name, in, out, bias);
+    };
+    if (before)
+      layer.attentionNorm = norm(spec, "attn_norm", stem + "attn_norm", hidden);
+    if (after)
+      layer.attentionPostNorm = norm(spec, "attn_post_norm", stem + "attn_post_norm", hidden);
+    if (before && !spec.sharedParallelNorm)
+      layer.mlpNorm = norm(spec, "mlp_norm", stem + "mlp_norm", hidden);
+    if (after)
+      layer.mlpPostNorm = norm(spec, "mlp_post_norm", stem + "mlp_post_norm", hidden);
+    layer.query = named("attn.q_proj", hidden, queries, spec.qkvBias);
+    layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
+    layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
+    layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
+    if (spec.queryKeyNorm) {
+      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", spec.headDim};
+      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", spec.headDim};
+    }
+    if (spec.gatedMlp)
+      layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
+    layer.up = named("mlp.up_proj", hidden, spec.mlpSize, spec.mlpBias);
+    layer.down = named("mlp.down_proj", spec.mlpSize, hidden, spec.mlpBias);
+  }
+}
+
+} // namespace sinter

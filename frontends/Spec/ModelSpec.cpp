@@ -1,0 +1,110 @@
+#include "frontends/Spec/ModelSpec.h"
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+namespace sinter {
+namespace {
+
+/// Collects tensors, each once, in the order of first use.
+class ParameterList {
+public:
+  explicit ParameterList(const ModelSpec &spec) : spec(spec) {}
+
+  void add(const std::string &name, std::vector<int64_t> shape, Initializer initializer) {
+    if (seen.insert(name).second)
+      parameters.push_back({name, std::move(shape), initializer});
+  }
+
+  void addNorm(const std::optional<NormSpec> &norm) {
+    if (!norm)
+      return;
+    add(norm->weight, {norm->size}, {spec.normUnitOffset ? 0.0 : 1.0, 0});
+    if (!norm->bias.empty())
+      add(norm->bias, {norm->size}, {});
+  }
+
+  /// `intoResidual`: its result is added to the residual stream, once per block, so it starts
+  /// smaller in deep models (as in GPT-2).
+  void addLinear(const LinearSpec &linear, bool intoResidual = false) {
+    const WeightRef &weight = linear.weight;
+    double deviation = spec.initializerRange;
+    if (intoResidual)
+      deviation /= std::sqrt(2.0 * double(spec.layers.size()));
+    std::vector<int64_t> shape = {weight.tensorOut, linear.in};
+    if (weight.layout == WeightRef::Layout::InOut)
+      std::swap(shape[0], shape[1]);
+    add(weight.tensor, std::move(shape), {0, deviation});
+    if (linear.bias)
+      add(linear.bias->tensor, {linear.bias->tensorOut}, {});
+  }
+
+  std::vector<ParameterInfo> parameters;
+
+private:
+  const ModelSpec &spec;
+  std::unordered_set<std::string> seen;
+};
+
+} // namespace
+
+std::vector<ParameterInfo> ModelSpec::parameters() const {
+  ParameterList list(*this);
+  list.add(embedding, {vocabSize, hiddenSize}, {0, initializerRange});
+  if (positions == PositionKind::Learned)
+    list.add(positionEmbedding, {maxPositions + positionOffset, hiddenSize}, {0, initializerRange});
+  for (const LayerSpec &layer : layers) {
+    list.addNorm(layer.attentionNorm);
+    list.addLinear(layer.query);
+    list.addLinear(layer.key);
+    list.addLinear(layer.value);
+    list.addNorm(layer.queryNorm);
+    list.addNorm(layer.keyNorm);
+    list.addLinear(layer.output, true);
+    list.addNorm(layer.attentionPostNorm);
+    list.addNorm(layer.mlpNorm);
+    if (layer.gate)
+      list.addLinear(*layer.gate);
+    list.addLinear(layer.up);
+    list.addLinear(layer.down, true);
+    list.addNorm(layer.mlpPostNorm);
+  }
+  list.addNorm(finalNorm);
+  list.addLinear(head);
+  return std::move(list.parameters);
+}
+
+int64_t ModelSpec::parameterCount() const {
+  int64_t count = 0;
+  for (const ParameterInfo &parameter : parameters()) {
+    int64_t elements = 1;
+    for (int64_t size : parameter.shape)
+      elements *= size;
+    count += elements;
+  }
+  return count;
+}
+
+bool ModelSpec::isKnownSurplus(std::string_view name) const {
+  return std::any_of(surplusEndings.begin(), surplusEndings.end(),
+                     [&](const std::string &ending) { return name.ends_with(ending); });
+}
+
+bool ModelSpec::hasSlidingWindow() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec &layer) { return layer.window != 0; });
+}
+
+std::vector<float> alibiSlopes(int64_t heads) {
+  int64_t power = 1;
+  while (power * 2 <= heads)
+    power *= 2;
+  std::vector<float> slopes;
+  for (int64_t i = 1; i <= power; ++i)
+    slopes.push_back(static_cast<float>(std::exp2(-8.0 * double(i) / double(power))));
+  for (int64_t i = 1; static_cast<int64_t>(slopes.size()) < heads; i += 2)
+    slopes.push_back(static_cast<float>(std::exp2(-4.0 * double(i) / double(power))));
+  return slopes;
+}
+
+} // namespace sinter

@@ -1,0 +1,186 @@
+//===- ModelSpec.h - What a decoder computes, as data ---------*- C++ -*-===//
+//
+// A ModelSpec says everything that a decoder-only transformer computes and nothing of the family it
+// comes from. Families differ in three ways: in the numbers and choices of their config.json, in
+// the names of their checkpoint tensors, and in how these are stored (transposed, fused). A mapping
+// per family (Families/) turns all three into data, so one builder emits the graph of any of them:
+//
+//   h = embedding(tokens) * embeddingScale [+ learned position]
+//   for each layer:
+//     Pre        h = h + attention(norm(h));            h = h + mlp(norm(h))
+//     Output     h = h + norm(attention(h));            h = h + norm(mlp(h))
+//     PrePost    h = h + norm(attention(norm(h)));      h = h + norm(mlp(norm(h)))
+//     Post       h = norm(h + attention(h));            h = norm(h + mlp(h))
+//     parallel   h = h + attention(norm(h)) + mlp(norm(h))     (the norms may be one and the same)
+//   logits = softcap(head([norm](h)))
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Spec/Rotary.h"
+#include "runtime/Base/Error.h"
+#include "runtime/Base/Initializer.h"
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+enum class Activation { Gelu, GeluTanh, Silu, Relu, Relu2 };
+enum class NormKind { LayerNorm, RmsNorm };
+enum class NormPlace { Pre, Output, PrePost, Post };
+enum class PositionKind { None, Learned, Rotary, Alibi };
+
+/// Where the rows of a logical weight [out, in] (or of a bias [out]) lie in a checkpoint tensor.
+/// The tensor's output dimension, of `tensorOut` entries, may be shared by several weights: entry
+/// i of this one is entry (i / count) * stride + begin + i % count of the tensor.
+///
+///   whole                       groups 1, begin 0, count out
+///   concatenated (Phi-3, GPT-2) groups 1, begin after the weights before it
+///   per head (GPT-NeoX)         groups heads, count head_dim, stride 3 * head_dim
+struct WeightRef {
+  enum class Layout {
+    OutIn, ///< [out, in], torch's Linear
+    InOut, ///< [in, out], GPT-2's Conv1D
+  };
+  std::string tensor = {};
+  Layout layout = Layout::OutIn;
+  int64_t tensorOut = 0;
+  int64_t begin = 0;
+  int64_t count = 0;
+  int64_t groups = 1;
+  int64_t stride = 0;
+
+  bool isWhole() const { return groups == 1 && begin == 0 && count == tensorOut; }
+};
+
+/// y[out] = x[in] . weight [+ bias].
+struct LinearSpec {
+  std::string name; ///< within its layer, for locations: "self_attn.q_proj"
+  int64_t in = 0;
+  int64_t out = 0;
+  WeightRef weight;
+  std::optional<WeightRef> bias;
+};
+
+/// A norm's parameters; kind, epsilon and unit offset are the model's.
+struct NormSpec {
+  std::string name;   ///< within its layer, for locations: "input_layernorm"
+  std::string weight; ///< the tensor, [size]
+  std::string bias;   ///< the tensor, [size], or empty
+  int64_t size = 0;
+};
+
+struct LayerSpec {
+  std::string path;           ///< "model.layers.3", for locations
+  int64_t parameterGroup = 0; ///< layers of one group use the same tensors
+  int64_t window = 0;         ///< a query sees itself and the window - 1 keys before it; 0: all
+  double queryScale = 1;      ///< scores are queryScale * (q . k)
+
+  std::optional<NormSpec> attentionNorm;     ///< before attention (Pre, PrePost) ...
+  std::optional<NormSpec> attentionPostNorm; ///< ... and after it (Output, PrePost, Post)
+  LinearSpec query, key, value, output;
+  std::optional<NormSpec> queryNorm, keyNorm; ///< RMS norms over each head, before positions
+  std::optional<NormSpec> mlpNorm;            ///< empty where parallel residuals share one norm
+  std::optional<NormSpec> mlpPostNorm;
+  std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
+  LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
+};
+
+/// A checkpoint tensor that a model needs.
+struct ParameterInfo {
+  std::string name;
+  std::vector<int64_t> shape;
+  Initializer initializer;
+};
+
+struct ModelSpec {
+  std::string modelType; ///< for messages and metadata only: nothing may depend on it
+  int64_t vocabSize = 0;
+  int64_t hiddenSize = 0;
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t headDim = 0;
+  int64_t mlpSize = 0;
+  int64_t maxPositions = 0;
+
+  Activation activation = Activation::Silu;
+  bool gatedMlp = true;
+
+  NormKind normKind = NormKind::RmsNorm;
+  NormPlace normPlace = NormPlace::Pre;
+  double normEps = 1e-5;
+  bool normUnitOffset = false; ///< the norm's factor is 1 + weight
+  bool parallelResidual = false;
+  bool sharedParallelNorm = false; ///< one norm feeds attention and MLP
+  bool queryKeyNorm = false;       ///< RMS norms over the heads of Q and K
+
+  bool qkvBias = false, outputBias = false, mlpBias = false, headBias = false;
+
+  PositionKind positions = PositionKind::Rotary;
+  RotarySpec rotary;             ///< where positions are Rotary
+  std::string positionEmbedding; ///< tensor [maxPositions + positionOffset, hidden], where Learned
+  int64_t positionOffset = 0;    ///< row of position 0
+
+  double embeddingScale = 1;
+  double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
+  double logitSoftCap = 0;     ///< the same on logits
+  bool tiedEmbeddings = false; ///< head.weight is the embedding
+
+  std::string embedding;                            ///< tensor [vocab, hidden]
+  std::string embeddingName, positionEmbeddingName; ///< for locations: "model.embed_tokens"
+  std::optional<NormSpec> finalNorm;
+  LinearSpec head;
+  std::vector<LayerSpec> layers;
+
+  double initializerRange = 0.02;
+  std::vector<int64_t> bosIds, eosIds;
+  std::optional<int64_t> paddingId; ///< the token whose embedding training leaves alone
+  /// Tensors that checkpoints of the family carry and that are not parameters: name endings.
+  std::vector<std::string> surplusEndings;
+
+  /// Every checkpoint tensor that the model needs, once, in the order of use, with its shape.
+  std::vector<ParameterInfo> parameters() const;
+
+  /// The number of elements of all parameters.
+  int64_t parameterCount() const;
+
+  /// True for the names of tensors that a checkpoint may hold beyond parameters(): causal masks,
+  /// inverse frequencies, the head of a model that ties it.
+  bool isKnownSurplus(std::string_view name) const;
+
+  /// True where any layer sees less than everything before it.
+  bool hasSlidingWindow() const;
+};
+
+/// Reads a config.json; `sourceName` names it in errors. Fails, with the key named, on an unknown
+/// `model_type`, a key that is missing, of the wrong type, out of range or not known to be
+/// harmless, and on sizes that cannot be.
+Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view sourceName);
+
+/// The keys of a config.json that its family reads, without those that are null, and their values
+/// as JSON: two descriptions with the same ones are of one model. @pre parseModelSpec accepts the
+/// text
+std::map<std::string, std::string> listModelKeys(std::string_view jsonText);
+
+/// The text of a directory's `config.json`, of the file itself where `path` is one, or what a GGUF
+/// file has in its place.
+Expected<std::string> readModelConfig(const std::filesystem::path &path);
+
+/// Reads what readModelConfig() gives and, of a directory, the end-of-sequence ids of a
+/// `generation_config.json` beside it.
+Expected<ModelSpec> loadModelSpec(const std::filesystem::path &path);
+
+/// The model types that parseModelSpec accepts, sorted.
+std::vector<std::string> knownModelTypes();
+
+/// The slope of each head: scores += slope * (key position - query position). As in the ALiBi
+/// paper for powers of two; otherwise those of the power of two below, then every second one of
+/// the power above.
+std::vector<float> alibiSlopes(int64_t heads);
+
+} // namespace sinter

@@ -1,0 +1,185 @@
+// What is wrong with a config.json is said in one line that names the key.
+
+#include "frontends/Spec/ModelSpec.h"
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace sinter;
+
+namespace {
+
+std::string messageOf(std::string_view text) {
+  Expected<ModelSpec> spec = parseModelSpec(text, "config.json");
+  return spec ? "" : spec.error().message();
+}
+
+/// A valid llama config, with the keys of `changes` replaced; keys set to "<remove>" are removed.
+std::string changed(const char *changes) {
+  auto config = nlohmann::json::parse(R"({"model_type": "llama", "vocab_size": 50,
+      "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+      "num_attention_heads": 4})");
+  auto patch = nlohmann::json::parse(changes);
+  for (auto entry = patch.begin(); entry != patch.end(); ++entry)
+    if (entry.value() == "<remove>")
+      config.erase(entry.key());
+    else
+      config[entry.key()] = entry.value();
+  return config.dump();
+}
+
+struct BadConfig {
+  const char *changes, *message;
+};
+
+void PrintTo(const BadConfig &bad, std::ostream *out) { *out << bad.message; }
+
+class ConfigError : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(ConfigError, NamesTheKey) {
+  std::string message = messageOf(changed(GetParam().changes));
+  EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, ConfigError,
+    testing::Values(
+        BadConfig{R"({"vocab_size": "<remove>"})", "'vocab_size': it is missing"},
+        BadConfig{R"({"vocab_size": null})", "'vocab_size': it is missing"},
+        BadConfig{R"({"vocab_size": "50"})", "'vocab_size': it is \"50\", expected a whole"},
+        BadConfig{R"({"vocab_size": 50.5})", "'vocab_size': it is 50.5"},
+        BadConfig{R"({"vocab_size": 0})", "'vocab_size': it is 0"},
+        BadConfig{R"({"hidden_size": -32})", "'hidden_size': it is -32"},
+        BadConfig{R"({"hidden_size": 18446744073709551615})", "'hidden_size': it is"},
+        BadConfig{R"({"hidden_size": 1e300})", "'hidden_size': it is 1e+300"},
+        BadConfig{R"({"num_hidden_layers": 0})", "'num_hidden_layers': it is 0"},
+        BadConfig{R"({"num_hidden_layers": 1000000})", "'num_hidden_layers': 1000000 layers"},
+        BadConfig{R"({"num_attention_heads": 5})", "5 heads do not divide the hidden size of 32"},
+        BadConfig{R"({"num_key_value_heads": 3})", "3 does not divide the 4 attention heads"},
+        BadConfig{R"({"num_key_value_heads": 8})", "8 does not divide the 4 attention heads"},
+        BadConfig{R"({"head_dim": 7})", "'head_dim': 8 of 7 components"},
+        BadConfig{R"({"vocab_size": 2000000000, "hidden_size": 2000000000})",
+                  "thousand million parameters"},
+        BadConfig{R"({"intermediate_size": 2147483647, "hidden_size": 2147483640,
+                      "num_hidden_layers": 10000})",
+                  "thousand million parameters"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, ConfigError,
+    testing::Values(
+        BadConfig{R"({"model_type": "<remove>"})", "'model_type': it is missing"},
+        BadConfig{R"({"model_type": 3})", "'model_type': it is missing or no string"},
+        BadConfig{R"({"model_type": "mamba"})", "family 'mamba' is not known; use one of gemma2"},
+        BadConfig{R"({"attention_sinks": 4})", "'attention_sinks': it is not known"},
+        BadConfig{R"({"num_experts": 8})", "'num_experts': it is not known"},
+        BadConfig{R"({"sliding_window": 8})", "'sliding_window': it is not known"},
+        BadConfig{R"({"hidden_act": "quick_gelu"})", "'quick_gelu' is not supported"},
+        BadConfig{R"({"hidden_act": 1})", "'hidden_act': it is 1, expected a string"},
+        BadConfig{R"({"rms_norm_eps": "small"})", "'rms_norm_eps': it is \"small\""},
+        BadConfig{R"({"rms_norm_eps": 0})", "'rms_norm_eps': it is 0"},
+        BadConfig{R"({"attention_bias": 1})", "'attention_bias': it is 1, expected true or false"},
+        BadConfig{R"({"eos_token_id": "two"})", "'eos_token_id'"},
+        BadConfig{R"({"eos_token_id": [2, -7]})", "'eos_token_id'"},
+        BadConfig{R"({"is_encoder_decoder": true})", "'is_encoder_decoder': only false"},
+        BadConfig{R"({"pruned_heads": {"0": [1]}})", "'pruned_heads'"},
+        BadConfig{R"({"quantization_config": {"bits": 4}})", "'quantization_config'"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Rope, ConfigError,
+    testing::Values(
+        BadConfig{R"({"rope_theta": 0})", "'rope_theta': it is 0"},
+        BadConfig{R"({"rope_scaling": 2})", "'rope_scaling': it is not an object"},
+        BadConfig{R"({"rope_scaling": {"type": "magic"}})", "\"magic\", which is not supported"},
+        BadConfig{R"({"rope_scaling": {"type": "linear"}})", "its 'factor' is missing"},
+        BadConfig{R"({"rope_scaling": {"type": "linear", "factor": -1}})",
+                  "key 'factor': it is -1"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "default", "factor": 2}})",
+                  "key 'factor': it is not known"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "yarn", "factor": 2, "mrope_section": [1]}})",
+                  "key 'mrope_section': it is not known"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "yarn", "rope_theta": 1}})",
+                  "rope_theta above 1"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 4}})",
+                  "high_freq_factor is not above"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "longrope", "short_factor": [1]}})",
+                  "short_factor has 1 entries for 4"},
+        BadConfig{R"({"rope_scaling": {"rope_type": "longrope", "short_factor": ["a"]}})",
+                  "short_factor"},
+        BadConfig{R"({"head_dim": 2, "rope_scaling": {"rope_type": "dynamic", "factor": 2}})",
+                  "4 rotated components"},
+        BadConfig{R"({"model_type": "gpt_neox", "rope_theta": 777})",
+                  "'rope_theta': models of this type have rotary_emb_base"},
+        BadConfig{R"({"model_type": "gpt_neox", "partial_rotary_factor": 0.5})",
+                  "'partial_rotary_factor': models of this type have rotary_pct"},
+        BadConfig{R"({"partial_rotary_factor": 0.5})", "'partial_rotary_factor': models of this"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Own, ConfigError,
+    testing::Values(
+        BadConfig{R"({"model_type": "sinter", "hidden_activation": "gelu"})",
+                  "'hidden_activation': it is not known"},
+        BadConfig{R"({"model_type": "sinter", "mlp_type": "moe"})", "'mlp_type': it is \"moe\""},
+        BadConfig{R"({"model_type": "sinter", "norm_placement": "pre_post",
+                      "use_parallel_residual": true})",
+                  "needs norm_placement 'pre'"},
+        BadConfig{R"({"model_type": "sinter", "parallel_residual_shared_norm": true})",
+                  "needs use_parallel_residual"},
+        BadConfig{R"({"model_type": "sinter", "share_layers": 0})", "'share_layers': it is 0"},
+        BadConfig{R"({"model_type": "sinter", "share_layers": [0]})", "1 entries for 2 layers"},
+        BadConfig{R"({"model_type": "sinter", "share_layers": [0, 2]})",
+                  "'share_layers': its entry 1"},
+        BadConfig{R"({"model_type": "sinter", "layer_types": ["full_attention"]})",
+                  "1 entries for 2 layers"},
+        BadConfig{R"({"model_type": "sinter",
+                      "layer_types": ["full_attention", "linear_attention"]})",
+                  "'linear_attention' is not supported"},
+        BadConfig{R"({"model_type": "sinter",
+                      "layer_types": ["full_attention", "sliding_attention"]})",
+                  "'sliding_window': layer 1 needs it"},
+        BadConfig{R"({"model_type": "sinter", "rope_theta": 100,
+                      "position_embedding_type": "alibi"})",
+                  "'rope_theta': it is not known"},
+        BadConfig{R"({"model_type": "sinter", "partial_rotary_factor": 3})",
+                  "'partial_rotary_factor': 16 of 8"},
+        BadConfig{R"({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}})",
+                  "rope_type default or longrope"}));
+
+TEST(ConfigErrors, TextThatIsNoObject) {
+  EXPECT_NE(messageOf("").find("it is empty"), std::string::npos);
+  EXPECT_NE(messageOf("[]").find("not a JSON object"), std::string::npos);
+  std::string text = changed("{}");
+  for (size_t size = 1; size < text.size(); ++size)
+    EXPECT_NE(messageOf(text.substr(0, size)), "") << size;
+}
+
+TEST(ConfigErrors, PathsThatCannotBe) {
+  Expected<ModelSpec> spec = loadModelSpec("/nowhere/model");
+  ASSERT_FALSE(spec);
+  EXPECT_NE(spec.error().message().find("/nowhere/model: no such file"), std::string::npos);
+  std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / "sinter-no-config";
+  std::filesystem::create_directories(directory);
+  spec = loadModelSpec(directory);
+  ASSERT_FALSE(spec);
+  EXPECT_NE(spec.error().message().find("config.json: no such file"), std::string::npos);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(ConfigErrors, GenerationConfigMayHoldMoreButMustBeSound) {
+  std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / "sinter-generation";
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory / "config.json") << changed("{}");
+  std::ofstream(directory / "generation_config.json")
+      << R"({"eos_token_id": [7, 8], "temperature": 0.6})";
+  Expected<ModelSpec> spec = loadModelSpec(directory);
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->eosIds, (std::vector<int64_t>{7, 8}));
+  std::ofstream(directory / "generation_config.json") << R"({"eos_token_id": 7.5})";
+  spec = loadModelSpec(directory);
+  ASSERT_FALSE(spec);
+  EXPECT_NE(spec.error().message().find("generation_config.json: key 'eos_token_id'"),
+            std::string::npos);
+  std::filesystem::remove_all(directory);
+}
+
+} // namespace

@@ -1,0 +1,184 @@
+#include "frontends/Spec/ModelSpec.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace sinter;
+
+namespace {
+
+/// A config of small sizes with `extra` keys ("\"a\": 1, ...") added.
+std::string config(const std::string &type, const std::string &extra = "") {
+  return R"({"model_type": ")" + type +
+         R"(", "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48,
+            "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2)" +
+         (extra.empty() ? "" : ", " + extra) + "}";
+}
+
+ModelSpec parse(const std::string &text) {
+  Expected<ModelSpec> spec = parseModelSpec(text, "config.json");
+  EXPECT_TRUE(spec) << spec.error().message();
+  return spec ? *spec : ModelSpec();
+}
+
+bool needs(const ModelSpec &spec, const std::string &name, std::vector<int64_t> shape) {
+  for (const ParameterInfo &parameter : spec.parameters())
+    if (parameter.name == name)
+      return parameter.shape == shape;
+  return false;
+}
+
+TEST(Families, Llama) {
+  ModelSpec spec = parse(config("llama", R"("rope_theta": 5e5, "rope_scaling": {"type": "linear",
+                                            "factor": 2}, "eos_token_id": [3, 4])"));
+  EXPECT_EQ(spec.headDim, 8);
+  EXPECT_EQ(spec.kvHeads, 2);
+  EXPECT_EQ(spec.rotary.type, RopeType::Linear);
+  EXPECT_EQ(spec.rotary.theta, 5e5);
+  EXPECT_EQ(spec.eosIds, (std::vector<int64_t>{3, 4}));
+  EXPECT_FALSE(spec.tiedEmbeddings);
+  EXPECT_TRUE(needs(spec, "model.layers.3.self_attn.k_proj.weight", {16, 32}));
+  EXPECT_TRUE(needs(spec, "lm_head.weight", {50, 32}));
+  EXPECT_TRUE(spec.isKnownSurplus("model.layers.0.self_attn.rotary_emb.inv_freq"));
+  EXPECT_FALSE(spec.isKnownSurplus("lm_head.weight"));
+}
+
+TEST(Families, ListsTheKeysThatSayWhatIsComputed) {
+  auto keys = listModelKeys(config(
+      "llama", R"("rope_theta": 5e5, "use_cache": false, "hidden_act": null, "_note": "none")"));
+  EXPECT_EQ(keys.at("model_type"), "\"llama\"");
+  EXPECT_EQ(keys.at("num_key_value_heads"), "2");
+  EXPECT_EQ(keys.at("rope_theta"), "500000.0");
+  for (const char *other : {"use_cache", "hidden_act", "_note", "rms_norm_eps"})
+    EXPECT_FALSE(keys.contains(other)) << other;
+}
+
+TEST(Families, LlamaBiasesAndTiedHead) {
+  ModelSpec spec = parse(
+      config("llama", R"("attention_bias": true, "mlp_bias": true, "tie_word_embeddings": true)"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.o_proj.bias", {32}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.mlp.gate_proj.bias", {48}));
+  EXPECT_EQ(spec.head.weight.tensor, "model.embed_tokens.weight");
+  EXPECT_TRUE(spec.isKnownSurplus("lm_head.weight"));
+}
+
+TEST(Families, TopLevelOriginalLengthHasPriority) {
+  ModelSpec spec =
+      parse(config("llama", R"("original_max_position_embeddings": 99, "rope_parameters":
+        {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 77})"));
+  EXPECT_EQ(spec.rotary.originalMaxPositions, 99);
+}
+
+TEST(Families, Gpt2) {
+  ModelSpec spec = parse(R"({"model_type": "gpt2", "vocab_size": 50, "n_embd": 12, "n_layer": 2,
+                             "n_head": 3, "scale_attn_by_inverse_layer_idx": true})");
+  EXPECT_EQ(spec.positions, PositionKind::Learned);
+  EXPECT_EQ(spec.mlpSize, 48);
+  EXPECT_TRUE(spec.tiedEmbeddings);
+  EXPECT_TRUE(needs(spec, "transformer.h.1.attn.c_attn.weight", {12, 36}));
+  EXPECT_TRUE(needs(spec, "transformer.h.1.attn.c_attn.bias", {36}));
+  EXPECT_EQ(spec.layers[1].value.weight.begin, 24);
+  EXPECT_EQ(spec.layers[1].value.weight.layout, WeightRef::Layout::InOut);
+  EXPECT_DOUBLE_EQ(spec.layers[1].queryScale, 0.25);
+  EXPECT_TRUE(spec.isKnownSurplus("h.0.attn.masked_bias"));
+}
+
+TEST(Families, MistralSlidesEverywhere) {
+  ModelSpec spec = parse(config("mistral", R"("sliding_window": 9)"));
+  for (const LayerSpec &layer : spec.layers)
+    EXPECT_EQ(layer.window, 9);
+  EXPECT_FALSE(parse(config("mistral", R"("sliding_window": null)")).hasSlidingWindow());
+}
+
+TEST(Families, Qwen2SlidesFromALayerOn) {
+  ModelSpec spec = parse(config("qwen2", R"("use_sliding_window": true, "sliding_window": 9,
+                                            "max_window_layers": 3)"));
+  EXPECT_EQ(spec.layers[2].window, 0);
+  EXPECT_EQ(spec.layers[3].window, 9);
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_proj.bias", {32}));
+  EXPECT_FALSE(
+      parse(config("qwen2", R"("sliding_window": 9, "max_window_layers": 0)")).hasSlidingWindow());
+}
+
+TEST(Families, Qwen3NormsItsHeads) {
+  ModelSpec spec = parse(config("qwen3", R"("head_dim": 20)"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_norm.weight", {20}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.o_proj.weight", {32, 80}));
+  EXPECT_EQ(parse(config("qwen3")).headDim, 128);
+}
+
+TEST(Families, Gemma2) {
+  ModelSpec spec = parse(config("gemma2", R"("head_dim": 16, "query_pre_attn_scalar": 64,
+                                             "attn_logit_softcapping": null)"));
+  EXPECT_EQ(spec.attentionSoftCap, 0);
+  EXPECT_EQ(spec.logitSoftCap, 30);
+  EXPECT_EQ(spec.layers[0].window, 4096);
+  EXPECT_EQ(spec.layers[1].window, 0);
+  EXPECT_DOUBLE_EQ(spec.layers[0].queryScale, 0.125);
+  EXPECT_DOUBLE_EQ(spec.embeddingScale, std::sqrt(32.0));
+  EXPECT_TRUE(spec.normUnitOffset);
+  EXPECT_EQ(spec.layers[0].attentionPostNorm->weight,
+            "model.layers.0.post_attention_layernorm.weight");
+  EXPECT_EQ(spec.layers[0].mlpNorm->weight, "model.layers.0.pre_feedforward_layernorm.weight");
+}
+
+TEST(Families, GptNeoXInterleavesHeads) {
+  ModelSpec spec = parse(R"({"model_type": "gpt_neox", "vocab_size": 50, "hidden_size": 32,
+      "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4,
+      "rotary_pct": 0.5, "rotary_emb_base": 99})");
+  const WeightRef &key = spec.layers[0].key.weight;
+  EXPECT_EQ(key.tensorOut, 96);
+  EXPECT_EQ(key.begin, 8);
+  EXPECT_EQ(key.count, 8);
+  EXPECT_EQ(key.groups, 4);
+  EXPECT_EQ(key.stride, 24);
+  EXPECT_EQ(spec.rotary.dim, 4);
+  EXPECT_EQ(spec.rotary.theta, 99);
+  EXPECT_TRUE(spec.parallelResidual);
+}
+
+TEST(Families, Phi3FusesWeights) {
+  ModelSpec spec = parse(config("phi3", R"("partial_rotary_factor": 0.75)"));
+  EXPECT_EQ(spec.rotary.dim, 6);
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.qkv_proj.weight", {64, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.mlp.gate_up_proj.weight", {96, 32}));
+  EXPECT_EQ(spec.layers[0].up.weight.begin, 48);
+}
+
+TEST(Families, SinterSharesLayers) {
+  ModelSpec runs = parse(config("sinter", R"("share_layers": 3)"));
+  EXPECT_EQ(runs.layers[2].parameterGroup, 0);
+  EXPECT_EQ(runs.layers[3].query.weight.tensor, "layers.1.attn.q_proj.weight");
+  EXPECT_EQ(runs.layers[3].path, "layers.3");
+  ModelSpec listed = parse(config("sinter", R"("share_layers": [0, 1, 1, 0])"));
+  EXPECT_EQ(listed.layers[3].parameterGroup, 0);
+  EXPECT_EQ(listed.parameters().size(), 20u); // embedding, norm, 2 sets of 9
+}
+
+TEST(Families, SinterChoices) {
+  ModelSpec spec = parse(
+      config("sinter", R"("mlp_type": "relu2", "norm_type": "layer_norm", "norm_placement": "post",
+                   "position_embedding_type": "alibi", "use_qk_norm": true, "sliding_window": 3,
+                   "layer_types": ["full_attention", "sliding_attention", "full_attention",
+                                   "sliding_attention"], "tie_word_embeddings": false)"));
+  EXPECT_EQ(spec.activation, Activation::Relu2);
+  EXPECT_FALSE(spec.layers[0].gate);
+  EXPECT_FALSE(spec.finalNorm);
+  EXPECT_FALSE(spec.layers[0].attentionNorm);
+  EXPECT_TRUE(needs(spec, "layers.0.attn_post_norm.bias", {32}));
+  EXPECT_EQ(spec.positions, PositionKind::Alibi);
+  EXPECT_EQ(spec.layers[1].window, 3);
+  EXPECT_TRUE(needs(spec, "lm_head.weight", {50, 32}));
+}
+
+TEST(Families, SinterSharedParallelNorm) {
+  ModelSpec spec = parse(config("sinter", R"("use_parallel_residual": true,
+                                             "parallel_residual_shared_norm": true)"));
+  EXPECT_TRUE(spec.layers[0].attentionNorm);
+  EXPECT_FALSE(spec.layers[0].mlpNorm);
+}
+
+TEST(Families, NotesAndNullsAreHarmless) {
+  parse(config("llama", R"("_name_or_path": "x", "future_key": null, "torch_dtype": "bfloat16")"));
+}
+
+} // namespace

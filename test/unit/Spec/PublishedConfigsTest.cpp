@@ -1,0 +1,117 @@
+// Configs as published models have them are accepted as they are, and ask for as many parameters
+// as those models have.
+
+#include "frontends/Spec/ModelSpec.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+
+namespace {
+
+struct Published {
+  const char *name;
+  int64_t parameters;
+  const char *config;
+};
+
+void PrintTo(const Published &model, std::ostream *out) { *out << model.name; }
+
+class PublishedConfig : public testing::TestWithParam<Published> {};
+
+TEST_P(PublishedConfig, HasItsParameters) {
+  Expected<ModelSpec> spec = parseModelSpec(GetParam().config, "config.json");
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->parameterCount(), GetParam().parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
+                         testing::Values(Published{"gpt2", 124'439'808, R"({
+          "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
+          "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256,
+          "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
+          "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024,
+          "resid_pdrop": 0.1, "summary_activation": null, "summary_first_dropout": 0.1,
+          "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
+          "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50}},
+          "vocab_size": 50257})"},
+                                         Published{"llama_3_1_8b", 8'030'261'248, R"({
+          "architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+          "bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009], "hidden_act": "silu",
+          "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
+          "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama",
+          "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+          "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+          "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                           "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+          "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+          "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 128256})"},
+                                         Published{"llama_2_7b", 6'738'415'616, R"({
+          "_name_or_path": "meta-llama/Llama-2-7b-hf", "architectures": ["LlamaForCausalLM"],
+          "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096,
+          "initializer_range": 0.02, "intermediate_size": 11008, "max_position_embeddings": 4096,
+          "model_type": "llama", "num_attention_heads": 32, "num_hidden_layers": 32,
+          "num_key_value_heads": 32, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+          "rope_scaling": null, "tie_word_embeddings": false, "torch_dtype": "float16",
+          "transformers_version": "4.31.0.dev0", "use_cache": true, "vocab_size": 32000})"},
+                                         Published{"mistral_7b", 7'241'732'096, R"({
+          "architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
+          "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+          "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral",
+          "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+          "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 4096,
+          "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+          "transformers_version": "4.34.0.dev0", "use_cache": true, "vocab_size": 32000})"},
+                                         Published{"qwen2_5_0_5b", 494'032'768, R"({
+          "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+          "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 896,
+          "initializer_range": 0.02, "intermediate_size": 4864, "max_position_embeddings": 32768,
+          "max_window_layers": 24, "model_type": "qwen2", "num_attention_heads": 14,
+          "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
+          "rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": true,
+          "torch_dtype": "bfloat16", "transformers_version": "4.40.1", "use_cache": true,
+          "use_mrope": false, "use_sliding_window": false, "vocab_size": 151936})"},
+                                         Published{"qwen3_0_6b", 596'049'920, R"({
+          "architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+          "bos_token_id": 151643, "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu",
+          "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072,
+          "max_position_embeddings": 40960, "max_window_layers": 28, "model_type": "qwen3",
+          "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
+          "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000,
+          "sliding_window": null, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+          "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
+          "vocab_size": 151936})"},
+                                         Published{"gemma_2_2b", 2'614'341'888, R"({
+          "architectures": ["Gemma2ForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "attn_logit_softcapping": 50.0, "bos_token_id": 2,
+          "cache_implementation": "hybrid", "eos_token_id": 1, "final_logit_softcapping": 30.0,
+          "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
+          "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304,
+          "initializer_range": 0.02, "intermediate_size": 9216, "max_position_embeddings": 8192,
+          "model_type": "gemma2", "num_attention_heads": 8, "num_hidden_layers": 26,
+          "num_key_value_heads": 4, "pad_token_id": 0, "query_pre_attn_scalar": 256,
+          "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096,
+          "torch_dtype": "float32", "transformers_version": "4.42.4", "use_cache": true,
+          "vocab_size": 256000})"},
+                                         Published{"pythia_70m", 70'426'624, R"({
+          "architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0, "eos_token_id": 0,
+          "hidden_act": "gelu", "hidden_size": 512, "initializer_range": 0.02,
+          "intermediate_size": 2048, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
+          "model_type": "gpt_neox", "num_attention_heads": 8, "num_hidden_layers": 6,
+          "rotary_emb_base": 10000, "rotary_pct": 0.25, "tie_word_embeddings": false,
+          "torch_dtype": "float16", "transformers_version": "4.24.0", "use_cache": true,
+          "use_parallel_residual": true, "vocab_size": 50304})"},
+                                         Published{"phi_3_mini", 3'821'079'552, R"({
+          "_name_or_path": "Phi-3-mini-4k-instruct", "architectures": ["Phi3ForCausalLM"],
+          "attention_dropout": 0.0,
+          "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}, "bos_token_id": 1,
+          "embd_pdrop": 0.0, "eos_token_id": 32000, "hidden_act": "silu", "hidden_size": 3072,
+          "initializer_range": 0.02, "intermediate_size": 8192, "max_position_embeddings": 4096,
+          "model_type": "phi3", "num_attention_heads": 32, "num_hidden_layers": 32,
+          "num_key_value_heads": 32, "original_max_position_embeddings": 4096,
+          "pad_token_id": 32000, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_scaling": null,
+          "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
+          "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true,
+          "attention_bias": false, "vocab_size": 32064})"}),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
