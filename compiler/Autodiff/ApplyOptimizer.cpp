@@ -27,7 +27,12 @@ struct Trained {
 };
 
 struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerPass> {
-  using ApplyOptimizerPassBase::ApplyOptimizerPassBase;
+  ApplyOptimizerPass() = default;
+  ApplyOptimizerPass(const ApplyOptimizerPass &other) : ApplyOptimizerPassBase(other) {}
+  explicit ApplyOptimizerPass(const OptimizerOptions &options) {
+#define SINTER_OPTION(name, type, member, initial, ...) member##Text = writeOption(options.member);
+#include "compiler/Autodiff/OptimizerOptions.def"
+  }
 
   void runOnOperation() override {
     SmallVector<func::FuncOp> steps, others;
@@ -41,14 +46,14 @@ struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerP
           << steps[0].getName() << " too";
       return signalPassFailure();
     }
-    if (failed(checkOptions()))
+    if (failed(readOptions()))
       return signalPassFailure();
     SmallVector<Trained> trained;
     if (failed(collect(steps.front(), trained)))
       return signalPassFailure();
     for (func::FuncOp other : others)
       bindParameters(other);
-    if (accumulate > 1)
+    if (numbers.accumulate > 1)
       split(steps.front(), trained);
     else
       extend(steps.front(), trained);
@@ -62,37 +67,19 @@ private:
     return false;
   }
 
-  LogicalResult checkOptions() {
-    numbers.beta1 = beta1;
-    numbers.beta2 = beta2;
-    numbers.eps = eps;
-    numbers.momentum = momentum;
-    numbers.nesterov = nesterov;
-    numbers.relativeStep = relativeStep;
-    numbers.scaleParameter = scaleParameter;
-    numbers.weightDecay = weightDecay;
+  /// Reads the options from their texts.
+  LogicalResult readOptions() {
+#define SINTER_OPTION(name, type, member, initial, ...)                                            \
+  if (!readOption(member##Text.getValue(), numbers.member))                                        \
+    return getOperation().emitError("expected another value of " name ", got '")                   \
+           << member##Text.getValue() << "'";
+#include "compiler/Autodiff/OptimizerOptions.def"
+    if (auto checked = numbers.check(); !checked)
+      return getOperation().emitError(checked.error().message());
     Builder builder(&getContext());
-    numbers.stateType = stateType == "bf16" ? Type(builder.getBF16Type()) : builder.getF32Type();
-    method = createOptimizer(optimizer, numbers);
-    if (!method)
-      return getOperation().emitError("expected an optimizer adamw, sgd, adafactor or muon, got ")
-             << optimizer.getValue();
-    if (stateType != "f32" && stateType != "bf16")
-      return getOperation().emitError("expected states of f32 or bf16, got ")
-             << stateType.getValue();
-    if (stateType != "f32" && optimizer == "adafactor")
-      return getOperation().emitError("expected states of f32 with adafactor, got ")
-             << stateType.getValue();
-    for (double rate : {numbers.beta1, numbers.beta2, numbers.momentum})
-      if (!(rate >= 0 && rate < 1))
-        return getOperation().emitError("expected betas and momentum in [0, 1), got ") << rate;
-    for (double number : {numbers.eps, numbers.weightDecay, double(gradClip)})
-      if (!(number >= 0))
-        return getOperation().emitError("expected no negative eps, weight decay or clipping, got ")
-               << number;
-    if (accumulate < 1)
-      return getOperation().emitError("expected to accumulate 1 step at least, got ")
-             << accumulate.getValue();
+    numbers.stateElement =
+        numbers.stateType == "bf16" ? Type(builder.getBF16Type()) : builder.getF32Type();
+    method = createOptimizer(numbers);
     return success();
   }
 
@@ -117,7 +104,7 @@ private:
       if (!type.getElementType().isF32())
         return step.emitError("expected parameters to train to be of f32, got ")
                << name << " of type " << type;
-      bool decays = type.getRank() >= 2 && llvm::none_of(noDecay, [&](StringRef part) {
+      bool decays = type.getRank() >= 2 && llvm::none_of(numbers.noDecay, [&](StringRef part) {
                       return name.getValue().contains(part);
                     });
       bool table = type.getRank() == 2 && isTable(value);
@@ -255,16 +242,29 @@ private:
     Value lossScale = scalesLoss ? entry.getInput(kLossScale) : Value();
     if (lossScale)
       norm = b.div(norm, lossScale);
-    if (gradClip > 0)
-      scale = b.minimum(b.div(b.constant(norm, gradClip), b.shifted(norm, kNormEps)), scale);
+    if (numbers.gradientClip > 0)
+      scale = b.minimum(b.div(b.constant(norm, numbers.gradientClip), b.shifted(norm, kNormEps)),
+                        scale);
     if (lossScale)
       scale = b.div(scale, lossScale);
     entry.addOutput("grad_norm", norm);
     return WhereFiniteOp::create(b.getBuilder(), loc, norm.getType(), norm, scale, norm);
   }
 
+  // The options as text: of every type, and none of an optional one.
+#define SINTER_OPTION(name, type, member, initial, ...)                                            \
+  static constexpr FlagName member##Flag{name};                                                    \
+  Option<std::string> member##Text{*this, member##Flag.text,                                       \
+                                   llvm::cl::desc(OptionInfo{.id = name, __VA_ARGS__}.help),       \
+                                   llvm::cl::init(writeOption(OptimizerOptions().member))};
+#include "compiler/Autodiff/OptimizerOptions.def"
+
   Hyperparameters numbers;
   std::shared_ptr<const Optimizer> method;
   bool scalesLoss = false; ///< gradients are those of the loss times an input
 };
 } // namespace
+
+std::unique_ptr<Pass> sinter::createApplyOptimizerPass(const OptimizerOptions &options) {
+  return std::make_unique<ApplyOptimizerPass>(options);
+}

@@ -54,7 +54,8 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     With `accumulate` above 1 there are two functions instead: `@accumulate` adds the gradients to
     the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Gradients
     of a function with an input `loss_scale` are those of the loss times it, and are divided by it.
-    A module without gradients is left alone.
+    A module without gradients is left alone. The pass's options are those of OptimizerOptions.def,
+    by their names on the command line: `grad-clip`.
 
     ```mlir
     func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
@@ -68,26 +69,6 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
             tensor<4xf32> {sinter.state = "w"})
     ```
   }];
-  let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd, adafactor or muon">,
-    Option<"beta1", "beta1", "double", "0.9", "adamw, muon: decay of the mean gradient">,
-    Option<"beta2", "beta2", "double", "0.95", "adamw, muon: decay of the mean squared gradient">,
-    Option<"eps", "eps", "double", "1e-8", "adamw, muon: added to the root of the latter">,
-    Option<"momentum", "momentum", "double", "0.9", "sgd, muon: decay of the sum of gradients">,
-    Option<"nesterov", "nesterov", "bool", "false", "sgd: look one step ahead">,
-    Option<"relativeStep", "relative-step", "bool", "true",
-           "adafactor: a rate of its own, min(0.01, 1 / sqrt(t)), instead of learning_rate">,
-    Option<"scaleParameter", "scale-parameter", "bool", "true",
-           "adafactor: the rate is times the root mean square of the parameter">,
-    Option<"weightDecay", "weight-decay", "double", "0.1",
-           "Decay of parameters of two or more dimensions">,
-    ListOption<"noDecay", "no-decay", "std::string",
-               "Parts of names of parameters that do not decay">,
-    Option<"gradClip", "grad-clip", "double", "1.0",
-           "The largest norm of all gradients together; 0: any">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "Microbatches of one update">,
-    Option<"stateType", "state-dtype", "std::string", "\"f32\"",
-           "adamw, muon, sgd: element type of what is kept of a parameter, f32 or bf16">];
   let dependentDialects = ["sinter::SinterDialect"];
 }
 

@@ -4,8 +4,7 @@
 
 using namespace mlir;
 
-void sinter::buildAutodiffPipeline(OpPassManager &manager,
-                                   const ApplyOptimizerPassOptions &optimizer,
+void sinter::buildAutodiffPipeline(OpPassManager &manager, const OptimizerOptions &optimizer,
                                    const RematerializePassOptions &rematerialize) {
   manager.addPass(createDifferentiatePass());
   manager.addPass(createApplyOptimizerPass(optimizer));

@@ -9,12 +9,6 @@ namespace sinter {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Memory/Passes.h.inc"
 
-/// What of the Memory phase can be switched off.
-struct MemoryOptions {
-  bool reuseInPlace = true;
-  bool assignStreams = true;
-};
-
 /// Gives every slice its place.
-void buildMemoryPipeline(mlir::OpPassManager &manager, const MemoryOptions &options = {});
+void buildMemoryPipeline(mlir::OpPassManager &manager);
 } // namespace sinter

@@ -3,11 +3,9 @@
 
 using namespace mlir;
 
-void sinter::buildMemoryPipeline(OpPassManager &manager, const MemoryOptions &options) {
-  if (options.reuseInPlace)
-    manager.addPass(createReuseInPlacePass());
+void sinter::buildMemoryPipeline(OpPassManager &manager) {
+  manager.addPass(createReuseInPlacePass());
   manager.addPass(createAssignOffsetsPass());
-  if (options.assignStreams)
-    manager.addPass(createAssignStreamsPass());
+  manager.addPass(createAssignStreamsPass());
   manager.addPass(createVerifyMemoryPass());
 }

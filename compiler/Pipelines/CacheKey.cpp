@@ -1,7 +1,6 @@
 #include "compiler/Pipelines/Compile.h"
 #include "runtime/Device/Cpu/Features.h"
 #include "runtime/Device/Cuda/CudnnProblem.h"
-#include <bit>
 #include <cstdio>
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -80,31 +79,18 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   }
   hasher.add(request.contents.seed);
   hasher.add(uint64_t{request.code});
+  auto addOption = [&](const OptionInfo &info, const auto &value) {
+    if (!info.key)
+      return;
+    if constexpr (std::is_same_v<decltype(value), const std::vector<std::string> &>)
+      hasher.add(value);
+    else
+      hasher.add(writeOption(value));
+  };
   const CompileOptions &options = request.options;
-  hasher.add(options.target);
-  for (int64_t number : {options.cores, int64_t(options.computeType), int64_t(options.cacheType),
-                         int64_t(options.tf32), int64_t(options.tune), int64_t(options.cubins),
-                         options.batch, options.chunk, options.capacity, options.ropeLength})
-    hasher.add(static_cast<uint64_t>(number));
+  CompileOptions::visit(options, addOption);
+  TrainingOptions::visit(options.training, addOption);
   // What is left to the device depends on the libraries that there are.
   hasher.add(options.tune ? runtime::cuda::findCudnnVersion() : uint64_t{0});
-  hasher.add(options.entries);
-  const TrainingOptions &training = options.training;
-  hasher.add(training.optimizer);
-  for (double number :
-       {training.beta1, training.beta2, training.epsilon, training.getMomentum(),
-        training.weightDecay, training.gradientClip, training.dropout, training.zLoss})
-    hasher.add(std::bit_cast<uint64_t>(number));
-  for (uint64_t number :
-       {uint64_t{training.nesterov}, uint64_t{training.relativeStep},
-        uint64_t{training.scaleParameter}, static_cast<uint64_t>(training.accumulate),
-        uint64_t{training.documentMask}, training.arenaBudget})
-    hasher.add(number);
-  hasher.add(training.noDecay);
-  hasher.add(training.stateType);
-  hasher.add(training.rematerialize);
-  hasher.add(options.disabledPasses);
-  hasher.add(options.passPlugins);
-  hasher.add(options.addedPasses);
   return hasher.finish();
 }

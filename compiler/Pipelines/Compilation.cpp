@@ -36,7 +36,7 @@ Expected<void> Compilation::loadPlugins() {
   for (const std::string &path : request.options.passPlugins) {
     auto plugin = PassPlugin::load(path);
     if (!plugin)
-      return fail("--load-pass-plugin " + path, llvm::toString(plugin.takeError()),
+      return fail("`load_pass_plugin` " + path, llvm::toString(plugin.takeError()),
                   "give a shared library that was built against this version");
     plugin->registerPassRegistryCallbacks();
   }
@@ -45,7 +45,7 @@ Expected<void> Compilation::loadPlugins() {
 
 Expected<void> Compilation::makeModule() {
   SINTER_TRY(TargetAttr target,
-             parseTarget(&context, request.options.target, request.options.cores));
+             parseTarget(&context, request.options.getTarget(), request.options.cores));
   SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
   addMetadata();
@@ -61,18 +61,7 @@ void Compilation::addMetadata() {
 }
 
 Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release) const {
-  const CompileOptions &options = request.options;
-  PipelineOptions pipeline;
-  pipeline.computeType = StringRef(nameOf(options.computeType)).lower();
-  pipeline.cacheType = StringRef(nameOf(options.cacheType)).lower();
-  pipeline.tf32 = options.tf32;
-  pipeline.tune = options.tune;
-  pipeline.gpu = StringRef(options.target).starts_with("cuda:");
-  pipeline.training = options.training;
-  pipeline.release = release;
-  pipeline.disabledPasses = options.disabledPasses;
-  pipeline.addedPasses = options.addedPasses;
-  return sinter::listPasses(pipeline, last);
+  return sinter::listPasses(request.options, last, release);
 }
 
 Expected<void> Compilation::run(const PassStep &step) {
@@ -121,7 +110,7 @@ Expected<CudaCode> Compilation::emitCudaCode(ModuleOp planned) const {
   if (!request.options.cubins)
     return code;
   SINTER_TRY(runtime::cuda::Capability capability,
-             runtime::cuda::capabilityOf(request.options.target, "--target"));
+             runtime::cuda::capabilityOf(request.options.target, "`target`"));
   SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
   std::vector<runtime::cuda::CudaSource> sources;
   for (auto [i, program] : llvm::enumerate(code.programs))

@@ -34,8 +34,9 @@ static Expected<std::string> printKernels(Compilation &compilation, const Compil
   const std::string &emit = request.options.emit;
   auto target = TargetAttr::lookup(module);
   if ((emit == "cuda") != target.isGpu())
-    return fail("--emit " + emit, "kernels for " + request.options.target + " are not in it",
-                target.isGpu() ? "give --emit cuda" : "give --target cuda:sm_90, or --emit llvm");
+    return fail("`emit` " + emit,
+                std::string("kernels for ") + request.options.getTarget() + " are not in it",
+                target.isGpu() ? "give `emit` cuda" : "give `target` cuda:sm_90, or `emit` llvm");
   if (!target.isGpu())
     return printMachineCode(lookupKernels(module), target,
                             emit == "llvm" ? CodeText::Llvm : CodeText::Assembly);
@@ -46,6 +47,23 @@ static Expected<std::string> printKernels(Compilation &compilation, const Compil
   for (const CudaProgram &program : *programs)
     text += program.source;
   return text;
+}
+
+/// What the executable carries: what was asked for, and the options that it was compiled with.
+static ExecutableContents describeContents(const CompileRequest &request, ModuleOp planned) {
+  ExecutableContents contents = request.contents;
+  CompileOptions options = request.options;
+  options.target = options.getTarget();
+  options.computeType = options.getComputeType();
+  options.cacheType = options.getCacheType();
+  options.capacity = options.getCapacity();
+  contents.metadata.merge(describeOptions(options));
+  bool trains = llvm::any_of(planned.getOps<plan::ProgramOp>(), [](plan::ProgramOp program) {
+    return program.getName() == "train_step" || program.getName() == "update";
+  });
+  if (trains)
+    contents.metadata.merge(describeOptions(options.training));
+  return contents;
 }
 
 /// From the planned module to what was asked for: text of the kernels, or an executable and, where
@@ -60,7 +78,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
     return {};
   }
   SINTER_TRY(KernelCode code, compilation.emitKernels(module));
-  SINTER_TRY(result.executable, serialize(module, code, request.contents));
+  SINTER_TRY(result.executable, serialize(module, code, describeContents(request, module)));
   if (request.reports) {
     MemoryReportInputs inputs;
     if (const auto *machine = std::get_if<MachineCode>(&code))

@@ -40,55 +40,34 @@ bool sinter::isSpeedPass(llvm::StringRef argument) {
   return llvm::is_contained(kSpeedPasses, argument);
 }
 
-static ApplyOptimizerPassOptions getOptimizerOptions(const PipelineOptions &options) {
-  const TrainingOptions &training = options.training;
-  ApplyOptimizerPassOptions optimizer;
-  optimizer.optimizer = training.optimizer;
-  optimizer.beta1 = training.beta1;
-  optimizer.beta2 = training.beta2;
-  optimizer.eps = training.epsilon;
-  optimizer.momentum = training.getMomentum();
-  optimizer.nesterov = training.nesterov;
-  optimizer.relativeStep = training.relativeStep;
-  optimizer.scaleParameter = training.scaleParameter;
-  optimizer.weightDecay = training.weightDecay;
-  optimizer.gradClip = training.gradientClip;
-  optimizer.accumulate = training.accumulate;
-  optimizer.stateType = training.stateType;
-  SmallVector<StringRef> names;
-  StringRef(training.noDecay).split(names, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef name : names)
-    optimizer.noDecay.push_back(name.str());
-  return optimizer;
-}
-
 /// What a training step may take longer for memory that nobody asked to save: less than two runs of
 /// it differ by.
 static constexpr double kFreeShare = 0.005;
 
 /// Adds the passes of one phase.
-static void buildPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions &options,
+                       int64_t release) {
   switch (phase) {
   case Phase::Import:
     return buildImportPipeline(manager);
   case Phase::Autodiff:
-    return buildAutodiffPipeline(manager, getOptimizerOptions(options),
-                                 {options.release, kFreeShare, options.training.rematerialize});
+    return buildAutodiffPipeline(manager, options.training,
+                                 {release, kFreeShare, options.training.rematerialize});
   case Phase::Precision: {
     PrecisionOptions precision;
-    precision.computeType = options.computeType;
-    precision.cacheType = options.cacheType;
+    precision.computeType = writeOption(options.getComputeType());
+    precision.cacheType = writeOption(options.getCacheType());
     precision.tf32 = options.tf32;
     return buildPrecisionPipeline(manager, precision);
   }
   case Phase::Fusion:
     return buildFusionPipeline(manager);
   case Phase::Codegen:
-    return options.gpu ? buildCudaCodegenPipeline(manager, options.tune)
-                       : buildCodegenPipeline(manager);
+    return options.isGpu() ? buildCudaCodegenPipeline(manager, options.tune)
+                           : buildCodegenPipeline(manager);
   case Phase::Schedule:
-    return buildSchedulePipeline(
-        manager, {.orderCommands = true, .libraryAttention = options.gpu && options.tune});
+    return buildSchedulePipeline(manager,
+                                 /*libraryAttention=*/options.isGpu() && options.tune);
   case Phase::Memory:
     return buildMemoryPipeline(manager);
   }
@@ -99,7 +78,7 @@ static Expected<std::vector<PassStep>> parseAddedPass(const std::string &text) {
   auto [where, rest] = StringRef(text).split(':');
   auto [phaseName, pipeline] = rest.split(':');
   if (where != "after" || pipeline.empty())
-    return fail("--add-pass " + text, "is not of the form after:PHASE:PASS",
+    return fail("`add_pass` " + text, "is not of the form after:PHASE:PASS",
                 "write for example after:Fusion:my-pass");
   SINTER_TRY(Phase phase, parsePhase(phaseName));
   std::string errors;
@@ -109,9 +88,9 @@ static Expected<std::vector<PassStep>> parseAddedPass(const std::string &text) {
     // The lines after the first quote the pipeline and point into it.
     StringRef reason = StringRef(errors).trim().split('\n').first;
     size_t begin = reason.find("error: ");
-    return fail("--add-pass " + text,
+    return fail("`add_pass` " + text,
                 reason.drop_front(begin == StringRef::npos ? 0 : begin + 7).str(),
-                "load the plugin that has it with --load-pass-plugin");
+                "load the plugin that has it with `load_pass_plugin`");
   }
   std::vector<PassStep> steps;
   for (Pass &pass : parsed.getPasses()) {
@@ -122,10 +101,11 @@ static Expected<std::vector<PassStep>> parseAddedPass(const std::string &text) {
   return steps;
 }
 
-Expected<std::vector<PassStep>> sinter::listPasses(const PipelineOptions &options, Phase last) {
+Expected<std::vector<PassStep>> sinter::listPasses(const CompileOptions &options, Phase last,
+                                                   int64_t release) {
   for (const std::string &disabled : options.disabledPasses)
     if (!isSpeedPass(disabled))
-      return fail("--disable-pass " + disabled, "is not a pass that can be left out",
+      return fail("`disable_pass` " + disabled, "is not a pass that can be left out",
                   "those are " + llvm::join(ArrayRef(kSpeedPasses), ", "));
   std::vector<PassStep> added;
   for (const std::string &text : options.addedPasses) {
@@ -137,7 +117,7 @@ Expected<std::vector<PassStep>> sinter::listPasses(const PipelineOptions &option
   for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
     auto phase = static_cast<Phase>(i);
     OpPassManager manager(ModuleOp::getOperationName());
-    buildPhase(manager, phase, options);
+    buildPhase(manager, phase, options, release);
     for (Pass &pass : manager.getPasses()) {
       if (llvm::is_contained(options.disabledPasses, pass.getArgument()))
         continue;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/Base/Error.h"
@@ -40,26 +40,15 @@ struct PassStep {
   bool optional = true;
 };
 
-/// What may differ between two pipelines.
-struct PipelineOptions {
-  std::string computeType = "f32";         ///< f32, bf16 or f16
-  std::string cacheType = "f32";           ///< f32, bf16 or (of a GPU) f16
-  bool tf32 = false;                       ///< products of f32 may round their operands to TF32
-  bool gpu = false;                        ///< the target is one
-  bool tune = false;                       ///< the device chooses between ways of doing the same
-  TrainingOptions training;                ///< of entries that end in a loss
-  int64_t release = 0;                     ///< bytes to recompute in the backward pass, not to keep
-  std::vector<std::string> disabledPasses; ///< arguments of speed passes to leave out
-  std::vector<std::string> addedPasses;    ///< "after:<Phase>:<pass>"
-};
-
 /// Whether a pass may be left out without changing what programs compute.
 bool isSpeedPass(llvm::StringRef argument);
 
-/// The passes of all phases up to and with `last`, in order. Fails on an unknown phase or pass and
-/// on a disabled pass that is not a speed pass.
+/// The passes of all phases up to and with `last`, in order. `release` bytes are recomputed in the
+/// backward pass instead of kept. Fails on an unknown phase or pass and on a disabled pass that is
+/// not a speed pass.
 /// @pre registerEverything or registerPasses was called.
-Expected<std::vector<PassStep>> listPasses(const PipelineOptions &options, Phase last);
+Expected<std::vector<PassStep>> listPasses(const CompileOptions &options, Phase last,
+                                           int64_t release = 0);
 
 /// Runs one pass of the list, and verifies what it leaves where the step says so.
 mlir::LogicalResult runPass(mlir::ModuleOp module, const PassStep &step);

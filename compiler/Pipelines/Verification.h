@@ -52,7 +52,7 @@ private:
                                                llvm::ArrayRef<PassStep> steps) const;
   Difference compareRun(mlir::ModuleOp fused, llvm::StringRef entry,
                         std::span<const std::byte> executable) const;
-  bool isNarrow() const { return request.options.computeType != DType::F32; }
+  bool isNarrow() const { return request.options.getComputeType() != DType::F32; }
 
   CompileRequest request;
   const VerifyOptions &options;

@@ -9,8 +9,8 @@ using namespace sinter;
 static Expected<void> insert(std::vector<PassStep> &steps, const std::string &pass,
                              const std::string &after) {
   if (!PassInfo::lookup(pass))
-    return fail("--pass " + pass, "is not a registered pass",
-                "load the plugin that has it with --load-pass-plugin");
+    return fail("`pass` " + pass, "is not a registered pass",
+                "load the plugin that has it with `load_pass_plugin`");
   Phase phase = Phase::Import;
   if (!after.empty()) {
     SINTER_TRY(phase, parsePhase(after));
@@ -46,8 +46,8 @@ public:
     bool checksLater = llvm::any_of(later, [&](const PassStep &step) { return isSelected(step); });
     if (checksLater && !verification.canRun()) {
       if (pass != "all")
-        return fail("--pass " + pass, "what it makes runs on a device that is not there",
-                    "give --target cpu, or a pass of the phases up to " +
+        return fail("`pass` " + pass, "what it makes runs on a device that is not there",
+                    "give `target` cpu, or a pass of the phases up to " +
                         stringifyPhase(kLastGraphPhase).str());
       checksLater = false;
     }

@@ -9,12 +9,7 @@ namespace sinter {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Schedule/Passes.h.inc"
 
-/// What of the Schedule phase is left out or added.
-struct ScheduleOptions {
-  bool orderCommands = true;
-  bool libraryAttention = false; ///< the device may choose the library's
-};
-
-/// Turns entries into programs of commands, in an order that keeps memory low.
-void buildSchedulePipeline(mlir::OpPassManager &manager, const ScheduleOptions &options = {});
+/// Turns entries into programs of commands, in an order that keeps memory low. With
+/// `libraryAttention` the device may choose the library's.
+void buildSchedulePipeline(mlir::OpPassManager &manager, bool libraryAttention = false);
 } // namespace sinter

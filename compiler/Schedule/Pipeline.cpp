@@ -3,12 +3,11 @@
 
 using namespace mlir;
 
-void sinter::buildSchedulePipeline(OpPassManager &manager, const ScheduleOptions &options) {
-  if (options.orderCommands)
-    manager.addPass(createOrderCommandsPass());
+void sinter::buildSchedulePipeline(OpPassManager &manager, bool libraryAttention) {
+  manager.addPass(createOrderCommandsPass());
   manager.addPass(createMaterializeCopiesPass());
   manager.addPass(createLowerToPlanPass());
-  if (options.libraryAttention)
+  if (libraryAttention)
     manager.addPass(createOfferLibraryAttentionPass());
   manager.addPass(createVerifySchedulePass());
 }

@@ -400,7 +400,7 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
   }
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry))
-      return fail("--entry " + entry, "is not an entry of a decoder",
+      return fail("`entry` " + entry, "is not an entry of a decoder",
                   "entries are prefill, decode, logits, train_step and evaluate");
   return {};
 }

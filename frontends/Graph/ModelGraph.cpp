@@ -17,7 +17,7 @@ public:
     GraphOptions graph;
     graph.batch = options.batch;
     graph.chunk = options.chunk;
-    graph.capacity = options.capacity;
+    graph.capacity = options.getCapacity();
     graph.ropeLength = options.ropeLength;
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;
@@ -25,7 +25,7 @@ public:
     graph.training.dropout = options.training.dropout;
     graph.training.zLoss = options.training.zLoss;
     graph.training.heldLogits = target.getHeldLogits();
-    graph.training.lossScale = options.computeType == DType::F16;
+    graph.training.lossScale = options.getComputeType() == DType::F16;
     return buildGraph(context, spec, graph);
   }
 

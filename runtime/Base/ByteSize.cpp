@@ -2,6 +2,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <iterator>
 
 namespace sinter {
 
@@ -26,6 +28,25 @@ Expected<uint64_t> parseByteSize(std::string_view text, const std::string &optio
     return fail(option + " " + std::string(text), "is not a size that a machine can have",
                 "give a size from 1B to 8000000TiB");
   return static_cast<uint64_t>(bytes);
+}
+
+std::string formatBytes(uint64_t bytes) {
+  if (bytes < 1024)
+    return std::to_string(bytes) + " B";
+  const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024.0;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f %s", value, units[unit]);
+  return text;
+}
+
+std::string formatExactBytes(uint64_t bytes) {
+  return std::to_string(bytes) + " bytes (" + formatBytes(bytes) + ")";
 }
 
 } // namespace sinter

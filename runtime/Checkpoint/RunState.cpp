@@ -1,4 +1,5 @@
 #include "runtime/Checkpoint/RunState.h"
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,14 @@ std::optional<uint64_t> findCount(const Json &json, const char *key) {
   if (found == json.end() || !found->is_number_unsigned())
     return std::nullopt;
   return found->get<uint64_t>();
+}
+
+/// The id of an option, which older versions wrote as its flag.
+std::string toId(std::string name) {
+  if (!name.starts_with("--"))
+    return name;
+  std::ranges::replace(name, '-', '_');
+  return name.substr(2);
 }
 
 } // namespace
@@ -50,7 +59,7 @@ Expected<RunState> RunState::parse(std::string_view text, const std::string &sou
   for (const auto &[name, value] : options->items()) {
     if (!value.is_string())
       return fail(source, "its option '" + name + "' is no text", remedy);
-    state.options[name] = value.get<std::string>();
+    state.options[toId(name)] = value.get<std::string>();
   }
   return state;
 }
@@ -61,9 +70,12 @@ RunState::checkOptions(const std::map<std::string, std::string> &wanted,
                        const std::string &source) const {
   auto shown = [](const std::string &value) { return value.empty() ? "empty" : value; };
   auto differs = [&](const std::string &name, const std::string &was, const std::string &is) {
+    // What is not an option is said in words.
+    bool isOption = name.find(' ') == std::string::npos;
     return fail(source,
-                name + " was " + shown(was) + " when it was written and is " + shown(is) + " now",
-                "give the options of then, or begin anew in another --out");
+                (isOption ? "`" + name + "`" : name) + " was " + shown(was) +
+                    " when it was written and is " + shown(is) + " now",
+                "give the options of then, or begin anew in another `out`");
   };
   for (const auto &[name, value] : wanted) {
     auto found = options.find(name);

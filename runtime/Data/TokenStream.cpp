@@ -60,7 +60,7 @@ Expected<void> TokenStream::require(uint64_t needed, const std::string &purpose)
   return fail(name,
               "there are " + std::to_string(size()) + " tokens, " + purpose + " needs " +
                   std::to_string(needed),
-              "give more data, or a smaller --batch, --seq or --accumulate");
+              "give more data, or a smaller `batch`, `seq` or `accumulate`");
 }
 
 } // namespace sinter::runtime

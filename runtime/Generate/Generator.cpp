@@ -66,7 +66,7 @@ Expected<Generator> Generator::create(Session &session) {
   SINTER_TRY(generator.decode, generator.findStep("decode"));
   if (!generator.prefill && !generator.decode)
     return fail(executable.name(), "it has neither a program 'prefill' nor a program 'decode'",
-                "compile the model with --entry prefill,decode");
+                "compile the model with `entry` prefill,decode");
   return generator;
 }
 
@@ -77,7 +77,7 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
     return fail("prompt",
                 "it has " + std::to_string(request.prompt.size()) +
                     " tokens, the model's capacity is " + std::to_string(maxTokens),
-                "shorten it or raise --max-seq");
+                "shorten it or raise `max_seq`");
   for (int32_t token : request.prompt)
     if (token < 0 || token >= vocab)
       return fail("token " + std::to_string(token),
@@ -173,7 +173,7 @@ Error Generator::diagnose(const Step &step, const Slot &slot) {
     if (!found->layer.empty())
       error.why += " of " + found->layer;
   }
-  error.remedy = "compute in a type of a larger range (--dtype f32), or take other weights";
+  error.remedy = "compute in a type of a larger range (`dtype` f32), or take other weights";
   return error;
 }
 
@@ -183,7 +183,7 @@ Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateReq
     return fail("batch",
                 std::to_string(requests.size()) + " prompts for " + std::to_string(slots) +
                     " slots",
-                "compile the model with a larger --batch");
+                "compile the model with a larger `batch`");
   lastTimes = {};
   std::vector<Slot> active;
   for (const GenerateRequest &request : requests) {

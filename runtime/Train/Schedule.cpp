@@ -31,29 +31,29 @@ Expected<ScheduleKind> parseScheduleKind(std::string_view name) {
       return kind;
     known += (known.empty() ? "" : ", ") + std::string(text);
   }
-  return fail("--schedule " + std::string(name), "there is no such schedule",
+  return fail("`schedule` " + std::string(name), "there is no such schedule",
               "choose one of " + known);
 }
 
 Expected<void> Schedule::check() const {
   if (!std::isfinite(learningRate) || learningRate < 0)
-    return fail("--lr", "it is negative or not finite", "give a positive number, such as 3e-4");
+    return fail("`lr`", "it is negative or not finite", "give a positive number, such as 3e-4");
   if (!std::isfinite(minimum) || minimum < 0 || minimum > learningRate)
-    return fail("--min-lr", "it is negative or above --lr", "give a number from 0 to --lr");
+    return fail("`min_lr`", "it is negative or above `lr`", "give a number from 0 to `lr`");
   if (steps == 0)
-    return fail("--steps", "it is 0", "give a positive number");
+    return fail("`steps`", "it is 0", "give a positive number");
   if (warmup != 0 && warmup >= steps)
-    return fail("--warmup",
+    return fail("`warmup`",
                 std::to_string(warmup) + " steps of warmup leave nothing of " +
                     std::to_string(steps) + " steps",
-                "give less than --steps");
+                "give less than `steps`");
   if (kind != ScheduleKind::Wsd)
     return {};
   if (!(decayFraction > 0 && decayFraction <= 1))
-    return fail("--decay-fraction", "it is not above 0 and at most 1", "give 0.2, for example");
+    return fail("`decay_fraction`", "it is not above 0 and at most 1", "give 0.2, for example");
   if (warmup + decaySteps(*this) > steps)
-    return fail("--decay-fraction", "warmup and decay together are longer than the run",
-                "shorten --warmup or the decay");
+    return fail("`decay_fraction`", "warmup and decay together are longer than the run",
+                "shorten `warmup` or the decay");
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/Train/Trainer.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Options.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Memory/ProcessMemory.h"
@@ -67,6 +68,7 @@ struct Trainer::Impl {
   Microbatch evaluated;
 
   uint64_t step = 0, updates = 0; ///< done
+  double beta1 = 0, beta2 = 0;    ///< of the bias corrections
   uint64_t held = 0;              ///< the most that was measured
   std::map<std::string, std::string> identity;
   std::vector<OptionChange> changes;
@@ -101,10 +103,19 @@ struct Trainer::Impl {
   TrainMemory memory() const;
 };
 
+/// A beta that the executable was compiled with, for its bias correction.
+static Expected<double> readBeta(const Executable &executable, std::string_view id) {
+  double beta = 0;
+  std::optional<std::string_view> text = executable.metadata(id);
+  if (!text || !readOption(*text, beta))
+    return failMetadata(id, executable.name());
+  return beta;
+}
+
 Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable, TrainData data) {
   SINTER_CHECK(options.schedule.check());
   if (options.accumulate == 0)
-    return fail("--accumulate", "it is 0", "give at least 1");
+    return fail("`accumulate`", "it is 0", "give at least 1");
   bool validates = data.validation.has_value();
   SINTER_TRY(std::vector<std::string> names,
              TrainPrograms::choose(*executable, options.accumulate, validates));
@@ -116,7 +127,9 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
   SINTER_TRY(states, TrainStates::find(*session));
   if (options.endOfText && !programs.step.hasFirst())
     return fail(session->executable().name(), "its programs know no documents",
-                "compile the model with --document-mask");
+                "compile the model with `document_mask`");
+  SINTER_TRY(beta1, readBeta(session->executable(), "beta1"));
+  SINTER_TRY(beta2, readBeta(session->executable(), "beta2"));
   if (programs.step.hasLossScale())
     scaler.emplace(options.scaler);
   BatchOptions batches = batchOptions(options, programs.step.batch(), programs.step.sequence());
@@ -144,11 +157,11 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
 void Trainer::Impl::describeRun(const TrainData &data) {
   identity = options.identity;
   identity.insert({
-      {"--batch", std::to_string(programs.step.batch())},
-      {"--seq", std::to_string(programs.step.sequence())},
-      {"--accumulate", std::to_string(options.accumulate)},
-      {"--order", options.order == DataOrder::Sequential ? "sequential" : "shuffled"},
-      {"--seed", std::to_string(options.seed)},
+      {"batch", std::to_string(programs.step.batch())},
+      {"seq", std::to_string(programs.step.sequence())},
+      {"accumulate", std::to_string(options.accumulate)},
+      {"order", options.order == DataOrder::Sequential ? "sequential" : "shuffled"},
+      {"seed", std::to_string(options.seed)},
       {"the number of training tokens", std::to_string(data.train.size())},
       {"the end of documents",
        options.endOfText ? "token " + std::to_string(*options.endOfText) : "not looked at"},
@@ -164,7 +177,7 @@ Expected<void> Trainer::Impl::begin() {
     if (!options.resume && !there.empty())
       return fail(checkpointsOf(options).string(),
                   "an earlier run is there, up to " + there.front().path.filename().string(),
-                  "add --resume to go on with it, or choose another --out");
+                  "add `resume` to go on with it, or choose another `out`");
     writer = std::make_unique<CheckpointWriter>(folder, options.keep);
     if (options.resume)
       if (auto found = folder.findNewestWhole([this](const Error &error) { warn(error); }))
@@ -183,7 +196,7 @@ Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
     return fail(checkpoint.string(),
                 state.scaler ? "it was written with loss scaling, for f16"
                              : "it was written without loss scaling",
-                "give the --dtype of then, or begin anew in another --out");
+                "give the `dtype` of then, or begin anew in another `out`");
   SINTER_CHECK(states.load(checkpoint));
   step = state.step;
   updates = state.updates;
@@ -207,8 +220,8 @@ StepScalars Trainer::Impl::scalars(std::span<const Microbatch> batches) const {
   result.adamwLearningRate = options.adamwRate * result.learningRate;
   double update = double(updates + 1);
   result.update = update;
-  result.biasCorrection1 = 1 - std::pow(options.beta1, update);
-  result.biasCorrection2 = 1 - std::pow(options.beta2, update);
+  result.biasCorrection1 = 1 - std::pow(beta1, update);
+  result.biasCorrection2 = 1 - std::pow(beta2, update);
   return result;
 }
 
@@ -293,7 +306,7 @@ Error Trainer::Impl::diagnose(std::span<const Microbatch> batches, const StepSca
   }
   if (scaler)
     error.why += ", however small the loss scale";
-  error.remedy = "lower --lr or raise --warmup";
+  error.remedy = "lower `lr` or raise `warmup`";
   if (writer)
     waitForWriter();
   return pointToCheckpoint(std::move(error));
@@ -353,7 +366,7 @@ Expected<void> Trainer::Impl::checkParameters(const std::string &purpose) const 
   if (broken)
     return fail(purpose + " of step " + std::to_string(step),
                 "the parameter '" + *broken + "' is not finite",
-                "lower --lr or raise --warmup; the checkpoints before it stay");
+                "lower `lr` or raise `warmup`; the checkpoints before it stay");
   return {};
 }
 

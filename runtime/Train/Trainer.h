@@ -52,7 +52,6 @@ struct StepRecord {
 struct TrainOptions {
   Schedule schedule; ///< its `steps` are the steps of the run
   uint64_t accumulate = 1;
-  double beta1 = 0.9, beta2 = 0.95; ///< of the bias corrections
   double adamwRate = 1; ///< learning rate of what AdamW updates beside another optimizer, in units
                         ///< of the schedule's
   LossScalerOptions scaler;
@@ -76,7 +75,8 @@ struct TrainOptions {
   /// none where it is empty. It comes before the last checkpoint, which is several times as large:
   /// a disk may have room for the one alone.
   std::string model;
-  /// What resuming must find unchanged, by name: "--optimizer" -> "adamw".
+  /// What resuming must find unchanged, by the id of the option ("optimizer" -> "adamw") or in
+  /// words ("the end of documents").
   std::map<std::string, std::string> identity;
   /// The same of what it may find changed, "" where it is not set: the steps that are left are done
   /// with these, and changes() tells.

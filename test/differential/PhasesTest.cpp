@@ -64,9 +64,9 @@ protected:
   /// The passes up to and with Fusion.
   static std::vector<PassStep> listGraphPasses() {
     const Variant &variant = std::get<1>(GetParam());
-    PipelineOptions options;
-    options.computeType = variant.computeType;
-    options.cacheType = variant.cacheType;
+    CompileOptions options;
+    EXPECT_TRUE(readOption(variant.computeType, options.computeType));
+    EXPECT_TRUE(readOption(variant.cacheType, options.cacheType));
     options.disabledPasses = variant.disabled;
     auto steps = listPasses(options, Phase::Fusion);
     EXPECT_TRUE(steps) << steps.error().message();

@@ -13,8 +13,8 @@
 #include "compiler/Pipelines/Verify.h"
 #include "frontends/Graph/ModelGraph.h"
 #include "mlir/IR/OperationSupport.h"
+#include "sinter/RunSteps.h"
 #include "test/differential/SmallModels.h"
-#include "tools/sinter/RunSteps.h"
 #include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -156,11 +156,11 @@ public:
     std::optional<fake::FakeCuda> fake;
     if (test.gpu && runsInEmulator()) {
       fake.emplace(fake::FakeOptions{.cache = SINTER_TEST_KERNELS});
-      options.run = cli::runSteps;
+      options.run = runSteps;
     }
 #endif
     if (!test.gpu)
-      options.run = cli::runStepsApart;
+      options.run = runStepsApart;
     auto verdicts = verifyPipeline(compiled.request, options);
     ASSERT_TRUE(verdicts) << verdicts.error().message();
     EXPECT_EQ(verdicts->size(), compiled.request.options.entries.size());

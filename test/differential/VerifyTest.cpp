@@ -15,8 +15,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "sinter/RunSteps.h"
 #include "test/differential/SmallModels.h"
-#include "tools/sinter/RunSteps.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #ifdef SINTER_TEST_KERNELS
@@ -50,7 +50,7 @@ public:
 
 VerifyOptions makeOptions() {
   VerifyOptions options;
-  options.run = cli::runStepsApart;
+  options.run = runStepsApart;
   return options;
 }
 
@@ -259,7 +259,7 @@ TEST(VerifyForGpu, FindsWhatIsWrongInWhatTheEmulatorRuns) {
   request.options.target = "cuda:sm_90";
   request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
   VerifyOptions options;
-  options.run = cli::runSteps;
+  options.run = runSteps;
   auto right = verifyPass(request, "all", "", options);
   ASSERT_TRUE(right) << right.error().message();
   for (const Verdict &verdict : *right)

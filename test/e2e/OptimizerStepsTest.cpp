@@ -70,7 +70,7 @@ public:
     training.nesterov = steps.nesterov;
     training.relativeStep = training.scaleParameter = steps.relativeStep;
     training.gradientClip = steps.gradientClip;
-    training.noDecay = steps.noDecay;
+    EXPECT_TRUE(readOption(steps.noDecay, training.noDecay));
     training.accumulate = accumulate;
     auto executable = valueOf(runtime::Executable::fromFlatbuffer(
         valueOf(compile(request)).executable, "the executable"));

@@ -5,42 +5,39 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/sinter/Checks.h"
-#include "tools/sinter/Generate.h"
-#include "tools/sinter/OneLine.h"
-#include "tools/sinter/UsageError.h"
-#include "tools/sinter/Weights.h"
+#include "tools/cli/Checks.h"
+#include "tools/cli/GenerateText.h"
+#include "tools/cli/Output.h"
+#include "tools/cli/UsageError.h"
 #include <cstdio>
 
 using namespace sinter;
 
-static Expected<void> run(const std::string &path, cli::GenerateOptions &options) {
-  SINTER_CHECK(cli::readPrompt(options));
-  SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
-             runtime::Executable::open(path));
-  SINTER_TRY(std::optional<WeightFiles> files, cli::openWeights(*executable, path));
-  std::optional<cli::WeightFilesSource> weights;
-  if (files)
-    weights.emplace(*files);
-  return cli::generate(executable, weights ? &*weights : nullptr, options);
+static Expected<void> run(const std::string &path, cli::GenerateFlags &flags, bool json) {
+  SINTER_CHECK(cli::readPrompt(flags));
+  SINTER_TRY(LoadedModel model, LoadedModel::open(path));
+  return cli::generateText(model, flags, json);
 }
 
 int main(int argc, char **argv) {
   CLI::App program("Runs compiled transformers.", "sinter-run");
   std::string path;
-  cli::GenerateOptions options;
+  cli::GenerateFlags flags;
+  cli::Terminal terminal;
+  flags.generation.observer = terminal.observe();
+  bool json = false;
   program.add_option("FILE", path, "executable that `sinter compile` wrote")->required();
-  cli::addGenerateOptions(program, options);
-  program.add_option("--seed", options.seed, "of random weights and of sampling")
+  cli::addGenerateFlags(program, flags);
+  program.add_option("--seed", flags.generation.seed, "of random weights and of sampling")
       ->check(cli::isSeed);
-  program.add_option("--threads", options.threads, "threads (default: one a processor)")
+  program.add_option("--threads", flags.generation.threads, "threads (default: one a processor)")
       ->check(cli::wholeNumber(1, 1024));
-  program.add_flag("--json", options.json, "print one machine-readable object");
+  program.add_flag("--json", json, "print one machine-readable object");
   program.set_version_flag("--version", "sinter-run " SINTER_VERSION);
   Expected<void> result;
   try {
     program.parse(argc, argv);
-    result = run(path, options);
+    result = run(path, flags, json);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0) {
       std::fprintf(stderr, "sinter-run: error: %s; see sinter-run --help\n",
@@ -53,8 +50,6 @@ int main(int argc, char **argv) {
     result = cli::flushOutput();
   if (result)
     return 0;
-  const Error &error = result.error();
-  std::fprintf(stderr, "sinter-run: %s: %s\n", error.defect ? "defect" : "error",
-               cli::onOneLine(error.message()).c_str());
-  return error.defect ? 2 : 1;
+  std::fprintf(stderr, "sinter-run: %s\n", cli::describeError(result.error()).c_str());
+  return result.error().defect ? 2 : 1;
 }

@@ -1,8 +1,8 @@
 //===- CacheCommand.cpp - `sinter cache`: what is kept between runs ---------===//
 
 #include "runtime/Base/CacheFolder.h"
+#include "tools/cli/Output.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Output.h"
 #include <algorithm>
 #include <chrono>
 #include <memory>

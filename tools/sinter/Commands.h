@@ -23,6 +23,7 @@ void addCache(CLI::App &program);
 void addCompare(CLI::App &program);
 void addCompile(CLI::App &program);
 void addDevices(CLI::App &program);
+void addEval(CLI::App &program);
 void addExplain(CLI::App &program);
 void addGenerate(CLI::App &program);
 void addLogits(CLI::App &program);

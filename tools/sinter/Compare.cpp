@@ -2,12 +2,12 @@
 
 #include "runtime/Base/AtomicFile.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Output.h"
 #include "tools/sinter/Report.h"
 #include "tools/sinter/TextPlot.h"
+#include "tools/sinter/TrainFlags.h"
 #include "tools/sinter/TrainProgress.h"
-#include "tools/sinter/TrainRun.h"
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ using namespace sinter::cli;
 namespace fs = std::filesystem;
 
 namespace {
-struct CompareOptions : TrainRunOptions {
+struct Options : CommandOptions<TrainOptions> {
   std::vector<std::string> models;
   std::string html;
 };
@@ -47,23 +47,17 @@ static double getMedian(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-static Expected<Outcome> trainOne(Model model, const std::string &name, CompareOptions options,
-                                  runtime::ThreadPool &pool) {
-  SINTER_TRY(auto run, prepareRun(std::move(model), options));
+static Expected<Outcome> trainOne(const Model &model, const std::string &name,
+                                  TrainOptions options) {
   Outcome outcome;
   outcome.name = name;
-  outcome.parameters = run->parameters;
-  outcome.flops = run->flops;
   for (Curve *curve : {&outcome.losses, &outcome.validationLosses, &outcome.overTime})
     curve->name = name;
   outcome.validationLosses.marked = true;
-
   std::vector<double> times;
   double elapsedMs = 0;
-  runtime::TrainOptions &train = run->options;
-  train.session.pool = &pool;
   std::optional<TrainProgress> progress;
-  train.onStep = [&](const runtime::StepRecord &record) {
+  options.onStep = [&](const runtime::StepRecord &record) {
     times.push_back(record.stepMs);
     outcome.losses.points.emplace_back(double(record.step), record.loss);
     outcome.overTime.points.emplace_back(elapsedMs * 1e-3, record.loss);
@@ -74,20 +68,22 @@ static Expected<Outcome> trainOne(Model model, const std::string &name, CompareO
     }
     progress->show(record);
   };
-  SINTER_TRY(auto trainer,
-             runtime::Trainer::create(run->compiled.executable, run->data.streams, train));
+  SINTER_TRY(std::unique_ptr<TrainRun> run, TrainRun::prepare(model, options));
+  SINTER_CHECK(run->begin());
+  outcome.parameters = run->getParameters();
+  outcome.flops = run->getFlops();
   std::fprintf(stderr, "%s: %s parameters\n", name.c_str(),
-               formatCount(double(run->parameters)).c_str());
-  DeviceLimits limits(*run->compiled.executable, getThreads(options));
-  progress.emplace(0, train.schedule.steps, run->flops, run->productType, limits);
-  SINTER_CHECK(trainer->run());
+               formatCount(double(outcome.parameters)).c_str());
+  DeviceLimits limits(run->executable(), getThreads(options));
+  progress.emplace(0, options.steps, outcome.flops, run->getProductType(), limits);
+  SINTER_TRY(TrainResult result, run->run());
   progress.reset();
   outcome.stepMs = getMedian(times);
-  double tokens = double(options.batch * options.sequence * options.step.training.accumulate);
+  double tokens = double(options.batch * options.chunk * options.training.accumulate);
   outcome.tokensPerSecond = 1e3 * tokens / outcome.stepMs;
-  outcome.mfu = limits.getMfu(run->productType, 1e3 * run->flops / outcome.stepMs);
+  outcome.mfu = limits.getMfu(run->getProductType(), 1e3 * outcome.flops / outcome.stepMs);
   outcome.seconds = elapsedMs * 1e-3;
-  outcome.peakBytes = trainer->peakBytes();
+  outcome.peakBytes = result.peakBytes;
   outcome.loss = getLastMean(outcome.losses);
   return outcome;
 }
@@ -130,7 +126,7 @@ static Chart makeLossChart(const std::vector<Outcome> &outcomes) {
   return chart;
 }
 
-static std::string renderPage(const CompareOptions &options, std::vector<Outcome> outcomes) {
+static std::string renderPage(const Options &options, std::vector<Outcome> outcomes) {
   Report report;
   report.title = std::to_string(outcomes.size()) + " models side by side";
   report.summary = std::to_string(options.steps) +
@@ -161,29 +157,24 @@ static std::vector<std::string> chooseNames(const std::vector<std::string> &path
   return std::ranges::adjacent_find(sorted) == sorted.end() ? names : paths;
 }
 
-static Expected<void> run(CompareOptions &options) {
+static Expected<void> run(Options &options) {
   // All of them are opened before the first is trained: a mistake in the last is found at once.
   std::vector<Model> models;
   int64_t shortest = INT64_MAX;
   for (const std::string &path : options.models) {
-    options.model = path;
-    SINTER_TRY(Model model, openModel(options));
-    if (model.isExecutable)
-      return fail(path, "is compiled already", "give the model itself");
+    SINTER_TRY(Model model, Model::open(path, options.observer));
+    SINTER_CHECK(model.requireDescription("give the model itself"));
     shortest = std::min(shortest, getDefaultSequence(model.spec));
     models.push_back(std::move(model));
   }
-  if (options.sequence == 0)
-    options.sequence = shortest;
+  if (options.chunk == 0)
+    options.chunk = shortest;
   for (const Model &model : models)
-    SINTER_CHECK(makeTrainRequest(model, options, options.step, options.sequence, false));
-  runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
-  options.model = options.models.front();
+    SINTER_CHECK(makeTrainRequest(model, options, options.chunk, false));
   std::vector<std::string> names = chooseNames(options.models);
   std::vector<Outcome> outcomes;
   for (size_t i = 0; i < models.size(); ++i) {
-    options.model = options.models[i];
-    SINTER_TRY(Outcome outcome, trainOne(std::move(models[i]), names[i], options, pool));
+    SINTER_TRY(Outcome outcome, trainOne(models[i], names[i], options));
     outcomes.push_back(std::move(outcome));
   }
   if (options.json) {
@@ -217,17 +208,17 @@ Example:
 void sinter::cli::addCompare(CLI::App &program) {
   CLI::App *command =
       program.add_subcommand("compare", "Trains several models under the same conditions");
-  auto options = std::make_shared<CompareOptions>();
+  auto options = std::make_shared<Options>();
   command
       ->add_option("MODELS", options->models,
                    "config.json files (random weights) or Hugging Face directories")
       ->required();
-  addTrainRunOptions(*command, *options);
+  addTrainFlags(*command, *options, options->json);
   // A comparison is of what was not trained on.
   options->data.validationSplit = 0.1;
   command->get_option("--val-split")
       ->description("instead: evaluate on this part at the end of --data and do not train on it")
-      ->capture_default_str();
+      ->default_str("0.1");
   const char *group = "Output";
   command
       ->add_option("--html", options->html,

@@ -1,9 +1,9 @@
 //===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
 
 #include "runtime/Exec/ExecutableFile.h"
+#include "sinter/TrainStep.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Output.h"
-#include "tools/sinter/Training.h"
+#include "tools/sinter/ModelFlags.h"
 #include <algorithm>
 #include <memory>
 
@@ -11,40 +11,15 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct CompileCommandOptions : ModelOptions {
+struct Options : CommandOptions<RunOptions> {
+  const CLI::App *command = nullptr;
   std::string output;
-  std::vector<std::string> entries = {"prefill", "decode"};
-  int64_t chunk = 128;
-  CLI::Option *chunkOption = nullptr;
-  StepOptions step;
-  std::string emit, stopAfter;
-  bool elidesConstants = false, embedWeights = false, sourceOnly = false;
+  bool embedWeights = false, sourceOnly = false;
 };
 } // namespace
 
-/// Fills in the weights that the executable carries or refers to.
-static Expected<void> addWeights(const Model &model, bool embed, CompileRequest &request) {
-  if (!model.weights)
-    return {};
-  if (!embed) {
-    Progress progress("hashing weights", request.contents.weightFiles.size());
-    for (size_t i = 0; i < request.contents.weightFiles.size(); ++i) {
-      request.contents.weightFiles[i].hash = model.weights->contentHash(i);
-      progress.advance(i + 1);
-    }
-    return {};
-  }
-  std::vector<ExpectedTensor> needed;
-  for (const ParameterInfo &parameter : model.spec.parameters())
-    needed.push_back({parameter.name, parameter.shape});
-  SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
-  request.contents.weightFiles.clear();
-  return {};
-}
-
 /// The request for the programs that --entry names.
-static Expected<CompileRequest> makeEntriesRequest(const Model &model,
-                                                   CompileCommandOptions &options) {
+static Expected<CompileRequest> makeEntriesRequest(const Model &model, const Options &options) {
   if (std::ranges::count(options.entries, "train") == 0) {
     int64_t capacity =
         options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
@@ -54,62 +29,50 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model,
   if (options.entries.size() != 1)
     return fail("--entry train", "training steps share nothing with what generates",
                 "compile them into executables of their own");
-  SINTER_CHECK(checkStepOptions(options.step));
-  int64_t sequence = *options.chunkOption ? options.chunk : getDefaultSequence(model.spec);
-  return makeTrainRequest(model, options, options.step, sequence, /*evaluate=*/true);
+  SINTER_CHECK(options.getBudget());
+  bool isGiven = options.command->get_option("--seq")->count() != 0;
+  return makeTrainRequest(model, options, isGiven ? options.chunk : getDefaultSequence(model.spec),
+                          /*evaluate=*/true);
 }
 
-static Expected<void> run(CompileCommandOptions &options) {
+static Expected<void> run(const Options &options) {
   bool prints = !options.emit.empty() || !options.stopAfter.empty();
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
-  SINTER_TRY(Model model, openModel(options));
-  if (model.isExecutable)
-    return fail(options.model, "is compiled already", "give a model's directory or config.json");
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
+  SINTER_CHECK(model.requireDescription("give a model's directory or config.json"));
   SINTER_TRY(CompileRequest request, makeEntriesRequest(model, options));
-  request.options.emit = options.emit;
-  request.options.stopAfter = options.stopAfter;
-  request.options.elidesConstants = options.elidesConstants;
   if (prints) {
     SINTER_TRY(CompileResult result, compile(request));
     std::fwrite(result.text.data(), 1, result.text.size(), stdout);
     return {};
   }
-  SINTER_CHECK(addWeights(model, options.embedWeights, request));
+  SINTER_CHECK(addWeights(model, options.embedWeights, options.observer, request));
   request.options.cubins = isGpu(options) && !options.sourceOnly;
   // The cache holds executables without weights.
   if (options.embedWeights) {
     SINTER_TRY(CompileResult result, compile(request));
     return runtime::writeExecutable(options.output, result.executable);
   }
-  SINTER_TRY(Compiled compiled, compileCached(request, options));
+  SINTER_TRY(Compiled compiled, compileCached(request, options, options.model));
   return runtime::writeExecutable(options.output, compiled.executable->flatbuffer());
 }
 
 void sinter::cli::addCompile(CLI::App &program) {
   CLI::App *command = program.add_subcommand("compile", "Compiles a model ahead of time");
-  auto options = std::make_shared<CompileCommandOptions>();
-  addModelOptions(*command, *options);
+  auto options = std::make_shared<Options>();
+  options->command = command;
+  addModelFlags(*command, *options);
   command->add_option("-o,--output", options->output, "the executable to write (.sinter)");
-  command->add_option("--entry", options->entries, "prefill, decode, logits; or train")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"prefill", "decode", "logits", "train"}));
-  options->chunkOption =
-      command
-          ->add_option("--seq", options->chunk,
-                       "tokens of a slot that prefill takes at a time; of a row, for train")
-          ->check(wholeNumber(1, 1 << 20));
-  command
-      ->add_option("--emit", options->emit,
-                   "print a stage instead: graph, fused, program, llvm, asm or cuda")
-      ->check(CLI::IsMember({"graph", "fused", "program", "llvm", "asm", "cuda"}));
-  command->add_flag("--elide-constants", options->elidesConstants,
-                    "leave large constants out of what is printed, which is then no model");
-  command->add_option("--compile-to", options->stopAfter, "stop after this phase and print the IR");
+  addOptions<RunOptions>(*command, *options,
+                         {"entry", "seq", "emit", "elide_constants", "compile_to"});
+  command->get_option("--seq")->description(
+      "tokens of a slot that prefill takes at a time; of a row, for train");
   command->add_flag("--embed-weights", options->embedWeights,
                     "carry the weights in the executable");
   command->add_flag("--source-only", options->sourceOnly,
                     "for a GPU: carry the kernels' source alone; they are compiled where it runs");
-  addStepOptions(*command, options->step);
+  addOptions(*command, options->training);
+  addOptions<RunOptions>(*command, *options, {"memory_budget"});
   command->callback([options] { finish(run(*options)); });
 }

@@ -4,8 +4,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
+#include "tools/cli/Output.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Output.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,11 @@
 //===- Explain.cpp - `sinter explain`: the compiler's decisions -------------===//
 
 #include "compiler/Analysis/CostModel.h"
+#include "sinter/Plan.h"
+#include "tools/cli/Help.h"
+#include "tools/cli/Output.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Help.h"
-#include "tools/sinter/Output.h"
-#include "tools/sinter/TrainMode.h"
+#include "tools/sinter/ModelFlags.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,7 +16,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct ExplainOptions : StepModeOptions {
+struct Options : CommandOptions<StepModeOptions> {
   bool all = false;
 };
 
@@ -94,17 +95,12 @@ static void print(const std::vector<Decision> &decisions, bool all) {
     std::printf("%zu more decisions that matter less: --all\n", groups.size() - shown);
 }
 
-static Expected<void> run(ExplainOptions &options) {
-  SINTER_TRY(Model model, openModel(options));
-  if (model.isExecutable)
-    return fail(options.model, "decisions are not kept in executables", "explain the model itself");
-  SINTER_CHECK(completeOptions(model, options));
-  SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
-  request.reports = true;
-  SINTER_TRY(CompileResult result, compile(request));
+static Expected<void> run(const Options &options) {
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
+  SINTER_TRY(std::vector<Decision> found, explain(model, options));
   if (options.json) {
     nlohmann::json decisions = nlohmann::json::array();
-    for (const Decision &decision : result.decisions) {
+    for (const Decision &decision : found) {
       decisions.push_back({{"taken", decision.taken},
                            {"pass", decision.pass},
                            {"name", decision.name},
@@ -117,16 +113,19 @@ static Expected<void> run(ExplainOptions &options) {
     printJson(nlohmann::json{{"decisions", decisions}});
     return {};
   }
-  print(result.decisions, options.all);
+  print(found, options.all);
   return {};
 }
 
 void sinter::cli::addExplain(CLI::App &program) {
   CLI::App *command = program.add_subcommand(
       "explain", "Every fusion formed or declined, with the predicted cost of both sides");
-  auto options = std::make_shared<ExplainOptions>();
-  addStepModeOptions(*command, *options);
+  auto options = std::make_shared<Options>();
+  addStepModeFlags(*command, *options);
   command->add_flag("--all", options->all,
                     "all decisions, not only those whose sides differ most in predicted cost");
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options, command] {
+    options->given = listGiven(*command);
+    finish(run(*options));
+  });
 }

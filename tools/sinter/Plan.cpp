@@ -1,16 +1,10 @@
 //===- Plan.cpp - `sinter plan`: the memory, without running ----------------===//
 
+#include "sinter/Plan.h"
 #include "compiler/Executable/PlanHtml.h"
-#include "frontends/Tokenizer/Tokenizer.h"
 #include "runtime/Base/AtomicFile.h"
-#include "runtime/Exec/Session.h"
-#include "runtime/Memory/ProcessMemory.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/CompileApart.h"
-#include "tools/sinter/FitMemory.h"
-#include "tools/sinter/Output.h"
-#include "tools/sinter/TrainMode.h"
-#include <malloc.h>
+#include "tools/sinter/ModelFlags.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -18,15 +12,8 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct PlanOptions : StepModeOptions {
+struct Options : CommandOptions<PlanOptions> {
   std::string html;
-  bool findBatch = false;
-  int64_t saveEvery = 0; ///< of training
-  bool validates = false;
-
-  RunSize getRunSize() const {
-    return {*this, step, mode.sequence, makeTrainOptions(*this, saveEvery), validates};
-  }
 };
 } // namespace
 
@@ -82,116 +69,12 @@ static void print(const nlohmann::json &report) {
   }
 }
 
-/// Bytes that the heap holds for who asked it for them.
-static uint64_t getHeapBytes() {
-  struct mallinfo2 heap = ::mallinfo2();
-  return heap.uordblks + heap.hblkhd;
-}
-
-/// What a run takes that no budget counts: pages of mapped files, which the system takes back when
-/// it needs them, and the tokenizer where text is generated.
-static nlohmann::json describeOutside(const Model &model, const PlanOptions &options) {
-  nlohmann::json outside = {{"libraries and program", runtime::readProcessMemory().mapped}};
-  uint64_t weights = 0;
-  if (model.weights)
-    for (const WeightFiles::File &file : model.weights->files())
-      weights += file.bytes;
-  if (weights != 0)
-    outside["files of weights"] = weights;
-  if (!options.isTraining() && !model.tokenizerFiles.empty()) {
-    uint64_t before = getHeapBytes();
-    if (auto tokenizer = Tokenizer::fromFiles(model.tokenizerFiles, model.path))
-      outside["tokenizer"] = getHeapBytes() - before;
-  }
-  return outside;
-}
-
-/// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
-/// pages, random weights on their way, what a trainer holds beside its step, and the process.
-static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
-                                           const PlanOptions &options) {
-  nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
-  SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
-             runtime::Executable::fromFlatbuffer(compiled.executable, options.model));
-  runtime::TrainMemory use;
-  if (options.isTraining()) {
-    runtime::TrainOptions train = makeTrainOptions(options, options.saveEvery);
-    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.validates));
-    report["spaces"]["snapshot"] = use.snapshot;
-    report["spaces"]["batches"] = use.batches;
-  } else {
-    runtime::SessionOptions session;
-    session.threads = getThreads(options);
-    session.programs = {options.mode.mode};
-    std::optional<WeightFilesSource> source;
-    if (model.weights)
-      session.weights = &source.emplace(*model.weights);
-    SINTER_TRY(use.session, runtime::predictMemory(executable, session));
-    if (executable->isForCpu())
-      use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
-  }
-  report["spaces"]["code"] = use.session.code;
-  report["spaces"]["library"] = use.session.library;
-  if (executable->isForCpu())
-    report["spaces"]["process"] = use.process;
-  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
-  report["prepare_arena_bytes"] = use.session.prepareArena;
-  report["planned_bytes"] = use.peak();
-  report["outside"] = describeOutside(model, options);
-  return report;
-}
-
-static Expected<void> checkOptions(const PlanOptions &options) {
-  if (!options.isTraining())
-    for (const char *name : {"--find-batch", "--save-every", "--validate"})
-      if (options.command->get_option(name)->count() != 0)
-        return fail(name, "is of a training run, not of " + options.mode.mode,
-                    "add --mode train, or leave it out");
-  if (!options.findBatch)
-    return {};
-  if (options.step.memoryBudget.empty())
-    return fail("--find-batch", "nothing says what the batch must fit", "add --memory-budget");
-  if (options.command->get_option("--batch")->count() != 0)
-    return fail("--find-batch", "finds the batch that --batch gives", "leave one of them out");
-  return {};
-}
-
-static Expected<void> run(PlanOptions &options) {
-  SINTER_TRY(Model model, openModel(options));
-  if (model.isExecutable)
-    return fail(options.model, "is compiled already", "plan the model itself");
-  SINTER_CHECK(checkOptions(options));
-  SINTER_CHECK(completeOptions(model, options));
-  nlohmann::json found;
-  if (options.findBatch) {
-    MemoryPlanner planner(model, options.getRunSize());
-    SINTER_TRY(LargestBatch largest, findLargestBatch(planner, options.step.budgetBytes));
-    options.batch = largest.batch;
-    found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
-    if (largest.next)
-      found["next_planned_bytes"] = *largest.next;
-  }
-  if (options.isTraining())
-    SINTER_CHECK(checkBudget(MemoryPlanner(model, options.getRunSize())));
-  SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
-  request.reports = true;
-  SINTER_TRY(CompileResult result, compileApart(request));
-  SINTER_TRY(nlohmann::json report, addRuntime(model, result, options));
-  // As `sinter train` does: what does not fit is computed again.
-  uint64_t budget = options.step.budgetBytes, peak = report["planned_bytes"];
-  if (budget != 0 && peak > budget)
-    for (uint64_t bound : getArenaBounds(peak, report["spaces"]["arena"], budget)) {
-      request.options.training.arenaBudget = bound;
-      SINTER_TRY(result, compileApart(request));
-      SINTER_TRY(report, addRuntime(model, result, options));
-      if (peak = report["planned_bytes"]; peak <= budget)
-        break;
-    }
-  if (options.findBatch)
-    report.update(found);
+static Expected<void> run(const Options &options) {
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
+  SINTER_TRY(std::string text, planMemory(model, options));
+  nlohmann::json report = nlohmann::json::parse(text);
   if (!options.html.empty()) {
-    SINTER_TRY(std::string page,
-               renderPlanHtml(report.dump(), options.model + ", " + options.mode.mode));
+    SINTER_TRY(std::string page, renderPlanHtml(text, options.model + ", " + options.mode.mode));
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
   if (options.json)
@@ -203,13 +86,16 @@ static Expected<void> run(PlanOptions &options) {
 
 void sinter::cli::addPlan(CLI::App &program) {
   CLI::App *command = program.add_subcommand("plan", "The memory plan, without running");
-  auto options = std::make_shared<PlanOptions>();
-  addStepModeOptions(*command, *options);
+  auto options = std::make_shared<Options>();
+  addStepModeFlags(*command, *options);
   command->add_option("--html", options->html, "page with a picture of the arena over time");
   command->add_flag("--find-batch", options->findBatch,
                     "train: the most rows that fit --memory-budget, found by planning");
   command->add_option("--save-every", options->saveEvery, "train: as the run's own")
       ->check(wholeNumber(0, int64_t(1) << 40));
   command->add_flag("--validate", options->validates, "train: the run has validation data");
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options, command] {
+    options->given = listGiven(*command);
+    finish(run(*options));
+  });
 }

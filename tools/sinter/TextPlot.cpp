@@ -1,5 +1,5 @@
 #include "tools/sinter/TextPlot.h"
-#include "tools/sinter/Output.h"
+#include "tools/cli/Output.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,11 +1,10 @@
 //===- Tokenize.cpp - `sinter tokenize`: text to ids and back ---------------===//
 
 #include "runtime/Base/ReadFile.h"
-#include "runtime/Exec/Executable.h"
+#include "sinter/LoadedModel.h"
+#include "tools/cli/Ids.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Generate.h"
-#include "tools/sinter/Ids.h"
-#include "tools/sinter/Options.h"
+#include "tools/sinter/ModelFlags.h"
 #include <cstdio>
 #include <memory>
 
@@ -16,7 +15,8 @@ namespace {
 struct TokenizeOptions {
   std::string model, text, file, decode;
   bool noSpecial = false;
-  ModelOptions common; ///< of all commands; ids depend on none but --json
+  RunOptions common; ///< of all commands; ids depend on none of them
+  bool json = false;
   CLI::Option *textOption = nullptr, *fileOption = nullptr, *decodeOption = nullptr;
 };
 } // namespace
@@ -25,8 +25,9 @@ struct TokenizeOptions {
 static Expected<Tokenizer> openTokenizerOf(const std::filesystem::path &path) {
   if (path.extension() != ".sinter")
     return Tokenizer::fromDirectory(path);
-  SINTER_TRY(auto executable, runtime::Executable::open(path.string()));
-  return openTokenizer(*executable);
+  LoadedModel model;
+  SINTER_TRY(model.executable, runtime::Executable::open(path.string()));
+  return model.openTokenizer();
 }
 
 static Expected<void> run(const TokenizeOptions &options) {
@@ -48,7 +49,7 @@ static Expected<void> run(const TokenizeOptions &options) {
     return fail("sinter tokenize", "there is nothing to do", "give --text, --file or --decode");
   }
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(text, !options.noSpecial));
-  if (options.common.json)
+  if (options.json)
     std::printf("{\"ids\":[%s]}\n", joinIds(ids).c_str());
   else
     std::printf("%s\n", joinIds(ids).c_str());
@@ -67,7 +68,7 @@ void sinter::cli::addTokenize(CLI::App &program) {
   options->decodeOption =
       command->add_option("--decode", options->decode, "ids to decode, comma-separated");
   command->add_flag("--no-special", options->noSpecial, "add no special tokens");
-  addCommonOptions(*command, options->common);
+  addCommonFlags(*command, options->common, options->json);
   options->textOption->excludes(options->fileOption)->excludes(options->decodeOption);
   options->fileOption->excludes(options->decodeOption);
   command->callback([options] { finish(run(*options)); });

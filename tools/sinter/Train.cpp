@@ -3,11 +3,11 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Train/TrainStates.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Output.h"
-#include "tools/sinter/TrainLog.h"
-#include "tools/sinter/TrainOutput.h"
+#include "tools/sinter/Report.h"
+#include "tools/sinter/TrainFlags.h"
 #include "tools/sinter/TrainProgress.h"
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -18,14 +18,7 @@ using namespace sinter::cli;
 namespace fs = std::filesystem;
 
 namespace {
-struct TrainCommandOptions : TrainRunOptions {
-  const CLI::App *command = nullptr;
-  std::string log;
-  int64_t keep = 3;
-  bool resume = false;
-
-  std::string getLog() const { return log.empty() ? (fs::path(out) / "log.jsonl").string() : log; }
-};
+using Options = CommandOptions<TrainOptions>;
 
 std::atomic<bool> stopRequested = false;
 
@@ -46,23 +39,22 @@ void catchSignals() {
 } // namespace
 
 /// What a run came to.
-static nlohmann::ordered_json summarize(const TrainCommandOptions &options, const PreparedRun &run,
-                                        const runtime::TrainResult &result,
-                                        runtime::Trainer &trainer) {
+static nlohmann::ordered_json summarize(TrainRun &run, const TrainResult &result) {
+  const TrainOptions &options = run.getOptions();
   nlohmann::ordered_json summary = {{"out", options.out},
                                     {"steps", result.steps},
                                     {"stopped", result.stopped},
                                     {"seconds", result.seconds},
-                                    {"compile_ms", run.compiled.compileMs},
-                                    {"parameters", run.parameters},
-                                    {"flops_per_step", run.flops},
-                                    {"peak_bytes", trainer.peakBytes()},
-                                    {"planned_bytes", trainer.memory().peak()}};
+                                    {"compile_ms", run.getCompileMs()},
+                                    {"parameters", run.getParameters()},
+                                    {"flops_per_step", run.getFlops()},
+                                    {"peak_bytes", result.peakBytes},
+                                    {"planned_bytes", run.getTrainer().memory().peak()}};
   TrainCurves curves = readTrainCurves(options.getLog());
-  if (!curves.loss.points.empty())
-    summary["loss"] = curves.loss.points.back().second;
-  if (!curves.validationLoss.points.empty())
-    summary["val_loss"] = curves.validationLoss.points.back().second;
+  if (!curves.loss.empty())
+    summary["loss"] = curves.loss.back().second;
+  if (!curves.validationLoss.empty())
+    summary["val_loss"] = curves.validationLoss.back().second;
   return summary;
 }
 
@@ -92,65 +84,99 @@ static void print(const nlohmann::ordered_json &summary, bool asJson) {
               (fs::path(out) / "report.html").c_str());
 }
 
-static Expected<void> train(TrainCommandOptions &options, PreparedRun &run) {
-  runtime::ThreadPool pool(static_cast<unsigned>(getThreads(options)));
-  DeviceLimits limits(*run.compiled.executable, getThreads(options));
-  runtime::TrainOptions &train = run.options;
-  train.session.pool = &pool;
-  train.keep = static_cast<uint64_t>(options.keep);
-  train.resume = options.resume;
-  train.stop = &stopRequested;
-  train.model = (fs::path(options.out) / runtime::modelFile).string();
-  std::optional<TrainLog> log;
+/// The report on a run from its log: curves, the model's facts, the options of `command`.
+static Report makeReport(const std::string &name, TrainRun &run, const CLI::App &command) {
+  TrainCurves curves = readTrainCurves(run.getOptions().getLog());
+  runtime::TrainMemory memory = run.getTrainer().memory();
+  Report report;
+  report.title = "Training of " + name;
+  if (!curves.loss.empty()) {
+    auto [firstStep, firstLoss] = curves.loss.front();
+    report.summary = "Loss from " + formatNumber(firstLoss, 3) + " to " +
+                     formatNumber(curves.loss.back().second, 3);
+    if (!curves.validationLoss.empty())
+      report.summary += ", validation loss " + formatNumber(curves.validationLoss.back().second, 3);
+    if (firstStep > 0)
+      report.summary += "; the log begins at step " + formatNumber(firstStep, 0);
+  }
+  auto draw = [](const char *name, TrainCurves::Points points) {
+    return thinOut({name, std::move(points), false});
+  };
+  report.charts = {
+      {"Loss, nats a token",
+       "step",
+       "",
+       {draw("training", curves.loss), {"validation", curves.validationLoss, true}}},
+      {"Learning rate", "step", "", {draw("learning rate", curves.learningRate)}},
+      {"Gradient norm, before clipping", "step", "", {draw("gradient norm", curves.gradNorm)}},
+      {"Throughput", "step", "tokens/s", {draw("tokens/s", curves.throughput)}},
+      {"Memory", "step", "B", {draw("peak", curves.memory)}},
+  };
+  auto metadata = [&](const char *key) {
+    return std::string(run.executable().metadata(key).value_or(""));
+  };
+  Section model{"Model", {}, {}};
+  model.rows = {{"type", metadata("model_type")},
+                {"parameters", formatCount(double(run.getParameters()))},
+                {"vocabulary", metadata("vocab_size")},
+                {"compute type", metadata("dtype")},
+                {"useful FLOPs of a step", formatCount(run.getFlops())},
+                {"training data", run.getFingerprint()},
+                {"parameters and optimizer", formatBytes(memory.session.state)},
+                {"planned memory", formatBytes(memory.peak())}};
+  Section options{"Options", {}, {}};
+  for (const CLI::Option *option : command.get_options()) {
+    std::string name = option->get_name(), value = option->get_default_str();
+    if (option->count() != 0) {
+      value.clear();
+      for (const std::string &part : option->results())
+        value += (value.empty() ? "" : " ") + part;
+    }
+    if (!value.empty() && option->get_name() != "--help,-h")
+      options.rows.push_back({name, value});
+  }
+  report.sections = {std::move(model), std::move(options)};
+  return report;
+}
+
+static Expected<void> run(Options &options, const CLI::App &command) {
+  catchSignals();
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
   std::optional<TrainProgress> progress;
-  auto warn = [&](const Error &error) {
-    std::string text = "sinter: warning: " + error.message();
-    progress ? progress->note(text) : void(std::fprintf(stderr, "%s\n", text.c_str()));
+  Observer &observer = options.observer;
+  observer.stop = &stopRequested;
+  observer.onWarning = [&, warn = observer.onWarning](const Error &warning) {
+    if (progress)
+      progress->clear();
+    warn(warning);
   };
-  train.onWarning = warn;
-  train.onStep = [&](const runtime::StepRecord &record) {
-    if (log)
-      if (auto written = log->append(record); !written) {
-        warn(written.error());
-        log.reset();
-      }
-    progress->show(record);
-  };
-  SINTER_TRY(auto trainer,
-             runtime::Trainer::create(run.compiled.executable, run.data.streams, train));
-  SINTER_CHECK(writeDescription(run, options.out));
-  SINTER_TRY(log, TrainLog::open(options.getLog(), trainer->nextStep()));
-  progress.emplace(trainer->nextStep(), train.schedule.steps, run.flops, run.productType, limits);
-  if (trainer->nextStep() != 0)
-    progress->note("going on from step " + std::to_string(trainer->nextStep()));
+  options.given = listGiven(command);
+  options.onStep = [&](const runtime::StepRecord &record) { progress->show(record); };
+  SINTER_TRY(std::unique_ptr<TrainRun> run, TrainRun::prepare(std::move(model), options));
+  DeviceLimits limits(run->executable(), getThreads(options));
+  SINTER_CHECK(run->begin());
+  runtime::Trainer &trainer = run->getTrainer();
+  progress.emplace(trainer.nextStep(), options.steps, run->getFlops(), run->getProductType(),
+                   limits);
+  if (trainer.nextStep() != 0)
+    progress->note("going on from step " + std::to_string(trainer.nextStep()));
   auto shown = [](const std::string &value) { return value.empty() ? "not set" : value; };
-  for (const runtime::OptionChange &change : trainer->changes())
-    progress->note("from here on " + change.name + " is " + shown(change.is) + ", it was " +
-                   shown(change.was));
-  log->note(trainer->changes());
-  Expected<runtime::TrainResult> result = trainer->run();
+  for (const runtime::OptionChange &change : trainer.changes())
+    progress->note("from here on --" + std::string(FlagName(change.name).text) + " is " +
+                   shown(change.is) + ", it was " + shown(change.was));
+  Expected<TrainResult> result = run->run();
   progress.reset();
   // How it went is worth seeing above all where it went wrong.
-  std::string page = renderReport(makeTrainReport("Training of " + options.model, options.getLog(),
-                                                  run, trainer->memory(), *options.command));
+  std::string page = renderReport(makeReport(options.model, *run, command));
   Expected<void> reported = writeFileAtomically((fs::path(options.out) / "report.html").string(),
                                                 std::as_bytes(std::span(page)));
   if (result) {
-    print(summarize(options, run, *result, *trainer), options.json);
+    print(summarize(*run, *result), options.json);
     return reported;
   }
   if (!reported)
-    warn(reported.error());
+    observer.warn(reported.error());
   return tl::unexpected(std::move(result).error());
-}
-
-static Expected<void> run(TrainCommandOptions &options) {
-  catchSignals();
-  SINTER_TRY(Model model, openModel(options));
-  SINTER_TRY(auto executable, adoptExecutable(*options.command, options, model));
-  SINTER_CHECK(makeOutputDirectory(options.out));
-  SINTER_TRY(auto prepared, prepareRun(std::move(model), options, std::move(executable)));
-  return train(options, *prepared);
 }
 
 static constexpr char kFooter[] = R"(
@@ -191,37 +217,12 @@ Examples:
 
 void sinter::cli::addTrain(CLI::App &program) {
   CLI::App *command = program.add_subcommand("train", "Trains a model on text or token ids");
-  auto options = std::make_shared<TrainCommandOptions>();
-  options->command = command;
-  addModel(*command, *options);
-  addTrainRunOptions(*command, *options);
-  const char *group = "Output";
-  command
-      ->add_option("--out", options->out,
-                   "where the model, its checkpoints and the report are written")
-      ->group(group)
-      ->type_name("DIR")
-      ->required();
-  command->add_option("--log", options->log, "one JSON object a step (default: log.jsonl in --out)")
-      ->group(group)
-      ->type_name("FILE");
-  command
-      ->add_option("--save-every", options->saveEvery,
-                   "steps between checkpoints; 0: only at the end and when stopped")
-      ->group(group)
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(wholeNumber(0, int64_t(1) << 40));
-  command->add_option("--keep", options->keep, "checkpoints that stay, the newest; 0: all")
-      ->group(group)
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(wholeNumber(0, 1 << 30));
-  command
-      ->add_flag("--resume", options->resume,
-                 "go on from the newest whole checkpoint in --out, or begin where there is none")
-      ->group(group);
-  command->get_option("--json")->group(group);
+  auto options = std::make_shared<Options>();
+  addModel(*command, options->model);
+  addTrainFlags(*command, *options, options->json);
+  addOptions<TrainOptions>(*command, *options, {"out", "log", "save_every", "keep", "resume"});
+  command->get_option("--out")->required();
+  command->get_option("--json")->group("Output");
   command->footer(kFooter);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options, command] { finish(run(*options, *command)); });
 }

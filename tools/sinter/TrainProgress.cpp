@@ -1,5 +1,5 @@
 #include "tools/sinter/TrainProgress.h"
-#include "tools/sinter/Output.h"
+#include "tools/cli/Output.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -71,7 +71,13 @@ void TrainProgress::show(const runtime::StepRecord &record) {
   drawn = true;
 }
 
-void TrainProgress::note(const std::string &text) {
-  std::fprintf(stderr, "%s%s\n", drawn ? "\r\033[K" : "", text.c_str());
+void TrainProgress::clear() {
+  if (drawn)
+    std::fputs("\r\033[K", stderr);
   drawn = false;
+}
+
+void TrainProgress::note(const std::string &text) {
+  clear();
+  std::fprintf(stderr, "%s\n", text.c_str());
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/Train/Trainer.h"
-#include "tools/sinter/DeviceLimits.h"
+#include "sinter/DeviceLimits.h"
 #include <chrono>
 #include <string>
 
@@ -23,7 +23,10 @@ public:
 
   void show(const runtime::StepRecord &record);
 
-  /// Prints a line that is not the bar's.
+  /// Makes room for a line that is not the bar's.
+  void clear();
+
+  /// Prints such a line.
   void note(const std::string &text);
 
 private:

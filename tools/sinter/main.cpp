@@ -1,10 +1,9 @@
 //===- main.cpp - The program `sinter` --------------------------------------===//
 
+#include "tools/cli/Help.h"
+#include "tools/cli/Output.h"
+#include "tools/cli/UsageError.h"
 #include "tools/sinter/Commands.h"
-#include "tools/sinter/Generate.h"
-#include "tools/sinter/Help.h"
-#include "tools/sinter/OneLine.h"
-#include "tools/sinter/UsageError.h"
 #include <cstdio>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
@@ -33,6 +32,7 @@ int main(int argc, char **argv) {
   sinter::cli::addCompare(program);
   sinter::cli::addCompile(program);
   sinter::cli::addDevices(program);
+  sinter::cli::addEval(program);
   sinter::cli::addExplain(program);
   sinter::cli::addGenerate(program);
   sinter::cli::addLogits(program);
@@ -43,8 +43,7 @@ int main(int argc, char **argv) {
   sinter::cli::addVerify(program);
   sinter::cli::addVerifyPass(program);
   auto printError = [](const sinter::Error &error) {
-    std::fprintf(stderr, "sinter: %s: %s\n", error.defect ? "defect" : "error",
-                 sinter::cli::onOneLine(error.message()).c_str());
+    std::fprintf(stderr, "sinter: %s\n", sinter::cli::describeError(error).c_str());
     return error.defect ? 2 : 1;
   };
   try {

@@ -27,7 +27,7 @@ public:
         b, builder.getLoc(), type, state, state, builder.clearsGradients() ? type : Type(), value,
         gradient, states[0], states[1], builder.getScale(), builder.getInput(rate),
         builder.getInput("bias_correction1"), builder.getInput("bias_correction2"), random,
-        number(numbers.beta1), number(numbers.beta2), number(numbers.eps),
+        number(numbers.beta1), number(numbers.beta2), number(numbers.epsilon),
         number(parameter.decays ? numbers.weightDecay : 0));
     return {step.getNextParameter(), {step.getNextM(), step.getNextV()}, step.getCleared()};
   }

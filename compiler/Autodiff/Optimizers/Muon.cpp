@@ -44,8 +44,8 @@ public:
       return adamw->build(b, parameter, value, gradient, states);
     Value g = b.scaleGradient(gradient);
     Value before = b.cast(states[0], parameter.type.getElementType());
-    Value momentum = b.lerp(before, g, 1 - numbers.momentum);
-    Value step = orthogonalize(b, b.lerp(g, momentum, numbers.momentum));
+    Value momentum = b.lerp(before, g, 1 - numbers.getMomentum());
+    Value step = orthogonalize(b, b.lerp(g, momentum, numbers.getMomentum()));
     double m = parameter.type.getDimSize(0), n = parameter.type.getDimSize(1);
     Value rate = b.getInput("learning_rate");
     Value stride = b.scaled(std::sqrt(std::max(1.0, m / n)), rate);
@@ -53,7 +53,8 @@ public:
     if (parameter.decays && numbers.weightDecay != 0)
       kept = b.mul(value, b.spread(b.shifted(b.scaled(-numbers.weightDecay, rate), 1.0), value));
     Value next = b.sub(kept, b.mul(step, b.spread(stride, step)));
-    return {b.guard(next, value), {b.cast(b.guard(momentum, before), numbers.stateType)}, nullptr};
+    return {
+        b.guard(next, value), {b.cast(b.guard(momentum, before), numbers.stateElement)}, nullptr};
   }
 
 private:

@@ -64,13 +64,11 @@ Value UpdateBuilder::matmul(Value lhs, Value rhs, bool transposeLhs, bool transp
   return MatmulOp::create(builder, loc, type, lhs, rhs, transposeRhs, transposeLhs);
 }
 
-std::unique_ptr<Optimizer> sinter::createOptimizer(StringRef name, const Hyperparameters &numbers) {
-  using Create = std::unique_ptr<Optimizer> (*)(const Hyperparameters &);
-  Create create = llvm::StringSwitch<Create>(name)
-                      .Case("adafactor", createAdafactor)
-                      .Case("adamw", [](const auto &numbers) { return createAdamW(numbers); })
-                      .Case("muon", createMuon)
-                      .Case("sgd", createSgd)
-                      .Default(nullptr);
-  return create ? create(numbers) : nullptr;
+std::unique_ptr<Optimizer> sinter::createOptimizer(const Hyperparameters &numbers) {
+  return llvm::StringSwitch<std::unique_ptr<Optimizer> (*)(const Hyperparameters &)>(
+             numbers.optimizer)
+      .Case("adafactor", createAdafactor)
+      .Case("adamw", [](const Hyperparameters &numbers) { return createAdamW(numbers); })
+      .Case("muon", createMuon)
+      .Case("sgd", createSgd)(numbers);
 }

@@ -8,23 +8,19 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Autodiff/OptimizerOptions.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include <memory>
 #include <string>
 
 namespace sinter {
 
-/// The numbers that all optimizers choose from.
-struct Hyperparameters {
-  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double momentum = 0.9;
-  bool nesterov = false;
-  bool relativeStep = true, scaleParameter = true; ///< of adafactor
-  double weightDecay = 0.1;
-  mlir::Type stateType; ///< of the elements of momenta and of adamw's moments: f32 or bf16
+/// The options that all optimizers choose from.
+struct Hyperparameters : OptimizerOptions {
+  mlir::Type stateElement; ///< the type that stateType names
 
   mlir::RankedTensorType getStateType(mlir::RankedTensorType parameter) const {
-    return parameter.clone(stateType);
+    return parameter.clone(stateElement);
   }
 };
 
@@ -140,7 +136,8 @@ std::unique_ptr<Optimizer> createAdamW(const Hyperparameters &numbers,
 std::unique_ptr<Optimizer> createMuon(const Hyperparameters &numbers);
 std::unique_ptr<Optimizer> createSgd(const Hyperparameters &numbers);
 
-/// The optimizer called `name` (adafactor, adamw, muon, sgd), or null.
-std::unique_ptr<Optimizer> createOptimizer(llvm::StringRef name, const Hyperparameters &numbers);
+/// The optimizer that the options name.
+/// @pre they were checked
+std::unique_ptr<Optimizer> createOptimizer(const Hyperparameters &numbers);
 
 } // namespace sinter

@@ -10,7 +10,7 @@ public:
   explicit Sgd(const Hyperparameters &numbers) : numbers(numbers) {}
 
   SmallVector<OptimizerState> getStates(const Parameter &parameter) const override {
-    if (numbers.momentum == 0)
+    if (numbers.getMomentum() == 0)
       return {};
     return {{("sgd.velocity." + parameter.name).str(), numbers.getStateType(parameter.type)}};
   }
@@ -23,7 +23,7 @@ public:
     auto step =
         SgdOp::create(b, builder.getLoc(), type, velocity ? velocity.getType() : Type(), cleared,
                       value, gradient, builder.getScale(), builder.getInput("learning_rate"),
-                      velocity, b.getF64FloatAttr(numbers.momentum),
+                      velocity, b.getF64FloatAttr(numbers.getMomentum()),
                       velocity && numbers.nesterov ? b.getUnitAttr() : UnitAttr(),
                       b.getF64FloatAttr(parameter.decays ? numbers.weightDecay : 0));
     Update update{step.getNextParameter(), {}, step.getCleared()};

@@ -19,7 +19,7 @@ Expected<const CudaApi *> cudaApi() {
   return libraryTable().get([] { return std::vector{"libcuda.so.1"}; },
                             "install NVIDIA's driver for CUDA " +
                                 std::to_string(CUDA_VERSION / 1000) + "." +
-                                std::to_string(CUDA_VERSION % 1000 / 10) + ", or use --target cpu",
+                                std::to_string(CUDA_VERSION % 1000 / 10) + ", or use `target` cpu",
                             load);
 }
 

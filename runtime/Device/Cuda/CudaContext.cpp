@@ -7,7 +7,7 @@ namespace {
 // cuLibraryLoadData came with 12.0.
 constexpr int oldestDriver = 12000;
 
-constexpr const char *useAnother = "use a machine with an NVIDIA GPU, or --target cpu";
+constexpr const char *useAnother = "use a machine with an NVIDIA GPU, or `target` cpu";
 
 // What a kernel did, not the world.
 bool isDefect(CUresult result) {
@@ -73,7 +73,7 @@ Expected<GpuInfo> findGpu() {
     return fail("the NVIDIA driver",
                 "it is for CUDA " + std::to_string(version / 1000) + "." +
                     std::to_string(version % 1000 / 10) + ", Sinter needs 12.0",
-                "install a newer driver, or use --target cpu");
+                "install a newer driver, or use `target` cpu");
   CUresult started = driver.cuInit(0);
   if (started == CUDA_SUCCESS)
     started = driver.cuDeviceGetCount(&count);

@@ -9,7 +9,7 @@ namespace {
 
 tl::unexpected<Error> builtWithout() {
   return fail("CUDA", "this Sinter was built without it",
-              "build it where the CUDA toolkit is installed, or use --target cpu");
+              "build it where the CUDA toolkit is installed, or use `target` cpu");
 }
 
 } // namespace

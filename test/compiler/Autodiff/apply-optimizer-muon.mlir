@@ -1,4 +1,4 @@
-// RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=muon" | FileCheck %s
+// RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=muon momentum=0.9" | FileCheck %s
 
 // Ids choose rows of "rows", those of "positions" are the same for every sequence, a loss picks from
 // what "columns" multiplies, "bias" is a vector: AdamW updates all four at a rate of its own. "inner"

@@ -1,8 +1,8 @@
 // RUN: sinter-opt %s --sinter-apply-optimizer="state-dtype=bf16" | FileCheck %s
 // RUN: sinter-opt %s --sinter-apply-optimizer="state-dtype=bf16 accumulate=2" | FileCheck %s --check-prefix=SPLIT
 // RUN: sinter-opt %s --sinter-apply-optimizer="state-dtype=bf16 optimizer=sgd" | FileCheck %s --check-prefix=SGD
-// RUN: sinter-opt %s --sinter-apply-optimizer="state-dtype=bf16 optimizer=muon" | FileCheck %s --check-prefix=MUON
-// RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=muon" | FileCheck %s --check-prefix=WIDE
+// RUN: sinter-opt %s --sinter-apply-optimizer="state-dtype=bf16 optimizer=muon momentum=0.9" | FileCheck %s --check-prefix=MUON
+// RUN: sinter-opt %s --sinter-apply-optimizer="optimizer=muon momentum=0.9" | FileCheck %s --check-prefix=WIDE
 
 // States of bf16 beside parameters of f32. The seed is the step's, each parameter has a tag.
 // CHECK-LABEL: func.func @train_step(

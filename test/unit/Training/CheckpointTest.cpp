@@ -64,7 +64,7 @@ RunState someState() {
   state.step = 12;
   state.updates = 11;
   state.scaler = LossScalerState{0.1f, 3};
-  state.options = {{"--batch", "4"}, {"--lr", "0.001"}};
+  state.options = {{"batch", "4"}, {"lr", "0.001"}};
   return state;
 }
 
@@ -105,20 +105,20 @@ TEST(RunState, NamesTheOptionThatDiffers) {
     auto checked = state.checkOptions(wanted, {}, "step-12");
     return checked ? "" : checked.error().message();
   };
-  EXPECT_EQ(messageFor({{"--batch", "8"}, {"--lr", "0.001"}}),
-            "step-12: --batch was 4 when it was written and is 8 now; give the options of then, or "
-            "begin anew in another --out");
-  EXPECT_NE(messageFor({{"--batch", "4"}})
-                .find("--lr was 0.001 when it was written and is not "
+  EXPECT_EQ(messageFor({{"batch", "8"}, {"lr", "0.001"}}),
+            "step-12: `batch` was 4 when it was written and is 8 now; give the options of then, or "
+            "begin anew in another `out`");
+  EXPECT_NE(messageFor({{"batch", "4"}})
+                .find("`lr` was 0.001 when it was written and is not "
                       "set now"),
             std::string::npos);
-  EXPECT_NE(messageFor({{"--batch", "4"}, {"--lr", "0.001"}, {"--x", "1"}})
-                .find("--x was not set when it was written and is 1 now"),
+  EXPECT_NE(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"x", "1"}})
+                .find("`x` was not set when it was written and is 1 now"),
             std::string::npos);
-  auto adjusted = state.checkOptions({{"--batch", "4"}}, {{"--lr", ""}, {"--warmup", "3"}}, "c");
+  auto adjusted = state.checkOptions({{"batch", "4"}}, {{"lr", ""}, {"warmup", "3"}}, "c");
   ASSERT_TRUE(adjusted) << adjusted.error().message();
   ASSERT_EQ(adjusted->size(), 1u);
-  EXPECT_EQ(adjusted->front().name + adjusted->front().was + adjusted->front().is, "--lr0.001");
+  EXPECT_EQ(adjusted->front().name + adjusted->front().was + adjusted->front().is, "lr0.001");
 }
 
 TEST(Snapshot, KeepsWhatWas) {

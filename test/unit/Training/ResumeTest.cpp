@@ -22,7 +22,7 @@ struct Resume : ::testing::Test {
   TrainOptions options(uint64_t steps, bool resume = false) const {
     TrainOptions options = trainOptions(steps, directory.path.string());
     options.resume = resume;
-    options.identity = {{"--optimizer", "sgd"}};
+    options.identity = {{"optimizer", "sgd"}};
     return options;
   }
   fs::path at(const std::string &name) const { return directory.path / "checkpoints" / name; }
@@ -118,8 +118,8 @@ TEST_F(Resume, AnEarlierRunIsNotWrittenOver) {
   runTrainer({}, options(3));
   EXPECT_EQ(runTrainer({}, options(3)).error,
             at("").parent_path().string() +
-                ": an earlier run is there, up to step-3; add --resume to go on with it, or choose "
-                "another --out");
+                ": an earlier run is there, up to step-3; add `resume` to go on with it, or choose "
+                "another `out`");
 }
 
 TEST_F(Resume, KeepsTheNewestCheckpoints) {
@@ -170,21 +170,21 @@ TEST_F(Resume, OptionsThatDifferAreNamed) {
     return runTrainer({}, changed).error;
   };
   std::string prefix = at("step-3").string() + ": ";
-  EXPECT_EQ(errorWith([](TrainOptions &o) { o.identity["--optimizer"] = "adamw"; }),
-            prefix + "--optimizer was sgd when it was written and is adamw now; give the options "
-                     "of then, or begin anew in another --out");
+  EXPECT_EQ(errorWith([](TrainOptions &o) { o.identity["optimizer"] = "adamw"; }),
+            prefix + "`optimizer` was sgd when it was written and is adamw now; give the options "
+                     "of then, or begin anew in another `out`");
   EXPECT_NE(errorWith([](TrainOptions &o) {
-              o.identity["--optimizer"] = "";
-            }).find("--optimizer was sgd when it was written and is empty now"),
+              o.identity["optimizer"] = "";
+            }).find("`optimizer` was sgd when it was written and is empty now"),
             std::string::npos);
-  EXPECT_NE(errorWith([](TrainOptions &o) { o.seed = 1; }).find("--seed was 11"),
+  EXPECT_NE(errorWith([](TrainOptions &o) { o.seed = 1; }).find("`seed` was 11"),
             std::string::npos);
   EXPECT_NE(errorWith([](TrainOptions &o) {
               o.order = DataOrder::Sequential;
-            }).find("--order was shuffled"),
+            }).find("`order` was shuffled"),
             std::string::npos);
   TrainOptions changed = options(6, true);
-  EXPECT_NE(runTrainer({4, 4}, changed).error.find("--batch was 2 when it was written and is 4"),
+  EXPECT_NE(runTrainer({4, 4}, changed).error.find("`batch` was 2 when it was written and is 4"),
             std::string::npos);
   EXPECT_NE(runTrainer({}, changed, regularIds(200)).error.find("training tokens was 300"),
             std::string::npos);
@@ -196,7 +196,7 @@ TEST_F(Resume, WhatMayBeChangedIsTold) {
   auto chosen = [&](uint64_t steps, double rate) {
     TrainOptions with = options(steps, true);
     with.schedule.learningRate = rate;
-    with.adjustable = {{"--lr", rate == 0.5 ? "0.5" : "0.25"}, {"--steps", std::to_string(steps)}};
+    with.adjustable = {{"lr", rate == 0.5 ? "0.5" : "0.25"}, {"steps", std::to_string(steps)}};
     return with;
   };
   auto changesOf = [&](const TrainOptions &with) {
@@ -211,12 +211,12 @@ TEST_F(Resume, WhatMayBeChangedIsTold) {
   ASSERT_EQ(runTrainer({}, chosen(3, 0.5)).error, "");
   EXPECT_TRUE(changesOf(chosen(3, 0.5)).empty());
   TrainOptions other = chosen(6, 0.25);
-  EXPECT_EQ(changesOf(other), (std::vector<std::string>{"--lr 0.5 0.25", "--steps 3 6"}));
+  EXPECT_EQ(changesOf(other), (std::vector<std::string>{"lr 0.5 0.25", "steps 3 6"}));
   RunResult resumed = runTrainer({}, other);
   ASSERT_EQ(resumed.records.size(), 3u);
   EXPECT_EQ(resumed.records[0].learningRate, 0.25);
   EXPECT_TRUE(changesOf(other).empty()); // the newest checkpoint has them
-  other.adjustable["--warmup"] = "2";    // which an older state does not tell of
+  other.adjustable["warmup"] = "2";      // which an older state does not tell of
   EXPECT_TRUE(changesOf(other).empty());
 }
 

@@ -70,7 +70,7 @@ TEST(Schedule, NamesAreParsed) {
   EXPECT_EQ(*parseScheduleKind("wsd"), ScheduleKind::Wsd);
   auto result = parseScheduleKind("cosin");
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message(), "--schedule cosin: there is no such schedule; choose one of "
+  EXPECT_EQ(result.error().message(), "`schedule` cosin: there is no such schedule; choose one of "
                                       "constant, linear, cosine, wsd");
 }
 
@@ -83,22 +83,22 @@ TEST(Schedule, ErrorsNameTheOption) {
   EXPECT_EQ(errorOf(good), "");
   Schedule bad = good;
   bad.learningRate = -1;
-  EXPECT_EQ(errorOf(bad), "--lr");
+  EXPECT_EQ(errorOf(bad), "`lr`");
   bad.learningRate = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(errorOf(bad), "--lr");
+  EXPECT_EQ(errorOf(bad), "`lr`");
   bad = good;
   bad.minimum = 2;
-  EXPECT_EQ(errorOf(bad), "--min-lr");
+  EXPECT_EQ(errorOf(bad), "`min_lr`");
   bad = good;
   bad.warmup = 10;
-  EXPECT_EQ(errorOf(bad), "--warmup");
+  EXPECT_EQ(errorOf(bad), "`warmup`");
   bad = good;
   bad.steps = 0;
-  EXPECT_EQ(errorOf(bad), "--steps");
+  EXPECT_EQ(errorOf(bad), "`steps`");
   for (double fraction : {0.0, 0.9, 1.5}) {
     bad = good;
     bad.decayFraction = fraction;
-    EXPECT_EQ(errorOf(bad), "--decay-fraction");
+    EXPECT_EQ(errorOf(bad), "`decay_fraction`");
   }
 }
 

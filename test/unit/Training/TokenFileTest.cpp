@@ -154,7 +154,7 @@ TEST(TokenStream, NamesTheFileWithTooFewTokens) {
   auto result = countingStream(10).require(11, "a step");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(), "data.bin: there are 10 tokens, a step needs 11; give more "
-                                      "data, or a smaller --batch, --seq or --accumulate");
+                                      "data, or a smaller `batch`, `seq` or `accumulate`");
 }
 
 // Gives each character's code, and counts its calls.

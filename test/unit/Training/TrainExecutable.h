@@ -95,6 +95,7 @@ inline Parts TrainModel::parts() const {
   using fb::Space;
   Parts parts;
   parts.kernels = {"gradient", "poisoned", "update"};
+  parts.metadata = {{"beta1", "0.9"}, {"beta2", "0.95"}};
   uint64_t parameterBytes = parameterCount * 4, tableBytes = vocabulary * vocabulary * 4;
   fb::Slice parameters = slice(Space::State, 0, parameterBytes);
   fb::Slice moments = slice(Space::State, parameterBytes, parameterBytes);

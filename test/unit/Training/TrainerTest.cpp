@@ -257,8 +257,8 @@ TEST(Trainer, NamesStepOpAndLayerOfTheFirstNaN) {
     std::string last =
         (directory.path / "checkpoints" / ("step-" + std::to_string(step / 2 * 2))).string();
     EXPECT_EQ(run.error, "step " + std::to_string(step) +
-                             ": the loss is nan; nan first shows in poison of layer.1; lower --lr "
-                             "or raise --warmup; the last checkpoint is " +
+                             ": the loss is nan; nan first shows in poison of layer.1; lower `lr` "
+                             "or raise `warmup`; the last checkpoint is " +
                              last);
     EXPECT_EQ(run.records.size(), step);
     // The parameters are those before the step.
@@ -279,7 +279,7 @@ TEST(Trainer, NamesAParameterThatIsNotFinite) {
   options.weights = &weights;
   RunResult run = runTrainer({}, options);
   EXPECT_EQ(run.error, "step 0: the loss is nan, since the parameter 'table.weight' is not finite "
-                       "before it; lower --lr or raise --warmup");
+                       "before it; lower `lr` or raise `warmup`");
 }
 
 TEST(Trainer, LossScalerSkipsSteps) {
@@ -311,7 +311,7 @@ TEST(Trainer, LossScalerGivesUpWhereNoScaleHelps) {
       runTrainer({2, 4, false, true, false}, options, std::vector<int32_t>(300, poison));
   EXPECT_EQ(run.records.size(), 40u);
   EXPECT_EQ(run.error, "step 40: the loss is nan; nan first shows in poison of layer.1, however "
-                       "small the loss scale; lower --lr or raise --warmup");
+                       "small the loss scale; lower `lr` or raise `warmup`");
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,10 +321,10 @@ TEST(Trainer, LossScalerGivesUpWhereNoScaleHelps) {
 TEST(Trainer, RefusesOptionsThatCannotBe) {
   TrainOptions options = trainOptions(3);
   options.schedule.minimum = 1;
-  EXPECT_NE(errorOf(makeTrainer({}, options)).find("--min-lr"), std::string::npos);
+  EXPECT_NE(errorOf(makeTrainer({}, options)).find("`min_lr`"), std::string::npos);
   options = trainOptions(3);
   options.accumulate = 0;
-  EXPECT_NE(errorOf(makeTrainer({}, options)).find("--accumulate"), std::string::npos);
+  EXPECT_NE(errorOf(makeTrainer({}, options)).find("`accumulate`"), std::string::npos);
   options = trainOptions(3);
   options.endOfText = 3;
   EXPECT_NE(errorOf(makeTrainer({}, options)).find("its programs know no documents"),

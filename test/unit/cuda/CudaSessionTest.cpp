@@ -584,7 +584,7 @@ TEST_F(CudaSessionTest, NoGpu) {
   options.devices = 0;
   open(options);
   EXPECT_EQ(bindError(parts), "a GPU: the NVIDIA driver finds none; use a machine with an NVIDIA "
-                              "GPU, or --target cpu");
+                              "GPU, or `target` cpu");
 }
 
 TEST_F(CudaSessionTest, ADriverThatIsTooOld) {
@@ -594,7 +594,7 @@ TEST_F(CudaSessionTest, ADriverThatIsTooOld) {
   open(options);
   EXPECT_EQ(bindError(parts),
             "the NVIDIA driver: it is for CUDA 11.8, Sinter needs 12.0; install a "
-            "newer driver, or use --target cpu");
+            "newer driver, or use `target` cpu");
 }
 
 TEST_F(CudaSessionTest, AGpuThatIsTooOld) {

@@ -30,7 +30,7 @@ TEST(ArchitectureTest, OfCapabilities) {
   EXPECT_EQ(*architectureFor({12, 0}), "sm_120");
   EXPECT_EQ(architectureFor({7, 5}).error().message(),
             "a GPU of compute capability 7.5: is not supported; use one of capability 8.x, 9.0, "
-            "10.x or 12.x, or --target cpu");
+            "10.x or 12.x, or `target` cpu");
   EXPECT_FALSE(architectureFor({11, 0}));
 }
 

@@ -199,7 +199,7 @@ TEST(GeneratorTest, LogitsThatAreNotFiniteEndTheRun) {
   ASSERT_FALSE(results);
   EXPECT_EQ(
       results.error().message(),
-      "token 2: its logits are not finite; compute in a type of a larger range (--dtype f32), "
+      "token 2: its logits are not finite; compute in a type of a larger range (`dtype` f32), "
       "or take other weights");
 }
 
@@ -212,7 +212,7 @@ TEST(GeneratorTest, BadRequests) {
   };
   EXPECT_EQ(message({}), "prompt: it has no tokens; give a text or at least one token");
   EXPECT_EQ(message(std::vector<int32_t>(25)),
-            "prompt: it has 25 tokens, the model's capacity is 24; shorten it or raise --max-seq");
+            "prompt: it has 25 tokens, the model's capacity is 24; shorten it or raise `max_seq`");
   EXPECT_EQ(message({1, 50}), "token 50: the vocabulary has the ids 0 to 49; use ids of this "
                               "model's tokenizer");
   EXPECT_EQ(message({-1}), "token -1: the vocabulary has the ids 0 to 49; use ids of this "

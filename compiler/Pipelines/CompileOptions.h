@@ -1,0 +1,50 @@
+//===- CompileOptions.h - What a model is compiled for ----------*- C++ -*-===//
+#pragma once
+
+#include "compiler/Autodiff/OptimizerOptions.h"
+
+namespace sinter {
+
+/// What the compiler has to know of a training run. What changes from step to step (the learning
+/// rate, the weight of a token) is an input of the step instead.
+struct TrainingOptions : OptimizerOptions {
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "compiler/Pipelines/TrainingOptions.def"
+
+  static constexpr uint64_t kLeastArena = 1; ///< see arenaBudget
+
+  template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+    OptimizerOptions::visit(self, visitor);
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "compiler/Pipelines/TrainingOptions.def"
+  }
+
+  /// Checks each option, and that they go together.
+  Expected<void> check() const {
+    SINTER_CHECK(checkOptions(*this));
+    return OptimizerOptions::check();
+  }
+};
+
+/// What to compile a model for.
+struct CompileOptions {
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "compiler/Pipelines/CompileOptions.def"
+
+  TrainingOptions training; ///< of train_step and evaluate
+
+  /// The options themselves, without those of training.
+  template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "compiler/Pipelines/CompileOptions.def"
+  }
+
+  // What is compiled for where an option is not set.
+  const char *getTarget() const { return target.empty() ? "cpu" : target.c_str(); }
+  DType getComputeType() const { return computeType.value_or(DType::F32); }
+  DType getCacheType() const { return cacheType.value_or(DType::F32); }
+  int64_t getCapacity() const { return capacity ? capacity : 1024; }
+  bool isGpu() const { return target.starts_with("cuda:"); }
+};
+
+} // namespace sinter

@@ -1,0 +1,79 @@
+#include "sinter/Bench.h"
+#include <algorithm>
+
+using namespace sinter;
+
+/// The programs of a repetition, and how often each runs.
+using Programs = std::vector<std::pair<const fb::Program *, int64_t>>;
+
+/// Fills in what follows from the repetitions' times and programs, that take `tokens` each.
+/// @param usefulFlops of a training step; 0: those of the programs' commands
+static void complete(BenchResult &result, const runtime::Executable &executable,
+                     const Programs &programs, int64_t tokens, double usefulFlops) {
+  std::ranges::sort(result.milliseconds);
+  DeviceLimits device(executable, result.threads);
+  result.limits = device.all();
+  result.limitsAreMeasured = device.areMeasured();
+  result.holder = device.getHolder();
+  result.target = executable.metadata("target").value_or("cpu");
+  result.dtype = executable.metadata("dtype").value_or("f32");
+  uint64_t flops = 0;
+  double least = 0;
+  for (auto [program, count] : programs) {
+    for (const fb::Command *command : *program->commands()) {
+      flops += command->flops() * count;
+      result.bytes += command->bytes() * count;
+      least += 1e3 * double(count) * leastSeconds(runtime::workOf(*command), result.limits);
+    }
+    result.arenaBytes = std::max(result.arenaBytes, program->arena_bytes());
+    result.arenaLowerBoundBytes =
+        std::max(result.arenaLowerBoundBytes, program->arena_lower_bound());
+  }
+  result.flops = usefulFlops != 0 ? usefulFlops : double(flops);
+  // A step that is faster found operands nearer than values of their sizes are taken to lie.
+  result.rooflineFraction = std::min(least / result.getMedian(), 1.0);
+  result.tokensPerSecond = 1e3 * double(tokens) / result.getMedian();
+}
+
+static Expected<BenchResult> benchTraining(const Model &model, const StepModeOptions &options,
+                                           const Repetition &repetition) {
+  SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
+  BenchResult result;
+  SINTER_TRY(result.milliseconds, measureTraining(*run->trainer, options.observer, repetition));
+  int64_t accumulate = options.training.accumulate;
+  result.compileMs = run->compileMs;
+  result.peakBytes = run->trainer->peakBytes();
+  result.plannedBytes = run->trainer->memory().peak();
+  result.threads = getThreads(options);
+  result.batch = options.batch;
+  result.sequence = options.mode.sequence;
+  complete(result, run->executable(), getStepPrograms(run->executable(), accumulate),
+           accumulate * result.batch * result.sequence,
+           double(accumulate) * getUsefulFlops(model.spec, result.batch, result.sequence));
+  return result;
+}
+
+Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
+                                    const Repetition &repetition) {
+  SINTER_CHECK(completeOptions(model, options));
+  if (options.isTraining())
+    return benchTraining(model, options, repetition);
+  const ModeOptions &mode = options.mode;
+  SINTER_TRY(Runner runner, Runner::open(model, options, {mode.mode}, mode.getChunk(),
+                                         mode.getCapacity(options.capacity)));
+  BenchResult result;
+  SINTER_TRY(result.milliseconds, measure(runner, options, repetition));
+  SINTER_TRY(result.batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
+  bool decodes = mode.mode == "decode";
+  result.threads = getThreads(options);
+  result.sequence = decodes ? 1 : mode.sequence;
+  result.context = decodes ? mode.context : 0;
+  result.compileMs = runner.compileMs();
+  result.peakBytes = runner.getPeakBytes();
+  result.plannedBytes = runner.getPlannedBytes();
+  complete(result, runner.executable(),
+           {{runner.executable().program(mode.mode), (result.sequence + chunk - 1) / chunk}},
+           result.batch * result.sequence, 0);
+  return result;
+}

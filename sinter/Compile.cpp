@@ -1,0 +1,230 @@
+#include "sinter/Compile.h"
+#include "frontends/Graph/ModelGraph.h"
+#include "runtime/Base/CacheFolder.h"
+#include "runtime/Base/ChildProcess.h"
+#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Device/Cuda/FindGpu.h"
+#include "runtime/Device/Cuda/Nvrtc.h"
+#include "runtime/Exec/ExecutableFile.h"
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+using namespace sinter;
+namespace fs = std::filesystem;
+
+Expected<std::string> sinter::resolveTarget(const RunOptions &options) {
+  if (!options.target.empty() && options.target != "cuda")
+    return options.target;
+  // A fact of the machine, and slow to find out.
+  static const Expected<std::string> found = []() -> Expected<std::string> {
+    SINTER_TRY(runtime::cuda::GpuInfo gpu, runtime::cuda::findGpu());
+    // Without a compiler for its kernels it is of no use.
+    SINTER_CHECK(runtime::cuda::nvrtcVersion());
+    return runtime::cuda::targetFor(gpu.capability);
+  }();
+  if (options.target.empty() && !found)
+    return std::string("cpu");
+  return found;
+}
+
+bool sinter::isGpu(const RunOptions &options) {
+  Expected<std::string> target = resolveTarget(options);
+  return target ? target->starts_with("cuda") : options.target == "cuda";
+}
+
+int64_t sinter::getThreads(const RunOptions &options) {
+  return options.threads ? options.threads
+                         : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+static DType chooseComputeType(const Model &model, const RunOptions &options) {
+  if (options.computeType)
+    return *options.computeType;
+  bool stored = model.weights && !model.weights->tensors().empty() &&
+                model.weights->tensors().front().dtype == DType::BF16;
+  return stored && (isGpu(options) || runtime::hasCpuFeature("avx512bf16")) ? DType::BF16
+                                                                            : DType::F32;
+}
+
+/// The element type of KV caches: on a GPU that of products, whose attention wants one type.
+static Expected<DType> chooseCacheType(const RunOptions &options, DType compute) {
+  bool gpu = isGpu(options);
+  if (options.cacheType == DType::F16 && !gpu)
+    return fail("`cache_dtype` f16", "processors have no caches of it", "give bf16 or f32");
+  if (options.cacheType)
+    return *options.cacheType;
+  return compute == DType::F16 && !gpu ? DType::F32 : compute;
+}
+
+/// Ids as a comma-separated list.
+static std::string joinIds(const std::vector<int64_t> &ids) {
+  std::string text;
+  for (int64_t id : ids)
+    text += (text.empty() ? "" : ",") + std::to_string(id);
+  return text;
+}
+
+Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,
+                                             std::vector<std::string> entries, int64_t chunk,
+                                             int64_t capacity) {
+  if (model.spec.positions == PositionKind::Learned && capacity > model.spec.maxPositions)
+    return fail("`max_seq` " + std::to_string(capacity),
+                "the model has " + std::to_string(model.spec.maxPositions) + " learned positions",
+                "use at most that many");
+  CompileRequest request;
+  request.graph = model.graph ? model.graph : makeModelGraph(model.spec);
+  request.description = model.description;
+  CompileOptions &compile = request.options;
+  compile = options;
+  SINTER_TRY(compile.target, resolveTarget(options));
+  compile.cores = getThreads(options);
+  compile.computeType = chooseComputeType(model, options);
+  SINTER_TRY(compile.cacheType, chooseCacheType(options, *compile.computeType));
+  compile.chunk = chunk;
+  compile.capacity = capacity;
+  compile.entries = std::move(entries);
+  // The cache may have room for more than what is run. Short sequences share an executable.
+  const RotarySpec &rotary = model.spec.rotary;
+  bool followsLength = model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength();
+  if (options.length && followsLength)
+    compile.ropeLength = std::max(options.length, rotary.unstretchedLength());
+  request.contents.seed = options.seed;
+  request.contents.attachments = model.tokenizerFiles;
+  request.contents.metadata = {
+      {"model_type", model.spec.modelType},
+      {"vocab_size", std::to_string(model.spec.vocabSize)},
+      {"max_positions", std::to_string(model.spec.maxPositions)},
+      {"bos_token_id", joinIds(model.spec.bosIds)},
+      {"eos_token_ids", joinIds(model.spec.eosIds)},
+  };
+  int64_t ropeLength = compile.ropeLength ? compile.ropeLength : capacity;
+  if (followsLength && ropeLength > rotary.unstretchedLength()) {
+    request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
+    request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
+  }
+  if (model.weights) {
+    for (const ParameterInfo &parameter : model.spec.parameters())
+      request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
+    for (const WeightFiles::File &file : model.weights->files())
+      request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
+  }
+  return request;
+}
+
+Expected<CompileResult> sinter::compileIsolated(const CompileRequest &request,
+                                                const RunOptions &options) {
+  if (!options.compilesApart)
+    return compile(request);
+  // The size of the executable, the executable, the report.
+  SINTER_TRY(std::vector<std::byte> bytes, runInChild("compiling", [&]() -> ChildResult {
+               SINTER_TRY(CompileResult result, compile(request));
+               uint64_t size = result.executable.size();
+               std::vector<std::byte> packed(sizeof size + size + result.memoryReport.size());
+               std::memcpy(packed.data(), &size, sizeof size);
+               std::ranges::copy(result.executable, packed.begin() + sizeof size);
+               std::ranges::copy(std::as_bytes(std::span(result.memoryReport)),
+                                 packed.end() - result.memoryReport.size());
+               return packed;
+             }));
+  CompileResult result;
+  uint64_t size;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  const auto *report = reinterpret_cast<const char *>(bytes.data()) + sizeof size + size;
+  result.memoryReport.assign(report, bytes.size() - sizeof size - size);
+  bytes.resize(sizeof size + size);
+  bytes.erase(bytes.begin(), bytes.begin() + sizeof size);
+  result.executable = std::move(bytes);
+  return result;
+}
+
+Expected<Compiled> sinter::compileCached(const CompileRequest &request, const RunOptions &options,
+                                         const std::string &name) {
+  auto start = std::chrono::steady_clock::now();
+  auto elapsedMs = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  };
+  // A plugin may change between runs without its path changing.
+  SINTER_TRY(Cache cache, Cache::standard());
+  fs::path cached;
+  if (!options.noCache && options.passPlugins.empty())
+    cached = cache.pathOf(CacheKind::Executable, getCacheKey(request));
+  // A damaged file in the cache is made anew.
+  if (!cached.empty())
+    if (auto executable = runtime::Executable::open(cached.string(), name)) {
+      Cache::touch(cached);
+      return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/true};
+    }
+  Progress progress(options.observer, "compiling", 0);
+  SINTER_TRY(CompileResult result, compileIsolated(request, options));
+  if (!cached.empty()) {
+    auto header = runtime::makeExecutableHeader(result.executable);
+    std::span<const std::byte> parts[] = {header, result.executable};
+    cache.write(cached, parts);
+    // Read from the file, its pages are the system's to give back.
+    if (auto executable = runtime::Executable::open(cached.string(), name))
+      return Compiled{std::move(*executable), elapsedMs(), /*fromCache=*/false};
+  }
+  SINTER_TRY(auto executable, runtime::Executable::fromFlatbuffer(result.executable, name));
+  return Compiled{std::move(executable), elapsedMs(), /*fromCache=*/false};
+}
+
+Expected<LoadedModel> sinter::load(const Model &model, const RunOptions &options,
+                                   std::vector<std::string> entries, int64_t chunk,
+                                   int64_t capacity) {
+  if (!model.isExecutable()) {
+    SINTER_TRY(CompileRequest request,
+               makeRequest(model, options, std::move(entries), chunk, capacity));
+    SINTER_TRY(Compiled compiled, compileCached(request, options, model.path.string()));
+    return LoadedModel{std::move(compiled.executable), model.weights, compiled.compileMs};
+  }
+  // An executable for another device says so when it is bound.
+  auto given = listChanged<CompileOptions>(options);
+  given.erase("target");
+  SINTER_CHECK(compareOptions<CompileOptions>(
+      options, [&](std::string_view id) { return model.executable->metadata(id); }, given,
+      model.path.string()));
+  return LoadedModel::open(model.executable, model.path);
+}
+
+Expected<LoadedModel> sinter::loadForGeneration(const Model &model, RunOptions options,
+                                                int64_t promptTokens, int64_t newTokens) {
+  constexpr int64_t kLeastChunk = 16, kLargestChunk = 512, kLeastCapacity = 64;
+  auto roundUp = [](int64_t size) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
+  };
+  int64_t needed = promptTokens + newTokens, capacity = options.capacity;
+  if (capacity == 0) {
+    capacity = std::max(kLeastCapacity, roundUp(needed));
+    if (!model.isExecutable() && model.spec.positions == PositionKind::Learned)
+      capacity = std::min(capacity, model.spec.maxPositions);
+  }
+  // The last token is not fed back.
+  options.length = std::clamp<int64_t>(needed - 1, 1, capacity);
+  int64_t chunk = std::min(capacity, std::clamp(roundUp(promptTokens), kLeastChunk, kLargestChunk));
+  return load(model, options, {"prefill", "decode"}, chunk, capacity);
+}
+
+Expected<void> sinter::addWeights(const Model &model, bool embed, const Observer &observer,
+                                  CompileRequest &request) {
+  if (!model.weights)
+    return {};
+  if (!embed) {
+    std::vector<FileReference> &files = request.contents.weightFiles;
+    Progress progress(observer, "hashing weights", files.size());
+    for (size_t i = 0; i < files.size(); ++i) {
+      files[i].hash = model.weights->contentHash(i);
+      progress.advance(i + 1);
+    }
+    return {};
+  }
+  std::vector<ExpectedTensor> needed;
+  for (const ParameterInfo &parameter : model.spec.parameters())
+    needed.push_back({parameter.name, parameter.shape});
+  SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
+  request.contents.weightFiles.clear();
+  return {};
+}

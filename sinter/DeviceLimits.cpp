@@ -1,0 +1,75 @@
+#include "sinter/DeviceLimits.h"
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include <algorithm>
+
+using namespace sinter;
+using runtime::LimitKind;
+
+/// The instructions that an executable may use.
+static runtime::InstructionSet getInstructionSet(const fb::Executable &executable) {
+  std::vector<std::string> features;
+  if (executable.cpu_features())
+    for (const flatbuffers::String *name : *executable.cpu_features())
+      features.push_back(name->str());
+  return runtime::InstructionSet::of(features);
+}
+
+/// A GPU by its data sheet.
+static runtime::Limits describeGpu(std::string_view target) {
+  mlir::MLIRContext context;
+  context.loadDialect<SinterDialect>();
+  runtime::Limits limits;
+  Expected<TargetAttr> gpu = parseTarget(&context, target, /*cores=*/0);
+  if (!gpu)
+    return limits;
+  CostModel model(*gpu);
+  limits.flops = 1e9 * double(gpu->getGflopsF32());
+  limits.narrowFlops = 1e9 * double(gpu->getGflopsBf16());
+  limits.memoryBytes = 1e9 * model.getBandwidth(MemoryLevel::Memory);
+  limits.sharedBytes = 1e9 * model.getBandwidth(MemoryLevel::SharedCache);
+  limits.privateBytes = 1e9 * model.getBandwidth(MemoryLevel::PrivateCaches);
+  return limits;
+}
+
+DeviceLimits::DeviceLimits(const runtime::Executable &executable, int64_t threads)
+    : threads(threads) {
+  const fb::Executable &root = executable.root();
+  if (executable.isForCpu())
+    host.emplace(static_cast<unsigned>(threads), getInstructionSet(root));
+  else
+    gpu = describeGpu(executable.metadata("target").value_or(""));
+  uint64_t arena = 0;
+  for (const fb::Program *program : *root.programs())
+    arena = std::max(arena, program->arena_bytes());
+  held = root.parameter_bytes() + root.state_bytes() + arena;
+}
+
+runtime::Limits DeviceLimits::all() {
+  if (!host)
+    return gpu;
+  runtime::Limits limits = host->all();
+  std::string_view holder = getHolder();
+  if (holder == "private_caches")
+    limits.sharedBytes = limits.privateBytes;
+  if (holder != "memory")
+    limits.memoryBytes = limits.sharedBytes;
+  return limits;
+}
+
+const char *DeviceLimits::getHolder() const {
+  runtime::CacheSizes caches = runtime::readCacheSizes();
+  if (host && held <= caches.ofCore * static_cast<uint64_t>(threads))
+    return "private_caches";
+  return host && held <= caches.shared ? "shared_cache" : "memory";
+}
+
+double DeviceLimits::getMfu(DType dtype, double flopsPerSecond) {
+  bool narrow = dtype != DType::F32;
+  if (host)
+    return host->shareOf(narrow ? LimitKind::Bf16Products : LimitKind::F32Products, flopsPerSecond);
+  double &limit = narrow ? gpu.narrowFlops : gpu.flops;
+  limit = std::max(limit, flopsPerSecond);
+  return limit > 0 ? flopsPerSecond / limit : 0;
+}

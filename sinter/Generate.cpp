@@ -1,0 +1,96 @@
+#include "sinter/Generate.h"
+#include "runtime/Exec/Session.h"
+#include "runtime/Memory/ProcessMemory.h"
+
+using namespace sinter;
+using namespace sinter::runtime;
+
+std::optional<Error> sinter::checkTrainedLength(const Executable &executable, int64_t positions) {
+  // Where frequencies follow the length, what is said of that is enough (noteStretchedPositions).
+  Expected<int64_t> trained = executable.metadataNumber("max_positions");
+  if (!trained || positions <= *trained || executable.metadata("rotary_length"))
+    return std::nullopt;
+  return Error{std::to_string(positions) + " positions are more than the " +
+                   std::to_string(*trained) + " that the model was made for",
+               "", "what it writes beyond these may make no sense"};
+}
+
+/// Says where a model's text will not be transformers' from the trained length on.
+static void noteStretchedPositions(const Executable &executable, const Observer &observer) {
+  auto length = executable.metadata("rotary_length"),
+       trained = executable.metadata("trained_length");
+  if (length && trained)
+    observer.note("rotary frequencies are those of " + std::string(*length) +
+                  " tokens from the first token on, the model was trained on " +
+                  std::string(*trained) +
+                  "; transformers changes them as a text grows beyond that, and may continue it "
+                  "otherwise");
+}
+
+static Expected<std::vector<int32_t>> getPrompt(const LoadedModel &model,
+                                                const GenerateOptions &options) {
+  if (options.prompt)
+    return model.encode(*options.prompt);
+  if (options.tokens.empty())
+    return fail("prompt", "there is none",
+                "give `prompt` TEXT, `prompt_file` FILE or `tokens` 1,2,3");
+  return options.tokens;
+}
+
+Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOptions &options,
+                                     const ReceiveToken &receive) {
+  SINTER_CHECK(checkOptions(options));
+  const Executable &executable = *model.executable;
+  GenerateRequest request;
+  SINTER_TRY(request.prompt, getPrompt(model, options));
+  request.maxNewTokens = options.maxNewTokens;
+  request.sampling = {static_cast<float>(options.temperature), options.topK,
+                      static_cast<float>(options.topP), options.seed.value_or(0)};
+  // A model without a tokenizer gives ids alone.
+  std::optional<StreamDecoder> decoder;
+  if (!getTokenizerFiles(executable).empty()) {
+    SINTER_TRY(Tokenizer tokenizer, model.openTokenizer());
+    decoder.emplace(tokenizer);
+  }
+
+  SessionOptions sessionOptions;
+  sessionOptions.threads = options.threads;
+  std::optional<WeightFilesSource> source;
+  if (model.weights)
+    sessionOptions.weights = &source.emplace(*model.weights);
+  sessionOptions.seed = options.seed;
+  sessionOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
+  for (const char *name : {"prefill", "decode"})
+    if (executable.program(name))
+      sessionOptions.programs.push_back(name);
+  SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, sessionOptions));
+  SINTER_TRY(Generator generator, Generator::create(*session));
+  noteStretchedPositions(executable, options.observer);
+  auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;
+  if (auto warning = checkTrainedLength(executable, std::min(positions, generator.capacity())))
+    options.observer.warn(*warning);
+
+  // The new text depends on what stands before it: a space at the very beginning is dropped.
+  if (decoder)
+    for (int32_t token : request.prompt)
+      decoder->push(token);
+  Generated generated;
+  if (decoder)
+    generated.text.emplace();
+  auto onToken = [&](size_t, int32_t token) {
+    std::string piece = decoder ? decoder->push(token) : "";
+    if (decoder)
+      *generated.text += piece;
+    bool stopped = options.observer.stop && options.observer.stop->load();
+    return (!receive || receive(token, piece)) && !stopped;
+  };
+  SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), onToken));
+  if (decoder)
+    *generated.text += decoder->flush();
+  generated.ids = std::move(results.front().tokens);
+  generated.reason = results.front().reason;
+  generated.times = generator.times();
+  generated.peakBytes = measureHeld(session->memory(), !executable.isForCpu());
+  generated.capacity = generator.capacity();
+  return generated;
+}

@@ -1,0 +1,48 @@
+//===- Generate.h - Continuing a text ---------------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Base/Options.h"
+#include "runtime/Generate/Generator.h"
+#include "sinter/LoadedModel.h"
+#include "sinter/Observer.h"
+
+namespace sinter {
+
+struct GenerateOptions {
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "sinter/GenerateOptions.def"
+
+  std::optional<std::string> prompt; ///< the text to go on from, by the executable's tokenizer
+  std::vector<int32_t> tokens;       ///< or its ids
+  std::optional<uint64_t> seed; ///< of sampling and random weights; else 0 and the executable's
+  unsigned threads = 0;         ///< 0: one a processor
+  Observer observer;
+
+  template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "sinter/GenerateOptions.def"
+  }
+};
+
+struct Generated {
+  std::vector<int32_t> ids;        ///< the new tokens
+  std::optional<std::string> text; ///< theirs; none without a tokenizer
+  runtime::StopReason reason = runtime::StopReason::MaxNewTokens;
+  runtime::GenerateTimes times;
+  uint64_t peakBytes = 0; ///< held at the end, as the system counts it
+  int64_t capacity = 0;   ///< positions of the KV cache
+};
+
+/// Receives a new token with the text that it completes, which may be empty; false ends it.
+using ReceiveToken = std::function<bool(int32_t token, const std::string &text)>;
+
+/// Goes on from the prompt. Errors: neither or no tokens, no tokenizer, a number that is no id, a
+/// prompt longer than the KV cache, options out of their ranges.
+Expected<Generated> generate(const LoadedModel &model, const GenerateOptions &options,
+                             const ReceiveToken &receive = {});
+
+/// The warning that `positions` are more than the model was trained on, if they are and the
+/// executable tells.
+std::optional<Error> checkTrainedLength(const runtime::Executable &executable, int64_t positions);
+
+} // namespace sinter

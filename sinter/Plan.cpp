@@ -1,0 +1,133 @@
+#include "sinter/Plan.h"
+#include "runtime/Exec/Session.h"
+#include "runtime/Memory/ProcessMemory.h"
+#include "sinter/FitMemory.h"
+#include <malloc.h>
+#include <nlohmann/json.hpp>
+
+using namespace sinter;
+
+static RunSize getRunSize(const PlanOptions &options) {
+  return {options, options.mode.sequence, makeTrainOptions(options, options.saveEvery),
+          options.validates};
+}
+
+/// Bytes that the heap holds for who asked it for them.
+static uint64_t getHeapBytes() {
+  struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+/// What a run takes that no budget counts: pages of mapped files, which the system takes back when
+/// it needs them, and the tokenizer where text is generated.
+static nlohmann::json describeOutside(const Model &model, const PlanOptions &options) {
+  nlohmann::json outside = {{"libraries and program", runtime::readProcessMemory().mapped}};
+  uint64_t weights = 0;
+  if (model.weights)
+    for (const WeightFiles::File &file : model.weights->files())
+      weights += file.bytes;
+  if (weights != 0)
+    outside["files of weights"] = weights;
+  if (!options.isTraining() && !model.tokenizerFiles.empty()) {
+    uint64_t before = getHeapBytes();
+    if (auto tokenizer = Tokenizer::fromFiles(model.tokenizerFiles, model.path))
+      outside["tokenizer"] = getHeapBytes() - before;
+  }
+  return outside;
+}
+
+/// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
+/// pages, random weights on their way, what a trainer holds beside its step, and the process.
+static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
+                                           const PlanOptions &options) {
+  nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
+  SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
+             runtime::Executable::fromFlatbuffer(compiled.executable, model.path.string()));
+  runtime::TrainMemory use;
+  if (options.isTraining()) {
+    runtime::TrainOptions train = makeTrainOptions(options, options.saveEvery);
+    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.validates));
+    report["spaces"]["snapshot"] = use.snapshot;
+    report["spaces"]["batches"] = use.batches;
+  } else {
+    runtime::SessionOptions session;
+    session.threads = getThreads(options);
+    session.programs = {options.mode.mode};
+    std::optional<WeightFilesSource> source;
+    if (model.weights)
+      session.weights = &source.emplace(*model.weights);
+    SINTER_TRY(use.session, runtime::predictMemory(executable, session));
+    if (executable->isForCpu())
+      use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
+  }
+  report["spaces"]["code"] = use.session.code;
+  report["spaces"]["library"] = use.session.library;
+  if (executable->isForCpu())
+    report["spaces"]["process"] = use.process;
+  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
+  report["prepare_arena_bytes"] = use.session.prepareArena;
+  report["planned_bytes"] = use.peak();
+  report["outside"] = describeOutside(model, options);
+  return report;
+}
+
+static Expected<void> checkTrainingOnly(const PlanOptions &options) {
+  if (!options.isTraining())
+    for (const char *id : {"find_batch", "save_every", "validate"})
+      if (options.given.contains(id))
+        return fail("`" + std::string(id) + "`",
+                    "is of a training run, not of " + options.mode.mode,
+                    "add `mode` train, or leave it out");
+  if (!options.findBatch)
+    return {};
+  if (options.memoryBudget.empty())
+    return fail("`find_batch`", "nothing says what the batch must fit", "add `memory_budget`");
+  if (options.given.contains("batch"))
+    return fail("`find_batch`", "finds the batch that `batch` gives", "leave one of them out");
+  return {};
+}
+
+Expected<std::string> sinter::planMemory(const Model &model, PlanOptions options) {
+  SINTER_CHECK(model.requireDescription("plan the model itself"));
+  SINTER_CHECK(checkTrainingOnly(options));
+  SINTER_CHECK(completeOptions(model, options));
+  SINTER_TRY(uint64_t budget, options.getBudget());
+  nlohmann::json found;
+  if (options.findBatch) {
+    MemoryPlanner planner(model, getRunSize(options));
+    SINTER_TRY(LargestBatch largest, findLargestBatch(planner, budget));
+    options.batch = largest.batch;
+    found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
+    if (largest.next)
+      found["next_planned_bytes"] = *largest.next;
+  }
+  if (options.isTraining())
+    SINTER_CHECK(checkBudget(MemoryPlanner(model, getRunSize(options))));
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
+  request.reports = true;
+  SINTER_TRY(CompileResult result, compileIsolated(request, options));
+  SINTER_TRY(nlohmann::json report, addRuntime(model, result, options));
+  // As a training run does: what does not fit is computed again.
+  uint64_t peak = report["planned_bytes"];
+  if (budget != 0 && peak > budget)
+    for (uint64_t bound : getArenaBounds(peak, report["spaces"]["arena"], budget)) {
+      request.options.training.arenaBudget = bound;
+      SINTER_TRY(result, compileIsolated(request, options));
+      SINTER_TRY(report, addRuntime(model, result, options));
+      if (peak = report["planned_bytes"]; peak <= budget)
+        break;
+    }
+  if (options.findBatch)
+    report.update(found);
+  return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Expected<std::vector<Decision>> sinter::explain(const Model &model, StepModeOptions options) {
+  SINTER_CHECK(
+      model.requireDescription("explain the model itself, an executable keeps no decisions"));
+  SINTER_CHECK(completeOptions(model, options));
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
+  request.reports = true;
+  SINTER_TRY(CompileResult result, compile(request));
+  return std::move(result.decisions);
+}

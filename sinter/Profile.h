@@ -1,0 +1,31 @@
+//===- Profile.h - Where the time of a step goes ----------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/Trace/Trace.h"
+#include "sinter/DeviceLimits.h"
+#include "sinter/Measure.h"
+
+namespace sinter {
+
+struct ProfileOptions : StepModeOptions {
+  std::string by = "op"; ///< what makes a row: op, layer, both or (of training) stage alone
+  std::string trace;     ///< a Chrome/Perfetto trace to write; empty: none
+};
+
+/// The measured times of steps. Those of the rows add up to `totalNs`.
+struct ProfileResult {
+  std::vector<runtime::ProfileRow> rows;
+  std::vector<runtime::ProfileRow> stages; ///< of a training step
+  double totalNs = 0;
+  int64_t runs = 0;
+  runtime::Limits limits;
+  bool limitsAreMeasured = false;   ///< see DeviceLimits
+  std::vector<std::string> choices; ///< of a device that tunes
+};
+
+/// Measures every command of a step against the roofline, of a model or of a file of MLIR with one
+/// entry (`path` ends in .mlir).
+Expected<ProfileResult> profile(const std::filesystem::path &path, ProfileOptions options,
+                                const Repetition &repetition);
+
+} // namespace sinter

@@ -1,0 +1,129 @@
+#include "sinter/StepMode.h"
+#include "sinter/FitMemory.h"
+#include <random>
+
+using namespace sinter;
+
+/// Rows of a microbatch where nothing says how many; a training run has the same.
+static constexpr int64_t kTrainBatch = 8;
+
+/// Shortens lengths that were not asked for to what there is.
+static void limitDefaults(StepModeOptions &options, int64_t positions) {
+  ModeOptions &mode = options.mode;
+  if (!options.given.contains("seq"))
+    mode.sequence = std::min(mode.sequence, positions);
+  if (!options.given.contains("context"))
+    mode.context = std::min(mode.context, positions - 1);
+}
+
+/// Fails where an option of training steps is given.
+static Expected<void> checkNoTraining(const StepModeOptions &options) {
+  Expected<void> result;
+  auto check = [&](const OptionInfo &info, const auto &) {
+    if (result && options.given.contains(info.id) && !info.group.empty() &&
+        info.group != "Compiler")
+      result = fail("`" + std::string(info.id) + "`",
+                    "is of a training step, not of " + options.mode.mode,
+                    "add `mode` train, or leave it out");
+  };
+  TrainingOptions::visit(options.training, check);
+  RunOptions::visit(options, check);
+  return result;
+}
+
+Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &options) {
+  if (!options.isTraining()) {
+    SINTER_CHECK(checkNoTraining(options));
+    if (model.isExecutable()) {
+      SINTER_TRY(int64_t capacity, model.executable->metadataNumber("max_seq"));
+      limitDefaults(options, capacity);
+    } else if (model.spec.positions == PositionKind::Learned) {
+      limitDefaults(options, model.spec.maxPositions);
+    }
+    return {};
+  }
+  if (model.isExecutable())
+    return fail(model.path.string(),
+                "is compiled already, and a training step is looked at from a model",
+                "give the model itself");
+  if (!options.given.contains("batch"))
+    options.batch = kTrainBatch;
+  if (!options.given.contains("seq"))
+    options.mode.sequence = getDefaultSequence(model.spec);
+  SINTER_CHECK(options.getBudget());
+  return options.training.check();
+}
+
+Expected<CompileRequest> sinter::makeModeRequest(const Model &model, const StepModeOptions &options,
+                                                 bool evaluate) {
+  const ModeOptions &mode = options.mode;
+  if (options.isTraining())
+    return makeTrainRequest(model, options, mode.sequence, evaluate);
+  return makeRequest(model, options, {mode.mode}, mode.getChunk(),
+                     mode.getCapacity(options.capacity));
+}
+
+runtime::TrainOptions sinter::makeTrainOptions(const StepModeOptions &options, int64_t saveEvery) {
+  const TrainingOptions &step = options.training;
+  runtime::TrainOptions train;
+  train.accumulate = static_cast<uint64_t>(step.accumulate);
+  train.order = runtime::DataOrder::Sequential;
+  train.seed = options.seed;
+  if (step.documentMask)
+    train.endOfText = 0;
+  train.session.threads = static_cast<unsigned>(getThreads(options));
+  if (saveEvery != 0) {
+    train.directory = ".";
+    train.saveEvery = static_cast<uint64_t>(saveEvery);
+  }
+  return train;
+}
+
+/// Enough tokens for two steps; then they come again.
+static Expected<runtime::TokenStream> makeRandomTokens(const Model &model,
+                                                       const StepModeOptions &options) {
+  int64_t count = 2 * options.training.accumulate * options.batch * options.mode.sequence + 1;
+  std::mt19937_64 random(options.seed);
+  std::uniform_int_distribution<int32_t> anyToken(0,
+                                                  static_cast<int32_t>(model.spec.vocabSize) - 1);
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  for (int32_t &token : tokens)
+    token = anyToken(random);
+  runtime::TokenWidth width = runtime::tokenWidthFor(model.spec.vocabSize);
+  SINTER_TRY(runtime::TokenFile file,
+             runtime::TokenFile::fromMemory("random tokens", packTokens(tokens, width), width,
+                                            model.spec.vocabSize));
+  std::vector<runtime::TokenFile> files;
+  files.push_back(std::move(file));
+  return runtime::TokenStream(std::move(files));
+}
+
+Expected<std::unique_ptr<RandomRun>>
+sinter::openRandomRun(const Model &model, const StepModeOptions &options, int64_t steps) {
+  SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
+  runtime::TrainOptions train = makeTrainOptions(options);
+  SINTER_CHECK(checkBudget(
+      MemoryPlanner(model, {options, options.mode.sequence, train, /*validates=*/false})));
+  SINTER_TRY(Compiled compiled, compileCached(request, options, model.path.string()));
+  auto run = std::make_unique<RandomRun>();
+  train.schedule.steps = static_cast<uint64_t>(steps);
+  SINTER_TRY(uint64_t budget, options.getBudget());
+  SINTER_TRY(runtime::TrainMemory memory,
+             fitBudget(request, options, budget, train, /*validates=*/false, compiled));
+  if (budget != 0 && memory.peak() > budget)
+    return refuseBudget(options, memory);
+  run->compileMs = compiled.compileMs;
+  if (model.weights)
+    train.weights = &run->source.emplace(*model.weights);
+  SINTER_TRY(runtime::TokenStream tokens, makeRandomTokens(model, options));
+  SINTER_TRY(run->trainer, runtime::Trainer::create(compiled.executable,
+                                                    {std::move(tokens), std::nullopt}, train));
+  return run;
+}
+
+std::vector<std::pair<const fb::Program *, int64_t>>
+sinter::getStepPrograms(const runtime::Executable &executable, int64_t accumulate) {
+  if (accumulate == 1)
+    return {{executable.program("train_step"), 1}};
+  return {{executable.program("accumulate"), accumulate}, {executable.program("update"), 1}};
+}

@@ -1,0 +1,75 @@
+//===- StepMode.h - A step of a model, of any mode --------------*- C++ -*-===//
+//
+// What measuring, planning, profiling and explaining share. Of training they compile the programs
+// that a training run with the same options compiles, and drive them with the same trainer over
+// random tokens, so what they predict and measure is what a run will hold and take.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "sinter/TrainStep.h"
+#include <set>
+
+namespace sinter {
+
+/// The mode and the sizes that go with it.
+struct ModeOptions {
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "sinter/ModeOptions.def"
+
+  template <typename Self, typename Visitor>
+  static void visit(Self &self, Visitor &&visitor){
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "sinter/ModeOptions.def"
+  }
+
+  /// Tokens of a slot that one step takes.
+  int64_t getChunk() const {
+    return mode == "decode" ? 1 : sequence;
+  }
+  /// Positions of the KV cache: `asked`, or as many as the mode needs.
+  int64_t getCapacity(int64_t asked) const {
+    return asked ? asked : mode == "decode" ? context + 1 : sequence;
+  }
+};
+
+/// A step of a model and how it is run.
+struct StepModeOptions : RunOptions {
+  ModeOptions mode;
+  /// Ids of the options that were given: sizes that were not become those of model and mode.
+  std::set<std::string, std::less<>> given;
+
+  bool isTraining() const { return mode.mode == "train"; }
+};
+
+/// Gives sizes that were not asked for those of the model and the mode. Fails where a training
+/// option is given for another mode, is wrong, or the model is an executable and the mode is train.
+Expected<void> completeOptions(const Model &model, StepModeOptions &options);
+
+/// What the compiler needs to know for the mode. @pre the options are complete
+Expected<CompileRequest> makeModeRequest(const Model &model, const StepModeOptions &options,
+                                         bool evaluate = false);
+
+/// What a training run tells a trainer, as far as it bears on a step. With `saveEvery`, checkpoints
+/// are written beside the run.
+runtime::TrainOptions makeTrainOptions(const StepModeOptions &options, int64_t saveEvery = 0);
+
+/// A trainer over random tokens.
+struct RandomRun {
+  std::optional<WeightFilesSource> source; ///< of the model's weights, which outlive this
+  double compileMs = 0;
+  std::unique_ptr<runtime::Trainer> trainer;
+
+  const runtime::Executable &executable() const { return trainer->session().executable(); }
+};
+
+/// Compiles a training step and binds it to memory; tokens, and weights where the model has none,
+/// are made from the seed. `steps` of it will be run.
+Expected<std::unique_ptr<RandomRun>> openRandomRun(const Model &model,
+                                                   const StepModeOptions &options, int64_t steps);
+
+/// The programs of a step and how often it runs each: train_step, or accumulate and update.
+std::vector<std::pair<const fb::Program *, int64_t>>
+getStepPrograms(const runtime::Executable &executable, int64_t accumulate);
+
+} // namespace sinter

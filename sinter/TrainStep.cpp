@@ -1,0 +1,99 @@
+#include "sinter/TrainStep.h"
+#include "runtime/Base/ReadFile.h"
+#include <cmath>
+
+using namespace sinter;
+
+std::vector<uint64_t> sinter::getArenaBounds(uint64_t peak, uint64_t arena, uint64_t budget) {
+  constexpr uint64_t kLeast = TrainingOptions::kLeastArena;
+  // What is computed again has code, too: room for that.
+  uint64_t excess = peak - budget + budget / 64;
+  if (excess + kLeast >= arena)
+    return {kLeast};
+  return {arena - excess, kLeast};
+}
+
+Expected<runtime::TrainMemory> sinter::fitBudget(CompileRequest request, const RunOptions &options,
+                                                 uint64_t budget, const runtime::TrainOptions &run,
+                                                 bool validates, Compiled &compiled) {
+  SINTER_TRY(runtime::TrainMemory memory,
+             runtime::predictTrainMemory(compiled.executable, run, validates));
+  if (budget == 0 || memory.peak() <= budget || !request.graph)
+    return memory;
+  for (uint64_t bound : getArenaBounds(memory.peak(), memory.session.arena, budget)) {
+    request.options.training.arenaBudget = bound;
+    SINTER_TRY(Compiled smaller, compileCached(request, options, compiled.executable->name()));
+    compiled.executable = std::move(smaller.executable);
+    compiled.compileMs += smaller.compileMs;
+    SINTER_TRY(memory, runtime::predictTrainMemory(compiled.executable, run, validates));
+    if (memory.peak() <= budget)
+      break;
+  }
+  return memory;
+}
+
+int64_t sinter::getDefaultSequence(const ModelSpec &spec) {
+  return std::min<int64_t>(256, spec.maxPositions);
+}
+
+/// The options of a training step that decide its bits: what fuses, and with it the order of some
+/// sums, must not follow the threads that it runs on, and a momentum is the optimizer's own unless
+/// it is given.
+static RunOptions makeStepOptions(const RunOptions &options) {
+  RunOptions step = options;
+  step.cacheType = DType::F32;
+  step.training.momentum = options.training.getMomentum();
+  return step;
+}
+
+Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunOptions &options,
+                                                  int64_t sequence, bool evaluate) {
+  const ModelSpec &spec = model.spec;
+  SINTER_CHECK(options.training.check());
+  if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
+    return fail("`seq` " + std::to_string(sequence),
+                "the model has " + std::to_string(spec.maxPositions) + " learned positions",
+                "use at most that many");
+  std::vector<std::string> entries = {"train_step"};
+  if (evaluate)
+    entries.push_back("evaluate");
+  SINTER_TRY(CompileRequest request,
+             makeRequest(model, makeStepOptions(options), std::move(entries), sequence, sequence));
+  constexpr int64_t kCores = 2;
+  request.options.cores = kCores;
+  // The description goes with what is trained from it.
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(model.path, ignored))
+    request.contents.attachments["config.json"] = model.description;
+  else
+    for (const char *name : {"config.json", "generation_config.json"})
+      if (std::filesystem::exists(model.path / name, ignored)) {
+        SINTER_TRY(request.contents.attachments[name], readFile(model.path / name));
+      }
+  return request;
+}
+
+std::map<std::string, std::string> sinter::describeStep(const RunOptions &options,
+                                                        int64_t sequence) {
+  std::map<std::string, std::string> step = describeOptions(makeStepOptions(options).training);
+  step["batch"] = writeOption(options.batch);
+  step["seq"] = writeOption(sequence);
+  return step;
+}
+
+double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequence) {
+  auto elements = [](const LinearSpec &linear) { return double(linear.in) * double(linear.out); };
+  double weights = elements(spec.head), attention = 0;
+  for (const LayerSpec &layer : spec.layers) {
+    for (const LinearSpec *linear :
+         {&layer.query, &layer.key, &layer.value, &layer.output, &layer.up, &layer.down})
+      weights += elements(*linear);
+    if (layer.gate)
+      weights += elements(*layer.gate);
+    // Query i sees the keys 0 to i, or the last `window` of them.
+    double window = double(layer.window ? std::min(layer.window, sequence) : sequence);
+    double pairs = window * (window + 1) / 2 + (double(sequence) - window) * window;
+    attention += 4 * double(batch) * pairs * double(spec.heads) * double(spec.headDim);
+  }
+  return 3 * (2 * double(batch) * double(sequence) * weights + attention);
+}

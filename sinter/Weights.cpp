@@ -1,0 +1,59 @@
+#include "sinter/Weights.h"
+
+using namespace sinter;
+namespace fs = std::filesystem;
+
+std::optional<runtime::StoredTensor> WeightFilesSource::find(std::string_view name) const {
+  const Tensor *tensor = files.find(name);
+  if (!tensor || !tensor->dtype)
+    return std::nullopt;
+  return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data, tensor->decoder};
+}
+
+void WeightFilesSource::release(std::string_view name) const {
+  if (const Tensor *tensor = files.find(name))
+    files.release(*tensor);
+}
+
+/// Where a weight file is now.
+static Expected<fs::path> locate(const fb::WeightFile &file, const fs::path &executable) {
+  fs::path path = file.path()->str();
+  std::error_code error;
+  if (!fs::exists(path, error))
+    path = executable.parent_path() / path.filename();
+  if (!fs::exists(path, error))
+    return fail(file.path()->str(), "the executable's weights are not there",
+                "put the file back, or beside the executable");
+  if (fs::file_size(path, error) != file.bytes())
+    return fail(path.string(), "is not the file that the executable was compiled for",
+                "compile the model again");
+  return path;
+}
+
+Expected<std::optional<WeightFiles>> sinter::openWeights(const runtime::Executable &executable,
+                                                         const fs::path &executablePath) {
+  const fb::Executable &root = executable.root();
+  if (root.embedded_weights() && root.embedded_weights()->size() != 0) {
+    std::span bytes(root.embedded_weights()->data(), root.embedded_weights()->size());
+    SINTER_TRY(WeightFiles files, WeightFiles::fromBytes(std::as_bytes(bytes)));
+    return std::optional(std::move(files));
+  }
+  if (!root.weight_files() || root.weight_files()->size() == 0)
+    return std::optional<WeightFiles>();
+  std::vector<fs::path> paths;
+  for (const fb::WeightFile *file : *root.weight_files()) {
+    SINTER_TRY(fs::path path, locate(*file, executablePath));
+    paths.push_back(std::move(path));
+  }
+  // Several files come with an index, in the same directory.
+  SINTER_TRY(WeightFiles files,
+             WeightFiles::open(paths.size() == 1 ? paths[0] : paths[0].parent_path()));
+  for (size_t i = 0; i < files.files().size(); ++i)
+    for (const fb::WeightFile *file : *root.weight_files())
+      if (fs::path(file->path()->str()).filename() == files.files()[i].path.filename() &&
+          file->hash() && file->hash()->size() != 0 && file->hash()->str() != files.contentHash(i))
+        return fail(files.files()[i].path.string(),
+                    "its content is not what the executable was compiled for",
+                    "compile the model again");
+  return std::optional(std::move(files));
+}

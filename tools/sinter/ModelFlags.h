@@ -1,0 +1,64 @@
+//===- ModelFlags.h - What every command understands ------------*- C++ -*-===//
+#pragma once
+
+#include "sinter/RunOptions.h"
+#include "sinter/StepMode.h"
+#include "tools/cli/Flags.h"
+#include "tools/cli/Output.h"
+
+namespace sinter::cli {
+
+/// Options of the library with what the command line adds to them.
+template <typename Options> struct CommandOptions : Options {
+  CommandOptions() {
+    this->observer = terminal.observe();
+    this->compilesApart = true;
+  }
+  CommandOptions(const CommandOptions &) = delete;
+
+  std::string model; ///< directory, config.json or .sinter file
+  bool json = false; ///< one object instead of tables
+
+private:
+  Terminal terminal;
+};
+
+/// Adds the positional MODEL to a command.
+inline void addModel(CLI::App &command, std::string &model) {
+  command
+      .add_option("MODEL", model,
+                  "Hugging Face directory, config.json (random weights) or .sinter executable")
+      ->required();
+}
+
+/// Adds the options that every command takes.
+inline void addCommonFlags(CLI::App &command, RunOptions &options, bool &json) {
+  addOptions(command, options, {"target", "threads", "dtype"});
+  command.add_flag("--json", json, "print one machine-readable object");
+}
+
+/// Adds the options that say how to compile and run, whatever the model and the work.
+inline void addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
+  addCommonFlags(command, options, json);
+  addOptions(command, options,
+             {"tf32", "tune", "no_cache", "disable_pass", "load_pass_plugin", "add_pass"});
+}
+
+/// Adds MODEL and all of RunOptions that any step may have.
+template <typename Options>
+void addModelFlags(CLI::App &command, CommandOptions<Options> &options) {
+  addModel(command, options.model);
+  addRunFlags(command, options, options.json);
+  addOptions<RunOptions>(command, options, {"cache_dtype", "seed", "batch", "max_seq"});
+}
+
+/// Adds MODEL, its options, --mode and those of a training step.
+template <typename Options>
+void addStepModeFlags(CLI::App &command, CommandOptions<Options> &options) {
+  addModelFlags(command, options);
+  addOptions(command, options.mode);
+  addOptions(command, options.training);
+  addOptions<RunOptions>(command, options, {"memory_budget"});
+}
+
+} // namespace sinter::cli
