@@ -27,7 +27,7 @@ private:
 inline void addModel(CLI::App &command, std::string &model) {
   command
       .add_option("MODEL", model,
-                  "Hugging Face directory, config.json (random weights) or .sinter executable")
+                  "Hugging Face directory, .gguf, config.json (random weights) or .sinter executable")
       ->required();
 }
 

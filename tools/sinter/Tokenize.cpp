@@ -61,7 +61,7 @@ void sinter::cli::addTokenize(CLI::App &program) {
   auto options = std::make_shared<TokenizeOptions>();
   command
       ->add_option("MODEL", options->model,
-                   "directory with the tokenizer's files, or .sinter executable")
+                   "directory with the tokenizer's files, .gguf or .sinter executable")
       ->required();
   options->textOption = command->add_option("--text", options->text, "text to encode");
   options->fileOption = command->add_option("--file", options->file, "file to encode");
