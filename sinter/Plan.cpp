@@ -36,7 +36,7 @@ static nlohmann::json describeOutside(const Model &model, const PlanOptions &opt
   return outside;
 }
 
-/// The plan's figures with those that only the runtime knows: the library's scratch, code in whole
+/// The plan's figures with those that only the runtime knows: code in whole
 /// pages, random weights on their way, what a trainer holds beside its step, and the process.
 static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
                                            const PlanOptions &options) {
@@ -61,7 +61,6 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
       use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
   }
   report["spaces"]["code"] = use.session.code;
-  report["spaces"]["library"] = use.session.library;
   if (executable->isForCpu())
     report["spaces"]["process"] = use.process;
   report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;

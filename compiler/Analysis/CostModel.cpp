@@ -13,27 +13,26 @@ namespace {
 /// What kernels reach of a kind of machine.
 struct Efficiency {
   /// Shares of the peak rate of products.
-  double generatedGemm, libraryGemm, attention;
-  /// Generated kernels multiply 16-bit numbers at most so much faster than f32; the library also
-  /// has matrix units, which are several times as fast.
-  double generatedPairs;
+  double gemm, attention;
   /// Elementwise arithmetic has few multiply-adds and many conversions and polynomials.
   double elementwise;
-  /// What a library call costs before it starts, in launches.
-  double libraryLaunches;
 };
 } // namespace
 
-static constexpr Efficiency kProcessor = {0.95, 0.90, 0.70, 2.0, 0.10, 2.0};
+static constexpr Efficiency kProcessor = {0.95, 0.70, 0.10};
 // Not measured: what others report of kernels like ours, and of the vendor's library.
-static constexpr Efficiency kGpu = {0.40, 0.75, 0.35, 2.0, 0.25, 0.0};
+static constexpr Efficiency kGpu = {0.40, 0.35, 0.25};
+
+static constexpr double kLibraryGemm = 0.75;
+// Generated kernels multiply 16-bit numbers at most so much faster than f32; a GPU's library also
+// has matrix units, which are several times as fast.
+static constexpr double kGeneratedPairs = 2.0;
 
 static const Efficiency &getEfficiency(TargetAttr target) {
   return target.isGpu() ? kGpu : kProcessor;
 }
 
-// The library copies what it cannot use in place; with few rows the panels stream below the
-// bandwidth that a plain loop reaches.
+// Of few rows the library reads the right-hand side below the bandwidth that a plain loop reaches.
 static constexpr int64_t kFewRows = 16;
 static constexpr double kLibraryBandwidthFewRows = 0.80;
 // Bandwidth of caches, in units of the memory's.
@@ -220,8 +219,8 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   switch (getRole(op)) {
   case FusionRole::Contraction:
     if (narrow)
-      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, reached.generatedPairs * rate);
-    rate *= choice == GemmChoice::Library ? reached.libraryGemm : reached.generatedGemm;
+      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);
+    rate *= choice == GemmChoice::Library ? kLibraryGemm : reached.gemm;
     break;
   case FusionRole::Attention:
   case FusionRole::AttentionGrad:
@@ -309,14 +308,11 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         move(partial ? writes : getStorageBytes(result.getType()), /*cold=*/false);
   }
 
-  double launches = 1.0, share = parallelism;
-  if (productRows > 0 && choice == GemmChoice::Library) {
-    launches += getEfficiency(target).libraryLaunches;
-    if (productRows < kFewRows)
-      share *= kLibraryBandwidthFewRows;
-  }
-  cost.ns = std::max(computeNs, (memoryNs + againNs) / share) +
-            launches * static_cast<double>(target.getLaunchNs());
+  double share = parallelism;
+  if (productRows > 0 && productRows < kFewRows && choice == GemmChoice::Library)
+    share *= kLibraryBandwidthFewRows;
+  cost.ns =
+      std::max(computeNs, (memoryNs + againNs) / share) + static_cast<double>(target.getLaunchNs());
   return cost;
 }
 

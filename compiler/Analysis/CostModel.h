@@ -15,8 +15,8 @@
 // ops. What a fusion saves follows from two rules: a value that stays inside is neither written nor
 // read, and an operand that several ops read is read once. What it may lose: a kernel has as many
 // work items as the shapes of all its results have rows in common, so one more result can starve
-// cores; and where the processor has matrix tiles, which only the library uses, a product leaves
-// them when its epilogue is one that the library cannot do (SelectLibraryGemm asks for both).
+// cores; and on a GPU a product leaves the library's matrix units when its epilogue is one that the
+// library cannot do (SelectLibraryGemm asks for both).
 //
 // The factors below are of the two AVX-512 machines that Sinter was tuned on. They are meant to be
 // right within a factor of two: most fusions win or lose by more.
@@ -50,7 +50,7 @@ struct Cost {
   }
 };
 
-/// Which implementation a matmul is reckoned with.
+/// Which implementation a matmul is reckoned with; a processor has no library.
 enum class GemmChoice { Generated, Library };
 
 /// Memories, the fastest first.
@@ -69,6 +69,8 @@ public:
   /// @param ops ops of one block, each implementing CostOpInterface.
   Cost getFusedCost(const llvm::SetVector<mlir::Operation *> &ops,
                     GemmChoice choice = GemmChoice::Generated) const;
+
+  TargetAttr getTarget() const { return target; }
 
   /// The body of a fusion or of an outlined kernel.
   Cost getBodyCost(mlir::Block &body, GemmChoice choice = GemmChoice::Generated) const;

@@ -30,14 +30,7 @@ Value LibraryGemm::getLhs() const {
   return norm ? norm->rows : op.getLhs();
 }
 
-bool LibraryGemm::usesPanels() const {
-  MatmulOp op = matmul;
-  return isa_and_nonnull<PanelsAttr>(op.getRhs().getType().getEncoding());
-}
-
 bool LibraryGemm::fitsLibrary() const {
-  if (usesPanels())
-    return true;
   if (norm || gate || heads)
     return false;
   unsigned biases = 0, sums = 0, functions = 0;
@@ -83,12 +76,10 @@ public:
       return std::nullopt;
     gemm.result = gemm.matmul.getResult();
     while (true) {
-      if (!gemm.usesPanels()) {
-        if (matchHeads())
-          break;
-        if (!gemm.gate && matchGate())
-          continue;
-      }
+      if (matchHeads())
+        break;
+      if (!gemm.gate && matchGate())
+        continue;
       Operation *next = getOnlyUser(gemm.result);
       if (!next)
         break;
@@ -106,9 +97,7 @@ public:
   }
 
 private:
-  bool isFromLibrary(Type type) const {
-    return type.isF32() || type.isBF16() || (type.isF16() && !gemm.usesPanels());
-  }
+  bool isFromLibrary(Type type) const { return type.isF32() || type.isBF16() || type.isF16(); }
 
   bool isInside(Value value) const {
     return value.getDefiningOp() && ops.contains(value.getDefiningOp());
@@ -116,13 +105,9 @@ private:
 
   bool isSupportedProduct() {
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
-    if (!isFromLibrary(getElementTypeOrSelf(lhs)) ||
-        !getElementTypeOrSelf(gemm.matmul.getResult()).isF32() || lhs.getType().getEncoding() ||
-        isInside(rhs))
-      return false;
-    if (gemm.usesPanels())
-      return rhs.getType().getEncoding() && !gemm.matmul.getTransposeLhs();
-    return !rhs.getType().getEncoding();
+    return isFromLibrary(getElementTypeOrSelf(lhs)) &&
+           getElementTypeOrSelf(gemm.matmul.getResult()).isF32() && !lhs.getType().getEncoding() &&
+           !rhs.getType().getEncoding() && !isInside(rhs);
   }
 
   /// What is before reshapes that nothing else uses.
@@ -156,8 +141,7 @@ private:
                       cast<RankedTensorType>(operand.getType()).getEncoding() ||
                       (operand.getDefiningOp() && isSplatConstant(operand.getDefiningOp()))))
         return false;
-    return !gemm.usesPanels() && !gemm.matmul.getTransposeLhs() &&
-           gemm.matmul.getM() <= kFewProductRows &&
+    return !gemm.matmul.getTransposeLhs() && gemm.matmul.getM() <= kFewProductRows &&
            cast<RankedTensorType>(value.getType()).getShape().back() == gemm.matmul.getK() &&
            FewRowsLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
   }

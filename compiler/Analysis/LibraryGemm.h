@@ -1,10 +1,10 @@
-//===- LibraryGemm.h - What the device's library can fuse -------*- C++ -*-===//
+//===- LibraryGemm.h - What a GPU's library can fuse ------------*- C++ -*-===//
 //
-// A library's GEMM takes a straight chain of post-ops on its f32 accumulator. Whether a fusion is
-// such a chain is asked twice: when the cost model weighs the library against a generated kernel,
-// and when the plan's command is written. Which library it is follows from the right-hand side: in
-// panels it is the processor's, which takes any chain; as it is, it is the GPU's, which adds one
-// bias and one matrix of the result's type and then applies one of few functions.
+// A GPU's library takes a straight chain of post-ops on its f32 accumulator: it adds one bias and
+// one matrix of the result's type and then applies one of few functions. Whether a fusion is such a
+// chain is asked twice: when the cost model weighs the library against a generated kernel, and when
+// the plan's command is written. A processor has no library: its products, whose right-hand sides
+// are in panels, are kernels of ours (Codegen/Cpu/GemmKernel.cpp).
 //
 // What no library is asked for, but a kernel for few rows computes
 // (kernels_templates/cuda/gemv.cuh): any chain, the norm of the left-hand side's rows before it,
@@ -42,8 +42,8 @@ struct LibraryPostOp {
   mlir::Value operand;
 };
 
-/// Rows up to which a product that is not in panels may have any post-ops: a kernel of ours
-/// computes it at the rate of memory.
+/// Rows up to which a product may have any post-ops: a kernel of ours computes it at the rate of
+/// memory.
 inline constexpr int64_t kFewProductRows = 8;
 
 /// The most bytes of normalized rows that such a kernel keeps in each block's shared memory.
@@ -101,13 +101,11 @@ struct LibraryGemm {
 
   /// The rows that are read: the matmul's left-hand side, or what it is the norm of.
   mlir::Value getLhs() const;
-  /// Whether the right-hand side is in panels.
-  bool usesPanels() const;
   /// Whether the library can do it, and not only a kernel for few rows.
   bool fitsLibrary() const;
 };
 
-/// The ops as one library GEMM: dense lhs and rhs (or rhs in panels) come from outside, one value
+/// The ops as one library GEMM: dense lhs and rhs come from outside, one value
 /// goes there (of heads, one a part), all arithmetic in between is f32 and expressible as post-ops.
 /// Nothing if not, or if nothing can compute it.
 std::optional<LibraryGemm> matchLibraryGemm(const llvm::SetVector<mlir::Operation *> &ops);

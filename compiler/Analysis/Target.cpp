@@ -57,7 +57,7 @@ static TargetAttr describe(MLIRContext *context, StringRef cpu,
   double flopsPerCycle = 2.0 * 2.0 * (multiplyBits / 32.0) * (avx512 || avx ? 1.0 : 0.5);
   double gflops = kGigahertz * flopsPerCycle * cores;
   // Without instructions on bf16 each number is widened before it is multiplied.
-  double bf16Factor = has("amx-bf16") ? 16.0 : has("avx512bf16") ? 2.0 : 1.0 / 1.5;
+  double bf16Factor = has("avx512bf16") ? 2.0 : 1.0 / 1.5;
 
   std::string text;
   for (const auto &[name, usable] : features)

@@ -8,9 +8,9 @@
 //
 // The assumptions about processors, per core: 4.0 GHz; two multiply-add units as wide as a vector
 // register (half of that where 512-bit operations are executed in two passes: Zen 4); bf16 products
-// twice as fast as f32 with avx512bf16, 16 times with amx-bf16, two thirds as fast as f32
-// otherwise, where they are widened to f32 first; 35 GB/s of memory up to 400 GB/s for the machine.
-// Starting a kernel on all cores costs 500 ns and 250 ns a core.
+// twice as fast as f32 with avx512bf16 (also where there is amx-bf16, which kernels do not use),
+// two thirds as fast as f32 otherwise, where they are widened to f32 first; 35 GB/s of memory up to
+// 400 GB/s for the machine. Starting a kernel on all cores costs 500 ns and 250 ns a core.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

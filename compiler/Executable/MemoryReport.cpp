@@ -23,7 +23,7 @@ struct Owner {
 /// Adds up spaces and owners while it goes through the programs.
 class Reporter {
 public:
-  Reporter(ModuleOp plan, const MemoryReportInputs &inputs) : plan(plan), inputs(inputs) {}
+  Reporter(ModuleOp plan, int64_t codeBytes) : plan(plan), codeBytes(codeBytes) {}
 
   std::string run() {
     json programs = json::array();
@@ -35,15 +35,14 @@ public:
       constants = std::max<int64_t>(
           constants, llvm::alignTo(constant.getOffset() + constant.getBytes().size(), kLine));
     // What MemoryUse::resident and MemoryUse::peak say.
-    int64_t always = parameters + constants + inputs.codeBytes + inputs.libraryBytes;
+    int64_t always = parameters + constants + codeBytes;
     int64_t resident = always + states + arena + input + output;
     json report;
     report["planned_bytes"] = std::max(resident, always + prepareArena);
     report["resident_bytes"] = resident;
-    report["spaces"] = {{"parameter", parameters},  {"state", states},
-                        {"arena", arena},           {"input", input},
-                        {"output", output},         {"constant", constants},
-                        {"code", inputs.codeBytes}, {"library", inputs.libraryBytes}};
+    report["spaces"] = {{"parameter", parameters}, {"state", states},  {"arena", arena},
+                        {"input", input},          {"output", output}, {"constant", constants},
+                        {"code", codeBytes}};
     report["prepare_arena_bytes"] = prepareArena;
     report["checkpoint_bytes"] = checkpoint;
     report["largest"] = describeOwners();
@@ -195,7 +194,7 @@ private:
   }
 
   ModuleOp plan;
-  const MemoryReportInputs &inputs;
+  int64_t codeBytes;
   int64_t parameters = 0, states = 0, arena = 0, input = 0, output = 0, constants = 0;
   int64_t prepareArena = 0, checkpoint = 0;
   llvm::MapVector<std::pair<StringRef, StringRef>, Owner> owners; ///< by space and name
@@ -204,6 +203,6 @@ private:
 
 } // namespace
 
-std::string sinter::makeMemoryReport(ModuleOp plan, const MemoryReportInputs &inputs) {
-  return Reporter(plan, inputs).run();
+std::string sinter::makeMemoryReport(ModuleOp plan, int64_t codeBytes) {
+  return Reporter(plan, codeBytes).run();
 }

@@ -7,7 +7,7 @@
 //     "planned_bytes": 1234,           the most that a session holds at once (see below)
 //     "resident_bytes": 1200,          what it holds while steps run
 //     "spaces": { "parameter": , "state": , "arena": , "input": , "output": , "constant": ,
-//                 "code": , "library": },
+//                 "code":  },
 //     "prepare_arena_bytes": 10,
 //     "checkpoint_bytes": 999,         tensors read while binding, in mapped files
 //     "largest": [ { "owner": "lm_head.weight", "space": "parameter", "bytes": 99 }, ... ],
@@ -37,13 +37,8 @@
 
 namespace sinter {
 
-/// What the plan alone does not tell.
-struct MemoryReportInputs {
-  int64_t codeBytes = 0;    ///< of the machine code's image
-  int64_t libraryBytes = 0; ///< scratch of the library's GEMMs, all threads
-};
-
 /// The report on a module after the Memory phase, as JSON text.
-std::string makeMemoryReport(mlir::ModuleOp plan, const MemoryReportInputs &inputs);
+/// @param codeBytes of the machine code's image.
+std::string makeMemoryReport(mlir::ModuleOp plan, int64_t codeBytes);
 
 } // namespace sinter

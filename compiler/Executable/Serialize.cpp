@@ -340,8 +340,8 @@ private:
     return fb::CreateGemmDirect(
         builder, gemm.getM(), gemm.getN(), gemm.getK(), ::toFb(gemm.getDtype()),
         ::toFb(gemm.getOutDtype()), &lhs, gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(),
-        &postOps, static_cast<fb::RhsForm>(gemm.getRhsForm()), gemm.getRhsStride(),
-        gemm.getLhsTransposed(), gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr);
+        &postOps, gemm.getRhsStride(), gemm.getLhsTransposed(), gemm.getRhsTransposed(),
+        gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr);
   }
 
   Offset<fb::Attention> serialize(plan::AttentionOp attention) {

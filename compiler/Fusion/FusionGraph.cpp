@@ -30,7 +30,7 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
 
 Cost FusionGraph::getCost(const llvm::SetVector<Operation *> &ops, FusionKind kind) const {
   Cost generated = costs.getFusedCost(ops);
-  if (kind != FusionKind::Gemm)
+  if (kind != FusionKind::Gemm || !costs.getTarget().isGpu())
     return generated;
   std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
   if (!gemm || !gemm->fitsLibrary())

@@ -191,12 +191,12 @@ def AbsorbHeadsPass : Pass<"sinter-absorb-heads", "mlir::ModuleOp"> {
 }
 
 def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp"> {
-  let summary = "leaves products to the device's library where it is faster";
+  let summary = "leaves products to a GPU's library where it is faster";
   let description = [{
-    After it a fusion of kind `gemm` that the library can do, epilogue included, and that the cost
+    After it, for a GPU, a fusion of kind `gemm` that the library can do, epilogue included, and that the cost
     model predicts to be faster there, has the kind `library_gemm`. Few rows are memory traffic,
     where a generated kernel starts sooner; many rows are arithmetic, where the library is nearer to
-    the peak. A remark `LibraryGemm` gives both times.
+    the peak. A remark `LibraryGemm` gives both times. For a processor every product stays a kernel.
   }];
 }
 

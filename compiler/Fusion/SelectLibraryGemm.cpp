@@ -20,6 +20,8 @@ struct SelectLibraryGemmPass : sinter::impl::SelectLibraryGemmPassBase<SelectLib
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
+    if (!target.isGpu())
+      return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         for (auto fusion : function.getOps<FusionOp>())

@@ -80,10 +80,9 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
   SINTER_TRY(KernelCode code, compilation.emitKernels(module));
   SINTER_TRY(result.executable, serialize(module, code, describeContents(request, module)));
   if (request.reports) {
-    MemoryReportInputs inputs;
-    if (const auto *machine = std::get_if<MachineCode>(&code))
-      inputs.codeBytes = static_cast<int64_t>(machine->image.size());
-    result.memoryReport = makeMemoryReport(module, inputs);
+    const auto *machine = std::get_if<MachineCode>(&code);
+    result.memoryReport =
+        makeMemoryReport(module, machine ? static_cast<int64_t>(machine->image.size()) : 0);
   }
   result.phaseMs["Executable"] =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -319,7 +319,7 @@ private:
 
   LogicalResult lowerGemm(FusionOp fusion) {
     std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
-    if (!gemm)
+    if (!gemm || !gemm->fitsLibrary())
       return fusion.emitError("expected one product and an epilogue of the library's post-ops");
     auto sliceOf = [&](Value argument) {
       return getSlice(fusion.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
@@ -340,20 +340,15 @@ private:
                                 postOp.operand ? elementsOf(postOp.operand) : builder.getF32Type(),
                                 postOp.operand && !row ? n : 0));
     }
-    plan::RhsForm form = gemm->usesPanels()         ? plan::RhsForm::Panels
-                         : matmul.getTransposeRhs() ? plan::RhsForm::Transposed
-                                                    : plan::RhsForm::Plain;
-    int64_t rhsStride = gemm->usesPanels() ? 0 : matmul.getTransposeRhs() ? k : n;
+    int64_t rhsStride = matmul.getTransposeRhs() ? k : n;
     int64_t lhsStride = matmul.getTransposeLhs() ? matmul.getM() : k;
-    Value workspace;
-    if (!gemm->usesPanels())
-      workspace = createAlloc(fusion.getLoc(), getWorkspaceBytes(matmul));
+    Value workspace = createAlloc(fusion.getLoc(), getWorkspaceBytes(matmul));
     CommandInfo info = describeCommand(fusion, target);
     plan::GemmOp::create(
         builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
-        elementsOf(gemm->result), lhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
+        elementsOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
         sliceOf(matmul.getRhs()), extras, makeSlice(fusion.getResult(0)), workspace,
-        builder.getArrayAttr(postOps), form, rhsStride, matmul.getTransposeLhs(),
+        builder.getArrayAttr(postOps), matmul.getTransposeLhs(), matmul.getTransposeRhs(),
         /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
         info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
     return success();

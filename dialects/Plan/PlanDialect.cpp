@@ -122,8 +122,6 @@ LogicalResult GemmOp::verify() {
   if (reading != static_cast<int64_t>(getExtras().size())) // gemm_c1
     return emitOpError("expected ")
            << reading << " extra slices for its post-ops, got " << getExtras().size();
-  if ((getRhsForm() == RhsForm::Panels) != (getRhsStride() == 0)) // gemm_c2
-    return emitOpError("expected a stride of rhs exactly where it is not in panels");
   return success();
 }
 

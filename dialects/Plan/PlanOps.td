@@ -46,15 +46,6 @@ def Plan_PostOpKind : I32EnumAttr<"PostOpKind", "a step of a GEMM's epilogue", [
   let cppNamespace = "::sinter::plan";
 }
 
-def Plan_RhsForm : I32EnumAttr<"RhsForm", "how a GEMM's right-hand side lies in memory", [
-    I32EnumAttrCase<"Panels", 0, "panels">,
-    I32EnumAttrCase<"Plain", 1, "plain">,
-    I32EnumAttrCase<"Transposed", 2, "transposed">]> {
-  let cppNamespace = "::sinter::plan";
-  let genSpecializedAttr = 0;
-}
-def Plan_RhsFormAttr : EnumAttr<PlanDialect, Plan_RhsForm, "rhs_form">;
-
 def Plan_SliceType : TypeDef<PlanDialect, "Slice"> {
   let mnemonic = "slice";
   let summary = "a range of bytes, fixed for the program's life";
@@ -245,18 +236,15 @@ def GemmOp : Plan_Command<"gemm", [AttrSizedOperandSegments]> {
   let summary = "out = epilogue(lhs . rhs), by the device's library";
   let description = [{
     `[m, k] . [k, n]`. See `Gemm` in Executable.fbs. `workspace` is memory for the library.
-    C1: `extras` has one slice for each post-op that reads one. C2: rhs has a stride unless it is in
-    panels.
+    C1: `extras` has one slice for each post-op that reads one.
   }];
   let arguments = !con((ins I64Attr:$m, I64Attr:$n, I64Attr:$k, TypeAttr:$dtype, TypeAttr:$out_dtype,
-                        I64Attr:$lhs_stride, I64Attr:$out_stride,
+                        I64Attr:$lhs_stride, I64Attr:$rhs_stride, I64Attr:$out_stride,
                         Plan_SliceType:$lhs, Plan_SliceType:$rhs, Variadic<Plan_SliceType>:$extras,
                         Plan_SliceType:$out,
                         Optional<Plan_SliceType>:$workspace,
                         DefaultValuedAttr<TypedArrayAttrBase<Plan_PostOpAttr, "post-ops">, "{}">:$post_ops,
-                        DefaultValuedAttr<Plan_RhsFormAttr, "::sinter::plan::RhsForm::Panels">:$rhs_form,
-                        DefaultValuedAttr<I64Attr, "0">:$rhs_stride, UnitAttr:$lhs_transposed,
-                        UnitAttr:$tf32),
+                        UnitAttr:$lhs_transposed, UnitAttr:$rhs_transposed, UnitAttr:$tf32),
                        metrics);
   let assemblyFormat = [{
     `(` $lhs `,` $rhs (`,` $extras^)? `)` (`workspace` `(` $workspace^ `)`)? `->` `(` $out `)`

@@ -72,8 +72,7 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
   let description = [{
     A `[k, n]` matrix as panels of `width` columns, the last one padded, `k` padded to a multiple
     of `depth`; a panel is `[k / interleave][width][interleave]`, contiguous. A kernel that
-    computes `width` outputs streams one panel from front to back: decode reads it at memory
-    speed, and a library's blocked GEMM finds its own layout (oneDNN: BA16a64b, BA16a64b2a).
+    computes `width` outputs streams one panel from front to back.
   }];
   let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth);
   let assemblyFormat = "`<` struct(params) `>`";

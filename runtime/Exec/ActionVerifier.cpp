@@ -13,7 +13,7 @@ constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
 constexpr uint64_t argumentAlignment = 16;
 // Of what cuDNN reads and writes.
 constexpr uint64_t attentionAlignment = 16;
-// Of a product; the processor's library takes no more than 32.
+// Of a product.
 constexpr size_t mostPostOps = 16;
 
 class ActionVerifier {
@@ -63,10 +63,13 @@ private:
     return {};
   }
 
+  // As cuBLASLt multiplies.
   Expected<void> check(const fb::Gemm &gemm) const {
+    if (scope.cpu)
+      return bad("is a product of a library, which is for GPUs");
     if (!scope.isComputeType(gemm.dtype()) || !scope.isComputeType(gemm.out_dtype()))
       return bad(std::string("is a product of types other than ") + scope.computeTypes());
-    SINTER_CHECK(scope.cpu ? verifyPanelForm(gemm) : verifyPlainForm(gemm));
+    SINTER_CHECK(verifyOperands(gemm));
     SINTER_CHECK(scope.verifyWritable(gemm.out(), "out"));
     SINTER_CHECK(scope.verifyMatrix(gemm.out(), "out", gemm.m(), gemm.n(), gemm.out_stride(),
                                     gemm.out_dtype()));
@@ -90,27 +93,11 @@ private:
       if (overlap(*gemm.out(), *step->operand()) && !same)
         return bad("out overlaps an epilogue's operand without being the same matrix");
     }
-    return scope.cpu ? Expected<void>() : verifyLibraryEpilogue(gemm);
+    return verifyLibraryEpilogue(gemm);
   }
 
-  // As the processor's library multiplies.
-  Expected<void> verifyPanelForm(const fb::Gemm &gemm) const {
-    if (gemm.rhs_form() != fb::RhsForm::Panels || gemm.rhs_stride() != 0 || gemm.lhs_transposed() ||
-        gemm.tf32() || gemm.workspace())
-      return bad("is a product of a form that is for GPUs");
-    SINTER_CHECK(
-        scope.verifyMatrix(gemm.lhs(), "lhs", gemm.m(), gemm.k(), gemm.lhs_stride(), gemm.dtype()));
-    SINTER_CHECK(scope.verifyPanels(gemm.rhs(), "rhs", gemm.k(), gemm.n(), gemm.dtype()));
-    if (gemm.rhs()->space() != fb::Space::Parameter && gemm.rhs()->space() != fb::Space::Arena)
-      return bad("rhs is neither a parameter nor in the arena");
-    return {};
-  }
-
-  // As cuBLASLt multiplies.
-  Expected<void> verifyPlainForm(const fb::Gemm &gemm) const {
-    if (gemm.rhs_form() != fb::RhsForm::Plain && gemm.rhs_form() != fb::RhsForm::Transposed)
-      return bad("is a product of a form that is not for GPUs");
-    bool left = gemm.lhs_transposed(), right = gemm.rhs_form() == fb::RhsForm::Transposed;
+  Expected<void> verifyOperands(const fb::Gemm &gemm) const {
+    bool left = gemm.lhs_transposed(), right = gemm.rhs_transposed();
     SINTER_CHECK(scope.verifyMatrix(gemm.lhs(), "lhs", left ? gemm.k() : gemm.m(),
                                     left ? gemm.m() : gemm.k(), gemm.lhs_stride(), gemm.dtype()));
     SINTER_CHECK(scope.verifyMatrix(gemm.rhs(), "rhs", right ? gemm.n() : gemm.k(),

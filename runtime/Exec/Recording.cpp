@@ -46,26 +46,6 @@ private:
     recording.steps.emplace_back(step);
   }
 
-  void add(const fb::Gemm &gemm, const fb::Command &) {
-    GemmProblem problem;
-    problem.m = gemm.m(), problem.n = gemm.n(), problem.k = gemm.k();
-    problem.dtype = static_cast<DType>(gemm.dtype());
-    problem.outDtype = static_cast<DType>(gemm.out_dtype());
-    problem.lhs = address(gemm.lhs()), problem.lhsStride = gemm.lhs_stride();
-    problem.rhs = address(gemm.rhs());
-    problem.out = address(gemm.out()), problem.outStride = gemm.out_stride();
-    if (gemm.post_ops())
-      for (const fb::PostOp *step : *gemm.post_ops()) {
-        GemmPostOp &added = problem.postOps.emplace_back();
-        added.kind = static_cast<PostOpKind>(step->kind());
-        added.dtype = static_cast<DType>(step->dtype());
-        added.stride = step->stride();
-        if (hasOperand(added.kind))
-          added.operand = address(step->operand());
-      }
-    recording.steps.emplace_back(resolver.gemms.bind(problem));
-  }
-
   void add(const fb::Pack &pack, const fb::Command &) {
     PackStep step;
     step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype())};
@@ -84,8 +64,10 @@ private:
     recording.steps.emplace_back(FillStep{bytes(*fill.out()), fill.value()});
   }
 
-  void add(const fb::Attention &, const fb::Command &) {
-    assert(false && "attention of a library is for GPUs, which the verifier knows");
+  void add(const fb::Gemm &, const fb::Command &) { refuseLibrary(); }
+  void add(const fb::Attention &, const fb::Command &) { refuseLibrary(); }
+  void refuseLibrary() const {
+    assert(false && "a library's command is for GPUs, which the verifier knows");
   }
 };
 
@@ -99,7 +81,6 @@ struct Runner {
       step.kernel(slices, static_cast<int64_t>(begin), static_cast<int64_t>(end));
     });
   }
-  void operator()(const Gemm &gemm) const { gemm.run(pool); }
   void operator()(const PackStep &step) const { pack(pool, step.layout, step.sources, step.out); }
   void operator()(const CopyStep &step) const {
     overPieces(pool, step.out.size(), [&](uint64_t begin, uint64_t end) {

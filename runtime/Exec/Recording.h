@@ -1,13 +1,12 @@
 //===- Recording.h - A program, ready to run --------------------*- C++ -*-===//
 //
-// The flat form of a program: every slice is an address, every kernel a function, every GEMM a
-// library kernel. Made once at bind by record(), walked by Session::run.
+// The flat form of a program: every slice is an address, every kernel a function. Made once at bind
+// by record(), walked by Session::run.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/Device/Cpu/CodeImage.h"
-#include "runtime/Device/Cpu/Gemm.h"
 #include "runtime/Device/Cpu/Pack.h"
 #include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Exec/Executable_generated.h"
@@ -43,7 +42,7 @@ struct FillStep {
   uint8_t value = 0;
 };
 
-using Step = std::variant<LaunchStep, Gemm, PackStep, CopyStep, FillStep>;
+using Step = std::variant<LaunchStep, PackStep, CopyStep, FillStep>;
 
 /// A program's steps.
 struct Recording {
@@ -58,7 +57,6 @@ struct Recording {
 struct Resolver {
   std::function<std::byte *(const fb::Slice &)> address;
   std::span<const KernelFunction> kernels;
-  GemmLibrary &gemms;
   const ThreadPool &pool;
 };
 

@@ -18,12 +18,10 @@ std::string readableBytes(uint64_t bytes) {
 } // namespace
 
 uint64_t MemoryUse::peak() const {
-  uint64_t binding = parameter + prepareArena + constant + code + library;
+  uint64_t binding = parameter + prepareArena + constant + code;
   return std::max(binding, resident());
 }
 
-// The bytes that a program's library scratch takes are known only after binding, so they are not
-// part of what is asked for here; they are small beside the rest.
 Expected<void> checkMemory(const std::string &executable, const MemoryUse &use, uint64_t available,
                            std::string_view memory) {
   if (use.peak() <= available)

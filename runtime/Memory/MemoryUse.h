@@ -12,7 +12,6 @@ namespace sinter::runtime {
 /// are the system's to take back and stand apart.
 struct MemoryUse {
   uint64_t parameter = 0, state = 0, arena = 0, input = 0, output = 0, constant = 0, code = 0;
-  uint64_t library = 0;      ///< scratch of GEMMs, all threads
   uint64_t prepareArena = 0; ///< held only while binding
   uint64_t checkpoint = 0;   ///< all tensors that `prepare` reads, as stored
   /// Of the host's memory where the device has its own: mirrors of inputs and outputs, and what
@@ -23,9 +22,7 @@ struct MemoryUse {
   uint64_t reserved = 0;
 
   /// What is held while steps run.
-  uint64_t resident() const {
-    return parameter + state + arena + input + output + constant + code + library;
-  }
+  uint64_t resident() const { return parameter + state + arena + input + output + constant + code; }
   /// The most that was ever held: while binding, or from then on.
   uint64_t peak() const;
 };

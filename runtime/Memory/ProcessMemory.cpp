@@ -42,9 +42,8 @@ std::optional<Error> describeShortage(const std::string &name, uint64_t needed,
 
 uint64_t otherBytes(const MemoryUse &use, uint64_t executableBytes) {
   constexpr uint64_t usual = 32 << 20, libraries = 24 << 20, code = 4 << 20;
-  uint64_t all =
-      std::max(usual, libraries + std::max(code, use.code) + use.library + executableBytes);
-  return all - use.code - use.library;
+  uint64_t all = std::max(usual, libraries + std::max(code, use.code) + executableBytes);
+  return all - use.code;
 }
 
 } // namespace sinter::runtime

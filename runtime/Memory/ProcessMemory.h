@@ -30,10 +30,10 @@ uint64_t measureHeld(const MemoryUse &use, bool apart);
 std::optional<Error> describeShortage(const std::string &name, uint64_t needed, uint64_t available);
 
 /// What a process on the CPU holds beside the spaces of `use` and apart from what its caller made:
-/// the data of its libraries, heap, stacks, the executable's `executableBytes`, machine code and
-/// scratch of the library's products, of which the last two are in `use` already. An allowance, so
-/// that it is the same for runs of one kind: 32 MiB, or more where code, scratch and executable
-/// take more than 8 of them. Without machine code it is what it will be with up to 4 MiB of it.
+/// the data of its libraries, heap, stacks, the executable's `executableBytes` and machine
+/// code, which is in `use` already. An allowance, so that it is the same for runs of one kind:
+/// 32 MiB, or more where code and executable take more than 8 of them. Without machine code it is
+/// what it will be with up to 4 MiB of it.
 uint64_t otherBytes(const MemoryUse &use, uint64_t executableBytes);
 
 } // namespace sinter::runtime

@@ -37,7 +37,7 @@ def plan(model, mode, sizes):
     """What all spaces take, and the same with the process."""
     report = run("plan", model, "--mode", mode, *sizes, "--threads", 2, "--json")
     spaces = report["spaces"]
-    process = spaces["process"] + spaces["code"] + spaces["library"]
+    process = spaces["process"] + spaces["code"]
     # What is held while steps run is compared; binding is in the peak alone.
     assert report["planned_bytes"] >= report["resident_bytes"]
     assert report["outside"]["libraries and program"] > MIB, report["outside"]

@@ -135,7 +135,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   for (Operation &op : kernel.front().without_terminator())
     ops.insert(&op);
   std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
-  if (!gemm || gemm->usesPanels() || (!gemm->heads && kernel.getNumResults() != 1))
+  if (!gemm || (!gemm->heads && kernel.getNumResults() != 1))
     return kernel.emitError("expected one product of plain matrices and a chain of post-ops");
 
   auto numberOf = [](Value argument) { return cast<BlockArgument>(argument).getArgNumber(); };

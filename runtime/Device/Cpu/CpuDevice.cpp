@@ -13,8 +13,7 @@ namespace {
 
 class CpuDevice final : public Device {
 public:
-  explicit CpuDevice(DevicePlan plan)
-      : plan(std::move(plan)), use(this->plan.use), gemms(this->plan.pool->size()) {}
+  explicit CpuDevice(DevicePlan plan) : plan(std::move(plan)), use(this->plan.use) {}
 
   Expected<MemoryUse> predict(const SessionOptions &options);
   Expected<void> bind(const SessionOptions &options) override;
@@ -67,7 +66,6 @@ private:
   CodeImage code;
   std::vector<KernelFunction> kernels;
   Region parameter, state, arena, input, output;
-  GemmLibrary gemms;
   std::vector<Recording> recordings;
   std::unique_ptr<DebugChecks> checks;
 };
@@ -137,7 +135,7 @@ Resolver CpuDevice::resolver(const Region &arenaInUse, const Checkpoint *checkpo
     }
     return nullptr;
   };
-  return {address, kernels, gemms, *plan.pool};
+  return {address, kernels, *plan.pool};
 }
 
 std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
@@ -173,14 +171,9 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
   return {};
 }
 
-// Regions cost address space alone until they are written to, so recording the programs over them
-// makes the library tell its share.
 Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
   addMadeWeights(options);
-  SINTER_CHECK(allocate(false));
-  recordPrograms();
-  use.library = gemms.scratchBytes();
   return use;
 }
 
@@ -197,7 +190,6 @@ Expected<void> CpuDevice::bind(const SessionOptions &options) {
   SINTER_CHECK(allocate(options.debug));
   recordPrograms();
   SINTER_CHECK(prepare(options));
-  use.library = gemms.scratchBytes();
   return {};
 }
 

@@ -9,8 +9,8 @@
 namespace sinter::runtime {
 
 /// The processor that the environment's SINTER_CPU names, by LLVM's name: "x86-64-v3" (AVX2),
-/// "x86-64-v4" (AVX-512) or "cooperlake" (AVX-512 with bf16). Everything here, the target "cpu" and
-/// oneDNN then treat this processor as one that has no more, so that tests see what others do.
+/// "x86-64-v4" (AVX-512) or "cooperlake" (AVX-512 with bf16). Everything here and the target "cpu"
+/// then treat this processor as one that has no more, so that tests see what others do.
 /// Empty where the variable is not set. Fails on another name, and where this processor lacks a
 /// feature.
 Expected<std::string> assumedCpu();

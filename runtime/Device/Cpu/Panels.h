@@ -1,8 +1,8 @@
 //===- Panels.h - The layout of packed weights ------------------*- C++ -*-===//
 //
 // A [k, n] matrix in panels: n is cut into panels of 64 columns, k is padded to a multiple of
-// `depth`, both with zeros; a panel is [k / interleave][64][interleave], contiguous. These are
-// oneDNN's BA16a64b (f32: depth 16, interleave 1) and BA16a64b2a (bf16: depth 32, interleave 2).
+// `depth`, both with zeros; a panel is [k / interleave][64][interleave], contiguous: of f32 depth
+// 16 and interleave 1, of bf16 depth 32 and interleave 2, so that one load has pairs along k.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -12,12 +12,11 @@ namespace sinter::runtime {
 struct InstructionSet {
   uint32_t vectorBytes = 16; ///< of f32; a multiply-add is one instruction from 32 bytes on
   bool pairDot = false;      ///< dot products of pairs of bf16 (avx512bf16)
-  bool tiles = false;        ///< products of tiles of bf16 (amx-bf16)
 
   /// By LLVM's names of features ("avx512f"); those that this processor lacks do not count.
   static InstructionSet of(std::span<const std::string> features);
 
-  /// "avx512", "avx2" or "sse2", and "+bf16", "+amx" where there are such.
+  /// "avx512", "avx2" or "sse2", and "+bf16" where there are such dot products.
   std::string name() const;
 };
 

@@ -234,14 +234,10 @@ static unsigned countWorkers(unsigned threads) {
 }
 
 Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time) {
-  constexpr double tileFactor = 16;
   constexpr uint64_t times = 5000; // a window is some 10 us
-  bool narrow = dtype == DType::BF16, pairs = narrow && set.pairDot && !set.tiles;
-  Rate rate = findBestRate(countWorkers(threads), time,
-                           [&](unsigned) { return multiplyAdd(set, pairs, times); });
-  if (narrow && set.tiles)
-    rate.perSecond *= tileFactor;
-  return rate;
+  bool pairs = dtype == DType::BF16 && set.pairDot;
+  return findBestRate(countWorkers(threads), time,
+                      [&](unsigned) { return multiplyAdd(set, pairs, times); });
 }
 
 Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time) {

@@ -32,9 +32,7 @@ struct Rate {
 /// Floating-point operations per second of multiply-adds on `threads` threads (at most one a
 /// processor that this process may use counts), of operands of `dtype`: F32 or BF16. An addition
 /// and a multiplication count as two. Where there are no instructions on bf16, its rate is that of
-/// f32, to which it is widened. Instructions on tiles do 16 times as many operations a cycle as two
-/// f32 units of 64 bytes (1024 against 64, by Intel's optimization manual); their rate is 16 times
-/// that of f32, since to enter their state for a measurement would be a request to the system.
+/// f32, to which it is widened.
 Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time);
 
 /// Bytes per second that the threads together load from `bytes` of memory, each again and again

@@ -68,7 +68,7 @@ std::string LtLibrary::describe(const fb::Gemm &gemm) const {
   text << "cuBLASLt " << api->cublasLtGetVersion() << ": " << gemm.m() << ' ' << gemm.n() << ' '
        << gemm.k() << ' ' << int(gemm.dtype()) << ' ' << int(gemm.out_dtype()) << ' '
        << gemm.lhs_stride() << ' ' << gemm.rhs_stride() << ' ' << gemm.out_stride() << ' '
-       << int(gemm.rhs_form()) << ' ' << gemm.lhs_transposed() << ' ' << gemm.tf32() << ' '
+       << gemm.rhs_transposed() << ' ' << gemm.lhs_transposed() << ' ' << gemm.tf32() << ' '
        << (gemm.workspace() ? gemm.workspace()->bytes() : 0);
   if (gemm.post_ops())
     for (const fb::PostOp *step : *gemm.post_ops())
@@ -161,7 +161,7 @@ Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &
   bool tf32 = gemm.dtype() == fb::DType::F32 && gemm.tf32();
   SINTER_CHECK(check(api.cublasLtMatmulDescCreate(
       &product, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F)));
-  bool rhsTransposed = gemm.rhs_form() == fb::RhsForm::Transposed;
+  bool rhsTransposed = gemm.rhs_transposed();
   cublasOperation_t first = rhsTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasOperation_t second = gemm.lhs_transposed() ? CUBLAS_OP_T : CUBLAS_OP_N;
   reductions = reductionsFor(gemm.out_dtype());

@@ -2,7 +2,6 @@
 // RUN: sinter-opt %s --sinter-assign-target=target=cpu:sapphirerapids --sinter-form-fusions %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
-#pairs = #sinter.panels<width = 64, interleave = 2, depth = 32>
 
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=norm_after_product | Remark="matmul into rms_norm: {{[0-9.]+ [mun]s}} together, {{[0-9.]+ [mun]s}} apart; an epilogue is made of elementwise ops"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=product_of_computed | Remark="relu into matmul: {{.*}}; a product reads its operands from memory"
@@ -15,7 +14,6 @@
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="attention_grad into relu: {{.*}}; a gradient of attention takes rows as they are in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=logsumexp | Remark="attention into exp: {{.*}}; attention's logsumexp is read from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=starved | Remark="exp into last_row: {{.*}}; rows are chosen from what is in memory"
-// REMARK-DAG: [Missed] NotFused | {{.*}}Function=library | Remark="matmul into softcap: {{.*}}; apart is as fast"
 
 // CHECK-NOT: sinter.fusion
 
@@ -95,12 +93,4 @@ func.func @starved(%x: tensor<1x512x8xf32>, %count: tensor<1xi32>) -> tensor<1x8
   %0 = sinter.exp %x : (tensor<1x512x8xf32>) -> tensor<1x512x8xf32>
   %1 = sinter.last_row %0, %count : (tensor<1x512x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
   return %1 : tensor<1x8xf32>
-}
-
-// The library multiplies bf16 faster by more than a pass over the result takes.
-func.func @library(%x: tensor<512x4096xbf16>, %w: tensor<4096x4096xbf16, #pairs>)
-    -> tensor<512x4096xf32> attributes {sinter.entry} {
-  %0 = sinter.matmul %x, %w : (tensor<512x4096xbf16>, tensor<4096x4096xbf16, #pairs>) -> tensor<512x4096xf32>
-  %1 = sinter.softcap %0 {cap = 30.0 : f64} : (tensor<512x4096xf32>) -> tensor<512x4096xf32>
-  return %1 : tensor<512x4096xf32>
 }

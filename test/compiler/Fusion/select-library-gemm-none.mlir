@@ -1,48 +1,35 @@
-// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-select-library-gemm | FileCheck %s
-// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-select-library-gemm %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-select-library-gemm | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-select-library-gemm %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:sapphirerapids --sinter-select-library-gemm %remarks 2>&1 | FileCheck %s --check-prefix=CPU
 
 // REMARK: [Missed] LibraryGemm | {{.*}}Function=decode | Remark="matmul: {{.*}} by the library, {{.*}} generated"
-// REMARK: [Missed] LibraryGemm | {{.*}}Function=transposed | Remark="matmul: {{.*}}; the library has no such product"
 // REMARK: [Missed] LibraryGemm | {{.*}}Function=softcap | Remark="matmul + softcap: {{.*}}; the library has no such product"
 
-#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+// A processor has no library, and nothing is said of one.
+// CPU-NOT: by the library
+// CPU-NOT: sinter.fusion library_gemm
 
 // One row is memory traffic.
 // CHECK-LABEL: func.func @decode
 // CHECK: sinter.fusion gemm
-func.func @decode(%x: tensor<1x768xf32>, %w: tensor<768x768xf32, #panels>) -> tensor<1x768xf32>
+func.func @decode(%x: tensor<1x768xf32>, %w: tensor<768x768xf32>) -> tensor<1x768xf32>
     attributes {sinter.entry} {
-  %0 = sinter.fusion gemm(%x, %w : tensor<1x768xf32>, tensor<768x768xf32, #panels>)
-      -> (tensor<1x768xf32>) {
-  ^bb0(%a0: tensor<1x768xf32>, %a1: tensor<768x768xf32, #panels>):
-    %1 = sinter.matmul %a0, %a1 : (tensor<1x768xf32>, tensor<768x768xf32, #panels>) -> tensor<1x768xf32>
+  %0 = sinter.fusion gemm(%x, %w : tensor<1x768xf32>, tensor<768x768xf32>) -> (tensor<1x768xf32>) {
+  ^bb0(%a0: tensor<1x768xf32>, %a1: tensor<768x768xf32>):
+    %1 = sinter.matmul %a0, %a1 : (tensor<1x768xf32>, tensor<768x768xf32>) -> tensor<1x768xf32>
     sinter.yield %1 : tensor<1x768xf32>
   }
   return %0 : tensor<1x768xf32>
 }
 
-// The library's lhs is [m, k].
-// CHECK-LABEL: func.func @transposed
-// CHECK: sinter.fusion gemm
-func.func @transposed(%x: tensor<768x512xf32>, %w: tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
-    attributes {sinter.entry} {
-  %0 = sinter.fusion gemm(%x, %w : tensor<768x512xf32>, tensor<768x768xf32, #panels>)
-      -> (tensor<512x768xf32>) {
-  ^bb0(%a0: tensor<768x512xf32>, %a1: tensor<768x768xf32, #panels>):
-    %1 = sinter.matmul %a0, %a1 {transpose_lhs} : (tensor<768x512xf32>, tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
-    sinter.yield %1 : tensor<512x768xf32>
-  }
-  return %0 : tensor<512x768xf32>
-}
-
 // CHECK-LABEL: func.func @softcap
 // CHECK: sinter.fusion gemm
-func.func @softcap(%x: tensor<512x768xf32>, %w: tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
+func.func @softcap(%x: tensor<512x768xf32>, %w: tensor<768x768xf32>) -> tensor<512x768xf32>
     attributes {sinter.entry} {
-  %0 = sinter.fusion gemm(%x, %w : tensor<512x768xf32>, tensor<768x768xf32, #panels>)
+  %0 = sinter.fusion gemm(%x, %w : tensor<512x768xf32>, tensor<768x768xf32>)
       -> (tensor<512x768xf32>) {
-  ^bb0(%a0: tensor<512x768xf32>, %a1: tensor<768x768xf32, #panels>):
-    %1 = sinter.matmul %a0, %a1 : (tensor<512x768xf32>, tensor<768x768xf32, #panels>) -> tensor<512x768xf32>
+  ^bb0(%a0: tensor<512x768xf32>, %a1: tensor<768x768xf32>):
+    %1 = sinter.matmul %a0, %a1 : (tensor<512x768xf32>, tensor<768x768xf32>) -> tensor<512x768xf32>
     %2 = sinter.softcap %1 {cap = 30.0 : f64} : (tensor<512x768xf32>) -> tensor<512x768xf32>
     sinter.yield %2 : tensor<512x768xf32>
   }

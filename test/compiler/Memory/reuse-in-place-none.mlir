@@ -60,10 +60,10 @@ plan.program @product {
   %z = plan.alloc 64
   plan.fill 0 -> (%h)
   plan.gemm(%h, %p, %h) -> (%y) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
-    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
+    lhs_stride = 16, rhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
   plan.fill 0 -> (%g)
   plan.gemm(%y, %p, %g) -> (%z) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
-    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<multiply, f32, 16>]}
+    lhs_stride = 16, rhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<multiply, f32, 16>]}
 }
 
 // Not every option may write over what it reads.

@@ -34,7 +34,7 @@ plan.program @residual {
   plan.fill 0 -> (%x)
   // CHECK: plan.gemm(%[[X]], %{{.*}}, %[[H]]) -> (%[[H]])
   plan.gemm(%x, %p, %h) -> (%y) {m = 1, n = 16, k = 16, dtype = f32, out_dtype = f32,
-    lhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
+    lhs_stride = 16, rhs_stride = 16, out_stride = 16, post_ops = [#plan.post_op<add, f32, 16>]}
   // CHECK: plan.copy(%[[H]])
   %z = plan.slice output[0, 64] "z" : tensor<16xf32>
   plan.copy(%y) -> (%z)

@@ -113,8 +113,8 @@ plan.program @workspace attributes {arena_bytes = 512 : i64, arena_lower_bound =
   %w = plan.slice arena[0, 256]
   // expected-note @below {{this command}}
   plan.gemm(%x, %p) workspace(%w) -> (%y) {m = 4, n = 4, k = 4, dtype = f32, out_dtype = f32,
-    lhs_stride = 4, out_stride = 4, rhs_form = #plan<rhs_form plain>, rhs_stride = 4}
+    lhs_stride = 4, out_stride = 4, rhs_stride = 4}
   // expected-error @below {{expected it to wait, directly or not, for command 0}}
   plan.gemm(%x, %p) workspace(%w) -> (%z) {m = 4, n = 4, k = 4, dtype = f32, out_dtype = f32,
-    lhs_stride = 4, out_stride = 4, rhs_form = #plan<rhs_form plain>, rhs_stride = 4, stream = 1}
+    lhs_stride = 4, out_stride = 4, rhs_stride = 4, stream = 1}
 }

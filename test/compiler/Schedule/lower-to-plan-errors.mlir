@@ -41,14 +41,12 @@ func.func @second(%x: tensor<4xf32> {sinter.state = "s", sinter.donated = 0 : i6
 
 // -----
 
-!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-
-func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"})
+func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.prepared = "p"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
   // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
-  %y = sinter.fusion library_gemm(%x, %p : tensor<2x8xf32>, !panels) -> (tensor<2x8xf32>) {
-  ^bb0(%a: tensor<2x8xf32>, %b: !panels):
-    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
+  %y = sinter.fusion library_gemm(%x, %p : tensor<2x8xf32>, tensor<8x8xf32>) -> (tensor<2x8xf32>) {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x8xf32>):
+    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
     %1 = sinter.tanh %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
     sinter.yield %1 : tensor<2x8xf32>
   }
@@ -57,15 +55,13 @@ func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinte
 
 // -----
 
-!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-
-func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: !panels {sinter.prepared = "p"},
+func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.prepared = "p"},
     %v: tensor<8xf32> {sinter.prepared = "v"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
   // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
-  %y = sinter.fusion library_gemm(%x, %p, %v : tensor<2x8xf32>, !panels, tensor<8xf32>) -> (tensor<2x8xf32>) {
-  ^bb0(%a: tensor<2x8xf32>, %b: !panels, %c: tensor<8xf32>):
-    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, !panels) -> tensor<2x8xf32>
+  %y = sinter.fusion library_gemm(%x, %p, %v : tensor<2x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>) {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8xf32>):
+    %0 = sinter.matmul %a, %b : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
     %1 = sinter.broadcast %c {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<2x8xf32>
     %2 = sinter.mul %0, %1 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
     sinter.yield %2 : tensor<2x8xf32>

@@ -1,7 +1,6 @@
 // RUN: sinter-opt %s --sinter-lower-to-plan --sinter-verify-schedule | FileCheck %s
 
 !w = tensor<16x8xf32>
-!panels = tensor<4x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
 
 func.func private @add(%a: !w, %b: !w) -> !w attributes {sinter.kernel = "rows", sinter.grid = 1 : i64} {
   %0 = sinter.add %a, %b : (!w, !w) -> !w
@@ -23,7 +22,7 @@ func.func private @descend(%p: !w, %g: !w, %s: tensor<f32>) -> (!w, !w)
 // A product and a kernel add to states where they are; a kernel that needs other elements of the
 // old state does not write over it.
 // CHECK-LABEL: plan.program @accumulate
-func.func @accumulate(%x: tensor<16x4xf32> {sinter.input = "x"}, %g: !panels {sinter.input = "g"},
+func.func @accumulate(%x: tensor<16x4xf32> {sinter.input = "x"}, %g: tensor<4x8xf32> {sinter.input = "g"},
     %h: !w {sinter.input = "h"},
     %a: !w {sinter.state = "a", sinter.donated = 0 : i64}, %b: !w {sinter.state = "b", sinter.donated = 1 : i64},
     %c: !w {sinter.state = "c", sinter.donated = 2 : i64}, %p: !w {sinter.state = "p"})
@@ -34,10 +33,10 @@ func.func @accumulate(%x: tensor<16x4xf32> {sinter.input = "x"}, %g: !panels {si
   // CHECK-DAG: %[[C:.*]] = plan.slice state[{{.*}}] "c"
   // CHECK-DAG: %[[P:.*]] = plan.slice state[{{.*}}] "p"
   // CHECK-DAG: %[[Y:.*]] = plan.slice output[{{.*}}] "y"
-  // CHECK: plan.gemm(%{{.*}}, %{{.*}}, %[[A]]) -> (%[[A]])
-  %0 = sinter.fusion library_gemm(%x, %g, %a : tensor<16x4xf32>, !panels, !w) -> (!w) {
-  ^bb0(%l: tensor<16x4xf32>, %r: !panels, %s: !w):
-    %5 = sinter.matmul %l, %r : (tensor<16x4xf32>, !panels) -> !w
+  // CHECK: plan.gemm(%{{.*}}, %{{.*}}, %[[A]]) workspace(%{{.*}}) -> (%[[A]])
+  %0 = sinter.fusion library_gemm(%x, %g, %a : tensor<16x4xf32>, tensor<4x8xf32>, !w) -> (!w) {
+  ^bb0(%l: tensor<16x4xf32>, %r: tensor<4x8xf32>, %s: !w):
+    %5 = sinter.matmul %l, %r : (tensor<16x4xf32>, tensor<4x8xf32>) -> !w
     %6 = sinter.add %5, %s : (!w, !w) -> !w
     sinter.yield %6 : !w
   }

@@ -57,7 +57,7 @@ func.func @prepare(%w: tensor<8xf32> {sinter.parameter = "norm.weight"},
 // CHECK-LABEL: plan.program @decode
 func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %s: !slots {sinter.input = "start"},
     %n: !slots {sinter.input = "count"}, %w: tensor<8xf32> {sinter.prepared = "p0"},
-    %p: !panels {sinter.prepared = "p1"},
+    %p: tensor<8x24xf32> {sinter.input = "head"},
     %c: !cache {sinter.state = "v_cache.0", sinter.donated = 1 : i64})
     -> (tensor<24xf32> {sinter.output = "logits"}, !cache {sinter.state = "v_cache.0"})
     attributes {sinter.entry} {
@@ -65,7 +65,7 @@ func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %s: !slots {sinter.i
   // CHECK: %[[START:.*]] = plan.slice input[64, 4] "start"
   // CHECK: %[[COUNT:.*]] = plan.slice input[128, 4] "count"
   // CHECK: %[[DW:.*]] = plan.slice parameter[0, 32] "p0"
-  // CHECK: %[[DP:.*]] = plan.slice parameter[64, 4096] "p1"
+  // CHECK: %[[DP:.*]] = plan.slice input[192, 768] "head"
   // CHECK: %[[CACHE:.*]] = plan.slice state[0, 128] "v_cache.0"
   // CHECK: %[[LOGITS:.*]] = plan.slice output[0, 96] "logits"
   // CHECK: %[[BIAS:.*]] = plan.slice constant[0, 96]
@@ -80,15 +80,15 @@ func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %s: !slots {sinter.i
   // CHECK: plan.launch @append grid 1(%[[CACHE]], %[[H]], %[[START]], %[[COUNT]]) -> (%[[CACHE]])
   %new = sinter.call_kernel @append(%c, %rows, %s, %n) : (!cache, !rows, !slots, !slots) -> !cache
   // The logits are computed where they are wanted.
-  // CHECK: plan.gemm(%[[H]], %[[DP]], %[[BIAS]]) -> (%[[LOGITS]])
-  // CHECK-SAME: k = 8 : i64, label = "matmul+add+silu", layer = "lm_head", lhs_stride = 8 : i64, m = 1 : i64, n = 24 : i64, out_dtype = f32, out_stride = 24 : i64
-  // CHECK-SAME: post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<silu, f32, 0>]
-  %y = sinter.fusion library_gemm(%h, %p, %bias : tensor<1x8xf32>, !panels, tensor<24xf32>) -> (tensor<1x24xf32>) {
-  ^bb0(%a: tensor<1x8xf32>, %b: !panels, %v: tensor<24xf32>):
-    %0 = sinter.matmul %a, %b : (tensor<1x8xf32>, !panels) -> tensor<1x24xf32>
+  // CHECK: plan.gemm(%[[H]], %[[DP]], %[[BIAS]]) workspace(%{{.*}}) -> (%[[LOGITS]])
+  // CHECK-SAME: k = 8 : i64, label = "matmul+add+relu", layer = "lm_head", lhs_stride = 8 : i64, m = 1 : i64, n = 24 : i64, out_dtype = f32, out_stride = 24 : i64
+  // CHECK-SAME: post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<relu, f32, 0>], {{.*}}rhs_stride = 24 : i64
+  %y = sinter.fusion library_gemm(%h, %p, %bias : tensor<1x8xf32>, tensor<8x24xf32>, tensor<24xf32>) -> (tensor<1x24xf32>) {
+  ^bb0(%a: tensor<1x8xf32>, %b: tensor<8x24xf32>, %v: tensor<24xf32>):
+    %0 = sinter.matmul %a, %b : (tensor<1x8xf32>, tensor<8x24xf32>) -> tensor<1x24xf32>
     %1 = sinter.broadcast %v {dims = array<i64: 1>} : (tensor<24xf32>) -> tensor<1x24xf32>
     %2 = sinter.add %0, %1 : (tensor<1x24xf32>, tensor<1x24xf32>) -> tensor<1x24xf32>
-    %3 = sinter.silu %2 : (tensor<1x24xf32>) -> tensor<1x24xf32>
+    %3 = sinter.relu %2 : (tensor<1x24xf32>) -> tensor<1x24xf32>
     sinter.yield %3 : tensor<1x24xf32>
   } loc("lm_head")
   %logits = sinter.reshape %y : (tensor<1x24xf32>) -> tensor<24xf32>

@@ -41,16 +41,7 @@ plan.program @gemm_c1 {
   %0 = plan.alloc 64
   // expected-error @below {{expected 1 extra slices for its post-ops, got 0}}
   plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f32, out_dtype = f32, lhs_stride = 4,
-    out_stride = 4, post_ops = [#plan.post_op<add, f32, 4>]}
-}
-
-// -----
-
-plan.program @gemm_c2 {
-  %0 = plan.slice arena[0, 64]
-  // expected-error @below {{expected a stride of rhs exactly where it is not in panels}}
-  plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f32, out_dtype = f32, lhs_stride = 4,
-                             out_stride = 4, rhs_form = #plan<rhs_form transposed>}
+    rhs_stride = 4, out_stride = 4, post_ops = [#plan.post_op<add, f32, 4>]}
 }
 
 // -----

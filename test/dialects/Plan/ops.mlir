@@ -20,13 +20,13 @@ plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 12
   // CHECK: plan.launch @k grid 4(%{{.*}}, %{{.*}}) -> (%{{.*}}) {flops = 8 : i64, label = "mul", output_types = [f32], reusable = array<i64: 0>}
   plan.launch @k grid 4 (%w, %c) -> (%a) {reusable = array<i64: 0>, label = "mul", flops = 8,
     output_types = [f32]}
-  // CHECK: plan.gemm(%{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}) {{.*}}lhs_transposed{{.*}}rhs_form = #plan<rhs_form transposed>, rhs_stride = 8
+  // CHECK: plan.gemm(%{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}) {{.*}}lhs_transposed{{.*}}rhs_stride = 8 : i64, rhs_transposed
   plan.gemm(%a, %w) workspace(%c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,
-    lhs_stride = 1, lhs_transposed, rhs_form = #plan<rhs_form transposed>, rhs_stride = 8, out_stride = 16}
+    lhs_stride = 1, lhs_transposed, rhs_transposed, rhs_stride = 8, out_stride = 16}
   // CHECK: plan.gemm(%{{.*}}, %{{.*}}, %{{.*}}) -> (%{{.*}}) {dtype = f32
   // CHECK-SAME: post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<gelu, f32, 0>]
   plan.gemm(%a, %w, %c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,
-    lhs_stride = 8, out_stride = 16,
+    lhs_stride = 8, rhs_stride = 16, out_stride = 16,
     post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<gelu, f32, 0>]}
   // CHECK: plan.attention(%{{.*}}, %{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}, %{{.*}}) {batch = 1 : i64, causal
   plan.attention(%a, %a, %a) workspace(%c) -> (%y, %b) {batch = 1, length = 1, keys = 1, heads = 2, key_heads = 1,

@@ -158,25 +158,23 @@ TEST_F(CudaSessionTest, AnyOrderOfThreadsGivesTheSame) {
 TEST_F(CudaSessionTest, EveryFormOfAProduct) {
   struct Case {
     fb::DType dtype, outDtype;
-    fb::RhsForm form;
-    bool lhsTransposed;
+    bool rhsTransposed, lhsTransposed;
     std::vector<fb::PostOpKind> steps;
     bool inPlace = false;
   };
   using K = fb::PostOpKind;
-  using F = fb::RhsForm;
   constexpr auto f32 = fb::DType::F32, bf16 = fb::DType::BF16, f16 = fb::DType::F16;
   const Case cases[] = {
-      {f32, f32, F::Plain, false, {}},
-      {f32, f32, F::Transposed, true, {K::Relu}},
-      {f32, f32, F::Plain, true, {K::Bias, K::Add, K::GeluTanh}},
-      {bf16, f32, F::Transposed, false, {K::Add}, true},
-      {bf16, bf16, F::Plain, false, {K::Add, K::Bias, K::Relu}},
-      {f16, f16, F::Transposed, true, {K::Bias, K::GeluTanh}},
+      {f32, f32, false, false, {}},
+      {f32, f32, true, true, {K::Relu}},
+      {f32, f32, false, true, {K::Bias, K::Add, K::GeluTanh}},
+      {bf16, f32, true, false, {K::Add}, true},
+      {bf16, bf16, false, false, {K::Add, K::Bias, K::Relu}},
+      {f16, f16, true, true, {K::Bias, K::GeluTanh}},
   };
   constexpr uint64_t rows = 5, columns = 7, depth = 6;
   for (const Case &each : cases) {
-    bool right = each.form == F::Transposed;
+    bool right = each.rhsTransposed;
     // Strides that are longer than rows.
     uint64_t lhsStride = (each.lhsTransposed ? rows : depth) + 3;
     uint64_t rhsStride = (right ? depth : columns) + 1, outStride = columns + 2;
@@ -207,7 +205,7 @@ TEST_F(CudaSessionTest, EveryFormOfAProduct) {
     product.lhs = lhs, product.rhs = rhs, product.out = out;
     product.dtype = each.dtype, product.outDtype = each.outDtype;
     product.lhsStride = lhsStride, product.outStride = outStride;
-    product.rhsForm = each.form, product.rhsStride = rhsStride;
+    product.rhsTransposed = each.rhsTransposed, product.rhsStride = rhsStride;
     product.lhsTransposed = each.lhsTransposed;
     for (K kind : each.steps)
       product.steps.push_back({kind,
@@ -271,7 +269,7 @@ TEST_F(CudaSessionTest, TunedProductsAreRemembered) {
     linear.lhs = slice(Space::Input, 0, m * k * 4), linear.out = product;
     linear.rhs = slice(Space::Parameter, 0, n * k * 4);
     linear.steps = {{fb::PostOpKind::Bias, slice(Space::Parameter, n * k * 4, n * 4)}};
-    linear.rhsForm = fb::RhsForm::Transposed, linear.rhsStride = k;
+    linear.rhsTransposed = true, linear.rhsStride = k;
     parts.programs[1].commands[0] = gemm(linear);
     parts.programs[1].commands[1] =
         launch(1, m, {product, slice(Space::Constant, 0, 4), slice(Space::Output, 0, m * n * 4)},

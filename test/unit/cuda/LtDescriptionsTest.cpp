@@ -133,7 +133,7 @@ TEST_F(LtDescriptionsTest, RowsAreTheLibrarysColumns) {
   parts.lhs = slice(fb::Space::Arena, 512, 1), parts.rhs = slice(fb::Space::Arena, 32, 1);
   parts.out = slice(fb::Space::Arena, 1024 + 64, 1);
   parts.lhsStride = 10, parts.rhsStride = 11, parts.outStride = 12;
-  parts.rhsForm = fb::RhsForm::Plain;
+  parts.rhsTransposed = false;
   parts.workspace = slice(fb::Space::Arena, 8192, 4096);
   bind(parts);
   EXPECT_EQ(seen.workspace, 4096u);
@@ -154,7 +154,7 @@ TEST_F(LtDescriptionsTest, NothingIsRoundedUnlessThePlanSaysSo) {
       for (bool tf32 : {false, true}) {
         GemmParts parts;
         parts.m = parts.n = parts.k = 8, parts.rhsStride = 8;
-        parts.rhsForm = fb::RhsForm::Plain;
+        parts.rhsTransposed = false;
         parts.dtype = type, parts.outDtype = result, parts.tf32 = tf32;
         bind(parts);
         EXPECT_EQ(seen.compute, tf32 && type == fb::DType::F32 ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -172,7 +172,7 @@ TEST_F(LtDescriptionsTest, TransposedOperandsWithAnEpilogue) {
   parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
   parts.out = slice(fb::Space::Arena, 1024, 1);
   parts.lhsStride = 10, parts.rhsStride = 11, parts.outStride = 12;
-  parts.rhsForm = fb::RhsForm::Transposed, parts.lhsTransposed = true;
+  parts.rhsTransposed = true, parts.lhsTransposed = true;
   parts.steps = {{fb::PostOpKind::Bias, slice(fb::Space::Arena, 2048, 1), fb::DType::F16, 0},
                  {fb::PostOpKind::Add, slice(fb::Space::Arena, 4096, 1), fb::DType::F16, 9},
                  {fb::PostOpKind::GeluTanh, slice(fb::Space::Arena, 0, 0), fb::DType::F32, 0}};

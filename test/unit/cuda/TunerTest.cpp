@@ -383,7 +383,7 @@ TEST_F(AlternativesTest, AWayThatCannotBeBoundOrLaunchedIsLeftOut) {
   product.m = 1, product.n = count, product.k = 1;
   product.lhs = slice(Space::Input, 0, 4), product.rhs = slice(Space::Input, 0, count * 4);
   product.out = slice(Space::Output, 0, count * 4);
-  product.rhsForm = fb::RhsForm::Plain, product.rhsStride = count;
+  product.rhsTransposed = false, product.rhsStride = count;
   Parts::Command &command = parts.programs[0].commands[0];
   command.alternatives.push_back(command);
   Parts::Command action = gemm(product);

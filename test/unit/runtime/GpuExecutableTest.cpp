@@ -28,7 +28,7 @@ Parts withGemm(const std::function<void(GemmParts &)> &change) {
   product.lhs = slice(Space::Input, 0, m * k * 4);
   product.rhs = slice(Space::Parameter, 0, n * k * 4);
   product.out = slice(Space::Arena, 64, m * n * 4);
-  product.rhsForm = fb::RhsForm::Transposed;
+  product.rhsTransposed = true;
   product.rhsStride = k;
   product.workspace = slice(Space::Arena, 2048, 1024);
   change(product);
@@ -227,10 +227,26 @@ TEST(GpuExecutableTest, Grids) {
 
 TEST(GpuExecutableTest, Products) {
   using K = fb::PostOpKind;
-  expectError(withGemm([](GemmParts &g) { g.rhsForm = fb::RhsForm::Panels; }),
-              "is a product of a form that is not for GPUs");
-  expectError(withGemm([](GemmParts &g) { g.rhsForm = static_cast<fb::RhsForm>(7); }),
-              "is a product of a form that is not for GPUs");
+  expectError(withGemm([](GemmParts &g) { g.m = 0; }), "lhs is too small");
+  expectError(withGemm([](GemmParts &g) { g.m = 4; }),
+              "lhs is too small for [4, 4] with row stride 4");
+  expectError(withGemm([](GemmParts &g) { g.k = uint64_t(1) << 63; }), "lhs is too small");
+  expectError(withGemm([](GemmParts &g) { g.lhsStride = ~uint64_t(0); }), "lhs is too small");
+  expectError(withGemm([](GemmParts &g) { g.outStride = 200; }), "out is too small");
+  expectError(withGemm([](GemmParts &g) { g.lhs = slice(Space::Arena, 64, 48); }),
+              "out overlaps what is still read");
+  expectError(withGemm([](GemmParts &g) { g.out = slice(Space::Arena, 66, 96); }),
+              "not aligned to its elements");
+  expectError(withGemm([](GemmParts &g) { g.steps.assign(17, step(fb::PostOpKind::Relu)); }),
+              "has an epilogue of 17 steps");
+  expectError(withGemm([](GemmParts &g) {
+                g.steps = {{fb::PostOpKind::Bias, slice(Space::Arena, 1024, 28)}};
+              }),
+              "an epilogue's operand is too small for [1, 8]");
+  expectError(withGemm([](GemmParts &g) {
+                g.steps = {{fb::PostOpKind::Add, slice(Space::Arena, 68, 96), fb::DType::F32, 8}};
+              }),
+              "overlaps an epilogue's operand");
   expectError(withGemm([](GemmParts &g) { g.rhsStride = 3; }),
               "rhs is too small for [8, 4] with row stride 3");
   expectError(withGemm([](GemmParts &g) { g.lhsTransposed = true; }),
@@ -272,10 +288,10 @@ TEST(GpuExecutableTest, FormsOfAnotherDevice) {
   product.lhs = slice(Space::Input, 0, 3 * 20 * 4);
   product.rhs = slice(Space::Parameter, 0, 70 * 20 * 4);
   product.out = slice(Space::Arena, 64, 3 * 70 * 4);
-  product.rhsForm = fb::RhsForm::Plain;
+  product.rhsTransposed = false;
   product.rhsStride = 70;
   parts.programs[1].commands[0] = gemm(product);
-  expectError(parts, "is a product of a form that is for GPUs");
+  expectError(parts, "is a product of a library, which is for GPUs");
   parts = smallModel();
   moveToGpu(parts, "machine code");
   expectError(parts, "packs, which is not for GPUs");
@@ -342,7 +358,6 @@ TEST(GpuExecutableTest, MemoryIsPredictedWithoutAGpu) {
   // The scratch of `prepare` and the tensor that a kernel of it reads, not the one that is copied.
   EXPECT_EQ(use->prepareArena, 2 * 8 * 4 * 4u);
   EXPECT_GE(use->host, use->input + use->output);
-  EXPECT_EQ(use->library, 0u);
 }
 
 } // namespace

@@ -63,18 +63,15 @@ TEST(ProcessMemory, ARegionHoldsWhatItIs) {
   }
 }
 
-TEST(ProcessMemory, TheAllowanceCoversCodeAndScratch) {
+TEST(ProcessMemory, TheAllowanceCoversCode) {
   MemoryUse use;
   use.code = kMiB;
-  use.library = 2 * kMiB;
-  auto all = [&](uint64_t executable) {
-    return otherBytes(use, executable) + use.code + use.library;
-  };
+  auto all = [&](uint64_t executable) { return otherBytes(use, executable) + use.code; };
   EXPECT_EQ(all(0), 32 * kMiB);
-  EXPECT_EQ(all(2 * kMiB), 32 * kMiB);
-  EXPECT_EQ(all(100 * kMiB), (24 + 4 + 2 + 100) * kMiB);
+  EXPECT_EQ(all(4 * kMiB), 32 * kMiB);
+  EXPECT_EQ(all(100 * kMiB), (24 + 4 + 100) * kMiB);
   use.code = 10 * kMiB;
-  EXPECT_EQ(all(0), (24 + 10 + 2) * kMiB);
+  EXPECT_EQ(all(0), (24 + 10) * kMiB);
 }
 
 TEST(ProcessMemory, AShortageIsAWarning) {

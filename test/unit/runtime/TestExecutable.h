@@ -249,10 +249,8 @@ struct GemmParts {
     uint64_t stride = 0;
   };
   std::vector<Step> steps;
-  // For GPUs.
-  fb::RhsForm rhsForm = fb::RhsForm::Panels;
   uint64_t rhsStride = 0;
-  bool lhsTransposed = false;
+  bool lhsTransposed = false, rhsTransposed = false;
   std::optional<fb::Slice> workspace = {};
   bool tf32 = false;
 };
@@ -264,12 +262,12 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
             for (const GemmParts::Step &step : parts.steps)
               steps.push_back(
                   fb::CreatePostOp(builder, step.kind, &step.operand, step.dtype, step.stride));
-            return fb::CreateGemmDirect(builder, parts.m, parts.n, parts.k, parts.dtype,
-                                        parts.outDtype, &parts.lhs,
-                                        parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs,
-                                        &parts.out, parts.outStride ? parts.outStride : parts.n,
-                                        &steps, parts.rhsForm, parts.rhsStride, parts.lhsTransposed,
-                                        parts.tf32, parts.workspace ? &*parts.workspace : nullptr)
+            return fb::CreateGemmDirect(
+                       builder, parts.m, parts.n, parts.k, parts.dtype, parts.outDtype, &parts.lhs,
+                       parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs, &parts.out,
+                       parts.outStride ? parts.outStride : parts.n, &steps, parts.rhsStride,
+                       parts.lhsTransposed, parts.rhsTransposed, parts.tf32,
+                       parts.workspace ? &*parts.workspace : nullptr)
                 .Union();
           },
           label, ""};
@@ -351,12 +349,30 @@ inline void moveToGpu(Parts &parts, const std::string &cubin) {
   parts.kernelPrograms = {{"source", {{"sm_90a", cubin}}}};
 }
 
-/// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, with the doubling by a kernel of the name
-/// "double" whose items are rows: one program "run", one "prepare".
-inline Parts smallModel(uint64_t m = 3, uint64_t n = 70, uint64_t k = 20) {
+/// The kernel "linear" of the small model: product = x . panels + bias.
+inline void multiplySmallRows(void *const *slices, int64_t begin, int64_t end) {
+  constexpr int64_t n = 70, k = 20, width = Panels::width;
+  Panels layout{k, n, DType::F32};
+  auto *x = static_cast<const float *>(slices[0]), *panels = static_cast<const float *>(slices[1]);
+  auto *bias = static_cast<const float *>(slices[2]);
+  auto *product = static_cast<float *>(slices[3]);
+  for (int64_t i = begin; i < end; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      const float *column = panels + j / width * int64_t(layout.paddedK()) * width + j % width;
+      float sum = bias[j];
+      for (int64_t p = 0; p < k; ++p)
+        sum += x[i * k + p] * column[p * width];
+      product[i * n + j] = sum;
+    }
+}
+
+/// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, by the kernels "linear" and "double" whose items
+/// are rows: one program "run", one "prepare".
+inline Parts smallModel() {
   using fb::Space;
+  constexpr uint64_t m = 3, n = 70, k = 20;
   Parts parts;
-  parts.kernels = {"double"};
+  parts.kernels = {"double", "linear"};
   parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
                       {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
   uint64_t panels = Panels{k, n, DType::F32}.bytes();
@@ -379,17 +395,7 @@ inline Parts smallModel(uint64_t m = 3, uint64_t n = 70, uint64_t k = 20) {
   fb::Slice product = slice(Space::Arena, 64, m * n * 4);
   run.inputs = {{"x", fb::DType::F32, {int64_t(m), int64_t(k)}, x}};
   run.outputs = {{"y", fb::DType::F32, {int64_t(m), int64_t(n)}, y}};
-  run.commands = {gemm({m,
-                        n,
-                        k,
-                        x,
-                        weight,
-                        product,
-                        fb::DType::F32,
-                        fb::DType::F32,
-                        0,
-                        0,
-                        {{fb::PostOpKind::Bias, bias}}}),
+  run.commands = {launch(1, m, {x, weight, bias, product}, "linear", "", {fb::DType::F32}),
                   launch(0, m, {product, y}, "double", "layer.0")};
   return parts;
 }
@@ -432,7 +438,7 @@ inline Parts smallGpuModel(uint64_t m = 3, uint64_t n = 8, uint64_t k = 4) {
   linear.m = m, linear.n = n, linear.k = k;
   linear.lhs = x, linear.rhs = weight, linear.out = product;
   linear.steps = {{fb::PostOpKind::Bias, bias}};
-  linear.rhsForm = fb::RhsForm::Transposed;
+  linear.rhsTransposed = true;
   linear.rhsStride = k;
   linear.workspace = slice(Space::Arena, 2048, 1024);
   run.commands = {gemm(linear),
