@@ -36,8 +36,8 @@ static nlohmann::json describeOutside(const Model &model, const PlanOptions &opt
   return outside;
 }
 
-/// The plan's figures with those that only the runtime knows: code in whole
-/// pages, random weights on their way, what a trainer holds beside its step, and the process.
+/// The plan's figures with those that only the runtime knows: code in whole pages, weights on their
+/// way, what a trainer holds beside its step, and the process.
 static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
                                            const PlanOptions &options) {
   nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);

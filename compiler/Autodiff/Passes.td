@@ -97,7 +97,8 @@ def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
     little as can be: ops that cost least a released byte are done again, at their first use there
     (`sinter.recompute`, so that they are not taken for equal to the first ones). More are done again
     for as long as all of them together cost no more than `free-share` of the step, by the cost
-    model. The granularity is an `op`, all inner ops of a `block` (attention, MLP) or of a `layer`.
+    model. The granularity is an `op`, all inner ops of a `block` (attention, MLP) or of a `layer`;
+    what is free is done again op by op.
     A remark says how many ops, bytes and milliseconds.
 
     ```mlir

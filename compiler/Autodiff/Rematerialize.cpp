@@ -9,7 +9,8 @@
 // of a block (attention, MLP) or of a layer together. They are taken in the order of their cost a
 // byte: first what is as good as free (an activation's function, a norm), then until enough is
 // released. That order is fixed: once an operand is recomputed too, its copy is there for all who
-// need it.
+// need it. Where nothing must be released, single ops are taken, so that a step without a budget is
+// the same whatever the granularity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -282,9 +283,10 @@ struct RematerializePass : sinter::impl::RematerializePassBase<RematerializePass
       return signalPassFailure();
     }
     CostModel costs(target);
+    StringRef unit = release > 0 ? StringRef(granularity) : "op";
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry) && hasBackwardPass(function))
-        Rematerializer(function, costs, granularity).run(release, freeShare);
+        Rematerializer(function, costs, unit).run(release, freeShare);
   }
 
 private:

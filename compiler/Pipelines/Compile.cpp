@@ -139,18 +139,23 @@ static Expected<int64_t> planArena(const CompileRequest &request, Phase last, in
   return getArenaBytes(compilation.getModule());
 }
 
-/// How many bytes to recompute: all that help where the least arena is asked for, else as few as
-/// bring it within its budget, or, where that cannot be met, as make it smallest of some. How many
-/// bytes of the arena a kept byte is depends on what else is alive, and more than enough takes more
-/// again, so each is planned.
+/// How many bytes to recompute: all where the least arena is asked for and that makes it smaller,
+/// else as few as bring it within its budget, or, where that cannot be met, as make it smallest of
+/// some. How many bytes of the arena a kept byte is depends on what else is alive, and more than
+/// enough takes more again, so each is planned. What is not run is predicted without that.
 static Expected<int64_t> findRelease(const CompileRequest &request, Phase last) {
   auto budget = static_cast<int64_t>(request.options.training.arenaBudget);
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  if (budget == TrainingOptions::kLeastArena)
+  bool isLeast = budget == TrainingOptions::kLeastArena;
+  if (isLeast && !request.code)
     return kAll;
   SINTER_TRY(int64_t kept, planArena(request, last, 0));
   if (kept <= budget)
     return 0;
+  if (isLeast) {
+    SINTER_TRY(int64_t all, planArena(request, last, kAll));
+    return all < kept ? kAll : 0;
+  }
   // More than the arena is seldom released.
   int64_t best = kept;
   SINTER_TRY(int64_t smallest, planArena(request, last, best));

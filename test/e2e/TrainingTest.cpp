@@ -174,6 +174,19 @@ TEST(TrainingWithRematerialization, IsTheSameBits) {
   }
 }
 
+// With all computed again that can be, this model's arena would be larger.
+TEST(TrainingWithRematerialization, NeverTakesMore) {
+  TrainedModel model("wide-llama");
+  CompileOptions options = model.options();
+  uint64_t kept = getArena(*model.compile(options));
+  for (const char *unit : {"layer", "block"})
+    for (uint64_t budget : {uint64_t{0}, TrainingOptions::kLeastArena}) {
+      options.training.rematerialize = unit;
+      options.training.arenaBudget = budget;
+      EXPECT_LE(getArena(*model.compile(options)), kept) << unit << ", " << budget;
+    }
+}
+
 class TrainingByOptimizer : public testing::TestWithParam<std::pair<std::string, double>> {};
 
 TEST_P(TrainingByOptimizer, LowersTheLoss) {

@@ -3,6 +3,7 @@
 // RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize | FileCheck %s --check-prefix=NONE
 
 // RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="free-share=0.2" | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="free-share=0.2 granularity=layer" | FileCheck %s
 // RUN: sinter-opt %s --sinter-assign-target="target=cpu:x86-64-v3 cores=2" --sinter-rematerialize="free-share=0.001" | FileCheck %s --check-prefix=NONE
 
 // The cheapest op a byte goes first: the gelu, not the product.
