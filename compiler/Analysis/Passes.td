@@ -12,10 +12,12 @@ def AssignTargetPass : Pass<"sinter-assign-target", "mlir::ModuleOp"> {
     is there already is replaced.
 
     ```mlir
-    // --sinter-assign-target="target=cpu:x86-64-v3 cores=2"
+    // sinter-opt --sinter-assign-target="target=cpu:x86-64-v3 cores=2"
     module {}
     // =>
-    module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", ...>} {}
+    module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "...",
+      vector_bits = 256, registers = 16, cores = 2, ...>} {
+    }
     ```
   }];
   let options = [

@@ -14,21 +14,20 @@ def DifferentiatePass : Pass<"sinter-differentiate", "mlir::ModuleOp"> {
     adjoint (DifferentiableOpInterface); ops that no parameter reaches get none.
 
     ```mlir
-    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
-                          %w: tensor<4xf32> {sinter.parameter = "w"})
+    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"}, %w: tensor<4xf32> {sinter.parameter = "w"})
         -> (tensor<f32> {sinter.output = "loss"}) attributes {sinter.entry, sinter.differentiate} {
       %0 = sinter.mul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
       return %1 : tensor<f32>
     }
     // =>
-    func.func @train_step(...) -> (tensor<f32> {sinter.output = "loss"},
-                                   tensor<4xf32> {sinter.gradient = "w"}) attributes {sinter.entry} {
-      %0 = sinter.mul %x, %w : ...
-      %1 = sinter.reduce sum %0 : ...
+    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"}, %w: tensor<4xf32> {sinter.parameter = "w"})
+        -> (tensor<f32> {sinter.output = "loss"}, tensor<4xf32> {sinter.gradient = "w"}) attributes {sinter.entry} {
+      %0 = sinter.mul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
       %2 = sinter.constant dense<1.0> : tensor<f32>
       %3 = sinter.broadcast %2 {dims = array<i64>} : (tensor<f32>) -> tensor<4xf32>
-      %4 = sinter.mul %3, %x : ...
+      %4 = sinter.mul %3, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       return %1, %4 : tensor<f32>, tensor<4xf32>
     }
     ```
@@ -58,15 +57,27 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     by their names on the command line: `grad-clip`.
 
     ```mlir
+    // sinter-opt --sinter-apply-optimizer="optimizer=sgd momentum=0"
+    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"}, %w: tensor<4xf32> {sinter.parameter = "w"})
+        -> (tensor<f32> {sinter.output = "loss"}, tensor<4xf32> {sinter.gradient = "w"}) attributes {sinter.entry} {
+      %0 = sinter.mul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
+      return %1, %x : tensor<f32>, tensor<4xf32>
+    }
+    // =>
     func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
-                          %w: tensor<4xf32> {sinter.parameter = "w"})
-        -> (tensor<f32> {sinter.output = "loss"}, tensor<4xf32> {sinter.gradient = "w"})
-    // --sinter-apply-optimizer="optimizer=sgd momentum=0" =>
-    func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
-                          %w: tensor<4xf32> {sinter.state = "w", sinter.donated = 2 : i64},
+                          %w: tensor<4xf32> {sinter.donated = 2 : i64, sinter.state = "w"},
                           %rate: tensor<f32> {sinter.input = "learning_rate"})
         -> (tensor<f32> {sinter.output = "loss"}, tensor<f32> {sinter.output = "grad_norm"},
-            tensor<4xf32> {sinter.state = "w"})
+            tensor<4xf32> {sinter.state = "w"}) attributes {sinter.entry} {
+      ...
+      %square = sinter.square_sum %x : (tensor<4xf32>) -> tensor<f32>
+      %norm = sinter.sqrt %square : (tensor<f32>) -> tensor<f32>
+      ...
+      %scale = sinter.where_finite %norm, %clip, %norm : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+      %next = sinter.sgd %w, %x, %scale, %rate ...
+      return %loss, %norm, %next : tensor<f32>, tensor<f32>, tensor<4xf32>
+    }
     ```
   }];
   let dependentDialects = ["sinter::SinterDialect"];
@@ -79,12 +90,24 @@ def ExpandLossesPass : Pass<"sinter-expand-losses", "mlir::ModuleOp"> {
     adjoint writes them out) are products and row reductions over blocks of rows.
 
     ```mlir
-    %0 = sinter.linear_cross_entropy %h, %w, %t {chunk = 2, ...}
-       : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<4xf32>
+    func.func @evaluate(%h: tensor<4x8xf32>, %w: tensor<16x8xf32>, %t: tensor<4xi32>) -> tensor<4xf32> {
+      %0 = sinter.linear_cross_entropy %h, %w, %t {chunk = 2 : i64, transpose_weight}
+        : (tensor<4x8xf32>, tensor<16x8xf32>, tensor<4xi32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
     // =>
-    %1 = sinter.slice %h {offsets = array<i64: 0, 0>} : (tensor<4x8xf32>) -> tensor<2x8xf32>
-    %2 = sinter.matmul %1, %w : (tensor<2x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
-    ...
+    func.func @evaluate(%h: tensor<4x8xf32>, %w: tensor<16x8xf32>, %t: tensor<4xi32>) -> tensor<4xf32> {
+      %0 = sinter.slice %h {offsets = array<i64: 0, 0>} : (tensor<4x8xf32>) -> tensor<2x8xf32>
+      %1 = sinter.slice %t {offsets = array<i64: 0>} : (tensor<4xi32>) -> tensor<2xi32>
+      %2 = sinter.matmul %0, %w {transpose_rhs} : (tensor<2x8xf32>, tensor<16x8xf32>) -> tensor<2x16xf32>
+      %3 = sinter.cross_entropy %2, %1 : (tensor<2x16xf32>, tensor<2xi32>) -> tensor<2xf32>
+      %4 = sinter.slice %h {offsets = array<i64: 2, 0>} : (tensor<4x8xf32>) -> tensor<2x8xf32>
+      %5 = sinter.slice %t {offsets = array<i64: 2>} : (tensor<4xi32>) -> tensor<2xi32>
+      %6 = sinter.matmul %4, %w {transpose_rhs} : (tensor<2x8xf32>, tensor<16x8xf32>) -> tensor<2x16xf32>
+      %7 = sinter.cross_entropy %6, %5 : (tensor<2x16xf32>, tensor<2xi32>) -> tensor<2xf32>
+      %8 = sinter.concat %3, %7 {dim = 0 : i64} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+      return %8 : tensor<4xf32>
+    }
     ```
   }];
   let dependentDialects = ["sinter::SinterDialect"];
@@ -102,14 +125,27 @@ def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
     A remark says how many ops, bytes and milliseconds.
 
     ```mlir
-    %1 = sinter.gelu %0 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("model.layers.0.mlp.up_proj")
-    ...
-    %7 = sinter.matmul %1, %6 {transpose_lhs} : ... // in the backward pass
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-rematerialize=release=1
+    func.func @train_step(%x: tensor<64x64xf32> {sinter.input = "x"}, %w: tensor<64x256xf32> {sinter.state = "w"},
+                          %v: tensor<256x64xf32> {sinter.state = "v"})
+        -> (tensor<256x64xf32> {sinter.output = "dv"}, tensor<64x256xf32> {sinter.output = "dp"})
+        attributes {sinter.entry} {
+      %p = sinter.matmul %x, %w : (tensor<64x64xf32>, tensor<64x256xf32>) -> tensor<64x256xf32> loc("layers.0.mlp.up")
+      %g = sinter.gelu %p : (tensor<64x256xf32>) -> tensor<64x256xf32> loc("layers.0.mlp.up")
+      %y = sinter.matmul %g, %v : (tensor<64x256xf32>, tensor<256x64xf32>) -> tensor<64x64xf32> loc("layers.0.mlp.down")
+      %dv = sinter.matmul %g, %y {transpose_lhs}
+        : (tensor<64x256xf32>, tensor<64x64xf32>) -> tensor<256x64xf32> loc(fused<"backward">["layers.0.mlp.down"])
+      %dp = sinter.gelu_derivative %p
+        : (tensor<64x256xf32>) -> tensor<64x256xf32> loc(fused<"backward">["layers.0.mlp.up"])
+      return %dv, %dp : tensor<256x64xf32>, tensor<64x256xf32>
+    }
     // =>
-    %1 = sinter.gelu %0 : ...
+    %p = sinter.matmul %x, %w : (tensor<64x64xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+    %g = sinter.gelu %p : (tensor<64x256xf32>) -> tensor<64x256xf32>
+    %y = sinter.matmul %g, %v : (tensor<64x256xf32>, tensor<256x64xf32>) -> tensor<64x64xf32>
+    %again = sinter.gelu %p {sinter.recompute} : (tensor<64x256xf32>) -> tensor<64x256xf32>
+    %dv = sinter.matmul %again, %y {transpose_lhs} : (tensor<64x256xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
     ...
-    %5 = sinter.gelu %0 {sinter.recompute} : ...
-    %7 = sinter.matmul %5, %6 {transpose_lhs} : ...
     ```
   }];
   let options = [
@@ -124,6 +160,15 @@ def VerifyAutodiffPass : Pass<"sinter-verify-autodiff", "mlir::ModuleOp"> {
   let description = [{
     After it no function waits to be differentiated, no result is a gradient that nothing has used,
     and every loss is written out.
+
+    ```mlir
+    func.func @train_step(%w: tensor<f32> {sinter.parameter = "w"}) -> (tensor<f32> {sinter.gradient = "w"})
+        attributes {sinter.entry} {
+      return %w : tensor<f32>
+    }
+    // =>
+    error: expected every gradient to be used after Autodiff, got "w"
+    ```
   }];
 }
 

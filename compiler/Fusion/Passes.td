@@ -13,17 +13,28 @@ def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
     up. Biases are merged with them; where only some have one, the others get zeros.
 
     ```mlir
-    %0 = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-    %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-    %2 = sinter.pack %wk : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
-    %3 = sinter.matmul %x, %2 : (tensor<4x8xf32>, tensor<8x4xf32, #panels>) -> tensor<4x4xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-merge-matmuls
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
+                      %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
+        attributes {sinter.entry} {
+      %0 = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+      %2 = sinter.pack %wk : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
+      %3 = sinter.matmul %x, %2 : (tensor<4x8xf32>, tensor<8x4xf32, #panels>) -> tensor<4x4xf32>
+      return %1, %3 : tensor<4x16xf32>, tensor<4x4xf32>
+    }
     // =>
-    %0 = sinter.concat %wq, %wk {dim = 1 : i64}
-       : (tensor<8x16xf32>, tensor<8x4xf32>) -> tensor<8x20xf32>
-    %1 = sinter.pack %0 : (tensor<8x20xf32>) -> tensor<8x20xf32, #panels>
-    %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x20xf32, #panels>) -> tensor<4x20xf32>
-    %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
-    %4 = sinter.slice %2 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
+                      %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
+        attributes {sinter.entry} {
+      %0 = sinter.concat %wq, %wk {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x4xf32>) -> tensor<8x20xf32>
+      %1 = sinter.pack %0 : (tensor<8x20xf32>) -> tensor<8x20xf32, #panels>
+      %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x20xf32, #panels>) -> tensor<4x20xf32>
+      %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
+      %4 = sinter.slice %2 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
+      return %3, %4 : tensor<4x16xf32>, tensor<4x4xf32>
+    }
     ```
   }];
 }
@@ -36,13 +47,19 @@ def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
     and the logits' product run on one row a slot. Of a chunk of one row the selection is a reshape.
 
     ```mlir
-    %0 = sinter.rms_norm %x, %w {eps = 1.0e-5}
-       : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-    %1 = sinter.last_row %0, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+      %1 = sinter.last_row %0, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
     // =>
-    %0 = sinter.last_row %x, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
-    %1 = sinter.rms_norm %0, %w {eps = 1.0e-5}
-       : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.last_row %x, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      %1 = sinter.rms_norm %0, %w {eps = 1.0e-5} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
     ```
   }];
 }
@@ -59,13 +76,20 @@ def NarrowResultsPass : Pass<"sinter-narrow-results", "mlir::ModuleOp"> {
     weights. So do outputs, and all that the optimizer computes.
 
     ```mlir
-    %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
-    %1 = sinter.silu %0 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-narrow-results
+    func.func @train(%x: tensor<16x8xbf16>, %w: tensor<8x16xbf16>) -> tensor<16x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
+      %1 = sinter.silu %0 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+      return %1 : tensor<16x16xf32>
+    }
     // =>
-    %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
-    %1 = sinter.cast %0 : (tensor<16x16xf32>) -> tensor<16x16xbf16>
-    %2 = sinter.cast %1 : (tensor<16x16xbf16>) -> tensor<16x16xf32>
-    %3 = sinter.silu %2 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    func.func @train(%x: tensor<16x8xbf16>, %w: tensor<8x16xbf16>) -> tensor<16x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<16x8xbf16>, tensor<8x16xbf16>) -> tensor<16x16xf32>
+      %1 = sinter.cast %0 : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+      %2 = sinter.cast %1 : (tensor<16x16xbf16>) -> tensor<16x16xf32>
+      %3 = sinter.silu %2 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+      return %3 : tensor<16x16xf32>
+    }
     ```
   }];
 }
@@ -79,14 +103,24 @@ def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
     a parameter (broadcast, slice, reshape) stays where it is: a kernel does that with addresses.
 
     ```mlir
-    func.func @decode(%w: tensor<8x8xf32> {sinter.parameter = "w"}, ...) {
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %w: tensor<8x8xf32> {sinter.parameter = "w"})
+        -> tensor<4x8xf32> attributes {sinter.entry} {
       %0 = sinter.pack %w : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
-      %1 = sinter.matmul %x, %0 ...
+      %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
+      return %1 : tensor<4x8xf32>
+    }
     // =>
     func.func @prepare(%w: tensor<8x8xf32> {sinter.parameter = "w"})
-        -> (tensor<8x8xf32, #panels> {sinter.prepared = "p0"})
-    func.func @decode(%p: tensor<8x8xf32, #panels> {sinter.prepared = "p0"}, ...) {
-      %1 = sinter.matmul %x, %p ...
+        -> (tensor<8x8xf32, #panels> {sinter.prepared = "p0"}) attributes {sinter.entry} {
+      %0 = sinter.pack %w : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
+      return %0 : tensor<8x8xf32, #panels>
+    }
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32, #panels> {sinter.prepared = "p0"})
+        -> tensor<4x8xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %p : (tensor<4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
     ```
   }];
   let dependentDialects = ["mlir::func::FuncDialect"];
@@ -105,17 +139,24 @@ def FormFusionsPass : Pass<"sinter-form-fusions", "mlir::ModuleOp"> {
     `NotFused`, with the time predicted for both sides and, for the latter, the reason.
 
     ```mlir
-    %0 = sinter.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-    %1 = sinter.rms_norm %0, %w {eps = 1.0e-5}
-       : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-form-fusions
+    func.func @decode(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %w: tensor<8xf32>)
+        -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {sinter.entry} {
+      %0 = sinter.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %1 = sinter.rms_norm %0, %w {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+      return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+    }
     // =>
-    %0:2 = sinter.fusion rows(%x, %y, %w : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>)
-        -> (tensor<4x8xf32>, tensor<4x8xf32>) {
-    ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<8xf32>):
-      %1 = sinter.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-      %2 = sinter.rms_norm %1, %c {eps = 1.0e-5}
-         : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
-      sinter.yield %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+    func.func @decode(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %w: tensor<8xf32>)
+        -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {sinter.entry} {
+      %0:2 = sinter.fusion rows(%x, %y, %w : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>)
+          -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+      ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<8xf32>):
+        %1 = sinter.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+        %2 = sinter.rms_norm %1, %c {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+        sinter.yield %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+      }
+      return %0#0, %0#1 : tensor<4x8xf32>, tensor<4x8xf32>
     }
     ```
   }];
@@ -129,12 +170,18 @@ def IsolateOpsPass : Pass<"sinter-isolate-ops", "mlir::ModuleOp"> {
     fusions that use it.
 
     ```mlir
-    %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
+      %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     // =>
-    %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
-    ^bb0(%a: tensor<8xf32>):
-      %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
-      sinter.yield %1 : tensor<8xf32>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
+      %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
+      ^bb0(%a: tensor<8xf32>):
+        %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+        sinter.yield %1 : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
     }
     ```
   }];
@@ -149,17 +196,31 @@ def AbsorbNormsPass : Pass<"sinter-absorb-norms", "mlir::ModuleOp"> {
     both times, or says that others than products use the rows.
 
     ```mlir
-    %0 = sinter.fusion rows(%x, %g : tensor<1x8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>) {
-      ... sinter.rms_norm ...
-    }
-    %1 = sinter.fusion gemm(%0, %w : tensor<1x8xf32>, tensor<4x8xf32>) -> (tensor<1x4xf32>) {
-      ... sinter.matmul ...
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-absorb-norms
+    func.func @decode(%x: tensor<1x8xf32>, %g: tensor<8xf32>, %w: tensor<4x8xf32>) -> tensor<1x4xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.fusion rows(%x, %g : tensor<1x8xf32>, tensor<8xf32>) -> (tensor<1x8xf32>) {
+      ^bb0(%a: tensor<1x8xf32>, %b: tensor<8xf32>):
+        %2 = sinter.rms_norm %a, %b {eps = 1.0e-5} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+        sinter.yield %2 : tensor<1x8xf32>
+      }
+      %1 = sinter.fusion gemm(%0, %w : tensor<1x8xf32>, tensor<4x8xf32>) -> (tensor<1x4xf32>) {
+      ^bb0(%a: tensor<1x8xf32>, %b: tensor<4x8xf32>):
+        %2 = sinter.matmul %a, %b {transpose_rhs} : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+        sinter.yield %2 : tensor<1x4xf32>
+      }
+      return %1 : tensor<1x4xf32>
     }
     // =>
-    %0 = sinter.fusion gemm(%x, %g, %w : tensor<1x8xf32>, tensor<8xf32>, tensor<4x8xf32>)
-        -> (tensor<1x4xf32>) {
-      ... sinter.rms_norm ...
-      ... sinter.matmul ...
+    func.func @decode(%x: tensor<1x8xf32>, %g: tensor<8xf32>, %w: tensor<4x8xf32>) -> tensor<1x4xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.fusion gemm(%x, %g, %w : tensor<1x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<1x4xf32>) {
+      ^bb0(%a: tensor<1x8xf32>, %b: tensor<8xf32>, %c: tensor<4x8xf32>):
+        %1 = sinter.rms_norm %a, %b {eps = 1.0e-5} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+        %2 = sinter.matmul %1, %c {transpose_rhs} : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+        sinter.yield %2 : tensor<1x4xf32>
+      }
+      return %0 : tensor<1x4xf32>
     }
     ```
   }];
@@ -174,17 +235,44 @@ def AbsorbHeadsPass : Pass<"sinter-absorb-heads", "mlir::ModuleOp"> {
     times.
 
     ```mlir
-    %0 = sinter.fusion gemm(%x, %w : tensor<1x8xf32>, tensor<8x8xf32>) -> (tensor<1x1x8xf32>) {
-      ... sinter.matmul ...
-    }
-    %1:2 = sinter.fusion rows(%0, %cos, %sin, %start, %cache, %count : ...)
-        -> (tensor<1x1x1x4xf32>, tensor<1x16x1x4xf32>) {
-      ... sinter.slice, sinter.rotary, sinter.cache_append ...
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-absorb-heads
+    !cache = tensor<1x16x1x8xf32>
+    !head = tensor<1x1x1x8xf32>
+    !slots = tensor<1xi32>
+    func.func @decode(%x: tensor<1x1x32xf32>, %w: tensor<32x16xf32>, %start: !slots, %keys: !cache, %values: !cache,
+                      %count: !slots) -> (!cache, !cache) attributes {sinter.entry} {
+      %0 = sinter.fusion gemm(%x, %w : tensor<1x1x32xf32>, tensor<32x16xf32>) -> (tensor<1x1x16xf32>) {
+      ^bb0(%a: tensor<1x1x32xf32>, %b: tensor<32x16xf32>):
+        %2 = sinter.matmul %a, %b : (tensor<1x1x32xf32>, tensor<32x16xf32>) -> tensor<1x1x16xf32>
+        sinter.yield %2 : tensor<1x1x16xf32>
+      }
+      %1:2 = sinter.fusion rows(%0, %start, %keys, %values, %count : tensor<1x1x16xf32>, !slots, !cache, !cache, !slots)
+          -> (!cache, !cache) {
+      ^bb0(%a: tensor<1x1x16xf32>, %s: !slots, %k: !cache, %v: !cache, %n: !slots):
+        %2 = sinter.slice %a {offsets = array<i64: 0, 0, 0>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+        %3 = sinter.reshape %2 : (tensor<1x1x8xf32>) -> !head
+        %4 = sinter.cache_append %k, %3, %s, %n : (!cache, !head, !slots, !slots) -> !cache
+        %5 = sinter.slice %a {offsets = array<i64: 0, 0, 8>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+        %6 = sinter.reshape %5 : (tensor<1x1x8xf32>) -> !head
+        %7 = sinter.cache_append %v, %6, %s, %n : (!cache, !head, !slots, !slots) -> !cache
+        sinter.yield %4, %7 : !cache, !cache
+      }
+      return %1#0, %1#1 : !cache, !cache
     }
     // =>
-    %0:2 = sinter.fusion gemm(%x, %w, %cos, %sin, %start, %cache, %count : ...)
-        -> (tensor<1x1x1x4xf32>, tensor<1x16x1x4xf32>) {
-      ... sinter.matmul, sinter.slice, sinter.rotary, sinter.cache_append ...
+    func.func @decode(...) -> (!cache, !cache) attributes {sinter.entry} {
+      %0:2 = sinter.fusion gemm(...) -> (!cache, !cache) {
+      ^bb0(...):
+        %1 = sinter.matmul %a, %b : (tensor<1x1x32xf32>, tensor<32x16xf32>) -> tensor<1x1x16xf32>
+        %2 = sinter.slice %1 {offsets = array<i64: 0, 0, 0>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+        %3 = sinter.reshape %2 : (tensor<1x1x8xf32>) -> !head
+        %4 = sinter.cache_append %k, %3, %s, %n : (!cache, !head, !slots, !slots) -> !cache
+        %5 = sinter.slice %1 {offsets = array<i64: 0, 0, 8>} : (tensor<1x1x16xf32>) -> tensor<1x1x8xf32>
+        %6 = sinter.reshape %5 : (tensor<1x1x8xf32>) -> !head
+        %7 = sinter.cache_append %v, %6, %s, %n : (!cache, !head, !slots, !slots) -> !cache
+        sinter.yield %4, %7 : !cache, !cache
+      }
+      return %0#0, %0#1 : !cache, !cache
     }
     ```
   }];
@@ -196,7 +284,31 @@ def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp">
     After it, for a GPU, a fusion of kind `gemm` that the library can do, epilogue included, and that the cost
     model predicts to be faster there, has the kind `library_gemm`. Few rows are memory traffic,
     where a generated kernel starts sooner; many rows are arithmetic, where the library is nearer to
-    the peak. A remark `LibraryGemm` gives both times. For a processor every product stays a kernel.
+    the peak. A remark `LibraryGemm` gives both times. For a processor every
+    product stays a kernel.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-select-library-gemm
+    func.func @prefill(%x: tensor<512x768xbf16>, %w: tensor<768x768xbf16>) -> tensor<512x768xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.fusion gemm(%x, %w : tensor<512x768xbf16>, tensor<768x768xbf16>) -> (tensor<512x768xf32>) {
+      ^bb0(%a: tensor<512x768xbf16>, %b: tensor<768x768xbf16>):
+        %1 = sinter.matmul %a, %b : (tensor<512x768xbf16>, tensor<768x768xbf16>) -> tensor<512x768xf32>
+        sinter.yield %1 : tensor<512x768xf32>
+      }
+      return %0 : tensor<512x768xf32>
+    }
+    // =>
+    func.func @prefill(%x: tensor<512x768xbf16>, %w: tensor<768x768xbf16>) -> tensor<512x768xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.fusion library_gemm(%x, %w : tensor<512x768xbf16>, tensor<768x768xbf16>) -> (tensor<512x768xf32>) {
+      ^bb0(%a: tensor<512x768xbf16>, %b: tensor<768x768xbf16>):
+        %1 = sinter.matmul %a, %b : (tensor<512x768xbf16>, tensor<768x768xbf16>) -> tensor<512x768xf32>
+        sinter.yield %1 : tensor<512x768xf32>
+      }
+      return %0 : tensor<512x768xf32>
+    }
+    ```
   }];
 }
 
@@ -209,10 +321,31 @@ def SplitAttentionGradPass : Pass<"sinter-split-attention-grad", "mlir::ModuleOp
     computed in both.
 
     ```mlir
-    %dq, %dk, %dv = sinter.fusion attention_grad(...)
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-split-attention-grad
+    !rows = tensor<1x4x2x8xf32>
+    !sums = tensor<1x4x2xf32>
+    func.func @train(%q: !rows, %k: !rows, %g: !rows, %l: !sums) -> (!rows, !rows, !rows) attributes {sinter.entry} {
+      %0:3 = sinter.fusion attention_grad(%q, %k, %g, %l : !rows, !rows, !rows, !sums) -> (!rows, !rows, !rows) {
+      ^bb0(%a: !rows, %b: !rows, %c: !rows, %d: !sums):
+        %1:3 = sinter.attention_grad %a, %b, %b, %c, %d, %d
+          {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+          : (!rows, !rows, !rows, !rows, !sums, !sums) -> (!rows, !rows, !rows)
+        sinter.yield %1#0, %1#1, %1#2 : !rows, !rows, !rows
+      }
+      return %0#0, %0#1, %0#2 : !rows, !rows, !rows
+    }
     // =>
-    %dq = sinter.fusion attention_grad(...)
-    %dk, %dv = sinter.fusion attention_grad(...)
+    %0 = sinter.fusion attention_grad(%q, %k, %g, %l : !rows, !rows, !rows, !sums) -> (!rows) {
+    ^bb0(%a: !rows, %b: !rows, %c: !rows, %d: !sums):
+      %dq, %dk, %dv = sinter.attention_grad ...
+      sinter.yield %dq : !rows
+    }
+    %1:2 = sinter.fusion attention_grad(%q, %k, %g, %l : !rows, !rows, !rows, !sums) -> (!rows, !rows) {
+    ^bb0(...):
+      %dq, %dk, %dv = sinter.attention_grad ...
+      sinter.yield %dk, %dv : !rows, !rows
+    }
+    return %0, %1#0, %1#1 : !rows, !rows, !rows
     ```
   }];
 }
@@ -225,13 +358,23 @@ def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
     many layers call it; ops stand in it in the order in which its results ask for them.
 
     ```mlir
-    %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
-    ^bb0(%a: tensor<8xf32>):
-      %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
-      sinter.yield %1 : tensor<8xf32>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
+      %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
+      ^bb0(%a: tensor<8xf32>):
+        %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+        sinter.yield %1 : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
     }
     // =>
-    %0 = sinter.call_kernel @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
+      %0 = sinter.call_kernel @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    func.func private @relu(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["mlir::func::FuncDialect"];
@@ -243,6 +386,15 @@ def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
     After it an entry holds only calls of kernels, fusions of kind `library_gemm` and `pack`,
     reshapes of dense tensors, constants and `return`; and every kernel is of kind rows, gemm or
     attention, with one product in each gemm and one attention in each attention.
+
+    ```mlir
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
+      %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // =>
+    error: expected only kernels, library products, packings, reshapes and constants in an entry after Fusion
+    ```
   }];
 }
 

@@ -13,13 +13,24 @@ def ReuseInPlacePass : Pass<"sinter-reuse-in-place", "mlir::ModuleOp"> {
     type and stride. Off, each output has memory of its own.
 
     ```mlir
-    plan.launch @gelu grid 4(%h) -> (%g) {reusable = array<i64: 0>}
-    plan.launch @down grid 4(%g) -> (%y)
-    ```
-    becomes
-    ```mlir
-    plan.launch @gelu grid 4(%h) -> (%h) {reusable = array<i64: 0>}
-    plan.launch @down grid 4(%h) -> (%y)
+    plan.program @decode {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %h = plan.alloc 64
+      %g = plan.alloc 64
+      plan.launch @up grid 1 (%x) -> (%h)
+      plan.launch @gelu grid 1 (%h) -> (%g) {reusable = array<i64: 0>}
+      plan.launch @down grid 1 (%g) -> (%y)
+    }
+    // =>
+    plan.program @decode {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %h = plan.alloc 64
+      plan.launch @up grid 1 (%x) -> (%h)
+      plan.launch @gelu grid 1 (%h) -> (%h) {reusable = array<i64: 0>}
+      plan.launch @down grid 1 (%h) -> (%y)
+    }
     ```
   }];
   let statistics = [Statistic<"numReused", "num-reused", "Outputs written over an input">];
@@ -36,11 +47,29 @@ def AssignOffsetsPass : Pass<"sinter-assign-offsets", "mlir::ModuleOp"> {
     as the arena does not grow by, so that commands seldom wait for each other's.
 
     ```mlir
-    %0 = plan.alloc 100
-    ```
-    becomes
-    ```mlir
-    %0 = plan.slice arena[128, 100]
+    plan.program @decode {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %a = plan.alloc 64
+      %b = plan.alloc 100
+      %c = plan.alloc 64
+      plan.launch @up grid 1 (%x) -> (%a)
+      plan.launch @gelu grid 1 (%a) -> (%b)
+      plan.launch @down grid 1 (%b) -> (%c)
+      plan.launch @norm grid 1 (%c) -> (%y)
+    }
+    // =>
+    plan.program @decode attributes {arena_bytes = 192 : i64, arena_lower_bound = 192 : i64} {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %a = plan.slice arena[128, 64]
+      %b = plan.slice arena[0, 100]
+      %c = plan.slice arena[128, 64]
+      plan.launch @up grid 1 (%x) -> (%a)
+      plan.launch @gelu grid 1 (%a) -> (%b)
+      plan.launch @down grid 1 (%b) -> (%c)
+      plan.launch @norm grid 1 (%c) -> (%y)
+    }
     ```
   }];
 }
@@ -56,15 +85,21 @@ def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
     one stream too. `@prepare` runs command by command and is left alone.
 
     ```mlir
-    plan.launch @products grid 16(%x) -> (%y)
-    plan.launch @sums grid 8(%x) -> (%z)
-    plan.launch @both grid 500(%y, %z) -> (%w)
-    ```
-    becomes
-    ```mlir
-    plan.launch @products grid 16(%x) -> (%y)
-    plan.launch @sums grid 8(%x) -> (%z) {stream = 1}
-    plan.launch @both grid 500(%y, %z) -> (%w) {waits = array<i64: 1>}
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-assign-streams
+    plan.program @train attributes {arena_bytes = 512 : i64, arena_lower_bound = 512 : i64} {
+      %x = plan.slice input[0, 256] "x" : tensor<64xf32>
+      %y = plan.slice arena[0, 256]
+      %z = plan.slice arena[256, 256]
+      %w = plan.slice output[0, 256] "w" : tensor<64xf32>
+      plan.launch @products grid 16 (%x) -> (%y) {predicted_ns = 90000, label = "products"}
+      plan.launch @sums grid 8 (%x) -> (%z) {predicted_ns = 100000, label = "sums"}
+      plan.launch @both grid 500 (%y, %z) -> (%w) {predicted_ns = 3000, label = "both"}
+    }
+    // =>
+    plan.launch @products grid 16(%x) -> (%y) {label = "products", predicted_ns = 90000 : i64}
+    plan.launch @sums grid 8(%x) -> (%z) {label = "sums", predicted_ns = 100000 : i64, stream = 1 : i64}
+    plan.launch @both grid 500(%y, %z) -> (%w) {label = "both", predicted_ns = 3000 : i64, waits = array<i64: 1>}
+    ...
     ```
   }];
   let options = [Option<"always", "always", "bool", "false",
@@ -79,6 +114,18 @@ def VerifyMemoryPass : Pass<"sinter-verify-memory", "mlir::ModuleOp"> {
     by comparing all pairs that live at once. Commands wait for earlier ones of other streams, and
     no two of which one writes what the other touches may run at once, found again here by comparing
     all pairs that streams and waits leave without an order.
+
+    ```mlir
+    plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 128 : i64} {
+      %x = plan.slice input[0, 64] "x"
+      %a = plan.slice arena[0, 128]
+      %b = plan.slice arena[64, 64]
+      plan.copy(%x) -> (%b)
+      plan.copy(%b) -> (%a)
+    }
+    // =>
+    error: expected slices that live at once not to overlap; both live at command 1
+    ```
   }];
 }
 

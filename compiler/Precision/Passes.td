@@ -17,12 +17,18 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     gradient of its result have the compute type there, too.
 
     ```mlir
-    // --sinter-assign-compute-type=compute-type=bf16
-    %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-assign-compute-type=compute-type=bf16
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
     // =>
-    %0 = sinter.cast %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
-    %1 = sinter.cast %w : (tensor<8x16xf32>) -> tensor<8x16xbf16>
-    %2 = sinter.matmul %0, %1 : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.cast %w : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+      %1 = sinter.cast %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+      %2 = sinter.matmul %1, %0 : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+      return %2 : tensor<4x16xf32>
+    }
     ```
   }];
   let options = [
@@ -44,12 +50,19 @@ def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
     as they are.
 
     ```mlir
-    %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x16xf32>) -> tensor<1x16xf32>
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-transpose-weights
+    func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %w: tensor<8x16xf32> {sinter.parameter = "w"})
+        -> tensor<1x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<1x8xf32>, tensor<8x16xf32>) -> tensor<1x16xf32>
+      return %0 : tensor<1x16xf32>
+    }
     // =>
-    %0 = sinter.transpose %w {permutation = array<i64: 1, 0>}
-       : (tensor<8x16xf32>) -> tensor<16x8xf32>
-    %1 = sinter.matmul %x, %0 {transpose_rhs}
-       : (tensor<1x8xf32>, tensor<16x8xf32>) -> tensor<1x16xf32>
+    func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %w: tensor<8x16xf32> {sinter.parameter = "w"})
+        -> tensor<1x16xf32> attributes {sinter.entry} {
+      %0 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32>
+      %1 = sinter.matmul %x, %0 {transpose_rhs} : (tensor<1x8xf32>, tensor<16x8xf32>) -> tensor<1x16xf32>
+      return %1 : tensor<1x16xf32>
+    }
     ```
   }];
 }
@@ -65,14 +78,19 @@ def AlignProductsPass : Pass<"sinter-align-products", "mlir::ModuleOp"> {
     which own kernels compute, stay as they are, and so does all on a processor.
 
     ```mlir
-    %0 = sinter.matmul %x, %w {transpose_rhs}
-       : (tensor<64x8xbf16>, tensor<13x8xbf16>) -> tensor<64x13xf32>
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-align-products=always
+    func.func @prefill(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>) -> tensor<64x13xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<64x8xbf16>, tensor<13x8xbf16>) -> tensor<64x13xf32>
+      return %0 : tensor<64x13xf32>
+    }
     // =>
-    %zeros = sinter.constant dense<0.0> : tensor<3x8xbf16>
-    %0 = sinter.concat %w, %zeros {dim = 0} : (tensor<13x8xbf16>, tensor<3x8xbf16>) -> tensor<16x8xbf16>
-    %1 = sinter.matmul %x, %0 {transpose_rhs}
-       : (tensor<64x8xbf16>, tensor<16x8xbf16>) -> tensor<64x16xf32>
-    %2 = sinter.slice %1 {offsets = array<i64: 0, 0>} : (tensor<64x16xf32>) -> tensor<64x13xf32>
+    func.func @prefill(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>) -> tensor<64x13xf32> attributes {sinter.entry} {
+      %0 = sinter.constant dense<0.0> : tensor<3x8xbf16>
+      %1 = sinter.concat %w, %0 {dim = 0 : i64} : (tensor<13x8xbf16>, tensor<3x8xbf16>) -> tensor<16x8xbf16>
+      %2 = sinter.matmul %x, %1 {transpose_rhs} : (tensor<64x8xbf16>, tensor<16x8xbf16>) -> tensor<64x16xf32>
+      %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<64x16xf32>) -> tensor<64x13xf32>
+      return %3 : tensor<64x13xf32>
+    }
     ```
   }];
   let options = [
@@ -97,15 +115,19 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
     For a GPU everything stays as it is: its products read plain matrices.
 
     ```mlir
-    %0 = sinter.matmul %x, %w {transpose_rhs}
-       : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-weights
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
     // =>
-    %0 = sinter.transpose %w {permutation = array<i64: 1, 0>}
-       : (tensor<16x8xf32>) -> tensor<8x16xf32>
-    %1 = sinter.pack %0 : (tensor<8x16xf32>)
-       -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-    %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x16xf32, #sinter.panels<...>>)
-       -> tensor<4x16xf32>
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+      %1 = sinter.pack %0 : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+      return %2 : tensor<4x16xf32>
+    }
     ```
   }];
 }
@@ -120,13 +142,41 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
     all stay dense.
 
     ```mlir
-    %k1 = sinter.cache_append %k, %rows, %start, %count
-       : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>)
-       -> tensor<1x32x2x8xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches
+    !cache = tensor<1x32x2x8xf32>
+    !rows = tensor<1x4x2x8xf32>
+    !slots = tensor<1xi32>
+    func.func @decode(%q: !rows {sinter.input = "q"}, %r: !rows {sinter.input = "r"},
+                      %start: !slots {sinter.input = "s"}, %count: !slots {sinter.input = "n"},
+                      %k: !cache {sinter.state = "k", sinter.donated = 1 : i64},
+                      %v: !cache {sinter.state = "v", sinter.donated = 2 : i64})
+        -> (!rows {sinter.output = "y"}, !cache {sinter.state = "k"}, !cache {sinter.state = "v"})
+        attributes {sinter.entry} {
+      %0 = sinter.cache_append %k, %r, %start, %count : (!cache, !rows, !slots, !slots) -> !cache
+      %1 = sinter.cache_append %v, %r, %start, %count : (!cache, !rows, !slots, !slots) -> !cache
+      %2 = sinter.attention %q, %0, %1, %start
+        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.5}
+        : (!rows, !cache, !cache, !slots) -> !rows
+      return %2, %0, %1 : !rows, !cache, !cache
+    }
     // =>
-    %k1 = sinter.cache_append %k, %rows, %start, %count
-       : (tensor<1x32x2x8xf32, #sinter.key_panels<width = 16, interleave = 1>>, ...)
-       -> tensor<1x32x2x8xf32, #sinter.key_panels<width = 16, interleave = 1>>
+    #keys = #sinter.key_panels<width = 16, interleave = 1>
+    #values = #sinter.head_major
+    !keys = tensor<1x32x2x8xf32, #keys>
+    !values = tensor<1x32x2x8xf32, #values>
+    func.func @decode(%q: !rows {sinter.input = "q"}, %r: !rows {sinter.input = "r"},
+                      %start: !slots {sinter.input = "s"}, %count: !slots {sinter.input = "n"},
+                      %k: !keys {sinter.state = "k", sinter.donated = 1 : i64},
+                      %v: !values {sinter.state = "v", sinter.donated = 2 : i64})
+        -> (!rows {sinter.output = "y"}, !keys {sinter.state = "k"}, !values {sinter.state = "v"})
+        attributes {sinter.entry} {
+      %0 = sinter.cache_append %k, %r, %start, %count : (!keys, !rows, !slots, !slots) -> !keys
+      %1 = sinter.cache_append %v, %r, %start, %count : (!values, !rows, !slots, !slots) -> !values
+      %2 = sinter.attention %q, %0, %1, %start
+        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.5}
+        : (!rows, !keys, !values, !slots) -> !rows
+      return %2, %0, %1 : !rows, !keys, !values
+    }
     ```
   }];
 }
@@ -151,14 +201,25 @@ def ShareTablesPass : Pass<"sinter-share-tables", "mlir::ModuleOp"> {
     in bf16, a decoded token 2 to 4 us of 13 ms in f32 and less than 1 of 6 in bf16.
 
     ```mlir
-    %0 = sinter.embedding %w, %ids : (tensor<16x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
-    %1 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
-    %2 = sinter.pack %1 : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<...>>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-share-tables
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func @decode(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<16x8xf32> {sinter.parameter = "wte"})
+        -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.embedding %w, %ids : (tensor<16x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+      %1 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+      %2 = sinter.pack %1 : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      %3 = sinter.matmul %0, %2 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+      return %3 : tensor<4x16xf32>
+    }
     // =>
-    %1 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
-    %2 = sinter.pack %1 : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<...>>
-    %0 = sinter.embedding %2, %ids {transpose_table}
-       : (tensor<8x16xf32, #sinter.panels<...>>, tensor<4xi32>) -> tensor<4x8xf32>
+    func.func @decode(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<16x8xf32> {sinter.parameter = "wte"})
+        -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+      %1 = sinter.pack %0 : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      %2 = sinter.embedding %1, %ids {transpose_table} : (tensor<8x16xf32, #panels>, tensor<4xi32>) -> tensor<4x8xf32>
+      %3 = sinter.matmul %2, %1 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+      return %3 : tensor<4x16xf32>
+    }
     ```
   }];
 }
@@ -169,6 +230,15 @@ def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
     After it every matmul of an entry multiplies f32 or bf16 by a right-hand side in panels that it
     does not transpose, and gives f32; a transposed left-hand side of bf16 is in panels too. For a
     GPU nothing is in panels, and f16 is multiplied too. Row reductions and attentions give f32.
+
+    ```mlir
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
+    // =>
+    error: expected a right-hand side in panels, not transposed, or an f32 state as it is, after Precision
+    ```
   }];
 }
 

@@ -13,12 +13,14 @@ def EvaluatePass : Pass<"sinter-evaluate", "mlir::ModuleOp"> {
     unchanged.
 
     ```mlir
-    func.func @two() {
-      %x = sinter.constant dense<[1.0, -1.0]> : tensor<2xf32>
-      %y = sinter.relu %x : (tensor<2xf32>) -> tensor<2xf32>
-      check.expect_const %y, dense<[1.0, 0.0]> : tensor<2xf32> : tensor<2xf32>
+    func.func @relu() {
+      %0 = sinter.constant dense<[1.0, -1.0]> : tensor<2xf32>
+      %1 = sinter.relu %0 : (tensor<2xf32>) -> tensor<2xf32>
+      check.expect_const %1, dense<[1.0, -1.0]> : tensor<2xf32> : tensor<2xf32>
       return
     }
+    // =>
+    error: expected -1.000000e+00 at [1], got 0.000000e+00
     ```
   }];
   let options = [

@@ -13,14 +13,34 @@ def OrderCommandsPass : Pass<"sinter-order-commands", "mlir::ModuleOp"> {
     The new order is kept only where its peak is below that of the old one; a remark gives both. Off,
     entries keep their order.
 
-    Two branches that each widen and narrow again, written breadth first,
+    Two branches that each widen and narrow again, written breadth first, run depth first after it:
+
     ```mlir
-    %wide0 = sinter.call_kernel @widen(%x) : (tensor<8xf32>) -> tensor<800xf32>
-    %wide1 = sinter.call_kernel @widen(%y) : (tensor<8xf32>) -> tensor<800xf32>
-    %narrow0 = sinter.call_kernel @narrow(%wide0) : (tensor<800xf32>) -> tensor<8xf32>
-    %narrow1 = sinter.call_kernel @narrow(%wide1) : (tensor<800xf32>) -> tensor<8xf32>
+    func.func private @widen(%x: tensor<8xf32>) -> tensor<800xf32> attributes {sinter.kernel = "rows"} {
+      %0 = sinter.constant dense<0.0> : tensor<800xf32>
+      return %0 : tensor<800xf32>
+    }
+    func.func private @narrow(%x: tensor<800xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
+      %0 = sinter.slice %x {offsets = array<i64: 0>} : (tensor<800xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    func.func @decode(%x: tensor<8xf32> {sinter.input = "x"}, %y: tensor<8xf32> {sinter.input = "y"})
+        -> (tensor<8xf32> {sinter.output = "a"}, tensor<8xf32> {sinter.output = "b"}) attributes {sinter.entry} {
+      %wide0 = sinter.call_kernel @widen(%x) : (tensor<8xf32>) -> tensor<800xf32>
+      %wide1 = sinter.call_kernel @widen(%y) : (tensor<8xf32>) -> tensor<800xf32>
+      %narrow0 = sinter.call_kernel @narrow(%wide0) : (tensor<800xf32>) -> tensor<8xf32>
+      %narrow1 = sinter.call_kernel @narrow(%wide1) : (tensor<800xf32>) -> tensor<8xf32>
+      return %narrow0, %narrow1 : tensor<8xf32>, tensor<8xf32>
+    }
+    // =>
+    func.func @decode(%x: tensor<8xf32> {sinter.input = "x"}, %y: tensor<8xf32> {sinter.input = "y"}) ... {
+      %wide0 = sinter.call_kernel @widen(%x) : (tensor<8xf32>) -> tensor<800xf32>
+      %narrow0 = sinter.call_kernel @narrow(%wide0) : (tensor<800xf32>) -> tensor<8xf32>
+      %wide1 = sinter.call_kernel @widen(%y) : (tensor<8xf32>) -> tensor<800xf32>
+      %narrow1 = sinter.call_kernel @narrow(%wide1) : (tensor<800xf32>) -> tensor<8xf32>
+      return %narrow0, %narrow1 : tensor<8xf32>, tensor<8xf32>
+    }
     ```
-    run depth first after it: `%wide0, %narrow0, %wide1, %narrow1`.
   }];
 }
 
@@ -32,14 +52,26 @@ def MaterializeCopiesPass : Pass<"sinter-materialize-copies", "mlir::ModuleOp"> 
     donated.
 
     ```mlir
-    %new = sinter.call_kernel @append(%cache, %rows) : ... // cache_append into %cache
-    %sum = sinter.call_kernel @add(%cache, %new) : ...     // still reads the old one
-    ```
-    becomes
-    ```mlir
-    %copy = sinter.copy %cache : (tensor<8xf32>) -> tensor<8xf32>
-    %new = sinter.call_kernel @append(%copy, %rows) : ...
-    %sum = sinter.call_kernel @add(%cache, %new) : ...
+    !cache = tensor<1x4x1x8xf32>
+    !rows = tensor<1x1x1x8xf32>
+    !slots = tensor<1xi32>
+    func.func private @append(%c: !cache, %r: !rows, %s: !slots, %n: !slots) -> !cache
+        attributes {sinter.kernel = "rows"} {
+      %0 = sinter.cache_append %c, %r, %s, %n : (!cache, !rows, !slots, !slots) -> !cache
+      return %0 : !cache
+    }
+    func.func @decode(%c: !cache {sinter.state = "c", sinter.donated = 0 : i64}, %r: !rows {sinter.input = "r"},
+                      %s: !slots {sinter.input = "s"}, %n: !slots {sinter.input = "n"})
+        -> (!cache {sinter.state = "c"}, !cache {sinter.output = "before"}) attributes {sinter.entry} {
+      %0 = sinter.call_kernel @append(%c, %r, %s, %n) : (!cache, !rows, !slots, !slots) -> !cache
+      return %0, %c : !cache, !cache
+    }
+    // =>
+    func.func @decode(%c: !cache {...}, %r: !rows {...}, %s: !slots {...}, %n: !slots {...}) -> ... {
+      %copy = sinter.copy %c : (!cache) -> !cache
+      %0 = sinter.call_kernel @append(%copy, %r, %s, %n) : (!cache, !rows, !slots, !slots) -> !cache
+      return %0, %c : !cache, !cache
+    }
     ```
   }];
   let dependentDialects = ["sinter::SinterDialect"];
@@ -63,18 +95,22 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
     meanwhile, and copied there at the end if not.
 
     ```mlir
-    func.func @decode(%x: tensor<8xf32> {sinter.input = "x"})
-        -> (tensor<8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
-      %0 = sinter.call_kernel @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    func.func private @relu(%x: tensor<8xf32>) -> tensor<8xf32>
+        attributes {sinter.grid = 1 : i64, sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
       return %0 : tensor<8xf32>
     }
-    ```
-    becomes
-    ```mlir
+    func.func @decode(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<8xf32> {sinter.output = "y"})
+        attributes {sinter.entry} {
+      %0 = sinter.call_kernel @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // =>
     plan.program @decode {
-      %0 = plan.slice input[0, 32] "x" : tensor<8xf32>
-      %1 = plan.slice output[0, 32] "y" : tensor<8xf32>
-      plan.launch @k grid 1 (%0) -> (%1) {label = "relu", ...}
+      %x = plan.slice input[0, 32] "x" : tensor<8xf32>
+      %y = plan.slice output[0, 32] "y" : tensor<8xf32>
+      plan.launch @relu grid 1 (%x) -> (%y)
+        {bytes = 64 : i64, flops = 8 : i64, label = "relu", output_types = [f32], reusable = array<i64: 0>}
     }
     ```
   }];
@@ -91,15 +127,29 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
     a cache), ALiBi, soft caps, dropout, heads that do not begin at multiples of 16 bytes.
 
     ```mlir
-    plan.launch @attention grid 24 (%qkv) -> (%out)
-    ```
-    becomes
-    ```mlir
-    %workspace = plan.alloc 256
-    plan.choice {
-      plan.launch @attention grid 24 (%qkv) -> (%out)
-    } or {
-      plan.attention(%qkv, %qkv, %qkv) workspace(%workspace) -> (%out) {batch = 2 : i64, ...}
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan \
+    //   --sinter-offer-library-attention=workspace=256
+    !rows = tensor<2x40x2x64xbf16>
+    func.func private @attend(%q: !rows) -> !rows attributes {sinter.kernel = "attention"} {
+      %0:2 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        : (!rows, !rows, !rows) -> (tensor<2x40x2x64xf32>, tensor<2x40x2xf32>)
+      %1 = sinter.cast %0#0 : (tensor<2x40x2x64xf32>) -> !rows
+      return %1 : !rows
+    }
+    func.func @train(%q: !rows {sinter.input = "q"}) -> (!rows {sinter.output = "y"}) attributes {sinter.entry} {
+      %0 = sinter.call_kernel @attend(%q) : (!rows) -> !rows
+      return %0 : !rows
+    }
+    // =>
+    plan.program @train {
+      %q = plan.slice input[0, 20480] "q" : !rows
+      %y = plan.slice output[0, 20480] "y" : !rows
+      %workspace = plan.alloc 256
+      plan.choice {
+        plan.launch @attend grid 4(%q) -> (%y) {...}
+      } or {
+        plan.attention(%q, %q, %q) workspace(%workspace) -> (%y) {batch = 2 : i64, ...}
+      }
     }
     ```
   }];
@@ -116,6 +166,16 @@ def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
     to state, output and alloc slices only, `@prepare` also to parameters, and only `@prepare` reads
     the checkpoint; named slices of one name
     and space agree across programs, and others do not overlap.
+
+    ```mlir
+    plan.program @decode {
+      %a = plan.alloc 64
+      %y = plan.slice output[0, 64] "y"
+      plan.copy(%a) -> (%y)
+    }
+    // =>
+    error: expected what it reads to be written before
+    ```
   }];
 }
 

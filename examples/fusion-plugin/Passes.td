@@ -13,12 +13,28 @@ def MergeRowKernelsPass : Pass<"example-merge-row-kernels", "mlir::ModuleOp"> {
     merged; the others are left with a remark that says why. Equal pairs share their kernel.
 
     ```mlir
-    %0 = sinter.call_kernel @double(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    %1 = sinter.call_kernel @relu(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-    becomes
-    ```mlir
-    %1 = sinter.call_kernel @merged_rows(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    func.func private @double(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
+      %0 = sinter.add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    func.func private @relu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    func.func @decode(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.entry} {
+      %0 = sinter.call_kernel @double(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %1 = sinter.call_kernel @relu(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %1 : tensor<4x8xf32>
+    }
+    // =>
+    func.func private @merged_rows(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
+      ...
+    }
+    ...
+    func.func @decode(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.entry} {
+      %0 = sinter.call_kernel @merged_rows(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
     ```
   }];
   let dependentDialects = ["mlir::func::FuncDialect", "sinter::SinterDialect"];
@@ -33,12 +49,16 @@ def RecognizeSiluPass : Pass<"example-recognize-silu", "mlir::ModuleOp"> {
     is left. The rewrite is written in PDLL.
 
     ```mlir
-    %0 = sinter.sigmoid %x : (tensor<8xf32>) -> tensor<8xf32>
-    %1 = sinter.mul %x, %0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    ```
-    becomes
-    ```mlir
-    %1 = sinter.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = sinter.sigmoid %x : (tensor<8xf32>) -> tensor<8xf32>
+      %1 = sinter.mul %x, %0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    // =>
+    func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = sinter.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["mlir::pdl::PDLDialect", "mlir::pdl_interp::PDLInterpDialect",

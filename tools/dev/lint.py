@@ -64,17 +64,20 @@ def kebab(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
+def passes_of(text):
+    """Every pass that the text of a Passes.td defines: (class name, flag, body, line)."""
+    for match in re.finditer(r'^def\s+(\w+)\s*:\s*Pass<\s*"([^"]+)"', text, re.M):
+        end = text.find("\n}", match.end())
+        line = text.count("\n", 0, match.start()) + 1
+        yield match.group(1), match.group(2), text[match.end():end], line
+
+
 def passes(tree):
     """Every pass of a Passes.td: (td path, line, class name, flag, body)."""
-    head = re.compile(r'^def\s+(\w+)\s*:\s*Pass<\s*"([^"]+)"', re.M)
     for path in tree.files(".td"):
-        if path.name != "Passes.td":
-            continue
-        text = tree.text(path)
-        for match in head.finditer(text):
-            end = text.find("\n}", match.end())
-            line = text.count("\n", 0, match.start()) + 1
-            yield path, line, match.group(1), match.group(2), text[match.end():end]
+        if path.name == "Passes.td":
+            for name, flag, body, line in passes_of(tree.text(path)):
+                yield path, line, name, flag, body
 
 
 @rule
@@ -97,13 +100,15 @@ def pass_names(tree):
 
 @rule
 def pass_docs(tree):
-    """Every pass has a summary and a description."""
+    """Every pass has a summary, a description and in it an example that runs (pass_examples.py)."""
     for path, line, name, _, body in passes(tree):
         if not re.search(r'let summary = "[^"]', body):
             tree.breach(path, line, f"{name} has no summary")
         description = re.search(r"let description = \[\{(.*?)\}\]", body, re.S)
         if not description or len(description.group(1).split()) < 10:
             tree.breach(path, line, f"describe {name}: purpose, postcondition, an example")
+        elif "    // =>\n" not in description.group(1):
+            tree.breach(path, line, f"{name} has no example that runs (tools/dev/pass_examples.py)")
 
 
 @rule

@@ -4,8 +4,8 @@
     tools/dev/new_pass.py Fusion FoldDoubleRelu "relu(relu(x)) is relu(x)"
 
 The first argument is a folder under compiler/ (Fusion, Codegen/Cpu), the second the pass' name, verb
-first, without "Pass"; the third its summary. Afterwards: write the tests, then the pass, then put it
-into the folder's Pipeline.cpp.
+first, without "Pass"; the third its summary. Afterwards: write the tests and the example, which runs too
+(tools/dev/pass_examples.py), then the pass, then put it into the folder's Pipeline.cpp.
 """
 
 import pathlib
@@ -20,11 +20,13 @@ DEFINITION = '''def {name}Pass : Pass<"{flag}", "mlir::ModuleOp"> {{
     Say what it does, and what holds afterwards.
 
     ```mlir
-    before
-    ```
-    becomes
-    ```mlir
-    after
+    func.func @before() {{
+      return
+    }}
+    // =>
+    func.func @after() {{
+      return
+    }}
     ```
   }}];
   let dependentDialects = ["sinter::SinterDialect"];

@@ -15,18 +15,29 @@ def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
     place it is or may be put.
 
     ```mlir
-    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
-        attributes {sinter.kernel = "rows"} {
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-lower-kernels
+    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
       %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
       return %0 : tensor<4x8xf32>
     }
-    ```
-    becomes, beside `@k` with `sinter.grid = 4`,
-    ```mlir
-    module @kernels {
+    // =>
+    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+        attributes {sinter.grid = 4 : i64, sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    module @kernels ... {
       func.func @k(%x: memref<32xf32>, %y: memref<32xf32>, %begin: index, %end: index) {
+        %c1 = arith.constant 1 : index
         scf.for %item = %begin to %end step %c1 {
-          scf.for %i = %c0 to %c8 step %c1 { ... }
+          ...
+          scf.for %i = %c0 to %c8 step ... {
+            %0 = affine.apply affine_map<(d0, d1) -> (d0 * 8 + d1)>(%item, %i)
+            %1 = memref.load %x[%0] : memref<32xf32>
+            %zero = arith.constant 0.000000e+00 : f32
+            %2 = arith.maximumf %1, %zero : f32
+            ...
+          }
         }
         return
       }
@@ -50,22 +61,33 @@ def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
     panels. A remark says what was chosen, or why a loop stays as it is.
 
     ```mlir
-    scf.for %i = %c0 to %c20 step %c1 {
-      %0 = memref.load %x[%i] : memref<20xf32>
-      %1 = arith.negf %0 : f32
-      memref.store %1, %y[%i] : memref<20xf32>
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-vectorize-loops
+    module {
+    module @kernels {
+      func.func @k(%x: memref<20xf32>, %y: memref<20xf32>, %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c20 = arith.constant 20 : index
+        scf.for %i = %c0 to %c20 step %c1 {
+          %0 = memref.load %x[%i] : memref<20xf32>
+          %1 = arith.negf %0 : f32
+          memref.store %1, %y[%i] : memref<20xf32>
+        }
+        return
+      }
     }
-    ```
-    becomes, for vectors of 256 bits,
-    ```mlir
-    scf.for %i = %c0 to %c16 step %c8 {
+    }
+    // =>
+    scf.for %i = %zero to %c16 step %c8 {
       %0 = vector.load %x[%i] : memref<20xf32>, vector<8xf32>
       %1 = arith.negf %0 : vector<8xf32>
       vector.store %1, %y[%i] : memref<20xf32>, vector<8xf32>
     }
-    %2 = vector.maskedload %x[%c16], %mask, %zeros : ...
+    %mask = arith.constant dense<[true, true, true, true, false, false, false, false]> : vector<8xi1>
+    ...
+    %2 = vector.maskedload %x[%at], %mask, %zeros : memref<20xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
     %3 = arith.negf %2 : vector<8xf32>
-    vector.maskedstore %y[%c16], %mask, %3 : ...
+    vector.maskedstore %y[%at], %mask, %3 : memref<20xf32>, vector<8xi1>, vector<8xf32>
     ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
@@ -81,11 +103,33 @@ def UnrollLoopsPass : Pass<"sinter-unroll-loops", "mlir::ModuleOp"> {
     says the factor, or why there is none.
 
     ```mlir
-    scf.for %i = %c0 to %c64 step %c16 { body(%i) }
-    ```
-    becomes
-    ```mlir
-    scf.for %i = %c0 to %c64 step %c32 { body(%i); body(%i + 16) }
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-unroll-loops
+    module {
+    module @kernels {
+      func.func @k(%x: memref<16xf32>, %y: memref<16xf32>, %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c8 = arith.constant 8 : index
+        %c16 = arith.constant 16 : index
+        scf.for %i = %c0 to %c16 step %c8 {
+          %0 = vector.load %x[%i] : memref<16xf32>, vector<8xf32>
+          %1 = arith.negf %0 : vector<8xf32>
+          vector.store %1, %y[%i] : memref<16xf32>, vector<8xf32>
+        }
+        return
+      }
+    }
+    }
+    // =>
+    %0 = vector.load %x[%c0] : memref<16xf32>, vector<8xf32>
+    %1 = arith.negf %0 : vector<8xf32>
+    vector.store %1, %y[%c0] : memref<16xf32>, vector<8xf32>
+    %c1 = arith.constant 1 : index
+    %2 = arith.muli %c8, %c1 : index
+    %3 = arith.addi %c0, %2 : index
+    %4 = vector.load %x[%3] : memref<16xf32>, vector<8xf32>
+    %5 = arith.negf %4 : vector<8xf32>
+    vector.store %5, %y[%3] : memref<16xf32>, vector<8xf32>
+    ...
     ```
   }];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
@@ -104,12 +148,20 @@ def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
     exp(x) is 2^n * e^r with n = round(x / ln 2) and e^r a polynomial (the Cephes library's).
 
     ```mlir
-    %1 = math.exp %0 : vector<16xf32>
-    ```
-    becomes
-    ```mlir
-    %n = arith.subf %rounded, %magic : vector<16xf32>
+    module {
+    module @kernels {
+      func.func @k(%x: vector<8xf32>) -> vector<8xf32> {
+        %0 = math.exp %x : vector<8xf32>
+        return %0 : vector<8xf32>
+      }
+    }
+    }
+    // =>
+    %log2e = arith.constant dense<1.44269502> : vector<8xf32>
+    %0 = math.fma %x, %log2e, %magic : vector<8xf32>
+    %n = arith.subf %0, %magic : vector<8xf32>
     ...
+    return %y : vector<8xf32>
     ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect",
@@ -126,11 +178,29 @@ def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleO
     there every operation rounds, so that a value is the same bits whatever it is fused with.
 
     ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-lower-kernels-to-llvm
+    module {
+    module @kernels {
+      func.func @k(%x: memref<64xf32>, %begin: index, %end: index) {
+        %c1 = arith.constant 1 : index
+        scf.for %i = %begin to %end step %c1 {
+          %0 = memref.load %x[%i] : memref<64xf32>
+          %1 = arith.mulf %0, %0 : f32
+          memref.store %1, %x[%i] : memref<64xf32>
+        }
+        return
+      }
+    }
+    }
+    // =>
     llvm.func hidden @k(%slices: !llvm.ptr, %begin: i64, %end: i64) {
       %0 = llvm.getelementptr %slices[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
       %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr
       llvm.call @k.body(%1, %begin, %end) : (!llvm.ptr, i64, i64) -> ()
       llvm.return
+    }
+    llvm.func internal @k.body(%x: !llvm.ptr, %begin: i64, %end: i64) attributes {always_inline} {
+      ...
     }
     ```
   }];
@@ -148,10 +218,20 @@ def VerifyCodegenPass : Pass<"sinter-verify-codegen", "mlir::ModuleOp"> {
 
     ```mlir
     module @kernels {
-      llvm.func hidden @k(%slices: !llvm.ptr, %begin: i64, %end: i64) { ... }
+      llvm.func @exp(f32) -> f32
+      llvm.func @k(%slices: !llvm.ptr, %begin: i64, %end: i64) {
+        %0 = llvm.mlir.constant(1.0 : f32) : f32
+        %1 = llvm.call @exp(%0) : (f32) -> f32
+        llvm.return
+      }
     }
     func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
-        attributes {sinter.grid = 1 : i64, sinter.kernel = "rows"} { ... }
+        attributes {sinter.grid = 4 : i64, sinter.kernel = "rows"} {
+      %0 = sinter.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    // =>
+    error: expected kernels to call nothing outside of them after Codegen
     ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];

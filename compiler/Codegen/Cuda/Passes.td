@@ -13,12 +13,20 @@ def SelectWarpgroupsPass : Pass<"sinter-select-warpgroups", "mlir::ModuleOp"> {
     where all operands are such that it can. A remark says so, or why not.
 
     ```mlir
-    func.func private @k(...) -> tensor<...> attributes {sinter.kernel = "attention_grad"} {
-    ```
-    becomes
-    ```mlir
-    func.func private @k(...) -> tensor<...> attributes {sinter.kernel = "attention_grad",
-                                                         sinter.warpgroups} {
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-select-warpgroups
+    !rows = tensor<1x128x2x64xbf16>
+    !sums = tensor<1x128x2xf32>
+    func.func private @grad(%q: !rows, %l: !sums) -> !rows attributes {sinter.kernel = "attention_grad"} {
+      %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l
+        {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+        : (!rows, !rows, !rows, !rows, !sums, !sums) -> (!rows, !rows, !rows)
+      return %0#0 : !rows
+    }
+    // =>
+    func.func private @grad(%q: !rows, %l: !sums) -> !rows
+        attributes {sinter.kernel = "attention_grad", sinter.warpgroups} {
+      ...
+    }
     ```
   }];
 }
@@ -43,18 +51,29 @@ def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
     remark says what is left to the device.
 
     ```mlir
-    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
-        attributes {sinter.kernel = "rows"} {
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels
+    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
       %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
       return %0 : tensor<4x8xf32>
     }
-    ```
-    becomes, beside `@k` with `sinter.grid = 4`,
-    ```mlir
-    module @kernels {
+    // =>
+    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+        attributes {sinter.grid = 4 : i64, sinter.kernel = "rows"} {
+      %0 = sinter.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    module @kernels ... {
       func.func @k(%x: memref<32xf32>, %y: memref<32xf32>, %begin: index, %end: index) {
+        %c1 = arith.constant 1 : index
         scf.for %item = %begin to %end step %c1 {
-          scf.for %i = %c0 to %c8 step %c1 { ... }
+          ...
+          scf.for %i = %c0 to %c8 step ... {
+            %0 = affine.apply affine_map<(d0, d1) -> (d0 * 8 + d1)>(%item, %i)
+            %1 = memref.load %x[%0] : memref<32xf32>
+            %zero = arith.constant 0.000000e+00 : f32
+            %2 = arith.maximumf %1, %zero : f32
+            ...
+          }
         }
         return
       }
@@ -76,21 +95,45 @@ def SplitItemsPass : Pass<"sinter-split-items", "mlir::ModuleOp"> {
     why items stay whole.
 
     ```mlir
-    scf.for %item = %begin to %end step %c1 {
-      scf.for %h = %c0 to %c32 step %c1 { query(%item, %h) }
-      scf.for %h = %c0 to %c8 step %c1 { key(%item, %h) }
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-split-items
+    func.func private @k(%x: tensor<3x32x64xf32>) -> tensor<3x32x64xf32> attributes {sinter.grid = 3 : i64}
+    module @kernels {
+      func.func @k(%x: memref<6144xf32> {llvm.noalias}, %y: memref<6144xf32> {llvm.noalias},
+                   %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %c64 = arith.constant 64 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %head = %c0 to %c32 step %c1 {
+            scf.for %i = %c0 to %c64 step %c1 {
+              %at = affine.apply affine_map<(d0, d1, d2) -> (d0 * 2048 + d1 * 64 + d2)>(%item, %head, %i)
+              %0 = memref.load %x[%at] : memref<6144xf32>
+              memref.store %0, %y[%at] : memref<6144xf32>
+            }
+          }
+        }
+        return
+      }
     }
-    ```
-    becomes
-    ```mlir
-    scf.for %number = %begin to %end step %c1 {
-      %item = affine.apply affine_map<(d0) -> (d0 floordiv 40)>(%number)
-      %part = affine.apply affine_map<(d0) -> (d0 mod 40)>(%number)
-      %0 = arith.cmpi ult, %part, %c32 : index
-      scf.if %0 { query(%item, %part) }
-      %h = affine.apply affine_map<(d0) -> (d0 - 32)>(%part)
-      %1 = arith.cmpi ult, %h, %c8 : index
-      scf.if %1 { key(%item, %h) }
+    // =>
+    func.func private @k(tensor<3x32x64xf32>) -> tensor<3x32x64xf32> attributes {sinter.grid = 96 : i64}
+    module @kernels ... {
+      ...
+      scf.for %number = %begin to %end step %c1 {
+        %item = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%number)
+        %part = affine.apply affine_map<(d0) -> (d0 mod 32)>(%number)
+        ...
+        %0 = arith.cmpi ult, %part, %heads : index
+        scf.if %0 {
+          scf.for %i = %c0 to %c64 step %c1 {
+            %at = affine.apply affine_map<(d0, d1, d2) -> (d0 * 2048 + d1 * 64 + d2)>(%item, %part, %i)
+            %1 = memref.load %x[%at] : memref<6144xf32>
+            memref.store %1, %y[%at] : memref<6144xf32>
+          }
+        }
+      }
+      ...
     }
     ```
   }];
@@ -111,15 +154,38 @@ def PlanThreadsPass : Pass<"sinter-plan-threads", "mlir::ModuleOp"> {
     was chosen, or why a loop stays whole: then every thread runs it and one of them stores.
 
     ```mlir
-    func.func @k(%x: memref<8192xf32>, %y: memref<8192xf32>, %begin: index, %end: index) {
-      scf.for %item = %begin to %end step %c1 {
-        scf.for %i = %c0 to %c2048 step %c1 { ... }
-    ```
-    becomes
-    ```mlir
-    func.func @k(...) attributes {sinter.items = 4 : i64, sinter.threads = 512 : i64} {
-      scf.for %item = %begin to %end step %c1 {
-        scf.for %i = %c0 to %c2048 step %c1 { ... } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-plan-threads
+    func.func private @k(%x: tensor<4x2048xf32>) -> tensor<4x2048xf32> attributes {sinter.grid = 4 : i64}
+    module @kernels {
+      func.func @k(%x: memref<8192xf32>, %y: memref<8192xf32>, %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2048 = arith.constant 2048 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c2048 step %c1 {
+            %at = affine.apply affine_map<(d0, d1) -> (d0 * 2048 + d1)>(%item, %i)
+            %0 = memref.load %x[%at] : memref<8192xf32>
+            %1 = arith.negf %0 : f32
+            memref.store %1, %y[%at] : memref<8192xf32>
+          }
+        }
+        return
+      }
+    }
+    // =>
+    func.func private @k(tensor<4x2048xf32>) -> tensor<4x2048xf32>
+        attributes {sinter.block = 512 : i64, sinter.grid = 4 : i64, sinter.shared = 0 : i64}
+    module @kernels ... {
+      func.func @k(...) attributes {sinter.items = 4 : i64, sinter.threads = 512 : i64} {
+        ...
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c2048 step %c1 {
+            ...
+          } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+        }
+        return
+      }
+    }
     ```
   }];
 }
@@ -133,14 +199,37 @@ def InsertBarriersPass : Pass<"sinter-insert-barriers", "mlir::ModuleOp"> {
     spread alike and access the same index of their counters.
 
     ```mlir
-    scf.for %i = %c0 to %c64 step %c1 { memref.store %0, %row[%i] } {sinter.lanes = 4 : i64}
-    scf.for %i = %c0 to %c32 step %c1 { %1 = memref.load %row[%i + 32] } {sinter.lanes = 4 : i64}
-    ```
-    becomes
-    ```mlir
-    scf.for %i = %c0 to %c64 step %c1 { memref.store %0, %row[%i] } {sinter.lanes = 4 : i64}
+    module {
+    module @kernels {
+      func.func @k(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: index)
+          attributes {sinter.threads = 16 : i64} {
+        %row = memref.alloca() : memref<64xf32>
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %c64 = arith.constant 64 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c64 step %c1 {
+            %0 = memref.load %x[%i] : memref<64xf32>
+            memref.store %0, %row[%i] : memref<64xf32>
+          } {sinter.lanes = 4 : i64}
+          scf.for %i = %c0 to %c32 step %c1 {
+            %other = affine.apply affine_map<(d0) -> (d0 + 32)>(%i)
+            %0 = memref.load %row[%other] : memref<64xf32>
+            memref.store %0, %y[%i] : memref<64xf32>
+          } {sinter.lanes = 4 : i64}
+        }
+        return
+      }
+    }
+    }
+    // =>
+    scf.for %i = %c0 to %c64 step %c1 {
+      %0 = memref.load %x[%i] : memref<64xf32>
+      memref.store %0, %row[%i] : memref<64xf32>
+    } {sinter.lanes = 4 : i64}
     gpu.barrier
-    scf.for %i = %c0 to %c32 step %c1 { %1 = memref.load %row[%i + 32] } {sinter.lanes = 4 : i64}
+    scf.for ...
     ```
   }];
   let dependentDialects = ["mlir::gpu::GPUDialect"];
@@ -158,18 +247,46 @@ def MapLoopsToThreadsPass : Pass<"sinter-map-loops-to-threads", "mlir::ModuleOp"
     workgroup memory, one row an item of the block.
 
     ```mlir
-    scf.for %i = %c0 to %c2048 step %c1 {
-      %0 = memref.load %x[%i] : memref<2048xf32>
+    func.func private @k(%x: tensor<3x2048xf32>) -> tensor<3x2048xf32>
+        attributes {sinter.block = 128 : i64, sinter.grid = 3 : i64, sinter.shared = 0 : i64}
+    module @kernels {
+      func.func @k(%x: memref<6144xf32>, %y: memref<6144xf32>, %begin: index, %end: index)
+          attributes {sinter.items = 3 : i64, sinter.threads = 128 : i64} {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2048 = arith.constant 2048 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c2048 step %c1 {
+            %at = affine.apply affine_map<(d0, d1) -> (d0 * 2048 + d1)>(%item, %i)
+            %0 = memref.load %x[%at] : memref<6144xf32>
+            %1 = arith.negf %0 : f32
+            memref.store %1, %y[%at] : memref<6144xf32>
+          } {sinter.lanes = 4 : i64, sinter.unroll = 4 : i64}
+        }
+        return
+      }
+    }
+    // =>
+    func.func @k(%x: memref<6144xf32>, %y: memref<6144xf32>)
+        attributes {sinter.items = 3 : i64, sinter.threads = 128 : i64} {
       ...
-    } {sinter.lanes = 4 : i64, sinter.unroll = 4 : i64}
-    ```
-    becomes, for 128 threads,
-    ```mlir
-    scf.for %k = %c0 to %c4 step %c1 {
-      %i = affine.apply affine_map<(d0, d1) -> (d0 * 512 + d1 * 4)>(%k, %thread)
-      %0 = vector.load %x[%i] : memref<2048xf32>, vector<4xf32>
-      scf.for %lane = %c0 to %c4 step %c1 { ... } {sinter.unroll = 4 : i64}
-    } {sinter.unroll = 4 : i64}
+      %item = gpu.block_id  x
+      %thread = gpu.thread_id  x
+      ...
+      scf.for %k = %zero to %c4 step %one {
+        %0 = affine.apply affine_map<(d0, d1) -> (d0 * 512 + d1 * 4)>(%k, %thread)
+        %1 = affine.apply affine_map<(d0, d1) -> (d0 * 2048 + d1)>(%item, %0)
+        %2 = vector.load %x[%1] : memref<6144xf32>, vector<4xf32>
+        ...
+        %4 = scf.for %lane = ... {
+          ...
+          %8 = arith.negf %6 : f32
+          ...
+        } {sinter.unroll = 4 : i64}
+        vector.store %4, %y[%1] : memref<6144xf32>, vector<4xf32>
+      } {sinter.unroll = 4 : i64}
+      return
+    }
     ```
   }];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
@@ -186,12 +303,12 @@ def VerifyCudaCodegenPass : Pass<"sinter-verify-cuda-codegen", "mlir::ModuleOp">
     the code of a thread or names a template. No loop is left that is yet to be spread.
 
     ```mlir
-    module @kernels {
-      func.func @k(%x: memref<4xf32>, %y: memref<4xf32>) { ... }
-    }
     func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
-        attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows",
-                    sinter.shared = 0 : i64} { ... }
+        attributes {sinter.grid = 1 : i64, sinter.kernel = "rows"} {
+      return %x : tensor<4xf32>
+    }
+    // =>
+    error: expected a kernel to say how it is launched (sinter.grid, sinter.block, sinter.shared) after Codegen
     ```
   }];
 }
@@ -203,22 +320,29 @@ def PrintCudaPass : Pass<"sinter-print-cuda", "mlir::ModuleOp"> {
     the headers that it stands on: what NVRTC is given to compile.
 
     ```mlir
-    func.func @k(%x: memref<4xf32>, %y: memref<4xf32>) {
-      %thread = gpu.thread_id x
-      %0 = memref.load %x[%thread] : memref<4xf32>
-      %1 = arith.negf %0 : f32
-      memref.store %1, %y[%thread] : memref<4xf32>
-      return
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {sinter.block = 4 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
+      %0 = sinter.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
     }
-    ```
-    is written as
-    ```
+    module @kernels {
+      func.func @k(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias})
+          attributes {sinter.items = 4 : i64, sinter.threads = 1 : i64} {
+        %thread = gpu.thread_id x
+        %0 = memref.load %x[%thread] : memref<4xf32>
+        %1 = arith.negf %0 : f32
+        memref.store %1, %y[%thread] : memref<4xf32>
+        return
+      }
+    }
+    // =>
     extern "C" __global__ void __launch_bounds__(4)
     k(const float *__restrict__ x0, float *__restrict__ y0) {
       const int thread = static_cast<int>(threadIdx.x);
       const float x0_at = x0[thread];
       y0[thread] = -x0_at;
     }
+    ...
     ```
   }];
 }
