@@ -17,6 +17,56 @@ CODE = {".cpp", ".h", ".td", ".pdll", ".fbs"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".txt", ".md", ".mlir", ".json"}
 RULES = {}
 
+# Each folder includes only those before it, and itself; one that is not listed belongs to the
+# longest listed prefix of its path.
+ORDER = [
+    "runtime/Base",
+    "runtime/Memory",  # regions of memory and what a process has of it
+    "runtime/Weights",  # files of tensors
+    "runtime/Data",  # files of tokens
+    "runtime/Format",
+    "runtime/Trace",
+    "runtime/Device",
+    "runtime/Device/Cpu",
+    "runtime/Device/Cuda",
+    "runtime/Collective",
+    "runtime/Session",
+    "runtime/Checkpoint",
+    "runtime/Train",
+    "runtime/Generate",
+    "runtime/Serve",
+    "frontends/Tokenizer",
+    "frontends/Weights",
+    "frontends/Spec",
+    "dialects/Interfaces",
+    "dialects/Sinter",
+    "dialects/Plan",
+    "dialects/Check",
+    "frontends/Builder",
+    "frontends/Graph",
+    "frontends/Transformer",
+    "compiler/Analysis",
+    "compiler/Reference",
+    "compiler/Import",
+    "compiler/Autodiff",
+    "compiler/Precision",
+    "compiler/Sharding",
+    "compiler/Global",
+    "compiler/Layout",
+    "compiler/Fusion",
+    "compiler/Codegen/Loops",
+    "compiler/Codegen/Cpu",
+    "compiler/Codegen/Cuda",
+    "compiler/Schedule",
+    "compiler/Memory",
+    "compiler/Executable",
+    "compiler/Pipelines",
+    "sinter",
+    "tools",
+]
+# Folders that are being split and have no place in this order yet.
+UNORDERED = {"runtime/Exec", "runtime/Checkpoint"}
+
 
 def rule(function):
     RULES[function.__name__] = function
@@ -120,6 +170,49 @@ def sizes(tree):
         if len(tree.lines(path)) > limit:
             count = len(tree.lines(path))
             tree.breach(path, limit + 1, f"{count} lines, the budget is {limit}: split it")
+
+
+def folder(path):
+    """The entry of ORDER that a path belongs to, or the path's folder where there is none."""
+    found = [entry for entry in ORDER if path.startswith(entry + "/")]
+    return max(found, key=len, default=path.rpartition("/")[0])
+
+
+@rule
+def include_order(tree):
+    """A folder includes only folders before it (ORDER in lint.py): there is no circle."""
+    place = {entry: number for number, entry in enumerate(ORDER) if entry not in UNORDERED}
+    tops = tuple({entry.partition("/")[0] + "/" for entry in ORDER})
+    expression = re.compile(r'^\s*#?include "([^"]+/[^"]+)"')
+    for path in tree.files(*CODE, ".def", ".inc"):
+        own = folder(str(path))
+        if not str(path).startswith(tops) or own in UNORDERED:
+            continue
+        if own not in place:
+            tree.breach(path, 1, f"{own} has no place in ORDER (tools/dev/lint.py)")
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            found = expression.search(line)
+            other = folder(found.group(1)) if found else own
+            if place.get(other, -1) > place[own]:
+                tree.breach(path, number, f"{own} comes before {other} and cannot include it")
+
+
+@rule
+def documented_paths(tree):
+    """What README.md, CONTRIBUTING.md and docs/ name of the repository exists, and so do their links."""
+    known = {str(parent) for path in tree.paths for parent in [path, *path.parents]}
+    tops = "|".join(re.escape(path.parts[0]) for path in tree.paths if len(path.parts) > 1)
+    name = re.compile(rf"(?<![\w./<-])((?:{tops})/[\w./-]*[\w/])(?![\w*<{{])")
+    link = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+    for path in [p for p in tree.files(".md") if len(p.parts) == 1 or p.parts[0] == "docs"]:
+        for number, line in enumerate(tree.lines(path), 1):
+            for found in name.findall(line):
+                if found.rstrip("/") not in known:
+                    tree.breach(path, number, f"{found} does not exist")
+            for target in link.findall(line):
+                if not (ROOT / path.parent / target).exists():
+                    tree.breach(path, number, f"the link to {target} leads nowhere")
 
 
 @rule
