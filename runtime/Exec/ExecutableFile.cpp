@@ -1,5 +1,6 @@
 #include "runtime/Exec/ExecutableFile.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Exec/Executable_generated.h"
 #include <algorithm>
 #include <cstring>
 #include <xxhash.h>
@@ -10,6 +11,24 @@ namespace {
 constexpr char magic[8] = {'S', 'I', 'N', 'T', 'E', 'R', '\r', '\n'};
 constexpr uint64_t largestFlatbuffer = (uint64_t(1) << 31) - 1;
 constexpr size_t hashOffset = 24, hashBytes = 16;
+
+/// Who wrote a flatbuffer of another version, or nothing where that cannot be read: of such a file
+/// only the place of `producer` in the root table is known.
+std::string readProducer(std::span<const std::byte> flatbuffer) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(flatbuffer.data()),
+                                 flatbuffer.size());
+  if (!verifier.VerifyOffset(0))
+    return {};
+  const auto *root = flatbuffers::GetRoot<flatbuffers::Table>(flatbuffer.data());
+  constexpr auto field = fb::Executable::VT_PRODUCER;
+  if (!root->VerifyTableStart(verifier) || !root->VerifyOffset(verifier, field))
+    return {};
+  const auto *producer = root->GetPointer<const flatbuffers::String *>(field);
+  if (!producer || !verifier.VerifyString(producer) || producer->size() > 64 ||
+      !std::all_of(producer->begin(), producer->end(), [](char c) { return c >= ' ' && c <= '~'; }))
+    return {};
+  return producer->str();
+}
 
 } // namespace
 
@@ -48,12 +67,15 @@ Expected<std::span<const std::byte>> openEnvelope(std::span<const std::byte> fil
   uint64_t size;
   std::memcpy(&version, file.data() + 8, sizeof(version));
   std::memcpy(&size, file.data() + 16, sizeof(size));
-  if (version != executableVersion)
-    return fail(what,
-                "has version " + std::to_string(version) + " of the format, this Sinter reads " +
-                    std::to_string(executableVersion),
-                "compile the model again with this Sinter");
   std::span<const std::byte> flatbuffer = file.subspan(executableHeaderBytes);
+  if (version != executableVersion) {
+    std::string producer = readProducer(flatbuffer);
+    return fail(what,
+                "has version " + std::to_string(version) + " of the format" +
+                    (producer.empty() ? "" : ", written by " + producer) +
+                    "; this Sinter reads version " + std::to_string(executableVersion),
+                "compile the model again with this Sinter: sinter compile MODEL -o " + what);
+  }
   if (size != flatbuffer.size() || size > largestFlatbuffer)
     return fail(what,
                 "is damaged: the header speaks of " + std::to_string(size) + " bytes, " +

@@ -41,7 +41,8 @@ makeExecutableHeader(std::span<const std::byte> flatbuffer);
 Expected<void> writeExecutable(const std::string &path, std::span<const std::byte> flatbuffer);
 
 /// Checks the header and the hash of a file's bytes and returns the flatbuffer in it. `source`
-/// names the file in errors.
+/// names the file in errors. That of another version names the version, who wrote it and how to
+/// compile the model again: `producer` keeps its place in the schema's root table for that.
 Expected<std::span<const std::byte>> openEnvelope(std::span<const std::byte> file,
                                                   std::string_view source);
 

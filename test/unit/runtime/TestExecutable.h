@@ -192,8 +192,10 @@ struct Parts {
         builder.CreateVector(reinterpret_cast<const uint8_t *>(code.data()), code.size());
     builder.ForceVectorAlignment(constants.size(), 1, 64);
     auto constantVector = builder.CreateVector(constants);
+    auto producer = builder.CreateString("sinter test");
     fb::ExecutableBuilder executable(builder);
     executable.add_version(version);
+    executable.add_producer(producer);
     executable.add_cpu_features(featureVector);
     executable.add_code(codeVector);
     executable.add_kernels(kernelVector);
