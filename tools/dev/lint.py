@@ -255,6 +255,16 @@ def lit_tests(tree):
 
 
 @rule
+def diagnostics_tested(tree):
+    """A third of the lit tests are about what goes wrong: -verify-diagnostics, or a command that fails."""
+    tests = [p for p in tree.files(".mlir", ".test", under="test/") if "Inputs" not in p.parts]
+    failing = re.compile(r"-verify-diagnostics|RUN:.*\bnot ")
+    found = sum(1 for path in tests if failing.search(tree.text(path)))
+    if 3 * found < len(tests):
+        tree.breach("test", 1, f"{found} of {len(tests)} lit tests expect a diagnostic, at least a third should")
+
+
+@rule
 def machine_paths(tree):
     """Nothing names a folder of somebody's machine."""
     own = pathlib.Path("tools/dev/lint.py")
