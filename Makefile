@@ -12,7 +12,7 @@ export SINTER_CUDA_HOME ?= $(abspath $(BUILD)/cuda/nvidia/cu13)
 endif
 
 .PHONY: build bundle check check-quick configure cuda demo bench bench-gate test test-cpus fuzz lint format \
-  install packages clean
+  tidy install packages clean
 .DEFAULT_GOAL := build
 
 packages:
@@ -51,6 +51,10 @@ fuzz: packages
 
 lint:
 	tools/dev/lint.py
+
+# clang-tidy on the sources that changed since BASE (default: origin/main, else the last commit).
+tidy: build
+	tools/dev/tidy.sh "$(BASE)" $(BUILD)
 
 format:
 	tools/dev/format.sh
