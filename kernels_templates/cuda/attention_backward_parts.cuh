@@ -7,6 +7,7 @@
 
 #include "attention.cuh"
 #include "tiles.cuh"
+#include "warpgroup.cuh"
 
 namespace sinter {
 namespace attention {

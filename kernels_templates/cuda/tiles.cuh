@@ -46,21 +46,7 @@ SINTER_DEVICE void copy_rows_async(T *shared, const T *global, long long stride,
   }
 }
 
-/// The same of a tile as products of warpgroups read it: tiles of 64 columns one after another.
-template <int ROWS, int COLUMNS, int THREADS, class T>
-SINTER_DEVICE void copy_rows_for_wgmma(T *shared, const T *global, long long stride, int rows) {
-  constexpr int kChunks = COLUMNS / kVector<T>, kStep = THREADS / kChunks;
-  static_assert(COLUMNS % 64 == 0 && THREADS % kChunks == 0 && kStep % 8 == 0 && ROWS % kStep == 0,
-                "a thread's chunks stand below each other, in the same place of their rows");
-  const int row = threadIdx.x / kChunks, column = threadIdx.x % kChunks * kVector<T>;
-  T *to = shared + column / 64 * (ROWS * 64) + wgmma_offset(row, column % 64);
-  const T *from = global + row * stride + column;
-#pragma unroll
-  for (int i = 0; i < ROWS; i += kStep)
-    cp_async_16_if(row + i < rows, to + i * 64, from + i * stride);
-}
-
-/// The same as copy_rows_async of a tile that may end within its columns: what is beyond `columns` becomes zero, too.
+/// The same of a tile that may end within its columns: what is beyond `columns` becomes zero, too.
 /// @pre the first element of `global` is there.
 template <int ROWS, int COLUMNS, int THREADS, class T>
 SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride, int rows,

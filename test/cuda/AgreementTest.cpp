@@ -34,7 +34,10 @@ namespace {
 using Words = std::vector<unsigned>;
 
 cuda::CudaSource source() {
-  return {"agreement.cu", agreementKernels, {}, {{"device.cuh", deviceHeader}}};
+  return {"agreement.cu",
+          agreementKernels,
+          {},
+          {{"device.cuh", deviceHeader}, {"warpgroup.cuh", warpgroupHeader}}};
 }
 
 class AgreementTest : public ::testing::Test {

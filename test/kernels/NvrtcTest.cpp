@@ -114,7 +114,7 @@ TEST(PtxasTest, SaysWhatItSerializes) {
     source.name = "early.cu";
     source.headers = readHeaders();
     source.source = R"(
-#include "device.cuh"
+#include "warpgroup.cuh"
 using namespace sinter;
 extern "C" __global__ void early(float *out) {
   const __nv_bfloat16 *tile = dynamic_shared_for_wgmma<__nv_bfloat16>();

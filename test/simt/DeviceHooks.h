@@ -1,10 +1,10 @@
 //===- DeviceHooks.h - What a kernel asks of the emulator -------*- C++ -*-===//
 //
-// Device code has one header with PTX in it (kernels_templates/cuda/device.cuh). Where SINTER_SIMT
-// is defined, there is no PTX: each of its wrappers calls the function here that does the same
-// thing in the emulator. Everything else that CUDA C++ knows by itself (threadIdx, __shared__,
-// __syncthreads, shuffles, ballots, atomics, __ldg, fast mathematics) is in KernelPrelude.h, which
-// the emulator includes before the kernel's own text.
+// Device code has PTX in two headers (device.cuh and warpgroup.cuh of kernels_templates/cuda).
+// Where SINTER_SIMT is defined, there is no PTX: each of its wrappers calls the function here that
+// does the same thing in the emulator. Everything else that CUDA C++ knows by itself (threadIdx,
+// __shared__, __syncthreads, shuffles, ballots, atomics, __ldg, fast mathematics) is in
+// KernelPrelude.h, which the emulator includes before the kernel's own text.
 //
 // Wrappers should be __forceinline__: findings name the source line that called the hook.
 //

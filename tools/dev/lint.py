@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CODE = {".cpp", ".h", ".td", ".pdll", ".fbs"}
+CODE = {".cpp", ".h", ".cuh", ".td", ".pdll", ".fbs"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".txt", ".md", ".mlir", ".json"}
 RULES = {}
 

@@ -56,6 +56,11 @@ TEST(ProcessMemory, IsWhatTheSystemCounts) {
 TEST(ProcessMemory, ARegionHoldsWhatItIs) {
   if (countAnonymous() == 0)
     GTEST_SKIP() << "the system does not count pages";
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer has shadows of a region's pages";
+#endif
+#endif
   for (uint64_t bytes : {5 * kMiB / 2, 16 * kMiB + 4096, 64 * kMiB}) {
     Growth growth = measureRegion(bytes);
     EXPECT_GE(growth.counted, bytes);
