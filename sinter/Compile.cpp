@@ -2,10 +2,10 @@
 #include "frontends/Graph/ModelGraph.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ChildProcess.h"
-#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Base/CpuFeatures.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Format/ExecutableFile.h"
 #include <algorithm>
 #include <bit>
 #include <chrono>

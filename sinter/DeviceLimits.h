@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/Device/Cpu/HostLimits.h"
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include <optional>
 
 namespace sinter {

@@ -1,6 +1,6 @@
 #include "sinter/Generate.h"
-#include "runtime/Exec/Session.h"
 #include "runtime/Memory/ProcessMemory.h"
+#include "runtime/Session/Session.h"
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -53,17 +53,17 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
     decoder.emplace(tokenizer);
   }
 
-  SessionOptions sessionOptions;
-  sessionOptions.threads = options.threads;
+  BindOptions bindOptions;
+  bindOptions.threads = options.threads;
   std::optional<WeightFilesSource> source;
   if (model.weights)
-    sessionOptions.weights = &source.emplace(*model.weights);
-  sessionOptions.seed = options.seed;
-  sessionOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
+    bindOptions.weights = &source.emplace(*model.weights);
+  bindOptions.seed = options.seed;
+  bindOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
   for (const char *name : {"prefill", "decode"})
     if (executable.program(name))
-      sessionOptions.programs.push_back(name);
-  SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, sessionOptions));
+      bindOptions.programs.push_back(name);
+  SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, bindOptions));
   SINTER_TRY(Generator generator, Generator::create(*session));
   noteStretchedPositions(executable, options.observer);
   auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;

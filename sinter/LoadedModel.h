@@ -7,7 +7,7 @@
 #pragma once
 
 #include "frontends/Tokenizer/Tokenizer.h"
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include "sinter/Weights.h"
 #include <memory>
 

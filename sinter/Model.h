@@ -21,10 +21,10 @@ struct Model {
   std::shared_ptr<const WeightFiles> weights; ///< of a model that has them; null: random ones
   Tokenizer::Files tokenizerFiles;            ///< name to content; empty where there are none
 
-  /// Opens a Hugging Face directory, a GGUF file, a config.json alone or a .sinter file: reads its description
-  /// and maps its weights, whose names and shapes must be the model's. Of the directory of a
-  /// training run that has not ended the weights are those of its newest whole checkpoint, which a
-  /// note says.
+  /// Opens a Hugging Face directory, a GGUF file, a config.json alone or a .sinter file: reads its
+  /// description and maps its weights, whose names and shapes must be the model's. Of the directory
+  /// of a training run that has not ended the weights are those of its newest whole checkpoint,
+  /// which a note says.
   static Expected<Model> open(const std::filesystem::path &path, const Observer &observer = {});
 
   bool isExecutable() const { return executable != nullptr; }

@@ -1,6 +1,6 @@
 #include "sinter/Plan.h"
-#include "runtime/Exec/Session.h"
 #include "runtime/Memory/ProcessMemory.h"
+#include "runtime/Session/Session.h"
 #include "sinter/FitMemory.h"
 #include <malloc.h>
 #include <nlohmann/json.hpp>
@@ -50,7 +50,7 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
     report["spaces"]["snapshot"] = use.snapshot;
     report["spaces"]["batches"] = use.batches;
   } else {
-    runtime::SessionOptions session;
+    runtime::BindOptions session;
     session.threads = getThreads(options);
     session.programs = {options.mode.mode};
     std::optional<WeightFilesSource> source;

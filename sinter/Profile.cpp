@@ -103,7 +103,7 @@ static Expected<ProfileResult> profileGraph(const std::string &path, const Profi
   SINTER_TRY(request.options.target, resolveTarget(options));
   request.options.cores = getThreads(options);
   SINTER_TRY(Compiled compiled, compileCached(request, options, path));
-  runtime::SessionOptions binding;
+  runtime::BindOptions binding;
   binding.threads = static_cast<unsigned>(getThreads(options));
   binding.seed = options.seed;
   SINTER_TRY(auto session, runtime::Session::bind(compiled.executable, binding));

@@ -1,6 +1,6 @@
 #include "sinter/RunSteps.h"
 #include "runtime/Base/HalfFloat.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -131,7 +131,7 @@ Expected<std::vector<RunValues>> sinter::runSteps(const RunRequest &request) {
   SINTER_TRY(auto executable,
              runtime::Executable::fromFlatbuffer(request.executable, "the executable"));
   GeneratedWeights weights(*executable, request.parameters);
-  runtime::SessionOptions options;
+  runtime::BindOptions options;
   options.threads = 1;
   options.weights = &weights;
   options.programs = {request.entry};

@@ -5,7 +5,7 @@
 
 namespace sinter {
 
-/// Runs an entry as RunExecutable has it, with the session's checks on (SessionOptions::debug): a
+/// Runs an entry as RunExecutable has it, with the session's checks on (BindOptions::debug): a
 /// command that writes where it should not is an error that names it.
 Expected<std::vector<RunValues>> runSteps(const RunRequest &request);
 

@@ -8,7 +8,7 @@ Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
                               std::vector<std::string> entries, int64_t chunk, int64_t capacity) {
   Runner runner;
   SINTER_TRY(runner.loaded, load(model, options, entries, chunk, capacity));
-  runtime::SessionOptions session;
+  runtime::BindOptions session;
   session.threads = static_cast<unsigned>(getThreads(options));
   session.programs = std::move(entries);
   session.onWarning = [&](const Error &warning) { options.observer.warn(warning); };

@@ -1,7 +1,7 @@
 //===- Runner.h - A model that is ready to run ------------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "sinter/Compile.h"
 #include <span>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "frontends/Weights/WeightFiles.h"
-#include "runtime/Exec/Executable.h"
-#include "runtime/Exec/WeightSource.h"
+#include "runtime/Format/Executable.h"
+#include "runtime/Weights/WeightSource.h"
 #include <filesystem>
 #include <optional>
 

@@ -13,7 +13,7 @@ config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "fuzz", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 
-# The processor to be assumed (runtime/Device/Cpu/Features.h); its run may go beside another.
+# The processor to be assumed (runtime/Base/CpuFeatures.h); its run may go beside another.
 cpu = os.environ.get("SINTER_CPU", "")
 if cpu:
     config.environment["SINTER_CPU"] = cpu

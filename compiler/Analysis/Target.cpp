@@ -1,6 +1,6 @@
 #include "compiler/Analysis/Target.h"
-#include "runtime/Device/Cpu/Features.h"
-#include "runtime/Device/Cpu/Processor.h"
+#include "runtime/Base/CpuFeatures.h"
+#include "runtime/Base/Processor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Threading.h"

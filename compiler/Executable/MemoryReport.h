@@ -20,7 +20,7 @@
 //       "buffers": [ { "label": , "layer": , "bytes": , "offset": , "first": , "last":  } ] } ]
 //   }
 //
-// The prediction follows the runtime's own account (MemoryUse in runtime/Exec/Session.h): one
+// The prediction follows the runtime's own account (MemoryUse in runtime/Session/Session.h): one
 // arena, input and output region as large as the largest program's; preparing the weights holds
 // the arena of `prepare` in place of states and step memory, and the larger of both is the peak.
 // `sinter plan` adds what only the runtime knows: "process" (and of training "snapshot" and

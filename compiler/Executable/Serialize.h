@@ -32,11 +32,11 @@ struct CudaCode {
 using KernelCode = std::variant<MachineCode, CudaCode>;
 
 /// Serializes a module after the Memory phase, one to one, into the flatbuffer of
-/// runtime/Exec/Executable.fbs (without the file's envelope, see runtime/Exec/ExecutableFile.h).
-/// The executable's metadata are the module's (`sinter.metadata`) and those of `contents`, which
-/// win. Equal input gives equal bytes. Fails where a launch names a kernel that `code` lacks or a
-/// slice a tensor of the checkpoint that no plan.parameter declares (defects), and where the result
-/// would pass the format's 2 GiB.
+/// runtime/Format/Executable.fbs (without the file's envelope, see
+/// runtime/Format/ExecutableFile.h). The executable's metadata are the module's (`sinter.metadata`)
+/// and those of `contents`, which win. Equal input gives equal bytes. Fails where a launch names a
+/// kernel that `code` lacks or a slice a tensor of the checkpoint that no plan.parameter declares
+/// (defects), and where the result would pass the format's 2 GiB.
 Expected<std::vector<std::byte>> serialize(mlir::ModuleOp plan, const KernelCode &code,
                                            const ExecutableContents &contents);
 

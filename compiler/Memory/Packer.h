@@ -1,4 +1,4 @@
-//===- Packer.h - Buffers into one arena ----------------------*- C++ -*-===//
+//===- Packer.h - Buffers into one arena ------------------------*- C++ -*-===//
 //
 // Offline storage allocation: every buffer is known with its size and the commands between which
 // it lives; each gets a fixed offset so that no two that live at once overlap, and the arena, the

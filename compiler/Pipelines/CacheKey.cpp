@@ -1,5 +1,5 @@
 #include "compiler/Pipelines/Compile.h"
-#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Base/CpuFeatures.h"
 #include "runtime/Device/Cuda/CudnnProblem.h"
 #include <cstdio>
 #include <dlfcn.h>

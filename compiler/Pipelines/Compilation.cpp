@@ -4,9 +4,9 @@
 #include "compiler/Pipelines/Registration.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
-#include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CubinCache.h"
-#include "runtime/Exec/KernelMarks.h"
+#include "runtime/Format/CudaArchitecture.h"
+#include "runtime/Format/KernelMarks.h"
 #include <mutex>
 #include <set>
 

@@ -18,7 +18,7 @@ def PlanDialect : Dialect {
     A `plan.program` is a straight list of commands over slices of memory. Before the Memory phase
     a slice that lives inside a step is a `plan.alloc`; after it every slice is a `plan.slice` with
     a space and an offset, and the program prints as exactly what happens, in order, and where
-    every byte lives. It serializes one to one into runtime/Exec/Executable.fbs.
+    every byte lives. It serializes one to one into runtime/Format/Executable.fbs.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

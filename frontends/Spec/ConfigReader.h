@@ -1,4 +1,4 @@
-//===- ConfigReader.h - Typed reading of a config.json --------*- C++ -*-===//
+//===- ConfigReader.h - Typed reading of a config.json ----------*- C++ -*-===//
 //
 // Mappings read keys one after the other without looking at errors: the first mistake is kept, what
 // follows gets harmless defaults, and finish() reports the mistake. finish() also reports the keys

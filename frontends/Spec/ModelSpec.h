@@ -1,4 +1,4 @@
-//===- ModelSpec.h - What a decoder computes, as data ---------*- C++ -*-===//
+//===- ModelSpec.h - What a decoder computes, as data -----------*- C++ -*-===//
 //
 // A ModelSpec says everything that a decoder-only transformer computes and nothing of the family it
 // comes from. Families differ in three ways: in the numbers and choices of their config.json, in

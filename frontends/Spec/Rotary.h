@@ -1,4 +1,4 @@
-//===- Rotary.h - Frequencies of rotary positions -------------*- C++ -*-===//
+//===- Rotary.h - Frequencies of rotary positions ---------------*- C++ -*-===//
 //
 // Rotary embedding turns pair i of a head's components by position * inverse[i]. How the inverse
 // frequencies come about is the `rope_type` of a model; the graph only sees the frequencies.

@@ -1,4 +1,4 @@
-//===- WeightFiles.h - All weights of a model -----------------*- C++ -*-===//
+//===- WeightFiles.h - All weights of a model -------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/Base/MappedFile.h"

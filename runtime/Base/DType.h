@@ -1,7 +1,7 @@
-//===- DType.h - Element types --------------------------------*- C++ -*-===//
+//===- DType.h - Element types ----------------------------------*- C++ -*-===//
 //
 // The element types that readers, the executable format and the runtime speak of. Values are those
-// of `DType` in runtime/Exec/Executable.fbs, so a cast converts between them.
+// of `DType` in runtime/Format/Executable.fbs, so a cast converts between them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,4 +1,4 @@
-//===- MappedFile.h - A file's bytes, read-only ---------------*- C++ -*-===//
+//===- MappedFile.h - A file's bytes, read-only -----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/Base/Error.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Base/ThreadPool.h"
 #include "runtime/Checkpoint/CheckpointFolder.h"
-#include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Memory/Region.h"
 #include "runtime/Weights/Safetensors.h"
 #include <functional>

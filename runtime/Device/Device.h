@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Exec/Executable.h"
-#include "runtime/Exec/SessionOptions.h"
+#include "runtime/Device/BindOptions.h"
+#include "runtime/Format/Executable.h"
 #include "runtime/Memory/MemoryUse.h"
 #include "runtime/Trace/Trace.h"
 #include <span>
@@ -41,7 +41,7 @@ public:
   virtual ~Device() = default;
 
   /// Takes memory, reads the weights, runs `prepare` on them and records the programs.
-  virtual Expected<void> bind(const SessionOptions &options) = 0;
+  virtual Expected<void> bind(const BindOptions &options) = 0;
 
   /// What it holds since bind().
   virtual MemoryUse memory() const = 0;
@@ -73,7 +73,7 @@ public:
   virtual Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const = 0;
   virtual Expected<void> write(const fb::Slice &slice, std::span<const std::byte> bytes) = 0;
 
-  /// Copies states as they are now, of those that SessionOptions::copiedStates names. May return
+  /// Copies states as they are now, of those that BindOptions::copiedStates names. May return
   /// before they are there; programs that run meanwhile change no state before it is copied.
   virtual Expected<void> beginCopies(std::span<const SliceCopy> copies) = 0;
 

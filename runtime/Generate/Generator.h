@@ -10,7 +10,7 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include <functional>
 #include <optional>
 #include <span>

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 
 namespace sinter::runtime {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include "runtime/Trace/Limits.h"
 #include <chrono>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/Data/Batches.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include <optional>
 
 namespace sinter::runtime {

@@ -1,8 +1,8 @@
 #include "runtime/Train/TrainStates.h"
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/MappedFile.h"
-#include "runtime/Exec/FiniteChecks.h"
-#include "runtime/Exec/RandomWeights.h"
+#include "runtime/Device/FiniteChecks.h"
+#include "runtime/Weights/RandomWeights.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/Checkpoint/Snapshot.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include <filesystem>
 
 namespace sinter::runtime {

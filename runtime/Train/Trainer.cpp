@@ -37,9 +37,9 @@ BatchOptions batchOptions(const TrainOptions &options, uint64_t batch, uint64_t 
   return {batch, sequence, options.order, options.seed, options.endOfText};
 }
 
-SessionOptions sessionOptions(const TrainOptions &options, const Executable &executable,
-                              std::vector<std::string> programs) {
-  SessionOptions session = options.session;
+BindOptions bindOptions(const TrainOptions &options, const Executable &executable,
+                        std::vector<std::string> programs) {
+  BindOptions session = options.session;
   session.programs = std::move(programs);
   if (savesInBackground(options))
     for (const SnapshotFile &file : describeStates(executable))
@@ -121,7 +121,7 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
              TrainPrograms::choose(*executable, options.accumulate, validates));
   // What was done before, as tokenizing, leaves a heap that the run has no use for.
   ::malloc_trim(0);
-  SessionOptions bound = sessionOptions(options, *executable, std::move(names));
+  BindOptions bound = bindOptions(options, *executable, std::move(names));
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
   SINTER_TRY(states, TrainStates::find(*session));
@@ -529,7 +529,7 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
   SINTER_TRY(Snapshot snapshot, Snapshot::plan(describeStates(*executable)));
   TrainMemory memory;
   SINTER_TRY(memory.session,
-             predictMemory(executable, sessionOptions(options, *executable, std::move(names))));
+             predictMemory(executable, bindOptions(options, *executable, std::move(names))));
   memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
   memory.batches = BatchLoader::bytes(batches, options.accumulate);
   addProcess(memory, *executable);

@@ -25,10 +25,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Checkpoint/RunState.h"
 #include "runtime/Data/Batches.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "runtime/Train/LossScaler.h"
+#include "runtime/Train/RunState.h"
 #include "runtime/Train/Schedule.h"
 #include <atomic>
 
@@ -86,7 +86,7 @@ struct TrainOptions {
   /// validation data never.
   uint64_t evaluateEvery = 0;
 
-  SessionOptions session; ///< pool or threads, kernels; the rest is the trainer's to set
+  BindOptions session; ///< pool or threads, kernels; the rest is the trainer's to set
 
   /// Called after each step.
   std::function<void(const StepRecord &)> onStep;

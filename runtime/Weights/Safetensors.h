@@ -1,4 +1,4 @@
-//===- Safetensors.h - The header of one safetensors file -----*- C++ -*-===//
+//===- Safetensors.h - The header of one safetensors file -------*- C++ -*-===//
 //
 // A safetensors file is
 //

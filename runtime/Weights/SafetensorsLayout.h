@@ -1,4 +1,4 @@
-//===- SafetensorsLayout.h - Where a file's tensors go --------*- C++ -*-===//
+//===- SafetensorsLayout.h - Where a file's tensors go ----------*- C++ -*-===//
 #pragma once
 
 #include "runtime/Weights/Safetensors.h"

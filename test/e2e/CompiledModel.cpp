@@ -77,10 +77,10 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
   CompileResult compiled = valueOf(sinter::compile(request));
   auto executable =
       valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));
-  runtime::SessionOptions sessionOptions;
-  sessionOptions.threads = threads;
-  sessionOptions.weights = weights.get();
-  session = valueOf(runtime::Session::bind(executable, sessionOptions));
+  runtime::BindOptions bindOptions;
+  bindOptions.threads = threads;
+  bindOptions.weights = weights.get();
+  session = valueOf(runtime::Session::bind(executable, bindOptions));
   chunk = options.chunk;
 }
 

@@ -1,11 +1,11 @@
-//===- CompiledModel.h - A kept model, compiled and bound -----*- C++ -*-===//
+//===- CompiledModel.h - A kept model, compiled and bound -------*- C++ -*-===//
 #pragma once
 
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Weights/WeightFiles.h"
-#include "runtime/Exec/Session.h"
-#include "runtime/Exec/WeightSource.h"
 #include "runtime/Generate/Generator.h"
+#include "runtime/Session/Session.h"
+#include "runtime/Weights/WeightSource.h"
 #include <filesystem>
 #include <functional>
 

@@ -5,7 +5,7 @@
 // $SINTER_DAMAGES is how many changes each executable gets (200 without it).
 
 #include "frontends/Graph/ModelGraph.h"
-#include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Format/ExecutableFile.h"
 #include "runtime/Train/Trainer.h"
 #include "test/e2e/CompiledModel.h"
 #include "test/e2e/KeptWeights.h"
@@ -165,7 +165,7 @@ TEST_P(Damaged, InferenceDoesNoHarm) {
   if (HasFatalFailure())
     return;
   tryAll([&](std::shared_ptr<const runtime::Executable> executable) -> Expected<void> {
-    runtime::SessionOptions options;
+    runtime::BindOptions options;
     options.threads = 1;
     options.weights = weights.get();
     SINTER_TRY(std::unique_ptr<runtime::Session> session,

@@ -1,6 +1,6 @@
 #include "test/e2e/KeptWeights.h"
 #include "frontends/Weights/WeightFiles.h"
-#include "runtime/Exec/RandomWeights.h"
+#include "runtime/Weights/RandomWeights.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <functional>

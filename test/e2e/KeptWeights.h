@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontends/Spec/ModelSpec.h"
-#include "runtime/Exec/WeightSource.h"
+#include "runtime/Weights/WeightSource.h"
 #include <filesystem>
 #include <memory>
 

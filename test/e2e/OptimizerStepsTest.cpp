@@ -9,7 +9,7 @@
 #include "test/support/OptimizerSteps.h"
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Graph/TextGraph.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include <gtest/gtest.h>
 
 using namespace sinter;
@@ -74,7 +74,7 @@ public:
     training.accumulate = accumulate;
     auto executable = valueOf(runtime::Executable::fromFlatbuffer(
         valueOf(compile(request)).executable, "the executable"));
-    runtime::SessionOptions options;
+    runtime::BindOptions options;
     options.threads = threads;
     session = valueOf(runtime::Session::bind(executable, options));
     for (size_t k = 0; k < kSteppedParameters.size(); ++k) {

@@ -1,9 +1,9 @@
 // Executables from anywhere: as a file with its envelope, as one whose checksum is right again, and
 // as the bare flatbuffer. What the verifier accepts must bind without touching memory of others.
 
-#include "runtime/Exec/Executable.h"
-#include "runtime/Exec/ExecutableFile.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Format/Executable.h"
+#include "runtime/Format/ExecutableFile.h"
+#include "runtime/Session/Session.h"
 #include <algorithm>
 #include <cstring>
 
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (bytesAsked > enough || work > 16)
     return 0;
   // Accepted code is trusted; only its binding is under test.
-  SessionOptions options;
+  BindOptions options;
   options.threads = 1;
   if (root.kernels())
     for (const auto *kernel : *root.kernels())

@@ -1,7 +1,7 @@
 // Any bytes: the reader either names what is wrong or gives a state that it writes and reads back
 // alike.
 
-#include "runtime/Checkpoint/RunState.h"
+#include "runtime/Train/RunState.h"
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,4 +1,4 @@
-//===- ReferenceModel.h - A kept model, run by its definition -*- C++ -*-===//
+//===- ReferenceModel.h - A kept model, run by its definition ---*- C++ -*-===//
 //
 // The models under test/e2e/models come with the logits that transformers (or, for `sinter` models,
 // the plain forward pass of make_reference_models.py) gave. Here such a model's module is run by

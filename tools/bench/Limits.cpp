@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Base/CpuFeatures.h"
+#include "runtime/Base/ThreadPool.h"
 #include "runtime/Device/Cpu/HostLimits.h"
-#include "runtime/Device/Cpu/ThreadPool.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

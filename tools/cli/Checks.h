@@ -1,4 +1,4 @@
-//===- Checks.h - What the library's checks of options let pass --*- C++ -*-===//
+//===- Checks.h - What the library's checks of options let pass -*- C++ -*-===//
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -145,7 +145,7 @@ def mix(x):
 
 
 def seeded_weight(name, tensor):
-    """What fillRandomWeight (runtime/Exec/RandomWeights.cpp) makes of a name for the seed 0: of a
+    """What fillRandomWeight (runtime/Weights/RandomWeights.cpp) makes of a name for the seed 0: of a
     matrix with a deviation of one over the root of its columns, else with 0.2 around the number
     that all of `tensor` begins with."""
     shape, vector = tensor.shape, tensor.dim() < 2

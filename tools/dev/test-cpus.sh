@@ -2,7 +2,7 @@
 # Runs the tests labelled `cpu` for the processors below this one: test-cpus.sh BUILD [CTEST OPTION...]
 #
 # SINTER_CPU makes Sinter treat this processor as one that has less, in every tool and test
-# (runtime/Device/Cpu/Features.h). The highest that this machine is or has is what the suite's
+# (runtime/Base/CpuFeatures.h). The highest that this machine is or has is what the suite's
 # own run tests.
 set -euo pipefail
 build=${1:?usage: test-cpus.sh BUILD [CTEST OPTION...]}

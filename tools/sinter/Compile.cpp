@@ -1,6 +1,6 @@
 //===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
 
-#include "runtime/Exec/ExecutableFile.h"
+#include "runtime/Format/ExecutableFile.h"
 #include "sinter/TrainStep.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"

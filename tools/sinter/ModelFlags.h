@@ -26,8 +26,9 @@ private:
 /// Adds the positional MODEL to a command.
 inline void addModel(CLI::App &command, std::string &model) {
   command
-      .add_option("MODEL", model,
-                  "Hugging Face directory, .gguf, config.json (random weights) or .sinter executable")
+      .add_option(
+          "MODEL", model,
+          "Hugging Face directory, .gguf, config.json (random weights) or .sinter executable")
       ->required();
 }
 

@@ -1,5 +1,5 @@
 #include "compiler/Codegen/Cpu/ObjectLinker.h"
-#include "runtime/Exec/KernelMarks.h"
+#include "runtime/Format/KernelMarks.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"

@@ -1,4 +1,4 @@
-//===- Family.h - What a mapping of a model family consists of -*- C++ -*-===//
+//===- Family.h - What a mapping of a model family consists of --*- C++ -*-===//
 //
 // A family is a row of the table in Families.def: its `model_type` and two functions. readConfig
 // turns keys into numbers and choices; once these are known to be sane, nameTensors gives every

@@ -1,7 +1,7 @@
 #include "runtime/Device/Cpu/CpuDevice.h"
-#include "runtime/Exec/Checkpoint.h"
-#include "runtime/Exec/DebugChecks.h"
-#include "runtime/Exec/Recording.h"
+#include "runtime/Device/Cpu/DebugChecks.h"
+#include "runtime/Device/Cpu/Recording.h"
+#include "runtime/Device/WeightLoader.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Memory/Region.h"
 #include <algorithm>
@@ -15,8 +15,8 @@ class CpuDevice final : public Device {
 public:
   explicit CpuDevice(DevicePlan plan) : plan(std::move(plan)), use(this->plan.use) {}
 
-  Expected<MemoryUse> predict(const SessionOptions &options);
-  Expected<void> bind(const SessionOptions &options) override;
+  Expected<MemoryUse> predict(const BindOptions &options);
+  Expected<void> bind(const BindOptions &options) override;
   MemoryUse memory() const override { return use; }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
@@ -52,13 +52,13 @@ public:
 
 private:
   Expected<void> loadKernels(const KernelTable &table);
-  void addMadeWeights(const SessionOptions &options) {
-    use.prepareArena += Checkpoint::madeBytes(*plan.executable, options.weights);
+  void addMadeWeights(const BindOptions &options) {
+    use.prepareArena += WeightLoader::madeBytes(*plan.executable, options.weights);
   }
   Expected<void> allocate(bool debug);
   void recordPrograms();
-  Expected<void> prepare(const SessionOptions &options);
-  Resolver resolver(const Region &arenaInUse, const Checkpoint *checkpoint);
+  Expected<void> prepare(const BindOptions &options);
+  Resolver resolver(const Region &arenaInUse, const WeightLoader *checkpoint);
   Expected<void> runChecked(size_t program);
 
   DevicePlan plan;
@@ -112,7 +112,7 @@ Expected<void> CpuDevice::allocate(bool debug) {
   return {};
 }
 
-Resolver CpuDevice::resolver(const Region &arenaInUse, const Checkpoint *checkpoint) {
+Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *checkpoint) {
   auto address = [this, &arenaInUse, checkpoint](const fb::Slice &slice) -> std::byte * {
     switch (slice.space()) {
     case fb::Space::Checkpoint:
@@ -151,13 +151,13 @@ void CpuDevice::recordPrograms() {
     recordings.push_back(record(*selected.program, resolver(arena, nullptr)));
 }
 
-Expected<void> CpuDevice::prepare(const SessionOptions &options) {
+Expected<void> CpuDevice::prepare(const BindOptions &options) {
   const fb::Program *program = plan.executable->program("prepare");
   if (!program)
     return {};
-  SINTER_TRY(Checkpoint checkpoint,
-             Checkpoint::open(*plan.executable, options.weights,
-                              options.seed.value_or(plan.executable->root().seed())));
+  SINTER_TRY(WeightLoader checkpoint,
+             WeightLoader::open(*plan.executable, options.weights,
+                                options.seed.value_or(plan.executable->root().seed())));
   use.checkpoint = checkpoint.bytes();
   SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preparing the weights"));
   Recording recording = record(*program, resolver(scratch, &checkpoint));
@@ -171,13 +171,13 @@ Expected<void> CpuDevice::prepare(const SessionOptions &options) {
   return {};
 }
 
-Expected<MemoryUse> CpuDevice::predict(const SessionOptions &options) {
+Expected<MemoryUse> CpuDevice::predict(const BindOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
   addMadeWeights(options);
   return use;
 }
 
-Expected<void> CpuDevice::bind(const SessionOptions &options) {
+Expected<void> CpuDevice::bind(const BindOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
   addMadeWeights(options);
   SINTER_CHECK(checkMemory(plan.executable->name(), use, memoryLimit(), "memory"));
@@ -246,7 +246,7 @@ std::unique_ptr<Device> createCpuDevice(DevicePlan plan) {
   return std::make_unique<CpuDevice>(std::move(plan));
 }
 
-Expected<MemoryUse> predictCpuMemory(DevicePlan plan, const SessionOptions &options) {
+Expected<MemoryUse> predictCpuMemory(DevicePlan plan, const BindOptions &options) {
   return CpuDevice(std::move(plan)).predict(options);
 }
 

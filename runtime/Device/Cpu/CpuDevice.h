@@ -10,6 +10,6 @@ namespace sinter::runtime {
 std::unique_ptr<Device> createCpuDevice(DevicePlan plan);
 
 /// What such a device would hold. Touches no memory.
-Expected<MemoryUse> predictCpuMemory(DevicePlan plan, const SessionOptions &options);
+Expected<MemoryUse> predictCpuMemory(DevicePlan plan, const BindOptions &options);
 
 } // namespace sinter::runtime

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "runtime/Base/DType.h"
-#include "runtime/Device/Cpu/Panels.h"
-#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Base/ThreadPool.h"
+#include "runtime/Format/Panels.h"
 #include <span>
 
 namespace sinter::runtime {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "runtime/Base/DType.h"
-#include "runtime/Device/Cpu/Processor.h"
+#include "runtime/Base/Processor.h"
 #include <cstdint>
 
 namespace sinter::runtime {

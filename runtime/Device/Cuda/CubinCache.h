@@ -8,7 +8,7 @@
 #pragma once
 
 #include "runtime/Base/CacheFolder.h"
-#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Base/ThreadPool.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include <filesystem>
 #include <optional>

@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CudaApi.h"
+#include "runtime/Format/CudaArchitecture.h"
 #include <memory>
 
 namespace sinter::runtime::cuda {

@@ -6,8 +6,8 @@
 #include "runtime/Device/Cuda/CudaStreams.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
-#include "runtime/Exec/Actions.h"
-#include "runtime/Exec/Checkpoint.h"
+#include "runtime/Device/WeightLoader.h"
+#include "runtime/Format/Actions.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -87,7 +87,7 @@ public:
     own.reset();
   }
 
-  Expected<void> bind(const SessionOptions &options) override;
+  Expected<void> bind(const BindOptions &options) override;
   MemoryUse memory() const override { return use; }
   std::vector<std::string> choices() const override {
     return own->tuner ? own->tuner->choices() : std::vector<std::string>();
@@ -112,7 +112,7 @@ private:
 
   Expected<void> loadKernels();
   Expected<void> allocate(DeviceMemory &memory, uint64_t bytes, const char *owner);
-  Expected<void> prepare(const SessionOptions &options);
+  Expected<void> prepare(const BindOptions &options);
   Expected<void> allocateSteps();
   CUdeviceptr address(const fb::Slice &slice, const DeviceMemory &arenaInUse,
                       const CheckpointMemory *checkpoint) const;
@@ -168,7 +168,7 @@ bool CudaDevice::mayOverlap() const {
          version >= driverForGraphs && !isSet("SINTER_CUDA_OVERLAP", "0");
 }
 
-Expected<void> CudaDevice::bind(const SessionOptions &options) {
+Expected<void> CudaDevice::bind(const BindOptions &options) {
   debug = options.debug || isSet("SINTER_CUDA_DEBUG", "1");
   captures = !debug && !isSet("SINTER_CUDA_GRAPH", "0");
   onWarning = options.onWarning;
@@ -269,13 +269,13 @@ CUdeviceptr CudaDevice::address(const fb::Slice &slice, const DeviceMemory &aren
 
 // Records and enqueues one command after the other, since the tensors' addresses are known only
 // while they are there.
-Expected<void> CudaDevice::prepare(const SessionOptions &options) {
+Expected<void> CudaDevice::prepare(const BindOptions &options) {
   const fb::Program *program = plan.executable->program("prepare");
   if (!program || !program->commands())
     return {};
-  SINTER_TRY(Checkpoint checkpoint,
-             Checkpoint::open(*plan.executable, options.weights,
-                              options.seed.value_or(plan.executable->root().seed())));
+  SINTER_TRY(WeightLoader checkpoint,
+             WeightLoader::open(*plan.executable, options.weights,
+                                options.seed.value_or(plan.executable->root().seed())));
   use.checkpoint = checkpoint.bytes();
   {
     DeviceMemory scratch;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Base/ThreadPool.h"
 #include "runtime/Device/Cuda/CudaContext.h"
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include <span>
 #include <vector>
 

@@ -1,7 +1,7 @@
-#include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/Cuda/KernelCode.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
+#include "runtime/Format/CudaArchitecture.h"
 
 namespace sinter::runtime::cuda {
 

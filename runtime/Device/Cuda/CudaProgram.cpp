@@ -1,6 +1,6 @@
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Base/ContentHash.h"
-#include "runtime/Exec/Actions.h"
+#include "runtime/Format/Actions.h"
 #include <algorithm>
 #include <cassert>
 #include <optional>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Base/ThreadPool.h"
 #include "runtime/Device/Cuda/CudaEvent.h"
 #include "runtime/Device/Cuda/CudaPool.h"
 #include <vector>

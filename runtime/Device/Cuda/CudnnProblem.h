@@ -1,9 +1,9 @@
-//===- CudnnProblem.h - What cuDNN is asked for ----------------*- C++ -*-===//
+//===- CudnnProblem.h - What cuDNN is asked for -----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/Base/Error.h"
-#include "runtime/Device/Cuda/Architecture.h"
-#include "runtime/Exec/Executable_generated.h"
+#include "runtime/Format/CudaArchitecture.h"
+#include "runtime/Format/Executable_generated.h"
 #include <array>
 
 namespace sinter::runtime::cuda {

@@ -1,7 +1,7 @@
 //===- FindGpu.h - Whether there is a GPU, and which ------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Device/Cuda/Architecture.h"
+#include "runtime/Format/CudaArchitecture.h"
 
 namespace sinter::runtime::cuda {
 

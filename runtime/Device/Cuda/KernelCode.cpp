@@ -1,5 +1,5 @@
 #include "runtime/Device/Cuda/KernelCode.h"
-#include "runtime/Exec/KernelMarks.h"
+#include "runtime/Format/KernelMarks.h"
 
 namespace sinter::runtime::cuda {
 

@@ -1,7 +1,7 @@
 //===- KernelCode.h - The machine code in an executable ---------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Exec/Executable_generated.h"
+#include "runtime/Format/Executable_generated.h"
 #include <cstddef>
 #include <optional>
 #include <set>

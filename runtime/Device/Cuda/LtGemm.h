@@ -22,7 +22,7 @@
 #include "runtime/Device/Cuda/CudaContext.h"
 #include "runtime/Device/Cuda/LtApi.h"
 #include "runtime/Device/Cuda/Tuner.h"
-#include "runtime/Exec/Executable_generated.h"
+#include "runtime/Format/Executable_generated.h"
 #include <functional>
 
 namespace sinter::runtime::cuda {

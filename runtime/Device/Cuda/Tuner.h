@@ -1,4 +1,4 @@
-//===- Tuner.h - The fastest of several ways -------------------*- C++ -*-===//
+//===- Tuner.h - The fastest of several ways --------------------*- C++ -*-===//
 //
 // What can be done in several ways (algorithms of a library, kernels with other tiles, a kernel or
 // a library) is done in the way that is fastest here: each is run once to load its code, then timed

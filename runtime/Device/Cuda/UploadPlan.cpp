@@ -1,5 +1,5 @@
 #include "runtime/Device/Cuda/UploadPlan.h"
-#include "runtime/Exec/Actions.h"
+#include "runtime/Format/Actions.h"
 #include <algorithm>
 #include <map>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include <vector>
 
 namespace sinter::runtime::cuda {

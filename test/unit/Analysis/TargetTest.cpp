@@ -1,5 +1,5 @@
 #include "compiler/Analysis/Target.h"
-#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Base/CpuFeatures.h"
 #include "test/support/Environment.h"
 #include <gtest/gtest.h>
 

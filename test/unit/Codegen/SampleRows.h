@@ -1,4 +1,4 @@
-//===- SampleRows.h - Rows to draw from ------------------------*- C++ -*-===//
+//===- SampleRows.h - Rows to draw from -------------------------*- C++ -*-===//
 #pragma once
 
 #include "test/unit/Codegen/DifferentialTest.h"

@@ -5,7 +5,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

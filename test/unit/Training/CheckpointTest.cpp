@@ -2,8 +2,8 @@
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
 #include "runtime/Checkpoint/Manifest.h"
-#include "runtime/Checkpoint/RunState.h"
 #include "runtime/Checkpoint/Snapshot.h"
+#include "runtime/Train/RunState.h"
 #include "test/unit/Training/FileSizeLimit.h"
 #include "test/unit/Weights/TestFiles.h"
 #include <cstring>

@@ -5,7 +5,7 @@
 // every input counts.
 #pragma once
 
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <cstring>

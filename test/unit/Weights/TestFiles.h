@@ -1,4 +1,4 @@
-//===- TestFiles.h - Weight files made by tests ---------------*- C++ -*-===//
+//===- TestFiles.h - Weight files made by tests -----------------*- C++ -*-===//
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/support/Environment.h"
@@ -49,7 +49,7 @@ protected:
 
   Expected<std::unique_ptr<Session>> bind(const Parts &parts, bool debug = false,
                                           std::vector<std::string> copiedStates = {}) {
-    SessionOptions options;
+    BindOptions options;
     options.copiedStates = std::move(copiedStates);
     options.threads = 2;
     options.weights = &weights;
@@ -343,7 +343,7 @@ TEST_F(CudaSessionTest, PredictingNeedsNoGpu) {
 TEST_F(CudaSessionTest, RandomWeightsAreTheProcessors) {
   auto executable = *model().load();
   auto once = [&](uint64_t seed) {
-    SessionOptions options;
+    BindOptions options;
     options.threads = 2;
     options.seed = seed;
     auto session = std::move(*Session::bind(executable, options));

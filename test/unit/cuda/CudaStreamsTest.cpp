@@ -1,5 +1,5 @@
 // Programs in several streams, on the fake GPU.
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/support/Environment.h"
@@ -101,7 +101,7 @@ protected:
 
   std::unique_ptr<Session> bind(const Parts &parts, bool debug = false,
                                 std::vector<std::string> copiedStates = {}) {
-    SessionOptions options;
+    BindOptions options;
     options.threads = 2;
     options.debug = debug;
     options.copiedStates = std::move(copiedStates);

@@ -1,5 +1,5 @@
 // Executables for a GPU whose bytes were changed before their checksum was computed.
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/unit/cuda/SmallModel.h"
@@ -42,7 +42,7 @@ TEST(CudaDamagedTest, DoesNoHarm) {
     if (!executable || !(*executable)->program("run") || (*executable)->isForCpu())
       continue;
     Weights fresh;
-    SessionOptions options;
+    BindOptions options;
     options.threads = 1;
     options.weights = &fresh;
     options.onWarning = [](const Error &) {};

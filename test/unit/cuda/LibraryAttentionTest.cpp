@@ -1,7 +1,7 @@
 // An attention that a kernel and cuDNN compute: which of them runs, and what is said where the
 // library does not.
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/support/Environment.h"
@@ -99,7 +99,7 @@ protected:
   }
 
   std::unique_ptr<Session> bound(const Parts &parts) {
-    SessionOptions options;
+    BindOptions options;
     options.threads = 1;
     options.onWarning = [this](const Error &error) { warnings.push_back(error.message()); };
     auto session = Session::bind(*parts.load(), options);

@@ -1,8 +1,8 @@
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Device/Cuda/Architecture.h"
 #include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/LtApi.h"
 #include "runtime/Device/Cuda/NvrtcApi.h"
+#include "runtime/Format/CudaArchitecture.h"
 #include "test/support/Environment.h"
 #include <gtest/gtest.h>
 

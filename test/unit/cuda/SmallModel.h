@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Exec/WeightSource.h"
+#include "runtime/Weights/WeightSource.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <gtest/gtest.h>

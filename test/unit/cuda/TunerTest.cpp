@@ -1,7 +1,7 @@
 #include "runtime/Device/Cuda/Tuner.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
 #include "test/simt/Program.h"
 #include "test/support/Environment.h"
@@ -266,7 +266,7 @@ protected:
   }
 
   std::unique_ptr<Session> bound(const Parts &parts, bool debug = false) {
-    SessionOptions options;
+    BindOptions options;
     options.threads = 2;
     options.debug = debug;
     auto session = Session::bind(*parts.load(), options);

@@ -1,9 +1,9 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/ChildProcess.h"
+#include "runtime/Base/CpuFeatures.h"
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
-#include "runtime/Device/Cpu/Features.h"
 #include "test/support/Environment.h"
 #include <cmath>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "runtime/Exec/Executable.h"
+#include "runtime/Format/Executable.h"
 #include "runtime/Base/AtomicFile.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>

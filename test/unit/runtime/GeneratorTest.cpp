@@ -85,7 +85,7 @@ Parts counterModel(uint64_t batch, bool withPrefill = true, bool withDecode = tr
 }
 
 std::unique_ptr<Session> bind(const Parts &parts) {
-  SessionOptions options;
+  BindOptions options;
   options.threads = 2;
   options.kernels["prefill"] = step<prefillChunk>;
   options.kernels["decode"] = step<1>;
@@ -183,7 +183,7 @@ void stepOrNothing(void *const *slices, int64_t begin, int64_t end) {
 }
 
 TEST(GeneratorTest, LogitsThatAreNotFiniteEndTheRun) {
-  SessionOptions options;
+  BindOptions options;
   options.threads = 1;
   options.kernels["prefill"] = step<prefillChunk>;
   options.kernels["decode"] = stepOrNothing;

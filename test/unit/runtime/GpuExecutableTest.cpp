@@ -1,5 +1,5 @@
 // Executables for GPUs: what the verifier believes of them, and what is known without one.
-#include "runtime/Exec/Session.h"
+#include "runtime/Session/Session.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,7 +1,7 @@
 // What this machine can do at most: the measurement, what is kept of it, and that no share of a
 // limit is above 1.
 
-#include "runtime/Device/Cpu/Features.h"
+#include "runtime/Base/CpuFeatures.h"
 #include "runtime/Device/Cpu/HostLimits.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "runtime/Exec/Session.h"
-#include "runtime/Exec/FiniteChecks.h"
-#include "runtime/Exec/RandomWeights.h"
+#include "runtime/Session/Session.h"
+#include "runtime/Device/FiniteChecks.h"
+#include "runtime/Weights/RandomWeights.h"
 #include "test/unit/runtime/Matrices.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
@@ -55,8 +55,8 @@ struct Weights : WeightSource {
   mutable std::vector<std::string> released;
 };
 
-SessionOptions options(const Weights *weights, unsigned threads = 2) {
-  SessionOptions result;
+BindOptions options(const Weights *weights, unsigned threads = 2) {
+  BindOptions result;
   result.weights = weights;
   result.threads = threads;
   result.kernels["double"] = doubleRows;
@@ -113,7 +113,7 @@ TEST(SessionTest, BitsDoNotDependOnTheThreads) {
 
 TEST(SessionTest, RandomWeightsFollowTheSeed) {
   auto executable = *smallModel().load();
-  SessionOptions with = options(nullptr);
+  BindOptions with = options(nullptr);
   std::vector<float> first = runOnce(**Session::bind(executable, with));
   with.threads = 1;
   with.seed = 7; // the executable's own
@@ -242,7 +242,7 @@ TEST(FiniteChecksTest, FindsTheWorstWhereverItIs) {
 
 TEST(SessionTest, UnknownNames) {
   auto executable = *smallModel().load();
-  SessionOptions with = options(nullptr);
+  BindOptions with = options(nullptr);
   with.programs = {"walk"};
   EXPECT_FALSE(Session::bind(executable, with));
   with.programs = {"prepare"};
@@ -292,7 +292,7 @@ TEST(SessionTest, StatesLastUntilCleared) {
 TEST(SessionTest, DebugModeFindsStrayWrites) {
   auto executable = *smallModel().load();
   Weights weights;
-  SessionOptions with = options(&weights);
+  BindOptions with = options(&weights);
   with.debug = true;
   auto sound = *Session::bind(executable, with);
   EXPECT_TRUE(sound->run(0));
@@ -321,7 +321,7 @@ TEST(SessionTest, TheFirstCommandThatIsNotFiniteIsNamed) {
   run.commands.back() = launch(0, m, {slice(Space::Arena, 64, m * n * 4), run.outputs[0].slice},
                                "double", "layer.0", {fb::DType::F32});
   Weights weights;
-  SessionOptions with = options(&weights);
+  BindOptions with = options(&weights);
   with.kernels["double"] = plant;
   auto session = *Session::bind(*parts.load(), with);
   auto x = session->input(0, "x", DType::F32)->as<float>();
@@ -343,7 +343,7 @@ TEST(SessionTest, TheFirstCommandThatIsNotFiniteIsNamed) {
 
 TEST(SessionTest, MachineCodeIsCalled) {
   Parts parts = smallModel();
-  SessionOptions with = options(nullptr);
+  BindOptions with = options(nullptr);
   with.kernels.clear(); // the code is a row of `ret`
   auto session = Session::bind(*parts.load(), with);
   ASSERT_TRUE(session);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "runtime/Base/Initializer.h"
-#include "runtime/Device/Cpu/Panels.h"
-#include "runtime/Exec/Executable.h"
-#include "runtime/Exec/ExecutableFile.h"
-#include "runtime/Exec/Executable_generated.h"
-#include "runtime/Exec/KernelMarks.h"
+#include "runtime/Format/Executable.h"
+#include "runtime/Format/ExecutableFile.h"
+#include "runtime/Format/Executable_generated.h"
+#include "runtime/Format/KernelMarks.h"
+#include "runtime/Format/Panels.h"
 #include <cstring>
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-#include "runtime/Device/Cpu/ThreadPool.h"
+#include "runtime/Base/ThreadPool.h"
 #include <chrono>
 #include <gtest/gtest.h>
 

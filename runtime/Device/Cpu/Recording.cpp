@@ -1,0 +1,114 @@
+#include "runtime/Device/Cpu/Recording.h"
+#include "runtime/Format/Actions.h"
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace sinter::runtime {
+namespace {
+
+// A launch that is predicted to be shorter than this costs more to share out than to do.
+constexpr uint64_t inlineBelowNs = 2000;
+constexpr uint64_t bytesPerPiece = 256 << 10;
+
+template <typename Fn> void overPieces(ThreadPool &pool, uint64_t bytes, Fn fn) {
+  pool.run(bytes, bytesPerPiece, fn);
+}
+
+class Recorder {
+public:
+  Recorder(const Resolver &resolver, Recording &recording)
+      : resolver(resolver), recording(recording) {}
+
+  void add(const fb::Command &command) {
+    visitAction(command, [&](const auto &action) { add(action, command); });
+  }
+
+private:
+  const Resolver &resolver;
+  Recording &recording;
+
+  std::byte *address(const fb::Slice *slice) const { return resolver.address(*slice); }
+  std::span<std::byte> bytes(const fb::Slice &slice) const {
+    return {resolver.address(slice), slice.bytes()};
+  }
+
+  void add(const fb::Launch &launch, const fb::Command &command) {
+    LaunchStep step;
+    step.kernel = resolver.kernels[launch.kernel()];
+    step.firstSlice = recording.slices.size();
+    step.grid = launch.grid();
+    bool tiny = command.predicted_ns() != 0 && command.predicted_ns() < inlineBelowNs;
+    step.chunk = tiny ? std::max<uint64_t>(step.grid, 1) : resolver.pool.balancedChunk(step.grid);
+    if (launch.slices())
+      for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
+        recording.slices.push_back(address(launch.slices()->Get(i)));
+    recording.steps.emplace_back(step);
+  }
+
+  void add(const fb::Pack &pack, const fb::Command &) {
+    PackStep step;
+    step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype())};
+    step.out = address(pack.out());
+    for (const fb::PackSource *source : *pack.sources())
+      step.sources.push_back({address(source->slice()), static_cast<DType>(source->dtype()),
+                              source->n(), source->stride(), source->transposed()});
+    recording.steps.emplace_back(std::move(step));
+  }
+
+  void add(const fb::Copy &copy, const fb::Command &) {
+    recording.steps.emplace_back(CopyStep{address(copy.source()), bytes(*copy.out())});
+  }
+
+  void add(const fb::Fill &fill, const fb::Command &) {
+    recording.steps.emplace_back(FillStep{bytes(*fill.out()), fill.value()});
+  }
+
+  void add(const fb::Gemm &, const fb::Command &) { refuseLibrary(); }
+  void add(const fb::Attention &, const fb::Command &) { refuseLibrary(); }
+  void refuseLibrary() const {
+    assert(false && "a library's command is for GPUs, which the verifier knows");
+  }
+};
+
+struct Runner {
+  const Recording &recording;
+  ThreadPool &pool;
+
+  void operator()(const LaunchStep &step) const {
+    void *const *slices = recording.slices.data() + step.firstSlice;
+    pool.run(step.grid, step.chunk, [&](uint64_t begin, uint64_t end) {
+      step.kernel(slices, static_cast<int64_t>(begin), static_cast<int64_t>(end));
+    });
+  }
+  void operator()(const PackStep &step) const { pack(pool, step.layout, step.sources, step.out); }
+  void operator()(const CopyStep &step) const {
+    overPieces(pool, step.out.size(), [&](uint64_t begin, uint64_t end) {
+      std::memcpy(step.out.data() + begin, step.source + begin, end - begin);
+    });
+  }
+  void operator()(const FillStep &step) const {
+    overPieces(pool, step.out.size(), [&](uint64_t begin, uint64_t end) {
+      std::memset(step.out.data() + begin, step.value, end - begin);
+    });
+  }
+};
+
+} // namespace
+
+void Recording::runStep(size_t index, ThreadPool &pool) const {
+  std::visit(Runner{*this, pool}, steps[index]);
+}
+
+Recording record(const fb::Program &program, const Resolver &resolver) {
+  Recording recording;
+  if (!program.commands())
+    return recording;
+  recording.steps.reserve(program.commands()->size());
+  Recorder recorder(resolver, recording);
+  for (const fb::Command *command : *program.commands())
+    recorder.add(*command);
+  return recording;
+}
+
+} // namespace sinter::runtime

@@ -1,0 +1,66 @@
+//===- Recording.h - A program, ready to run --------------------*- C++ -*-===//
+//
+// The flat form of a program: every slice is an address, every kernel a function. Made once at bind
+// by record(), walked by Session::run.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/ThreadPool.h"
+#include "runtime/Device/Cpu/CodeImage.h"
+#include "runtime/Device/Cpu/Pack.h"
+#include "runtime/Format/Executable_generated.h"
+#include <functional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace sinter::runtime {
+
+/// Calls a generated kernel over a grid.
+struct LaunchStep {
+  KernelFunction kernel = nullptr;
+  size_t firstSlice = 0; ///< in Recording::slices
+  uint64_t grid = 0;
+  uint64_t chunk = 0;
+};
+
+/// Packs weights into panels.
+struct PackStep {
+  Panels layout;
+  std::vector<PackSource> sources;
+  void *out = nullptr;
+};
+
+struct CopyStep {
+  const std::byte *source = nullptr;
+  std::span<std::byte> out;
+};
+
+struct FillStep {
+  std::span<std::byte> out;
+  uint8_t value = 0;
+};
+
+using Step = std::variant<LaunchStep, PackStep, CopyStep, FillStep>;
+
+/// A program's steps.
+struct Recording {
+  std::vector<Step> steps;
+  std::vector<void *> slices; ///< of all launches
+
+  /// Runs step `index`.
+  void runStep(size_t index, ThreadPool &pool) const;
+};
+
+/// What record() needs to turn indices into addresses.
+struct Resolver {
+  std::function<std::byte *(const fb::Slice &)> address;
+  std::span<const KernelFunction> kernels;
+  const ThreadPool &pool;
+};
+
+/// Records a verified program.
+Recording record(const fb::Program &program, const Resolver &resolver);
+
+} // namespace sinter::runtime

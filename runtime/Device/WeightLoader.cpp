@@ -1,0 +1,209 @@
+#include "runtime/Device/WeightLoader.h"
+#include "runtime/Device/FiniteChecks.h"
+#include "runtime/Format/Actions.h"
+#include "runtime/Weights/RandomWeights.h"
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sys/mman.h>
+
+namespace sinter::runtime {
+namespace {
+
+constexpr uint64_t pageBytes = 4096;
+
+std::vector<int64_t> shapeOf(const fb::CheckpointTensor &tensor) {
+  if (!tensor.shape())
+    return {};
+  return {tensor.shape()->begin(), tensor.shape()->end()};
+}
+
+std::string describe(DType dtype, const std::vector<int64_t> &shape) {
+  std::string text(nameOf(dtype));
+  text += " [";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+uint64_t bytesOf(const fb::CheckpointTensor &tensor) {
+  uint64_t bytes = sizeOf(static_cast<DType>(tensor.dtype()));
+  for (int64_t extent : shapeOf(tensor))
+    bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+// The tensor in the weights, of the executable's type and shape.
+Expected<StoredTensor> findStored(const WeightSource &weights, const fb::CheckpointTensor &tensor) {
+  DType dtype = static_cast<DType>(tensor.dtype());
+  std::optional<StoredTensor> stored = weights.find(tensor.name()->string_view());
+  if (!stored)
+    return fail("tensor '" + tensor.name()->str() + "'", "is missing from the weights",
+                "give the weights that the model was compiled for");
+  bool whole = stored->decoder || stored->data.size() == bytesOf(tensor);
+  if (stored->dtype != dtype || stored->shape != shapeOf(tensor) || !whole)
+    return fail("tensor '" + tensor.name()->str() + "'",
+                "is " + describe(stored->dtype, stored->shape) +
+                    " in the weights, the executable was compiled for " +
+                    describe(dtype, shapeOf(tensor)),
+                "compile the model again with these weights");
+  return *stored;
+}
+
+} // namespace
+
+Expected<WeightLoader> WeightLoader::open(const Executable &executable, const WeightSource *weights,
+                                          uint64_t seed) {
+  WeightLoader result;
+  result.executable = &executable;
+  result.weights = weights;
+  result.seed = seed;
+  const auto *tensors = executable.root().checkpoint();
+  size_t count = tensors ? tensors->size() : 0;
+  std::vector<std::optional<uint64_t>> offsets;
+  uint64_t madeBytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const fb::CheckpointTensor &tensor = *tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
+    uint64_t bytes = bytesOf(tensor);
+    result.total += bytes;
+    DType dtype = static_cast<DType>(tensor.dtype());
+    std::optional<StoredTensor> stored;
+    if (weights) {
+      SINTER_TRY(stored, findStored(*weights, tensor));
+      result.decoders.push_back(stored->decoder);
+    } else if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) {
+      return fail("tensor '" + tensor.name()->str() + "'",
+                  "there are no random weights of type " + std::string(nameOf(dtype)),
+                  "give the model's weights");
+    }
+    bool isMade = !stored || stored->decoder;
+    result.data.push_back(isMade ? std::span<const std::byte>() : stored->data);
+    offsets.push_back(isMade ? std::optional(madeBytes) : std::nullopt);
+    if (isMade) // Each begins on a page of its own, so that it can be given back alone.
+      madeBytes += (bytes + pageBytes - 1) / pageBytes * pageBytes;
+  }
+  if (madeBytes != 0) {
+    SINTER_TRY(result.made, Region::allocate(madeBytes, "weights on their way"));
+    for (size_t i = 0; i < count; ++i)
+      if (offsets[i])
+        result.data[i] = {result.made.data() + *offsets[i],
+                          bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i)))};
+  }
+  if (const fb::Program *prepare = executable.program("prepare"))
+    result.findUses(*prepare);
+  return result;
+}
+
+void WeightLoader::findUses(const fb::Program &program) {
+  size_t commands = program.commands() ? program.commands()->size() : 0;
+  begins.resize(commands);
+  ends.resize(commands);
+  std::map<uint32_t, size_t> last;
+  for (size_t i = 0; i < commands; ++i)
+    forEachSlice(*program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
+                 [&](const fb::Slice &slice) {
+                   if (slice.space() != fb::Space::Checkpoint)
+                     return;
+                   if (!last.contains(slice.index()))
+                     begins[i].push_back(slice.index());
+                   last[slice.index()] = i;
+                   uint64_t &extent = extents[slice.index()];
+                   extent = std::max(extent, slice.offset() + slice.bytes());
+                 });
+  for (auto [tensor, command] : last)
+    ends[command].push_back(tensor);
+}
+
+uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSource *weights) {
+  const fb::Program *prepare = executable.program("prepare");
+  if (!prepare)
+    return 0;
+  WeightLoader uses;
+  uses.findUses(*prepare);
+  auto bytes = [&](uint32_t index) -> uint64_t {
+    const fb::CheckpointTensor &tensor = *executable.root().checkpoint()->Get(index);
+    if (weights) {
+      std::optional<StoredTensor> stored = weights->find(tensor.name()->string_view());
+      if (!stored || !stored->decoder)
+        return 0;
+    }
+    return bytesOf(tensor);
+  };
+  uint64_t there = 0, most = 0;
+  std::set<uint64_t> made; // by offset
+  for (size_t i = 0; i < uses.begins.size(); ++i) {
+    for (uint32_t tensor : uses.begins[i])
+      there += bytes(tensor);
+    forEachSlice(*prepare->commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
+                 [&](const fb::Slice &slice) {
+                   if (slice.space() == fb::Space::Parameter && made.insert(slice.offset()).second)
+                     there += slice.bytes();
+                 });
+    most = std::max(most, there);
+    for (uint32_t tensor : uses.ends[i])
+      there -= bytes(tensor);
+  }
+  return most - std::min(most, executable.root().parameter_bytes());
+}
+
+void WeightLoader::make(ThreadPool &pool, uint32_t index) {
+  const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
+  if (!weights)
+    return fillRandomWeight(pool, {address(index), extents[index]},
+                            static_cast<DType>(tensor.dtype()), {tensor.mean(), tensor.deviation()},
+                            tensor.name()->string_view(), seed);
+  const TensorDecoder &decoder = decoders[index];
+  pool.run(decoder.items, pool.balancedChunk(decoder.items),
+           [&](uint64_t begin, uint64_t end) { decoder.decode(begin, end, address(index)); });
+}
+
+void WeightLoader::dropMade(uint32_t index) {
+  if (!data[index].empty())
+    ::madvise(address(index), data[index].size(), MADV_DONTNEED);
+}
+
+Expected<void> WeightLoader::beforeCommand(ThreadPool &pool, size_t command) {
+  for (uint32_t index : begins[command]) {
+    if (isMade(index))
+      make(pool, index);
+    if (weights &&
+        findNonFinite(pool, data[index], executable->root().checkpoint()->Get(index)->dtype()))
+      return tl::unexpected(describeNonFinite(pool));
+  }
+  return {};
+}
+
+// The tensors are in the model's order.
+Error WeightLoader::describeNonFinite(ThreadPool &pool) {
+  std::string first, value;
+  size_t others = 0;
+  for (uint32_t i = 0; i < data.size(); ++i) {
+    if (isMade(i))
+      make(pool, i);
+    const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(i);
+    std::optional<NonFiniteKind> kind = findNonFinite(pool, data[i], tensor.dtype());
+    if (isMade(i))
+      dropMade(i);
+    if (kind && first.empty()) {
+      first = tensor.name()->str();
+      value = nameOf(*kind);
+    } else if (kind) {
+      ++others;
+    }
+  }
+  return {"tensor '" + first + "'",
+          "it holds " + value +
+              (others == 0 ? "" : ", and so do " + std::to_string(others) + " others"),
+          "these weights are damaged: take others"};
+}
+
+void WeightLoader::afterCommand(size_t command) {
+  for (uint32_t index : ends[command]) {
+    if (isMade(index))
+      dropMade(index);
+    if (weights)
+      weights->release(executable->root().checkpoint()->Get(index)->name()->string_view());
+  }
+}
+
+} // namespace sinter::runtime

@@ -1,0 +1,67 @@
+//===- WeightLoader.h - The tensors that `prepare` reads --------*- C++ -*-===//
+//
+// Each tensor of the executable's list lies either in the weight files' mapping or, where there are
+// no files or they store it in another form, in memory of ours that is filled from the seed or
+// decoded just before its first use and given back after its last. So only the tensors in use take
+// memory, beside the prepared parameters.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/Error.h"
+#include "runtime/Base/ThreadPool.h"
+#include "runtime/Format/Executable.h"
+#include "runtime/Memory/Region.h"
+#include "runtime/Weights/WeightSource.h"
+#include <map>
+#include <vector>
+
+namespace sinter::runtime {
+
+class WeightLoader {
+public:
+  /// Finds every tensor of `executable` in `weights` and checks its type and shape, or, without
+  /// weights, plans random ones. Errors name the tensor.
+  static Expected<WeightLoader> open(const Executable &executable, const WeightSource *weights,
+                                     uint64_t seed);
+
+  /// Bytes that random and decoded weights take for a time while `prepare` runs, beyond all
+  /// parameters: a tensor is there beside the parameters that were made before it, while the others
+  /// are not yet. Without `weights` all are random.
+  static uint64_t madeBytes(const Executable &executable, const WeightSource *weights);
+
+  /// The address of a tensor's first byte.
+  std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }
+
+  /// A tensor's bytes, between the calls before its first and after its last use.
+  std::span<const std::byte> content(uint32_t tensor) const { return data[tensor]; }
+
+  /// To be called before and after each command of `program` (the one that was opened for). Before
+  /// a tensor's first use it is looked at, while it comes into the caches anyway: weights that are
+  /// not finite make no numbers that mean anything, and some kernels would hide it. The error names
+  /// the first such tensor of the model.
+  Expected<void> beforeCommand(ThreadPool &pool, size_t command);
+  void afterCommand(size_t command);
+
+  /// Bytes of all tensors, as stored.
+  uint64_t bytes() const { return total; }
+
+private:
+  void findUses(const fb::Program &program);
+  bool isMade(uint32_t tensor) const { return !weights || decoders[tensor]; }
+  void make(ThreadPool &pool, uint32_t tensor);
+  void dropMade(uint32_t tensor);
+  Error describeNonFinite(ThreadPool &pool);
+
+  const Executable *executable = nullptr;
+  const WeightSource *weights = nullptr;
+  uint64_t seed = 0;
+  uint64_t total = 0;
+  Region made;
+  std::vector<std::span<const std::byte>> data;
+  std::vector<TensorDecoder> decoders;  ///< of each tensor; with weights
+  std::map<uint32_t, uint64_t> extents; ///< of each tensor that is read, the bytes up to its end
+  std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
+};
+
+} // namespace sinter::runtime

@@ -1,0 +1,235 @@
+#include "runtime/Session/Session.h"
+#include "runtime/Device/Cpu/CpuDevice.h"
+#include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Device/FiniteChecks.h"
+#include "runtime/Format/ExecutableVerifier.h"
+#include <algorithm>
+#include <cassert>
+#include <deque>
+
+namespace sinter::runtime {
+namespace {
+
+using Bindings = flatbuffers::Vector<flatbuffers::Offset<fb::Binding>>;
+
+Expected<const fb::Binding *> findBinding(const Bindings *bindings, std::string_view name,
+                                          const std::string &where) {
+  if (bindings)
+    for (const fb::Binding *binding : *bindings)
+      if (binding->name()->string_view() == name)
+        return binding;
+  return fail(where, "has no tensor '" + std::string(name) + "'", "compile the model again");
+}
+
+TensorView describe(const fb::Binding &binding) {
+  TensorView view;
+  view.dtype = static_cast<DType>(binding.dtype());
+  if (binding.shape())
+    view.shape.assign(binding.shape()->begin(), binding.shape()->end());
+  return view;
+}
+
+// A tensor of a program's inputs or outputs.
+Expected<TensorView> findTensor(const Bindings *bindings, std::span<std::byte> memory,
+                                std::string_view name, DType dtype, const std::string &where) {
+  SINTER_TRY(const fb::Binding *binding, findBinding(bindings, name, where));
+  TensorView view = describe(*binding);
+  if (view.dtype != dtype)
+    return fail(where,
+                "its '" + std::string(name) + "' is " + std::string(nameOf(view.dtype)) + ", not " +
+                    std::string(nameOf(dtype)),
+                "compile the model again");
+  view.bytes = memory.subspan(binding->slice()->offset(), binding->slice()->bytes());
+  return view;
+}
+
+std::string textOf(const flatbuffers::String *text) { return text ? text->str() : ""; }
+
+} // namespace
+
+struct Session::Impl {
+  std::shared_ptr<const Executable> executable;
+  std::unique_ptr<ThreadPool> ownPool;
+  ThreadPool *pool = nullptr;
+  Trace *trace = nullptr;
+  std::vector<SelectedProgram> programs;
+  MemoryUse use; // of the spaces
+  std::unique_ptr<Device> device;
+
+  DevicePlan plan() const { return {executable, programs, pool, use}; }
+  Expected<void> select(std::shared_ptr<const Executable> selected, const BindOptions &options);
+  Expected<void> selectPrograms(const std::vector<std::string> &names);
+};
+
+// Everything that takes no memory to speak of.
+Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
+                                     const BindOptions &options) {
+  executable = std::move(selected);
+  pool = options.pool;
+  if (!pool) {
+    ownPool = std::make_unique<ThreadPool>(options.threads);
+    pool = ownPool.get();
+  }
+  return selectPrograms(options.programs);
+}
+
+Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
+  const auto *all = executable->root().programs();
+  for (const std::string &name : names)
+    if (name == "prepare" || !executable->program(name))
+      return fail(executable->name(), "it has no program '" + name + "'",
+                  "compile the model again with this entry");
+  for (flatbuffers::uoffset_t i = 0; all && i < all->size(); ++i) {
+    const fb::Program *program = all->Get(i);
+    std::string name = program->name()->str();
+    if (name == "prepare")
+      continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      continue;
+    programs.push_back({program, i});
+    use.arena = std::max<uint64_t>(use.arena, program->arena_bytes());
+    use.input = std::max<uint64_t>(use.input, program->input_bytes());
+    use.output = std::max<uint64_t>(use.output, program->output_bytes());
+  }
+  const fb::Executable &root = executable->root();
+  use.parameter = root.parameter_bytes();
+  use.state = root.state_bytes();
+  use.constant = root.constants() ? root.constants()->size() : 0;
+  if (const fb::Program *program = executable->program("prepare"))
+    use.prepareArena = program->arena_bytes();
+  return {};
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::~Session() = default;
+
+Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executable> executable,
+                                                 const BindOptions &options) {
+  auto impl = std::make_unique<Impl>();
+  SINTER_CHECK(impl->select(std::move(executable), options));
+  if (impl->executable->isForCpu()) {
+    SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
+    impl->device = createCpuDevice(impl->plan());
+  } else {
+    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan()));
+  }
+  SINTER_CHECK(impl->device->bind(options));
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
+                                  const BindOptions &options) {
+  Session::Impl impl;
+  SINTER_CHECK(impl.select(std::move(executable), options));
+  if (impl.executable->isForCpu())
+    return predictCpuMemory(impl.plan(), options);
+  return cuda::predictCudaMemory(impl.plan());
+}
+
+Expected<size_t> Session::program(std::string_view name) const {
+  for (size_t i = 0; i < impl->programs.size(); ++i)
+    if (impl->programs[i].program->name()->string_view() == name)
+      return i;
+  return fail(impl->executable->name(), "no program '" + std::string(name) + "' is bound",
+              "compile the model again with this entry");
+}
+
+Expected<void> Session::run(size_t program) {
+  return impl->trace ? impl->device->run(program, *impl->trace) : impl->device->run(program);
+}
+
+Expected<std::optional<NonFinite>> Session::runToNonFinite(size_t program) {
+  const fb::Program &bound = *impl->programs[program].program;
+  SINTER_CHECK(impl->device->start(program));
+  std::optional<NonFinite> first;
+  size_t count = bound.commands() ? bound.commands()->size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SINTER_CHECK(impl->device->runCommand(program, i));
+    // Where the processor cannot look at the device's memory it looks at copies.
+    std::deque<std::vector<std::byte>> copies;
+    Expected<void> copied;
+    auto bytes = [&](const fb::Slice &slice) -> std::span<const std::byte> {
+      if (std::span<std::byte> there = impl->device->view(slice); !there.empty())
+        return there;
+      std::vector<std::byte> &copy = copies.emplace_back(slice.bytes());
+      if (Expected<void> read = impl->device->read(slice, copy); !read)
+        copied = std::move(read);
+      return copy;
+    };
+    std::optional<NonFiniteKind> kind = findNonFinite(command, bytes);
+    SINTER_CHECK(std::move(copied));
+    bool stops = kind && *kind != NonFiniteKind::NegativeInfinity;
+    if (!kind || (first && !stops))
+      continue;
+    first = NonFinite{command.label() ? command.label()->str() : "command " + std::to_string(i),
+                      textOf(command.layer()), std::string(nameOf(*kind))};
+    if (stops)
+      break;
+  }
+  return first;
+}
+
+Expected<TensorView> Session::input(size_t program, std::string_view name, DType dtype) const {
+  return findTensor(impl->programs[program].program->inputs(),
+                    impl->device->hostMemory(fb::Space::Input), name, dtype,
+                    impl->executable->name());
+}
+
+Expected<TensorView> Session::output(size_t program, std::string_view name, DType dtype) const {
+  return findTensor(impl->programs[program].program->outputs(),
+                    impl->device->hostMemory(fb::Space::Output), name, dtype,
+                    impl->executable->name());
+}
+
+Expected<TensorView> Session::state(std::string_view name) const {
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  TensorView view = describe(*binding);
+  view.bytes = impl->device->view(*binding->slice());
+  return view;
+}
+
+Expected<void> Session::readState(std::string_view name, std::span<std::byte> out) const {
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  assert(out.size() == binding->slice()->bytes());
+  return impl->device->read(*binding->slice(), out);
+}
+
+Expected<void> Session::writeState(std::string_view name, std::span<const std::byte> bytes) {
+  const std::string &where = impl->executable->name();
+  SINTER_TRY(const fb::Binding *binding,
+             findBinding(impl->executable->root().states(), name, where));
+  assert(bytes.size() == binding->slice()->bytes());
+  return impl->device->write(*binding->slice(), bytes);
+}
+
+Expected<void> Session::beginCopies(std::span<const StateCopy> copies) {
+  const std::string &where = impl->executable->name();
+  std::vector<SliceCopy> slices;
+  for (const StateCopy &copy : copies) {
+    SINTER_TRY(const fb::Binding *binding,
+               findBinding(impl->executable->root().states(), copy.name, where));
+    assert(copy.out.size() == binding->slice()->bytes());
+    slices.push_back({*binding->slice(), copy.out});
+  }
+  return impl->device->beginCopies(slices);
+}
+
+Expected<void> Session::finishCopies() const { return impl->device->finishCopies(); }
+
+std::span<std::byte> Session::copyMemory(uint64_t bytes) { return impl->device->copyMemory(bytes); }
+
+Expected<void> Session::clearState() { return impl->device->clearState(); }
+
+void Session::setTrace(Trace *trace) { impl->trace = trace; }
+
+const Executable &Session::executable() const { return *impl->executable; }
+ThreadPool &Session::pool() const { return *impl->pool; }
+MemoryUse Session::memory() const { return impl->device->memory(); }
+std::vector<std::string> Session::choices() const { return impl->device->choices(); }
+
+} // namespace sinter::runtime
