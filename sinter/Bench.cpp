@@ -60,7 +60,7 @@ Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
     return benchTraining(model, options, repetition);
   const ModeOptions &mode = options.mode;
   SINTER_TRY(Runner runner, Runner::open(model, options, {mode.mode}, mode.getChunk(),
-                                         mode.getCapacity(options.capacity)));
+                                         mode.getMaxSequence(options.maxSequence)));
   BenchResult result;
   SINTER_TRY(result.milliseconds, measure(runner, options, repetition));
   SINTER_TRY(result.batch, runner.executable().metadataNumber("batch"));

@@ -69,9 +69,9 @@ static std::string joinIds(const std::vector<int64_t> &ids) {
 
 Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,
                                              std::vector<std::string> entries, int64_t chunk,
-                                             int64_t capacity) {
-  if (model.spec.positions == PositionKind::Learned && capacity > model.spec.maxPositions)
-    return fail("`max_seq` " + std::to_string(capacity),
+                                             int64_t maxSequence) {
+  if (model.spec.positions == PositionKind::Learned && maxSequence > model.spec.maxPositions)
+    return fail("`max_seq` " + std::to_string(maxSequence),
                 "the model has " + std::to_string(model.spec.maxPositions) + " learned positions",
                 "use at most that many");
   CompileRequest request;
@@ -84,7 +84,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   compile.computeType = chooseComputeType(model, options);
   SINTER_TRY(compile.cacheType, chooseCacheType(options, *compile.computeType));
   compile.chunk = chunk;
-  compile.capacity = capacity;
+  compile.maxSequence = maxSequence;
   compile.entries = std::move(entries);
   // The cache may have room for more than what is run. Short sequences share an executable.
   const RotarySpec &rotary = model.spec.rotary;
@@ -100,7 +100,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
-  int64_t ropeLength = compile.ropeLength ? compile.ropeLength : capacity;
+  int64_t ropeLength = compile.ropeLength ? compile.ropeLength : maxSequence;
   if (followsLength && ropeLength > rotary.unstretchedLength()) {
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
     request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
@@ -174,10 +174,10 @@ Expected<Compiled> sinter::compileCached(const CompileRequest &request, const Ru
 
 Expected<LoadedModel> sinter::load(const Model &model, const RunOptions &options,
                                    std::vector<std::string> entries, int64_t chunk,
-                                   int64_t capacity) {
+                                   int64_t maxSequence) {
   if (!model.isExecutable()) {
     SINTER_TRY(CompileRequest request,
-               makeRequest(model, options, std::move(entries), chunk, capacity));
+               makeRequest(model, options, std::move(entries), chunk, maxSequence));
     SINTER_TRY(Compiled compiled, compileCached(request, options, model.path.string()));
     return LoadedModel{std::move(compiled.executable), model.weights, compiled.compileMs};
   }
@@ -192,20 +192,21 @@ Expected<LoadedModel> sinter::load(const Model &model, const RunOptions &options
 
 Expected<LoadedModel> sinter::loadForGeneration(const Model &model, RunOptions options,
                                                 int64_t promptTokens, int64_t newTokens) {
-  constexpr int64_t kLeastChunk = 16, kLargestChunk = 512, kLeastCapacity = 64;
+  constexpr int64_t kLeastChunk = 16, kLargestChunk = 512, kLeastMaxSequence = 64;
   auto roundUp = [](int64_t size) {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
   };
-  int64_t needed = promptTokens + newTokens, capacity = options.capacity;
-  if (capacity == 0) {
-    capacity = std::max(kLeastCapacity, roundUp(needed));
+  int64_t needed = promptTokens + newTokens, maxSequence = options.maxSequence;
+  if (maxSequence == 0) {
+    maxSequence = std::max(kLeastMaxSequence, roundUp(needed));
     if (!model.isExecutable() && model.spec.positions == PositionKind::Learned)
-      capacity = std::min(capacity, model.spec.maxPositions);
+      maxSequence = std::min(maxSequence, model.spec.maxPositions);
   }
   // The last token is not fed back.
-  options.length = std::clamp<int64_t>(needed - 1, 1, capacity);
-  int64_t chunk = std::min(capacity, std::clamp(roundUp(promptTokens), kLeastChunk, kLargestChunk));
-  return load(model, options, {"prefill", "decode"}, chunk, capacity);
+  options.length = std::clamp<int64_t>(needed - 1, 1, maxSequence);
+  int64_t chunk =
+      std::min(maxSequence, std::clamp(roundUp(promptTokens), kLeastChunk, kLargestChunk));
+  return load(model, options, {"prefill", "decode"}, chunk, maxSequence);
 }
 
 Expected<void> sinter::addWeights(const Model &model, bool embed, const Observer &observer,

@@ -19,12 +19,12 @@ bool isGpu(const RunOptions &options);
 int64_t getThreads(const RunOptions &options);
 
 /// What the compiler needs to know of a model, for the given entries and sizes: a step takes
-/// `chunk` tokens of a slot, a KV cache has `capacity` positions. What the options leave open is
+/// `chunk` tokens of a slot, a KV cache has `maxSequence` positions. What the options leave open is
 /// chosen: the compute type is the checkpoint's where the target computes in it, else f32. Fails
 /// where the model has fewer positions, or the target has no such element types.
 Expected<CompileRequest> makeRequest(const Model &model, const RunOptions &options,
                                      std::vector<std::string> entries, int64_t chunk,
-                                     int64_t capacity);
+                                     int64_t maxSequence);
 
 /// An executable and how long it took to get.
 struct Compiled {
@@ -45,7 +45,7 @@ Expected<CompileResult> compileIsolated(const CompileRequest &request, const Run
 /// Gets a model ready to run: compiles it, or takes an executable as it is, of which the options
 /// must not ask for another. Parameters are those of makeRequest.
 Expected<LoadedModel> load(const Model &model, const RunOptions &options,
-                           std::vector<std::string> entries, int64_t chunk, int64_t capacity);
+                           std::vector<std::string> entries, int64_t chunk, int64_t maxSequence);
 
 /// The same, for a prompt of `promptTokens` and as many new tokens at most: sizes that the options
 /// leave open are rounded up to powers of two, so that requests of about the same length share a

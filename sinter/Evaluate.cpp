@@ -136,7 +136,7 @@ Expected<Evaluation> sinter::evaluate(const Model &given, const EvaluateOptions 
   RunOptions run = options;
   run.length = sequence;
   SINTER_TRY(Runner runner, Runner::open(given, run, {"logits"}, std::min(kChunk, sequence),
-                                         std::max(options.capacity, sequence)));
+                                         std::max(options.maxSequence, sequence)));
   SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
   SINTER_TRY(int64_t chunk, runner.getChunk("logits"));
   SINTER_TRY(std::optional<uint64_t> bytes, countBytes(model, options, tokens));

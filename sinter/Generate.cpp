@@ -91,6 +91,6 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   generated.reason = results.front().reason;
   generated.times = generator.times();
   generated.peakBytes = measureHeld(session->memory(), !executable.isForCpu());
-  generated.capacity = generator.capacity();
+  generated.maxSequence = generator.capacity();
   return generated;
 }

@@ -29,8 +29,8 @@ struct Generated {
   std::optional<std::string> text; ///< theirs; none without a tokenizer
   runtime::StopReason reason = runtime::StopReason::MaxNewTokens;
   runtime::GenerateTimes times;
-  uint64_t peakBytes = 0; ///< held at the end, as the system counts it
-  int64_t capacity = 0;   ///< positions of the KV cache
+  uint64_t peakBytes = 0;  ///< held at the end, as the system counts it
+  int64_t maxSequence = 0; ///< positions of the KV cache
 };
 
 /// Receives a new token with the text that it completes, which may be empty; false ends it.

@@ -9,14 +9,15 @@ Expected<Logits> sinter::computeLogits(const Model &model, RunOptions options,
   if (ids.empty())
     return fail("`tokens`", "there are none", "give at least one id");
   auto length = static_cast<int64_t>(ids.size());
-  int64_t capacity = options.capacity ? options.capacity : length;
+  int64_t maxSequence = options.maxSequence ? options.maxSequence : length;
   options.length = length;
-  if (length > capacity)
+  if (length > maxSequence)
     return fail("`tokens`",
-                std::to_string(length) + " tokens do not fit `max_seq` " + std::to_string(capacity),
+                std::to_string(length) + " tokens do not fit `max_seq` " +
+                    std::to_string(maxSequence),
                 "give fewer tokens or a larger `max_seq`");
   SINTER_TRY(Runner runner,
-             Runner::open(model, options, {"logits"}, std::min(chunk, length), capacity));
+             Runner::open(model, options, {"logits"}, std::min(chunk, length), maxSequence));
   Logits logits;
   logits.rows = length;
   SINTER_TRY(logits.vocabulary, runner.executable().metadataNumber("vocab_size"));

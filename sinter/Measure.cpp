@@ -11,12 +11,12 @@ Expected<std::vector<double>> sinter::measure(Runner &runner, const StepModeOpti
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
   SINTER_TRY(int64_t vocabulary, runner.executable().metadataNumber("vocab_size"));
-  SINTER_TRY(int64_t capacity, runner.executable().metadataNumber("max_seq"));
+  SINTER_TRY(int64_t maxSequence, runner.executable().metadataNumber("max_seq"));
   int64_t needed = mode.mode == "decode" ? mode.context + 1 : mode.sequence;
-  if (needed > capacity)
+  if (needed > maxSequence)
     return fail("`mode` " + mode.mode,
                 std::to_string(needed) + " positions do not fit the executable's " +
-                    std::to_string(capacity),
+                    std::to_string(maxSequence),
                 "use a smaller `seq` or `context`, or compile with a larger `max_seq`");
   std::mt19937_64 random(options.seed);
   std::uniform_int_distribution<int32_t> anyToken(0, static_cast<int32_t>(vocabulary - 1));

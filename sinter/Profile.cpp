@@ -49,7 +49,7 @@ static Expected<ProfileResult> summarize(const ProfileOptions &options, const Tr
   result.runs = static_cast<int64_t>(traced.milliseconds.size());
   result.limits = limits;
   result.limitsAreMeasured = device.areMeasured();
-  result.choices = session.choices();
+  result.choices = session.alternatives();
   if (!options.trace.empty())
     SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
   return result;
@@ -142,7 +142,7 @@ Expected<ProfileResult> sinter::profile(const std::filesystem::path &path, Profi
     return fail("`by` stage", "only a training step has stages", "add `mode` train");
   const ModeOptions &mode = options.mode;
   SINTER_TRY(Runner runner, Runner::open(model, options, {mode.mode}, mode.getChunk(),
-                                         mode.getCapacity(options.capacity)));
+                                         mode.getMaxSequence(options.maxSequence)));
   const fb::Program &program = *runner.executable().program(mode.mode);
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   int64_t steps = mode.mode == "decode" ? 1 : (mode.sequence + chunk - 1) / chunk;

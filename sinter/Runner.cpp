@@ -5,9 +5,10 @@
 using namespace sinter;
 
 Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
-                              std::vector<std::string> entries, int64_t chunk, int64_t capacity) {
+                              std::vector<std::string> entries, int64_t chunk,
+                              int64_t maxSequence) {
   Runner runner;
-  SINTER_TRY(runner.loaded, load(model, options, entries, chunk, capacity));
+  SINTER_TRY(runner.loaded, load(model, options, entries, chunk, maxSequence));
   runtime::BindOptions session;
   session.threads = static_cast<unsigned>(getThreads(options));
   session.programs = std::move(entries);

@@ -13,7 +13,8 @@ public:
   /// Compiles a model for the given entries and sizes (or takes it from the cache, or an executable
   /// as it is) and binds it. Fails, before anything runs, where memory does not suffice.
   static Expected<Runner> open(const Model &model, const RunOptions &options,
-                               std::vector<std::string> entries, int64_t chunk, int64_t capacity);
+                               std::vector<std::string> entries, int64_t chunk,
+                               int64_t maxSequence);
 
   runtime::Session &session() { return *bound; }
   const runtime::Executable &executable() const { return *loaded.executable; }

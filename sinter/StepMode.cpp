@@ -35,8 +35,8 @@ Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &opti
   if (!options.isTraining()) {
     SINTER_CHECK(checkNoTraining(options));
     if (model.isExecutable()) {
-      SINTER_TRY(int64_t capacity, model.executable->metadataNumber("max_seq"));
-      limitDefaults(options, capacity);
+      SINTER_TRY(int64_t maxSequence, model.executable->metadataNumber("max_seq"));
+      limitDefaults(options, maxSequence);
     } else if (model.spec.positions == PositionKind::Learned) {
       limitDefaults(options, model.spec.maxPositions);
     }
@@ -60,7 +60,7 @@ Expected<CompileRequest> sinter::makeModeRequest(const Model &model, const StepM
   if (options.isTraining())
     return makeTrainRequest(model, options, mode.sequence, evaluate);
   return makeRequest(model, options, {mode.mode}, mode.getChunk(),
-                     mode.getCapacity(options.capacity));
+                     mode.getMaxSequence(options.maxSequence));
 }
 
 runtime::TrainOptions sinter::makeTrainOptions(const StepModeOptions &options, int64_t saveEvery) {

@@ -28,7 +28,7 @@ struct ModeOptions {
     return mode == "decode" ? 1 : sequence;
   }
   /// Positions of the KV cache: `asked`, or as many as the mode needs.
-  int64_t getCapacity(int64_t asked) const {
+  int64_t getMaxSequence(int64_t asked) const {
     return asked ? asked : mode == "decode" ? context + 1 : sequence;
   }
 };

@@ -66,10 +66,10 @@ static Expected<void> checkRates(const TrainOptions &options) {
   return {};
 }
 
-static Expected<runtime::Schedule> makeSchedule(const TrainOptions &options) {
+static Expected<runtime::LearningRateSchedule> makeSchedule(const TrainOptions &options) {
   SINTER_CHECK(checkRates(options));
   SINTER_TRY(double factor, getRateFactor(options));
-  runtime::Schedule schedule;
+  runtime::LearningRateSchedule schedule;
   SINTER_TRY(schedule.kind, runtime::parseScheduleKind(options.schedule));
   schedule.learningRate = options.learningRate.value_or(kLearningRate) * factor;
   schedule.minimum = options.minimum * factor;
@@ -81,8 +81,8 @@ static Expected<runtime::Schedule> makeSchedule(const TrainOptions &options) {
 }
 
 /// What resuming may find changed: the learning rate of the steps that are left.
-static std::map<std::string, std::string> describeSchedule(const TrainOptions &options,
-                                                           const runtime::Schedule &schedule) {
+static std::map<std::string, std::string>
+describeSchedule(const TrainOptions &options, const runtime::LearningRateSchedule &schedule) {
   auto write = [](double value) { return nlohmann::json(value).dump(); };
   bool decaysLate = schedule.kind == runtime::ScheduleKind::Wsd;
   return {{"schedule", options.schedule},

@@ -33,8 +33,8 @@ static const Efficiency &getEfficiency(TargetAttr target) {
 }
 
 // Of few rows the library reads the right-hand side below the bandwidth that a plain loop reaches.
-static constexpr int64_t kFewRows = 16;
-static constexpr double kLibraryBandwidthFewRows = 0.80;
+static constexpr int64_t kGemvRows = 16;
+static constexpr double kLibraryGemvBandwidth = 0.80;
 // Bandwidth of caches, in units of the memory's.
 static constexpr double kPrivateCacheFactor = 8.0;
 static constexpr double kSharedCacheFactor = 3.0;
@@ -251,10 +251,10 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     if (getRole(op) == FusionRole::Contraction) {
       productRows = getRows(op->getResult(0).getType());
       // What is computed before a product, each of its blocks computes.
-      if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kFewProductRows &&
-                                                target.fusesFewRowProducts() &&
+      if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kMostGemvRows &&
+                                                target.fusesGemv() &&
                                                 isInside(matmul.getLhs(), ops))
-        blocks = FewRowsLaunch(matmul, /*normalizes=*/true).blocks;
+        blocks = GemvLaunch(matmul, /*normalizes=*/true).blocks;
     }
 
   double computeNs = 0, memoryNs = 0, againNs = 0;
@@ -309,8 +309,8 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
   }
 
   double share = parallelism;
-  if (productRows > 0 && productRows < kFewRows && choice == GemmChoice::Library)
-    share *= kLibraryBandwidthFewRows;
+  if (productRows > 0 && productRows < kGemvRows && choice == GemmChoice::Library)
+    share *= kLibraryGemvBandwidth;
   cost.ns =
       std::max(computeNs, (memoryNs + againNs) / share) + static_cast<double>(target.getLaunchNs());
   return cost;

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace sinter;
 using plan::PostOpKind;
 
-FewRowsLaunch::FewRowsLaunch(MatmulOp matmul, bool normalizes, int64_t givenSplits) {
+GemvLaunch::GemvLaunch(MatmulOp matmul, bool normalizes, int64_t givenSplits) {
   // Of an H200, as the template reckons for any machine.
   constexpr int64_t processors = 132;
   int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4;
@@ -91,7 +91,7 @@ public:
     bool all = llvm::all_of(ops, [&](Operation *op) { return visited.contains(op); });
     if (!all || failed || !isFromLibrary(getElementTypeOrSelf(gemm.result)))
       return std::nullopt;
-    if (!gemm.fitsLibrary() && gemm.matmul.getM() > kFewProductRows)
+    if (!gemm.fitsLibrary() && gemm.matmul.getM() > kMostGemvRows)
       return std::nullopt;
     return std::move(gemm);
   }
@@ -141,9 +141,9 @@ private:
                       cast<RankedTensorType>(operand.getType()).getEncoding() ||
                       (operand.getDefiningOp() && isSplatConstant(operand.getDefiningOp()))))
         return false;
-    return !gemm.matmul.getTransposeLhs() && gemm.matmul.getM() <= kFewProductRows &&
+    return !gemm.matmul.getTransposeLhs() && gemm.matmul.getM() <= kMostGemvRows &&
            cast<RankedTensorType>(value.getType()).getShape().back() == gemm.matmul.getK() &&
-           FewRowsLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
+           GemvLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
   }
 
   /// The slices that the result's columns are cut into, one behind the other, if that is all that
@@ -171,7 +171,7 @@ private:
     return slices;
   }
 
-  /// The heads that the columns are, if that is what they end in: at least one part is turned or
+  /// The heads that the columns are, if that is what they end in: at least one part is rotated or
   /// appended.
   bool matchHeads() {
     constexpr size_t mostParts = 3;
@@ -193,7 +193,7 @@ private:
     return true;
   }
 
-  /// Follows a part to where it leaves; what it is turned or appended with comes from outside, and
+  /// Follows a part to where it leaves; what it is rotated or appended with comes from outside, and
   /// is the same for all parts.
   bool matchPart(ProductHeads &heads, Value value, SmallVectorImpl<Operation *> &inside) {
     ProductHeads::Part part{cast<RankedTensorType>(value.getType()).getShape().back(), false,

@@ -6,7 +6,7 @@
 // the plan's command is written. A processor has no library: its products, whose right-hand sides
 // are in panels, are kernels of ours (Codegen/Cpu/GemmKernel.cpp).
 //
-// What no library is asked for, but a kernel for few rows computes
+// What no library is asked for, but a GEMV kernel computes
 // (kernels_templates/cuda/gemv.cuh): any chain, the norm of the left-hand side's rows before it,
 // a product whose second half of columns multiplies the first, and one whose columns are the heads
 // of an attention, which are rotated and put where attention reads them.
@@ -21,8 +21,8 @@
 //   16 bits would need the input rounded to 16 bits, which is another function; and of an f32
 //   result the rounding and the sums over columns are a kernel of their own again: 119 us of each
 //   layer become 72, if the product hides 200 MB more that it reads. To let the device choose
-//   (plan.choice), a choice would have to be between a product with the kernel behind it and two
-//   others: it is between single commands.
+//   (plan.alternatives), a choice would have to be between a product with the kernel behind it and
+//   two others: it is between single commands.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -44,17 +44,17 @@ struct LibraryPostOp {
 
 /// Rows up to which a product may have any post-ops: a kernel of ours computes it at the rate of
 /// memory.
-inline constexpr int64_t kFewProductRows = 8;
+inline constexpr int64_t kMostGemvRows = 8;
 
 /// The most bytes of normalized rows that such a kernel keeps in each block's shared memory.
 inline constexpr int64_t kMostNormBytes = 32 << 10;
 
-/// The launch of a kernel for few rows, as the template computes it.
-struct FewRowsLaunch {
+/// The launch of a GEMV kernel, as the template computes it.
+struct GemvLaunch {
   int64_t blocks, sharedBytes;
 
   /// @param splits the template's parameter; 0: its own rule.
-  FewRowsLaunch(MatmulOp matmul, bool normalizes, int64_t splits = 0);
+  GemvLaunch(MatmulOp matmul, bool normalizes, int64_t splits = 0);
 };
 
 /// What is done to the rows of the left-hand side before they are multiplied; then they are rounded
@@ -71,8 +71,8 @@ struct ProductGate {
   size_t begin, end;
 };
 
-/// A product whose columns, behind the post-ops, are heads: parts one behind the other, each turned
-/// or not, rounded, and written to rows of its own or into a cache.
+/// A product whose columns, behind the post-ops, are heads: parts one behind the other, each
+/// rotated or not, rounded, and written to rows of its own or into a cache.
 struct ProductHeads {
   struct Part {
     int64_t columns;
@@ -83,7 +83,7 @@ struct ProductHeads {
   llvm::SmallVector<Part, 3> parts;
   int64_t headSize;
   int64_t tokens; ///< rows of each slot
-  /// What turns parts, one for all, or null.
+  /// What rotates parts, one for all, or null.
   RotaryOp rotary;
   /// Positions of slots, and how many of their rows are real, or null where neither is read.
   mlir::Value start, count;
@@ -101,7 +101,7 @@ struct LibraryGemm {
 
   /// The rows that are read: the matmul's left-hand side, or what it is the norm of.
   mlir::Value getLhs() const;
-  /// Whether the library can do it, and not only a kernel for few rows.
+  /// Whether the library can do it, and not only a GEMV kernel.
   bool fitsLibrary() const;
 };
 

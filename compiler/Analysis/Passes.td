@@ -15,7 +15,7 @@ def AssignTargetPass : Pass<"sinter-assign-target", "mlir::ModuleOp"> {
     // sinter-opt --sinter-assign-target="target=cpu:x86-64-v3 cores=2"
     module {}
     // =>
-    module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "...",
+    module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "...",
       vector_bits = 256, registers = 16, cores = 2, ...>} {
     }
     ```

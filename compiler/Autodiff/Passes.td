@@ -156,7 +156,7 @@ def RematerializePass : Pass<"sinter-rematerialize", "mlir::ModuleOp"> {
 }
 
 def VerifyAutodiffPass : Pass<"sinter-verify-autodiff", "mlir::ModuleOp"> {
-  let summary = "the gate of the Autodiff phase";
+  let summary = "verifies what holds after the Autodiff phase";
   let description = [{
     After it no function waits to be differentiated, no result is a gradient that nothing has used,
     and every loss is written out.

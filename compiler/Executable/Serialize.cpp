@@ -67,7 +67,7 @@ private:
       bytes += content.size();
     if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
       return fail("the executable", "it would pass the format's 2 GiB",
-                  "do not embed the weights, or choose a smaller capacity");
+                  "do not embed the weights, or choose a smaller max_sequence");
     return {};
   }
 
@@ -264,7 +264,7 @@ private:
   Offset<fb::Command> serializeCommand(Operation *op) {
     auto command = cast<plan::CommandInterface>(op);
     SmallVector<plan::CommandInterface> ways = {command};
-    if (auto choice = dyn_cast<plan::ChoiceOp>(op))
+    if (auto choice = dyn_cast<plan::AlternativesOp>(op))
       ways = choice.getCommands();
     auto [kind, action] = serializeAction(ways.front());
     std::vector<Offset<fb::Alternative>> alternatives;

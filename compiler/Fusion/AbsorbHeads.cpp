@@ -30,7 +30,7 @@ struct AbsorbHeadsPass : sinter::impl::AbsorbHeadsPassBase<AbsorbHeadsPass> {
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.fusesFewRowProducts())
+    if (!target.fusesGemv())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

@@ -20,7 +20,7 @@ struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.fusesFewRowProducts())
+    if (!target.fusesGemv())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(SinterDialect::kEntry))
@@ -63,7 +63,7 @@ private:
       text += llvm::formatv(" in each of the {0} products that use it: {1} together, {2} apart",
                             products.size(), formatNs(together), formatNs(apart));
     else
-      text += " stays apart from the product of few rows that uses it: others use it, too";
+      text += " stays apart from the GEMV that uses it: others use it, too";
     (pays ? remark::passed(rows.getLoc(), getRemark("NormAbsorbed", function))
           : remark::missed(rows.getLoc(), getRemark("NormAbsorbed", function)))
         << text << remark::metric(kGainNs, all ? apart - together : 0.0);

@@ -12,7 +12,7 @@
 //            floating-point numbers, with reshapes, columns of the product from a panel's first
 //            on, and operands spread over rows. All results have the product's rows and as many
 //            columns as each other. Without panels, what LibraryGemm takes. (The norm before a
-//            product of few rows joins it later: AbsorbNorms.)
+//            GEMV joins it later: AbsorbNorms.)
 // attention  one attention; what comes before its query and after its result moves elements of
 //            contiguous rows, or rounds them.
 // pack       a matrix, sliced, cast, transposed, put side by side, in this order, and packed.

@@ -85,7 +85,7 @@ private:
       return false;
     Type element = getElementTypeOrSelf(op->getOperand(0));
     if (element.getIntOrFloatBitWidth() != 16 || getStage(op->getLoc()) == Stage::Optimizer ||
-        countTokens(op) <= kFewProductRows)
+        countTokens(op) <= kMostGemvRows)
       return false;
     if (role == FusionRole::AttentionGrad)
       return narrowGradients(op, element);

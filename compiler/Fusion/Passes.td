@@ -188,9 +188,9 @@ def IsolateOpsPass : Pass<"sinter-isolate-ops", "mlir::ModuleOp"> {
 }
 
 def AbsorbNormsPass : Pass<"sinter-absorb-norms", "mlir::ModuleOp"> {
-  let summary = "products of few rows compute the norm of their rows themselves, on a GPU";
+  let summary = "GEMVs compute the norm of their rows themselves, on a GPU";
   let description = [{
-    After it, on a GPU, no fusion only normalizes rows for products of few rows where the cost model
+    After it, on a GPU, no fusion only normalizes rows for GEMVs where the cost model
     predicts that it is faster if each of the products' blocks does that for itself: the rows are
     few and in the shared cache, and there is one kernel less to start. A remark `NormAbsorbed` gives
     both times, or says that others than products use the rows.
@@ -227,9 +227,9 @@ def AbsorbNormsPass : Pass<"sinter-absorb-norms", "mlir::ModuleOp"> {
 }
 
 def AbsorbHeadsPass : Pass<"sinter-absorb-heads", "mlir::ModuleOp"> {
-  let summary = "products of few rows rotate and append the heads that they compute, on a GPU";
+  let summary = "GEMVs rotate and append the heads that they compute, on a GPU";
   let description = [{
-    After it, on a GPU, queries, keys and values that a product of few rows computes side by side are
+    After it, on a GPU, queries, keys and values that a GEMV computes side by side are
     rotated, rounded and appended to their caches by that product's kernel, where they are used for
     nothing else and the cost model predicts that it is faster. A remark `HeadsAbsorbed` gives both
     times.
@@ -381,7 +381,7 @@ def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
 }
 
 def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
-  let summary = "the gate of the Fusion phase";
+  let summary = "verifies what holds after the Fusion phase";
   let description = [{
     After it an entry holds only calls of kernels, fusions of kind `library_gemm` and `pack`,
     reshapes of dense tensors, constants and `return`; and every kernel is of kind rows, gemm or

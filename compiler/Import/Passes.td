@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def VerifyImportPass : Pass<"sinter-verify-import", "mlir::ModuleOp"> {
-  let summary = "the gate of the Import phase";
+  let summary = "verifies what holds after the Import phase";
   let description = [{
     After it: at least one entry function exists; entries hold only ops of the `sinter` dialect and
     `return`, no fusions yet; every argument of an entry is bound as a parameter, a state or an

@@ -107,7 +107,7 @@ def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
 }
 
 def VerifyMemoryPass : Pass<"sinter-verify-memory", "mlir::ModuleOp"> {
-  let summary = "the gate of the Memory phase";
+  let summary = "verifies what holds after the Memory phase";
   let description = [{
     After it: programs know the size of their arenas and hold no `plan.alloc`; slices of the arena
     lie inside it, at multiples of 64, and no two that live at once share a byte, found again here

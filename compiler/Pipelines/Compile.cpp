@@ -56,7 +56,7 @@ static ExecutableContents describeContents(const CompileRequest &request, Module
   options.target = options.getTarget();
   options.computeType = options.getComputeType();
   options.cacheType = options.getCacheType();
-  options.capacity = options.getCapacity();
+  options.maxSequence = options.getMaxSequence();
   contents.metadata.merge(describeOptions(options));
   bool trains = llvm::any_of(planned.getOps<plan::ProgramOp>(), [](plan::ProgramOp program) {
     return program.getName() == "train_step" || program.getName() == "update";

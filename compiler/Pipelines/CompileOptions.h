@@ -43,7 +43,7 @@ struct CompileOptions {
   const char *getTarget() const { return target.empty() ? "cpu" : target.c_str(); }
   DType getComputeType() const { return computeType.value_or(DType::F32); }
   DType getCacheType() const { return cacheType.value_or(DType::F32); }
-  int64_t getCapacity() const { return capacity ? capacity : 1024; }
+  int64_t getMaxSequence() const { return maxSequence ? maxSequence : 1024; }
   bool isGpu() const { return target.starts_with("cuda:"); }
 };
 

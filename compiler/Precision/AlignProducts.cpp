@@ -55,7 +55,7 @@ struct AlignProductsPass : sinter::impl::AlignProductsPassBase<AlignProductsPass
 
   void runOnOperation() override {
     target = TargetAttr::lookup(getOperation());
-    if (!target || target.readsPanels())
+    if (!target || target.readsPackedRhs())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry)) {
@@ -70,7 +70,7 @@ struct AlignProductsPass : sinter::impl::AlignProductsPassBase<AlignProductsPass
 private:
   void align(MatmulOp matmul) {
     Padding padding(matmul, target.getVectorBits() / 8);
-    if (padding.isNone() || matmul.getM() <= kFewProductRows || !(always || pays(matmul, padding)))
+    if (padding.isNone() || matmul.getM() <= kMostGemvRows || !(always || pays(matmul, padding)))
       return;
     bool lhsTransposed = matmul.getTransposeLhs(), rhsTransposed = matmul.getTransposeRhs();
     int64_t lhsK = lhsTransposed ? 0 : typeOf(matmul.getLhs()).getRank() - 1;

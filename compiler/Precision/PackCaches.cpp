@@ -30,7 +30,7 @@ struct PackCachesPass : sinter::impl::PackCachesPassBase<PackCachesPass> {
           "expected the module to say what it is compiled for (sinter.target)");
       return signalPassFailure();
     }
-    if (!target.readsPanels())
+    if (!target.readsPackedRhs())
       return markAllAnalysesPreserved();
     llvm::MapVector<StringAttr, StateUses> states;
     SmallVector<func::FuncOp> entries;

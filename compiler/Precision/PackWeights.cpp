@@ -27,7 +27,7 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
-    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && !target.readsPanels())
+    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && !target.readsPackedRhs())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

@@ -41,10 +41,10 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
 }
 
 def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
-  let summary = "weights lie as products of few rows read them best, on a GPU";
+  let summary = "weights lie as GEMVs read them best, on a GPU";
   let description = [{
     After it, on a GPU, the right-hand side of a matmul that is a parameter, or a part of one, is
-    stored `[n, k]`: a warp of a product of few rows then computes whole sums, and there are 2 to 16
+    stored `[n, k]`: a warp of a GEMV then computes whole sums, and there are 2 to 16
     times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The
     transposition is prepared once, with the rounding. Parameters that a step changes (states) stay
     as they are.
@@ -74,7 +74,7 @@ def AlignProductsPass : Pass<"sinter-align-products", "mlir::ModuleOp"> {
     thread moves at once (16 bytes). Where one does not, as with a vocabulary of 50257, zeros are put
     behind the operands' extents, and the result is the part of the padded one in front, if the cost
     model says that the copies pay; of weights they are made where they are cast anyway. Parts that
-    are added up are added up whole, so that a product can still add to a sum. Products of few rows,
+    are added up are added up whole, so that a product can still add to a sum. GEMVs,
     which own kernels compute, stay as they are, and so does all on a processor.
 
     ```mlir
@@ -225,7 +225,7 @@ def ShareTablesPass : Pass<"sinter-share-tables", "mlir::ModuleOp"> {
 }
 
 def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
-  let summary = "the gate of the Precision phase";
+  let summary = "verifies what holds after the Precision phase";
   let description = [{
     After it every matmul of an entry multiplies f32 or bf16 by a right-hand side in panels that it
     does not transpose, and gives f32; a transposed left-hand side of bf16 is in panels too. For a

@@ -26,7 +26,7 @@ struct TransposeWeightsPass : sinter::impl::TransposeWeightsPassBase<TransposeWe
 
   void runOnOperation() override {
     TargetAttr target = TargetAttr::lookup(getOperation());
-    if (!target || !target.fusesFewRowProducts())
+    if (!target || !target.fusesGemv())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))

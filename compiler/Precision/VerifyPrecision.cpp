@@ -35,7 +35,7 @@ private:
   LogicalResult verify(FusibleOpInterface op) {
     FusionRole role = op.getFusionRole();
     TargetAttr target = TargetAttr::lookup(getOperation());
-    bool panels = !target || target.readsPanels();
+    bool panels = !target || target.readsPackedRhs();
     if (role == FusionRole::Contraction && !panels) {
       if (failed(verifyPlain(cast<MatmulOp>(op))))
         return failure();

@@ -35,7 +35,7 @@ EntryInputs sinter::makeEntryInputs(ModuleOp module, const GeneratedInputs &inpu
         readTokens(function.getArgument(i), entry);
       auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : RoleAttr();
       if (role && role.getValue() == Role::KvCache)
-        entry.capacity = type.getDimSize(1);
+        entry.maxSequence = type.getDimSize(1);
     }
   }
   for (auto &[name, entry] : entries)
@@ -83,9 +83,9 @@ int64_t GeneratedInputs::makeCount(int64_t slot, int64_t step) const {
 
 int64_t GeneratedInputs::makeStart(int64_t slot, int64_t step) const {
   std::mt19937_64 random = seedBy("start " + std::to_string(slot), seed);
-  int64_t room = std::max<int64_t>(0, capacity - steps * chunk);
+  int64_t room = std::max<int64_t>(0, maxSequence - steps * chunk);
   int64_t start = std::uniform_int_distribution<int64_t>(0, room)(random);
-  if (capacity > 0)
+  if (maxSequence > 0)
     for (int64_t before = 0; before < step; ++before)
       start += makeCount(slot, before);
   return start;

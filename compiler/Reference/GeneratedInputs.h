@@ -21,7 +21,7 @@ struct GeneratedInputs {
   int64_t steps = 1;       ///< of an entry that has states
   int64_t vocabulary = 64; ///< tokens and targets are below it
   int64_t chunk = 4;       ///< the most tokens that a slot takes in a step
-  int64_t capacity = 0;    ///< positions of a slot's cache; 0: every slot starts at the first
+  int64_t maxSequence = 0; ///< positions of a slot's cache; 0: every slot starts at the first
   /// States that begin as the parameter of their name instead of zero: what a training step trains.
   std::set<std::string, std::less<>> parameters;
   /// Added to every parameter, times a direction that depends on the seed and its name: a loss'
@@ -34,7 +34,7 @@ struct GeneratedInputs {
   ///   parameters        normal numbers of a deviation that keeps products near 1
   ///   states            zero, as the runtime has them, or a parameter
   ///   tokens, targets   below the vocabulary
-  ///   count, start      1 at least and `chunk` at most; so that all steps fit into the capacity,
+  ///   count, start      1 at least and `chunk` at most; so that all steps fit into max_sequence,
   ///                     each step going on where the one before it ended
   ///   loss_weight, learning_rate, bias_correction1, ...   what a step could hold
   ///   other inputs      normal numbers, integers 0

@@ -119,7 +119,7 @@ struct OfferLibraryAttentionPass
 
 private:
   void offer(plan::CommandInterface command, const SymbolTable &functions) {
-    auto choice = dyn_cast<plan::ChoiceOp>(command.getOperation());
+    auto choice = dyn_cast<plan::AlternativesOp>(command.getOperation());
     SmallVector<plan::CommandInterface> ways =
         choice ? choice.getCommands() : SmallVector<plan::CommandInterface>{command};
     auto launch = dyn_cast<plan::LaunchOp>(ways.front().getOperation());
@@ -143,7 +143,7 @@ private:
     SmallVector<Operation *> all(ways.begin(), ways.end());
     all.push_back(attention);
     builder.setInsertionPointAfter(command);
-    plan::ChoiceOp::create(builder, launch.getLoc(), all);
+    plan::AlternativesOp::create(builder, launch.getLoc(), all);
     if (choice)
       choice.erase();
   }
@@ -162,7 +162,7 @@ private:
     if (isNew) {
       TargetAttr target = TargetAttr::lookup(getOperation());
       Expected<runtime::cuda::Capability> capability =
-          runtime::cuda::capabilityOf("cuda:" + target.getCpu().str(), "the target");
+          runtime::cuda::capabilityOf("cuda:" + target.getChip().str(), "the target");
       known->second = capability.and_then([&](runtime::cuda::Capability capability) {
         return runtime::cuda::findCudnnWorkspace(problem, capability);
       });

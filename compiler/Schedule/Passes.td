@@ -145,7 +145,7 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
       %q = plan.slice input[0, 20480] "q" : !rows
       %y = plan.slice output[0, 20480] "y" : !rows
       %workspace = plan.alloc 256
-      plan.choice {
+      plan.alternatives {
         plan.launch @attend grid 4(%q) -> (%y) {...}
       } or {
         plan.attention(%q, %q, %q) workspace(%workspace) -> (%y) {batch = 2 : i64, ...}
@@ -159,7 +159,7 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
 }
 
 def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
-  let summary = "the gate of the Schedule phase";
+  let summary = "verifies what holds after the Schedule phase";
   let description = [{
     After it: a module holds programs, constants and kernels only; a slice is made before
     the commands that use it; what a step allocates is written before it is read; commands write

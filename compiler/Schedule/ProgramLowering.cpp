@@ -273,7 +273,7 @@ private:
       launches.push_back(*launch);
     }
     if (launches.size() > 1)
-      plan::ChoiceOp::create(builder, call.getLoc(), launches);
+      plan::AlternativesOp::create(builder, call.getLoc(), launches);
     return success();
   }
 

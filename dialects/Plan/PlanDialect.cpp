@@ -177,7 +177,7 @@ int64_t FillOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
 // Choices
 //===----------------------------------------------------------------------===//
 
-void ChoiceOp::build(OpBuilder &, OperationState &state, ArrayRef<Operation *> commands) {
+void AlternativesOp::build(OpBuilder &, OperationState &state, ArrayRef<Operation *> commands) {
   for (Operation *command : commands) {
     Block &option = state.addRegion()->emplaceBlock();
     command->remove();
@@ -185,43 +185,43 @@ void ChoiceOp::build(OpBuilder &, OperationState &state, ArrayRef<Operation *> c
   }
 }
 
-SmallVector<CommandInterface> ChoiceOp::getCommands() {
+SmallVector<CommandInterface> AlternativesOp::getCommands() {
   return llvm::map_to_vector(
       getOptions(), [](Region &option) { return cast<CommandInterface>(option.front().front()); });
 }
 
-SmallVector<Value> ChoiceOp::getReads() {
+SmallVector<Value> AlternativesOp::getReads() {
   llvm::SetVector<Value> reads;
   for (CommandInterface command : getCommands())
     reads.insert_range(command.getReads());
   return reads.takeVector();
 }
 
-SmallVector<Value> ChoiceOp::getWrites() {
+SmallVector<Value> AlternativesOp::getWrites() {
   llvm::SetVector<Value> writes;
   for (CommandInterface command : getCommands())
     writes.insert_range(command.getWrites());
   return writes.takeVector();
 }
 
-static CommandInterface getPick(ChoiceOp choice) { return choice.getCommands().front(); }
+static CommandInterface getPick(AlternativesOp choice) { return choice.getCommands().front(); }
 
-int64_t ChoiceOp::getBlocks() {
+int64_t AlternativesOp::getBlocks() {
   int64_t most = 0;
   for (CommandInterface command : getCommands())
     most = std::max(most, command.getBlocks());
   return most;
 }
 
-int64_t ChoiceOp::getFlops() { return getPick(*this).getFlops(); }
-int64_t ChoiceOp::getNarrowFlops() { return getPick(*this).getNarrowFlops(); }
-int64_t ChoiceOp::getBytes() { return getPick(*this).getBytes(); }
-int64_t ChoiceOp::getSharedBytes() { return getPick(*this).getSharedBytes(); }
-int64_t ChoiceOp::getPrivateBytes() { return getPick(*this).getPrivateBytes(); }
-int64_t ChoiceOp::getPredictedNs() { return getPick(*this).getPredictedNs(); }
-StringRef ChoiceOp::getLabel() { return getPick(*this).getLabel(); }
-StringRef ChoiceOp::getLayer() { return getPick(*this).getLayer(); }
-StringRef ChoiceOp::getStage() { return getPick(*this).getStage(); }
+int64_t AlternativesOp::getFlops() { return getPick(*this).getFlops(); }
+int64_t AlternativesOp::getNarrowFlops() { return getPick(*this).getNarrowFlops(); }
+int64_t AlternativesOp::getBytes() { return getPick(*this).getBytes(); }
+int64_t AlternativesOp::getSharedBytes() { return getPick(*this).getSharedBytes(); }
+int64_t AlternativesOp::getPrivateBytes() { return getPick(*this).getPrivateBytes(); }
+int64_t AlternativesOp::getPredictedNs() { return getPick(*this).getPredictedNs(); }
+StringRef AlternativesOp::getLabel() { return getPick(*this).getLabel(); }
+StringRef AlternativesOp::getLayer() { return getPick(*this).getLayer(); }
+StringRef AlternativesOp::getStage() { return getPick(*this).getStage(); }
 
 /// Whether bytes that a command writes are of no use to any other.
 static bool isOwn(Value written, Operation *command) {
@@ -233,12 +233,12 @@ static bool isOwn(Value written, Operation *command) {
          llvm::all_of(written.getUsers(), [&](Operation *user) { return user == command; });
 }
 
-LogicalResult ChoiceOp::verify() {
-  if (getOptions().size() < 2) // choice_c1
+LogicalResult AlternativesOp::verify() {
+  if (getOptions().size() < 2) // alternatives_c1
     return emitOpError("expected two options or more");
   for (Region &option : getOptions())
     if (!llvm::hasSingleElement(option.front()) || !isa<CommandInterface>(option.front().front()) ||
-        isa<ChoiceOp>(option.front().front())) // choice_c2
+        isa<AlternativesOp>(option.front().front())) // alternatives_c2
       return emitOpError("expected each option to be one command");
   SmallVector<CommandInterface> commands = getCommands();
   for (CommandInterface command : commands)
@@ -246,7 +246,7 @@ LogicalResult ChoiceOp::verify() {
       bool byAll = llvm::all_of(commands, [&](CommandInterface other) {
         return llvm::is_contained(other.getWrites(), written);
       });
-      if (!byAll && !isOwn(written, command)) // choice_c3
+      if (!byAll && !isOwn(written, command)) // alternatives_c3
         return (emitOpError("expected what one option writes to be written by all")
                     .attachNote(written.getLoc())
                 << "these bytes are not");

@@ -308,7 +308,7 @@ def FillOp : Plan_Command<"fill"> {
   let assemblyFormat = "$value `->` `(` $out `)` attr-dict";
 }
 
-def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
+def AlternativesOp : Plan_Op<"alternatives", [NoTerminator, SingleBlock, NoRegionArguments,
     DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks", "getFlops",
         "getNarrowFlops", "getBytes", "getSharedBytes", "getPrivateBytes", "getPredictedNs", "getLabel",
         "getLayer", "getStage"]>]> {
@@ -319,7 +319,7 @@ def ChoiceOp : Plan_Op<"choice", [NoTerminator, SingleBlock, NoRegionArguments,
     tuning it is the first, the compiler's own pick, whose costs are the choice's.
 
     ```mlir
-    plan.choice {
+    plan.alternatives {
       plan.launch @attention_64 grid 96 (%qkv) -> (%out)
     } or {
       plan.launch @attention_128 grid 48 (%qkv) -> (%out)

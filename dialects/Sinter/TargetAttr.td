@@ -25,7 +25,7 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     C3: `vector_bits` is a multiple of 64.
 
     ```mlir
-    #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256,
+    #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256,
                    registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192,
                    memory_gbs = 30, launch_ns = 1000,
                    l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
@@ -33,7 +33,7 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
   }];
   let parameters = (ins
     StringRefParameter<"the kind of device">:$kind,
-    StringRefParameter<"LLVM's name of the processor">:$cpu,
+    StringRefParameter<"LLVM's name of the processor, or the GPU's architecture">:$chip,
     StringRefParameter<"LLVM's feature string">:$features,
     "int64_t":$vector_bits, "int64_t":$registers, "int64_t":$cores,
     "int64_t":$gflops_f32, "int64_t":$gflops_bf16, "int64_t":$memory_gbs, "int64_t":$launch_ns,
@@ -57,19 +57,19 @@ def Sinter_TargetAttr : AttrDef<SinterDialect, "Target"> {
     /// over its rows one after the other, so that a GPU wants several for each multiprocessor.
     int64_t getMostRowBlocks() const { return isGpu() ? 512 : 64; }
     /// Whether products read matrices in panels, which are packed once, and attention key panels.
-    bool readsPanels() const { return !isGpu(); }
+    bool readsPackedRhs() const { return !isGpu(); }
     /// Whether units of their own multiply bf16, f16 and TF32 and accumulate in f32, in attention
     /// too, so fast that results are best as narrow as what was multiplied. Without them rounded
     /// values of f16 are widened before they are multiplied.
     bool hasMatrixUnits() const { return isGpu(); }
     /// Whether these take products of four warps together, which read shared memory themselves
     /// (wgmma): an instruction of compute capability 9.0 alone.
-    bool hasWarpgroupProducts() const { return isGpu() && getCpu() == "sm_90"; }
+    bool hasWarpgroupProducts() const { return isGpu() && getChip() == "sm_90"; }
     /// Whether a core's own caches hold what one kernel left there for the next one.
     bool keepsPrivateCaches() const { return !isGpu(); }
-    /// Whether products of few rows are kernels that normalize those rows for themselves, and
+    /// Whether GEMVs are kernels that normalize those rows for themselves, and
     /// rotate and append the heads that they compute.
-    bool fusesFewRowProducts() const { return isGpu(); }
+    bool fusesGemv() const { return isGpu(); }
     /// Whether what adds up over keys and what adds up over queries in attention's gradient are
     /// kernels of their own, so that every sum is one block's.
     bool splitsAttentionGrad() const { return isGpu(); }

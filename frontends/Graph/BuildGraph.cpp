@@ -175,10 +175,10 @@ private:
       alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
     if (spec.positions != PositionKind::Rotary)
       return;
-    RotaryFrequencies frequencies =
-        rotaryFrequencies(spec.rotary, options.ropeLength ? options.ropeLength : options.capacity);
+    RotaryFrequencies frequencies = rotaryFrequencies(
+        spec.rotary, options.ropeLength ? options.ropeLength : options.maxSequence);
     std::vector<float> cosines, sines;
-    for (int64_t position = 0; position < options.capacity; ++position)
+    for (int64_t position = 0; position < options.maxSequence; ++position)
       for (float inverse : frequencies.inverse) {
         float angle = static_cast<float>(position) * inverse;
         cosines.push_back(static_cast<float>(std::cos(static_cast<double>(angle))) *
@@ -187,8 +187,8 @@ private:
                         frequencies.attentionScaling);
       }
     auto pairs = static_cast<int64_t>(frequencies.inverse.size());
-    cos = graph.constant({options.capacity, pairs}, cosines);
-    sin = graph.constant({options.capacity, pairs}, sines);
+    cos = graph.constant({options.maxSequence, pairs}, cosines);
+    sin = graph.constant({options.maxSequence, pairs}, sines);
   }
 
   Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
@@ -203,7 +203,7 @@ private:
   }
 
   Value appendToCache(const std::string &name, Value rows) {
-    Value cache = graph.getState(name, {batch, options.capacity, spec.kvHeads, spec.headDim},
+    Value cache = graph.getState(name, {batch, options.maxSequence, spec.kvHeads, spec.headDim},
                                  graph.getF32(), Role::KvCache);
     Value next = graph.cacheAppend(cache, rows, start, count);
     graph.setState(name, next);
@@ -376,19 +376,19 @@ private:
 
 static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &options) {
   for (auto [name, value] : {std::pair("batch", options.batch), std::pair("chunk", options.chunk),
-                             std::pair("capacity", options.capacity)})
+                             std::pair("capacity", options.maxSequence)})
     if (value < 1 || value > INT32_MAX)
       return fail(name, "it is " + std::to_string(value) + ", expected 1 to 2147483647", "");
-  if (options.chunk > options.capacity)
+  if (options.chunk > options.maxSequence)
     return fail("chunk",
                 std::to_string(options.chunk) + " tokens do not fit a cache of " +
-                    std::to_string(options.capacity),
-                "use a smaller chunk or a larger capacity");
-  if (spec.positions == PositionKind::Learned && options.capacity > spec.maxPositions)
+                    std::to_string(options.maxSequence),
+                "use a smaller chunk or a larger max_sequence");
+  if (spec.positions == PositionKind::Learned && options.maxSequence > spec.maxPositions)
     return fail("capacity",
                 "the model has embeddings for " + std::to_string(spec.maxPositions) +
-                    " positions, not for " + std::to_string(options.capacity),
-                "use a smaller capacity");
+                    " positions, not for " + std::to_string(options.maxSequence),
+                "use a smaller max_sequence");
   for (const ParameterInfo &parameter : spec.parameters()) {
     auto stored = options.parameterTypes.find(parameter.name);
     if (stored != options.parameterTypes.end() && stored->second != DType::F32 &&

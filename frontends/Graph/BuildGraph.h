@@ -20,11 +20,11 @@ struct TrainingGraph {
 
 /// The sizes that a graph is built for.
 struct GraphOptions {
-  int64_t batch = 1;       ///< slots
-  int64_t chunk = 128;     ///< tokens of a slot in one step of `prefill` and `logits`
-  int64_t capacity = 1024; ///< positions of a slot's KV cache
+  int64_t batch = 1;          ///< slots
+  int64_t chunk = 128;        ///< tokens of a slot in one step of `prefill` and `logits`
+  int64_t maxSequence = 1024; ///< positions of a slot's KV cache
   /// The positions that will be used, for rotary types whose frequencies depend on the length of
-  /// the sequence (Rotary.h); 0: the capacity.
+  /// the sequence (Rotary.h); 0: max_sequence.
   int64_t ropeLength = 0;
   /// Of prefill, decode, logits, train_step and evaluate.
   std::vector<std::string> entries = {"prefill", "decode"};
@@ -46,10 +46,10 @@ struct GraphOptions {
 ///
 /// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]
 /// (valid tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
-/// [batch, capacity, kv heads, head size]. prefill and decode draw the token by `temperature`,
+/// [batch, maxSequence, kv heads, head size]. prefill and decode draw the token by `temperature`,
 /// `top_k`, `top_p` [batch] and `seed` [batch, 2] (SampleOp). Everything is computed in f32; the
 /// Precision phase changes that. Fails where the options cannot be: sizes below 1, a chunk above
-/// the capacity, more positions than a learned embedding has, unknown entries, parameters that are
+/// max_sequence, more positions than a learned embedding has, unknown entries, parameters that are
 /// not F32, F16 or BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);

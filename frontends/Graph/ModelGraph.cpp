@@ -17,7 +17,7 @@ public:
     GraphOptions graph;
     graph.batch = options.batch;
     graph.chunk = options.chunk;
-    graph.capacity = options.getCapacity();
+    graph.maxSequence = options.getMaxSequence();
     graph.ropeLength = options.ropeLength;
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;

@@ -1,4 +1,4 @@
-//===- gemv.cuh - A product with few rows -----------------------*- C++ -*-===//
+//===- gemv.cuh - A GEMV ----------------------------------------*- C++ -*-===//
 //
 // out[m, n] = epilogue(norm(lhs)[m, k] . rhs[k, n]) for m of 1 to 8: rhs is read once, at memory
 // speed. The norm is optional.

@@ -9,7 +9,7 @@
 //                               sinter::HeadPart<__nv_bfloat16, 4, true, 512>,
 //                               sinter::HeadPart<__nv_bfloat16, 4, false, 512>>;
 //
-// A rotation turns pairs of a head's elements (sinter.rotary). The sums of both have to meet in one
+// A rotation is of pairs of a head's elements (sinter.rotary). The sums of both have to meet in one
 // thread, so they are computed together: an index is of a pair of columns, of which column_of says
 // where they are. Where nothing is rotated, an index is of one column.
 //
@@ -36,7 +36,7 @@ struct HeadOperands {
   void *out[3];
 };
 
-/// Heads of SIZE elements, the first ROTATED of which are turned (0: none): element i with the one
+/// Heads of SIZE elements, the first ROTATED of which are rotated (0: none): element i with the one
 /// ROTATED / 2 behind it, or with its neighbour where INTERLEAVED. The product's rows are TOKENS of
 /// each slot; the tables of angles have POSITIONS rows, beyond which the last one counts.
 template <int SIZE, int ROTATED, bool INTERLEAVED, int TOKENS, int POSITIONS, class... PARTS>
@@ -50,7 +50,7 @@ struct Heads {
   static constexpr bool kKeepsNeighbours = WIDTH == 1 || (!INTERLEAVED && ROTATED / 2 % WIDTH == 0 &&
                                                           (SIZE - ROTATED) / 2 % WIDTH == 0);
 
-  /// The first or second column of a pair. What is not turned is paired in halves, too.
+  /// The first or second column of a pair. What is not rotated is paired in halves, too.
   SINTER_DEVICE static int column_of(int index, int half) {
     const int head = index / (SIZE / 2), pair = index % (SIZE / 2);
     int element;

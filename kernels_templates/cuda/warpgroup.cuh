@@ -1,4 +1,4 @@
-//===- warpgroup.cuh - Matrices of a warpgroup -------------------*- C++ -*-===//
+//===- warpgroup.cuh - Matrices of a warpgroup ------------------*- C++ -*-===//
 //
 // Matrix instructions of four warps together, threads 128 g to 128 g + 127; sm_90a alone.
 //

@@ -17,7 +17,7 @@ struct Place {
 };
 constexpr Place places[] = {{CacheKind::Executable, "", ".sinter"},
                             {CacheKind::Kernels, "cubins", ".cubin"},
-                            {CacheKind::Choice, "choices", ""}};
+                            {CacheKind::Tuning, "tuning", ""}};
 
 const Place &placeOf(CacheKind kind) { return places[static_cast<size_t>(kind)]; }
 
@@ -53,8 +53,8 @@ std::string_view nameOf(CacheKind kind) {
     return "executable";
   case CacheKind::Kernels:
     return "kernels";
-  case CacheKind::Choice:
-    return "choice";
+  case CacheKind::Tuning:
+    return "tuning";
   }
   return "";
 }

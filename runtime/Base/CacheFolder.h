@@ -22,9 +22,9 @@ namespace sinter {
 std::filesystem::path cacheFolder();
 
 /// What a file of the cache is.
-enum class CacheKind { Executable, Kernels, Choice };
+enum class CacheKind { Executable, Kernels, Tuning };
 
-/// "executable", "kernels" or "choice".
+/// "executable", "kernels" or "tuning".
 std::string_view nameOf(CacheKind kind);
 
 /// A file of the cache.

@@ -3,7 +3,7 @@
 
 #include "runtime/Base/Error.h"
 #include "runtime/Base/ThreadPool.h"
-#include "runtime/Device/Cpu/CodeImage.h"
+#include "runtime/Device/KernelFunction.h"
 #include "runtime/Weights/WeightSource.h"
 #include <functional>
 #include <map>

@@ -46,8 +46,8 @@ public:
   /// What it holds since bind().
   virtual MemoryUse memory() const = 0;
 
-  /// What bind() chose where something can be done in several ways, a line each.
-  virtual std::vector<std::string> choices() const { return {}; }
+  /// What bind() chose where there are alternatives, a line each.
+  virtual std::vector<std::string> alternatives() const { return {}; }
 
   /// Runs a program (an index into the plan's): the inputs go in, all commands run, the outputs
   /// come out.

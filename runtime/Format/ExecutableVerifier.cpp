@@ -245,10 +245,9 @@ private:
       return bad("is of an unknown stage");
     SINTER_CHECK(verifyOrder());
     if (command.alternatives() && scope.cpu)
-      return bad("can be done in several ways, which is for GPUs");
+      return bad("has alternatives, which are for GPUs");
     if (command.alternatives() && command.alternatives()->size() > mostAlternatives)
-      return bad("can be done in " + std::to_string(command.alternatives()->size()) +
-                 " other ways");
+      return bad("has " + std::to_string(command.alternatives()->size()) + " alternatives");
     return verifyActions(scope);
   }
 

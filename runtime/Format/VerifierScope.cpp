@@ -1,6 +1,6 @@
 #include "runtime/Format/VerifierScope.h"
 #include "runtime/Base/Utf8.h"
-#include "runtime/Format/Panels.h"
+#include "runtime/Format/PackedRhs.h"
 #include <algorithm>
 
 namespace sinter::runtime {
@@ -153,10 +153,10 @@ Expected<void> VerifierScope::verifyMatrix(const fb::Slice *slice, const char *n
   return {};
 }
 
-Expected<void> VerifierScope::verifyPanels(const fb::Slice *slice, const char *name, uint64_t k,
-                                           uint64_t n, fb::DType dtype) {
+Expected<void> VerifierScope::verifyPackedRhs(const fb::Slice *slice, const char *name, uint64_t k,
+                                              uint64_t n, fb::DType dtype) {
   SINTER_CHECK(verifySlice(slice, name));
-  Panels layout{k, n, static_cast<DType>(dtype)};
+  PackedRhs layout{k, n, static_cast<DType>(dtype)};
   bool bounded = k != 0 && n != 0 && k <= largestExtent && n <= largestExtent;
   if (!bounded ||
       !boundedProduct(boundedProduct(layout.count(), layout.paddedK()), layout.width * 4) ||

@@ -88,8 +88,8 @@ struct VerifierScope {
                               uint64_t columns, uint64_t stride, fb::DType dtype,
                               bool aligned = true);
   /// A slice that is a [k, n] matrix in panels.
-  Expected<void> verifyPanels(const fb::Slice *slice, const char *name, uint64_t k, uint64_t n,
-                              fb::DType dtype);
+  Expected<void> verifyPackedRhs(const fb::Slice *slice, const char *name, uint64_t k, uint64_t n,
+                                 fb::DType dtype);
 
   /// A space is no larger than its slices make it, but for a page.
   Expected<void> verifyUsed(fb::Space space, uint64_t bytes, const char *name);

@@ -76,7 +76,7 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
   if (static_cast<int64_t>(request.prompt.size()) > maxTokens)
     return fail("prompt",
                 "it has " + std::to_string(request.prompt.size()) +
-                    " tokens, the model's capacity is " + std::to_string(maxTokens),
+                    " tokens, the model's max_sequence is " + std::to_string(maxTokens),
                 "shorten it or raise `max_seq`");
   for (int32_t token : request.prompt)
     if (token < 0 || token >= vocab)

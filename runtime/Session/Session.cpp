@@ -230,6 +230,6 @@ void Session::setTrace(Trace *trace) { impl->trace = trace; }
 const Executable &Session::executable() const { return *impl->executable; }
 ThreadPool &Session::pool() const { return *impl->pool; }
 MemoryUse Session::memory() const { return impl->device->memory(); }
-std::vector<std::string> Session::choices() const { return impl->device->choices(); }
+std::vector<std::string> Session::alternatives() const { return impl->device->alternatives(); }
 
 } // namespace sinter::runtime

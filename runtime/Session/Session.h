@@ -115,9 +115,9 @@ public:
   ThreadPool &pool() const;
   MemoryUse memory() const;
 
-  /// What the device chose when it was bound, where something can be done in several ways (--tune):
+  /// What the device chose when it was bound, where there are alternatives (--tune):
   /// a line each.
-  std::vector<std::string> choices() const;
+  std::vector<std::string> alternatives() const;
 
 private:
   friend Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,

@@ -27,9 +27,9 @@
 
 #include "runtime/Data/Batches.h"
 #include "runtime/Session/Session.h"
+#include "runtime/Train/LearningRate.h"
 #include "runtime/Train/LossScaler.h"
 #include "runtime/Train/RunState.h"
-#include "runtime/Train/Schedule.h"
 #include <atomic>
 
 namespace sinter::runtime {
@@ -50,7 +50,7 @@ struct StepRecord {
 };
 
 struct TrainOptions {
-  Schedule schedule; ///< its `steps` are the steps of the run
+  LearningRateSchedule schedule; ///< its `steps` are the steps of the run
   uint64_t accumulate = 1;
   double adamwRate = 1; ///< learning rate of what AdamW updates beside another optimizer, in units
                         ///< of the schedule's

@@ -64,7 +64,7 @@ protected:
   static AttentionProblem problem(int length, int heads, int keyHeads, int headSize) {
     AttentionProblem p;
     p.batch = 2;
-    p.length = p.capacity = length;
+    p.length = p.maxSequence = length;
     p.heads = heads;
     p.keyHeads = keyHeads;
     p.headSize = headSize;
@@ -146,7 +146,7 @@ protected:
     fb::Slice logsumexp = slice(memory.logsumexp.address(), memory.logsumexp.bytes());
     fb::Slice workspace = slice(memory.workspace.address(), memory.workspace.bytes());
     return fb::CreateAttention(
-        builder, p.batch, p.length, p.capacity, p.heads, p.keyHeads, p.headSize, options.dtype,
+        builder, p.batch, p.length, p.maxSequence, p.heads, p.keyHeads, p.headSize, options.dtype,
         options.outDtype, &query, &strides, &key, &strides, &value, &strides, &out,
         options.logsumexp ? &logsumexp : nullptr, options.workspaceBytes ? &workspace : nullptr,
         float(p.scale), p.causal, uint64_t(p.window));

@@ -52,7 +52,7 @@ protected:
     GraphOptions options;
     options.batch = 2;
     options.chunk = 3;
-    options.capacity = 8;
+    options.maxSequence = 8;
     options.entries = {"prefill", "decode", "logits"};
     vocabulary = spec->vocabSize;
     auto graph = buildGraph(context, *spec, options);

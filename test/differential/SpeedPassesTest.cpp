@@ -82,7 +82,7 @@ public:
     options.cacheType = training ? DType::F32 : what.type;
     options.batch = !what.isKept() ? what.batch : training ? 3 : 2;
     options.chunk = !what.isKept() ? what.chunk : training ? 24 : 7;
-    options.capacity = training ? options.chunk : what.isKept() ? 23 : 2 * what.chunk;
+    options.maxSequence = training ? options.chunk : what.isKept() ? 23 : 2 * what.chunk;
     options.training.epsilon = 1e-3;
     if (what.added)
       options.addedPasses = {what.added};

@@ -39,7 +39,7 @@ public:
     request.options.entries = {entry};
     request.options.batch = 2;
     request.options.chunk = 3;
-    request.options.capacity = 8;
+    request.options.maxSequence = 8;
     request.options.target = "cpu:x86-64-v3";
     request.options.training.epsilon = 1e-3;
     request.options.passPlugins = {SINTER_PLANTED_DEFECTS};
@@ -113,7 +113,7 @@ protected:
     };
     GeneratedInputs inputs;
     inputs.chunk = planted.entry == std::string_view("decode") ? 1 : 3;
-    inputs.capacity = 8;
+    inputs.maxSequence = 8;
     inputs.steps = 2;
     DifferentialOptions options;
     options.inputs[planted.entry] = inputs;

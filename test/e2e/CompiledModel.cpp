@@ -64,11 +64,11 @@ void CompiledModel::compileForLogits(const CompileOptions &options) {
 void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsLogits) {
   CompileRequest request;
   request.graph = makeModelGraph(spec);
-  if (options.capacity == 0)
-    options.capacity = length;
+  if (options.maxSequence == 0)
+    options.maxSequence = length;
   request.options = options;
   request.contents.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
-                               {"max_seq", std::to_string(options.capacity)},
+                               {"max_seq", std::to_string(options.maxSequence)},
                                {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.parameters())
     request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;

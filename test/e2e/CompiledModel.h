@@ -31,7 +31,7 @@ public:
   /// Reads the model; failures are failures of the test.
   explicit CompiledModel(const std::string &name);
 
-  /// Compiles and binds. Sizes and types are those of `options`; the capacity, where it is 0, is
+  /// Compiles and binds. Sizes and types are those of `options`; max_sequence, where it is 0, is
   /// the length of the expected sequence.
   void compile(CompileOptions options, unsigned threads = 1);
 

@@ -21,7 +21,7 @@ protected:
     result.entries = std::move(entries);
     result.batch = batch;
     result.chunk = chunk;
-    result.capacity = 0;
+    result.maxSequence = 0;
     result.computeType = result.cacheType = type;
     return result;
   }

@@ -47,7 +47,7 @@ protected:
     request.options.entries = std::move(entries);
     request.options.batch = kBatch;
     request.options.chunk = kLength;
-    request.options.capacity = 2 * kLength;
+    request.options.maxSequence = 2 * kLength;
     request.contents.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
                                  {"max_seq", std::to_string(2 * kLength)},
                                  {"eos_token_ids", "1,2"},

@@ -23,7 +23,7 @@ protected:
     result.entries = std::move(entries);
     result.batch = batch;
     result.chunk = chunk;
-    result.capacity = 0;
+    result.maxSequence = 0;
     result.computeType = result.cacheType = type;
     return result;
   }
@@ -103,7 +103,7 @@ TEST(LogitsOfThreads, AreTheSameBits) {
     CompileOptions options;
     options.entries = {"logits"};
     options.chunk = model.length;
-    options.capacity = 0;
+    options.maxSequence = 0;
     model.compile(options, 1);
     std::vector<float> one = model.logits();
     model.compile(options, 3);
@@ -117,7 +117,7 @@ TEST(LogitsOfSharedTables, AreTheSameBits) {
     CompileOptions options;
     options.entries = {"logits"};
     options.chunk = model.length;
-    options.capacity = 0;
+    options.maxSequence = 0;
     model.compile(options);
     std::vector<float> shared = model.logits();
     options.disabledPasses = {"sinter-share-tables"};
@@ -132,7 +132,7 @@ TEST(LogitsWithoutSpeedPasses, AreTheSame) {
     CompileOptions options;
     options.entries = {"logits"};
     options.chunk = model.length;
-    options.capacity = 0;
+    options.maxSequence = 0;
 #define SINTER_SPEED_PASS(argument) options.disabledPasses.push_back(argument);
 #include "compiler/Pipelines/Phases.def"
     model.compile(options);

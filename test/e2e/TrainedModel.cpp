@@ -33,7 +33,7 @@ CompileOptions TrainedModel::options() const {
   CompileOptions result;
   result.entries = {"train_step"};
   result.batch = kBatch;
-  result.chunk = result.capacity = kSequence;
+  result.chunk = result.maxSequence = kSequence;
   return result;
 }
 

@@ -20,7 +20,7 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
   auto pickBelow = [&](int end) { return static_cast<int>(engine() % std::max(1, end)); };
   if (options.hasStart) {
     for (int b = 0; b < p.batch; ++b)
-      problem.start.push_back(pickBelow(p.capacity - p.length + 1));
+      problem.start.push_back(pickBelow(p.maxSequence - p.length + 1));
     optional.push_back(HostTensor::of("int", problem.start));
   }
   if (options.hasFirst) {
@@ -47,25 +47,25 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
 
   long long d = p.headSize, q = p.heads * d, k = p.keyHeads * d, all = q + 2 * k;
   queryPlace = {0, p.length * q, q, d};
-  keyPlace = valuePlace = {0, p.capacity * k, k, d};
+  keyPlace = valuePlace = {0, p.maxSequence * k, k, d};
   if (options.packing == Packing::Columns) {
     queryPlace = {0, p.length * all, all, d};
     keyPlace = {q, p.length * all, all, d};
     valuePlace = {q + k, p.length * all, all, d};
   } else if (options.packing == Packing::HeadMajor) {
-    keyPlace = valuePlace = {0, p.capacity * k, d, p.capacity * d};
+    keyPlace = valuePlace = {0, p.maxSequence * k, d, p.maxSequence * d};
   }
   if (options.packing == Packing::Columns) {
     std::vector<double> memory(size_t(p.batch) * p.length * all);
     memory = pack(query, queryPlace, p.length, p.heads, std::move(memory));
-    memory = pack(key, keyPlace, p.capacity, p.keyHeads, std::move(memory));
-    memory = pack(value, valuePlace, p.capacity, p.keyHeads, std::move(memory));
+    memory = pack(key, keyPlace, p.maxSequence, p.keyHeads, std::move(memory));
+    memory = pack(value, valuePlace, p.maxSequence, p.keyHeads, std::move(memory));
     memories.push_back(HostTensor::of(type, memory));
   } else {
     memories.push_back(HostTensor::of(type, query));
     for (const std::vector<double> &dense : {key, value})
-      memories.push_back(HostTensor::of(
-          type, pack(dense, keyPlace, p.capacity, p.keyHeads, std::vector<double>(dense.size()))));
+      memories.push_back(HostTensor::of(type, pack(dense, keyPlace, p.maxSequence, p.keyHeads,
+                                                   std::vector<double>(dense.size()))));
   }
 }
 
@@ -90,7 +90,7 @@ Parameters AttentionCase::getParameters() const {
                        {"length", std::to_string(p.length)},
                        {"heads", std::to_string(p.heads)},
                        {"headSize", std::to_string(p.headSize)},
-                       {"capacity", std::to_string(p.capacity)},
+                       {"capacity", std::to_string(p.maxSequence)},
                        {"keyHeads", std::to_string(p.keyHeads)},
                        {"scale", number(p.scale)},
                        {"causal", p.causal ? "true" : "false"},

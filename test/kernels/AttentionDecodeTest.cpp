@@ -13,7 +13,7 @@ namespace {
 constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
 
 Options decode(const char *element, int batch, int length, int heads, int keyHeads, int headSize,
-               int capacity) {
+               int maxSequence) {
   Options options;
   options.element = options.result = element;
   options.packing = Packing::HeadMajor;
@@ -24,7 +24,7 @@ Options decode(const char *element, int batch, int length, int heads, int keyHea
   p.heads = heads;
   p.keyHeads = keyHeads;
   p.headSize = headSize;
-  p.capacity = capacity;
+  p.maxSequence = maxSequence;
   p.causal = true;
   p.scale = 0.25;
   return options;
@@ -65,7 +65,7 @@ HostTensor makeScratch(const Options &options, size_t &tickets) {
   bool matrices = options.element != kF32 && p.headSize % 16 == 0;
   int rows = matrices ? 16 : p.headSize > 128 ? 2 : 4;
   int groups = p.batch * p.keyHeads * ceilOf(p.length * (p.heads / p.keyHeads), rows);
-  int splits = std::min(ceilOf(264, groups), ceilOf(p.capacity, 256));
+  int splits = std::min(ceilOf(264, groups), ceilOf(p.maxSequence, 256));
   tickets = ceilOf(groups, 4) * 4;
   size_t partial = splits > 1 ? size_t(groups) * splits * rows * (p.headSize + 2) : 0;
   HostTensor scratch("float", tickets + partial);

@@ -13,19 +13,19 @@ class Row {
 public:
   Row(const AttentionProblem &problem, const std::vector<double> &query,
       const std::vector<double> &key)
-      : p(problem), query(query), key(key), weights(p.capacity), slopes(p.capacity),
-        kept(p.capacity, 1.0) {}
+      : p(problem), query(query), key(key), weights(p.maxSequence), slopes(p.maxSequence),
+        kept(p.maxSequence, 1.0) {}
 
   size_t queryAt(int b, int t, int h) const {
     return ((size_t(b) * p.length + t) * p.heads + h) * p.headSize;
   }
   size_t keyAt(int b, int j, int h) const {
-    return ((size_t(b) * p.capacity + j) * p.keyHeads + h / (p.heads / p.keyHeads)) * p.headSize;
+    return ((size_t(b) * p.maxSequence + j) * p.keyHeads + h / (p.heads / p.keyHeads)) * p.headSize;
   }
 
   void compute(int b, int t, int h) {
     int position = t + (p.start.empty() ? 0 : p.start[b]);
-    end = p.causal ? std::min(p.capacity, position + 1) : p.capacity;
+    end = p.causal ? std::min(p.maxSequence, position + 1) : p.maxSequence;
     begin = p.window ? std::max(0, position - p.window + 1) : 0;
     if (!p.first.empty())
       begin = std::max(begin, p.first[size_t(b) * p.length + t]);
@@ -50,7 +50,7 @@ public:
       sum += weights[j] = std::exp(weights[j] - largest);
     for (int j = begin; j < end; ++j) {
       weights[j] /= sum;
-      uint64_t number = ((uint64_t(b) * p.heads + h) * p.length + t) * p.capacity + j;
+      uint64_t number = ((uint64_t(b) * p.heads + h) * p.length + t) * p.maxSequence + j;
       if (p.dropout > 0)
         kept[j] = philox::isKept(number, p.stream, p.seed, p.dropout) ? 1 / (1 - p.dropout) : 0.0;
     }
@@ -97,7 +97,7 @@ AttentionGradients kernels::differentiate(const AttentionProblem &problem,
                          std::vector<double>(problem.keySize()),
                          std::vector<double>(problem.keySize())};
   Row row(problem, query, key);
-  std::vector<double> products(problem.capacity);
+  std::vector<double> products(problem.maxSequence);
   forEachQuery(problem, [&](int b, int t, int h) {
     row.compute(b, t, h);
     size_t q = row.queryAt(b, t, h);

@@ -10,7 +10,7 @@ namespace sinter::kernels {
 
 /// One sinter.attention; see dialects/Sinter/AttentionOps.td.
 struct AttentionProblem {
-  int batch = 1, length = 1, heads = 1, headSize = 1, capacity = 1, keyHeads = 1;
+  int batch = 1, length = 1, heads = 1, headSize = 1, maxSequence = 1, keyHeads = 1;
   double scale = 1;
   bool causal = false;
   int window = 0;     ///< 0: none
@@ -22,7 +22,7 @@ struct AttentionProblem {
   std::array<uint32_t, 2> seed = {};
 
   std::size_t querySize() const { return std::size_t(batch) * length * heads * headSize; }
-  std::size_t keySize() const { return std::size_t(batch) * capacity * keyHeads * headSize; }
+  std::size_t keySize() const { return std::size_t(batch) * maxSequence * keyHeads * headSize; }
   std::size_t rows() const { return std::size_t(batch) * length * heads; }
 };
 

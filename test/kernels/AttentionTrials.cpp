@@ -5,11 +5,12 @@ using namespace sinter::kernels;
 
 static constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
 
-static AttentionProblem problem(int length, int capacity, int heads, int keyHeads, int headSize) {
+static AttentionProblem problem(int length, int maxSequence, int heads, int keyHeads,
+                                int headSize) {
   AttentionProblem p;
   p.batch = 2;
   p.length = length;
-  p.capacity = capacity;
+  p.maxSequence = maxSequence;
   p.heads = heads;
   p.keyHeads = keyHeads;
   p.headSize = headSize;

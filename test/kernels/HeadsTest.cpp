@@ -1,4 +1,4 @@
-// Products with few rows whose columns are heads: rotated, and written to rows of their own or into
+// GEMVs whose columns are heads: rotated, and written to rows of their own or into
 // caches (heads.cuh).
 #include "test/kernels/KernelHarness.h"
 
@@ -14,7 +14,7 @@ struct Part {
   std::string type;
   int heads;
   bool rotates;
-  int capacity; ///< 0 for rows of its own
+  int maxSequence; ///< 0 for rows of its own
 };
 
 struct HeadsCase {
@@ -42,7 +42,7 @@ Parameters getParameters(const HeadsCase &c) {
                       flag(c.interleaved) + ", " + text(c.tokens) + ", " + text(c.positions);
   for (const Part &part : c.parts)
     heads += ", sinter::HeadPart<" + part.type + ", " + text(part.heads) + ", " +
-             flag(part.rotates) + ", " + text(part.capacity) + ">";
+             flag(part.rotates) + ", " + text(part.maxSequence) + ">";
   Parameters result = {{"Element", c.element},
                        {"Out", c.parts[0].type},
                        {"m", text(c.rows())},
@@ -82,7 +82,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const HeadsC
     // What is not written keeps its value: other positions of a cache, and outs that no part has.
     const Part none{kF32, 1, false, 0}, &part = i < c.parts.size() ? c.parts[i] : none;
     outs.push_back(HostTensor::random(
-        part.type, size_t(part.capacity ? c.slots * part.capacity : m) * part.heads * c.size,
+        part.type, size_t(part.maxSequence ? c.slots * part.maxSequence : m) * part.heads * c.size,
         engine));
   }
   expected = outs;
@@ -120,10 +120,10 @@ void expectReference(TestKernels &kernels, const std::string &name, const HeadsC
                   (isFirst ? -1 : 1) * multiply(i, column + partner) * sin.values[angle];
         }
         const int width = part.heads * c.size;
-        if (part.capacity == 0)
+        if (part.maxSequence == 0)
           expected[p].values[size_t(i) * width + j] = value;
-        else if (token < c.count[slot] && at >= 0 && at < part.capacity)
-          expected[p].values[(size_t(slot) * part.capacity + at) * width + j] = value;
+        else if (token < c.count[slot] && at >= 0 && at < part.maxSequence)
+          expected[p].values[(size_t(slot) * part.maxSequence + at) * width + j] = value;
       }
     }
   }
@@ -145,12 +145,12 @@ void expectReference(TestKernels &kernels, const std::string &name, const HeadsC
 }
 
 std::map<std::string, HeadsCase> makeCases() {
-  auto attention = [](std::string element, int queries, int keys, int capacity) {
+  auto attention = [](std::string element, int queries, int keys, int maxSequence) {
     HeadsCase c;
     c.element = element;
     c.parts = {{element, queries, true, 0},
-               {element, keys, true, capacity},
-               {element, keys, false, capacity}};
+               {element, keys, true, maxSequence},
+               {element, keys, false, maxSequence}};
     c.start = {7};
     c.count = {1};
     return c;

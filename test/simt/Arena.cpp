@@ -39,8 +39,8 @@ Arena &Arena::instance() {
 }
 
 Arena::Arena()
-    : base(static_cast<std::byte *>(reserveAddresses(capacity))),
-      stateBytes(static_cast<uint8_t *>(reserveAddresses(capacity))) {}
+    : base(static_cast<std::byte *>(reserveAddresses(maxSequence))),
+      stateBytes(static_cast<uint8_t *>(reserveAddresses(maxSequence))) {}
 
 void *Arena::allocate(size_t bytes) {
   bytes = bytes ? bytes : 1;
@@ -49,7 +49,7 @@ void *Arena::allocate(size_t bytes) {
   for (size_t from : {cursor, size_t(0)}) {
     size_t start = aligned(from + gap);
     for (auto next = allocations.lower_bound(from);; ++next) {
-      size_t limit = next == allocations.end() ? capacity : next->first;
+      size_t limit = next == allocations.end() ? maxSequence : next->first;
       if (start < limit && limit - start >= bytes + gap) {
         allocations.emplace(start, Allocation{bytes});
         cursor = start + bytes;

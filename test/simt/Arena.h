@@ -16,7 +16,7 @@ namespace sinter::simt {
 
 class Arena {
 public:
-  static constexpr size_t capacity = size_t(1) << 34;
+  static constexpr size_t maxSequence = size_t(1) << 34;
   static constexpr size_t alignment = 256; ///< what cuMemAlloc promises
   static constexpr size_t gap = 4096;      ///< of addresses that belong to nobody
 
@@ -33,7 +33,7 @@ public:
 
   bool contains(const void *address) const {
     auto *byte = static_cast<const std::byte *>(address);
-    return byte >= base && byte < base + capacity;
+    return byte >= base && byte < base + maxSequence;
   }
   size_t offset(const void *address) const {
     return size_t(static_cast<const std::byte *>(address) - base);

@@ -41,7 +41,7 @@ void MemoryChecker::startLaunch(std::span<const std::byte> staticPart,
     auto cells = [](size_t count) {
       return static_cast<Cell *>(reserveAddresses(count * sizeof(Cell)));
     };
-    globalCells = cells(Arena::capacity);
+    globalCells = cells(Arena::maxSequence);
     staticCells = cells(SharedMemory::mostStaticBytes);
     dynamicCells = cells(SharedMemory::mostDynamicBytes);
   }

@@ -9,7 +9,7 @@ using namespace sinter::simt;
 
 void TouchedLines::clear() {
   if (!marks)
-    marks = static_cast<uint8_t *>(reserveAddresses(Arena::capacity / lineBytes));
+    marks = static_cast<uint8_t *>(reserveAddresses(Arena::maxSequence / lineBytes));
   for (size_t line : lines)
     marks[line] = 0;
   lines.clear();

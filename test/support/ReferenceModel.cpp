@@ -68,7 +68,7 @@ void ReferenceModel::build(int64_t batch, int64_t chunk, std::vector<std::string
   GraphOptions options;
   options.batch = batch;
   options.chunk = chunk;
-  options.capacity = length + 3;
+  options.maxSequence = length + 3;
   options.ropeLength = length;
   options.entries = std::move(entries);
   for (const ParameterInfo &parameter : spec.parameters())

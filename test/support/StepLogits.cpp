@@ -13,7 +13,7 @@ void returnLogits(CompileRequest &request, const ModelSpec &spec) {
   GraphOptions options;
   options.batch = request.options.batch;
   options.chunk = request.options.chunk;
-  options.capacity = request.options.getCapacity();
+  options.maxSequence = request.options.getMaxSequence();
   options.entries = request.options.entries;
   options.parameterTypes = request.parameterTypes;
   auto graph = buildGraph(context, spec, options);

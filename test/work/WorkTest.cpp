@@ -218,13 +218,13 @@ constexpr const char *kLlama = R"({"model_type": "llama", "vocab_size": 128256, 
   "rope_theta": 500000.0, "tie_word_embeddings": true})";
 
 Program makeInference(const std::string &name, const std::string &model, DType type, int64_t chunk,
-                      int64_t capacity, const char *target = kProcessor) {
+                      int64_t maxSequence, const char *target = kProcessor) {
   Program program{name, model, {}};
   program.options.target = target;
   program.options.cores = 2;
   program.options.computeType = program.options.cacheType = type;
   program.options.chunk = chunk;
-  program.options.capacity = capacity;
+  program.options.maxSequence = maxSequence;
   return program;
 }
 

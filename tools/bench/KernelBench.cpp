@@ -381,7 +381,7 @@ void runGradient(benchmark::State &state, const std::string &element, const std:
 }
 
 void runAttention(benchmark::State &state, const std::string &element) {
-  int64_t length = state.range(0), capacity = state.range(1), heads = state.range(2),
+  int64_t length = state.range(0), maxSequence = state.range(1), heads = state.range(2),
           keyHeads = state.range(3), width = state.range(4);
   bool pairs = element == "bf16";
   std::string text = llvm::formatv(R"(
@@ -395,15 +395,15 @@ void runAttention(benchmark::State &state, const std::string &element) {
            tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
       return %0 : tensor<1x{0}x{2}x{4}xf32>
     })",
-                                   length, capacity, heads, keyHeads, width, pairs ? 2 : 1, element,
-                                   length > 1 ? "causal, " : "");
+                                   length, maxSequence, heads, keyHeads, width, pairs ? 2 : 1,
+                                   element, length > 1 ? "causal, " : "");
   Workload work(text, /*cold=*/length == 1);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   double least = measure(state, work);
-  double visible = length > 1 ? (length + 1) / 2.0 : capacity;
+  double visible = length > 1 ? (length + 1) / 2.0 : maxSequence;
   double flops = 4.0 * length * visible * heads * width;
-  double bytes = 2.0 * capacity * keyHeads * width * (pairs ? 2 : 4);
+  double bytes = 2.0 * maxSequence * keyHeads * width * (pairs ? 2 : 4);
   state.counters["GFLOP/s"] = flops / least * 1e-9;
   state.counters["of_f32_peak"] = flops / least / getPeak();
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
@@ -608,7 +608,7 @@ int main(int argc, char **argv) {
     argc = 1;
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;
-  printf("%s, %d threads: %.0f GFLOP/s f32, %.1f GB/s read\n", getHostTarget().getCpu().data(),
+  printf("%s, %d threads: %.0f GFLOP/s f32, %.1f GB/s read\n", getHostTarget().getChip().data(),
          getCrew().size(), getPeak() * 1e-9, getReadBandwidth() * 1e-9);
   for (const char *element : {"f32", "bf16"}) {
     addGemms(element, "");

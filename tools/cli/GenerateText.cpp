@@ -106,6 +106,6 @@ Expected<void> cli::generateText(const LoadedModel &model, const GenerateFlags &
   printTimes(result.times);
   if (result.reason == StopReason::Capacity)
     std::fprintf(stderr, "stopped early: all %lld positions of the cache are taken (--max-seq)\n",
-                 static_cast<long long>(result.capacity));
+                 static_cast<long long>(result.maxSequence));
   return {};
 }

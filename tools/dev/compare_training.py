@@ -163,7 +163,7 @@ def wide_numbers():
 
 
 def get_rate(run, step):
-    """As the head of runtime/Train/Schedule.h has it."""
+    """As the head of runtime/Train/LearningRate.h has it."""
     if step < run.warmup:
         return run.lr * (step + 1) / run.warmup
     progress = (step - run.warmup) / (run.steps - run.warmup)

@@ -21,10 +21,10 @@ struct Options : CommandOptions<RunOptions> {
 /// The request for the programs that --entry names.
 static Expected<CompileRequest> makeEntriesRequest(const Model &model, const Options &options) {
   if (std::ranges::count(options.entries, "train") == 0) {
-    int64_t capacity =
-        options.capacity ? options.capacity : std::min<int64_t>(model.spec.maxPositions, 1024);
-    return makeRequest(model, options, options.entries, std::min(options.chunk, capacity),
-                       capacity);
+    int64_t maxSequence = options.maxSequence ? options.maxSequence
+                                              : std::min<int64_t>(model.spec.maxPositions, 1024);
+    return makeRequest(model, options, options.entries, std::min(options.chunk, maxSequence),
+                       maxSequence);
   }
   if (options.entries.size() != 1)
     return fail("--entry train", "training steps share nothing with what generates",

@@ -20,7 +20,7 @@ static nlohmann::json describeCpu() {
   if (!cpu)
     return {{"target", "cpu"}, {"missing", cpu.error().message()}};
   return {{"target", "cpu"},
-          {"name", cpu->getCpu().str()},
+          {"name", cpu->getChip().str()},
           {"cores", cpu->getCores()},
           {"vector_bits", cpu->getVectorBits()}};
 }

@@ -72,10 +72,11 @@ public:
       }
       if (plan.queryResult)
         clearQueryGradients();
-      builder.loop(builder.index(0), builder.index(plan.capacity), plan.keyBlock, [&](Value key) {
-        firstKey = key;
-        emitKeyBlock();
-      });
+      builder.loop(builder.index(0), builder.index(plan.maxSequence), plan.keyBlock,
+                   [&](Value key) {
+                     firstKey = key;
+                     emitKeyBlock();
+                   });
     });
   }
 
@@ -163,7 +164,7 @@ private:
     builder.storeScalar(builder.loadScalar(arguments[plan.deltaArgument], number), deltas, r);
 
     Value position = builder.add(start, t), from = builder.index(0),
-          to = builder.index(plan.capacity);
+          to = builder.index(plan.maxSequence);
     if (op.getCausal())
       to = builder.min(to, builder.add(position, 1));
     if (op.getWindow())
@@ -184,7 +185,7 @@ private:
           SmallVector<Value> rows;
           for (int64_t i = 0; i < lanes; ++i) {
             Value key = builder.min(builder.add(builder.add(firstKey, first), i),
-                                    builder.index(plan.capacity - 1));
+                                    builder.index(plan.maxSequence - 1));
             Value at = builder.add(offsetOf(*input, key, keyHead), d);
             rows.push_back(builder.load(arguments[input->argument], at, maskOfColumns(d)));
             if (input == &plan.key)
@@ -203,10 +204,10 @@ private:
 
   /// The block's sums to the results.
   void finishKeys() {
-    Value count = builder.min(builder.sub(builder.index(plan.capacity), firstKey),
+    Value count = builder.min(builder.sub(builder.index(plan.maxSequence), firstKey),
                               builder.index(plan.keyBlock));
     builder.loop(builder.index(0), count, 1, [&](Value j) {
-      Value number = numberOf(builder.add(firstKey, j), plan.capacity, keyHead, plan.keyHeads);
+      Value number = numberOf(builder.add(firstKey, j), plan.maxSequence, keyHead, plan.keyHeads);
       Value target = builder.mul(number, plan.headSize);
       for (int64_t d = 0; d < width; d += lanes) {
         Value at = builder.add(builder.mul(j, width), d), to = builder.add(target, d);
@@ -354,7 +355,7 @@ private:
       auto [t, head] = positionAndHead(row);
       Value number = builder.add(builder.mul(slot, plan.heads), head);
       number = builder.add(builder.mul(number, plan.length), t);
-      number = builder.add(builder.mul(number, plan.capacity), firstKey);
+      number = builder.add(builder.mul(number, plan.maxSequence), firstKey);
       builder.loop(builder.index(firstVector * lanes),
                    builder.index((firstVector + plan.keyVectors) * lanes), lanes, [&](Value j) {
                      Value kept =
@@ -371,7 +372,7 @@ private:
   void emitScores(Value r, int64_t firstVector) {
     SmallVector<Value> products = multiply(queries, keyPanels, r, firstVector);
     bool lowerBound = op.getWindow() || plan.firstArgument;
-    bool upperBound = op.getCausal() || plan.capacity % plan.keyBlock != 0;
+    bool upperBound = op.getCausal() || plan.maxSequence % plan.keyBlock != 0;
     SmallVector<Value> positions;
     for (int64_t v = 0; v < plan.keyVectors; ++v)
       positions.push_back(builder.laneIndices(builder.add(firstKey, (firstVector + v) * lanes)));

@@ -39,7 +39,8 @@ static void cut(AttentionGradPlan &plan, TargetAttr target) {
   int64_t block = plan.headSize > 128 ? 32 : 64;
   // Narrow tiles of scores fit the edge of the mask more closely than wide ones.
   plan.keyVectors = 2;
-  plan.keyBlock = std::min<int64_t>(block, llvm::alignTo(plan.capacity, plan.keyVectors * lanes));
+  plan.keyBlock =
+      std::min<int64_t>(block, llvm::alignTo(plan.maxSequence, plan.keyVectors * lanes));
   plan.rowBlock = std::min<int64_t>(block, llvm::PowerOf2Ceil(plan.rows));
   plan.scoreRows = rowsFor(plan.keyVectors, plan.rowBlock);
   int64_t columns = llvm::divideCeil(plan.headSize, lanes);

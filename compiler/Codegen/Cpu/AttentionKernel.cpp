@@ -164,7 +164,7 @@ private:
 
   /// Positions that rows [r, r + count) of the block see together: [first, second).
   std::pair<Value, Value> visibleKeys(Value r, int64_t count) {
-    Value from = builder.index(0), to = builder.index(plan.capacity);
+    Value from = builder.index(0), to = builder.index(plan.maxSequence);
     if (op.getCausal()) {
       auto [t, head] = positionAndHead(builder.add(r, count - 1));
       to = builder.min(to, builder.add(builder.add(start, t), 1));
@@ -240,7 +240,7 @@ private:
         for (int64_t i = 0; i < lanes; ++i) {
           // Vectors beyond the last key repeat it: their scores are masked.
           Value j = builder.add(builder.add(key, builder.mul(group, lanes)), i);
-          j = builder.min(j, builder.index(plan.capacity - 1));
+          j = builder.min(j, builder.index(plan.maxSequence - 1));
           rows.push_back(builder.load(arguments[plan.keyArgument],
                                       builder.add(builder.add(head, d), builder.mul(j, strides[1])),
                                       maskOfColumns(d)));
@@ -258,10 +258,10 @@ private:
       return builder.add(builder.mul(d, lanes), vector * plan.headSize * lanes);
     int64_t interleave = plan.pairs ? 2 : 1, width = plan.panelWidth;
     int64_t depth = llvm::alignTo(plan.headSize, interleave);
-    int64_t panels = llvm::divideCeil(plan.capacity, width);
+    int64_t panels = llvm::divideCeil(plan.maxSequence, width);
     Value head =
         builder.mul(builder.add(builder.mul(slot, plan.keyHeads), keyHead), panels * width * depth);
-    // Vectors beyond the capacity's last panel are masked: they may as well read that one.
+    // Vectors beyond max_sequence's last panel are masked: they may as well read that one.
     Value panel = builder.min(builder.add(builder.div(key, width), vector * lanes / width),
                               builder.index(panels - 1));
     Value at = builder.add(head, builder.mul(panel, width * depth));
@@ -384,7 +384,7 @@ private:
       auto [t, head] = positionAndHead(builder.add(r, row));
       Value number = builder.add(builder.mul(slot, plan.heads), head);
       number = builder.add(builder.mul(number, plan.length), t);
-      number = builder.add(builder.mul(number, plan.capacity), key);
+      number = builder.add(builder.mul(number, plan.maxSequence), key);
       builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value j) {
         Value memory = pairValues() ? weights : scores;
         Value at = builder.add(builder.mul(row, plan.keyBlock), j);
@@ -454,8 +454,8 @@ private:
                        int64_t firstVector, int64_t v) {
     // The partner of the last of an odd number of positions has the weight zero.
     Value partner = builder.add(j, 1);
-    if (plan.capacity % 2 != 0)
-      partner = builder.min(partner, builder.sub(builder.index(plan.capacity - 1), key));
+    if (plan.maxSequence % 2 != 0)
+      partner = builder.min(partner, builder.sub(builder.index(plan.maxSequence - 1), key));
     auto narrow = [&](Value position) {
       Value at = builder.add(rowAt(position), v * lanes);
       // Every other vector begins a line.

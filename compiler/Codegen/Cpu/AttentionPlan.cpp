@@ -49,7 +49,7 @@ static LogicalResult findValues(AttentionPlan &plan) {
     FailureOr<unsigned> argument = findArgument(plan.op.getValue(), plan.op, "a value cache");
     if (failed(argument))
       return failure();
-    int64_t head = plan.capacity * plan.headSize;
+    int64_t head = plan.maxSequence * plan.headSize;
     plan.value.argument = *argument;
     plan.value.strides = {plan.keyHeads * head, plan.headSize, head, 1};
   } else {

@@ -49,7 +49,7 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const TargetAttr &
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
-      triple, target.getCpu(), target.getFeatures(), options, llvm::Reloc::PIC_,
+      triple, target.getChip(), target.getFeatures(), options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
@@ -103,7 +103,7 @@ static Expected<Unit> translate(ModuleOp kernels, const TargetAttr &target) {
   for (llvm::Function &function : *unit.module) {
     if (function.isDeclaration())
       continue;
-    function.addFnAttr("target-cpu", target.getCpu());
+    function.addFnAttr("target-cpu", target.getChip());
     function.addFnAttr("target-features", target.getFeatures());
     function.addFnAttr("prefer-vector-width", width);
     function.addFnAttr("min-legal-vector-width", width);

@@ -210,7 +210,7 @@ def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleO
 }
 
 def VerifyCodegenPass : Pass<"sinter-verify-codegen", "mlir::ModuleOp"> {
-  let summary = "the gate of the Codegen phase";
+  let summary = "verifies what holds after the Codegen phase";
   let description = [{
     After it: every kernel says in `sinter.grid` how many work items it has, and the module
     `@kernels` holds a function of its name with the runtime's calling convention. That module is

@@ -49,7 +49,8 @@ struct DecodeShape {
     int64_t d = operands.headSize, rows = matrices ? 16 : d > 128 ? 2 : 4;
     int64_t parts = llvm::divideCeil(operands.rows, rows);
     groups = operands.batch * operands.keyHeads * parts;
-    int64_t wanted = llvm::divideCeil(264, groups), most = llvm::divideCeil(operands.capacity, 256);
+    int64_t wanted = llvm::divideCeil(264, groups),
+            most = llvm::divideCeil(operands.maxSequence, 256);
     splits = std::min(wanted, most);
     auto copies = [&](int64_t stages) { return 32 * (d + 8) * (1 + 8 * stages); };
     sharedBytes = 16 * rows * (d + 4) + 32 * rows;
@@ -70,7 +71,7 @@ struct BackwardShape {
     int64_t d = operands.headSize;
     warpgroups &= matrices && (d == 64 || d == 128);
     int64_t heads = keys ? operands.keyHeads : operands.heads;
-    int64_t tiles = llvm::divideCeil(keys ? operands.capacity : operands.length, 128);
+    int64_t tiles = llvm::divideCeil(keys ? operands.maxSequence : operands.length, 128);
     int64_t passing = matrices ? (d > 64 && !warpgroups ? 32 : 64) : d > 128 ? 16 : 32;
     auto withRows = [&](int64_t rows) {
       int64_t info = 16 * (keys ? 2 * passing : rows);
@@ -102,7 +103,7 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
   instance.set("length", operands.length);
   instance.set("heads", operands.heads);
   instance.set("headSize", operands.headSize);
-  instance.set("capacity", operands.capacity);
+  instance.set("capacity", operands.maxSequence);
   instance.set("keyHeads", operands.keyHeads);
   instance.setStrides("query", operands.query);
   instance.setStrides("key", key);
@@ -249,7 +250,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
     instance.pass(inputs + *results.queryResult);
   }
   instance.write(function, /*usesShared=*/true);
-  int64_t rows = keys ? operands.capacity : operands.length;
+  int64_t rows = keys ? operands.maxSequence : operands.length;
   int64_t heads = keys ? operands.keyHeads : operands.heads;
   int64_t tiles = llvm::divideCeil(rows, shape.rows);
   return CudaLaunch{operands.batch * heads * tiles, shape.block, shape.sharedBytes};

@@ -73,7 +73,7 @@ static std::string nameHeads(const ProductHeads &heads) {
   return name + ">";
 }
 
-/// Passes where a product of few rows is written, and what heads depend on.
+/// Passes where a GEMV is written, and what heads depend on.
 static void passHeads(TemplateInstance &instance, std::optional<ProductHeads> &heads,
                       func::FuncOp kernel) {
   auto passArgument = [&](Value value) {
@@ -111,7 +111,7 @@ struct Product {
         lhsTransposed(matmul.getTransposeLhs()), rhsTransposed(matmul.getTransposeRhs()),
         narrow(getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() == 16) {}
 
-  bool hasFewRows() const { return m <= kFewProductRows && !lhsTransposed; }
+  bool isGemv() const { return m <= kMostGemvRows && !lhsTransposed; }
 
   static int64_t divideUp(int64_t a, int64_t b) { return llvm::divideCeil(a, b); }
 
@@ -149,7 +149,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
 
   MatmulOp matmul = gemm->matmul;
   Product product(matmul);
-  StringRef name = product.hasFewRows() ? "gemv" : "gemm";
+  StringRef name = product.isGemv() ? "gemv" : "gemm";
   TemplateInstance instance(name, name, kernel.getContext());
   instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
   instance.set("Out", getElementTypeOrSelf(kernel.getResultTypes().front()));
@@ -164,7 +164,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
   instance.pass(numberOf(gemm->getLhs()));
   instance.pass(numberOf(matmul.getRhs()));
-  if (product.hasFewRows()) {
+  if (product.isGemv()) {
     // Weights that are trained are written by another kernel. Those that are not are read past the
     // caches of what may change, and so early that nothing may change them.
     instance.set("rhsIsConstant", isConstant);
@@ -188,13 +188,13 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   }
   for (unsigned i = 0; i < kMostOperands; ++i)
     instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
-  if (!product.hasFewRows()) {
+  if (!product.isGemv()) {
     instance.pass(kernel.getNumArguments());
     instance.write(function, /*usesShared=*/true);
     return product.getGemmLaunch(candidate);
   }
   passHeads(instance, gemm->heads, kernel);
-  FewRowsLaunch launch(matmul, gemm->norm.has_value(), candidate);
+  GemvLaunch launch(matmul, gemm->norm.has_value(), candidate);
   instance.write(function, /*usesShared=*/gemm->norm.has_value());
   return CudaLaunch{.grid = launch.blocks,
                     .block = product.rhsTransposed ? 128 : 256,

@@ -41,7 +41,7 @@ inline constexpr llvm::StringLiteral kSharedAttribute = "sinter.shared";
 /// again as it left it. It is the kernel's last argument.
 inline constexpr llvm::StringLiteral kScratchAttribute = "sinter.scratch";
 /// Name of the attribute with the names of kernels that compute the same as a tensor-level kernel,
-/// in other ways: the device chooses (plan.choice).
+/// in other ways: the device chooses (plan.alternatives).
 inline constexpr llvm::StringLiteral kAlternativesAttribute = "sinter.alternatives";
 /// Name of the unit attribute, on the tensor-level kernel, of a kernel that may be launched before
 /// the one before it is done (programmatic dependent launch, runtime/Device/Cuda/CudaProgram.h): it

@@ -295,7 +295,7 @@ def MapLoopsToThreadsPass : Pass<"sinter-map-loops-to-threads", "mlir::ModuleOp"
 }
 
 def VerifyCudaCodegenPass : Pass<"sinter-verify-cuda-codegen", "mlir::ModuleOp"> {
-  let summary = "the gate of the Codegen phase on CUDA";
+  let summary = "verifies what holds after the Codegen phase on CUDA";
   let description = [{
     After it: every kernel says how it is launched (`sinter.grid`, `sinter.block`, `sinter.shared`,
     the block at most 1024 threads and the memory what the target's blocks may have), and the module

@@ -39,14 +39,14 @@ template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16) {
   length = queryShape[1];
   heads = queryShape[2];
   headSize = queryShape[3];
-  capacity = keyShape[1];
+  maxSequence = keyShape[1];
   keyHeads = keyShape[2];
   group = heads / keyHeads;
   rows = length * group;
   if (headSize > 256)
     return op.emitError("expected heads of 256 elements at the most, got ") << headSize;
   // Numbers of weights, from which masks of a dropout follow, are one word.
-  int64_t weights = ShapedType::getNumElements({batch, heads, length, capacity});
+  int64_t weights = ShapedType::getNumElements({batch, heads, length, maxSequence});
   if (op.getSeed() && weights > int64_t(1) << 32)
     return op.emitError("expected 2^32 weights at the most for a dropout, got ") << weights;
   FailureOr<StridedInput> input = traceRows(op.getQuery(), op, "queries", f16);

@@ -13,7 +13,7 @@ mlir::FailureOr<unsigned> findArgument(mlir::Value value, mlir::Operation *op,
 /// The sizes of an attention or of its gradient, and the operands that both have. An op that the
 /// kernels cannot do is reported as an error.
 struct AttentionOperands {
-  int64_t batch = 0, length = 0, heads = 0, headSize = 0, capacity = 0, keyHeads = 0;
+  int64_t batch = 0, length = 0, heads = 0, headSize = 0, maxSequence = 0, keyHeads = 0;
   int64_t group = 0; ///< query heads of a key-value head
   int64_t rows = 0;  ///< length * group
   StridedInput query;

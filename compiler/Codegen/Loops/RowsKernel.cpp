@@ -512,7 +512,7 @@ private:
     FailureOr<Value> count = emitter.emitIndex(append.getCount(), point[0]);
     if (failed(start) || failed(count))
       return failure();
-    int64_t capacity = append.getType().getDimSize(1);
+    int64_t maxSequence = append.getType().getDimSize(1);
     Value t = space.materialize(builder, loc, point[1]);
     Value position = arith::AddIOp::create(builder, loc, *start, t);
     auto isBelow = [&](arith::CmpIPredicate predicate, Value value, Value limit) -> Value {
@@ -521,12 +521,12 @@ private:
     Value isValid = isBelow(arith::CmpIPredicate::slt, t, *count);
     // Unsigned, so that no number can name memory before the cache.
     Value fits = isBelow(arith::CmpIPredicate::ult, position,
-                         arith::ConstantIndexOp::create(builder, loc, capacity));
+                         arith::ConstantIndexOp::create(builder, loc, maxSequence));
     auto guard =
         scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isValid, fits));
     builder.setInsertionPoint(guard.thenYield());
     ElementEmitter::Scope scope(emitter);
-    cachePosition = space.addDim(position, 0, capacity);
+    cachePosition = space.addDim(position, 0, maxSequence);
     return emitNest(point, /*guarded=*/true);
   }
 

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include "runtime/Device/KernelFunction.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace sinter::runtime {
-
-/// What the compiler generates: work items [begin, end) over the addresses of a launch's slices.
-using KernelFunction = void (*)(void *const *slices, int64_t begin, int64_t end);
 
 /// Position-independent code in memory that may be executed and no longer written.
 class CodeImage {

@@ -8,7 +8,7 @@
 namespace sinter::runtime {
 namespace {
 
-constexpr uint64_t width = Panels::width;
+constexpr uint64_t width = PackedRhs::width;
 
 // A 32-bit word of a panel is one f32 or a pair of bf16; vectors are of 16 of them, a register
 // where the machine has one that wide.
@@ -206,7 +206,8 @@ SINTER_VECTOR_CLONES void packClone(const Part &part, DType from, DType to, bool
 
 // Zeroes what no source reaches of rows [begin, end): the columns from `columns` on, and, with the
 // last rows, all that follow.
-void pad(const Panels &layout, std::byte *panel, uint64_t columns, uint64_t begin, uint64_t end) {
+void pad(const PackedRhs &layout, std::byte *panel, uint64_t columns, uint64_t begin,
+         uint64_t end) {
   uint64_t pairs = layout.interleave(), wordBytes = pairs * sizeOf(layout.dtype);
   for (uint64_t p = begin; columns < width && p < end; p += pairs)
     std::memset(panel + (p / pairs * width + columns) * wordBytes, 0,
@@ -221,7 +222,7 @@ void pad(const Panels &layout, std::byte *panel, uint64_t columns, uint64_t begi
               (layout.paddedK() / pairs - next) * width * wordBytes);
 }
 
-void packRows(const Panels &layout, std::span<const PackSource> sources, std::byte *panel,
+void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std::byte *panel,
               uint64_t index, uint64_t rowBegin, uint64_t rowEnd) {
   uint64_t begin = index * width, end = std::min(begin + width, layout.n);
   uint64_t sourceBegin = 0;
@@ -241,7 +242,8 @@ void packRows(const Panels &layout, std::span<const PackSource> sources, std::by
 
 } // namespace
 
-void pack(ThreadPool &pool, const Panels &layout, std::span<const PackSource> sources, void *out) {
+void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
+          void *out) {
   uint64_t blocks = (layout.k + rowsOfTask - 1) / rowsOfTask;
   pool.run(layout.count() * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {

@@ -1,6 +1,6 @@
 //===- Pack.h - Matrices into panels ----------------------------*- C++ -*-===//
 //
-// Turns matrices into the panels that Gemm reads (Panels.h): weights as checkpoints store them,
+// Turns matrices into the panels that Gemm reads (PackedRhs.h): weights as checkpoints store them,
 // once at bind, and in every step of training weights, activations and gradients. It is written for
 // memory bandwidth: blocks of 16 words of 16 columns are rounded and transposed in registers. Every
 // word is computed alone, so that results do not depend on how the work is split.
@@ -10,7 +10,7 @@
 
 #include "runtime/Base/DType.h"
 #include "runtime/Base/ThreadPool.h"
-#include "runtime/Format/Panels.h"
+#include "runtime/Format/PackedRhs.h"
 #include <span>
 
 namespace sinter::runtime {
@@ -28,6 +28,7 @@ struct PackSource {
 /// Writes the columns of `sources`, one after the other, as `layout` panels to `out`
 /// (layout.bytes() bytes, 64-byte aligned); the n of the sources add up to layout.n. Values are
 /// rounded to layout.dtype.
-void pack(ThreadPool &pool, const Panels &layout, std::span<const PackSource> sources, void *out);
+void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
+          void *out);
 
 } // namespace sinter::runtime

@@ -27,7 +27,7 @@ struct LaunchStep {
 
 /// Packs weights into panels.
 struct PackStep {
-  Panels layout;
+  PackedRhs layout;
   std::vector<PackSource> sources;
   void *out = nullptr;
 };

@@ -89,8 +89,8 @@ public:
 
   Expected<void> bind(const BindOptions &options) override;
   MemoryUse memory() const override { return use; }
-  std::vector<std::string> choices() const override {
-    return own->tuner ? own->tuner->choices() : std::vector<std::string>();
+  std::vector<std::string> alternatives() const override {
+    return own->tuner ? own->tuner->alternatives() : std::vector<std::string>();
   }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
@@ -209,7 +209,7 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
     SINTER_TRY(own->copies, CudaCopies::create(*context));
   }
   if (own->tuner) {
-    SINTER_CHECK(context->wait(plan.executable->name() + ": choosing among ways"));
+    SINTER_CHECK(context->wait(plan.executable->name() + ": choosing among alternatives"));
     own->pool->trim(); // of what timing took
   }
   use.reserved = own->pool->statistics().reservedHigh;

@@ -11,11 +11,12 @@
 // all later ones replay it as a graph, but for those that are traced, which time every command. A
 // capture that fails is told of once, and runs walk as before.
 //
-// Of an executable that was compiled with --tune, what can be done in several ways (algorithms of
+// Of an executable that was compiled with --tune, what has alternatives (algorithms of
 // products, LtGemm.h, and a command's alternatives) is timed when the session binds, and the
-// fastest is remembered (Tuner.h). The ways need not give the same last bits. Without it all of
-// that is a function of the executable and the libraries' versions. What was tried has written to
-// states, which are zeroed at the end of binding, and to memory that steps write before they read.
+// fastest is remembered (Tuner.h). The alternatives need not give the same last bits. Without it
+// all of that is a function of the executable and the libraries' versions. What was tried has
+// written to states, which are zeroed at the end of binding, and to memory that steps write before
+// they read.
 //
 //   SINTER_CUDA_GRAPH=0                    always walks
 //   SINTER_CUDA_OVERLAP=0                  no kernel begins before the one before it is done

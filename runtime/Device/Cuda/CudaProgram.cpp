@@ -9,15 +9,17 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-// Calls `fn` with the action of one way of doing a command: 0 for its own, else an alternative's.
-template <typename Fn> auto visitWay(const fb::Command &command, size_t way, Fn fn) {
-  if (way == 0)
+// Calls `fn` with the action of one alternative of doing a command: 0 for its own, else an
+// alternative's.
+template <typename Fn>
+auto visitAlternative(const fb::Command &command, size_t alternative, Fn fn) {
+  if (alternative == 0)
     return visitAction(command, fn);
-  return visitAction(*command.alternatives()->Get(static_cast<flatbuffers::uoffset_t>(way - 1)),
-                     fn);
+  return visitAction(
+      *command.alternatives()->Get(static_cast<flatbuffers::uoffset_t>(alternative - 1)), fn);
 }
 
-size_t countWays(const fb::Command &command) {
+size_t countAlternatives(const fb::Command &command) {
   return 1 + (command.alternatives() ? command.alternatives()->size() : 0);
 }
 
@@ -33,8 +35,8 @@ template <typename Action> std::string nameOf(const fb::Executable &, const Acti
   return fb::EnumNameAction(fb::ActionTraits<Action>::enum_value);
 }
 
-// What a choice between this way and others depends on. How fast a kernel is depends on its code,
-// which its source stands for, and on how much it is launched for.
+// What a choice between this alternative and others depends on. How fast a kernel is depends on its
+// code, which its source stands for, and on how much it is launched for.
 std::string describe(const CudaResolver &resolver, const fb::Launch &launch) {
   const fb::Executable &root = resolver.executable.root();
   const fb::Kernel &kernel = *root.kernels()->Get(launch.kernel());
@@ -63,7 +65,8 @@ template <typename Action> std::string describe(const CudaResolver &, const Acti
          std::to_string(action.out()->bytes());
 }
 
-// Memory that steps write is zeros: what other ways left there may be no index and no length.
+// Memory that steps write is zeros: what other alternatives left there may be no index and no
+// length.
 Expected<void> clearOperands(const CudaContext &context, const fb::Command &command,
                              const CudaResolver &resolver) {
   Expected<void> cleared;
@@ -86,10 +89,10 @@ Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::
   result.steps.reserve(end - begin);
   for (size_t i = begin; i < end; ++i) {
     const fb::Command &command = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    auto add = [&](size_t way) {
-      result.chosen.push_back(way);
-      return visitWay(command, way,
-                      [&](const auto &action) { return result.add(action, resolver); });
+    auto add = [&](size_t alternative) {
+      result.chosen.push_back(alternative);
+      return visitAlternative(command, alternative,
+                              [&](const auto &action) { return result.add(action, resolver); });
     };
     auto order = [&] { return result.order(command, begin); };
     if (Expected<void> added = result.choose(command, resolver).and_then(add).and_then(order);
@@ -139,31 +142,32 @@ void CudaProgram::bindArguments() {
     parameters.push_back(&argument);
 }
 
-// The fastest way of doing a command of those that this GPU and the libraries here can.
+// The fastest alternative of doing a command of those that this GPU and the libraries here can.
 Expected<size_t> CudaProgram::choose(const fb::Command &command,
                                      const CudaResolver &resolver) const {
-  if (!resolver.tuner || countWays(command) == 1)
+  if (!resolver.tuner || countAlternatives(command) == 1)
     return 0;
   CudaProgram tried(*context);
-  std::vector<size_t> possible; // the ways that are steps of `tried`
-  std::vector<Tuner::Way> ways;
+  std::vector<size_t> possible; // the alternatives that are steps of `tried`
+  std::vector<Tuner::Alternative> alternatives;
   std::string problem;
   std::optional<Error> refused;
-  for (size_t way = 0; way < countWays(command); ++way)
-    visitWay(command, way, [&](const auto &action) {
+  for (size_t alternative = 0; alternative < countAlternatives(command); ++alternative)
+    visitAlternative(command, alternative, [&](const auto &action) {
       if (Expected<void> added = tried.add(action, resolver); !added) {
         refused = refused ? *refused : std::move(added).error();
         return;
       }
-      ways.push_back({nameOf(resolver.executable.root(), action),
-                      [&tried, step = possible.size()] { return tried.enqueueAlone(step); }});
-      possible.push_back(way);
+      alternatives.push_back(
+          {nameOf(resolver.executable.root(), action),
+           [&tried, step = possible.size()] { return tried.enqueueAlone(step); }});
+      possible.push_back(alternative);
       problem += describe(resolver, action) + '\n';
     });
-  if (ways.empty())
+  if (alternatives.empty())
     return tl::unexpected(*refused);
   tried.bindArguments();
-  SINTER_TRY(size_t fastest, resolver.tuner->choose(problem, ways, [&] {
+  SINTER_TRY(size_t fastest, resolver.tuner->choose(problem, alternatives, [&] {
     return clearOperands(*context, command, resolver);
   }));
   return possible[fastest];
@@ -288,7 +292,7 @@ Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool over
 }
 
 std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command,
-                          size_t way) {
+                          size_t alternative) {
   const fb::Command &named = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(command));
   std::string text = executable.name() + ": program '" + program.name()->str() + "', command " +
                      std::to_string(command);
@@ -297,7 +301,7 @@ std::string nameOfCommand(const Executable &executable, const fb::Program &progr
     label += (label.empty() ? "" : ", ") + named.layer()->str();
   if (!label.empty())
     text += " (" + label + ")";
-  visitWay(named, way, [&]<typename Action>(const Action &action) {
+  visitAlternative(named, alternative, [&]<typename Action>(const Action &action) {
     if constexpr (std::is_same_v<Action, fb::Launch>)
       text += ", " + nameOf(executable.root(), action);
   });

@@ -55,15 +55,15 @@ struct CudaResolver {
   const CudaKernels &kernels;
   LtLibrary &gemms;
   CudnnLibrary &attentions;
-  Tuner *tuner = nullptr; ///< with one, what can be done in several ways may be run while recording
+  Tuner *tuner = nullptr; ///< with one, alternatives may be run while recording
   bool overlaps = false;  ///< whether launches may overlap
 };
 
 class CudaProgram {
 public:
-  /// Records commands [begin, end) of a verified program, each in the way that the tuner finds
-  /// fastest, or without a tuner by its action. Fails where the library has no algorithm for a
-  /// product.
+  /// Records commands [begin, end) of a verified program, each as the alternative that the tuner
+  /// finds fastest, or without a tuner by its action. Fails where the library has no algorithm for
+  /// a product.
   static Expected<CudaProgram> record(const CudaContext &context, const fb::Program &program,
                                       size_t begin, size_t end, const CudaResolver &resolver);
 
@@ -85,7 +85,8 @@ public:
   /// that is timed or waited for.
   Expected<void> enqueueAlone(size_t command) const;
 
-  /// The way that a command is done: 0 for its action, else one more than the alternative's index.
+  /// Which alternative of a command is taken: 0 for its action, else one more than the
+  /// alternative's index.
   size_t wayOf(size_t command) const { return chosen[command]; }
 
 private:
@@ -128,15 +129,15 @@ private:
 
   const CudaContext *context;
   std::vector<Step> steps;
-  std::vector<size_t> chosen;              ///< the ways of the steps
+  std::vector<size_t> chosen;              ///< the alternatives of the steps
   std::vector<std::optional<size_t>> last; ///< step of each stream
   std::vector<CUdeviceptr> arguments;      ///< of all launches
   std::vector<void *> parameters;          ///< the addresses of the arguments
 };
 
-/// "<executable>: program 'decode', command 3 (rms_norm, model.layers.0), kernel 'k7'", of the way
-/// that it is done in.
+/// "<executable>: program 'decode', command 3 (rms_norm, model.layers.0), kernel 'k7'", of the
+/// alternative that is taken.
 std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command,
-                          size_t way = 0);
+                          size_t alternative = 0);
 
 } // namespace sinter::runtime::cuda

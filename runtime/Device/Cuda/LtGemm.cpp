@@ -133,17 +133,18 @@ Expected<void> LtLibrary::choose(LtGemm &gemm, const std::string &sizes, const s
 Expected<size_t> LtLibrary::tune(const LtGemm &gemm, const std::string &sizes, std::string problem,
                                  std::span<const cublasLtMatmulHeuristicResult_t> candidates,
                                  Tuner &tuner) {
-  std::vector<Tuner::Way> ways;
+  std::vector<Tuner::Alternative> alternatives;
   for (const cublasLtMatmulHeuristicResult_t &candidate : candidates) {
-    ways.push_back({"algorithm " + std::to_string(ways.size()) + " of cuBLASLt for " + sizes, [&] {
-                      return check(candidate.state == CUBLAS_STATUS_SUCCESS
-                                       ? gemm.call(candidate.algo, context.stream())
-                                       : candidate.state,
-                                   "a product");
-                    }});
+    alternatives.push_back(
+        {"algorithm " + std::to_string(alternatives.size()) + " of cuBLASLt for " + sizes, [&] {
+           return check(candidate.state == CUBLAS_STATUS_SUCCESS
+                            ? gemm.call(candidate.algo, context.stream())
+                            : candidate.state,
+                        "a product");
+         }});
     problem.append(reinterpret_cast<const char *>(&candidate.algo), sizeof(candidate.algo));
   }
-  return tuner.choose(problem, ways);
+  return tuner.choose(problem, alternatives);
 }
 
 Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &address) {

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --sinter-lower-kernels --split-input-file --verify-diagnostics
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @unknown_kind(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "columns"} { // expected-error {{expected a kind of fusion as sinter.kernel, got "columns"}}
   return %x : tensor<8xf32>
@@ -18,7 +18,7 @@ func.func private @no_target(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sin
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @matmul(%x: tensor<8x4xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {sinter.kernel = "rows"} {
   // expected-error @+1 {{expected an op that a rows kernel can compute}}
@@ -29,7 +29,7 @@ func.func private @matmul(%x: tensor<8x4xf32>, %y: tensor<4x8xf32>) -> tensor<8x
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @table(%x: tensor<2xf32>) -> tensor<2xf32> attributes {sinter.kernel = "rows"} {
   // expected-error @+1 {{expected a constant of one value in a rows kernel}}
@@ -41,7 +41,7 @@ func.func private @table(%x: tensor<2xf32>) -> tensor<2xf32> attributes {sinter.
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @append_used(%c: tensor<1x4x1x2xf32>, %r: tensor<1x1x1x2xf32>, %i: tensor<1xi32>) -> tensor<1x4x1x2xf32> attributes {sinter.kernel = "rows"} {
   // expected-error @+1 {{expected no use of this op's result inside a rows kernel}}
@@ -53,7 +53,7 @@ func.func private @append_used(%c: tensor<1x4x1x2xf32>, %r: tensor<1x1x1x2xf32>,
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @used_sum(%x: tensor<4x8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "rows"} {
   // expected-error @+1 {{expected no use of this op's result inside a rows kernel}}
@@ -65,7 +65,7 @@ func.func private @used_sum(%x: tensor<4x8xf32>) -> tensor<8xf32> attributes {si
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 // expected-error @+1 {{expected an embedding_grad to be alone in its kernel}}
 func.func private @scatter(%i: tensor<4xi32>, %g: tensor<4x8xf32>) -> tensor<9x8xf32> attributes {sinter.kernel = "rows"} {

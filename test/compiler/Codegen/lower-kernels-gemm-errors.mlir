@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --sinter-lower-kernels --split-input-file --verify-diagnostics
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 module attributes {sinter.target = #cpu} {
 func.func private @reduction(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels>)
@@ -14,7 +14,7 @@ func.func private @reduction(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 #panels = #sinter.panels<width = 32, interleave = 1, depth = 16>
 module attributes {sinter.target = #cpu} {
 func.func private @panels(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels>)
@@ -27,7 +27,7 @@ func.func private @panels(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels>)
 
 // -----
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 func.func private @width(%q: tensor<1x1x1x257xf32>) -> tensor<1x1x1x257xf32>
     attributes {sinter.kernel = "attention"} {

@@ -2,7 +2,7 @@
 
 // With 16 registers of 8 elements a tile is 6 rows of 16 columns, a quarter of a panel.
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 256, gflops_bf16 = 256, memory_gbs = 70, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 256, gflops_bf16 = 256, memory_gbs = 70, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 #pairs = #sinter.panels<width = 64, interleave = 2, depth = 32>
 

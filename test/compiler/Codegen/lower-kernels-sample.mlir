@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --sinter-lower-kernels --cse | FileCheck %s
 
-#cpu = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "+avx512f,+avx512bf16", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 384, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f,+avx512bf16", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 384, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 
 module attributes {sinter.target = #cpu} {
 

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --split-input-file --sinter-lower-kernels-to-llvm | FileCheck %s
 
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 module @kernels {
 // CHECK: llvm.func hidden @copy(%[[SLICES:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
 // CHECK: llvm.getelementptr %[[SLICES]][1]
@@ -28,7 +28,7 @@ func.func @copy(%x: memref<64xf32> {llvm.noalias}, %y: memref<64xbf16>, %begin: 
 
 // What a training step computes again is the same number, whatever it is fused with: nothing is
 // contracted.
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 func.func @train_step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sinter.entry} {
   %0 = sinter.call_kernel @square(%x) : (tensor<64xf32>) -> tensor<64xf32> loc(fused<"backward">["layers.0"])
   return %0 : tensor<64xf32>

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --sinter-lower-kernels | FileCheck %s
 
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3",
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3",
     features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192,
     gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576,
     l3_bytes = 16777216>} {

@@ -14,7 +14,7 @@ func.func private @crowd(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinter.
 
 // -----
 
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "", vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000, memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 52428800, l3_bytes = 0>} {
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "", vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000, memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 52428800, l3_bytes = 0>} {
 // expected-error @+1 {{expected a block to take at most 232448 bytes of shared memory, got 300000}}
 func.func private @hungry(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 300000 : i64} {
   return %x : tensor<4xf32>

@@ -4,7 +4,7 @@
 // CPU-LABEL: func.func @residual
 // CPU: sinter.fusion rows
 
-// CHECK-DAG: NormAbsorbed {{.*}}rms_norm stays apart from the product of few rows that uses it: others use it, too
+// CHECK-DAG: NormAbsorbed {{.*}}rms_norm stays apart from the GEMV that uses it: others use it, too
 // CHECK-DAG: NormAbsorbed {{.*}}layer_norm + cast in each of the 1 products that use it: {{.*}} together, {{.*}} apart
 
 // The normalized rows are the residual, too.

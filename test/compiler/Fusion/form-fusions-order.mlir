@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-form-fusions | FileCheck %s
 
 module attributes {
-    sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "",
+    sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "",
     vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192,
     memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 0>} {
 // The large sum becomes one kernel with %y1 first. It needs the copy, and that needs %a: %a cannot be

@@ -17,7 +17,7 @@ func.func @many_rows(%x: tensor<64x128xbf16>, %w: tensor<256x128xbf16>, %b: tens
   return %4 : tensor<64x256xf32>
 }
 
-// A kernel for few rows takes any chain, at the rate of memory.
+// A GEMV kernel takes any chain, at the rate of memory.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: sinter.fusion gemm
 // CHECK: sinter.silu

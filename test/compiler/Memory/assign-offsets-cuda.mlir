@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-assign-offsets --sinter-verify-memory | FileCheck %s
 
 // On a GPU slices start where cudaMalloc's memory would.
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "",
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
     memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
     l3_bytes = 52428800>} {

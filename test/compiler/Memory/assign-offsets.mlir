@@ -34,7 +34,7 @@ plan.program @choice {
   %w1 = plan.alloc 128
   %w2 = plan.alloc 128
   plan.copy(%x) -> (%a)
-  plan.choice {
+  plan.alternatives {
     plan.launch @k grid 1 (%a) -> (%b, %w1)
   } or {
     plan.launch @k2 grid 1 (%a) -> (%b, %w2)

@@ -10,7 +10,7 @@
 // REMARK-NOT: Function=large
 // REMARK-NOT: Function=prepare
 // REMARK: Missed{{.*}}Streams{{.*}}Function=little{{.*}}2 streams with 0 events would take {{.*}}; beside others were small (1)
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "",
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
     memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
     l3_bytes = 52428800>} {
@@ -49,7 +49,7 @@ module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", 
 // -----
 
 // A processor runs one command at a time.
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma",
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma",
     vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192,
     memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
   plan.program @step attributes {arena_bytes = 1024 : i64, arena_lower_bound = 1024 : i64} {

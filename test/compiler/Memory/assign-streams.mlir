@@ -4,7 +4,7 @@
 // Sums and a product that leave most of the GPU idle run beside what needs neither.
 
 // REMARK: Streams{{.*}}Function=beside{{.*}}2 streams with 2 events: 19.36 us, one after the other 26.00 us; beside others are column_sum (1)
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "",
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
     memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
     l3_bytes = 52428800>} {
@@ -35,7 +35,7 @@ module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", 
 
 // Memory that is used again orders, too: what writes it waits for who read it. What is ordered so
 // already is not waited for: @e follows @c through @d.
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "",
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
     memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
     l3_bytes = 52428800>} {

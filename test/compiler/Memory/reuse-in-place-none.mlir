@@ -75,7 +75,7 @@ plan.program @choice {
   %a = plan.alloc 64
   %b = plan.alloc 64
   plan.fill 0 -> (%a)
-  plan.choice {
+  plan.alternatives {
     plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
   } or {
     plan.launch @k2 grid 1 (%a) -> (%b)
@@ -93,7 +93,7 @@ plan.program @needed_by_an_option {
   %b = plan.alloc 64
   plan.fill 0 -> (%a)
   plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
-  plan.choice {
+  plan.alternatives {
     plan.launch @k2 grid 1 (%b) -> (%y)
   } or {
     plan.launch @k3 grid 1 (%b, %a) -> (%y)

@@ -67,7 +67,7 @@ plan.program @before_a_choice {
   plan.fill 0 -> (%a)
   // CHECK: plan.launch @k grid 1(%[[A]]) -> (%[[A]])
   plan.launch @k grid 1 (%a) -> (%b) {reusable = array<i64: 0>}
-  plan.choice {
+  plan.alternatives {
     plan.launch @k2 grid 1 (%b) -> (%y)
   } or {
     plan.launch @k3 grid 1 (%b) -> (%y)

@@ -52,7 +52,7 @@ plan.program @overlap_in_choice attributes {arena_bytes = 128 : i64, arena_lower
   // expected-error @below {{expected slices that live at once not to overlap; both live at command 1}}
   %w = plan.slice arena[64, 64]
   plan.fill 0 -> (%a)
-  plan.choice {
+  plan.alternatives {
     plan.launch @k grid 1 (%a) -> (%y)
   } or {
     plan.launch @k2 grid 1 (%a) -> (%y, %w)

@@ -2,7 +2,7 @@
 // RUN: sinter-opt %s --sinter-align-products --split-input-file %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A GPU on which starting kernels costs nothing to speak of.
-#gpu = #sinter.target<kind = "cuda", cpu = "sm_90", features = "", vector_bits = 128, registers = 255,
+#gpu = #sinter.target<kind = "cuda", chip = "sm_90", features = "", vector_bits = 128, registers = 255,
     cores = 132, gflops_f32 = 60, gflops_bf16 = 800, memory_gbs = 4800, launch_ns = 1,
     l1_bytes = 232448, l2_bytes = 262144, l3_bytes = 52428800>
 
@@ -36,7 +36,7 @@ func.func @loss(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>, %d: tensor<64x13xb
 // -----
 
 // Aligned as it is, of few rows, and too small for a copy.
-module attributes {sinter.target = #sinter.target<kind = "cuda", cpu = "sm_90", features = "",
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000,
     memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144, l3_bytes = 52428800>} {
 // REMARK: NotAligned{{.*}}Function=none{{.*}}a product of 64 rows, 13 columns and a depth of 8
@@ -54,7 +54,7 @@ func.func @none(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>, %v: tensor<16x8xbf
 // -----
 
 // A processor's products read panels.
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v4", features = "+avx512f",
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f",
     vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 500, gflops_bf16 = 1000,
     memory_gbs = 70, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 // CHECK-LABEL: func.func @panels

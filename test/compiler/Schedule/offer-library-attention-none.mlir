@@ -1,5 +1,5 @@
 // What the library is not asked for. It would say nothing good either way here: no workspace is given.
-// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention=workspace=256 | FileCheck %s --implicit-check-not=plan.choice --implicit-check-not=plan.attention
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention=workspace=256 | FileCheck %s --implicit-check-not=plan.alternatives --implicit-check-not=plan.attention
 // RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention=workspace=256 %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK-DAG: Function=cache | Reason="expected no positions that only the device knows"

@@ -27,7 +27,7 @@ func.func @train(%qkv: tensor<2x40x256xbf16> {sinter.input = "qkv"})
   // CHECK: %[[Y:.*]] = plan.slice output[0, 20480] "y"
   // CHECK: %[[L:.*]] = plan.slice output[20480, 640] "l"
   // CHECK: %[[WORKSPACE:.*]] = plan.alloc 256
-  // CHECK: plan.choice {
+  // CHECK: plan.alternatives {
   // CHECK-NEXT: plan.launch @attend grid {{.*}}(%[[X]]) -> (%[[Y]], %[[L]]) {{.*}}flops = [[FLOPS:[0-9]+]]
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.attention(%[[X]], %[[X]], %[[X]]) workspace(%[[WORKSPACE]]) -> (%[[Y]], %[[L]]) {batch = 2 : i64, {{.*}}causal, dtype = bf16, flops = [[FLOPS]] : i64, head_size = 64 : i64, heads = 2 : i64, key_heads = 1 : i64, key_layout = array<i64: 128, 10240, 256, 64>, keys = 40 : i64

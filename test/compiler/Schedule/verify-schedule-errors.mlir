@@ -74,7 +74,7 @@ plan.program @read_by_one_option {
   // expected-note @below {{these bytes are not}}
   %a = plan.alloc 64
   // expected-error @below {{expected what it reads to be written before}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%y)
   } or {
     plan.copy(%a) -> (%y)
@@ -86,7 +86,7 @@ plan.program @read_by_one_option {
 plan.program @option_writes_an_input {
   %x = plan.slice input[0, 64] "x" : tensor<16xf32>
   // expected-error @below {{expected nothing to be written to the input space in @option_writes_an_input}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%x)
   } or {
     plan.fill 0 -> (%x)

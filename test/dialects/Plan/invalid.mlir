@@ -94,20 +94,20 @@ plan.program @pack_c1_sources {
 
 // -----
 
-plan.program @choice_c1 {
+plan.program @alternatives_c1 {
   %0 = plan.alloc 64
   // expected-error @below {{expected two options or more}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   }
 }
 
 // -----
 
-plan.program @choice_c2_none {
+plan.program @alternatives_c2_none {
   %0 = plan.alloc 64
   // expected-error @below {{expected each option to be one command}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   } or {
   }
@@ -115,10 +115,10 @@ plan.program @choice_c2_none {
 
 // -----
 
-plan.program @choice_c2_two {
+plan.program @alternatives_c2_two {
   %0 = plan.alloc 64
   // expected-error @below {{expected each option to be one command}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
     plan.fill 1 -> (%0)
   } or {
@@ -128,10 +128,10 @@ plan.program @choice_c2_two {
 
 // -----
 
-plan.program @choice_c2_no_command {
+plan.program @alternatives_c2_no_command {
   %0 = plan.alloc 64
   // expected-error @below {{expected each option to be one command}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   } or {
     %1 = plan.alloc 64
@@ -140,13 +140,13 @@ plan.program @choice_c2_no_command {
 
 // -----
 
-plan.program @choice_c2_nested {
+plan.program @alternatives_c2_nested {
   %0 = plan.alloc 64
   // expected-error @below {{expected each option to be one command}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   } or {
-    plan.choice {
+    plan.alternatives {
       plan.fill 0 -> (%0)
     } or {
       plan.fill 0 -> (%0)
@@ -156,12 +156,12 @@ plan.program @choice_c2_nested {
 
 // -----
 
-plan.program @choice_c3_output {
+plan.program @alternatives_c3_output {
   %0 = plan.alloc 64
   // expected-note @below {{these bytes are not}}
   %y = plan.slice output[0, 64] "y" : tensor<16xf32>
   // expected-error @below {{expected what one option writes to be written by all}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   } or {
     plan.launch @k grid 1 () -> (%0, %y)
@@ -170,12 +170,12 @@ plan.program @choice_c3_output {
 
 // -----
 
-plan.program @choice_c3_used_later {
+plan.program @alternatives_c3_used_later {
   %0 = plan.alloc 64
   // expected-note @below {{these bytes are not}}
   %1 = plan.alloc 64
   // expected-error @below {{expected what one option writes to be written by all}}
-  plan.choice {
+  plan.alternatives {
     plan.launch @k grid 1 () -> (%0, %1)
   } or {
     plan.fill 0 -> (%0)
@@ -185,12 +185,12 @@ plan.program @choice_c3_used_later {
 
 // -----
 
-plan.program @choice_c3_state {
+plan.program @alternatives_c3_state {
   %0 = plan.alloc 64
   // expected-note @below {{these bytes are not}}
   %s = plan.slice state[0, 64] "k_cache.0" : tensor<16xf32>
   // expected-error @below {{expected what one option writes to be written by all}}
-  plan.choice {
+  plan.alternatives {
     plan.fill 0 -> (%0)
   } or {
     plan.launch @k grid 1 () -> (%0, %s)

@@ -149,17 +149,17 @@ func.func @call_kernel_c2(%x: tensor<4xf32>) {
 // -----
 
 // expected-error @below {{expected a target of kind "cpu" or "cuda", got "gpu"}}
-#target_c1 = #sinter.target<kind = "gpu", cpu = "x", features = "", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+#target_c1 = #sinter.target<kind = "gpu", chip = "x", features = "", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
 
 // -----
 
 // expected-error @below {{expected a target's numbers to be positive}}
-#target_c2 = #sinter.target<kind = "cpu", cpu = "x", features = "", vector_bits = 256, registers = 16, cores = 0, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+#target_c2 = #sinter.target<kind = "cpu", chip = "x", features = "", vector_bits = 256, registers = 16, cores = 0, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
 
 // -----
 
 // expected-error @below {{expected vector_bits to be a multiple of 64, got 100}}
-#target_c3 = #sinter.target<kind = "cpu", cpu = "x", features = "", vector_bits = 100, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
+#target_c3 = #sinter.target<kind = "cpu", chip = "x", features = "", vector_bits = 100, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
 
 // -----
 

@@ -3,8 +3,8 @@
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 #keys = #sinter.key_panels<width = 16, interleave = 2>
 
-// CHECK: sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256
-module attributes {sinter.target = #sinter.target<kind = "cpu", cpu = "x86-64-v3",
+// CHECK: sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3",
     features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192,
     gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576,
     l3_bytes = 0>} {

@@ -8,7 +8,7 @@ using namespace sinter::test;
 namespace {
 
 struct Case {
-  int64_t batch, length, heads, keyHeads, headSize, capacity;
+  int64_t batch, length, heads, keyHeads, headSize, maxSequence;
   std::string attributes = "causal";
   /// "f32" and "bf16" of query, cache and result.
   std::string query = "f32", cache = "f32", result = "f32";
@@ -20,7 +20,7 @@ struct Case {
 
 void PrintTo(const Case &c, std::ostream *out) {
   *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
-       << ",size=" << c.headSize << ",capacity=" << c.capacity;
+       << ",size=" << c.headSize << ",capacity=" << c.maxSequence;
 }
 
 std::string makeKernel(const Case &c) {
@@ -30,7 +30,7 @@ std::string makeKernel(const Case &c) {
   std::string o = llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads,
                                 c.headSize, c.result);
   auto cache = [&](const std::string &layout) {
-    return llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}{5}>", c.batch, c.capacity, c.keyHeads,
+    return llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}{5}>", c.batch, c.maxSequence, c.keyHeads,
                          c.headSize, c.cache, encoded(layout))
         .str();
   };
@@ -78,7 +78,7 @@ std::string makeKernel(const Case &c) {
 }
 
 /// Normal numbers; documents of seven tokens and more; starts that leave room for the chunk, the
-/// last slot's filling the capacity; positive slopes.
+/// last slot's filling max_sequence; positive slopes.
 MakeArgument makeArguments(const Case &c) {
   return [c](unsigned index, RankedTensorType type) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
@@ -94,7 +94,7 @@ MakeArgument makeArguments(const Case &c) {
     else if (type.getElementType().isInteger(32))
       for (int64_t b = 0; b < c.batch; ++b)
         tensor[b] =
-            b + 1 == c.batch ? c.capacity - c.length : (b * 37) % (c.capacity - c.length + 1);
+            b + 1 == c.batch ? c.maxSequence - c.length : (b * 37) % (c.maxSequence - c.length + 1);
     if (type.getRank() == 1 && type.getElementType().isF32())
       for (int64_t h = 0; h < c.heads; ++h)
         tensor[h] = 0.5 / (h + 1);

@@ -117,7 +117,7 @@ TargetAttr sinter::test::getHostTarget(int64_t vectorBits) {
   TargetAttr host = *found;
   if (vectorBits == 0 || vectorBits == host.getVectorBits())
     return host;
-  return TargetAttr::get(&getContext(), host.getKind(), host.getCpu(),
+  return TargetAttr::get(&getContext(), host.getKind(), host.getChip(),
                          host.getFeatures().str() + ",-avx512f", vectorBits, 16, host.getCores(),
                          host.getGflopsF32(), host.getGflopsBf16(), host.getMemoryGbs(),
                          host.getLaunchNs(), host.getL1Bytes(), host.getL2Bytes(),

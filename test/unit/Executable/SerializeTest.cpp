@@ -249,7 +249,7 @@ TEST_F(SerializeTest, Alternatives) {
 plan.program @decode {
   %x = plan.slice input[0, 32] "x" : tensor<8xf32>
   %y = plan.slice output[0, 32] "y" : tensor<8xf32>
-  plan.choice {
+  plan.alternatives {
     plan.launch @norm grid 2 (%x) -> (%y) {label = "norm", layer = "l0", flops = 7}
   } or {
     plan.launch @append grid 4 (%x) -> (%y)

@@ -43,7 +43,7 @@ TEST_F(BuildGraph, PassesTheGateOfImport) {
   options.entries = {"prefill", "decode", "logits"};
   options.chunk = 8;
   options.batch = 2;
-  options.capacity = 16;
+  options.maxSequence = 16;
   auto module = build(spec("llama"), options);
   mlir::PassManager passes(&context);
   passes.addPass(createVerifyImportPass());
@@ -112,7 +112,7 @@ TEST_F(BuildGraph, RefusesOptionsThatCannotBe) {
   options.chunk = 0;
   EXPECT_NE(errorOf(spec("llama"), options).find("chunk: it is 0"), std::string::npos);
   options = {};
-  options.capacity = 100;
+  options.maxSequence = 100;
   EXPECT_NE(errorOf(spec("llama"), options).find("128 tokens do not fit a cache of 100"),
             std::string::npos);
   options = {};
@@ -123,7 +123,7 @@ TEST_F(BuildGraph, RefusesOptionsThatCannotBe) {
   EXPECT_NE(errorOf(spec("llama"), options).find("tensor 'model.norm.weight': dtype I32"),
             std::string::npos);
   options = {};
-  options.capacity = 4096;
+  options.maxSequence = 4096;
   EXPECT_NE(errorOf(spec("sinter", R"(, "position_embedding_type": "learned")"), options)
                 .find("embeddings for 2048 positions"),
             std::string::npos);

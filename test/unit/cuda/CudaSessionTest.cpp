@@ -276,8 +276,9 @@ TEST_F(CudaSessionTest, TunedProductsAreRemembered) {
                "double", "layer.0", {fb::DType::F32});
     auto session = bound(parts);
     ran = gpu->statistics().products - ran;
-    EXPECT_EQ(session->choices().size(), 1u);
-    EXPECT_NE(session->choices()[0].find(" of cuBLASLt for 3 x 8 x 4, of "), std::string::npos);
+    EXPECT_EQ(session->alternatives().size(), 1u);
+    EXPECT_NE(session->alternatives()[0].find(" of cuBLASLt for 3 x 8 x 4, of "),
+              std::string::npos);
     runOnce(*session, 1);
     EXPECT_EQ(runsOf(*session), 1);
     return ran;

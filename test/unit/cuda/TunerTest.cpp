@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t count = 8;
-// Two ways that differ in what they compute, so that it can be seen which was taken; what changes a
-// state, in two ways; and what takes memory for an index.
+// Two alternatives that differ in what they compute, so that it can be seen which was taken; what
+// changes a state, in two alternatives; and what takes memory for an index.
 constexpr const char *kernelSource = R"(
 extern "C" __global__ void __launch_bounds__(32) slow(const float *in, float *out) {
   if (threadIdx.x < 8) {
@@ -86,8 +86,8 @@ protected:
   /// The files with what was chosen.
   std::vector<fs::path> remembered() const {
     std::vector<fs::path> files;
-    if (fs::exists(folder / "choices"))
-      for (const auto &entry : fs::directory_iterator(folder / "choices"))
+    if (fs::exists(folder / "tuning"))
+      for (const auto &entry : fs::directory_iterator(folder / "tuning"))
         files.push_back(entry.path());
     return files;
   }
@@ -127,14 +127,14 @@ protected:
     TunerTest::TearDown();
   }
 
-  Tuner::Way fill(size_t size) {
+  Tuner::Alternative fill(size_t size) {
     return {"filling", [this, size] {
               ++runs;
               return context->check(
                   context->api().cuMemsetD8Async(memory, 0, size, context->stream()), "");
             }};
   }
-  static Tuner::Way refusing() {
+  static Tuner::Alternative refusing() {
     return {"way", []() -> Expected<void> { return fail("a library", "is not there", ""); }};
   }
 
@@ -147,36 +147,36 @@ protected:
 };
 
 TEST_F(TunerWaysTest, TheFastestIsTakenAndRemembered) {
-  Tuner::Way ways[] = {fill(bytes), fill(64), fill(bytes / 2)};
-  EXPECT_EQ(Tuner(*context).choose("fills", ways), 1u);
+  Tuner::Alternative alternatives[] = {fill(bytes), fill(64), fill(bytes / 2)};
+  EXPECT_EQ(Tuner(*context).choose("fills", alternatives), 1u);
   EXPECT_GE(runs, 3u * 6);
   EXPECT_LE(runs, 6u * 2 + 16); // those that are slower are not timed again
   runs = 0;
-  EXPECT_EQ(Tuner(*context).choose("fills", ways), 1u);
+  EXPECT_EQ(Tuner(*context).choose("fills", alternatives), 1u);
   EXPECT_EQ(runs, 0u);
   ASSERT_EQ(remembered().size(), 1u);
   EXPECT_EQ(*readFile(remembered()[0]), "1 of 3\n");
-  // Another problem, and another number of ways, are others.
-  Tuner(*context).choose("other fills", ways);
-  Tuner(*context).choose("fills", std::span(ways).first(2));
+  // Another problem, and another number of alternatives, are others.
+  Tuner(*context).choose("other fills", alternatives);
+  Tuner(*context).choose("fills", std::span(alternatives).first(2));
   EXPECT_EQ(remembered().size(), 3u);
 }
 
 TEST_F(TunerWaysTest, OneWayIsNotTimed) {
-  Tuner::Way ways[] = {fill(64)};
-  EXPECT_EQ(Tuner(*context).choose("fills", ways), 0u);
+  Tuner::Alternative alternatives[] = {fill(64)};
+  EXPECT_EQ(Tuner(*context).choose("fills", alternatives), 0u);
   EXPECT_EQ(runs, 0u);
 }
 
 TEST_F(TunerWaysTest, WhatIsDamagedIsMadeAnew) {
-  Tuner::Way ways[] = {fill(bytes), fill(64)};
-  ASSERT_EQ(Tuner(*context).choose("fills", ways), 1u);
+  Tuner::Alternative alternatives[] = {fill(bytes), fill(64)};
+  ASSERT_EQ(Tuner(*context).choose("fills", alternatives), 1u);
   const fs::path file = remembered().at(0);
   for (const char *content : {"", "1", "1 of 2", "2 of 2\n", "0 of 3\n", "-1 of 2\n", "0 of 2\n0",
                               "what", "99999999999999999999 of 2\n"}) {
     std::ofstream(file, std::ios::trunc) << content;
     runs = 0;
-    EXPECT_EQ(Tuner(*context).choose("fills", ways), 1u) << content;
+    EXPECT_EQ(Tuner(*context).choose("fills", alternatives), 1u) << content;
     EXPECT_GT(runs, 0u) << content;
     EXPECT_EQ(*readFile(file), "1 of 2\n");
   }
@@ -184,11 +184,11 @@ TEST_F(TunerWaysTest, WhatIsDamagedIsMadeAnew) {
 
 TEST_F(TunerWaysTest, WithoutAFolderItIsRememberedForTheSession) {
   Variable none("SINTER_CACHE_DIR", "/dev/null");
-  Tuner::Way ways[] = {fill(bytes), fill(64)};
+  Tuner::Alternative alternatives[] = {fill(bytes), fill(64)};
   Tuner tuner(*context);
-  EXPECT_EQ(tuner.choose("fills", ways), 1u);
+  EXPECT_EQ(tuner.choose("fills", alternatives), 1u);
   runs = 0;
-  EXPECT_EQ(tuner.choose("fills", ways), 1u);
+  EXPECT_EQ(tuner.choose("fills", alternatives), 1u);
   EXPECT_EQ(runs, 0u);
 }
 
@@ -198,8 +198,8 @@ TEST_F(TunerWaysTest, ManyAtOnceLeaveAWholeFile) {
     threads.emplace_back([&] {
       CudaContext::Current mine(*context);
       for (int round = 0; round < 5; ++round) {
-        Tuner::Way ways[] = {fill(bytes / 16), fill(64)};
-        EXPECT_TRUE(Tuner(*context).choose("fills " + std::to_string(round), ways));
+        Tuner::Alternative alternatives[] = {fill(bytes / 16), fill(64)};
+        EXPECT_TRUE(Tuner(*context).choose("fills " + std::to_string(round), alternatives));
       }
     });
   for (std::thread &thread : threads)
@@ -210,9 +210,9 @@ TEST_F(TunerWaysTest, ManyAtOnceLeaveAWholeFile) {
 }
 
 TEST_F(TunerWaysTest, WhatDoesNotBeginIsLeftOut) {
-  Tuner::Way ways[] = {refusing(), fill(bytes)};
-  EXPECT_EQ(Tuner(*context).choose("ways", ways), 1u);
-  Tuner::Way none[] = {refusing(), refusing()};
+  Tuner::Alternative alternatives[] = {refusing(), fill(bytes)};
+  EXPECT_EQ(Tuner(*context).choose("alternatives", alternatives), 1u);
+  Tuner::Alternative none[] = {refusing(), refusing()};
   auto chosen = Tuner(*context).choose("none", none);
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().message(), "trying way: a library: is not there");
@@ -220,11 +220,11 @@ TEST_F(TunerWaysTest, WhatDoesNotBeginIsLeftOut) {
 }
 
 TEST_F(TunerWaysTest, AnyCallMayFail) {
-  Tuner::Way ways[] = {fill(bytes), fill(64)};
+  Tuner::Alternative alternatives[] = {fill(bytes), fill(64)};
   for (const char *call : {"cuEventCreate", "cuEventRecord", "cuEventSynchronize",
                            "cuEventElapsedTime", "cuStreamSynchronize"}) {
     gpu->failCall(call, CUDA_ERROR_UNKNOWN);
-    EXPECT_FALSE(Tuner(*context).choose("fills", ways)) << call;
+    EXPECT_FALSE(Tuner(*context).choose("fills", alternatives)) << call;
     EXPECT_TRUE(remembered().empty()) << call;
   }
 }
@@ -294,8 +294,8 @@ TEST_F(AlternativesTest, TheFastestIsTakenAndRemembered) {
     EXPECT_EQ(added(*session), 2);
   EXPECT_GE(gpu->statistics().kernels, 12u);
   EXPECT_EQ(remembered().size(), 2u);
-  ASSERT_EQ(session->choices().size(), 2u);
-  EXPECT_EQ(session->choices()[0], "kernel 'fast', of 2 ways");
+  ASSERT_EQ(session->alternatives().size(), 2u);
+  EXPECT_EQ(session->alternatives()[0], "kernel 'fast', of 2 alternatives");
   session.reset();
   unsigned ran = gpu->statistics().kernels;
   session = bound(model());
@@ -323,7 +323,7 @@ TEST_F(AlternativesTest, TheCacheIsWrittenOverBeforeEachRun) {
   EXPECT_EQ(added(*session), 2);
 }
 
-// Where there is no memory for that, the ways are timed nevertheless.
+// Where there is no memory for that, the alternatives are timed nevertheless.
 TEST_F(AlternativesTest, ChoosingTakesNoMemoryThatIsNotThere) {
   Parts parts = model();
   unsigned allocations = 0;
@@ -343,7 +343,7 @@ TEST_F(AlternativesTest, WithoutTuningTheFirstIsTaken) {
   parts.tune = false;
   auto session = bound(parts);
   EXPECT_EQ(gpu->statistics().kernels, 0u);
-  EXPECT_TRUE(session->choices().empty());
+  EXPECT_TRUE(session->alternatives().empty());
   EXPECT_EQ(added(*session), 1);
   EXPECT_TRUE(remembered().empty());
 }

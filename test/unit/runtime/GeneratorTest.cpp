@@ -10,7 +10,7 @@ using fb::Space;
 
 namespace {
 
-constexpr int64_t vocab = 50, capacity = 24;
+constexpr int64_t vocab = 50, maxSequence = 24;
 
 // What a step's sampling inputs come to: 0 for those of a greedy choice.
 int64_t mixOptions(float temperature, int32_t topK, float topP, const int32_t *seed) {
@@ -32,10 +32,10 @@ template <int64_t chunk> void step(void *const *slices, int64_t begin, int64_t e
   auto *token = static_cast<int32_t *>(slices[8]);
   for (int64_t slot = begin; slot < end; ++slot) {
     for (int64_t i = 0; i < count[slot]; ++i)
-      cache[slot * capacity + start[slot] + i] = tokens[slot * chunk + i];
+      cache[slot * maxSequence + start[slot] + i] = tokens[slot * chunk + i];
     int64_t sum = start[slot] + count[slot];
     for (int64_t i = 0; i < start[slot] + count[slot]; ++i)
-      sum += cache[slot * capacity + i];
+      sum += cache[slot * maxSequence + i];
     sum += mixOptions(temperature[slot], topK[slot], topP[slot], seed + 2 * slot);
     token[slot] = static_cast<int32_t>(sum % vocab);
   }
@@ -46,10 +46,10 @@ constexpr int64_t prefillChunk = 4;
 Parts counterModel(uint64_t batch, bool withPrefill = true, bool withDecode = true) {
   Parts parts;
   parts.kernels = {"prefill", "decode"};
-  uint64_t cacheBytes = batch * capacity * 4;
+  uint64_t cacheBytes = batch * maxSequence * 4;
   parts.stateBytes = cacheBytes;
   parts.metadata = {{"vocab_size", std::to_string(vocab)},
-                    {"max_seq", std::to_string(capacity)},
+                    {"max_seq", std::to_string(maxSequence)},
                     {"eos_token_ids", "49"}};
   for (auto [name, chunk, wanted] :
        {std::tuple("prefill", prefillChunk, withPrefill), {"decode", int64_t(1), withDecode}}) {
@@ -99,7 +99,7 @@ std::vector<int32_t> expected(const GenerateRequest &request) {
   int64_t mixed =
       mixOptions(sampling.temperature, static_cast<int32_t>(sampling.topK), sampling.topP, seed);
   while (static_cast<int64_t>(added.size()) < request.maxNewTokens &&
-         static_cast<int64_t>(sequence.size()) <= capacity) {
+         static_cast<int64_t>(sequence.size()) <= maxSequence) {
     int64_t sum = static_cast<int64_t>(sequence.size()) + mixed;
     for (int32_t token : sequence)
       sum += token;
@@ -166,7 +166,7 @@ TEST(GeneratorTest, StopReasons) {
   EXPECT_EQ(run({1}, 3).reason, StopReason::MaxNewTokens);
   EXPECT_TRUE(run({1}, 0).tokens.empty());
   EXPECT_EQ(run({1}, 10, [](size_t, int32_t) { return false; }).reason, StopReason::Caller);
-  std::vector<int32_t> full(capacity, 2);
+  std::vector<int32_t> full(maxSequence, 2);
   GenerateResult last = run(full, 100); // the cache is full, yet the last logits give one token
   EXPECT_EQ(last.tokens.size(), 1u);
   EXPECT_EQ(last.reason, StopReason::Capacity);
@@ -211,8 +211,9 @@ TEST(GeneratorTest, BadRequests) {
     return generator.run(std::span(&request, 1)).error().message();
   };
   EXPECT_EQ(message({}), "prompt: it has no tokens; give a text or at least one token");
-  EXPECT_EQ(message(std::vector<int32_t>(25)),
-            "prompt: it has 25 tokens, the model's capacity is 24; shorten it or raise `max_seq`");
+  EXPECT_EQ(
+      message(std::vector<int32_t>(25)),
+      "prompt: it has 25 tokens, the model's max_sequence is 24; shorten it or raise `max_seq`");
   EXPECT_EQ(message({1, 50}), "token 50: the vocabulary has the ids 0 to 49; use ids of this "
                               "model's tokenizer");
   EXPECT_EQ(message({-1}), "token -1: the vocabulary has the ids 0 to 49; use ids of this "

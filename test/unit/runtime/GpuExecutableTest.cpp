@@ -328,10 +328,10 @@ TEST(GpuExecutableTest, AlternativesAreVerifiedAsActions) {
   others.resize(15, others[0]);
   EXPECT_TRUE(parts.load());
   others.resize(16, others[0]);
-  expectError(parts, "command 1 (double): can be done in 16 other ways");
+  expectError(parts, "command 1 (double): has 16 alternatives");
   Parts cpu = smallModel();
   cpu.programs[1].commands[1].alternatives = {cpu.programs[1].commands[1]};
-  expectError(cpu, "can be done in several ways, which is for GPUs");
+  expectError(cpu, "has alternatives, which are for GPUs");
 }
 
 TEST(GpuExecutableTest, VerifierSurvivesEveryFlippedByte) {

@@ -21,7 +21,7 @@ void check(const Case &test) {
   SCOPED_TRACE(::testing::Message()
                << "k " << test.k << " from " << nameOf(test.from) << " to " << nameOf(test.to)
                << (test.transposed ? " transposed" : "") << " first n " << test.ns[0]);
-  Panels layout{test.k, 0, test.to};
+  PackedRhs layout{test.k, 0, test.to};
   std::vector<Buffer> buffers;
   std::vector<PackSource> sources;
   for (uint64_t n : test.ns) {
@@ -44,8 +44,8 @@ void check(const Case &test) {
   uint64_t inter = layout.interleave();
   for (uint64_t panel = 0; panel < layout.count(); ++panel)
     for (uint64_t p = 0; p < layout.paddedK(); ++p)
-      for (uint64_t j = 0; j < Panels::width; ++j) {
-        uint64_t column = panel * Panels::width + j;
+      for (uint64_t j = 0; j < PackedRhs::width; ++j) {
+        uint64_t column = panel * PackedRhs::width + j;
         float expected = 0;
         if (p < test.k && column < layout.n) {
           size_t s = 0;
@@ -58,7 +58,7 @@ void check(const Case &test) {
             expected = bf16ToFloat(floatToBf16(expected));
         }
         uint64_t index = panel * layout.panelBytes() / sizeOf(test.to) +
-                         (p / inter) * Panels::width * inter + j * inter + p % inter;
+                         (p / inter) * PackedRhs::width * inter + j * inter + p % inter;
         ASSERT_EQ(loadAt(out.data(), index, test.to), expected)
             << "panel " << panel << " row " << p << " column " << j;
       }
@@ -94,15 +94,16 @@ TEST(PackTest, EveryHalfAndHardFloats) {
   ThreadPool pool(1);
   auto checkAll = [&](const void *data, DType from, DType to, auto bitsOf) {
     for (bool transposed : {false, true}) {
-      Panels layout{transposed ? 65536u : 1u, transposed ? 16u : 65536u, to};
+      PackedRhs layout{transposed ? 65536u : 1u, transposed ? 16u : 65536u, to};
       PackSource source{data, from, layout.n, transposed ? 0 : layout.n, transposed};
       Buffer out(layout.bytes());
       pack(pool, layout, std::span(&source, 1), out.data());
       uint64_t pairs = layout.interleave();
       for (uint64_t i = 0; i < 65536; ++i) {
         uint64_t row = transposed ? i : 0, column = transposed ? 15 : i;
-        const std::byte *panel = out.data() + column / Panels::width * layout.panelBytes();
-        uint64_t at = (row / pairs * Panels::width + column % Panels::width) * pairs + row % pairs;
+        const std::byte *panel = out.data() + column / PackedRhs::width * layout.panelBytes();
+        uint64_t at =
+            (row / pairs * PackedRhs::width + column % PackedRhs::width) * pairs + row % pairs;
         uint32_t bits = 0;
         std::memcpy(&bits, panel + at * sizeOf(to), sizeOf(to));
         ASSERT_EQ(bits, bitsOf(i)) << i << (transposed ? " transposed" : "");

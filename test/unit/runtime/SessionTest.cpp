@@ -154,7 +154,7 @@ TEST(SessionTest, MemoryIsCounted) {
   Weights weights;
   auto session = *Session::bind(*smallModel().load(), options(&weights));
   MemoryUse use = session->memory();
-  EXPECT_EQ(use.parameter, (Panels{k, n, DType::F32}.bytes() + n * 4));
+  EXPECT_EQ(use.parameter, (PackedRhs{k, n, DType::F32}.bytes() + n * 4));
   EXPECT_EQ(use.arena, m * n * 4 + 256);
   EXPECT_EQ(use.input, m * k * 4);
   EXPECT_EQ(use.output, m * n * 4);

@@ -98,7 +98,7 @@ TEST_F(SinterRunTest, BadArguments) {
   expectError(model + " --tokens 5 --ids", "token 5: the vocabulary has the ids 0 to 4");
   expectError(model + " --tokens -1 --ids", "token ids '-1': are not whole numbers from 0 on");
   expectError(model + " --tokens 99999999999 --ids", "token ids '99999999999': are not");
-  expectError(model + " --tokens 1,1,1,1,1,1,1,1,1 --ids", "the model's capacity is 8");
+  expectError(model + " --tokens 1,1,1,1,1,1,1,1,1 --ids", "the model's max_sequence is 8");
   expectError(model + " --tokens 1 --ids --top-p 2", "--top-p");
   expectError(model + " --tokens 1 --ids --top-p 0", "top-p: it is 0");
   expectError(model + " --tokens 1 --ids --top-k -1", "--top-k");

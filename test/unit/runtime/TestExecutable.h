@@ -6,7 +6,7 @@
 #include "runtime/Format/ExecutableFile.h"
 #include "runtime/Format/Executable_generated.h"
 #include "runtime/Format/KernelMarks.h"
-#include "runtime/Format/Panels.h"
+#include "runtime/Format/PackedRhs.h"
 #include <cstring>
 #include <functional>
 #include <map>
@@ -353,8 +353,8 @@ inline void moveToGpu(Parts &parts, const std::string &cubin) {
 
 /// The kernel "linear" of the small model: product = x . panels + bias.
 inline void multiplySmallRows(void *const *slices, int64_t begin, int64_t end) {
-  constexpr int64_t n = 70, k = 20, width = Panels::width;
-  Panels layout{k, n, DType::F32};
+  constexpr int64_t n = 70, k = 20, width = PackedRhs::width;
+  PackedRhs layout{k, n, DType::F32};
   auto *x = static_cast<const float *>(slices[0]), *panels = static_cast<const float *>(slices[1]);
   auto *bias = static_cast<const float *>(slices[2]);
   auto *product = static_cast<float *>(slices[3]);
@@ -377,7 +377,7 @@ inline Parts smallModel() {
   parts.kernels = {"double", "linear"};
   parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
                       {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
-  uint64_t panels = Panels{k, n, DType::F32}.bytes();
+  uint64_t panels = PackedRhs{k, n, DType::F32}.bytes();
   parts.parameterBytes = panels + n * 4;
   parts.programs.resize(2);
   Parts::Program &prepare = parts.programs[0];

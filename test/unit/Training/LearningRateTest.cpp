@@ -1,4 +1,4 @@
-#include "runtime/Train/Schedule.h"
+#include "runtime/Train/LearningRate.h"
 #include "runtime/Train/LossScaler.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@ using namespace sinter::runtime;
 
 namespace {
 
-Schedule make(ScheduleKind kind, uint64_t steps, uint64_t warmup = 0) {
-  Schedule schedule;
+LearningRateSchedule make(ScheduleKind kind, uint64_t steps, uint64_t warmup = 0) {
+  LearningRateSchedule schedule;
   schedule.kind = kind;
   schedule.learningRate = 1;
   schedule.minimum = 0.1;
@@ -19,54 +19,54 @@ Schedule make(ScheduleKind kind, uint64_t steps, uint64_t warmup = 0) {
   return schedule;
 }
 
-TEST(Schedule, Warmup) {
+TEST(LearningRateSchedule, Warmup) {
   for (ScheduleKind kind :
        {ScheduleKind::Constant, ScheduleKind::Linear, ScheduleKind::Cosine, ScheduleKind::Wsd}) {
-    Schedule schedule = make(kind, 100, 4);
+    LearningRateSchedule schedule = make(kind, 100, 4);
     EXPECT_EQ(schedule.at(0), 0.25);
     EXPECT_EQ(schedule.at(3), 1);
     EXPECT_EQ(schedule.at(4), 1);
   }
 }
 
-TEST(Schedule, ConstantStays) {
+TEST(LearningRateSchedule, ConstantStays) {
   EXPECT_EQ(make(ScheduleKind::Constant, 10).at(0), 1);
   EXPECT_EQ(make(ScheduleKind::Constant, 10).at(9), 1);
 }
 
-TEST(Schedule, LinearDecays) {
-  Schedule schedule = make(ScheduleKind::Linear, 12, 2);
+TEST(LearningRateSchedule, LinearDecays) {
+  LearningRateSchedule schedule = make(ScheduleKind::Linear, 12, 2);
   EXPECT_EQ(schedule.at(2), 1);
   EXPECT_NEAR(schedule.at(7), 0.55, 1e-12);
   EXPECT_NEAR(schedule.at(11), 0.19, 1e-12);
 }
 
-TEST(Schedule, CosineDecays) {
-  Schedule schedule = make(ScheduleKind::Cosine, 12, 2);
+TEST(LearningRateSchedule, CosineDecays) {
+  LearningRateSchedule schedule = make(ScheduleKind::Cosine, 12, 2);
   EXPECT_EQ(schedule.at(2), 1);
   EXPECT_NEAR(schedule.at(7), 0.55, 1e-12);
   EXPECT_NEAR(schedule.at(4), 0.1 + 0.45 * (1 + std::cos(0.2 * M_PI)), 1e-12);
   EXPECT_NEAR(schedule.at(11), 0.1 + 0.45 * (1 + std::cos(0.9 * M_PI)), 1e-12);
 }
 
-TEST(Schedule, WsdIsStableThenDecays) {
-  Schedule schedule = make(ScheduleKind::Wsd, 20, 2);
+TEST(LearningRateSchedule, WsdIsStableThenDecays) {
+  LearningRateSchedule schedule = make(ScheduleKind::Wsd, 20, 2);
   EXPECT_EQ(schedule.at(15), 1);
   EXPECT_NEAR(schedule.at(16), 0.775, 1e-12);
   EXPECT_NEAR(schedule.at(19), 0.1, 1e-12);
 }
 
-TEST(Schedule, StaysBehindTheLastStep) {
-  Schedule schedule = make(ScheduleKind::Linear, 13);
+TEST(LearningRateSchedule, StaysBehindTheLastStep) {
+  LearningRateSchedule schedule = make(ScheduleKind::Linear, 13);
   EXPECT_EQ(schedule.at(1000), schedule.at(12));
 }
 
-TEST(Schedule, OneStep) {
+TEST(LearningRateSchedule, OneStep) {
   for (ScheduleKind kind : {ScheduleKind::Constant, ScheduleKind::Linear, ScheduleKind::Cosine})
     EXPECT_EQ(make(kind, 1).at(0), 1);
 }
 
-TEST(Schedule, NamesAreParsed) {
+TEST(LearningRateSchedule, NamesAreParsed) {
   EXPECT_EQ(*parseScheduleKind("wsd"), ScheduleKind::Wsd);
   auto result = parseScheduleKind("cosin");
   ASSERT_FALSE(result);
@@ -74,14 +74,14 @@ TEST(Schedule, NamesAreParsed) {
                                       "constant, linear, cosine, wsd");
 }
 
-TEST(Schedule, ErrorsNameTheOption) {
-  auto errorOf = [](Schedule schedule) {
+TEST(LearningRateSchedule, ErrorsNameTheOption) {
+  auto errorOf = [](LearningRateSchedule schedule) {
     auto checked = schedule.check();
     return checked ? "" : checked.error().what;
   };
-  Schedule good = make(ScheduleKind::Wsd, 10, 2);
+  LearningRateSchedule good = make(ScheduleKind::Wsd, 10, 2);
   EXPECT_EQ(errorOf(good), "");
-  Schedule bad = good;
+  LearningRateSchedule bad = good;
   bad.learningRate = -1;
   EXPECT_EQ(errorOf(bad), "`lr`");
   bad.learningRate = std::numeric_limits<double>::quiet_NaN();
@@ -102,7 +102,7 @@ TEST(Schedule, ErrorsNameTheOption) {
   }
 }
 
-TEST(Schedule, FollowsTheBatch) {
+TEST(LearningRateSchedule, FollowsTheBatch) {
   EXPECT_NEAR(scaleLearningRate(1e-3, BatchScaling::Linear, 64, 16), 4e-3, 1e-15);
   EXPECT_NEAR(scaleLearningRate(1e-3, BatchScaling::Sqrt, 64, 16), 2e-3, 1e-15);
 }

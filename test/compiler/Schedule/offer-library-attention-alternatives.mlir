@@ -11,7 +11,7 @@ func.func private @forward(%q: tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32
 // CHECK-LABEL: plan.program @train
 func.func @train(%q: tensor<2x256x2x64xbf16> {sinter.input = "q"}) -> (tensor<2x256x2x64xf32> {sinter.output = "y"})
     attributes {sinter.entry} {
-  // CHECK: plan.choice {
+  // CHECK: plan.alternatives {
   // CHECK-NEXT: plan.launch @forward grid 16(%[[X:.*]]) -> (%[[Y:.*]]) {
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.launch @forward_tile128 grid 8(%[[X]]) -> (%[[Y]]) {

@@ -1,4 +1,4 @@
-//===- Panels.h - The layout of packed weights ------------------*- C++ -*-===//
+//===- PackedRhs.h - The layout of packed weights ---------------*- C++ -*-===//
 //
 // A [k, n] matrix in panels: n is cut into panels of 64 columns, k is padded to a multiple of
 // `depth`, both with zeros; a panel is [k / interleave][64][interleave], contiguous: of f32 depth
@@ -12,7 +12,7 @@
 
 namespace sinter::runtime {
 
-struct Panels {
+struct PackedRhs {
   static constexpr uint64_t width = 64;
 
   uint64_t k = 0, n = 0;

@@ -1,4 +1,4 @@
-//===- Schedule.h - The learning rate of each step --------------*- C++ -*-===//
+//===- LearningRateSchedule.h - The learning rate of each step --*- C++ -*-===//
 //
 // With lr the peak, min the floor, W the warmup and N all steps (s from 0 to N - 1):
 //
@@ -27,7 +27,7 @@ enum class ScheduleKind { Constant, Linear, Cosine, Wsd };
 /// other name.
 Expected<ScheduleKind> parseScheduleKind(std::string_view name);
 
-struct Schedule {
+struct LearningRateSchedule {
   ScheduleKind kind = ScheduleKind::Constant;
   double learningRate = 3e-4; ///< the peak
   double minimum = 0;

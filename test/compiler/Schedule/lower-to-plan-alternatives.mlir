@@ -18,7 +18,7 @@ func.func private @wide(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
 
 // CHECK-LABEL: plan.program @forward
 // CHECK: %[[SCRATCH:.*]] = plan.slice state[0, 64] "scratch.split" : tensor<16xi32>
-// CHECK: plan.choice {
+// CHECK: plan.alternatives {
 // CHECK-NEXT: plan.launch @whole grid 4(%[[X:.*]]) -> (%[[Y:.*]]) {
 // CHECK-NEXT: } or {
 // CHECK-NEXT: plan.launch @split grid 8(%[[X]]) -> (%[[Y]], %[[SCRATCH]]) {

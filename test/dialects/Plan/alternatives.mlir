@@ -6,14 +6,14 @@ plan.program @attention {
   %y = plan.slice output[0, 64] "y" : tensor<16xf32>
   %s = plan.slice state[0, 64] "scratch.split" : tensor<16xi32>
   %own = plan.alloc 128
-  // CHECK: plan.choice {
+  // CHECK: plan.alternatives {
   // CHECK-NEXT: plan.launch @whole grid 4(%[[X:.*]]) -> (%[[Y:.*]]) {label = "attention"}
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.launch @wide grid 2(%[[X]]) -> (%[[Y]])
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.launch @split grid 8(%[[X]]) -> (%[[Y]], %{{.*}}, %{{.*}})
   // CHECK-NEXT: }
-  plan.choice {
+  plan.alternatives {
     plan.launch @whole grid 4 (%x) -> (%y) {label = "attention"}
   } or {
     plan.launch @wide grid 2 (%x) -> (%y)

@@ -1,4 +1,4 @@
-#include "runtime/Train/Schedule.h"
+#include "runtime/Train/LearningRate.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, ScheduleKind> kinds[] = {
 };
 
 // The steps of wsd's decay.
-uint64_t decaySteps(const Schedule &schedule) {
+uint64_t decaySteps(const LearningRateSchedule &schedule) {
   double wanted = std::round(schedule.decayFraction * double(schedule.steps));
   return std::max<uint64_t>(1, static_cast<uint64_t>(wanted));
 }
@@ -35,7 +35,7 @@ Expected<ScheduleKind> parseScheduleKind(std::string_view name) {
               "choose one of " + known);
 }
 
-Expected<void> Schedule::check() const {
+Expected<void> LearningRateSchedule::check() const {
   if (!std::isfinite(learningRate) || learningRate < 0)
     return fail("`lr`", "it is negative or not finite", "give a positive number, such as 3e-4");
   if (!std::isfinite(minimum) || minimum < 0 || minimum > learningRate)
@@ -57,7 +57,7 @@ Expected<void> Schedule::check() const {
   return {};
 }
 
-double Schedule::at(uint64_t step) const {
+double LearningRateSchedule::at(uint64_t step) const {
   step = std::min(step, steps - 1);
   if (step < warmup)
     return learningRate * double(step + 1) / double(warmup);
