@@ -98,14 +98,17 @@ private:
     FusionRole role = getRole(op);
     if (role == FusionRole::RowReduction || role == FusionRole::ColumnReduction)
       return {user.times, /*hasInnerLoop=*/true, /*cutsRows=*/false};
-    if (isa<ReshapeOp>(op) && !user.cutsRows && makesRowsLonger(op))
-      return {user.times, /*hasInnerLoop=*/false, /*cutsRows=*/false};
-    auto broadcast = dyn_cast<BroadcastOp>(op);
-    if (!broadcast || broadcast.getType().getRank() == 0)
+    auto move = dyn_cast<MoveOpInterface>(op);
+    if (!move)
       return user;
-    RankedTensorType type = broadcast.getType();
+    if (!move.repeatsElements()) {
+      if (!user.cutsRows && makesRowsLonger(op))
+        return {user.times, /*hasInnerLoop=*/false, /*cutsRows=*/false};
+      return user;
+    }
+    RankedTensorType type = typeOf(op->getResult(0));
     int64_t asked = user.times * type.getNumElements();
-    bool spreadsColumns = !llvm::is_contained(broadcast.getDims(), type.getRank() - 1);
+    bool spreadsColumns = !move.getSourceMap().isFunctionOfDim(type.getRank() - 1);
     if (spreadsColumns && user.hasInnerLoop)
       asked /= type.getShape().back();
     return {std::max<int64_t>(1, asked / countElements(use.get())),
