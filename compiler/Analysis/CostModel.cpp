@@ -48,7 +48,8 @@ std::string sinter::formatNs(double ns) {
 }
 
 bool sinter::isAlias(Operation *op) {
-  if (!isa<ReshapeOp>(op))
+  auto move = dyn_cast<MoveOpInterface>(op);
+  if (!move || !move.keepsOrder())
     return false;
   auto dense = [](Type type) { return !cast<RankedTensorType>(type).getEncoding(); };
   return dense(op->getOperand(0).getType()) && dense(op->getResult(0).getType());

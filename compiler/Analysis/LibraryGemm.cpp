@@ -1,6 +1,5 @@
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/CostModel.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -112,7 +111,7 @@ private:
 
   /// What is before reshapes that nothing else uses.
   Value skipReshapes(Value value) {
-    while (isInside(value) && isa<ReshapeOp>(value.getDefiningOp()) && value.hasOneUse()) {
+    while (isInside(value) && isAlias(value.getDefiningOp()) && value.hasOneUse()) {
       visited.insert(value.getDefiningOp());
       value = value.getDefiningOp()->getOperand(0);
     }
@@ -244,7 +243,7 @@ private:
         if (!getElementTypeOrSelf(value).isF32() ||
             !isFromLibrary(getElementTypeOrSelf(op->getResult(0))))
           return false;
-      } else if (!isa<ReshapeOp>(op)) {
+      } else if (!isAlias(op)) {
         return false;
       }
       inside.push_back(op);
@@ -300,35 +299,30 @@ private:
   }
 
   bool append(Operation *op) {
-    Value result = op->getResult(0);
-    auto unary = [&](PostOpKind kind) {
-      gemm.postOps.push_back({kind, nullptr});
-      return getElementTypeOrSelf(result).isF32();
-    };
-    // The last cast is the store's; getElementTypeOrSelf(result) of what follows it is not f32.
-    return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<ReshapeOp>([&](auto) { return true; })
-        .Case<CastOp>([&](CastOp cast) {
-          return isFromLibrary(getElementTypeOrSelf(result)) &&
-                 getElementTypeOrSelf(cast.getOperand()).isF32();
-        })
-        .Case<GeluOp>([&](GeluOp gelu) {
-          return unary(gelu.getTanh() ? PostOpKind::GeluTanh : PostOpKind::Gelu);
-        })
-        .Case<SiluOp>([&](auto) { return unary(PostOpKind::Silu); })
-        .Case<ReluOp>([&](auto) { return unary(PostOpKind::Relu); })
-        .Case<AddOp>([&](auto) { return appendBinary(op, PostOpKind::Add); })
-        .Case<MulOp>([&](auto) { return appendBinary(op, PostOpKind::Multiply); })
-        .Default(false);
+    if (isAlias(op))
+      return true;
+    bool isWide = getElementTypeOrSelf(op->getResult(0)).isF32();
+    // The last cast is the store's; what follows it is not of f32.
+    if (auto cast = dyn_cast<CastOp>(op))
+      return isFromLibrary(getElementTypeOrSelf(cast.getType())) &&
+             getElementTypeOrSelf(cast.getOperand()).isF32();
+    auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
+    auto kind = plan::symbolizePostOpKind(elementwise ? elementwise.getPostOpName() : "");
+    if (!kind || !isWide)
+      return false;
+    if (op->getNumOperands() == 2)
+      return appendBinary(op, *kind);
+    gemm.postOps.push_back({*kind, nullptr});
+    return true;
   }
 
   bool appendBinary(Operation *op, PostOpKind kind) {
     bool first = op->getOperand(0) == gemm.result;
     Value other = op->getOperand(first ? 1 : 0);
-    if (other == gemm.result || !getElementTypeOrSelf(op->getResult(0)).isF32())
+    if (other == gemm.result)
       return false;
     auto strip = [&] {
-      while (isInside(other) && isa<ReshapeOp>(other.getDefiningOp())) {
+      while (isInside(other) && isAlias(other.getDefiningOp())) {
         visited.insert(other.getDefiningOp());
         other = other.getDefiningOp()->getOperand(0);
       }
@@ -336,8 +330,7 @@ private:
     strip();
     if (isInside(other)) {
       auto broadcast = other.getDefiningOp<BroadcastOp>();
-      if (!broadcast || kind != PostOpKind::Add || broadcast.getDims().size() != 1 ||
-          broadcast.getDims()[0] != broadcast.getType().getRank() - 1)
+      if (!broadcast || kind != PostOpKind::Add || !broadcast.repeatsRow())
         return false;
       visited.insert(broadcast);
       other = broadcast.getOperand();

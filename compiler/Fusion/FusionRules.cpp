@@ -106,7 +106,7 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
         return {std::nullopt, "an epilogue is made of elementwise ops"};
       if (!isFloat(op->getResult(0).getType()) || !llvm::all_of(op->getOperandTypes(), isFloat))
         return {std::nullopt, "an epilogue computes on floating-point numbers"};
-      if (role == FusionRole::Index && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
+      if (role == FusionRole::Index && !isAlias(op) && !isColumnSlice(op) &&
           (downstream.contains(op) || !isRowBroadcast(op)))
         return {std::nullopt, "an epilogue needs the elements of its own rows"};
       if (downstream.contains(op) && !startsAtPanel(root, op))
@@ -198,7 +198,6 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
     value = value.getDefiningOp()->getOperand(0);
     return true;
   };
-  auto isReshape = [](Operation *op) { return isa<ReshapeOp>(op); };
   SmallVector<Value> sources{root->getOperand(0)};
   if (isInside(sources[0], ops) && isa<ConcatOp>(sources[0].getDefiningOp())) {
     auto concat = cast<ConcatOp>(sources[0].getDefiningOp());
@@ -211,9 +210,9 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
     strip(source, [](Operation *op) { return isa<TransposeOp>(op); });
     if (typeOf(source).getRank() != 2)
       return {std::nullopt, reason};
-    bool reshaped = strip(source, isReshape);
+    bool reshaped = strip(source, isAlias);
     strip(source, [](Operation *op) { return isa<CastOp>(op); });
-    reshaped |= strip(source, isReshape);
+    reshaped |= strip(source, isAlias);
     if (!reshaped)
       // Part of an argument has an address of its own; part of what a step makes has none.
       strip(source, [](Operation *op) {
@@ -244,7 +243,7 @@ static Classification classifyRows(const Ops &ops) {
     switch (getRole(op)) {
     case FusionRole::Index:
       // Spreading a value a row over the row is what reductions are for; reshapes keep order.
-      if (llvm::any_of(op->getOperands(), isReduced) && !isa<ReshapeOp>(op) && !isColumnSlice(op) &&
+      if (llvm::any_of(op->getOperands(), isReduced) && !isAlias(op) && !isColumnSlice(op) &&
           !isColumnConcat(op) && !spreadsRows(op))
         return {std::nullopt, "rows would be reduced again for every element"};
       break;

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"
@@ -16,16 +17,6 @@ static RankedTensorType withElements(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);
 }
 
-/// The addition that gives a product its bias, or null.
-static AddOp findBias(Value product) {
-  auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.user_begin()) : nullptr;
-  if (!add)
-    return nullptr;
-  Value other = add->getOperand(add->getOperand(0) == product ? 1 : 0);
-  auto spread = other.getDefiningOp<BroadcastOp>();
-  return spread && spread.getOperand().getType().getRank() == 1 ? add : nullptr;
-}
-
 /// Whether an op only gives elements other places, which it can do in any type.
 static bool isMovement(Operation *op) { return isa<ReshapeOp, SliceOp>(op); }
 
@@ -42,7 +33,7 @@ static bool isSummed(Value value) {
 static bool isRounded(Value value, Type narrow) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     return (isa<CastOp>(user) && getElementTypeOrSelf(user->getResult(0)) == narrow) ||
-           (isa<ReshapeOp>(user) && isRounded(user->getResult(0), narrow));
+           (isAlias(user) && isRounded(user->getResult(0), narrow));
   });
 }
 
@@ -93,13 +84,13 @@ private:
     if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getTransposeLhs())
       return false;
     Value result = op->getResult(0);
-    AddOp bias = isProduct ? findBias(result) : nullptr;
+    std::optional<Bias> bias = isProduct ? findBias(result) : std::nullopt;
     if (bias)
-      result = bias;
+      result = bias->add;
     if (!getElementTypeOrSelf(result).isF32() || isSummed(result) || isRounded(result, element))
       return false;
     if (bias)
-      roundBias(bias, element);
+      roundBias(*bias, element);
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfterValue(result);
     auto rounded = CastOp::create(builder, result.getLoc(), withElements(result, element), result);
@@ -129,17 +120,14 @@ private:
   }
 
   /// A library adds a bias of the result's type.
-  static void roundBias(AddOp add, Type element) {
-    auto spread = add->getOperand(0).getDefiningOp<BroadcastOp>();
-    if (!spread)
-      spread = add->getOperand(1).getDefiningOp<BroadcastOp>();
-    Value bias = spread.getOperand();
-    OpBuilder builder(spread);
-    Value rounded = CastOp::create(builder, bias.getLoc(), withElements(bias, element), bias);
-    Value wide = CastOp::create(builder, bias.getLoc(), bias.getType(), rounded);
-    auto again =
-        BroadcastOp::create(builder, spread.getLoc(), spread.getType(), wide, spread.getDims());
-    add->replaceUsesOfWith(spread, again);
+  static void roundBias(Bias bias, Type element) {
+    Value vector = bias.spread.getOperand();
+    OpBuilder builder(bias.spread);
+    Value rounded = CastOp::create(builder, vector.getLoc(), withElements(vector, element), vector);
+    Value wide = CastOp::create(builder, vector.getLoc(), vector.getType(), rounded);
+    auto again = BroadcastOp::create(builder, bias.spread.getLoc(), bias.spread.getType(), wide,
+                                     bias.spread.getDims());
+    bias.add->replaceUsesOfWith(bias.spread, again);
   }
 
   /// Lets what uses `value` use `narrow`, of the same numbers in `element`: as it is where the use

@@ -99,34 +99,36 @@ private:
     return LastRowOp::create(builder, like.getLoc(), type, operand, like.getCount());
   }
 
-  /// The operands of which a row of the result needs only the same row. False if the op is none
-  /// that works row by row on [b, t, d].
-  bool findRowOperands(Operation *op, SmallVectorImpl<unsigned> &operands) {
+  /// The operands of which a row of the result needs only the same row; others it needs whole, for
+  /// every row alike. False if the op is none that works so, row by row, on [b, t, d].
+  static bool findRowOperands(Operation *op, SmallVectorImpl<unsigned> &operands) {
+    if (isSplatConstant(op))
+      return true;
+    auto shardable = dyn_cast<ShardableOpInterface>(op);
     RankedTensorType result = typeOf(op->getResult(0));
-    auto hasRows = [&](Value value) {
-      return typeOf(value).getRank() == 3 && !typeOf(value).getEncoding() &&
-             typeOf(value).getShape().drop_back() == result.getShape().drop_back();
-    };
-    switch (getRole(op)) {
-    case FusionRole::Elementwise:
-      for (OpOperand &operand : op->getOpOperands())
-        operands.push_back(operand.getOperandNumber());
-      return llvm::all_of(op->getOperands(), hasRows);
-    case FusionRole::RowReduction:
-    case FusionRole::Contraction:
-      operands.push_back(0);
-      return hasRows(op->getOperand(0));
-    case FusionRole::Index:
-      if (auto broadcast = dyn_cast<BroadcastOp>(op))
-        return llvm::all_of(broadcast.getDims(), [](int64_t dim) { return dim == 2; });
-      if (auto slice = dyn_cast<SliceOp>(op)) {
-        operands.push_back(0);
-        return hasRows(slice.getOperand());
-      }
-      return isSplatConstant(op);
-    default:
+    if (!shardable || result.getRank() != 3)
       return false;
+    LoopNest nest = shardable.getLoopNest();
+    AffineMap rows = nest.maps.back();
+    auto isRowLoop = [&](int64_t dim) {
+      auto loop = dyn_cast<AffineDimExpr>(rows.getResult(dim));
+      return loop && nest.loops[loop.getPosition()] == LoopKind::Parallel;
+    };
+    if (!isRowLoop(0) || !isRowLoop(1))
+      return false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      AffineMap map = nest.maps[operand.getOperandNumber()];
+      if (llvm::none_of(rows.getResults().take_front(2), [&](AffineExpr loop) {
+            return map.isFunctionOfDim(cast<AffineDimExpr>(loop).getPosition());
+          }))
+        continue;
+      RankedTensorType type = typeOf(operand.get());
+      if (type.getRank() != 3 || type.getEncoding() ||
+          map.getResults().take_front(2) != rows.getResults().take_front(2))
+        return false;
+      operands.push_back(operand.getOperandNumber());
     }
+    return true;
   }
 
   /// From [b, t, d] to [b, d], what an index op says of its dimensions.
@@ -135,6 +137,8 @@ private:
       broadcast.setDims(broadcast.getDims().empty() ? ArrayRef<int64_t>{} : ArrayRef<int64_t>{1});
     if (auto slice = dyn_cast<SliceOp>(op))
       slice.setOffsets({0, slice.getOffsets()[2]});
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      concat.setDim(1);
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto value = cast<DenseElementsAttr>(constant.getValue());
       constant.setValueAttr(value.resizeSplat(constant.getType()));

@@ -1,4 +1,5 @@
 #include "compiler/Schedule/Buffers.h"
+#include "compiler/Analysis/CostModel.h"
 #include "dialects/Sinter/SinterDialect.h"
 
 using namespace mlir;
@@ -8,7 +9,7 @@ OpOperand *sinter::getSharedOperand(Value value) {
   auto result = dyn_cast<OpResult>(value);
   if (!result)
     return nullptr;
-  if (isa<ReshapeOp>(result.getOwner()))
+  if (isAlias(result.getOwner()))
     return &result.getOwner()->getOpOperand(0);
   auto inPlace = dyn_cast<InPlaceOpInterface>(result.getOwner());
   return inPlace ? inPlace.getInPlaceOperand(result) : nullptr;
@@ -39,7 +40,7 @@ SmallVector<Value> sinter::getReshapes(Value version) {
   SmallVector<Value> values = {version};
   for (size_t i = 0; i < values.size(); ++i)
     for (Operation *user : values[i].getUsers())
-      if (isa<ReshapeOp>(user))
+      if (isAlias(user))
         values.push_back(user->getResult(0));
   return values;
 }

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/CostModel.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -22,8 +23,7 @@ static bool isNeededElsewhere(OpOperand &operand) {
   Operation *update = operand.getOwner();
   for (Value value : getReshapes(getVersion(operand.get())))
     for (OpOperand &use : value.getUses())
-      if (&use != &operand && !isa<ReshapeOp>(use.getOwner()) &&
-          !use.getOwner()->isBeforeInBlock(update))
+      if (&use != &operand && !isAlias(use.getOwner()) && !use.getOwner()->isBeforeInBlock(update))
         return true;
   return false;
 }

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/CostModel.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -141,7 +142,7 @@ private:
       for (Value value : getReshapes(getVersion(operand->get())))
         for (Operation *user : value.getUsers())
           if (auto found = indexOf.find(user);
-              found != indexOf.end() && found->second < index && !isa<ReshapeOp>(user))
+              found != indexOf.end() && found->second < index && !isAlias(user))
             nodes[index].predecessors.push_back(found->second);
     }
   }

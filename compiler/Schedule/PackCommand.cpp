@@ -1,4 +1,5 @@
 #include "compiler/Schedule/PackCommand.h"
+#include "compiler/Analysis/CostModel.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -19,7 +20,7 @@ public:
   LogicalResult match(Value value, bool transposed, int64_t row, int64_t column, int64_t rows,
                       int64_t columns) {
     Operation *op = value.getDefiningOp();
-    if (!op || isa<ReshapeOp>(op))
+    if (!op || isAlias(op))
       return matchArgument(value, transposed, row, column, rows, columns);
     if (typeOf(op->getOperand(0)).getRank() != 2)
       return refuse(reason, "matrices to be packed");

@@ -1,5 +1,6 @@
 #include "compiler/Schedule/ProgramLowering.h"
 #include "compiler/Analysis/CommandInfo.h"
+#include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
@@ -151,7 +152,7 @@ private:
   bool isNeededFrom(BlockArgument argument, Value buffer) {
     Operation *op = buffer.getDefiningOp();
     for (Operation &user : entry.front())
-      if (!user.isBeforeInBlock(op) && !isa<ReshapeOp>(user))
+      if (!user.isBeforeInBlock(op) && !isAlias(&user))
         for (OpOperand &operand : user.getOpOperands())
           if (roots.get(operand.get()) == argument &&
               (&user != op || !mayOverwrite(operand, buffer)))
@@ -213,12 +214,8 @@ private:
 
   LogicalResult lower(Operation &op) {
     latest = std::max(latest, getStage(op.getLoc()));
-    if (isa<ReshapeOp>(op)) {
-      if (!cast<RankedTensorType>(op.getOperand(0).getType()).getEncoding() &&
-          !cast<RankedTensorType>(op.getResult(0).getType()).getEncoding())
-        return success();
-      return op.emitError("expected a reshape between kernels to be of dense tensors");
-    }
+    if (isAlias(&op))
+      return success();
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto type = cast<RankedTensorType>(constant.getType());
       if (type.getEncoding())
@@ -243,8 +240,8 @@ private:
     if (fusion && fusion.getKind() == FusionKind::Pack)
       return lowerPack(fusion);
     return op.emitError(
-        "expected a kernel call, a fusion of kind library_gemm or pack, a reshape or "
-        "a constant");
+        "expected a kernel call, a fusion of kind library_gemm or pack, a reshape of dense tensors "
+        "or a constant");
   }
 
   /// A launch, or a choice between the launches of all kernels that compute it.

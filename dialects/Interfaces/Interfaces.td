@@ -39,6 +39,10 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
     InterfaceMethod<"Computes f in double precision.", "double", "evaluateScalar",
       (ins "::llvm::ArrayRef<double>":$operands)>,
+    InterfaceMethod<[{
+        The name of f as a step that libraries do behind a product (plan::PostOpKind), or nothing.
+        Of a step of two operands either may be the product.
+      }], "::llvm::StringRef", "getPostOpName", (ins), "", "return {};">,
   ];
 }
 
@@ -66,6 +70,10 @@ def MoveOpInterface : OpInterface<"MoveOpInterface"> {
     InterfaceMethod<"Whether the result has each element along dimensions that the operand lacks.",
       "bool", "repeatsElements", (ins), "",
       "return ::mlir::getUnusedDimsBitVector($_op.getSourceMap()).any();">,
+    InterfaceMethod<[{
+        Whether the result has the operand's elements in their row-major order: dense, it is the
+        same memory under another shape.
+      }], "bool", "keepsOrder", (ins), "", "return false;">,
   ];
 }
 

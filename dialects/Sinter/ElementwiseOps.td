@@ -22,6 +22,13 @@ class Sinter_ElementwiseOp<string mnemonic, int flopsPerElement, list<Trait> tra
   let extraClassDefinition = elementwiseDefinition;
 }
 
+/// What an op adds that libraries do behind a product, under this name.
+class Sinter_PostOp<string name> {
+  code declaration = [{
+    ::llvm::StringRef getPostOpName() { return "}] # name # [{"; }
+  }];
+}
+
 /// An elementwise op of one operand `x` with the result `y`. `adjoint` is what it adds to the
 /// gradient of x, an expression in x, y and the gradient `g` of y (AdjointTerm.h).
 class Sinter_UnaryOp<string mnemonic, int flopsPerElement, string adjoint, dag attributes = (ins)>
@@ -58,10 +65,14 @@ class Sinter_BinaryOp<string mnemonic, int flopsPerElement, string lhsAdjoint, s
   }];
 }
 
-def AddOp : Sinter_BinaryOp<"add", 1, "g", "g", [Commutative]> { let summary = "lhs + rhs"; }
+def AddOp : Sinter_BinaryOp<"add", 1, "g", "g", [Commutative]> {
+  let summary = "lhs + rhs";
+  let extraClassDeclaration = Sinter_PostOp<"add">.declaration;
+}
 def SubOp : Sinter_BinaryOp<"sub", 1, "g", "-g"> { let summary = "lhs - rhs"; }
 def MulOp : Sinter_BinaryOp<"mul", 1, "g * b", "g * a", [Commutative]> {
   let summary = "lhs * rhs";
+  let extraClassDeclaration = Sinter_PostOp<"multiply">.declaration;
 }
 def DivOp : Sinter_BinaryOp<"div", 1, "g / b", "-(g * y) / b"> { let summary = "lhs / rhs"; }
 // Of equal operands the right-hand one takes the gradient.
@@ -94,10 +105,14 @@ def TanhOp : Sinter_UnaryOp<"tanh", 1, "g * (1.0 - y * y)"> { let summary = "tan
 def SigmoidOp : Sinter_UnaryOp<"sigmoid", 3, "g * (y * (1.0 - y))"> {
   let summary = "1 / (1 + e^-x)";
 }
-def ReluOp : Sinter_UnaryOp<"relu", 1, "g * step(x)"> { let summary = "max(x, 0)"; }
+def ReluOp : Sinter_UnaryOp<"relu", 1, "g * step(x)"> {
+  let summary = "max(x, 0)";
+  let extraClassDeclaration = Sinter_PostOp<"relu">.declaration;
+}
 def SiluOp : Sinter_UnaryOp<"silu", 4, "g * (sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x))))"> {
   let summary = "x / (1 + e^-x), also called swish";
   let description = [{ Elfwing, Uchibe, Doya, "Sigmoid-weighted linear units", 2017. }];
+  let extraClassDeclaration = Sinter_PostOp<"silu">.declaration;
 }
 
 def GeluOp : Sinter_UnaryOp<"gelu", 5, "g * geluDerivative(x, getTanh())", (ins UnitAttr:$tanh)> {
@@ -105,6 +120,9 @@ def GeluOp : Sinter_UnaryOp<"gelu", 5, "g * geluDerivative(x, getTanh())", (ins 
   let description = [{
     Exactly `x/2 (1 + erf(x / sqrt 2))`; with `tanh`, the approximation
     `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))` (Hendrycks, Gimpel, "GELUs", 2016, section 2).
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getPostOpName() { return getTanh() ? "gelu_tanh" : "gelu"; }
   }];
 }
 

@@ -60,6 +60,8 @@ AffineMap BroadcastOp::getSourceMap() {
   return AffineMap::getMultiDimMapWithTargets(getType().getRank(), dims, getContext());
 }
 
+bool BroadcastOp::repeatsRow() { return getDims() == ArrayRef<int64_t>{getType().getRank() - 1}; }
+
 SmallVector<ReferenceTensor> BroadcastOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> source;
@@ -91,6 +93,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   }
   return {};
 }
+
+bool ReshapeOp::keepsOrder() { return true; }
 
 AffineMap ReshapeOp::getSourceMap() {
   AffineExpr place = getAffineConstantExpr(0, getContext());

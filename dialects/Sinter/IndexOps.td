@@ -35,9 +35,14 @@ def BroadcastOp : Sinter_IndexOp<"broadcast", [Sinter_Differentiable, Sinter_Mov
     C3: element types agree.
   }];
   let arguments = (ins Sinter_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let extraClassDeclaration = [{
+    /// Whether the operand is one row, `[n]`, that all rows of the result repeat, as a bias is.
+    bool repeatsRow();
+  }];
 }
 
-def ReshapeOp : Sinter_IndexOp<"reshape", [Sinter_Differentiable, Sinter_Move]> {
+def ReshapeOp : Sinter_IndexOp<"reshape", [Sinter_Differentiable,
+    DeclareOpInterfaceMethods<MoveOpInterface, ["keepsOrder"]>]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{ C1: as many elements of the same type on both sides. }];
   let arguments = (ins Sinter_Tensor:$operand);

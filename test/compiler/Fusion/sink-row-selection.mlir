@@ -42,6 +42,18 @@ func.func @columns(%x: tensor<2x4x8xf32>, %count: tensor<2xi32>) -> tensor<2x4xf
   return %2 : tensor<2x4xf32>
 }
 
+// Rows side by side, as the loops of the op say.
+// CHECK-LABEL: func.func @side_by_side
+// CHECK: %[[X:.*]] = sinter.last_row %arg0
+// CHECK: %[[Y:.*]] = sinter.last_row %arg1
+// CHECK: sinter.concat %[[X]], %[[Y]] {dim = 1 : i64} : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<2x12xf32>
+func.func @side_by_side(%x: tensor<2x4x8xf32>, %y: tensor<2x4x4xf32>, %count: tensor<2xi32>)
+    -> tensor<2x12xf32> attributes {sinter.entry} {
+  %0 = sinter.concat %x, %y {dim = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x4xf32>) -> tensor<2x4x12xf32>
+  %1 = sinter.last_row %0, %count : (tensor<2x4x12xf32>, tensor<2xi32>) -> tensor<2x12xf32>
+  return %1 : tensor<2x12xf32>
+}
+
 // Of one row the last is that one.
 // CHECK-LABEL: func.func @one_row
 // CHECK: %[[N:.*]] = sinter.rms_norm %arg0
