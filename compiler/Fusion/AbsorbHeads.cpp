@@ -15,8 +15,7 @@ using namespace sinter;
 
 /// The fusion of rows that alone reads a product's one result, or null.
 static FusionOp findOnlyReader(FusionOp product) {
-  if (product.getKind() != FusionKind::Gemm || product->getNumResults() != 1 ||
-      !product->hasOneUse())
+  if (product->getNumResults() != 1 || !product->hasOneUse())
     return nullptr;
   auto rows = dyn_cast<FusionOp>(*product->user_begin());
   return rows && rows.getKind() == FusionKind::Rows ? rows : nullptr;
@@ -32,17 +31,15 @@ struct AbsorbHeadsPass : sinter::impl::AbsorbHeadsPassBase<AbsorbHeadsPass> {
       return signalPassFailure();
     if (!target.fusesGemv())
       return markAllAnalysesPreserved();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
-        for (FusionOp product : llvm::to_vector(function.getOps<FusionOp>()))
-          if (FusionOp rows = findOnlyReader(product))
-            absorb(function, product, rows, CostModel(target));
+    for (FusionOp product : findFusions(getOperation(), FusionKind::Gemm))
+      if (FusionOp rows = findOnlyReader(product))
+        absorb(product, rows, CostModel(target));
   }
 
 private:
   /// Replaces a product and the rows that are made of it by a product that makes them, if there is
   /// a kernel for that and it pays.
-  void absorb(func::FuncOp function, FusionOp product, FusionOp rows, const CostModel &costs) {
+  static void absorb(FusionOp product, FusionOp rows, const CostModel &costs) {
     FusionOp joined = joinFusions(product, rows, FusionKind::Gemm);
     std::optional<LibraryGemm> gemm = matchLibraryGemm(joined);
     if (!gemm || !gemm->heads)
@@ -51,6 +48,7 @@ private:
         costs.getBodyCost(*product.getBlock()).ns + costs.getBodyCost(*rows.getBlock()).ns;
     double together = costs.getBodyCost(*joined.getBlock()).ns;
     bool pays = together < apart;
+    auto function = rows->getParentOfType<func::FuncOp>();
     Operation *behind = rows;
     (pays ? remark::passed(rows.getLoc(), getRemark("HeadsAbsorbed", function))
           : remark::missed(rows.getLoc(), getRemark("HeadsAbsorbed", function)))

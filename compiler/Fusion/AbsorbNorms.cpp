@@ -22,22 +22,14 @@ struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
       return signalPassFailure();
     if (!target.fusesGemv())
       return markAllAnalysesPreserved();
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(SinterDialect::kEntry))
-        continue;
-      SmallVector<FusionOp> rows;
-      for (auto fusion : function.getOps<FusionOp>())
-        if (fusion.getKind() == FusionKind::Rows)
-          rows.push_back(fusion);
-      for (FusionOp fusion : rows)
-        absorb(function, fusion, CostModel(target));
-    }
+    for (FusionOp rows : findFusions(getOperation(), FusionKind::Rows))
+      absorb(rows, CostModel(target));
   }
 
 private:
   /// Replaces a fusion of norms by products that compute them, if all of its results are the
   /// left-hand sides of such and it pays.
-  void absorb(func::FuncOp function, FusionOp rows, const CostModel &costs) {
+  static void absorb(FusionOp rows, const CostModel &costs) {
     if (llvm::none_of(rows.getBlock()->without_terminator(),
                       [](Operation &op) { return getRole(&op) == FusionRole::RowReduction; }))
       return;
@@ -57,6 +49,7 @@ private:
     if (products.empty())
       return;
     bool pays = all && together < apart;
+    auto function = rows->getParentOfType<func::FuncOp>();
     Operation *op = rows;
     std::string text = describeOps(op);
     if (all)

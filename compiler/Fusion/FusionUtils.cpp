@@ -37,6 +37,16 @@ llvm::DenseSet<Value> sinter::findWeightValues(func::FuncOp entry) {
       entry, {SinterDialect::kParameter, SinterDialect::kPrepared, SinterDialect::kState});
 }
 
+SmallVector<FusionOp> sinter::findFusions(ModuleOp module, FusionKind kind) {
+  SmallVector<FusionOp> found;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(SinterDialect::kEntry))
+      for (auto fusion : function.getOps<FusionOp>())
+        if (fusion.getKind() == kind)
+          found.push_back(fusion);
+  return found;
+}
+
 std::string sinter::describeOps(ArrayRef<Operation *> ops) {
   std::string text;
   auto append = [&](Operation *op) {

@@ -19,6 +19,9 @@ llvm::DenseSet<mlir::Value> findParameterValues(mlir::func::FuncOp entry);
 /// states, and what is computed from them alone is the same wherever in the step it is computed.
 llvm::DenseSet<mlir::Value> findWeightValues(mlir::func::FuncOp entry);
 
+/// The fusions of a kind in a module's entries, in order.
+llvm::SmallVector<FusionOp> findFusions(mlir::ModuleOp module, FusionKind kind);
+
 /// A remark of this phase about an entry.
 inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::FuncOp entry) {
   return mlir::remark::RemarkOpts::name(name).category("sinter-fusion").function(entry.getName());

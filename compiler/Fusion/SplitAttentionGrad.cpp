@@ -20,11 +20,8 @@ struct SplitAttentionGradPass : sinter::impl::SplitAttentionGradPassBase<SplitAt
       return signalPassFailure();
     if (!target.splitsAttentionGrad())
       return markAllAnalysesPreserved();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
-        for (auto fusion : llvm::make_early_inc_range(function.getOps<FusionOp>()))
-          if (fusion.getKind() == FusionKind::AttentionGrad)
-            split(fusion);
+    for (FusionOp fusion : findFusions(getOperation(), FusionKind::AttentionGrad))
+      split(fusion);
   }
 
 private:

@@ -21,9 +21,10 @@ using Generator = FailureOr<int64_t> (*)(func::FuncOp, func::FuncOp, const Targe
 /// A rows kernel, or one op with a generator of its own.
 static FailureOr<int64_t> lowerRows(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                     const TargetAttr &target) {
-  if (!tensorKernel.front().getOps<EmbeddingGradOp>().empty())
+  Operation *alone = findLoneOp(tensorKernel);
+  if (isa_and_nonnull<EmbeddingGradOp>(alone))
     return lowerScatterKernel(tensorKernel, loopKernel);
-  if (!tensorKernel.front().getOps<SampleOp>().empty())
+  if (isa_and_nonnull<SampleOp>(alone))
     return lowerSampleKernel(tensorKernel, loopKernel, target);
   return lowerRowsKernel(tensorKernel, loopKernel, RowsOptions());
 }
@@ -55,18 +56,14 @@ struct LowerKernelsPass : sinter::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto kernels = collectKernels(module);
-    if (failed(kernels))
+    auto lowering = createKernelsModule(module, [](FusionKind kind) { return getGenerator(kind); });
+    if (failed(lowering))
       return signalPassFailure();
-    llvm::erase_if(*kernels, [](auto &kernel) { return !getGenerator(kernel.second); });
-    if (kernels->empty())
+    if (!lowering->code)
       return markAllAnalysesPreserved();
-    FailureOr<ModuleOp> code = createKernelsModule(module);
-    if (failed(code))
-      return signalPassFailure();
     TargetAttr target = TargetAttr::lookup(module);
-    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
-    for (auto [kernel, kind] : *kernels) {
+    OpBuilder builder = OpBuilder::atBlockEnd(lowering->code.getBody());
+    for (auto [kernel, kind] : lowering->kernels) {
       FailureOr<int64_t> grid =
           getGenerator(kind)(kernel, createLoopKernel(builder, kernel), target);
       if (failed(grid))

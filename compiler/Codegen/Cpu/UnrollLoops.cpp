@@ -1,5 +1,5 @@
+#include "compiler/Codegen/Cpu/InnermostLoops.h"
 #include "compiler/Codegen/Cpu/Passes.h"
-#include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -27,22 +27,15 @@ struct UnrollLoopsPass : sinter::impl::UnrollLoopsPassBase<UnrollLoopsPass> {
   using UnrollLoopsPassBase::UnrollLoopsPassBase;
 
   void runOnOperation() override {
-    ModuleOp kernels = lookupKernels(getOperation());
-    TargetAttr target = kernels ? TargetAttr::lookup(kernels) : nullptr;
-    if (!target)
+    InnermostLoops innermost(getOperation());
+    if (!innermost.target)
       return markAllAnalysesPreserved();
-    SmallVector<scf::ForOp> loops;
-    for (auto kernel : kernels.getOps<func::FuncOp>())
-      kernel.walk([&](scf::ForOp loop) {
-        if (loop.getBody()->getOps<scf::ForOp>().empty())
-          loops.push_back(loop);
-      });
     auto options = remark::RemarkOpts::name("UnrollLoops").category("sinter-codegen");
-    for (scf::ForOp loop : loops) {
+    for (scf::ForOp loop : innermost.loops) {
       StringRef kernel = loop->getParentOfType<func::FuncOp>().getName();
       Location loc = loop.getLoc();
       std::string reason;
-      int64_t factor = chooseFactor(loop, target, reason);
+      int64_t factor = chooseFactor(loop, innermost.target, reason);
       if (factor == 1) {
         remark::missed(loc, options.function(kernel)) << "a loop is not unrolled: " + reason;
         continue;

@@ -1,5 +1,5 @@
+#include "compiler/Codegen/Cpu/InnermostLoops.h"
 #include "compiler/Codegen/Cpu/Passes.h"
-#include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Codegen/Loops/LoopCombines.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/IR/IRMapping.h"
@@ -354,21 +354,12 @@ struct VectorizeLoopsPass : sinter::impl::VectorizeLoopsPassBase<VectorizeLoopsP
   using VectorizeLoopsPassBase::VectorizeLoopsPassBase;
 
   void runOnOperation() override {
-    ModuleOp kernels = lookupKernels(getOperation());
-    TargetAttr target = kernels ? TargetAttr::lookup(kernels) : nullptr;
-    if (!target)
+    InnermostLoops innermost(getOperation());
+    if (!innermost.target)
       return markAllAnalysesPreserved();
-    SmallVector<scf::ForOp> loops;
-    kernels.walk([&](scf::ForOp loop) {
-      bool innermost = !loop.getBody()
-                            ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-                            .wasInterrupted();
-      if (innermost && isScalar(loop))
-        loops.push_back(loop);
-    });
     auto options = remark::RemarkOpts::name("VectorizeLoops").category("sinter-codegen");
-    for (scf::ForOp loop : loops) {
-      LoopVectorizer vectorizer(loop, target);
+    for (scf::ForOp loop : llvm::make_filter_range(innermost.loops, isScalar)) {
+      LoopVectorizer vectorizer(loop, innermost.target);
       Location loc = loop.getLoc();
       StringRef kernel = loop->getParentOfType<func::FuncOp>().getName();
       std::string reason = vectorizer.check();

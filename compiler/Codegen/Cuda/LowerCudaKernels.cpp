@@ -88,19 +88,16 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto kernels = collectKernels(module);
-    if (failed(kernels))
+    auto lowering = createKernelsModule(
+        module, [](FusionKind kind) { return kind != FusionKind::LibraryGemm; });
+    if (failed(lowering))
       return signalPassFailure();
-    llvm::erase_if(*kernels, [](auto &kernel) { return kernel.second == FusionKind::LibraryGemm; });
-    if (kernels->empty())
+    if (!lowering->code)
       return markAllAnalysesPreserved();
-    FailureOr<ModuleOp> code = createKernelsModule(module);
-    if (failed(code))
-      return signalPassFailure();
     TargetAttr target = TargetAttr::lookup(module);
-    llvm::StringSet<> small = markKernels(module, *kernels);
-    OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
-    for (auto [kernel, kind] : *kernels) {
+    llvm::StringSet<> small = markKernels(module, lowering->kernels);
+    OpBuilder builder = OpBuilder::atBlockEnd(lowering->code.getBody());
+    for (auto [kernel, kind] : lowering->kernels) {
       bool overlaps = small.contains(kernel.getName());
       if (failed(lower(builder, kernel, kind, target, overlaps)) ||
           (tune && failed(addAlternatives(builder, kernel, kind, target, overlaps))))

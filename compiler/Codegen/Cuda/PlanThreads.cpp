@@ -315,12 +315,7 @@ struct PlanThreadsPass : sinter::impl::PlanThreadsPassBase<PlanThreadsPass> {
     TargetAttr target = code ? TargetAttr::lookup(code) : nullptr;
     if (!target)
       return markAllAnalysesPreserved();
-    for (auto kernel : code.getOps<func::FuncOp>()) {
-      scf::ForOp itemLoop = findItemLoop(kernel);
-      if (!itemLoop)
-        continue;
-      auto tensors = module.lookupSymbol<func::FuncOp>(kernel.getName());
-      auto items = tensors ? tensors->getAttrOfType<IntegerAttr>(kGridAttribute) : nullptr;
+    for (auto [kernel, itemLoop, tensors, items] : findItemKernels(module, code)) {
       if (!items) {
         kernel.emitError("expected a kernel on tensors of this name that says its work items (")
             << kGridAttribute << ")";

@@ -30,11 +30,8 @@ struct SelectWarpgroupsPass : sinter::impl::SelectWarpgroupsPassBase<SelectWarpg
     TargetAttr target = TargetAttr::lookup(module);
     if (!target || !target.hasWarpgroupProducts())
       return markAllAnalysesPreserved();
-    auto kernels = collectKernels(module);
-    if (failed(kernels))
-      return signalPassFailure();
-    for (auto [kernel, kind] : *kernels) {
-      if (kind != FusionKind::AttentionGrad)
+    for (auto kernel : module.getOps<func::FuncOp>()) {
+      if (!kernel->hasAttr(SinterDialect::kKernel))
         continue;
       for (AttentionGradOp op : kernel.front().getOps<AttentionGradOp>()) {
         auto options = remark::RemarkOpts::name("SelectWarpgroups")

@@ -135,11 +135,8 @@ struct SplitItemsPass : sinter::impl::SplitItemsPassBase<SplitItemsPass> {
     TargetAttr target = code ? TargetAttr::lookup(code) : nullptr;
     if (!target)
       return markAllAnalysesPreserved();
-    for (auto kernel : code.getOps<func::FuncOp>()) {
-      scf::ForOp itemLoop = findItemLoop(kernel);
-      auto tensors = module.lookupSymbol<func::FuncOp>(kernel.getName());
-      auto items = tensors ? tensors->getAttrOfType<IntegerAttr>(kGridAttribute) : nullptr;
-      if (!itemLoop || !items)
+    for (auto [kernel, itemLoop, tensors, items] : findItemKernels(module, code)) {
+      if (!items)
         continue;
       auto options = remark::RemarkOpts::name("SplitItems")
                          .category("sinter-codegen")

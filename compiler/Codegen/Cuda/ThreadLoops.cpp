@@ -19,6 +19,17 @@ scf::ForOp sinter::findItemLoop(func::FuncOp kernel) {
   return nullptr;
 }
 
+SmallVector<ItemKernel> sinter::findItemKernels(ModuleOp module, ModuleOp code) {
+  SmallVector<ItemKernel> found;
+  for (auto kernel : code.getOps<func::FuncOp>())
+    if (scf::ForOp itemLoop = findItemLoop(kernel)) {
+      auto tensors = module.lookupSymbol<func::FuncOp>(kernel.getName());
+      auto items = tensors ? tensors->getAttrOfType<IntegerAttr>(kGridAttribute) : nullptr;
+      found.push_back({kernel, itemLoop, tensors, items});
+    }
+  return found;
+}
+
 std::optional<LoopRange> sinter::getRange(scf::ForOp loop) {
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||

@@ -9,12 +9,24 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
 #include <optional>
 
 namespace sinter {
 
 /// The loop over the work items of a generated kernel, or null where there is none (any more).
 mlir::scf::ForOp findItemLoop(mlir::func::FuncOp kernel);
+
+/// A generated kernel that goes over its work items, and the kernel on tensors that it is for.
+struct ItemKernel {
+  mlir::func::FuncOp kernel;
+  mlir::scf::ForOp itemLoop;
+  mlir::func::FuncOp tensors; ///< null where there is none of the name
+  mlir::IntegerAttr items;    ///< what `tensors` says of them, or null
+};
+
+/// The kernels of `code`, the module of loop kernels inside `module`, that have such a loop.
+llvm::SmallVector<ItemKernel> findItemKernels(mlir::ModuleOp module, mlir::ModuleOp code);
 
 /// The constant range of a loop with step 1, or nothing.
 struct LoopRange {

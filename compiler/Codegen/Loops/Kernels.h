@@ -31,12 +31,21 @@ inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
   return module.lookupSymbol<mlir::ModuleOp>(kKernelsModule);
 }
 
-/// The kernels on tensors of a module, in order. Fails where one has a kind that does not exist.
-mlir::FailureOr<llvm::SmallVector<std::pair<mlir::func::FuncOp, FusionKind>>>
-collectKernels(mlir::ModuleOp module);
+/// Kernels on tensors, in order, and the module that the loop kernels for them go into.
+struct KernelsToLower {
+  llvm::SmallVector<std::pair<mlir::func::FuncOp, FusionKind>> kernels;
+  mlir::ModuleOp code;
+};
 
-/// A module for loop kernels at the end of `module`, with its target. Fails where it says none.
-mlir::FailureOr<mlir::ModuleOp> createKernelsModule(mlir::ModuleOp module);
+/// The kernels of a module that are of kinds that code is generated for, and a module for it at the
+/// end of theirs, with its target; null where there are none. Fails where a kernel has a kind that
+/// does not exist, or the module says no target.
+mlir::FailureOr<KernelsToLower>
+createKernelsModule(mlir::ModuleOp module, llvm::function_ref<bool(FusionKind)> isGenerated);
+
+/// The op of a kernel of rows that runs alone (FusionRole::Opaque), or null: there may be a
+/// generator for it alone.
+mlir::Operation *findLoneOp(mlir::func::FuncOp tensorKernel);
 
 /// An empty loop kernel for a kernel on tensors. Memory that nothing else in the kernel may be is
 /// marked `llvm.noalias`: not a result that is, or may be put, in an operand's place.

@@ -40,9 +40,18 @@ func::FuncOp sinter::createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
   return loops;
 }
 
-FailureOr<SmallVector<std::pair<func::FuncOp, FusionKind>>>
-sinter::collectKernels(ModuleOp module) {
-  SmallVector<std::pair<func::FuncOp, FusionKind>> kernels;
+Operation *sinter::findLoneOp(func::FuncOp tensorKernel) {
+  auto ops = tensorKernel.front().without_terminator();
+  auto lone = llvm::find_if(ops, [](Operation &op) {
+    auto fusible = dyn_cast<FusibleOpInterface>(op);
+    return fusible && fusible.getFusionRole() == FusionRole::Opaque;
+  });
+  return lone == ops.end() ? nullptr : &*lone;
+}
+
+FailureOr<KernelsToLower>
+sinter::createKernelsModule(ModuleOp module, llvm::function_ref<bool(FusionKind)> isGenerated) {
+  KernelsToLower lowering;
   for (auto function : module.getOps<func::FuncOp>()) {
     auto name = function->getAttrOfType<StringAttr>(SinterDialect::kKernel);
     if (!name)
@@ -51,17 +60,16 @@ sinter::collectKernels(ModuleOp module) {
     if (!kind)
       return function.emitError("expected a kind of fusion as ")
              << SinterDialect::kKernel << ", got " << name;
-    kernels.emplace_back(function, *kind);
+    if (isGenerated(*kind))
+      lowering.kernels.emplace_back(function, *kind);
   }
-  return kernels;
-}
-
-FailureOr<ModuleOp> sinter::createKernelsModule(ModuleOp module) {
+  if (lowering.kernels.empty())
+    return lowering;
   TargetAttr target = TargetAttr::lookup(module);
   if (!target)
     return module.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernels = ModuleOp::create(builder, module.getLoc(), kKernelsModule);
-  kernels->setAttr(SinterDialect::kTarget, target);
-  return kernels;
+  lowering.code = ModuleOp::create(builder, module.getLoc(), kKernelsModule);
+  lowering.code->setAttr(SinterDialect::kTarget, target);
+  return lowering;
 }
