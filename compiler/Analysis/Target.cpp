@@ -141,3 +141,9 @@ Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, i
 bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
+
+std::optional<LibraryAttention> sinter::describeLibraryAttention(TargetAttr target) {
+  if (!target.isGpu())
+    return std::nullopt;
+  return LibraryAttention{/*workspaceBytes=*/256, /*alignedBytes=*/16};
+}

@@ -17,6 +17,7 @@
 
 #include "dialects/Sinter/SinterDialect.h"
 #include "runtime/Base/Error.h"
+#include <optional>
 
 namespace sinter {
 
@@ -30,5 +31,16 @@ Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef tex
 /// Whether a processor multiplies pairs of bf16 in one instruction; without that it has no
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);
+
+/// What a target's library computes of an attention's forward pass, beside our own kernel. It is
+/// said here and not asked, so that a program is the same wherever it is compiled; a library that
+/// is not there, or wants more, is passed over when the program is bound.
+struct LibraryAttention {
+  int64_t workspaceBytes; ///< that it is given: as much as cuDNN was seen to want (CudnnPlansTest)
+  int64_t alignedBytes;   ///< what every head begins at a multiple of
+};
+
+/// The library of a GPU; nothing for a processor, for which there is none.
+std::optional<LibraryAttention> describeLibraryAttention(TargetAttr target);
 
 } // namespace sinter

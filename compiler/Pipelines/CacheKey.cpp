@@ -1,6 +1,5 @@
 #include "compiler/Pipelines/Compile.h"
 #include "runtime/Base/CpuFeatures.h"
-#include "runtime/Device/Cuda/CudnnProblem.h"
 #include <cstdio>
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -90,7 +89,5 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
   const CompileOptions &options = request.options;
   CompileOptions::visit(options, addOption);
   TrainingOptions::visit(options.training, addOption);
-  // What is left to the device depends on the libraries that there are.
-  hasher.add(options.tune ? runtime::cuda::findCudnnVersion() : uint64_t{0});
   return hasher.finish();
 }

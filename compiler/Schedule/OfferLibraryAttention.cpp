@@ -1,10 +1,8 @@
-#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cuda/Templates.h"
 #include "compiler/Schedule/Passes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "runtime/Device/Cuda/CudnnProblem.h"
-#include <map>
-#include <optional>
 
 namespace sinter {
 #define GEN_PASS_DEF_OFFERLIBRARYATTENTIONPASS
@@ -13,93 +11,54 @@ namespace sinter {
 
 using namespace mlir;
 using namespace sinter;
-using runtime::cuda::CudnnProblem;
 
 namespace {
-/// An instance of the template attention_forward as the library may compute it.
-struct Instance {
-  CudnnProblem problem;
-  Type dtype, outDtype;
-  /// The kernel's pointers; none for a logsumexp that is not wanted.
-  int64_t query, key, value, result, logsumexp;
-  int64_t queryOffset, keyOffset, valueOffset;
-};
-
-/// Reads the parameters that a kernel is instantiated with.
-class Parameters {
+/// An instance of the template attention_forward: what it is instantiated with and given.
+class Instance {
 public:
-  explicit Parameters(DictionaryAttr all) : all(all) {}
-  int64_t number(StringRef name) const { return all.getAs<IntegerAttr>(name).getInt(); }
-  bool flag(StringRef name) const { return all.getAs<BoolAttr>(name).getValue(); }
-  double real(StringRef name) const { return all.getAs<FloatAttr>(name).getValueAsDouble(); }
-  Type type(StringRef name) const { return all.getAs<TypeAttr>(name).getValue(); }
-  CudnnProblem::Strides strides(StringRef of) const {
-    return {number((of + "BatchStride").str()), number((of + "RowStride").str()),
-            number((of + "HeadStride").str())};
+  explicit Instance(DictionaryAttr description)
+      : description(description), parameters(description.getAs<DictionaryAttr>("parameters")) {}
+
+  int64_t number(StringRef name) const { return parameters.getAs<IntegerAttr>(name).getInt(); }
+  bool flag(StringRef name) const { return parameters.getAs<BoolAttr>(name).getValue(); }
+  double real(StringRef name) const { return parameters.getAs<FloatAttr>(name).getValueAsDouble(); }
+  Type type(StringRef name) const { return parameters.getAs<TypeAttr>(name).getValue(); }
+  /// Where heads of "query", "key" or "value" begin, as plan.attention has it: the offset, and the
+  /// strides of batches, rows and heads, in elements.
+  SmallVector<int64_t, 4> layout(StringRef of) const {
+    auto part = [&](StringRef name) { return number((of + name).str()); };
+    return {part("Offset"), part("BatchStride"), part("RowStride"), part("HeadStride")};
   }
+  /// Which of the kernel's pointers an argument is; -1 where there is none.
+  int64_t argument(StringRef name) const { return getTemplateArgument(description, name); }
 
 private:
-  DictionaryAttr all;
+  DictionaryAttr description, parameters;
 };
 } // namespace
 
-/// The instance that a kernel is, or the reason why the library is not asked for it.
-static Expected<Instance> readInstance(func::FuncOp function) {
-  auto describes = function->getAttrOfType<DictionaryAttr>(kTemplateAttribute);
-  Parameters parameters(describes.getAs<DictionaryAttr>("parameters"));
-  auto refuse = [](StringRef why) { return fail("", why.str(), ""); };
-  Instance instance;
-  instance.dtype = parameters.type("Element");
-  instance.outDtype = parameters.type("Result");
-  if (instance.dtype.getIntOrFloatBitWidth() != 16 || parameters.type("Query") != instance.dtype)
-    return refuse("expected queries and keys of one type of 16 bits");
-  if (instance.outDtype != instance.dtype && !instance.outDtype.isF32())
-    return refuse("expected a result of the keys' type or f32");
-  if (parameters.flag("hasStart") || parameters.flag("hasFirst"))
-    return refuse("expected no positions that only the device knows");
-  if (parameters.flag("hasSlopes") || parameters.real("softcap") != 0 ||
-      parameters.real("dropout") != 0)
-    return refuse("expected no ALiBi, soft cap or dropout");
-  auto dtypeOf = [](Type type) {
-    return type.isBF16() ? fb::DType::BF16 : type.isF16() ? fb::DType::F16 : fb::DType::F32;
-  };
-  CudnnProblem &problem = instance.problem;
-  problem.dtype = dtypeOf(instance.dtype);
-  problem.outDtype = dtypeOf(instance.outDtype);
-  problem.batch = parameters.number("batch");
-  problem.length = parameters.number("length");
-  problem.keys = parameters.number("capacity");
-  problem.heads = parameters.number("heads");
-  problem.keyHeads = parameters.number("keyHeads");
-  problem.headSize = parameters.number("headSize");
-  problem.query = parameters.strides("query");
-  problem.key = parameters.strides("key");
-  problem.value = parameters.strides("value");
-  problem.scale = static_cast<float>(parameters.real("scale"));
-  problem.causal = parameters.flag("causal");
-  problem.window = parameters.number("window");
-  problem.logsumexp = parameters.flag("hasLogsumexp");
-  instance.queryOffset = parameters.number("queryOffset");
-  instance.keyOffset = parameters.number("keyOffset");
-  instance.valueOffset = parameters.number("valueOffset");
+/// The reason why the library is not offered an attention; empty where it is.
+static StringRef findObstacle(const Instance &instance, const LibraryAttention &library) {
+  Type element = instance.type("Element"), result = instance.type("Result");
+  if (element.getIntOrFloatBitWidth() != 16 || instance.type("Query") != element)
+    return "expected queries and keys of one type of 16 bits";
+  if (result != element && !result.isF32())
+    return "expected a result of the keys' type or f32";
+  if (instance.flag("hasStart") || instance.flag("hasFirst"))
+    return "expected no positions that only the device knows";
+  if (instance.flag("hasSlopes") || instance.real("softcap") != 0 || instance.real("dropout") != 0)
+    return "expected no ALiBi, soft cap or dropout";
   // A query without a key has weights of zero here, and equal ones there.
-  if (problem.window && problem.length > problem.keys)
-    return refuse("expected a key for every query");
-  // 16 bytes, of every head.
-  bool aligned = problem.headSize % 8 == 0;
-  for (int64_t offset : {instance.queryOffset, instance.keyOffset, instance.valueOffset})
-    aligned &= offset % 8 == 0;
-  for (const CudnnProblem::Strides &strides : {problem.query, problem.key, problem.value})
-    aligned &= llvm::all_of(strides, [](int64_t stride) { return stride % 8 == 0; });
+  if (instance.number("window") && instance.number("length") > instance.number("capacity"))
+    return "expected a key for every query";
+  int64_t elements = library.alignedBytes / 2;
+  bool aligned = instance.number("headSize") % elements == 0;
+  for (StringRef operand : {"query", "key", "value"})
+    aligned &= llvm::all_of(instance.layout(operand),
+                            [&](int64_t distance) { return distance % elements == 0; });
   if (!aligned)
-    return refuse("expected heads that begin at multiples of 16 bytes");
-  ArrayRef<int64_t> passed = describes.getAs<DenseI64ArrayAttr>("arguments").asArrayRef();
-  instance.query = passed[0];
-  instance.key = passed[1];
-  instance.value = passed[2];
-  instance.result = passed[7];
-  instance.logsumexp = passed[8];
-  return instance;
+    return "expected heads that begin at multiples of 16 bytes";
+  return "";
 }
 
 namespace {
@@ -109,92 +68,73 @@ struct OfferLibraryAttentionPass
 
   void runOnOperation() override {
     ModuleOp code = lookupKernels(getOperation());
-    if (!code)
+    TargetAttr target = code ? TargetAttr::lookup(code) : nullptr;
+    std::optional<LibraryAttention> library =
+        target ? describeLibraryAttention(target) : std::nullopt;
+    if (!library)
       return markAllAnalysesPreserved();
     SymbolTable functions(code);
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       for (auto command : llvm::to_vector(program.getBlock()->getOps<plan::CommandInterface>()))
-        offer(command, functions);
+        offer(command, functions, *library);
   }
 
 private:
-  void offer(plan::CommandInterface command, const SymbolTable &functions) {
+  static void offer(plan::CommandInterface command, const SymbolTable &functions,
+                    const LibraryAttention &library) {
     auto choice = dyn_cast<plan::AlternativesOp>(command.getOperation());
     SmallVector<plan::CommandInterface> ways =
         choice ? choice.getCommands() : SmallVector<plan::CommandInterface>{command};
     auto launch = dyn_cast<plan::LaunchOp>(ways.front().getOperation());
     auto function = launch ? functions.lookup<func::FuncOp>(launch.getKernel()) : func::FuncOp();
-    if (!function || !isForward(function))
+    auto description =
+        function ? function->getAttrOfType<DictionaryAttr>(kTemplateAttribute) : DictionaryAttr();
+    auto name = description ? description.getAs<StringAttr>("function") : StringAttr();
+    if (!name || name.getValue() != "attention_forward")
       return;
     remark::RemarkOpts options = remark::RemarkOpts::name("OfferLibraryAttention")
                                      .category("sinter-schedule")
                                      .function(launch.getKernel());
-    Expected<Instance> instance = readInstance(function);
-    Expected<uint64_t> bytes =
-        instance.and_then([&](const Instance &known) { return findWorkspace(known.problem); });
-    if (!bytes) {
-      remark::missed(launch.getLoc(), options) << remark::reason("{0}", bytes.error().why);
+    Instance instance(description);
+    if (StringRef obstacle = findObstacle(instance, library); !obstacle.empty()) {
+      remark::missed(launch.getLoc(), options) << remark::reason("{0}", obstacle);
       return;
     }
-    remark::passed(launch.getLoc(), options)
-        << remark::add("the library computes it, too, with {0} bytes of workspace", *bytes);
+    remark::passed(launch.getLoc(), options) << remark::add(
+        "the library may compute it, too, with {0} bytes of workspace", library.workspaceBytes);
     OpBuilder builder(command);
-    Operation *attention = createAttention(builder, launch, *instance, *bytes);
     SmallVector<Operation *> all(ways.begin(), ways.end());
-    all.push_back(attention);
+    all.push_back(createAttention(builder, launch, instance, library.workspaceBytes));
     builder.setInsertionPointAfter(command);
     plan::AlternativesOp::create(builder, launch.getLoc(), all);
     if (choice)
       choice.erase();
   }
 
-  static bool isForward(func::FuncOp function) {
-    auto describes = function->getAttrOfType<DictionaryAttr>(kTemplateAttribute);
-    auto name = describes ? describes.getAs<StringAttr>("function") : StringAttr();
-    return name && name.getValue() == "attention_forward";
-  }
-
-  /// Asks the library, once for all commands of a kind.
-  Expected<uint64_t> findWorkspace(const CudnnProblem &problem) {
-    if (workspace >= 0)
-      return static_cast<uint64_t>(workspace);
-    auto [known, isNew] = found.try_emplace(problem);
-    if (isNew) {
-      TargetAttr target = TargetAttr::lookup(getOperation());
-      Expected<runtime::cuda::Capability> capability =
-          runtime::cuda::capabilityOf("cuda:" + target.getChip().str(), "the target");
-      known->second = capability.and_then([&](runtime::cuda::Capability capability) {
-        return runtime::cuda::findCudnnWorkspace(problem, capability);
-      });
-    }
-    return known->second;
-  }
-
   static Operation *createAttention(OpBuilder &builder, plan::LaunchOp launch,
-                                    const Instance &instance, uint64_t workspaceBytes) {
-    const CudnnProblem &problem = instance.problem;
-    auto layout = [&](int64_t offset, const CudnnProblem::Strides &strides) {
-      return builder.getDenseI64ArrayAttr({offset, strides[0], strides[1], strides[2]});
-    };
+                                    const Instance &instance, int64_t workspaceBytes) {
     SmallVector<Value> pointers(launch.getInputs());
     llvm::append_range(pointers, launch.getOutputs());
-    Value workspace;
-    if (workspaceBytes != 0)
-      workspace = plan::AllocOp::create(builder, launch.getLoc(),
-                                        plan::SliceType::get(builder.getContext()),
-                                        static_cast<int64_t>(workspaceBytes));
+    auto pointer = [&](StringRef argument) {
+      int64_t index = instance.argument(argument);
+      return index < 0 ? Value() : pointers[index];
+    };
+    auto layout = [&](StringRef operand) {
+      return builder.getDenseI64ArrayAttr(instance.layout(operand));
+    };
+    Value workspace = plan::AllocOp::create(
+        builder, launch.getLoc(), plan::SliceType::get(builder.getContext()), workspaceBytes);
     return plan::AttentionOp::create(
-        builder, launch.getLoc(), problem.batch, problem.length, problem.keys, problem.heads,
-        problem.keyHeads, problem.headSize, instance.dtype, instance.outDtype,
-        layout(instance.queryOffset, problem.query), layout(instance.keyOffset, problem.key),
-        layout(instance.valueOffset, problem.value), APFloat(problem.scale), problem.causal,
-        problem.window, pointers[instance.query], pointers[instance.key], pointers[instance.value],
-        pointers[instance.result], instance.logsumexp < 0 ? Value() : pointers[instance.logsumexp],
-        workspace, launch.getFlops(), launch.getNarrowFlops(), launch.getBytes(),
-        launch.getSharedBytes(), launch.getPrivateBytes(), launch.getPredictedNs(),
-        launch.getLabel(), launch.getLayer(), launch.getStage());
+        builder, launch.getLoc(), instance.number("batch"), instance.number("length"),
+        instance.number("capacity"), instance.number("heads"), instance.number("keyHeads"),
+        instance.number("headSize"), instance.type("Element"), instance.type("Result"),
+        layout("query"), layout("key"), layout("value"),
+        APFloat(static_cast<float>(instance.real("scale"))), instance.flag("causal"),
+        instance.number("window"), pointer("query"), pointer("key"), pointer("value"),
+        pointer("result"), pointer("logsumexp"), workspace, launch.getFlops(),
+        launch.getNarrowFlops(), launch.getBytes(), launch.getSharedBytes(),
+        launch.getPrivateBytes(), launch.getPredictedNs(), launch.getLabel(), launch.getLayer(),
+        launch.getStage());
   }
-
-  std::map<CudnnProblem, Expected<uint64_t>> found;
 };
 } // namespace

@@ -120,11 +120,13 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
 def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::ModuleOp"> {
   let summary = "a GPU may choose between our attention and the library's";
   let description = [{
-    After it every launch of the template `attention_forward` that cuDNN computes, too, is a choice
-    between both, the kernel first. The library is asked for the workspace that it needs, which is a
-    `plan.alloc`; where it is not installed or refuses, the launch stays and a remark says why. So
-    does one with what the library is not asked for: positions that only the device knows (those of
-    a cache), ALiBi, soft caps, dropout, heads that do not begin at multiples of 16 bytes.
+    After it every launch of the template `attention_forward` that the target's library may compute,
+    too, is a choice between both, the kernel first. What the library can do, and the workspace that
+    it is given, a `plan.alloc`, are in the target's description (compiler/Analysis/Target.h): no
+    library is asked, and it need not be there. Which one runs is found when the executable is
+    bound. What the library is not offered stays a launch, and a remark says why: positions that
+    only the device knows (those of a cache), ALiBi, soft caps, dropout, heads that do not begin at
+    multiples of 16 bytes.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan \
@@ -153,8 +155,6 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
     }
     ```
   }];
-  let options = [Option<"workspace", "workspace", "int64_t", "-1",
-    "the bytes that the library needs; -1: it is asked">];
   let dependentDialects = ["sinter::plan::PlanDialect"];
 }
 

@@ -43,7 +43,8 @@ protected:
   void expectWorkspace(const CudnnProblem &problem) {
     Expected<uint64_t> bytes = findCudnnWorkspace(problem, {GetParam(), 0});
     ASSERT_TRUE(bytes) << bytes.error().message();
-    EXPECT_LE(*bytes, 4096u);
+    // What a program has for it (compiler/Analysis/Target.h, LibraryAttention).
+    EXPECT_LE(*bytes, 256u);
   }
 };
 

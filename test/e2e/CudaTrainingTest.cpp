@@ -2,9 +2,6 @@
 // f32 losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
 // within 2e-2; two runs give the same bits.
 
-#if __has_include(<cudnn_graph.h>)
-#include "runtime/Device/Cuda/CudnnApi.h"
-#endif
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
 #include "test/support/Environment.h"
@@ -130,23 +127,30 @@ TEST_P(LibraryCudaTraining, InBf16) {
 
 INSTANTIATE_TEST_SUITE_P(Models, LibraryCudaTraining, testing::Values("llama"), nameModelTest);
 
-#if __has_include(<cudnn_graph.h>)
-// A tuned executable that is found again is of the cuDNN that there is.
-TEST(CacheKey, IsOfTheLibraryThatMayBeChosen) {
-  fake::FakeCuda fake{fake::FakeOptions{}};
+// What a program leaves to the device is in the target's description: it is the same, and is found
+// again, whether or not the libraries are there where it is compiled.
+TEST(TunedProgram, AsksNoLibrary) {
+  Expected<ModelSpec> spec = loadModelSpec(findModel("llama"));
+  ASSERT_TRUE(spec) << spec.error().message();
   CompileRequest request;
+  request.spec = &*spec;
   request.options.target = "cuda:sm_90";
-  std::string plain = getCacheKey(request);
+  request.options.entries = {"train_step"};
+  request.options.batch = 2;
+  request.options.chunk = request.options.maxSequence = 16;
+  request.options.computeType = DType::BF16;
   request.options.tune = true;
-  std::string tuned = getCacheKey(request);
-  runtime::cuda::CudnnApi other = **runtime::cuda::cudnnApi();
-  other.cudnnGetVersion = [] { return size_t{1}; };
-  runtime::cuda::installCudnnApi(&other);
-  EXPECT_NE(getCacheKey(request), tuned);
-  request.options.tune = false;
-  EXPECT_EQ(getCacheKey(request), plain);
+  request.options.emit = "program";
+  Expected<CompileResult> without = compile(request);
+  ASSERT_TRUE(without) << without.error().message();
+  std::string key = getCacheKey(request);
+  EXPECT_NE(without->text.find("plan.attention"), std::string::npos);
+  fake::FakeCuda fake{fake::FakeOptions{}};
+  Expected<CompileResult> with = compile(request);
+  ASSERT_TRUE(with) << with.error().message();
+  EXPECT_EQ(with->text, without->text);
+  EXPECT_EQ(getCacheKey(request), key);
 }
-#endif
 
 // Sums for norms and biases and products for weights run beside the chain of gradients. In
 // whatever order the streams go on, the bits are those of one stream.

@@ -25,6 +25,11 @@ struct TemplateCandidates {
 /// The candidates of a template by its function's name; nothing where it has none.
 std::optional<TemplateCandidates> getTemplateCandidates(llvm::StringRef function);
 
+/// Which pointer of a kernel its template's argument of this name is: an operand, or behind those a
+/// result, counted from 0; -1 where it is null.
+/// @param instance the kernel's `sinter.template`, of a template in Templates.json that has it.
+int64_t getTemplateArgument(mlir::DictionaryAttr instance, llvm::StringRef name);
+
 /// attention_forward, or attention_decode for few queries of a cache: one attention.
 mlir::FailureOr<CudaLaunch> instantiateAttention(mlir::func::FuncOp kernel,
                                                  mlir::func::FuncOp function,

@@ -418,11 +418,6 @@ Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &problem, Capability ca
   return static_cast<uint64_t>(plan.workspaceBytes);
 }
 
-uint64_t findCudnnVersion() {
-  Expected<const CudnnApi *> api = cudnnApi();
-  return api ? (*api)->cudnnGetVersion() : 0;
-}
-
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
@@ -515,7 +510,7 @@ Expected<CudnnAttention> CudnnLibrary::tryBind(const fb::Attention &attention,
     return fail("attention",
                 "cuDNN wants a workspace of " + std::to_string(plan.workspaceBytes) +
                     " bytes, the executable has " + std::to_string(room),
-                "compile the model on this machine");
+                "our own kernels compute it");
   auto bound = std::make_unique<CudnnAttention::State>();
   bound->library = state.get();
   bound->plan = &plan;

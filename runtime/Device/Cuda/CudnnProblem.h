@@ -29,7 +29,4 @@ struct CudnnProblem {
 /// the reason where the library is not there, or does not take the problem.
 Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &problem, Capability capability);
 
-/// The version of the cuDNN that is found (91900 for 9.19.0), or 0 where none is.
-uint64_t findCudnnVersion();
-
 } // namespace sinter::runtime::cuda

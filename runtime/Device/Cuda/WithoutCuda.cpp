@@ -1,6 +1,5 @@
 // What a Sinter says that was built where CUDA's headers were not.
 #include "runtime/Device/Cuda/CudaDevice.h"
-#include "runtime/Device/Cuda/CudnnProblem.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 
@@ -15,9 +14,6 @@ tl::unexpected<Error> builtWithout() {
 } // namespace
 
 Expected<GpuInfo> findGpu() { return builtWithout(); }
-
-Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &, Capability) { return builtWithout(); }
-uint64_t findCudnnVersion() { return 0; }
 
 Expected<std::string> nvrtcVersion() { return builtWithout(); }
 

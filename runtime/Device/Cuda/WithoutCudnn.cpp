@@ -24,7 +24,4 @@ Expected<CudnnAttention> CudnnLibrary::bind(const fb::Attention &, const Address
   return tl::unexpected(*refused);
 }
 
-Expected<uint64_t> findCudnnWorkspace(const CudnnProblem &, Capability) { return builtWithout(); }
-uint64_t findCudnnVersion() { return 0; }
-
 } // namespace sinter::runtime::cuda

@@ -1,4 +1,4 @@
-// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels=tune --sinter-lower-to-plan --sinter-offer-library-attention=workspace=0 --sinter-verify-schedule | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels=tune --sinter-lower-to-plan --sinter-offer-library-attention --sinter-verify-schedule | FileCheck %s
 
 // The library is one more where kernels are left to the device.
 func.func private @forward(%q: tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>
@@ -16,7 +16,7 @@ func.func @train(%q: tensor<2x256x2x64xbf16> {sinter.input = "q"}) -> (tensor<2x
   // CHECK-NEXT: } or {
   // CHECK-NEXT: plan.launch @forward_tile128 grid 8(%[[X]]) -> (%[[Y]]) {
   // CHECK-NEXT: } or {
-  // CHECK-NEXT: plan.attention(%[[X]], %[[X]], %[[X]]) -> (%[[Y]]) {
+  // CHECK-NEXT: plan.attention(%[[X]], %[[X]], %[[X]]) workspace(%{{.*}}) -> (%[[Y]]) {
   // CHECK-NEXT: {{^ *}}}
   // CHECK-NEXT: {{^ *}}}
   %0 = sinter.call_kernel @forward(%q) : (tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>

@@ -1,6 +1,6 @@
-// What the library is not asked for. It would say nothing good either way here: no workspace is given.
-// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention=workspace=256 | FileCheck %s --implicit-check-not=plan.alternatives --implicit-check-not=plan.attention
-// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention=workspace=256 %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// What the library is not offered.
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention | FileCheck %s --implicit-check-not=plan.alternatives --implicit-check-not=plan.attention
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan --sinter-offer-library-attention %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK-DAG: Function=cache | Reason="expected no positions that only the device knows"
 func.func private @cache(%q: tensor<1x40x4x64xbf16>, %c: tensor<1x64x2x64xbf16>, %start: tensor<1xi32>)
