@@ -5,10 +5,12 @@
 using namespace mlir;
 using namespace sinter;
 
-PanelsAttr sinter::getPanels(Type elementType) {
+PanelsAttr sinter::getPanels(Type elementType, TargetAttr target) {
+  constexpr int64_t kFewRegisters = 16, kNarrowWidth = 16, kWideWidth = 32;
   bool narrow = elementType.getIntOrFloatBitWidth() == 16;
-  return PanelsAttr::get(elementType.getContext(), kPanelWidth, /*interleave=*/narrow ? 2 : 1,
-                         /*depth=*/narrow ? 32 : 16);
+  bool few = target && target.getRegisters() <= kFewRegisters;
+  return PanelsAttr::get(elementType.getContext(), few ? kNarrowWidth : kWideWidth,
+                         /*interleave=*/narrow ? 2 : 1, /*depth=*/narrow ? 32 : 16);
 }
 
 bool sinter::mayStayDense(Value rhs) {

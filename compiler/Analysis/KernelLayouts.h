@@ -5,15 +5,17 @@
 
 namespace sinter {
 
-/// Columns of a panel, and of a work item where the right-hand side is not in panels.
-inline constexpr int64_t kPanelWidth = 64;
+/// Columns of a product that a work item computes: of one panel or of several.
+inline constexpr int64_t kItemColumns = 64;
 
 /// Rows whose products with a panel fit the scratch of a work item: where there are no more, each
 /// panel is read once.
 inline constexpr int64_t kBlockRows = 256;
 
-/// The panels that products of this element type are computed from.
-PanelsAttr getPanels(mlir::Type elementType);
+/// The panels that the target's products of this element type are computed from: as wide as the
+/// narrowest tiles of sums, so that a tile reads whole panels. With 32 registers of 16 elements
+/// these are 14 rows of 32 columns (and 6 of 64), with 16 registers of 8 elements 6 of 16.
+PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.
 bool mayStayDense(mlir::Value rhs);

@@ -1,5 +1,6 @@
 #include "compiler/Fusion/FusionRules.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/Recomputation.h"
 
@@ -70,11 +71,11 @@ static llvm::SmallPtrSet<Operation *, 16> findDownstream(ArrayRef<Operation *> r
   return reached;
 }
 
-/// Whether a slice of the product begins where one of rhs' panels does.
-static bool startsAtPanel(Operation *root, Operation *op) {
+/// Whether a slice of a product of panels begins where the columns of a work item do.
+static bool startsAtItem(Operation *root, Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
-  auto panels = dyn_cast_or_null<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding());
-  return !slice || !panels || slice.getOffsets().back() % panels.getWidth() == 0;
+  return !slice || !isa_and_nonnull<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding()) ||
+         slice.getOffsets().back() % kItemColumns == 0;
 }
 
 /// Whether a value is there only after the product: it is computed behind it, by more than moving
@@ -109,8 +110,8 @@ static Classification classifyGemm(Operation *root, const Ops &ops) {
       if (role == FusionRole::Index && !isAlias(op) && !isColumnSlice(op) &&
           (downstream.contains(op) || !isRowBroadcast(op)))
         return {std::nullopt, "an epilogue needs the elements of its own rows"};
-      if (downstream.contains(op) && !startsAtPanel(root, op))
-        return {std::nullopt, "columns of the product are not whole panels"};
+      if (downstream.contains(op) && !startsAtItem(root, op))
+        return {std::nullopt, "columns of the product are not whole work items"};
       // In a sum of products each adds to those before it, in place; else they would all wait for
       // the last one.
       if (downstream.contains(op) && llvm::any_of(op->getOperands(), [&](Value operand) {

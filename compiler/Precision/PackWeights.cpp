@@ -27,7 +27,8 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
-    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && !target.readsPackedRhs())
+    target = TargetAttr::lookup(getOperation());
+    if (target && !target.readsPackedRhs())
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
@@ -40,10 +41,10 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
 private:
   /// The matrix in panels, for a product. One that is done again is not to keep the panels of the
   /// first one alive.
-  static Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
+  Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
-                                        getPanels(type.getElementType()));
+                                        getPanels(type.getElementType(), target));
     auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
     if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
       pack->setAttr(SinterDialect::kRecompute, again);
@@ -75,5 +76,7 @@ private:
     }
     matmul.getRhsMutable().assign(pack(builder, matmul, rhs));
   }
+
+  TargetAttr target;
 };
 } // namespace

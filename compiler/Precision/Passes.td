@@ -103,8 +103,9 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
   let description = [{
     After it the right-hand side of each matmul of an entry is `[k, n]` in `#sinter.panels`, the
     result of a `sinter.pack` beside the matmul, and no matmul transposes it: a transposed weight
-    goes through `sinter.transpose` first. Panels are 64 columns wide; f32 pads k to 16, 16-bit
-    types interleave pairs of rows and pad k to 32.
+    goes through `sinter.transpose` first. Panels are as wide as the target's
+    kernels want them (32 columns with AVX-512, 16 with AVX2); f32 pads k to 16, 16-bit types
+    interleave pairs of rows and pad k to 32.
 
     A transposed left-hand side, `[k, m]`, of a 16-bit type is in such panels too: products read
     pairs of it along k. One of f32 stays as it is, its rows are read a few columns at a time.

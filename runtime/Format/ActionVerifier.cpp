@@ -1,7 +1,6 @@
 #include "runtime/Format/ActionVerifier.h"
 #include "runtime/Format/Actions.h"
 #include "runtime/Format/KernelMarks.h"
-#include "runtime/Format/PackedRhs.h"
 #include <cmath>
 
 namespace sinter::runtime {
@@ -222,12 +221,12 @@ private:
       return bad("packs, which is not for GPUs");
     if (!scope.isComputeType(pack.dtype()))
       return bad("packs into a type other than f32 and bf16");
-    PackedRhs layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype())};
-    if (pack.width() != layout.width || pack.interleave() != layout.interleave() ||
-        pack.depth() != layout.depth())
+    PackedRhs layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width()};
+    if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
+        pack.interleave() != layout.interleave() || pack.depth() != layout.depth())
       return bad("asks for panels of an unknown layout");
     SINTER_CHECK(scope.verifyWritable(pack.out(), "out"));
-    SINTER_CHECK(scope.verifyPackedRhs(pack.out(), "out", pack.k(), pack.n(), pack.dtype()));
+    SINTER_CHECK(scope.verifyPackedRhs(pack.out(), "out", layout));
     uint64_t columns = 0;
     for (const fb::PackSource *source : each(pack.sources())) {
       if (!scope.isComputeType(source->dtype()) && source->dtype() != fb::DType::F16)

@@ -1,8 +1,8 @@
 //===- PackedRhs.h - The layout of packed weights ---------------*- C++ -*-===//
 //
-// A [k, n] matrix in panels: n is cut into panels of 64 columns, k is padded to a multiple of
-// `depth`, both with zeros; a panel is [k / interleave][64][interleave], contiguous: of f32 depth
-// 16 and interleave 1, of bf16 depth 32 and interleave 2, so that one load has pairs along k.
+// A [k, n] matrix in panels: n is cut into panels of `width` columns, k is padded to a multiple of
+// `depth`, both with zeros; a panel is [k / interleave][width][interleave], contiguous: of f32
+// depth 16 and interleave 1, of bf16 depth 32 and interleave 2, so that one load has pairs along k.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,10 +13,9 @@
 namespace sinter::runtime {
 
 struct PackedRhs {
-  static constexpr uint64_t width = 64;
-
   uint64_t k = 0, n = 0;
   DType dtype = DType::F32; ///< F32 or BF16
+  uint64_t width = 64;      ///< 16, 32 or 64
 
   constexpr uint64_t interleave() const { return dtype == DType::BF16 ? 2 : 1; }
   constexpr uint64_t depth() const { return dtype == DType::BF16 ? 32 : 16; }

@@ -1,6 +1,5 @@
 #include "runtime/Format/VerifierScope.h"
 #include "runtime/Base/Utf8.h"
-#include "runtime/Format/PackedRhs.h"
 #include <algorithm>
 
 namespace sinter::runtime {
@@ -153,10 +152,10 @@ Expected<void> VerifierScope::verifyMatrix(const fb::Slice *slice, const char *n
   return {};
 }
 
-Expected<void> VerifierScope::verifyPackedRhs(const fb::Slice *slice, const char *name, uint64_t k,
-                                              uint64_t n, fb::DType dtype) {
+Expected<void> VerifierScope::verifyPackedRhs(const fb::Slice *slice, const char *name,
+                                              const PackedRhs &layout) {
   SINTER_CHECK(verifySlice(slice, name));
-  PackedRhs layout{k, n, static_cast<DType>(dtype)};
+  uint64_t k = layout.k, n = layout.n;
   bool bounded = k != 0 && n != 0 && k <= largestExtent && n <= largestExtent;
   if (!bounded ||
       !boundedProduct(boundedProduct(layout.count(), layout.paddedK()), layout.width * 4) ||

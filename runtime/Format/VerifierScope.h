@@ -9,6 +9,7 @@
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
 #include "runtime/Format/Executable_generated.h"
+#include "runtime/Format/PackedRhs.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -87,9 +88,8 @@ struct VerifierScope {
   Expected<void> verifyMatrix(const fb::Slice *slice, const char *name, uint64_t rows,
                               uint64_t columns, uint64_t stride, fb::DType dtype,
                               bool aligned = true);
-  /// A slice that is a [k, n] matrix in panels.
-  Expected<void> verifyPackedRhs(const fb::Slice *slice, const char *name, uint64_t k, uint64_t n,
-                                 fb::DType dtype);
+  /// A slice that is a matrix in panels.
+  Expected<void> verifyPackedRhs(const fb::Slice *slice, const char *name, const PackedRhs &layout);
 
   /// A space is no larger than its slices make it, but for a page.
   Expected<void> verifyUsed(fb::Space space, uint64_t bytes, const char *name);

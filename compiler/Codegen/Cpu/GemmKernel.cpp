@@ -1,25 +1,26 @@
 //===- GemmKernel.cpp - One matmul and its epilogue -------------------------===//
 //
-// A work item is a panel of the right-hand side (64 columns) times a block of rows. Within it:
+// A work item is 64 columns of the right-hand side times a block of rows. Within it:
 //
-//   for each block of k (one, unless the panel is larger than a quarter of the L2 cache)
+//   for each block of k (one, unless the columns are larger than a quarter of the L2 cache)
 //     for each tile of rows that the registers hold
 //       the product of the tile, in registers (RegisterTile.h), to a scratch
 //   the epilogue, row by row, from the scratch
 //
 // With one block of k the epilogue follows each tile at once, while its rows are in the L1 cache.
-// A right-hand side that is no panels is copied to one, a block of k at a time, where more than one
-// tile of rows is computed from it. So is the block of rows of a transposed left-hand side that the
-// L2 cache does not hold: its elements along k are lines apart, each of which several tiles read.
+// The columns are several panels, as wide as the narrowest tiles that the registers hold against
+// several rows (KernelLayouts.h), so that what a tile reads are whole streams. Of wider panels it
+// would read pieces of rows 256 bytes apart, which fall into a part of the L1 cache and, where they
+// come from memory, are half of what is fetched: 8 rows took 1.1 to 1.5 times as long on Zen 4.
 //
-// Where the registers hold tiles that are narrower than a panel (16 registers of 8 elements: 6 rows
-// of 16 columns), a copy consists of strips as wide as a tile. In the panel, what a tile reads are
-// pieces of rows 256 bytes apart, which fall into a quarter of the L1 cache; a strip is one stream.
-// So panels are copied, too, for many rows: 2 to 9 % of a kernel's time on Zen 4.
+// A right-hand side that is no panels is copied to strips as wide as a tile, a block of k at a
+// time, where more than one tile of rows is computed from it. So is the block of rows of a
+// transposed left-hand side that the L2 cache does not hold: its elements along k are lines apart,
+// each of which several tiles read.
 //
-// One row (decode) makes a tile of one row: the panel streams from memory exactly once, and its
-// lines are asked for some way ahead. The panels of gate and up belong to one work item, so that
-// their product never leaves the scratch.
+// One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
+// sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
+// columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.
@@ -42,15 +43,13 @@ namespace {
 /// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
 /// have 128 KiB of stack in all.
 constexpr int64_t kScratchRows = kBlockRows + 16;
-/// Bytes of the same stack for a block of a panel that the kernel copies itself, whole or in
-/// strips.
-constexpr int64_t kPanelBytes = 40 * 1024, kStripsBytes = 56 * 1024;
-/// Rows from which on strips pay for the copy.
-constexpr int64_t kStripsRows = 96;
+/// Bytes of the same stack for a block of the columns that the kernel copies itself: one strip, or
+/// several.
+constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
+/// Rows of a block at the least, of those that are as tall as the scratch.
+constexpr int64_t kFewestRows = 96;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
-/// How far ahead a stream from memory is asked for.
-constexpr int64_t kPrefetchBytes = 8192;
 
 /// What a kernel computes and how it is cut.
 struct GemmPlan {
@@ -63,17 +62,17 @@ struct GemmPlan {
   int64_t lhsStride = 0, lhsStrideK = 1, lhsOffset = 0;
   int64_t lhsPanelWidth = 0, lhsPanelElements = 0;
   Rhs rhs = Rhs::Panels;
-  int64_t panelElements = 0;
+  int64_t panelWidth = 0, panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
   int64_t m = 0, n = 0, k = 0;
 
-  int64_t panels = 0;   // along the results' columns
-  int64_t rowBlock = 0; // rows of a work item
+  int64_t columnBlocks = 0; // of work items, along the results' columns
+  int64_t rowBlock = 0;     // rows of a work item
   int64_t rowBlocks = 0;
   int64_t kBlock = 0;
   int64_t tileRows = 0;
   int64_t tileVectors = 0;
-  bool copiesRhs = false; // the kernel makes the panels that it reads
+  bool copiesRhs = false; // the kernel makes the strips that it reads
   bool copiesLhs = false; // the kernel copies its block of rows
 };
 
@@ -134,7 +133,7 @@ LogicalResult findLhs(GemmPlan &plan) {
   return success();
 }
 
-LogicalResult findRhs(GemmPlan &plan) {
+LogicalResult findRhs(GemmPlan &plan, int64_t lanes) {
   auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
   if (!argument)
     return plan.matmul.emitError("expected the matmul's rhs to be an input");
@@ -147,16 +146,19 @@ LogicalResult findRhs(GemmPlan &plan) {
     return success();
   }
   int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
-  if (!panels || plan.matmul.getTransposeRhs() || panels.getWidth() != kPanelWidth ||
-      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
-    return plan.matmul.emitError("expected rhs [k, n] in panels of ")
-           << kPanelWidth << " columns with interleave " << interleave << ", got " << type;
-  plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * kPanelWidth;
+  if (!panels || plan.matmul.getTransposeRhs() || kItemColumns % panels.getWidth() != 0 ||
+      panels.getWidth() % lanes != 0 || panels.getInterleave() != interleave ||
+      panels.getDepth() % interleave != 0)
+    return plan.matmul.emitError("expected rhs [k, n] in panels of whole vectors, several of which "
+                                 "are ")
+           << kItemColumns << " columns, with interleave " << interleave << ", got " << type;
+  plan.panelWidth = panels.getWidth();
+  plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * plan.panelWidth;
   plan.pairs = interleave == 2;
   return success();
 }
 
-FailureOr<GemmPlan> makePlan(func::FuncOp kernel) {
+FailureOr<GemmPlan> makePlan(func::FuncOp kernel, TargetAttr target) {
   GemmPlan plan;
   for (Operation &op : kernel.front())
     if (auto matmul = dyn_cast<MatmulOp>(op)) {
@@ -172,7 +174,7 @@ FailureOr<GemmPlan> makePlan(func::FuncOp kernel) {
   plan.m = plan.matmul.getM();
   plan.n = plan.matmul.getN();
   plan.k = plan.matmul.getK();
-  if (failed(findLhs(plan)) || failed(findRhs(plan)))
+  if (failed(findLhs(plan)) || failed(findRhs(plan, target.getVectorBits() / 32)))
     return failure();
   return plan;
 }
@@ -180,34 +182,33 @@ FailureOr<GemmPlan> makePlan(func::FuncOp kernel) {
 /// Chooses tiles and blocks for the target.
 void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   int64_t elementBytes = plan.pairs ? 2 : 4;
-  int64_t panelVectors = kPanelWidth / (target.getVectorBits() / 32);
-  plan.panels = llvm::divideCeil(columns, kPanelWidth);
+  int64_t lanes = target.getVectorBits() / 32, itemVectors = kItemColumns / lanes;
+  plan.columnBlocks = llvm::divideCeil(columns, kItemColumns);
 
-  // All rows at once where the registers hold them against a whole panel; else the widest tile
-  // that still has several rows.
-  plan.tileVectors = panelVectors;
+  // All rows at once where the registers hold them against all columns; else the widest tile that
+  // still has several rows.
+  plan.tileVectors = itemVectors;
   while (plan.tileVectors > 1 &&
          RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, 4))
     plan.tileVectors /= 2;
-  // A few rows more than that fit against half of a panel: each half is a stream of its own, while
-  // a second tile of rows would wait for memory behind the first one.
-  if (plan.tileVectors > 1 && plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
+  // A few rows more than that fit against half of them, if these are whole panels: streams of their
+  // own, while a second tile of rows would wait for memory behind the first one.
+  if (plan.tileVectors * lanes > std::max(plan.panelWidth, lanes) &&
+      plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
       plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
     plan.tileVectors /= 2;
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
-  // A block of the panel stays in L2 while the tiles of the block of rows pass over it, and lhs'
-  // block of rows while panel after panel does.
-  int64_t rowBytes = kPanelWidth * elementBytes * sets;
+  // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
+  // block of rows while columns after columns do.
+  int64_t rowBytes = kItemColumns * elementBytes * sets;
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
-  bool strips = plan.tileVectors < panelVectors;
-  bool copyPays = plan.rhs == GemmPlan::Rhs::Panels ? strips && !plan.pairs && plan.m >= kStripsRows
-                                                    : plan.m > plan.tileRows;
-  plan.copiesRhs = copyPays && sets == 1;
+  bool strips = plan.tileVectors < itemVectors;
+  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
   if (plan.copiesRhs) {
-    int64_t depth = (strips ? kStripsBytes : kPanelBytes) / (kPanelWidth * 4);
+    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (kItemColumns * 4);
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   }
   plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
@@ -220,8 +221,8 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
   // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
   if (strips && plan.copiesRhs)
-    mostRows =
-        std::clamp<int64_t>(plan.m * plan.panels / (4 * target.getCores()), kStripsRows, mostRows);
+    mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),
+                                   kFewestRows, mostRows);
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
@@ -242,17 +243,17 @@ public:
     bool whole = plan.kBlock >= plan.k;
     int64_t sets = epilogue.getProductOffsets().size();
     scratchRows = whole ? plan.tileRows : plan.rowBlock;
-    scratch = builder.scratch(sets * scratchRows * kPanelWidth, builder.getF32Type());
+    scratch = builder.scratch(sets * scratchRows * kItemColumns, builder.getF32Type());
     if (plan.copiesRhs)
-      copied = builder.scratch(plan.kBlock * kPanelWidth, builder.getF32Type());
+      copied = builder.scratch(plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
       // An odd number of vectors from k to k spreads a column over the cache.
       copiedLhsStride = (llvm::divideCeil(plan.rowBlock, lanes) | 1) * lanes;
       copiedLhs = builder.scratch(plan.kBlock * copiedLhsStride, builder.getF32Type());
     }
     builder.loop(begin, end, 1, [&](Value item) {
-      panel = builder.rem(item, plan.panels);
-      firstRow = builder.mul(builder.div(item, plan.panels), plan.rowBlock);
+      columnBlock = builder.rem(item, plan.columnBlocks);
+      firstRow = builder.mul(builder.div(item, plan.columnBlocks), plan.rowBlock);
       lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
       if (whole) {
         beginBlock(builder.index(0), builder.index(plan.k));
@@ -300,11 +301,11 @@ private:
   /// :]
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
-      for (int64_t c = 0; c < kPanelWidth / lanes; c += plan.tileVectors) {
+      for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
         RegisterTile tile = makeTile(rows, row, offset, c);
         auto at = [&](int64_t r, int64_t v) {
           Value offsetOfRow = builder.mul(
-              builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kPanelWidth);
+              builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kItemColumns);
           return builder.add(offsetOfRow, (c + v) * lanes);
         };
         SmallVector<Value> sums = tile.zeros(builder);
@@ -354,7 +355,8 @@ private:
       return plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
                         : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
-    Value column = builder.add(builder.mul(panel, kPanelWidth), offset + firstVector * lanes);
+    Value column =
+        builder.add(builder.mul(columnBlock, kItemColumns), offset + firstVector * lanes);
     if (plan.copiesRhs)
       tile.rhs = [this, firstVector](Value k) { return loadCopied(firstVector, k); };
     else if (plan.rhs != GemmPlan::Rhs::Panels)
@@ -366,22 +368,24 @@ private:
 
   SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
     Value rhs = arguments[plan.rhsArgument];
-    Value start = builder.mul(builder.add(panel, offset / kPanelWidth), plan.panelElements);
-    Value at = builder.add(builder.add(start, builder.mul(k, kPanelWidth)),
-                           firstVector * lanes * (plan.pairs ? 2 : 1));
-    int64_t step = plan.pairs ? 2 * lanes : lanes;
+    int64_t interleave = plan.pairs ? 2 : 1, ofItem = kItemColumns / plan.panelWidth;
+    int64_t panels = llvm::divideCeil(plan.n, plan.panelWidth);
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
-      Value here = builder.add(at, v * step);
-      // Into the next panel, too.
-      if (plan.m <= plan.tileRows)
-        builder.prefetch(rhs, here, kPrefetchBytes / (plan.pairs ? 2 : 4));
-      vectors.push_back(plan.pairs ? builder.loadPairs(rhs, here) : builder.load(rhs, here));
+      int64_t column = offset + (firstVector + v) * lanes;
+      Value panel = builder.add(builder.mul(columnBlock, ofItem), column / plan.panelWidth);
+      // The last item may have fewer panels: what it computes from one again is not stored.
+      if (panels % ofItem != 0)
+        panel = builder.min(panel, builder.index(panels - 1));
+      Value at =
+          builder.add(builder.mul(panel, plan.panelElements), builder.mul(k, plan.panelWidth));
+      at = builder.add(at, column % plan.panelWidth * interleave);
+      vectors.push_back(plan.pairs ? builder.loadPairs(rhs, at) : builder.load(rhs, at));
     }
     return vectors;
   }
 
-  /// Before the products of a block of k: copies it, if the kernel makes its panels, and asks for
+  /// Before the products of a block of k: copies it, if the kernel makes its strips, and asks for
   /// the next one, which the products then leave time to arrive.
   void beginBlock(Value kBegin, Value kEnd) {
     blockBegin = kBegin;
@@ -415,26 +419,24 @@ private:
     });
   }
 
-  /// The panel's rows [kBegin, kEnd), of a panel or a piece of a row of rhs each.
+  /// Rows [kBegin, kEnd) of the item's columns, a piece of a row of rhs each.
   void copyRows(Value kBegin, Value kEnd) {
     Value rhs = arguments[plan.rhsArgument];
-    bool isPanels = plan.rhs == GemmPlan::Rhs::Panels;
-    int64_t distance = isPanels ? kPanelWidth : plan.n;
-    Value first = builder.mul(panel, isPanels ? plan.panelElements : kPanelWidth);
+    Value first = builder.mul(columnBlock, kItemColumns);
     builder.loop(kBegin, kEnd, 1, [&](Value k) {
-      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
+      for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
         Value column = builder.add(first, v * lanes);
-        Value at = builder.add(builder.mul(k, distance), column);
+        Value at = builder.add(builder.mul(k, plan.n), column);
         Value mask;
-        if (!isPanels && plan.n % kPanelWidth != 0)
+        if (plan.n % kItemColumns != 0)
           mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
-        builder.prefetch(rhs, at, plan.kBlock * distance);
+        builder.prefetch(rhs, at, plan.kBlock * plan.n);
         builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
       }
     });
   }
 
-  /// The same of a transposed rhs, of which a panel is rows: squares of them are turned.
+  /// The same of a transposed rhs, of which columns are rows: squares of them are turned.
   void copyTransposed(Value kBegin, Value kEnd) {
     Value rhs = arguments[plan.rhsArgument];
     builder.loop(kBegin, kEnd, lanes, [&](Value k) {
@@ -442,8 +444,8 @@ private:
       Value mask;
       if (plan.k % lanes != 0)
         mask = builder.maskBelow(builder.sub(builder.index(plan.k), k));
-      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
-        Value first = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
+      for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
+        Value first = builder.add(builder.mul(columnBlock, kItemColumns), v * lanes);
         SmallVector<Value> rows;
         for (int64_t i = 0; i < lanes; ++i) {
           // Columns of the product beyond the last repeat it.
@@ -482,7 +484,7 @@ private:
       if (plan.rhs == GemmPlan::Rhs::Dense) {
         Value at = builder.add(builder.mul(k, plan.n), first);
         Value mask = builder.maskBelow(builder.sub(builder.index(plan.n), first));
-        vectors.push_back(builder.load(rhs, at, plan.n % kPanelWidth == 0 ? Value() : mask));
+        vectors.push_back(builder.load(rhs, at, plan.n % kItemColumns == 0 ? Value() : mask));
         continue;
       }
       SmallVector<Value> elements;
@@ -498,16 +500,16 @@ private:
 
   /// The epilogue of scratch rows [begin, end), the first of which is row `row`.
   void finish(Value begin, Value end, Value row) {
-    bool ragged = epilogue.getColumns() % kPanelWidth != 0;
+    bool ragged = epilogue.getColumns() % kItemColumns != 0;
     builder.loop(begin, end, 1, [&](Value r) {
-      for (int64_t v = 0; v < kPanelWidth / lanes; ++v) {
-        Value column = builder.add(builder.mul(panel, kPanelWidth), v * lanes);
+      for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
+        Value column = builder.add(builder.mul(columnBlock, kItemColumns), v * lanes);
         Value mask;
         if (ragged)
           mask = builder.maskBelow(builder.sub(builder.index(epilogue.getColumns()), column));
         SmallVector<Value> product;
         for (size_t set = 0; set < epilogue.getProductOffsets().size(); ++set) {
-          Value at = builder.mul(builder.add(r, set * scratchRows), kPanelWidth);
+          Value at = builder.mul(builder.add(r, set * scratchRows), kItemColumns);
           product.push_back(builder.load(scratch, builder.add(at, v * lanes)));
         }
         epilogue.emit(builder, arguments, builder.add(row, r), column, product, mask);
@@ -522,17 +524,17 @@ private:
   int64_t lanes;
   Value scratch;
   int64_t scratchRows = 0;
-  Value copied, copiedLhs; // blocks of the panel and of the rows
+  Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;
   Value blockBegin; // their first k
-  Value panel, firstRow, lastRow;
+  Value columnBlock, firstRow, lastRow;
 };
 
 } // namespace
 
 FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const TargetAttr &target) {
-  FailureOr<GemmPlan> plan = makePlan(tensorKernel);
+  FailureOr<GemmPlan> plan = makePlan(tensorKernel, target);
   if (failed(plan))
     return failure();
   FailureOr<GemmEpilogue> epilogue = GemmEpilogue::analyze(tensorKernel, plan->matmul);
@@ -540,12 +542,12 @@ FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::Func
     return failure();
   ArrayRef<int64_t> offsets = epilogue->getProductOffsets();
   for (int64_t offset : offsets)
-    if (offset % kPanelWidth != 0 || (offsets.size() > 1 && epilogue->getColumns() % kPanelWidth))
+    if (offset % kItemColumns != 0 || (offsets.size() > 1 && epilogue->getColumns() % kItemColumns))
       return plan->matmul.emitError("expected the product to be sliced at multiples of ")
-             << kPanelWidth << " columns, got " << offset;
+             << kItemColumns << " columns, got " << offset;
   cut(*plan, target, epilogue->getColumns(), offsets.size());
   ValueRange arguments = loopKernel.getArguments();
   GemmEmitter(loopKernel, target, *plan, *epilogue)
       .emit(arguments.drop_back().back(), arguments.back());
-  return plan->panels * plan->rowBlocks;
+  return plan->columnBlocks * plan->rowBlocks;
 }

@@ -2,13 +2,12 @@
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/VectorClones.h"
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 namespace sinter::runtime {
 namespace {
-
-constexpr uint64_t width = PackedRhs::width;
 
 // A 32-bit word of a panel is one f32 or a pair of bf16; vectors are of 16 of them, a register
 // where the machine has one that wide.
@@ -20,6 +19,9 @@ constexpr uint64_t lanes = 16;
 // Rows of a panel that a task packs: enough that a transposed source is read in long pieces, few
 // enough that every core has some.
 constexpr uint64_t rowsOfTask = 512;
+// Columns that it packs, of one panel or several: lines that are next to each other in the source's
+// rows are read together.
+constexpr uint64_t columnsOfTask = 64;
 
 constexpr uint64_t perWord(DType to) { return to == DType::BF16 ? 2 : 1; }
 
@@ -118,16 +120,25 @@ SINTER_INLINE void transpose(Words *rows) {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts of a panel
+// Parts of a task
 //===----------------------------------------------------------------------===//
 
-// Rows [begin, end) of some columns that one source has in a panel.
+// Rows [begin, end) of some columns that one source has in a task's panels. Sixteen columns from
+// the first on lie in one panel, as do the next sixteen.
 struct Part {
   const std::byte *source; // row 0 of the first of the columns
   uint64_t stride;         // bytes between rows of the source
-  std::byte *out;          // the panel
+  std::byte *out;          // the first of the panels
+  uint64_t width, shift;   // of a panel: 1 << shift columns
+  uint64_t panelWords;     // from a panel to the next
   uint64_t column, columns;
   uint64_t begin, end;
+
+  // Where the word of a column is, of a row of words.
+  SINTER_INLINE uint64_t wordAt(uint64_t rowOfWords, uint64_t j) const {
+    uint64_t at = column + j;
+    return (at >> shift) * panelWords + rowOfWords * width + (at & (width - 1));
+  }
 };
 
 template <DType From, DType To, bool Transposed>
@@ -144,7 +155,7 @@ SINTER_INLINE void packElement(const Part &part, uint64_t p, uint64_t column) {
     value = From == DType::BF16 ? bf16ToFloat(half) : f16ToFloat(half);
   }
   constexpr uint64_t pairs = perWord(To);
-  uint64_t index = (p / pairs * width + part.column + column) * pairs + p % pairs;
+  uint64_t index = part.wordAt(p / pairs, column) * pairs + p % pairs;
   if constexpr (To == DType::F32)
     reinterpret_cast<float *>(part.out)[index] = value;
   else
@@ -155,7 +166,7 @@ template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(con
   constexpr uint64_t step = Transposed ? lanes * perWord(To) : perWord(To);
   uint64_t wholeEnd = part.begin + (part.end - part.begin) / step * step;
   uint64_t wholeColumns = part.columns / lanes * lanes;
-  auto *words = reinterpret_cast<uint32_t *>(part.out) + part.column;
+  auto *words = reinterpret_cast<uint32_t *>(part.out);
   if constexpr (Transposed) {
     for (uint64_t j = 0; j < wholeColumns; j += lanes)
       for (uint64_t p = part.begin; p < wholeEnd; p += step) {
@@ -165,18 +176,25 @@ template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(con
         for (uint64_t i = 0; i < lanes; ++i)
           loadAlong<From, To>(rows[i], from + i * part.stride);
         transpose(rows);
-        uint32_t *to = words + p / perWord(To) * width + j;
+        uint32_t *to = words + part.wordAt(p / perWord(To), j);
 #pragma clang loop unroll(full)
         for (uint64_t i = 0; i < lanes; ++i)
-          std::memcpy(to + i * width, &rows[i], sizeof(Words));
+          std::memcpy(to + i * part.width, &rows[i], sizeof(Words));
       }
   } else {
-    for (uint64_t p = part.begin; p < wholeEnd; p += step)
-      for (uint64_t j = 0; j < wholeColumns; j += lanes) {
-        Words row;
-        loadAcross<From, To>(row, part.source + p * part.stride + j * sizeOf(From), part.stride);
-        std::memcpy(words + p / perWord(To) * width + j, &row, sizeof(Words));
+    for (uint64_t p = part.begin; p < wholeEnd; p += step) {
+      const std::byte *from = part.source + p * part.stride;
+      for (uint64_t j = 0; j < wholeColumns;) {
+        uint32_t *to = words + part.wordAt(p / perWord(To), j);
+        uint64_t end =
+            std::min(wholeColumns, j + part.width - ((part.column + j) & (part.width - 1)));
+        for (; j < end; j += lanes, to += lanes) {
+          Words row;
+          loadAcross<From, To>(row, from + j * sizeOf(From), part.stride);
+          std::memcpy(to, &row, sizeof(Words));
+        }
       }
+    }
   }
   for (uint64_t p = part.begin; p < part.end; ++p)
     for (uint64_t c = p < wholeEnd ? wholeColumns : 0; c < part.columns; ++c)
@@ -208,7 +226,8 @@ SINTER_VECTOR_CLONES void packClone(const Part &part, DType from, DType to, bool
 // last rows, all that follow.
 void pad(const PackedRhs &layout, std::byte *panel, uint64_t columns, uint64_t begin,
          uint64_t end) {
-  uint64_t pairs = layout.interleave(), wordBytes = pairs * sizeOf(layout.dtype);
+  uint64_t width = layout.width, pairs = layout.interleave();
+  uint64_t wordBytes = pairs * sizeOf(layout.dtype);
   for (uint64_t p = begin; columns < width && p < end; p += pairs)
     std::memset(panel + (p / pairs * width + columns) * wordBytes, 0,
                 (width - columns) * wordBytes);
@@ -222,22 +241,36 @@ void pad(const PackedRhs &layout, std::byte *panel, uint64_t columns, uint64_t b
               (layout.paddedK() / pairs - next) * width * wordBytes);
 }
 
-void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std::byte *panel,
-              uint64_t index, uint64_t rowBegin, uint64_t rowEnd) {
-  uint64_t begin = index * width, end = std::min(begin + width, layout.n);
+// Rows [rowBegin, rowEnd) of the panels [first, last) of `out`.
+void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std::byte *out,
+              uint64_t first, uint64_t last, uint64_t rowBegin, uint64_t rowEnd) {
+  uint64_t width = layout.width;
+  uint64_t begin = first * width, end = std::min(last * width, layout.n);
+  Part part{};
+  part.out = out + first * layout.panelBytes();
+  part.width = width;
+  part.shift = static_cast<uint64_t>(std::countr_zero(width));
+  part.panelWords = layout.panelBytes() / sizeof(uint32_t);
+  part.begin = rowBegin;
+  part.end = rowEnd;
   uint64_t sourceBegin = 0;
   for (const PackSource &source : sources) {
-    uint64_t from = std::max(begin, sourceBegin), to = std::min(end, sourceBegin + source.n);
-    size_t bytes = sizeOf(source.dtype);
-    uint64_t first = from - sourceBegin, stride = source.stride * bytes;
-    if (from < to)
-      packClone({static_cast<const std::byte *>(source.data) +
-                     first * (source.transposed ? stride : bytes),
-                 stride, panel, from - begin, to - from, rowBegin, rowEnd},
-                source.dtype, layout.dtype, source.transposed);
+    uint64_t to = std::min(end, sourceBegin + source.n), next = 0;
+    part.stride = source.stride * sizeOf(source.dtype);
+    for (uint64_t from = std::max(begin, sourceBegin); from < to; from = next) {
+      // What begins within sixteen columns ends with its panel.
+      next = from % lanes == 0 ? to : std::min(to, (from / width + 1) * width);
+      part.column = from - begin;
+      part.columns = next - from;
+      part.source = static_cast<const std::byte *>(source.data) +
+                    (from - sourceBegin) * (source.transposed ? part.stride : sizeOf(source.dtype));
+      packClone(part, source.dtype, layout.dtype, source.transposed);
+    }
     sourceBegin += source.n;
   }
-  pad(layout, panel, end - begin, rowBegin, rowEnd);
+  for (uint64_t panel = first; panel < last; ++panel)
+    pad(layout, out + panel * layout.panelBytes(), std::min(end - panel * width, width), rowBegin,
+        rowEnd);
 }
 
 } // namespace
@@ -245,11 +278,12 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
           void *out) {
   uint64_t blocks = (layout.k + rowsOfTask - 1) / rowsOfTask;
-  pool.run(layout.count() * blocks, 1, [&](uint64_t begin, uint64_t end) {
+  uint64_t panels = columnsOfTask / layout.width;
+  pool.run((layout.count() + panels - 1) / panels * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      uint64_t panel = i / blocks, row = i % blocks * rowsOfTask;
-      packRows(layout, sources, static_cast<std::byte *>(out) + panel * layout.panelBytes(), panel,
-               row, std::min(row + rowsOfTask, layout.k));
+      uint64_t first = i / blocks * panels, row = i % blocks * rowsOfTask;
+      packRows(layout, sources, static_cast<std::byte *>(out), first,
+               std::min(first + panels, layout.count()), row, std::min(row + rowsOfTask, layout.k));
     }
   });
 }

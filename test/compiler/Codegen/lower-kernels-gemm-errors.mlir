@@ -15,11 +15,11 @@ func.func private @reduction(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels
 // -----
 
 #cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
-#panels = #sinter.panels<width = 32, interleave = 1, depth = 16>
+#panels = #sinter.panels<width = 48, interleave = 1, depth = 16>
 module attributes {sinter.target = #cpu} {
 func.func private @panels(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels>)
     -> tensor<4x64xf32> attributes {sinter.kernel = "gemm"} {
-  // expected-error @+1 {{expected rhs [k, n] in panels of 64 columns with interleave 1}}
+  // expected-error @+1 {{expected rhs [k, n] in panels of whole vectors, several of which are 64 columns, with interleave 1}}
   %0 = sinter.matmul %x, %w : (tensor<4x16xf32>, tensor<16x64xf32, #panels>) -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }

@@ -1,26 +1,27 @@
 // RUN: sinter-opt %s --sinter-lower-kernels --cse | FileCheck %s
 
-// With 16 registers of 8 elements a tile is 6 rows of 16 columns, a quarter of a panel.
+// With 16 registers of 8 elements a tile is 6 rows of 16 columns, as wide as a panel. What is in no
+// panels is copied to strips as wide.
 
 #cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 256, gflops_bf16 = 256, memory_gbs = 70, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
-#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
-#pairs = #sinter.panels<width = 64, interleave = 2, depth = 32>
+#panels = #sinter.panels<width = 16, interleave = 1, depth = 16>
+#pairs = #sinter.panels<width = 16, interleave = 2, depth = 32>
 
 module attributes {sinter.target = #cpu} {
 
-// The scratch would hold the rows in 2 blocks; for 2 cores 3 panels are cut into 9 items.
-// CHECK-LABEL: func.func private @many_rows
+// The scratch would hold the rows in 2 blocks; for 2 cores 3 times 64 columns are cut into 9 items.
+// CHECK-LABEL: func.func private @dense
 // CHECK-SAME: sinter.grid = 9 : i64
-func.func private @many_rows(%x: tensor<300x256xf32>, %w: tensor<256x192xf32, #panels>)
+func.func private @dense(%x: tensor<300x256xf32>, %w: tensor<256x192xf32>)
     -> tensor<300x192xf32> attributes {sinter.kernel = "gemm"} {
-  %0 = sinter.matmul %x, %w : (tensor<300x256xf32>, tensor<256x192xf32, #panels>) -> tensor<300x192xf32>
+  %0 = sinter.matmul %x, %w : (tensor<300x256xf32>, tensor<256x192xf32>) -> tensor<300x192xf32>
   return %0 : tensor<300x192xf32>
 }
 
-func.func private @few_rows(%x: tensor<48x256xf32>, %w: tensor<256x64xf32, #panels>)
-    -> tensor<48x64xf32> attributes {sinter.kernel = "gemm"} {
-  %0 = sinter.matmul %x, %w : (tensor<48x256xf32>, tensor<256x64xf32, #panels>) -> tensor<48x64xf32>
-  return %0 : tensor<48x64xf32>
+func.func private @panels(%x: tensor<300x256xf32>, %w: tensor<256x72xf32, #panels>)
+    -> tensor<300x72xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<300x256xf32>, tensor<256x72xf32, #panels>) -> tensor<300x72xf32>
+  return %0 : tensor<300x72xf32>
 }
 
 func.func private @pairs(%x: tensor<300x256xbf16>, %w: tensor<256x64xbf16, #pairs>)
@@ -32,7 +33,7 @@ func.func private @pairs(%x: tensor<300x256xbf16>, %w: tensor<256x64xbf16, #pair
 // CHECK: module @kernels
 
 // Blocks of 128 of k in strips of 16 columns: the second strip begins 2048 elements on.
-// CHECK-LABEL: func.func @many_rows
+// CHECK-LABEL: func.func @dense
 // CHECK: %[[STRIPS:.*]] = memref.alloca() {{.*}} : memref<8192xf32>
 // CHECK: memref.prefetch
 // CHECK: %[[STEP:.*]] = arith.muli {{.*}}, %c16 : index
@@ -41,9 +42,11 @@ func.func private @pairs(%x: tensor<300x256xbf16>, %w: tensor<256x64xbf16, #pair
 // CHECK: vector.store {{.*}}, %[[STRIPS]][%[[SECOND]]]
 // CHECK-COUNT-12: math.fma
 
-// Few rows read the panel as it is, and so do pairs, which are widened when they are read.
-// CHECK-LABEL: func.func @few_rows
+// Panels are read where they are: 5 of 256 x 16 elements, of which the second item has one.
+// CHECK-LABEL: func.func @panels
 // CHECK-NOT: memref.prefetch
+// CHECK: arith.minsi %{{.*}}, %c4 : index
+// CHECK: arith.muli %{{.*}}, %c4096 : index
 // CHECK-LABEL: func.func @pairs
 // CHECK-NOT: memref.prefetch
 }

@@ -37,7 +37,6 @@ func.func private @pairs(%x: tensor<1x48xbf16>, %w: tensor<48x64xbf16, #pairs>)
 // CHECK-LABEL: func.func @one_row
 // CHECK: scf.for
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK: memref.prefetch
 // CHECK: vector.load {{.*}} vector<16xf32>
 // CHECK: math.fma
 // The last panel has 36 columns.

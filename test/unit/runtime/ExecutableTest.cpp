@@ -300,7 +300,7 @@ TEST(ExecutableTest, Packs) {
     changed.programs[0].commands[0] = pack(parts);
     expectError(changed, part);
   };
-  expect([](PackParts &p) { p.width = 32; }, "panels of an unknown layout");
+  expect([](PackParts &p) { p.width = 48; }, "panels of an unknown layout");
   expect([](PackParts &p) { p.dtype = fb::DType::BF16; }, "panels of an unknown layout");
   expect([](PackParts &p) { p.sources[0].n = 69; }, "sources with 69 of its 70 columns");
   expect([](PackParts &p) { p.sources[0].n = 71; }, "more columns than it packs");

@@ -15,13 +15,14 @@ struct Case {
   bool transposed;
   uint64_t extraStride = 0;
   uint64_t misalignment = 0;
+  uint64_t width = 64;
 };
 
 void check(const Case &test) {
-  SCOPED_TRACE(::testing::Message()
-               << "k " << test.k << " from " << nameOf(test.from) << " to " << nameOf(test.to)
-               << (test.transposed ? " transposed" : "") << " first n " << test.ns[0]);
-  PackedRhs layout{test.k, 0, test.to};
+  SCOPED_TRACE(::testing::Message() << "k " << test.k << " from " << nameOf(test.from) << " to "
+                                    << nameOf(test.to) << (test.transposed ? " transposed" : "")
+                                    << " first n " << test.ns[0] << " width " << test.width);
+  PackedRhs layout{test.k, 0, test.to, test.width};
   std::vector<Buffer> buffers;
   std::vector<PackSource> sources;
   for (uint64_t n : test.ns) {
@@ -44,8 +45,8 @@ void check(const Case &test) {
   uint64_t inter = layout.interleave();
   for (uint64_t panel = 0; panel < layout.count(); ++panel)
     for (uint64_t p = 0; p < layout.paddedK(); ++p)
-      for (uint64_t j = 0; j < PackedRhs::width; ++j) {
-        uint64_t column = panel * PackedRhs::width + j;
+      for (uint64_t j = 0; j < test.width; ++j) {
+        uint64_t column = panel * test.width + j;
         float expected = 0;
         if (p < test.k && column < layout.n) {
           size_t s = 0;
@@ -58,7 +59,7 @@ void check(const Case &test) {
             expected = bf16ToFloat(floatToBf16(expected));
         }
         uint64_t index = panel * layout.panelBytes() / sizeOf(test.to) +
-                         (p / inter) * PackedRhs::width * inter + j * inter + p % inter;
+                         (p / inter) * test.width * inter + j * inter + p % inter;
         ASSERT_EQ(loadAt(out.data(), index, test.to), expected)
             << "panel " << panel << " row " << p << " column " << j;
       }
@@ -70,14 +71,16 @@ TEST(PackTest, AllTypesAndOrientations) {
       for (bool transposed : {false, true})
         for (uint64_t k : {1, 2, 15, 16, 31, 32, 33, 64, 100})
           for (uint64_t n : {1, 17, 64, 65, 130})
-            check({k, {n}, from, to, transposed});
+            for (uint64_t width : {16, 32, 64})
+              check({k, {n}, from, to, transposed, 0, 0, width});
 }
 
 TEST(PackTest, MoreRowsThanATaskHas) {
   for (DType to : {DType::F32, DType::BF16})
     for (bool transposed : {false, true})
       for (uint64_t k : {512, 513, 1100})
-        check({k, {80}, DType::F32, to, transposed});
+        for (uint64_t width : {16, 32, 64})
+          check({k, {80}, DType::F32, to, transposed, 0, 0, width});
 }
 
 // Vectors round as HalfFloat.h does, element by element: NaNs, infinities, ties, small numbers.
@@ -101,9 +104,8 @@ TEST(PackTest, EveryHalfAndHardFloats) {
       uint64_t pairs = layout.interleave();
       for (uint64_t i = 0; i < 65536; ++i) {
         uint64_t row = transposed ? i : 0, column = transposed ? 15 : i;
-        const std::byte *panel = out.data() + column / PackedRhs::width * layout.panelBytes();
-        uint64_t at =
-            (row / pairs * PackedRhs::width + column % PackedRhs::width) * pairs + row % pairs;
+        const std::byte *panel = out.data() + column / layout.width * layout.panelBytes();
+        uint64_t at = (row / pairs * layout.width + column % layout.width) * pairs + row % pairs;
         uint32_t bits = 0;
         std::memcpy(&bits, panel + at * sizeOf(to), sizeOf(to));
         ASSERT_EQ(bits, bitsOf(i)) << i << (transposed ? " transposed" : "");
@@ -125,7 +127,8 @@ TEST(PackTest, SourcesSideBySide) {
   for (bool transposed : {false, true})
     for (DType to : {DType::F32, DType::BF16}) {
       check({48, {64, 32, 32}, DType::F32, to, transposed});
-      check({33, {7, 100, 1, 70}, DType::BF16, to, transposed});
+      for (uint64_t width : {16, 32, 64})
+        check({33, {7, 100, 1, 70}, DType::BF16, to, transposed, 0, 0, width});
     }
 }
 

@@ -353,8 +353,9 @@ inline void moveToGpu(Parts &parts, const std::string &cubin) {
 
 /// The kernel "linear" of the small model: product = x . panels + bias.
 inline void multiplySmallRows(void *const *slices, int64_t begin, int64_t end) {
-  constexpr int64_t n = 70, k = 20, width = PackedRhs::width;
+  constexpr int64_t n = 70, k = 20;
   PackedRhs layout{k, n, DType::F32};
+  auto width = static_cast<int64_t>(layout.width);
   auto *x = static_cast<const float *>(slices[0]), *panels = static_cast<const float *>(slices[1]);
   auto *bias = static_cast<const float *>(slices[2]);
   auto *product = static_cast<float *>(slices[3]);
