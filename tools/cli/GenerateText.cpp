@@ -82,7 +82,8 @@ static void printTimes(const GenerateTimes &times) {
 }
 
 Expected<void> cli::generateText(const LoadedModel &model, const GenerateFlags &flags, bool json) {
-  if (!flags.ids && !json)
+  bool hasPrompt = flags.generation.prompt || !flags.generation.tokens.empty();
+  if (hasPrompt && !flags.ids && !json)
     SINTER_CHECK(model.openTokenizer());
   size_t printed = 0;
   bool first = true;

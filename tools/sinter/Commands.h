@@ -27,6 +27,7 @@ void addEval(CLI::App &program);
 void addExplain(CLI::App &program);
 void addGenerate(CLI::App &program);
 void addLogits(CLI::App &program);
+void addManual(CLI::App &program);
 void addPlan(CLI::App &program);
 void addProfile(CLI::App &program);
 void addTokenize(CLI::App &program);

@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
   sinter::cli::addExplain(program);
   sinter::cli::addGenerate(program);
   sinter::cli::addLogits(program);
+  sinter::cli::addManual(program);
   sinter::cli::addPlan(program);
   sinter::cli::addProfile(program);
   sinter::cli::addTokenize(program);
