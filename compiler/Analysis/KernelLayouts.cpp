@@ -20,6 +20,13 @@ bool sinter::mayStayDense(Value rhs) {
          getElementTypeOrSelf(rhs).isF32();
 }
 
+bool sinter::makesPanels(MatmulOp matmul) {
+  constexpr int64_t fewestRows = 32, leastBytes = 32 << 20;
+  return mayStayDense(matmul.getRhs()) && !matmul.getTransposeLhs() &&
+         matmul.getM() >= fewestRows && matmul.getM() <= kBlockRows &&
+         4 * matmul.getK() * matmul.getN() >= leastBytes;
+}
+
 Attribute sinter::getKeyLayout(Type elementType, TargetAttr target) {
   bool pairs = elementType.isBF16() && hasPairDot(target);
   return KeyPanelsAttr::get(target.getContext(), /*width=*/16, /*interleave=*/pairs ? 2 : 1);

@@ -20,6 +20,12 @@ PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.
 bool mayStayDense(mlir::Value rhs);
 
+/// Whether a product's kernel should make panels of its right-hand side itself, a piece at a time,
+/// rather than read ones that were made before: where the matrix changes from step to step, is so
+/// large that its panels would be much of the step's memory, and meets so few rows that they are
+/// one block, which reads each panel once. Of a vocabulary this holds in every block of a loss.
+bool makesPanels(MatmulOp matmul);
+
 /// The layout of a key cache of this element type that attention reads fastest: panels of 16
 /// positions, and of pairs along d for bf16 where the target multiplies pairs in one instruction.
 mlir::Attribute getKeyLayout(mlir::Type elementType, TargetAttr target);

@@ -147,3 +147,10 @@ std::optional<LibraryAttention> sinter::describeLibraryAttention(TargetAttr targ
     return std::nullopt;
   return LibraryAttention{/*workspaceBytes=*/256, /*alignedBytes=*/16};
 }
+
+TargetAttr sinter::requireTarget(ModuleOp module) {
+  TargetAttr target = TargetAttr::lookup(module);
+  if (!target)
+    module.emitError("expected the module to say what it is compiled for (sinter.target)");
+  return target;
+}

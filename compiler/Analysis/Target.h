@@ -28,6 +28,9 @@ namespace sinter {
 /// this machine's, two of another's. A GPU's are all of its multiprocessors.
 Expected<TargetAttr> parseTarget(mlir::MLIRContext *context, llvm::StringRef text, int64_t cores);
 
+/// The target of a module; without one, reports an error and returns null.
+TargetAttr requireTarget(mlir::ModuleOp module);
+
 /// Whether a processor multiplies pairs of bf16 in one instruction; without that it has no
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);

@@ -7,36 +7,6 @@
 using namespace mlir;
 using namespace sinter;
 
-TargetAttr sinter::requireTarget(ModuleOp module) {
-  TargetAttr target = TargetAttr::lookup(module);
-  if (!target)
-    module.emitError("expected the module to say what it is compiled for (sinter.target)");
-  return target;
-}
-
-/// Values that are computed from arguments of these kinds alone.
-static llvm::DenseSet<Value> findValuesFrom(func::FuncOp entry, ArrayRef<StringRef> kinds) {
-  llvm::DenseSet<Value> values;
-  for (BlockArgument argument : entry.getArguments())
-    if (llvm::any_of(kinds, [&](StringRef kind) {
-          return entry.getArgAttr(argument.getArgNumber(), kind) != nullptr;
-        }))
-      values.insert(argument);
-  for (Operation &op : entry.front().without_terminator())
-    if (llvm::all_of(op.getOperands(), [&](Value operand) { return values.contains(operand); }))
-      values.insert(op.result_begin(), op.result_end());
-  return values;
-}
-
-llvm::DenseSet<Value> sinter::findParameterValues(func::FuncOp entry) {
-  return findValuesFrom(entry, {SinterDialect::kParameter, SinterDialect::kPrepared});
-}
-
-llvm::DenseSet<Value> sinter::findWeightValues(func::FuncOp entry) {
-  return findValuesFrom(
-      entry, {SinterDialect::kParameter, SinterDialect::kPrepared, SinterDialect::kState});
-}
-
 SmallVector<FusionOp> sinter::findFusions(ModuleOp module, FusionKind kind) {
   SmallVector<FusionOp> found;
   for (auto function : module.getOps<func::FuncOp>())

@@ -1,23 +1,14 @@
 //===- FusionUtils.h - Shared by the passes of the phase --------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Analysis/Target.h"
+#include "compiler/Analysis/WeightValues.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/DenseSet.h"
 #include <string>
 
 namespace sinter {
-
-/// The module's target; without one, reports an error and returns null.
-TargetAttr requireTarget(mlir::ModuleOp module);
-
-/// The values of an entry that depend on parameters and constants alone, those included.
-llvm::DenseSet<mlir::Value> findParameterValues(mlir::func::FuncOp entry);
-
-/// The same with states among what the values are computed from: in a training step parameters are
-/// states, and what is computed from them alone is the same wherever in the step it is computed.
-llvm::DenseSet<mlir::Value> findWeightValues(mlir::func::FuncOp entry);
 
 /// The fusions of a kind in a module's entries, in order.
 llvm::SmallVector<FusionOp> findFusions(mlir::ModuleOp module, FusionKind kind);

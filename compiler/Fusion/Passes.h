@@ -10,8 +10,8 @@ namespace sinter {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Fusion/Passes.h.inc"
 
-/// Merges products, hoists what depends on parameters, forms fusions and outlines kernels. The
-/// module needs a target (`sinter.target`). With every speed pass left out, each op is a kernel.
+/// Forms fusions and outlines kernels. The module needs a target (`sinter.target`). With every
+/// speed pass left out, each op is a kernel.
 void buildFusionPipeline(mlir::OpPassManager &manager);
 
 /// Registers `sinter-fusion-pipeline`.

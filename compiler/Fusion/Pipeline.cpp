@@ -1,16 +1,10 @@
 #include "compiler/Fusion/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void sinter::buildFusionPipeline(OpPassManager &manager) {
-  manager.addPass(createMergeMatmulsPass());
-  manager.addPass(createSinkRowSelectionPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(createNarrowResultsPass());
-  manager.addPass(createHoistParametersPass());
   manager.addPass(createFormFusionsPass());
   manager.addPass(createIsolateOpsPass());
   manager.addPass(createSplitAttentionGradPass());

@@ -3,7 +3,9 @@
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Fusion/Passes.h"
+#include "compiler/Global/Passes.h"
 #include "compiler/Import/Passes.h"
+#include "compiler/Layout/Passes.h"
 #include "compiler/Memory/Passes.h"
 #include "compiler/Precision/Passes.h"
 #include "compiler/Schedule/Passes.h"
@@ -60,6 +62,10 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     precision.tf32 = options.tf32;
     return buildPrecisionPipeline(manager, precision);
   }
+  case Phase::Global:
+    return buildGlobalPipeline(manager);
+  case Phase::Layout:
+    return buildLayoutPipeline(manager);
   case Phase::Fusion:
     return buildFusionPipeline(manager);
   case Phase::Codegen:

@@ -4,7 +4,9 @@
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Fusion/Passes.h"
+#include "compiler/Global/Passes.h"
 #include "compiler/Import/Passes.h"
+#include "compiler/Layout/Passes.h"
 #include "compiler/Memory/Passes.h"
 #include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Passes.h"
@@ -35,7 +37,11 @@ void sinter::registerPasses() {
   registerCudaCodegenPasses();
   registerFusionPasses();
   registerFusionPipeline();
+  registerGlobalPasses();
+  registerGlobalPipeline();
   registerImportPasses();
+  registerLayoutPasses();
+  registerLayoutPipeline();
   registerMemoryPasses();
   registerPrecisionPasses();
   registerPrecisionPipeline();

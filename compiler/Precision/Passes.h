@@ -1,4 +1,4 @@
-//===- Passes.h - Element types and layouts ---------------------*- C++ -*-===//
+//===- Passes.h - Element types ---------------------------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -23,7 +23,7 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
                     llvm::cl::init(false)};
 };
 
-/// Chooses element types, then layouts of weights and caches, then checks both.
+/// Chooses element types and checks them.
 void buildPrecisionPipeline(mlir::OpPassManager &manager, const PrecisionOptions &options);
 
 /// Registers `sinter-precision-pipeline`.

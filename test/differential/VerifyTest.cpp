@@ -102,7 +102,8 @@ protected:
                              [](Operation &op) { return !op.hasTrait<OpTrait::ConstantLike>(); }),
               planted.mostOps)
         << verdict.reproducer;
-    bool isGraph = StringRef("Import Autodiff Precision Fusion").contains(planted.phase);
+    bool isGraph =
+        StringRef("Import Autodiff Precision Global Layout Fusion").contains(planted.phase);
     if (!isGraph)
       return;
     auto run = [&](ModuleOp candidate) {

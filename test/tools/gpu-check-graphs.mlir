@@ -1,7 +1,7 @@
 // What gpu-check measures by itself is what models have: one kernel for a norm with what surrounds
 // it, one for attention forward, two for its gradients.
 // RUN: %python -c "import sys; sys.path.insert(0, '%S/../../tools/bundle'); sys.dont_write_bytecode = True; from gpu_check.works import GRAPHS, PRODUCT; print('// -----'.join(work.text for work in [PRODUCT, *GRAPHS]))" \
-// RUN:   | sinter-opt --split-input-file --sinter-assign-target=target=cuda:sm_90 --sinter-assign-compute-type=compute-type=bf16 --sinter-fusion-pipeline \
+// RUN:   | sinter-opt --split-input-file --sinter-assign-target=target=cuda:sm_90 --sinter-assign-compute-type=compute-type=bf16 --sinter-global-pipeline --sinter-layout-pipeline --sinter-fusion-pipeline \
 // RUN:   | FileCheck %s
 
 // CHECK-LABEL: func.func @work

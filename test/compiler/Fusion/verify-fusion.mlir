@@ -1,5 +1,5 @@
-// RUN: sinter-opt %S/../../differential/Inputs/llama.mlir --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline --sinter-fusion-pipeline | sinter-opt --sinter-verify-fusion | FileCheck %s
-// RUN: sinter-opt %S/../../differential/Inputs/llama.mlir --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline --cse --sinter-isolate-ops --sinter-outline-kernels | sinter-opt --sinter-verify-fusion | FileCheck %s --check-prefix=PLAIN
+// RUN: sinter-opt %S/../../differential/Inputs/llama.mlir --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline --sinter-global-pipeline --sinter-layout-pipeline --sinter-fusion-pipeline | sinter-opt --sinter-verify-fusion | FileCheck %s
+// RUN: sinter-opt %S/../../differential/Inputs/llama.mlir --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline --sinter-pack-weights --cse --sinter-isolate-ops --sinter-outline-kernels | sinter-opt --sinter-verify-fusion | FileCheck %s --check-prefix=PLAIN
 
 // A whole model, fused, is a handful of kernels a layer, and its layers share them.
 // CHECK-LABEL: func.func @prefill

@@ -1,30 +1,10 @@
 // RUN: sinter-opt %s --sinter-verify-precision --split-input-file --verify-diagnostics
 
-func.func @dense(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32>
-    attributes {sinter.entry} {
-  // expected-error @below {{expected a right-hand side in panels, not transposed, or an f32 state as it is, after Precision}}
-  %y = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-  return %y : tensor<4x16xf32>
-}
-
-// -----
-
-#panels = #sinter.panels<width = 64, interleave = 2, depth = 32>
-func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x16xf16, #panels>) -> tensor<4x16xf32>
+func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>) -> tensor<4x16xf32>
     attributes {sinter.entry} {
   // expected-error @below {{expected operands of f32 or bf16 after Precision}}
-  %y = sinter.matmul %x, %w : (tensor<4x8xf16>, tensor<8x16xf16, #panels>) -> tensor<4x16xf32>
+  %y = sinter.matmul %x, %w : (tensor<4x8xf16>, tensor<8x16xf16>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
-}
-
-// -----
-
-#panels = #sinter.panels<width = 64, interleave = 2, depth = 32>
-func.func @dense_gradient(%x: tensor<4x8xbf16>, %g: tensor<4x16xbf16, #panels>) -> tensor<8x16xf32>
-    attributes {sinter.entry} {
-  // expected-error @below {{expected a transposed left-hand side of bf16 in panels after Precision}}
-  %y = sinter.matmul %x, %g {transpose_lhs} : (tensor<4x8xbf16>, tensor<4x16xbf16, #panels>) -> tensor<8x16xf32>
-  return %y : tensor<8x16xf32>
 }
 
 // -----

@@ -1,13 +1,17 @@
 #include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
-#include "compiler/Fusion/FusionUtils.h"
-#include "compiler/Fusion/Passes.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Layout/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "dialects/Sinter/Stage.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_NARROWRESULTSPASS
-#include "compiler/Fusion/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -61,7 +65,9 @@ private:
       if (isOpTriviallyDead(&op))
         op.erase();
     if (narrowed > 0)
-      remark::passed(function.getLoc(), getRemark("NarrowResults", function))
+      remark::passed(function.getLoc(), remark::RemarkOpts::name("NarrowResults")
+                                            .category("sinter-layout")
+                                            .function(function.getName()))
           << llvm::formatv("{0} products and attentions keep their results as narrow as what they "
                            "multiply",
                            narrowed)

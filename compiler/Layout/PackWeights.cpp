@@ -1,26 +1,16 @@
 #include "compiler/Analysis/KernelLayouts.h"
-#include "compiler/Precision/Passes.h"
+#include "compiler/Layout/Passes.h"
+#include "compiler/Layout/TransposeMatrix.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_PACKWEIGHTSPASS
-#include "compiler/Precision/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
 using namespace sinter;
-
-/// Whether a product's kernel should make panels of its right-hand side itself, a piece at a time,
-/// rather than read ones that were made before: where the matrix changes from step to step, is so
-/// large that its panels would be much of the step's memory, and meets so few rows that they are
-/// one block, which reads each panel once. Of a vocabulary this holds in every block of a loss.
-static bool makesPanels(MatmulOp matmul) {
-  constexpr int64_t fewestRows = 32, leastBytes = 32 << 20;
-  return mayStayDense(matmul.getRhs()) && !matmul.getTransposeLhs() &&
-         matmul.getM() >= fewestRows && matmul.getM() <= kBlockRows &&
-         4 * matmul.getK() * matmul.getN() >= leastBytes;
-}
 
 namespace {
 struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
@@ -66,12 +56,8 @@ private:
     if (cast<RankedTensorType>(rhs.getType()).getEncoding() || makesPanels(matmul))
       return;
     OpBuilder builder(matmul);
-    Location loc = matmul.getLoc();
     if (matmul.getTransposeRhs()) {
-      auto type = cast<RankedTensorType>(rhs.getType());
-      auto transposed =
-          RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
-      rhs = TransposeOp::create(builder, loc, transposed, rhs, ArrayRef<int64_t>{1, 0});
+      rhs = transposeMatrix(builder, matmul.getLoc(), rhs);
       matmul.setTransposeRhs(false);
     }
     matmul.getRhsMutable().assign(pack(builder, matmul, rhs));

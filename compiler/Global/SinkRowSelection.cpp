@@ -1,11 +1,14 @@
 #include "compiler/Analysis/CostModel.h"
-#include "compiler/Fusion/FusionUtils.h"
-#include "compiler/Fusion/Passes.h"
+#include "compiler/Global/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_SINKROWSELECTIONPASS
-#include "compiler/Fusion/Passes.h.inc"
+#include "compiler/Global/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -25,7 +28,9 @@ struct SinkRowSelectionPass : sinter::impl::SinkRowSelectionPassBase<SinkRowSele
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
         moved += moveAbove(&op);
       if (moved > 0)
-        remark::passed(function.getLoc(), getRemark("RowsSelected", function))
+        remark::passed(function.getLoc(), remark::RemarkOpts::name("RowsSelected")
+                                              .category("sinter-global")
+                                              .function(function.getName()))
             << llvm::formatv("{0} ops run on the last row of each slot only", moved).str();
     }
   }

@@ -1,7 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
-#include "compiler/Precision/Passes.h"
+#include "compiler/Layout/Passes.h"
 #include "dialects/Sinter/AdjointBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -9,7 +9,7 @@
 
 namespace sinter {
 #define GEN_PASS_DEF_ALIGNPRODUCTSPASS
-#include "compiler/Precision/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -162,7 +162,7 @@ private:
             .str();
     auto gain = remark::metric(kGainNs, (kUnalignedFactor - 1) * product - copies);
     auto options = remark::RemarkOpts::name(does ? "Aligned" : "NotAligned")
-                       .category("sinter-precision")
+                       .category("sinter-layout")
                        .function(matmul->getParentOfType<func::FuncOp>().getName());
     if (does)
       remark::passed(matmul.getLoc(), options) << text << gain;

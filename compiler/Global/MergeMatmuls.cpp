@@ -1,14 +1,19 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/OpOrder.h"
-#include "compiler/Fusion/FusionUtils.h"
-#include "compiler/Fusion/Passes.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Analysis/WeightValues.h"
+#include "compiler/Global/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_MERGEMATMULSPASS
-#include "compiler/Fusion/Passes.h.inc"
+#include "compiler/Global/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -55,7 +60,6 @@ namespace {
 /// A product that may be merged, with its bias where it has one.
 struct Product {
   MatmulOp matmul;
-  Value weight; ///< before it is packed, where it is
   AddOp biased; ///< matmul + broadcast(bias), or null
   Value bias;   ///< [n]
 
@@ -87,11 +91,12 @@ private:
     for (auto matmul : function.getOps<MatmulOp>()) {
       if (matmul.getTransposeLhs() || !constants.contains(matmul.getRhs()))
         continue;
-      auto pack = matmul.getRhs().getDefiningOp<PackOp>();
-      // What lies in memory as the product reads it would have to be copied in every step.
-      if (!pack && !parameters.contains(matmul.getRhs()) && isa<BlockArgument>(matmul.getRhs()))
+      // A state that the product reads as it lies in memory would have to be copied in every step;
+      // one that is packed for it is copied anyway.
+      bool isCopied = TargetAttr::lookup(function).readsPackedRhs() && !makesPanels(matmul);
+      if (!isCopied && !parameters.contains(matmul.getRhs()) && isa<BlockArgument>(matmul.getRhs()))
         continue;
-      Product product = matchBias(matmul, pack ? pack.getOperand() : matmul.getRhs(), constants);
+      Product product = matchBias(matmul, constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
       groups[{matmul.getLhs(), again}][{classifyUse(product), matmul.getTransposeRhs()}].push_back(
           product);
@@ -104,7 +109,9 @@ private:
           changed = true;
         }
       if (classes.size() > 1)
-        remark::missed(key.first.getLoc(), getRemark("NotMerged", function))
+        remark::missed(key.first.getLoc(), remark::RemarkOpts::name("NotMerged")
+                                               .category("sinter-global")
+                                               .function(function.getName()))
             << llvm::formatv("{0} products of one left-hand side stay apart: their results are "
                              "used differently",
                              classes.size())
@@ -115,8 +122,8 @@ private:
   }
 
   /// matmul + broadcast(bias), where that is all that the product is used for.
-  Product matchBias(MatmulOp matmul, Value weight, const llvm::DenseSet<Value> &constants) {
-    Product product{matmul, weight, nullptr, nullptr};
+  Product matchBias(MatmulOp matmul, const llvm::DenseSet<Value> &constants) {
+    Product product{matmul, nullptr, nullptr};
     if (!matmul->hasOneUse())
       return product;
     auto add = dyn_cast<AddOp>(*matmul->user_begin());
@@ -165,7 +172,7 @@ private:
     for (Product product : products) {
       apart += costs.getCost(product.matmul).ns;
       columns += product.matmul.getN();
-      weights.push_back(product.weight);
+      weights.push_back(product.matmul.getRhs());
       biases.push_back(product.bias);
     }
     RankedTensorType weightType = first.getRhs().getType(), resultType = first.getType();
@@ -173,11 +180,8 @@ private:
     SmallVector<int64_t> sizes{first.getK(), columns};
     if (transposed)
       std::swap(sizes[0], sizes[1]);
-    auto dense = RankedTensorType::get(sizes, weightType.getElementType());
-    Value weight = join(builder, loc, dense, weights, /*dim=*/transposed ? 0 : 1);
-    if (Attribute layout = weightType.getEncoding())
-      weight = PackOp::create(builder, loc,
-                              RankedTensorType::get(sizes, dense.getElementType(), layout), weight);
+    Value weight = join(builder, loc, RankedTensorType::get(sizes, weightType.getElementType()),
+                        weights, /*dim=*/transposed ? 0 : 1);
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
@@ -194,7 +198,9 @@ private:
       offsets.back() += product.matmul.getN();
       product.getResult().replaceAllUsesWith(slice);
     }
-    remark::passed(loc, getRemark("Merged", function))
+    remark::passed(
+        loc,
+        remark::RemarkOpts::name("Merged").category("sinter-global").function(function.getName()))
         << llvm::formatv("{0} products of one left-hand side as one of {1} columns: {2} together, "
                          "{3} apart",
                          products.size(), columns, formatNs(costs.getCost(matmul).ns),
@@ -204,10 +210,7 @@ private:
     for (Product product : products) {
       if (product.biased)
         product.biased->erase();
-      Operation *packing = product.matmul.getRhs().getDefiningOp<PackOp>();
       product.matmul->erase();
-      if (packing && packing->use_empty())
-        packing->erase();
     }
   }
 

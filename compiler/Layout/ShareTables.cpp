@@ -1,4 +1,4 @@
-#include "compiler/Precision/Passes.h"
+#include "compiler/Layout/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -6,7 +6,7 @@
 
 namespace sinter {
 #define GEN_PASS_DEF_SHARETABLESPASS
-#include "compiler/Precision/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -61,7 +61,7 @@ private:
     if (uses.lookups.empty() || (!uses.panels && !uses.rounded))
       return;
     auto opts = remark::RemarkOpts::name("SharedTable")
-                    .category("sinter-precision")
+                    .category("sinter-layout")
                     .function(function.getName());
     double megabytes = getStorageBytes(table.getType()) / 1e6;
     if (uses.other || !uses.panels) {

@@ -4,7 +4,7 @@
 
 // A product with its bias is rounded once; the bias is rounded, too, for the library adds one of the
 // result's type.
-// REMARK: remark: [Passed] NarrowResults | Category:sinter-fusion | Function=biased | Remark="1 products and attentions keep their results as narrow as what they multiply"
+// REMARK: remark: [Passed] NarrowResults | Category:sinter-layout | Function=biased | Remark="1 products and attentions keep their results as narrow as what they multiply"
 // CHECK-LABEL: func.func @biased
 // CHECK: %[[B16:.*]] = sinter.cast %arg2 : (tensor<1024xf32>) -> tensor<1024xbf16>
 // CHECK: %[[B:.*]] = sinter.cast %[[B16]] : (tensor<1024xbf16>) -> tensor<1024xf32>

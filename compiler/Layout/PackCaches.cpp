@@ -1,5 +1,5 @@
 #include "compiler/Analysis/KernelLayouts.h"
-#include "compiler/Precision/Passes.h"
+#include "compiler/Layout/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -7,7 +7,7 @@
 
 namespace sinter {
 #define GEN_PASS_DEF_PACKCACHESPASS
-#include "compiler/Precision/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -69,7 +69,7 @@ private:
   }
 
   void assignLayout(StringAttr name, const StateUses &uses, TargetAttr target) {
-    auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-precision");
+    auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-layout");
     Location loc = uses.appearances.front().getLoc();
     if (uses.other || uses.keys == uses.values) {
       remark::missed(loc, opts) << (name.getValue() +

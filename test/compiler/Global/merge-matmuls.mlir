@@ -4,13 +4,10 @@
 // REMARK: [Passed] Merged | {{.*}}Function=qkv | Remark="3 products of one left-hand side as one of 32 columns: {{[0-9.]+ [mun]s}} together, {{[0-9.]+ [mun]s}} apart"
 // REMARK: [Passed] Merged | {{.*}}Function=gate_up | Remark="2 products
 
-#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
-
 // Biases are merged too; the one that is missing is zero.
 // CHECK-LABEL: func.func @qkv
 // CHECK: %[[W:.*]] = sinter.concat %arg1, %arg2, %arg3 {dim = 1 : i64} : {{.*}} -> tensor<8x32xf32>
-// CHECK: %[[P:.*]] = sinter.pack %[[W]]
-// CHECK: %[[Y:.*]] = sinter.matmul %arg0, %[[P]] : {{.*}} -> tensor<1x4x32xf32>
+// CHECK: %[[Y:.*]] = sinter.matmul %arg0, %[[W]] : {{.*}} -> tensor<1x4x32xf32>
 // CHECK: %[[B:.*]] = sinter.concat %arg4, %{{.*}}, %arg5 {dim = 0 : i64} : {{.*}} -> tensor<32xf32>
 // CHECK: %[[S:.*]] = sinter.broadcast %[[B]] {dims = array<i64: 2>}
 // CHECK: %[[Z:.*]] = sinter.add %[[Y]], %[[S]]
@@ -25,14 +22,11 @@ func.func @qkv(%x: tensor<1x4x8xf32> {sinter.input = "x"},
                %bq: tensor<16xf32> {sinter.parameter = "bq"},
                %bv: tensor<8xf32> {sinter.parameter = "bv"})
     -> (tensor<1x4x4x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>) attributes {sinter.entry} {
-  %pq = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %pk = sinter.pack %wk : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
-  %pv = sinter.pack %wv : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
-  %q = sinter.matmul %x, %pq : (tensor<1x4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<1x4x16xf32>
+  %q = sinter.matmul %x, %wq : (tensor<1x4x8xf32>, tensor<8x16xf32>) -> tensor<1x4x16xf32>
   %bqs = sinter.broadcast %bq {dims = array<i64: 2>} : (tensor<16xf32>) -> tensor<1x4x16xf32>
   %qb = sinter.add %q, %bqs : (tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
-  %k = sinter.matmul %x, %pk : (tensor<1x4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<1x4x8xf32>
-  %v = sinter.matmul %x, %pv : (tensor<1x4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<1x4x8xf32>
+  %k = sinter.matmul %x, %wk : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  %v = sinter.matmul %x, %wv : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
   %bvs = sinter.broadcast %bv {dims = array<i64: 2>} : (tensor<8xf32>) -> tensor<1x4x8xf32>
   %vb = sinter.add %v, %bvs : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   %q4 = sinter.reshape %qb : (tensor<1x4x16xf32>) -> tensor<1x4x4x4xf32>
@@ -48,11 +42,37 @@ func.func @qkv(%x: tensor<1x4x8xf32> {sinter.input = "x"},
 func.func @gate_up(%x: tensor<4x8xf32>, %wg: tensor<8x16xf32> {sinter.parameter = "g"},
                    %wu: tensor<8x16xf32> {sinter.parameter = "u"}) -> tensor<4x16xf32>
     attributes {sinter.entry} {
-  %pg = sinter.pack %wg : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %pu = sinter.pack %wu : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %g = sinter.matmul %x, %pg : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-  %u = sinter.matmul %x, %pu : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %g = sinter.matmul %x, %wg : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %u = sinter.matmul %x, %wu : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   %s = sinter.silu %g : (tensor<4x16xf32>) -> tensor<4x16xf32>
   %m = sinter.mul %s, %u : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   return %m : tensor<4x16xf32>
+}
+
+// States are packed in every step, so merging them copies no more; but one that the kernel reads as it
+// lies in memory is not packed.
+// CHECK-LABEL: func.func @states
+// CHECK: sinter.concat %arg1, %arg2 {dim = 0 : i64}
+// CHECK-COUNT-1: sinter.matmul
+// CHECK-NOT: sinter.matmul
+func.func @states(%x: tensor<4x8xf32>, %a: tensor<16x8xf32> {sinter.state = "a"},
+                  %b: tensor<16x8xf32> {sinter.state = "b"}) -> (tensor<64xf32>, tensor<64xf32>)
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  %1 = sinter.matmul %x, %b {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  %2 = sinter.reshape %0 : (tensor<4x16xf32>) -> tensor<64xf32>
+  %3 = sinter.reshape %1 : (tensor<4x16xf32>) -> tensor<64xf32>
+  return %2, %3 : tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @large_states
+// CHECK-COUNT-2: sinter.matmul
+func.func @large_states(%x: tensor<64x512xf32>, %a: tensor<16384x512xf32> {sinter.state = "a"},
+                        %b: tensor<16384x512xf32> {sinter.state = "b"})
+    -> (tensor<1048576xf32>, tensor<1048576xf32>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a {transpose_rhs} : (tensor<64x512xf32>, tensor<16384x512xf32>) -> tensor<64x16384xf32>
+  %1 = sinter.matmul %x, %b {transpose_rhs} : (tensor<64x512xf32>, tensor<16384x512xf32>) -> tensor<64x16384xf32>
+  %2 = sinter.reshape %0 : (tensor<64x16384xf32>) -> tensor<1048576xf32>
+  %3 = sinter.reshape %1 : (tensor<64x16384xf32>) -> tensor<1048576xf32>
+  return %2, %3 : tensor<1048576xf32>, tensor<1048576xf32>
 }

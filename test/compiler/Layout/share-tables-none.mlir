@@ -7,7 +7,7 @@
 // CHECK-NOT: transpose_table
 
 // The lookup's numbers are not those of the panels.
-// REMARK: [Missed] SharedTable | Category:sinter-precision | Function=rounded
+// REMARK: [Missed] SharedTable | Category:sinter-layout | Function=rounded
 // REMARK-SAME: wte stays as it is beside its panels, 0.0 MB more: their numbers are rounded
 func.func @rounded(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x8xf32> {sinter.parameter = "wte"})
     -> (tensor<4x8xf32>, tensor<8x32xbf16, #bf16>) attributes {sinter.entry} {

@@ -5,7 +5,7 @@
 #bf16 = #sinter.panels<width = 64, interleave = 2, depth = 32>
 
 // The panels are made first; a lookup reads a line for each number.
-// REMARK: [Passed] SharedTable | Category:sinter-precision | Function=tied
+// REMARK: [Passed] SharedTable | Category:sinter-layout | Function=tied
 // REMARK-SAME: wte is held in panels alone: 0.0 MB less, lookups move 2.2 KB instead of 0.3
 // CHECK-LABEL: func.func @tied
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<32x8xf32> {sinter.parameter = "wte"}

@@ -1,4 +1,3 @@
-// RUN: sinter-opt %s --sinter-merge-matmuls --verify-diagnostics
 // RUN: sinter-opt %s --sinter-form-fusions --verify-diagnostics
 // RUN: sinter-opt %s --sinter-select-library-gemm --verify-diagnostics
 

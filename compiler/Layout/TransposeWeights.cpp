@@ -1,19 +1,23 @@
-#include "compiler/Precision/Passes.h"
+#include "compiler/Layout/Passes.h"
+#include "compiler/Layout/TransposeMatrix.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_TRANSPOSEWEIGHTSPASS
-#include "compiler/Precision/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
 using namespace sinter;
 
-/// Whether a matrix is a parameter or a part of one, rounded or not: it is prepared once.
+/// Whether a matrix is a parameter, a part of one or put together of such, rounded or not: it is
+/// prepared once.
 static bool isWeight(Value matrix) {
   while (matrix.getDefiningOp<CastOp>() || matrix.getDefiningOp<SliceOp>())
     matrix = matrix.getDefiningOp()->getOperand(0);
+  if (auto concat = matrix.getDefiningOp<ConcatOp>())
+    return llvm::all_of(concat.getOperands(), isWeight);
   auto argument = dyn_cast<BlockArgument>(matrix);
   auto entry =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
@@ -38,11 +42,7 @@ struct TransposeWeightsPass : sinter::impl::TransposeWeightsPassBase<TransposeWe
 private:
   static void transpose(MatmulOp matmul) {
     OpBuilder builder(matmul);
-    RankedTensorType type = matmul.getRhs().getType();
-    auto transposed =
-        RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
-    matmul.getRhsMutable().assign(TransposeOp::create(builder, matmul.getLoc(), transposed,
-                                                      matmul.getRhs(), ArrayRef<int64_t>{1, 0}));
+    matmul.getRhsMutable().assign(transposeMatrix(builder, matmul.getLoc(), matmul.getRhs()));
     matmul.setTransposeRhs(true);
   }
 };

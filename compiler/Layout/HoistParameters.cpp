@@ -1,14 +1,18 @@
 #include "compiler/Analysis/CostModel.h"
-#include "compiler/Fusion/FusionUtils.h"
-#include "compiler/Fusion/Passes.h"
+#include "compiler/Analysis/WeightValues.h"
+#include "compiler/Layout/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_HOISTPARAMETERSPASS
-#include "compiler/Fusion/Passes.h.inc"
+#include "compiler/Layout/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -179,7 +183,9 @@ private:
       if (isOpTriviallyDead(&op))
         op.erase();
     eraseUnusedParameters(entry);
-    remark::passed(entry.getLoc(), getRemark("Hoisted", entry))
+    remark::passed(
+        entry.getLoc(),
+        remark::RemarkOpts::name("Hoisted").category("sinter-layout").function(entry.getName()))
         << llvm::formatv("{0} values of {1:F1} MB are prepared once", hoisted.size(), bytes / 1e6)
                .str();
   }

@@ -4,18 +4,14 @@
 // REMARK: [Missed] NotMerged | {{.*}}Function=used_differently | Remark="2 products of one left-hand side stay apart: their results are used differently"
 // REMARK-NOT: Merged
 
-#panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
-
 // One result is only rearranged, the other has an epilogue.
 // CHECK-LABEL: func.func @used_differently
 // CHECK-COUNT-2: sinter.matmul
 func.func @used_differently(%x: tensor<4x8xf32>, %wa: tensor<8x16xf32> {sinter.parameter = "a"},
                             %wb: tensor<8x16xf32> {sinter.parameter = "b"})
     -> (tensor<64xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
-  %pa = sinter.pack %wa : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %pb = sinter.pack %wb : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %a = sinter.matmul %x, %pa : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-  %b = sinter.matmul %x, %pb : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %a = sinter.matmul %x, %wa : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %b = sinter.matmul %x, %wb : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   %r = sinter.reshape %a : (tensor<4x16xf32>) -> tensor<64xf32>
   %g = sinter.gelu %b : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return %r, %g : tensor<64xf32>, tensor<4x16xf32>
@@ -27,10 +23,8 @@ func.func @used_differently(%x: tensor<4x8xf32>, %wa: tensor<8x16xf32> {sinter.p
 func.func @computed_weights(%x: tensor<4x8xf32>, %wa: tensor<8x16xf32> {sinter.input = "a"},
                             %wb: tensor<8x16xf32> {sinter.input = "b"})
     -> (tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
-  %pa = sinter.pack %wa : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %pb = sinter.pack %wb : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %a = sinter.matmul %x, %pa : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-  %b = sinter.matmul %x, %pb : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %a = sinter.matmul %x, %wa : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %b = sinter.matmul %x, %wb : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return %a, %b : tensor<4x16xf32>, tensor<4x16xf32>
 }
 
@@ -39,9 +33,7 @@ func.func @computed_weights(%x: tensor<4x8xf32>, %wa: tensor<8x16xf32> {sinter.i
 func.func @transposed_rows(%x: tensor<8x4xf32>, %wa: tensor<8x16xf32> {sinter.parameter = "a"},
                            %wb: tensor<8x16xf32> {sinter.parameter = "b"})
     -> (tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
-  %pa = sinter.pack %wa : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %pb = sinter.pack %wb : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-  %a = sinter.matmul %x, %pa {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-  %b = sinter.matmul %x, %pb {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+  %a = sinter.matmul %x, %wa {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %b = sinter.matmul %x, %wb {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return %a, %b : tensor<4x16xf32>, tensor<4x16xf32>
 }

@@ -1,0 +1,75 @@
+//===- Passes.td - What restructures the whole graph --------*- tablegen -*-===//
+#ifndef SINTER_GLOBAL_PASSES
+#define SINTER_GLOBAL_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
+  let summary = "computes products that share their left-hand side as one";
+  let description = [{
+    After it, matmuls of an entry with the same left-hand side, weights that are parameters and
+    lie alike (transposed or not), and results that are used alike (rearranged and rounded; or computed on, with equal
+    widths) are one matmul with the weights side by side, and its result is sliced: Q, K and V, or gate and
+    up. Biases are merged with them; where only some have one, the others get zeros.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-merge-matmuls
+    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
+                      %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
+        attributes {sinter.entry} {
+      %0 = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
+      %2 = sinter.pack %wk : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
+      %3 = sinter.matmul %x, %2 : (tensor<4x8xf32>, tensor<8x4xf32, #panels>) -> tensor<4x4xf32>
+      return %1, %3 : tensor<4x16xf32>, tensor<4x4xf32>
+    }
+    // =>
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
+                      %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
+        attributes {sinter.entry} {
+      %0 = sinter.concat %wq, %wk {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x4xf32>) -> tensor<8x20xf32>
+      %1 = sinter.pack %0 : (tensor<8x20xf32>) -> tensor<8x20xf32, #panels>
+      %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x20xf32, #panels>) -> tensor<4x20xf32>
+      %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
+      %4 = sinter.slice %2 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
+      return %3, %4 : tensor<4x16xf32>, tensor<4x4xf32>
+    }
+    ```
+  }];
+}
+
+def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
+  let summary = "selects rows before work is done on them";
+  let description = [{
+    After it no `sinter.last_row` reads the result of an op that works row by row and that nothing
+    else uses: the selection is moved to that op's operands, so that the last norm, the last MLP
+    and the logits' product run on one row a slot. Of a chunk of one row the selection is a reshape.
+
+    ```mlir
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+      %1 = sinter.last_row %0, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
+    // =>
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.last_row %x, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      %1 = sinter.rms_norm %0, %w {eps = 1.0e-5} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
+    ```
+  }];
+}
+
+def VerifyGlobalPass : Pass<"sinter-verify-global", "mlir::ModuleOp"> {
+  let summary = "verifies what holds after the Global phase";
+  let description = [{
+    After it, as before it, every value of an entry is dense: how values lie in memory is for the
+    Layout phase to decide, of the products that there are by then.
+  }];
+}
+
+#endif // SINTER_GLOBAL_PASSES
