@@ -13,27 +13,22 @@ def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
     up. Biases are merged with them; where only some have one, the others get zeros.
 
     ```mlir
-    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-merge-matmuls
-    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
     func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
                       %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
         attributes {sinter.entry} {
-      %0 = sinter.pack %wq : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
-      %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
-      %2 = sinter.pack %wk : (tensor<8x4xf32>) -> tensor<8x4xf32, #panels>
-      %3 = sinter.matmul %x, %2 : (tensor<4x8xf32>, tensor<8x4xf32, #panels>) -> tensor<4x4xf32>
-      return %1, %3 : tensor<4x16xf32>, tensor<4x4xf32>
+      %0 = sinter.matmul %x, %wq : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      %1 = sinter.matmul %x, %wk : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+      return %0, %1 : tensor<4x16xf32>, tensor<4x4xf32>
     }
     // =>
     func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
                       %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
         attributes {sinter.entry} {
       %0 = sinter.concat %wq, %wk {dim = 1 : i64} : (tensor<8x16xf32>, tensor<8x4xf32>) -> tensor<8x20xf32>
-      %1 = sinter.pack %0 : (tensor<8x20xf32>) -> tensor<8x20xf32, #panels>
-      %2 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x20xf32, #panels>) -> tensor<4x20xf32>
-      %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
-      %4 = sinter.slice %2 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
-      return %3, %4 : tensor<4x16xf32>, tensor<4x4xf32>
+      %1 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x20xf32>) -> tensor<4x20xf32>
+      %2 = sinter.slice %1 {offsets = array<i64: 0, 0>} : (tensor<4x20xf32>) -> tensor<4x16xf32>
+      %3 = sinter.slice %1 {offsets = array<i64: 0, 16>} : (tensor<4x20xf32>) -> tensor<4x4xf32>
+      return %2, %3 : tensor<4x16xf32>, tensor<4x4xf32>
     }
     ```
   }];
@@ -69,6 +64,16 @@ def VerifyGlobalPass : Pass<"sinter-verify-global", "mlir::ModuleOp"> {
   let description = [{
     After it, as before it, every value of an entry is dense: how values lie in memory is for the
     Layout phase to decide, of the products that there are by then.
+
+    ```mlir
+    func.func @decode(%w: tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+        attributes {sinter.entry} {
+      %0 = sinter.pack %w : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+      return %0 : tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+    }
+    // =>
+    error: expected only dense tensors in an entry after Global
+    ```
   }];
 }
 

@@ -257,6 +257,16 @@ def VerifyLayoutPass : Pass<"sinter-verify-layout", "mlir::ModuleOp"> {
     After it every matmul of an entry multiplies by a right-hand side in panels that it does not
     transpose, or by an f32 state as it is; a transposed left-hand side of bf16 is in panels too. For
     a GPU nothing is in panels.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-verify-layout
+    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
+    // =>
+    error: expected a right-hand side in panels, not transposed, or an f32 state as it is, after Layout
+    ```
   }];
 }
 

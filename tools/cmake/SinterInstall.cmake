@@ -29,7 +29,8 @@ endfunction()
 target_include_directories(SinterBase INTERFACE $<INSTALL_INTERFACE:${SINTER_INCLUDE_DIR}>)
 set_target_properties(SinterInference PROPERTIES EXPORT_NAME Runtime)
 sinter_install_targets(SinterRuntimeTargets
-  SinterBase SinterInference SinterRuntime SinterSafetensors SinterTokenizer SinterWeights
+  SinterBase SinterGguf SinterInference SinterRuntime SinterSafetensors SinterTokenizer
+  SinterWeights
   sinter-run)
 set(folders frontends runtime sinter)
 if(SINTER_COMPILER)
