@@ -102,6 +102,19 @@ template <class P> struct OutputTile {
   }
 };
 
+/// Visits the sums of a thread, all written out: four neighbours, `own` times, of rows and columns.
+template <int own, class Visit> SINTER_DEVICE void for_each_sum(Visit visit) {
+#pragma unroll
+  for (int i = 0; i < own; ++i)
+#pragma unroll
+    for (int r = 0; r < 4; ++r)
+#pragma unroll
+      for (int j = 0; j < own; ++j)
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          visit(i, r, j, c);
+}
+
 template <class P>
 SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::Element *rhs,
                               typename P::Epilogue epilogue, typename P::Out *out) {
@@ -167,30 +180,17 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::
         a[i] = load<float, 4>(now + depth * kPitch + 4 * y + 64 * i);
         b[i] = load<float, 4>(now + (kDepth + depth) * kPitch + 4 * x + 64 * i);
       }
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i)
-#pragma unroll
-        for (int r = 0; r < 4; ++r)
-#pragma unroll
-          for (int j = 0; j < kOwn; ++j)
-#pragma unroll
-            for (int c = 0; c < 4; ++c)
-              sums[i][r][j][c] = fma(a[i][r], b[j][c], sums[i][r][j][c]);
+      for_each_sum<kOwn>([&](int i, int r, int j, int c) {
+        sums[i][r][j][c] = fma(a[i][r], b[j][c], sums[i][r][j][c]);
+      });
     }
   }
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i)
-#pragma unroll
-    for (int r = 0; r < 4; ++r)
-#pragma unroll
-      for (int j = 0; j < kOwn; ++j)
-#pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          const int row = tile.row + 4 * y + 64 * i + r, column = tile.column + 4 * x + 64 * j + c;
-          if (row < P::m && column < P::n)
-            out[row * P::outStride + column] =
-                from_float<typename P::Out>(epilogue(sums[i][r][j][c], row, column));
-        }
+  for_each_sum<kOwn>([&](int i, int r, int j, int c) {
+    const int row = tile.row + 4 * y + 64 * i + r, column = tile.column + 4 * x + 64 * j + c;
+    if (row < P::m && column < P::n)
+      out[row * P::outStride + column] =
+          from_float<typename P::Out>(epilogue(sums[i][r][j][c], row, column));
+  });
 }
 
 template <class P>
