@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Pipelines/Compile.h"
+#include "frontends/Spec/ModelSpec.h"
 #include "frontends/Weights/WeightFiles.h"
 #include "runtime/Generate/Generator.h"
 #include "runtime/Session/Session.h"

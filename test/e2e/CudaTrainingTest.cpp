@@ -2,6 +2,7 @@
 // f32 losses agree with the reference's within 1e-4 and gradient norms within 1e-3, in bf16 losses
 // within 2e-2; two runs give the same bits.
 
+#include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/TrainedModel.h"
 #include "test/support/Environment.h"
@@ -133,7 +134,7 @@ TEST(TunedProgram, AsksNoLibrary) {
   Expected<ModelSpec> spec = loadModelSpec(findModel("llama"));
   ASSERT_TRUE(spec) << spec.error().message();
   CompileRequest request;
-  request.spec = &*spec;
+  request.graph = makeModelGraph(*spec);
   request.options.target = "cuda:sm_90";
   request.options.entries = {"train_step"};
   request.options.batch = 2;
