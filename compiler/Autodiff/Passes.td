@@ -66,7 +66,8 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     }
     // =>
     func.func @train_step(%x: tensor<4xf32> {sinter.input = "x"},
-                          %w: tensor<4xf32> {sinter.donated = 2 : i64, sinter.state = "w"},
+                          %w: tensor<4xf32> {sinter.donated = 2 : i64, sinter.role = #sinter.role<parameter>,
+                                             sinter.state = "w"},
                           %rate: tensor<f32> {sinter.input = "learning_rate"})
         -> (tensor<f32> {sinter.output = "loss"}, tensor<f32> {sinter.output = "grad_norm"},
             tensor<4xf32> {sinter.state = "w"}) attributes {sinter.entry} {

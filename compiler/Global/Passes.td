@@ -13,6 +13,7 @@ def MergeMatmulsPass : Pass<"sinter-merge-matmuls", "mlir::ModuleOp"> {
     up. Biases are merged with them; where only some have one, the others get zeros.
 
     ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-merge-matmuls
     func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
                       %wk: tensor<8x4xf32> {sinter.parameter = "wk"}) -> (tensor<4x16xf32>, tensor<4x4xf32>)
         attributes {sinter.entry} {
@@ -66,10 +67,10 @@ def VerifyGlobalPass : Pass<"sinter-verify-global", "mlir::ModuleOp"> {
     Layout phase to decide, of the products that there are by then.
 
     ```mlir
-    func.func @decode(%w: tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-        attributes {sinter.entry} {
-      %0 = sinter.pack %w : (tensor<8x16xf32>) -> tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-      return %0 : tensor<8x16xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+    #panels = #sinter.panels<width = 32, interleave = 1, depth = 16>
+    func.func @decode(%w: tensor<8x16xf32>) -> tensor<8x16xf32, #panels> attributes {sinter.entry} {
+      %0 = sinter.pack %w : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>
+      return %0 : tensor<8x16xf32, #panels>
     }
     // =>
     error: expected only dense tensors in an entry after Global

@@ -67,9 +67,9 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
   let description = [{
     After it the right-hand side of each matmul of an entry is `[k, n]` in `#sinter.panels`, the
     result of a `sinter.pack` beside the matmul, and no matmul transposes it: a transposed weight
-    goes through `sinter.transpose` first. Panels are as wide as the target's
-    kernels want them (32 columns with AVX-512, 16 with AVX2); f32 pads k to 16, 16-bit types
-    interleave pairs of rows and pad k to 32.
+    goes through `sinter.transpose` first. Panels are as wide as the target's kernels want them (32
+    columns with AVX-512, 16 with AVX2); f32 pads k to 16, 16-bit types interleave pairs of rows and
+    pad k to 32.
 
     A transposed left-hand side, `[k, m]`, of a 16-bit type is in such panels too: products read
     pairs of it along k. One of f32 stays as it is, its rows are read a few columns at a time.
@@ -86,7 +86,7 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
       return %0 : tensor<4x16xf32>
     }
     // =>
-    #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
+    #panels = #sinter.panels<width = 32, interleave = 1, depth = 16>
     func.func @decode(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
       %0 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
       %1 = sinter.pack %0 : (tensor<8x16xf32>) -> tensor<8x16xf32, #panels>

@@ -47,12 +47,12 @@ def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
     row reductions and attentions do.
 
     ```mlir
-    func.func @decode(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {sinter.entry} {
-      %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    func.func @decode(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>) -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w : (tensor<4x8xf16>, tensor<8x16xf16>) -> tensor<4x16xf32>
       return %0 : tensor<4x16xf32>
     }
     // =>
-    error: expected a right-hand side in panels, not transposed, or an f32 state as it is, after Precision
+    error: expected operands of f32 or bf16 after Precision
     ```
   }];
 }

@@ -130,7 +130,7 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels --sinter-lower-to-plan \
-    //   --sinter-offer-library-attention=workspace=256
+    //   --sinter-offer-library-attention
     !rows = tensor<2x40x2x64xbf16>
     func.func private @attend(%q: !rows) -> !rows attributes {sinter.kernel = "attention"} {
       %0:2 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
