@@ -60,6 +60,7 @@ const Case kCases[] = {
     {"kept_llama", "llama", false},
     {"kept_gpt2", "gpt2", false},
     {"wide_bf16", kWide, false, true, DType::BF16},
+    {"bf16_rows", kWide, false, true, DType::BF16, 2, 8},
     {"wide_rows", kWide, false, true, DType::F32, 2, 128},
     {"always", kWide, false, true, DType::F32, 2, 16,
      "after:Autodiff:sinter-align-products{always}"},
