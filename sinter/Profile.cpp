@@ -49,7 +49,7 @@ static Expected<ProfileResult> summarize(const ProfileOptions &options, const Tr
   result.runs = static_cast<int64_t>(traced.milliseconds.size());
   result.limits = limits;
   result.limitsAreMeasured = device.areMeasured();
-  result.choices = session.alternatives();
+  result.alternatives = session.alternatives();
   if (!options.trace.empty())
     SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
   return result;

@@ -19,8 +19,8 @@ struct ProfileResult {
   double totalNs = 0;
   int64_t runs = 0;
   runtime::Limits limits;
-  bool limitsAreMeasured = false;   ///< see DeviceLimits
-  std::vector<std::string> choices; ///< of a device that tunes
+  bool limitsAreMeasured = false;        ///< see DeviceLimits
+  std::vector<std::string> alternatives; ///< of a device that tunes
 };
 
 /// Measures every command of a step against the roofline, of a model or of a file of MLIR with one

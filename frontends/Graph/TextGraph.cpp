@@ -40,7 +40,8 @@ public:
       for (BlockArgument argument : entry.getArguments())
         describe(entry, argument);
       for (unsigned i = 0; i < entry.getNumResults(); ++i)
-        if (entry.getResultAttrOfType<StringAttr>(i, SinterDialect::kOutput) == "logits")
+        if (auto name = entry.getResultAttrOfType<StringAttr>(i, SinterDialect::kOutput);
+            name && name.getValue() == "logits")
           sizes["vocab_size"] = cast<RankedTensorType>(entry.getResultTypes()[i]).getShape().back();
     }
     if (auto own = module->getAttrOfType<DictionaryAttr>(SinterDialect::kMetadata))

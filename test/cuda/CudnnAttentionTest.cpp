@@ -234,8 +234,8 @@ TEST_F(CudnnAttentionTest, TooLittleWorkspace) {
   if (!fake)
     GTEST_SKIP() << "it is the fake library that needs some";
   EXPECT_EQ(failure(problem(16, 1, 1, 16), {.workspaceBytes = 128}),
-            "attention: cuDNN wants a workspace of 256 bytes, the executable has 128; compile the "
-            "model on this machine");
+            "attention: cuDNN wants a workspace of 256 bytes, the executable has 128; our own "
+            "kernels compute it");
 }
 
 TEST_F(CudnnAttentionTest, WhatTheLibraryDoesNotTake) {

@@ -67,14 +67,14 @@ INSTANTIATE_TEST_SUITE_P(Models, PlainCudaLogits, testing::Values("gpt2", "llama
 class TunedCudaLogits : public CudaLogits {};
 
 TEST_P(TunedCudaLogits, OfRaggedSlots) {
-  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::string pattern = testing::TempDir() + "sinter-tuning-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
   test::Variable cache("SINTER_CACHE_DIR", folder.string());
   CompiledModel model(GetParam());
   CompileOptions tuned = options({"prefill", "decode"}, 2, 7, DType::F32);
   tuned.tune = true;
   model.compileForLogits(tuned);
-  EXPECT_FALSE(std::filesystem::is_empty(folder / "choices"));
+  EXPECT_FALSE(std::filesystem::is_empty(folder / "tuning"));
   model.runRagged([&](std::span<const float> logits, int64_t position) {
     EXPECT_LE(model.errorOf(logits, position, 1), 1e-5) << position;
   });

@@ -90,14 +90,14 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,
 class TunedCudaTraining : public CudaTraining {};
 
 TEST_P(TunedCudaTraining, InF32) {
-  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::string pattern = testing::TempDir() + "sinter-tuning-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
   test::Variable cache("SINTER_CACHE_DIR", folder.string());
   TrainedModel model(GetParam());
   CompileOptions options = model.options();
   options.tune = true;
   TrainedSteps steps = train(model, options), again = train(model, options);
-  EXPECT_FALSE(std::filesystem::is_empty(folder / "choices"));
+  EXPECT_FALSE(std::filesystem::is_empty(folder / "tuning"));
   EXPECT_LE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
   EXPECT_LE(worstDifference(steps.norms, model.expected("grad_norm")), 1e-3);
   EXPECT_EQ(steps.parameters, again.parameters);
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Models, TunedCudaTraining, testing::Values("gpt2"), nam
 class LibraryCudaTraining : public CudaTraining {};
 
 TEST_P(LibraryCudaTraining, InBf16) {
-  std::string pattern = testing::TempDir() + "sinter-choices-XXXXXX";
+  std::string pattern = testing::TempDir() + "sinter-tuning-XXXXXX";
   std::filesystem::path folder = mkdtemp(pattern.data());
   test::Variable cache("SINTER_CACHE_DIR", folder.string());
   TrainedModel model(GetParam());

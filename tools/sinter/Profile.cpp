@@ -68,8 +68,8 @@ static Expected<void> run(const Options &options) {
     if (options.by != "stage")
       print(result.rows, result.totalNs, result.runs, training);
     printLimits(result.limits, result.limitsAreMeasured);
-    for (const std::string &choice : result.choices)
-      std::printf("chosen: %s\n", choice.c_str());
+    for (const std::string &alternative : result.alternatives)
+      std::printf("chosen: %s\n", alternative.c_str());
     return {};
   }
   nlohmann::json object = {{"mode", options.mode.mode},
@@ -77,8 +77,8 @@ static Expected<void> run(const Options &options) {
                            {"ms", result.totalNs * 1e-6 / result.runs},
                            {"limits", describeLimits(result.limits)},
                            {"rows", describe(result.rows, result.totalNs, result.runs, training)}};
-  if (!result.choices.empty())
-    object["choices"] = result.choices;
+  if (!result.alternatives.empty())
+    object["alternatives"] = result.alternatives;
   if (training)
     object["stages"] = describe(result.stages, result.totalNs, result.runs, true);
   printJson(object);

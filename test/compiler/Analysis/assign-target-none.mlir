@@ -3,7 +3,7 @@
 // A target that is there already is replaced, and nothing else changes.
 
 // CHECK-NOT: znver4
-// CHECK: cpu = "x86-64-v3"
+// CHECK: chip = "x86-64-v3"
 // CHECK: func.func @entry(%arg0: tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: return %arg0
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "znver4", features = "",

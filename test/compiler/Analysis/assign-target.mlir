@@ -6,7 +6,7 @@
 // CHECK-SAME: +avx512f
 // CHECK-SAME: vector_bits = 512, registers = 32, cores = 4, gflops_f32 = 1024, gflops_bf16 = 682, memory_gbs = 140, launch_ns = 1500
 
-// ZEN4: cpu = "znver4"
+// ZEN4: chip = "znver4"
 // ZEN4-SAME: gflops_f32 = 256, gflops_bf16 = 512
 
 // HOST: kind = "cpu"

@@ -117,7 +117,7 @@ TEST_F(BuildGraph, RefusesOptionsThatCannotBe) {
             std::string::npos);
   options = {};
   options.entries = {"encode"};
-  EXPECT_NE(errorOf(spec("llama"), options).find("entry encode"), std::string::npos);
+  EXPECT_NE(errorOf(spec("llama"), options).find("`entry` encode"), std::string::npos);
   options = {};
   options.parameterTypes["model.norm.weight"] = DType::I32;
   EXPECT_NE(errorOf(spec("llama"), options).find("tensor 'model.norm.weight': dtype I32"),

@@ -79,7 +79,7 @@ protected:
   }
 
   std::string makeFolder() {
-    std::string pattern = ::testing::TempDir() + "sinter-choices-XXXXXX";
+    std::string pattern = ::testing::TempDir() + "sinter-tuning-XXXXXX";
     return folder = mkdtemp(pattern.data());
   }
 
