@@ -6,6 +6,7 @@
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Format/ExecutableFile.h"
+#include "sinter/TextModel.h"
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -75,7 +76,14 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
                 "the model has " + std::to_string(model.spec.maxPositions) + " learned positions",
                 "use at most that many");
   CompileRequest request;
-  request.graph = model.graph ? model.graph : makeModelGraph(model.spec);
+  if (model.text) {
+    bool trains = !entries.empty() && entries.front() == "train_step";
+    SINTER_TRY(std::vector<std::string> selected, selectEntries(model, entries));
+    SINTER_CHECK(takeSizes(model, options, trains, chunk, maxSequence));
+    request.graph = makeTextGraph(model.description, model.path.string(), std::move(selected));
+  } else {
+    request.graph = makeModelGraph(model.spec);
+  }
   request.description = model.description;
   CompileOptions &compile = request.options;
   compile = options;
@@ -106,7 +114,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
   }
   if (model.weights) {
-    for (const ParameterInfo &parameter : model.spec.parameters())
+    for (const ParameterInfo &parameter : model.parameters())
       request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
     for (const WeightFiles::File &file : model.weights->files())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
@@ -223,7 +231,7 @@ Expected<void> sinter::addWeights(const Model &model, bool embed, const Observer
     return {};
   }
   std::vector<ExpectedTensor> needed;
-  for (const ParameterInfo &parameter : model.spec.parameters())
+  for (const ParameterInfo &parameter : model.parameters())
     needed.push_back({parameter.name, parameter.shape});
   SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
   request.contents.weightFiles.clear();

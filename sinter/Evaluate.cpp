@@ -107,11 +107,14 @@ countBytes(const Model &model, const EvaluateOptions &options, const runtime::To
   return std::optional(bytes + decoder.flush().size());
 }
 
-/// A model with what lies inside of it, where it is an executable.
+/// A model with what lies inside of it, where it is an executable, and as many positions as it was
+/// made for.
 static Expected<Model> openContents(const Model &model) {
-  if (!model.isExecutable())
-    return model;
   Model opened = model;
+  if (model.text)
+    opened.spec.maxPositions = model.text->getNumber("max_seq");
+  if (!model.isExecutable())
+    return opened;
   opened.tokenizerFiles = getTokenizerFiles(*model.executable);
   SINTER_TRY(opened.spec.vocabSize, model.executable->metadataNumber("vocab_size"));
   SINTER_TRY(opened.spec.maxPositions, model.executable->metadataNumber("max_seq"));
@@ -125,9 +128,10 @@ Expected<Evaluation> sinter::evaluate(const Model &given, const EvaluateOptions 
   SINTER_TRY(runtime::TokenStream tokens,
              openTokens(model, options.files, "data", options.observer));
   SINTER_CHECK(tokens.require(2, "a token and its target"));
-  int64_t positions = model.isExecutable() || model.spec.positions == PositionKind::Learned
-                          ? model.spec.maxPositions
-                          : std::max<int64_t>(model.spec.maxPositions, options.sequence);
+  bool isLimited =
+      model.isExecutable() || model.text || model.spec.positions == PositionKind::Learned;
+  int64_t positions = isLimited ? model.spec.maxPositions
+                                : std::max<int64_t>(model.spec.maxPositions, options.sequence);
   int64_t sequence = options.sequence ? options.sequence : std::min(kSequence, positions);
   if (sequence > positions)
     return fail("`seq` " + std::to_string(sequence),

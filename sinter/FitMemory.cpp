@@ -86,7 +86,7 @@ public:
     states =
         least.peak() - std::min(least.peak(), use.arena + use.input + use.output + least.batches);
     // What an optimizer keeps, in the step and in the copy that checkpoints are written from.
-    uint64_t parameters = 4 * static_cast<uint64_t>(planner.getModel().spec.parameterCount());
+    uint64_t parameters = 4 * countElements(planner.getModel().parameters());
     moments = (use.state - std::min(use.state, parameters)) * (least.snapshot != 0 ? 2 : 1);
     moments = std::min(moments, states);
   }
@@ -223,6 +223,9 @@ Expected<void> sinter::checkBudget(const MemoryPlanner &planner) {
     if (fits)
       return {};
   }
+  // A text is for one size and, where it has one, for one optimizer.
+  if (planner.getModel().text)
+    return refuseBudget(size.options, least);
   SINTER_TRY(std::string changes, ChangeFinder(planner, budget, least).find());
   return refuseBudget(size.options, least, changes);
 }

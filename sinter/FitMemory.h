@@ -61,7 +61,7 @@ Expected<LargestBatch> findLargestBatch(MemoryPlanner &planner, uint64_t budget)
 Expected<void> checkBudget(const MemoryPlanner &planner);
 
 /// The error of a run that holds more than its memory budget. `changes` would fit; without them
-/// it is a step that was compiled already.
+/// it is a step that was compiled already, or a text's.
 tl::unexpected<Error> refuseBudget(const RunOptions &options, const runtime::TrainMemory &memory,
                                    const std::optional<std::string> &changes = std::nullopt);
 

@@ -3,6 +3,7 @@
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Train/TrainStates.h"
+#include "sinter/TextModel.h"
 #include <algorithm>
 
 using namespace sinter;
@@ -47,12 +48,15 @@ Expected<Model> Model::open(const fs::path &path, const Observer &observer) {
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    return fail(path.string(), "no such file or directory",
-                "give a Hugging Face directory, a .gguf file, a config.json or a .sinter file");
+    return fail(
+        path.string(), "no such file or directory",
+        "give a Hugging Face directory, a .gguf file, a config.json, a .mlir or a .sinter file");
   if (!fs::is_directory(status) && path.extension() == ".sinter") {
     SINTER_TRY(model.executable, runtime::Executable::open(path.string()));
     return model;
   }
+  if (!fs::is_directory(status) && path.extension() == ".mlir")
+    return openText(path);
   SINTER_TRY(model.spec, loadModelSpec(path));
   bool isGguf = GgufFile::isPath(path);
   if (!fs::is_directory(status)) {

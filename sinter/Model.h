@@ -1,12 +1,13 @@
 //===- Model.h - A model's description, weights and tokenizer ---*- C++ -*-===//
 #pragma once
 
-#include "compiler/Pipelines/GraphSource.h"
+#include "frontends/Graph/TextGraph.h"
 #include "frontends/Spec/ModelSpec.h"
 #include "frontends/Weights/WeightFiles.h"
 #include "sinter/LoadedModel.h"
 #include "sinter/Observer.h"
 #include <filesystem>
+#include <optional>
 
 namespace sinter {
 
@@ -16,18 +17,22 @@ struct Model {
   /// A .sinter file: all below is inside it, and empty here.
   std::shared_ptr<const runtime::Executable> executable;
   ModelSpec spec;
-  std::shared_ptr<const GraphSource> graph;   ///< of MLIR text, in place of `spec`
+  std::optional<TextDescription> text;        ///< of MLIR text, of whose `spec` little is known
   std::string description;                    ///< the text that either was read from
   std::shared_ptr<const WeightFiles> weights; ///< of a model that has them; null: random ones
   Tokenizer::Files tokenizerFiles;            ///< name to content; empty where there are none
 
-  /// Opens a Hugging Face directory, a GGUF file, a config.json alone or a .sinter file: reads its
-  /// description and maps its weights, whose names and shapes must be the model's. Of the directory
-  /// of a training run that has not ended the weights are those of its newest whole checkpoint,
-  /// which a note says.
+  /// Opens a Hugging Face directory, a GGUF file, a config.json alone, MLIR text (.mlir) or a
+  /// .sinter file: reads its description and maps its weights, whose names and shapes must be the
+  /// model's. Of the directory of a training run that has not ended the weights are those of its
+  /// newest whole checkpoint, which a note says.
   static Expected<Model> open(const std::filesystem::path &path, const Observer &observer = {});
 
   bool isExecutable() const { return executable != nullptr; }
+  /// The tensors of its checkpoint.
+  std::vector<ParameterInfo> parameters() const {
+    return text ? text->parameters : spec.parameters();
+  }
   /// Fails where the model is an executable, which cannot be compiled in another way.
   Expected<void> requireDescription(const std::string &remedy) const;
 };

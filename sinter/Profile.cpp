@@ -1,6 +1,5 @@
 #include "sinter/Profile.h"
 #include "frontends/Graph/TextGraph.h"
-#include "runtime/Base/ReadFile.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -93,11 +92,12 @@ static Expected<void> fillInput(runtime::Session &session, size_t program,
   return {};
 }
 
-/// Profiles the only entry of a graph in a file of MLIR.
-static Expected<ProfileResult> profileGraph(const std::string &path, const ProfileOptions &options,
+/// Profiles the only entry of a graph.
+static Expected<ProfileResult> profileGraph(const Model &model, const ProfileOptions &options,
                                             const Repetition &repetition) {
+  std::string path = model.path.string();
   CompileRequest request;
-  SINTER_TRY(request.description, readFile(path));
+  request.description = model.description;
   request.graph = makeTextGraph(request.description, path);
   request.options = options;
   SINTER_TRY(request.options.target, resolveTarget(options));
@@ -132,9 +132,10 @@ static Expected<ProfileResult> profileGraph(const std::string &path, const Profi
 
 Expected<ProfileResult> sinter::profile(const std::filesystem::path &path, ProfileOptions options,
                                         const Repetition &repetition) {
-  if (path.extension() == ".mlir")
-    return profileGraph(path.string(), options, repetition);
   SINTER_TRY(Model model, Model::open(path, options.observer));
+  // What is no step of a model, as a single op, runs on any inputs.
+  if (model.text && !model.text->metadata.contains("seq"))
+    return profileGraph(model, options, repetition);
   SINTER_CHECK(completeOptions(model, options));
   if (options.isTraining())
     return profileTraining(options, model, repetition);

@@ -23,8 +23,8 @@ struct ProfileResult {
   std::vector<std::string> alternatives; ///< of a device that tunes
 };
 
-/// Measures every command of a step against the roofline, of a model or of a file of MLIR with one
-/// entry (`path` ends in .mlir).
+/// Measures every command of a step against the roofline, of a model or of MLIR text that is
+/// none: a graph with one entry, whose inputs are made up.
 Expected<ProfileResult> profile(const std::filesystem::path &path, ProfileOptions options,
                                 const Repetition &repetition);
 

@@ -1,5 +1,6 @@
 #include "sinter/StepMode.h"
 #include "sinter/FitMemory.h"
+#include "sinter/TextModel.h"
 #include <random>
 
 using namespace sinter;
@@ -37,6 +38,12 @@ Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &opti
     if (model.isExecutable()) {
       SINTER_TRY(int64_t maxSequence, model.executable->metadataNumber("max_seq"));
       limitDefaults(options, maxSequence);
+    } else if (model.text) {
+      if (!options.given.contains("batch"))
+        options.batch = std::max<int64_t>(model.text->getNumber("batch"), 1);
+      if (!options.given.contains("seq") && options.mode.mode != "decode")
+        options.mode.sequence = model.text->getNumber("seq");
+      limitDefaults(options, model.text->getNumber("max_seq"));
     } else if (model.spec.positions == PositionKind::Learned) {
       limitDefaults(options, model.spec.maxPositions);
     }
@@ -49,7 +56,9 @@ Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &opti
   if (!options.given.contains("batch"))
     options.batch = kTrainBatch;
   if (!options.given.contains("seq"))
-    options.mode.sequence = getDefaultSequence(model.spec);
+    options.mode.sequence = getDefaultSequence(model);
+  if (model.text)
+    SINTER_CHECK(adoptStep(model, options.given, options, options.mode.sequence));
   SINTER_CHECK(options.getBudget());
   return options.training.check();
 }

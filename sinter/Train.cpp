@@ -1,8 +1,10 @@
 #include "sinter/Train.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/ContentHash.h"
 #include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Train/TrainStates.h"
 #include "sinter/FitMemory.h"
+#include "sinter/TextModel.h"
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -157,34 +159,43 @@ static Expected<runtime::TrainOptions> makeTrainerOptions(const TrainOptions &op
   return run;
 }
 
-Expected<void> TrainRun::adoptExecutable() {
-  std::shared_ptr<const runtime::Executable> executable = std::move(model.executable);
-  std::string name = model.path.string();
-  if (!executable->program("train_step") && !executable->program("update"))
-    return fail(name, "was not compiled for training", "compile the model with `entry` train");
+/// The ids of the options of which a step that is made already must have the same.
+static std::set<std::string, std::less<>> listGiven(const TrainOptions &options) {
   auto given = options.given;
   if (given.empty()) {
     given = listChanged(options);
     given.merge(listChanged(options.training));
   }
+  return given;
+}
+
+Expected<void> TrainRun::adoptExecutable() {
+  std::shared_ptr<const runtime::Executable> executable = std::move(model.executable);
+  std::string name = model.path.string();
+  if (!executable->program("train_step") && !executable->program("update"))
+    return fail(name, "was not compiled for training", "compile the model with `entry` train");
+  auto given = listGiven(options);
   // An executable for another device says so when it is bound.
   given.erase("target");
   auto find = [&](std::string_view id) { return executable->metadata(id); };
   SINTER_CHECK(adoptOptions<TrainingOptions>(options.training, find, given, name));
   SINTER_CHECK(adoptOptions<CompileOptions>(options, find, given, name));
-  auto config = executable->attachment("config.json");
-  if (!config)
-    return fail(name, "it does not hold its model's config.json",
-                "compile the model with `entry` train");
-  model.description.assign(reinterpret_cast<const char *>(config->data()), config->size());
-  SINTER_TRY(model.spec, parseModelSpec(model.description, name));
-  model.tokenizerFiles = getTokenizerFiles(*executable);
-  SINTER_TRY(LoadedModel loaded, LoadedModel::open(executable, model.path));
-  model.weights = std::move(loaded.weights);
   if (const auto *attachments = executable->root().attachments())
     for (const fb::Attachment *file : *attachments)
       files[file->name()->str()].assign(reinterpret_cast<const char *>(file->content()->data()),
                                         file->content()->size());
+  if (files.contains("model.mlir")) {
+    SINTER_CHECK(readText(files["model.mlir"], name, model));
+  } else if (files.contains("config.json")) {
+    model.description = files["config.json"];
+    SINTER_TRY(model.spec, parseModelSpec(model.description, name));
+  } else {
+    return fail(name, "it does not hold its model's config.json",
+                "compile the model with `entry` train");
+  }
+  model.tokenizerFiles = getTokenizerFiles(*executable);
+  SINTER_TRY(LoadedModel loaded, LoadedModel::open(executable, model.path));
+  model.weights = std::move(loaded.weights);
   compiled.executable = std::move(executable);
   return {};
 }
@@ -215,8 +226,11 @@ Expected<void> TrainRun::getExecutable(CompileRequest request) {
 std::map<std::string, std::string> TrainRun::identify() const {
   auto identity = describeStep(options, options.chunk);
   // Two models may have parameters of the same shapes and compute something else.
-  for (auto &[key, value] : listModelKeys(files.at("config.json")))
-    identity["the model's " + key] = std::move(value);
+  if (auto text = files.find("model.mlir"); text != files.end())
+    identity["the model's text"] = contentHash(std::as_bytes(std::span(text->second)));
+  else
+    for (auto &[key, value] : listModelKeys(files.at("config.json")))
+      identity["the model's " + key] = std::move(value);
   identity["data"] = data->fingerprint;
   identity["order"] = options.data.order;
   if (data->endOfText)
@@ -227,8 +241,11 @@ std::map<std::string, std::string> TrainRun::identify() const {
 }
 
 Expected<void> TrainRun::prepare() {
-  if (model.isExecutable())
+  if (model.isExecutable()) {
     SINTER_CHECK(adoptExecutable());
+  } else if (model.text) {
+    SINTER_CHECK(adoptStep(model, listGiven(options), options, options.chunk));
+  }
   if (!options.out.empty())
     SINTER_CHECK(makeOutputDirectory(options.out));
   if (options.evaluateEvery != 0 && options.data.validationFiles.empty() &&
@@ -237,7 +254,7 @@ Expected<void> TrainRun::prepare() {
                 "there is nothing to evaluate on",
                 "give `val_data` FILE, or `val_split` 0.1 for a part of `data`");
   if (options.chunk == 0)
-    options.chunk = getDefaultSequence(model.spec);
+    options.chunk = getDefaultSequence(model);
   SINTER_CHECK(options.training.check());
   SINTER_CHECK(options.getBudget());
   SINTER_CHECK(chooseTokenizer(options.data, model));
@@ -260,7 +277,7 @@ Expected<void> TrainRun::prepare() {
   productType = narrow ? DType::BF16 : DType::F32;
   if (model.weights)
     trainerOptions.weights = &source.emplace(*model.weights);
-  parameters = model.spec.parameterCount();
+  parameters = static_cast<int64_t>(countElements(model.parameters()));
   flops = double(options.training.accumulate) *
           getUsefulFlops(model.spec, options.batch, options.chunk);
   trainerOptions.identity = identify();

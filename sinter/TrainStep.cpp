@@ -32,8 +32,9 @@ Expected<runtime::TrainMemory> sinter::fitBudget(CompileRequest request, const R
   return memory;
 }
 
-int64_t sinter::getDefaultSequence(const ModelSpec &spec) {
-  return std::min<int64_t>(256, spec.maxPositions);
+int64_t sinter::getDefaultSequence(const Model &model) {
+  return model.text ? model.text->getNumber("seq")
+                    : std::min<int64_t>(256, model.spec.maxPositions);
 }
 
 /// The options of a training step that decide its bits: what fuses, and with it the order of some
@@ -64,7 +65,7 @@ Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunO
   // The description goes with what is trained from it.
   std::error_code ignored;
   if (!std::filesystem::is_directory(model.path, ignored))
-    request.contents.attachments["config.json"] = model.description;
+    request.contents.attachments[model.text ? "model.mlir" : "config.json"] = model.description;
   else
     for (const char *name : {"config.json", "generation_config.json"})
       if (std::filesystem::exists(model.path / name, ignored)) {

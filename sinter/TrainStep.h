@@ -23,8 +23,9 @@ Expected<runtime::TrainMemory> fitBudget(CompileRequest request, const RunOption
                                          uint64_t budget, const runtime::TrainOptions &run,
                                          bool validates, Compiled &compiled);
 
-/// Tokens of a row where nothing says how many: 256, or as many as the model has positions.
-int64_t getDefaultSequence(const ModelSpec &spec);
+/// Tokens of a row where nothing says how many: 256, or as many as the model has positions; those
+/// that a text is for.
+int64_t getDefaultSequence(const Model &model);
 
 /// What the compiler needs to know to make the programs of a training run: steps over options.batch
 /// rows of `sequence` tokens, and `evaluate` too if there is something to evaluate. Fails where an

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Format/CudaArchitecture.h"
@@ -53,11 +54,22 @@ Expected<void> Compilation::makeModule() {
 }
 
 void Compilation::addMetadata() {
+  std::map<std::string, std::string> known = request.contents.metadata;
+  CompileOptions options = request.options;
+  options.target = options.getTarget();
+  options.computeType = options.getComputeType();
+  options.cacheType = options.getCacheType();
+  options.maxSequence = options.getMaxSequence();
+  known.merge(describeOptions(options));
+  bool trains = llvm::any_of(module->getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return function.getName() == "train_step" || function.getName() == "update";
+  });
+  if (trains)
+    known.merge(describeOptions(options.training));
   NamedAttrList metadata((*module)->getAttrOfType<DictionaryAttr>(SinterDialect::kMetadata));
-  for (const auto &[key, value] : request.contents.metadata)
+  for (const auto &[key, value] : known)
     metadata.set(key, StringAttr::get(&context, value));
-  if (!metadata.empty())
-    (*module)->setAttr(SinterDialect::kMetadata, metadata.getDictionary(&context));
+  (*module)->setAttr(SinterDialect::kMetadata, metadata.getDictionary(&context));
 }
 
 Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t release) const {
@@ -130,6 +142,9 @@ std::string Compilation::print() const {
   OpPrintingFlags flags;
   if (request.options.elidesConstants)
     flags.elideLargeElementsAttrs(16);
+  // It is a model, too: what fuses depends on the stages of a step, which locations keep.
+  if (request.options.emit == "graph")
+    flags.enableDebugInfo();
   const_cast<OwningOpRef<ModuleOp> &>(module)->print(stream, flags);
   stream << '\n';
   return text;

@@ -43,7 +43,8 @@ public:
 private:
   Expected<void> loadPlugins();
   Expected<void> makeModule();
-  /// What callers have to know goes with the module, so that it is in its text, too.
+  /// What callers have to know, and the options that it is compiled with, go with the module, so
+  /// that they are in its text, too.
   void addMetadata();
   Expected<CudaCode> emitCudaCode(mlir::ModuleOp planned) const;
   KernelCode makeNoCode(mlir::ModuleOp planned) const;

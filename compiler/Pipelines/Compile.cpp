@@ -49,23 +49,6 @@ static Expected<std::string> printKernels(Compilation &compilation, const Compil
   return text;
 }
 
-/// What the executable carries: what was asked for, and the options that it was compiled with.
-static ExecutableContents describeContents(const CompileRequest &request, ModuleOp planned) {
-  ExecutableContents contents = request.contents;
-  CompileOptions options = request.options;
-  options.target = options.getTarget();
-  options.computeType = options.getComputeType();
-  options.cacheType = options.getCacheType();
-  options.maxSequence = options.getMaxSequence();
-  contents.metadata.merge(describeOptions(options));
-  bool trains = llvm::any_of(planned.getOps<plan::ProgramOp>(), [](plan::ProgramOp program) {
-    return program.getName() == "train_step" || program.getName() == "update";
-  });
-  if (trains)
-    contents.metadata.merge(describeOptions(options.training));
-  return contents;
-}
-
 /// From the planned module to what was asked for: text of the kernels, or an executable and, where
 /// it is wanted, the report on its memory.
 static Expected<void> finish(Compilation &compilation, const CompileRequest &request,
@@ -78,7 +61,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
     return {};
   }
   SINTER_TRY(KernelCode code, compilation.emitKernels(module));
-  SINTER_TRY(result.executable, serialize(module, code, describeContents(request, module)));
+  SINTER_TRY(result.executable, serialize(module, code, request.contents));
   if (request.reports) {
     const auto *machine = std::get_if<MachineCode>(&code);
     result.memoryReport =

@@ -47,8 +47,8 @@ public:
     if (auto own = module->getAttrOfType<DictionaryAttr>(SinterDialect::kMetadata))
       for (NamedAttribute entry : own)
         description.metadata[entry.getName().str()] = cast<StringAttr>(entry.getValue()).str();
-    if (!sizes.contains("max_seq") && sizes.contains("chunk"))
-      sizes["max_seq"] = sizes["chunk"];
+    if (!sizes.contains("max_seq") && sizes.contains("seq"))
+      sizes["max_seq"] = sizes["seq"];
     for (const auto &[name, size] : sizes)
       description.metadata.try_emplace(name, std::to_string(size));
     return std::move(description);
@@ -72,7 +72,7 @@ private:
     if (attributes.get(SinterDialect::kInput) == StringAttr::get(entry.getContext(), "tokens") &&
         type.getRank() == 2) {
       sizes["batch"] = type.getDimSize(0);
-      sizes["chunk"] = std::max(sizes["chunk"], type.getDimSize(1));
+      sizes["seq"] = std::max(sizes["seq"], type.getDimSize(1));
       for (Operation *user : argument.getUsers())
         if (auto lookup = dyn_cast<LookupOpInterface>(user))
           sizes.try_emplace("vocab_size",
@@ -100,6 +100,13 @@ Expected<TextDescription> sinter::describeText(const std::string &text, const st
   context.loadDialect<SinterDialect, func::FuncDialect>();
   SINTER_TRY(OwningOpRef<ModuleOp> module, parse(context, text, file));
   return Describer().run(*module);
+}
+
+int64_t TextDescription::getNumber(const std::string &key) const {
+  int64_t number = 0;
+  if (auto found = metadata.find(key); found != metadata.end())
+    (void)llvm::to_integer(found->second, number);
+  return number;
 }
 
 //===----------------------------------------------------------------------===//

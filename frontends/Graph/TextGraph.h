@@ -20,11 +20,14 @@ namespace sinter {
 struct TextDescription {
   std::vector<std::string> entries; ///< the names of its entry functions, in their order
   /// What its executable's callers have to know: its own `sinter.metadata`, and of `batch`,
-  /// `chunk`, `max_seq` and `vocab_size` what the entries' types tell where it does not.
+  /// `seq`, `max_seq` and `vocab_size` what the entries' types tell where it does not.
   std::map<std::string, std::string> metadata;
   std::vector<ParameterInfo> parameters; ///< the checkpoint's tensors, each once
   /// Whether a training step is one already, with its backward pass and its optimizer.
   bool hasOptimizer = false;
+
+  /// A number among the metadata; 0 where there is none of this name.
+  int64_t getNumber(const std::string &key) const;
 };
 
 /// Reads MLIR text. Fails, with line and column, on what is no module of this dialect, and on one

@@ -74,15 +74,19 @@ std::vector<ParameterInfo> ModelSpec::parameters() const {
   return std::move(list.parameters);
 }
 
-int64_t ModelSpec::parameterCount() const {
-  int64_t count = 0;
-  for (const ParameterInfo &parameter : parameters()) {
-    int64_t elements = 1;
+uint64_t countElements(const std::vector<ParameterInfo> &parameters) {
+  uint64_t count = 0;
+  for (const ParameterInfo &parameter : parameters) {
+    uint64_t elements = 1;
     for (int64_t size : parameter.shape)
-      elements *= size;
+      elements *= static_cast<uint64_t>(size);
     count += elements;
   }
   return count;
+}
+
+int64_t ModelSpec::parameterCount() const {
+  return static_cast<int64_t>(countElements(parameters()));
 }
 
 bool ModelSpec::isKnownSurplus(std::string_view name) const {

@@ -98,6 +98,9 @@ struct ParameterInfo {
   Initializer initializer;
 };
 
+/// The number of elements of some tensors.
+uint64_t countElements(const std::vector<ParameterInfo> &parameters);
+
 struct ModelSpec {
   std::string modelType; ///< for messages and metadata only: nothing may depend on it
   int64_t vocabSize = 0;

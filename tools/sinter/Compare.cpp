@@ -164,7 +164,7 @@ static Expected<void> run(Options &options) {
   for (const std::string &path : options.models) {
     SINTER_TRY(Model model, Model::open(path, options.observer));
     SINTER_CHECK(model.requireDescription("give the model itself"));
-    shortest = std::min(shortest, getDefaultSequence(model.spec));
+    shortest = std::min(shortest, getDefaultSequence(model));
     models.push_back(std::move(model));
   }
   if (options.chunk == 0)

@@ -1,6 +1,7 @@
 //===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
 
 #include "runtime/Format/ExecutableFile.h"
+#include "sinter/TextModel.h"
 #include "sinter/TrainStep.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
@@ -19,7 +20,17 @@ struct Options : CommandOptions<RunOptions> {
 } // namespace
 
 /// The request for the programs that --entry names.
-static Expected<CompileRequest> makeEntriesRequest(const Model &model, const Options &options) {
+static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &options) {
+  auto given = listGiven(*options.command);
+  // A text says itself what it is; a training step shares nothing with what generates.
+  if (model.text && !given.contains("entry")) {
+    bool trains = std::ranges::any_of(model.text->entries, [](const std::string &entry) {
+      return entry == "train_step" || entry == "update";
+    });
+    options.entries = trains ? std::vector<std::string>{"train"} : model.text->entries;
+  }
+  if (model.text && !given.contains("batch"))
+    options.batch = std::max<int64_t>(model.text->getNumber("batch"), 1);
   if (std::ranges::count(options.entries, "train") == 0) {
     int64_t maxSequence = options.maxSequence ? options.maxSequence
                                               : std::min<int64_t>(model.spec.maxPositions, 1024);
@@ -30,12 +41,14 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, const Opt
     return fail("--entry train", "training steps share nothing with what generates",
                 "compile them into executables of their own");
   SINTER_CHECK(options.getBudget());
-  bool isGiven = options.command->get_option("--seq")->count() != 0;
-  return makeTrainRequest(model, options, isGiven ? options.chunk : getDefaultSequence(model.spec),
-                          /*evaluate=*/true);
+  if (!given.contains("seq"))
+    options.chunk = getDefaultSequence(model);
+  if (model.text)
+    SINTER_CHECK(adoptStep(model, given, options, options.chunk));
+  return makeTrainRequest(model, options, options.chunk, /*evaluate=*/true);
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> run(Options &options) {
   bool prints = !options.emit.empty() || !options.stopAfter.empty();
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");

@@ -16,7 +16,7 @@ template <typename Options> struct CommandOptions : Options {
   }
   CommandOptions(const CommandOptions &) = delete;
 
-  std::string model; ///< directory, config.json or .sinter file
+  std::string model; ///< directory, .gguf, config.json, .mlir or .sinter file
   bool json = false; ///< one object instead of tables
 
 private:
@@ -26,9 +26,9 @@ private:
 /// Adds the positional MODEL to a command.
 inline void addModel(CLI::App &command, std::string &model) {
   command
-      .add_option(
-          "MODEL", model,
-          "Hugging Face directory, .gguf, config.json (random weights) or .sinter executable")
+      .add_option("MODEL", model,
+                  "Hugging Face directory, .gguf, config.json (random weights), MLIR text (.mlir) "
+                  "or .sinter executable")
       ->required();
 }
 

@@ -44,11 +44,15 @@ void TrainProgress::show(const runtime::StepRecord &record) {
     return;
   shown = now;
   char text[256];
-  int length = std::snprintf(
-      text, sizeof text, "step %llu/%llu  loss %.4f  %.0f tokens/s  MFU %.0f %%",
-      static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps), record.loss,
-      record.tokensPerSecond, 100 * limits.getMfu(dtype, 1e3 * flops / record.stepMs));
+  int length =
+      std::snprintf(text, sizeof text, "step %llu/%llu  loss %.4f  %.0f tokens/s",
+                    static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps),
+                    record.loss, record.tokensPerSecond);
   std::string line(text, std::max(length, 0));
+  // Of a graph that was given as text nobody knows which operations are useful.
+  if (flops > 0)
+    line +=
+        "  MFU " + formatNumber(100 * limits.getMfu(dtype, 1e3 * flops / record.stepMs), 0) + " %";
   if (record.validationLoss)
     line += "  validation loss " + formatNumber(*record.validationLoss, 4);
   if (record.skipped)
