@@ -18,6 +18,13 @@ Expected<Logits> sinter::computeLogits(const Model &model, RunOptions options,
                 "give fewer tokens or a larger `max_seq`");
   SINTER_TRY(Runner runner,
              Runner::open(model, options, {"logits"}, std::min(chunk, length), maxSequence));
+  // An executable and a text have the positions that they were made for.
+  SINTER_TRY(int64_t positions, runner.executable().metadataNumber("max_seq"));
+  if (length > positions)
+    return fail("`tokens`",
+                std::to_string(length) + " tokens do not fit the " + std::to_string(positions) +
+                    " positions of " + model.path.string(),
+                "give fewer tokens, or compile with a larger `max_seq`");
   Logits logits;
   logits.rows = length;
   SINTER_TRY(logits.vocabulary, runner.executable().metadataNumber("vocab_size"));
