@@ -5,7 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 base=${1:-}
-[[ -n $base ]] || base=$(git rev-parse -q --verify origin/main || git rev-parse HEAD~1)
+[[ -n $base ]] || base=$(git rev-parse -q --verify origin/main || echo HEAD~1)
+if ! git rev-parse -q --verify "$base^{commit}" > /dev/null; then
+  echo "tidy: skipped: there is no revision $base here to compare with"
+  exit 0
+fi
 build=${2:-build}
 tool=$(command -v clang-tidy-22 || true)
 if [[ -z $tool ]]; then
