@@ -45,7 +45,7 @@ int high(uint8_t byte) { return byte >> 4; }
 //===----------------------------------------------------------------------===//
 
 // x = d (q - 8)
-void dequantizeQ4_0(const std::byte *block, float *out) {
+void dequantizeQ40(const std::byte *block, float *out) {
   Fields fields(block);
   float d = fields.f16();
   const uint8_t *q = fields.bytes(16);
@@ -56,7 +56,7 @@ void dequantizeQ4_0(const std::byte *block, float *out) {
 }
 
 // x = d q + m
-void dequantizeQ4_1(const std::byte *block, float *out) {
+void dequantizeQ41(const std::byte *block, float *out) {
   Fields fields(block);
   float d = fields.f16(), m = fields.f16();
   const uint8_t *q = fields.bytes(16);
@@ -75,7 +75,7 @@ template <typename Fn> void forEachFive(uint32_t h, const uint8_t *q, Fn fn) {
 }
 
 // x = d (q - 16)
-void dequantizeQ5_0(const std::byte *block, float *out) {
+void dequantizeQ50(const std::byte *block, float *out) {
   Fields fields(block);
   float d = fields.f16();
   uint32_t h = fields.u32();
@@ -83,7 +83,7 @@ void dequantizeQ5_0(const std::byte *block, float *out) {
 }
 
 // x = d q + m
-void dequantizeQ5_1(const std::byte *block, float *out) {
+void dequantizeQ51(const std::byte *block, float *out) {
   Fields fields(block);
   float d = fields.f16(), m = fields.f16();
   uint32_t h = fields.u32();
@@ -91,7 +91,7 @@ void dequantizeQ5_1(const std::byte *block, float *out) {
 }
 
 // x = d q
-void dequantizeQ8_0(const std::byte *block, float *out) {
+void dequantizeQ80(const std::byte *block, float *out) {
   Fields fields(block);
   float d = fields.f16();
   const uint8_t *q = fields.bytes(kBlock);
@@ -241,11 +241,11 @@ void dequantizeIq4Xs(const std::byte *block, float *out) {
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},
-    {2, "Q4_0", kBlock, 18, {}, dequantizeQ4_0},
-    {3, "Q4_1", kBlock, 20, {}, dequantizeQ4_1},
-    {6, "Q5_0", kBlock, 22, {}, dequantizeQ5_0},
-    {7, "Q5_1", kBlock, 24, {}, dequantizeQ5_1},
-    {8, "Q8_0", kBlock, 34, {}, dequantizeQ8_0},
+    {2, "Q4_0", kBlock, 18, {}, dequantizeQ40},
+    {3, "Q4_1", kBlock, 20, {}, dequantizeQ41},
+    {6, "Q5_0", kBlock, 22, {}, dequantizeQ50},
+    {7, "Q5_1", kBlock, 24, {}, dequantizeQ51},
+    {8, "Q8_0", kBlock, 34, {}, dequantizeQ80},
     {10, "Q2_K", kSuper, 84, {}, dequantizeQ2K},
     {11, "Q3_K", kSuper, 110, {}, dequantizeQ3K},
     {12, "Q4_K", kSuper, 144, {}, dequantizeQ4K},
