@@ -186,6 +186,7 @@ private:
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
     auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, transposed);
+    matmul.setTf32(first.getTf32()); // a module has it of all products or of none
     Value result = addBias(builder, loc, matmul.getResult(), products);
 
     if (Attribute again = first->getAttr(SinterDialect::kRecompute))

@@ -76,3 +76,15 @@ func.func @large_states(%x: tensor<64x512xf32>, %a: tensor<16384x512xf32> {sinte
   %3 = sinter.reshape %1 : (tensor<64x16384xf32>) -> tensor<1048576xf32>
   return %2, %3 : tensor<1048576xf32>, tensor<1048576xf32>
 }
+
+// What may round its operands to TF32 still may.
+// CHECK-LABEL: func.func @tf32
+// CHECK: sinter.matmul {{.*}}tf32{{.*}}tensor<4x24xf32>
+// CHECK-NOT: sinter.matmul
+func.func @tf32(%x: tensor<4x8xf32>, %wq: tensor<8x16xf32> {sinter.parameter = "wq"},
+                %wk: tensor<8x8xf32> {sinter.parameter = "wk"})
+    -> (tensor<4x16xf32>, tensor<4x8xf32>) attributes {sinter.entry} {
+  %q = sinter.matmul %x, %wq {tf32} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %k = sinter.matmul %x, %wk {tf32} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %q, %k : tensor<4x16xf32>, tensor<4x8xf32>
+}
