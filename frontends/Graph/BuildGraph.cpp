@@ -376,19 +376,19 @@ private:
 
 static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &options) {
   for (auto [name, value] : {std::pair("batch", options.batch), std::pair("chunk", options.chunk),
-                             std::pair("capacity", options.maxSequence)})
+                             std::pair("`max_seq`", options.maxSequence)})
     if (value < 1 || value > INT32_MAX)
       return fail(name, "it is " + std::to_string(value) + ", expected 1 to 2147483647", "");
   if (options.chunk > options.maxSequence)
     return fail("chunk",
                 std::to_string(options.chunk) + " tokens do not fit a cache of " +
                     std::to_string(options.maxSequence),
-                "use a smaller chunk or a larger max_sequence");
+                "use a smaller chunk or a larger `max_seq`");
   if (spec.positions == PositionKind::Learned && options.maxSequence > spec.maxPositions)
-    return fail("capacity",
+    return fail("`max_seq`",
                 "the model has embeddings for " + std::to_string(spec.maxPositions) +
                     " positions, not for " + std::to_string(options.maxSequence),
-                "use a smaller max_sequence");
+                "use a smaller `max_seq`");
   for (const ParameterInfo &parameter : spec.parameters()) {
     auto stored = options.parameterTypes.find(parameter.name);
     if (stored != options.parameterTypes.end() && stored->second != DType::F32 &&

@@ -38,7 +38,7 @@ Expected<void> checkMemory(const std::string &executable, const MemoryUse &use, 
   return fail(executable,
               "needs " + readableBytes(use.peak()) + " of " + std::string(memory) + " (" + list +
                   "), " + readableBytes(available) + " are available",
-              "use a smaller model, batch, capacity or type");
+              "use a smaller model, batch, sequence or type");
 }
 
 } // namespace sinter::runtime

@@ -63,7 +63,7 @@ Expected<Region> Region::allocate(uint64_t bytes, std::string_view owner, bool g
   if (memory == MAP_FAILED)
     return fail("memory for " + std::string(owner),
                 "the system has no " + std::to_string(bytes) + " bytes: " + std::strerror(errno),
-                "use a smaller model, batch or capacity");
+                "use a smaller model, batch or sequence");
   region.mapping = memory;
   region.mapped = total;
   region.size = bytes;

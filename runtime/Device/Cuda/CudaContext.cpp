@@ -32,7 +32,7 @@ bool isDefect(CUresult result) {
 const char *remedyOf(CUresult result) {
   switch (result) {
   case CUDA_ERROR_OUT_OF_MEMORY:
-    return "use a smaller model, batch, capacity or type, or end what else runs on the GPU";
+    return "use a smaller model, batch, sequence or type, or end what else runs on the GPU";
   case CUDA_ERROR_NO_BINARY_FOR_GPU:
   case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
   case CUDA_ERROR_INVALID_IMAGE:

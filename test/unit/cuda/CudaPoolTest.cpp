@@ -60,7 +60,7 @@ TEST_F(CudaPoolTest, ErrorsNameTheOwner) {
   EXPECT_EQ(
       memory.error().message(),
       "2147483648 bytes of Fake GPU for caches: CUDA_ERROR_OUT_OF_MEMORY (out of memory); use "
-      "a smaller model, batch, capacity or type, or end what else runs on the GPU");
+      "a smaller model, batch, sequence or type, or end what else runs on the GPU");
   gpu.failCall("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
   auto pinned = PinnedMemory::allocate(*context, 64, "inputs");
   ASSERT_FALSE(pinned);

@@ -508,7 +508,7 @@ TEST_F(CudaSessionTest, TooLargeForTheGpu) {
   EXPECT_EQ(bindError(parts),
             "test.sinter: needs 3.0 GiB of the memory of Fake GPU (caches 3.0 GiB, activations 0.0 "
             "MiB, preparing the weights 0.0 MiB), 1.0 MiB are available; use a smaller model, "
-            "batch, capacity or type");
+            "batch, sequence or type");
   EXPECT_EQ(gpu->calls("cuMemAllocFromPoolAsync"), 0u);
 }
 
@@ -516,7 +516,7 @@ TEST_F(CudaSessionTest, MemoryThatSomebodyElseTookMeanwhile) {
   gpu->failCall("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 4);
   EXPECT_EQ(bindError(model()),
             "64 bytes of Fake GPU for caches: CUDA_ERROR_OUT_OF_MEMORY (out of memory); use a "
-            "smaller model, batch, capacity or type, or end what else runs on the GPU");
+            "smaller model, batch, sequence or type, or end what else runs on the GPU");
 }
 
 TEST_F(CudaSessionTest, DebugModeNamesTheCommandThatFailed) {
