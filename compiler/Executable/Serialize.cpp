@@ -38,7 +38,7 @@ namespace {
 class Serializer {
 public:
   Serializer(ModuleOp plan, const KernelCode &code, const ExecutableContents &contents)
-      : plan(plan), code(code), contents(contents) {}
+      : plan(plan), grid(GridAttr::lookup(plan)), code(code), contents(contents) {}
 
   Expected<std::vector<std::byte>> run() {
     SINTER_CHECK(checkSize());
@@ -222,9 +222,16 @@ private:
 
   Offset<fb::Binding> serializeBinding(plan::SliceOp slice) {
     fb::Slice place = toFb(slice.getSlice());
-    std::vector<int64_t> shape = getShape(slice);
-    return fb::CreateBindingDirect(builder, slice.getName()->str().c_str(),
-                                   ::toFb(getElementType(slice)), &shape, &place);
+    std::vector<int64_t> shape = getShape(slice), whole;
+    std::vector<Offset<fb::Axes>> sharding;
+    if (auto split = dyn_cast_or_null<ShardingAttr>(slice.getShardingAttr())) {
+      whole = cast<RankedTensorType>(*slice.getWhole()).getShape().vec();
+      for (Attribute axes : split.getDims())
+        sharding.push_back(fb::CreateAxes(builder, createAxes(cast<ArrayAttr>(axes))));
+    }
+    return fb::CreateBindingDirect(
+        builder, slice.getName()->str().c_str(), ::toFb(getElementType(slice)), &shape, &place,
+        whole.empty() ? nullptr : &whole, sharding.empty() ? nullptr : &sharding);
   }
 
   template <typename T> Offset<flatbuffers::Vector<uint8_t>> createBytes(const T &content) {
@@ -306,6 +313,9 @@ private:
           return std::pair(fb::Action::Fill,
                            fb::CreateFill(builder, &out, fill.getValue()).Union());
         })
+        .Case([&](plan::CollectiveOp collective) {
+          return std::pair(fb::Action::Collective, serialize(collective).Union());
+        })
         .Default([](Operation *) -> std::pair<fb::Action, Offset<void>> {
           llvm_unreachable("the plan has no other commands");
         });
@@ -375,6 +385,21 @@ private:
         attention.getCausal(), attention.getWindow());
   }
 
+  Offset<fb::Collective> serialize(plan::CollectiveOp collective) {
+    fb::Slice source = toFb(collective.getSource()), out = toFb(collective.getOut());
+    Type dtype = collective.getDtype().value_or(Float32Type::get(plan.getContext()));
+    return fb::CreateCollective(builder, static_cast<fb::CollectiveKind>(collective.getKind()),
+                                createAxes(collective.getAxes()), ::toFb(dtype), &source, &out);
+  }
+
+  /// Axes of the grid as their indices.
+  Offset<flatbuffers::Vector<uint32_t>> createAxes(ArrayAttr axes) {
+    std::vector<uint32_t> indices;
+    for (Attribute axis : axes)
+      indices.push_back(std::distance(grid.getNames().begin(), llvm::find(grid.getNames(), axis)));
+    return builder.CreateVector(indices);
+  }
+
   Offset<fb::Pack> serialize(plan::PackOp pack) {
     std::vector<Offset<fb::PackSource>> sources;
     for (auto [value, layout] : llvm::zip_equal(
@@ -433,7 +458,16 @@ private:
         builder.CreateVector(programs), builder.CreateVector(metadata),
         builder.CreateVector(attachments), builder.CreateVector(weightFiles), contents.seed,
         embedded, builder.CreateString(cuda ? cuda->target : "cpu"),
-        builder.CreateVector(kernelPrograms), cuda && cuda->tune);
+        builder.CreateVector(kernelPrograms), cuda && cuda->tune, serializeGrid());
+  }
+
+  Offset<flatbuffers::Vector<Offset<fb::GridAxis>>> serializeGrid() {
+    if (!grid)
+      return 0;
+    std::vector<Offset<fb::GridAxis>> axes;
+    for (auto [name, size] : llvm::zip_equal(grid.getNames(), grid.getSizes()))
+      axes.push_back(fb::CreateGridAxisDirect(builder, name.str().c_str(), size));
+    return builder.CreateVector(axes);
   }
 
   std::vector<Offset<fb::KernelProgram>> serializeKernelPrograms() {
@@ -475,6 +509,7 @@ private:
   static constexpr const char *kProducer = "sinter 0.1.0";
 
   ModuleOp plan;
+  GridAttr grid; ///< null: one device
   const KernelCode &code;
   const ExecutableContents &contents;
   flatbuffers::FlatBufferBuilder builder;

@@ -27,7 +27,8 @@ struct IsolateOpsPass : sinter::impl::IsolateOpsPassBase<IsolateOpsPass> {
 private:
   LogicalResult isolateIn(func::FuncOp function) {
     for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator())) {
-      if (isa<FusionOp, CallKernelOp>(op) || isAlias(&op) || op.hasTrait<OpTrait::ConstantLike>())
+      if (isa<FusionOp, CallKernelOp, CollectiveOpInterface>(op) || isAlias(&op) ||
+          op.hasTrait<OpTrait::ConstantLike>())
         continue;
       if (isOpTriviallyDead(&op)) {
         op.erase();

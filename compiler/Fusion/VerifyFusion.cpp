@@ -30,13 +30,14 @@ struct VerifyFusionPass : sinter::impl::VerifyFusionPassBase<VerifyFusionPass> {
 
 private:
   LogicalResult verifyEntryOp(Operation *op) {
-    if (isa<CallKernelOp>(op) || isAlias(op) || op->hasTrait<OpTrait::ConstantLike>())
+    if (isa<CallKernelOp, CollectiveOpInterface>(op) || isAlias(op) ||
+        op->hasTrait<OpTrait::ConstantLike>())
       return success();
     if (auto fusion = dyn_cast<FusionOp>(op))
       if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
         return success();
-    return op->emitError("expected only kernels, library products, packings, reshapes and "
-                         "constants in an entry after Fusion");
+    return op->emitError("expected only kernels, collectives, library products, packings, reshapes "
+                         "and constants in an entry after Fusion");
   }
 
   LogicalResult verifyKernel(func::FuncOp kernel, StringRef name) {

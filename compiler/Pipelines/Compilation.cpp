@@ -49,8 +49,21 @@ Expected<void> Compilation::makeModule() {
              parseTarget(&context, request.options.getTarget(), request.options.cores));
   SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
+  if (!axes.empty())
+    (*module)->setAttr(SinterDialect::kGrid, makeGrid(axes));
   addMetadata();
   return {};
+}
+
+GridAttr Compilation::makeGrid(ArrayRef<runtime::GridAxis> axes) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (const runtime::GridAxis &axis : axes) {
+    names.push_back(StringAttr::get(&context, axis.name));
+    sizes.push_back(static_cast<int64_t>(axis.size));
+  }
+  return GridAttr::get(&context, names, sizes);
 }
 
 void Compilation::addMetadata() {

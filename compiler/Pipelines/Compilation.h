@@ -7,6 +7,7 @@
 #include "compiler/Pipelines/Pipeline.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "runtime/Collective/Grid.h"
 
 namespace sinter {
 
@@ -43,6 +44,7 @@ public:
 private:
   Expected<void> loadPlugins();
   Expected<void> makeModule();
+  GridAttr makeGrid(llvm::ArrayRef<runtime::GridAxis> axes);
   /// What callers have to know, and the options that it is compiled with, go with the module, so
   /// that they are in its text, too.
   void addMetadata();

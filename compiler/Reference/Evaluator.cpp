@@ -28,6 +28,47 @@ std::string sinter::nameAtStep(std::string name, int64_t step) {
   return step == 0 ? std::move(name) : std::move(name) + " of step " + std::to_string(step);
 }
 
+/// How an argument or a result is split: along no axis where it does not say.
+static ShardingAttr getSharding(DictionaryAttr attributes, Type type) {
+  if (auto sharding =
+          attributes ? attributes.getAs<ShardingAttr>(SinterDialect::kSharding) : nullptr)
+    return sharding;
+  return ShardingAttr::getReplicated(type.getContext(), cast<RankedTensorType>(type).getRank());
+}
+
+/// evaluateFunction, or with a grid the same by all of its ranks.
+static FailureOr<SmallVector<ReferenceTensor>> evaluateWhole(func::FuncOp function,
+                                                             ArrayRef<ReferenceTensor> arguments) {
+  GridAttr grid = GridAttr::lookup(function);
+  if (!grid)
+    return evaluateFunction(function, arguments);
+  SmallVector<SmallVector<ReferenceTensor>> perRank(grid.getRanks());
+  for (auto [rank, parts] : llvm::enumerate(perRank))
+    for (auto [i, whole] : llvm::enumerate(arguments)) {
+      DictionaryAttr attributes = function.getArgAttrDict(i);
+      Type type = function.getArgumentTypes()[i];
+      // Before it is partitioned a function computes on whole tensors.
+      bool split = attributes && attributes.contains(SinterDialect::kWhole);
+      parts.push_back(split ? takeShard(whole, getSharding(attributes, type), grid, rank) : whole);
+    }
+  SmallVector<SmallVector<ReferenceTensor>> results = evaluateRanks(function, grid, perRank);
+  SmallVector<ReferenceTensor> joined;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    DictionaryAttr attributes = function.getResultAttrDict(i);
+    Type type = function.getResultTypes()[i];
+    bool split = attributes && attributes.contains(SinterDialect::kWhole);
+    ShardingAttr sharding =
+        split ? getSharding(attributes, type) : getSharding(DictionaryAttr(), type);
+    auto parts = llvm::map_to_vector(results, [&](auto &of) { return of[i]; });
+    std::string reason;
+    auto whole = joinShards(parts, getWholeType(attributes, type), sharding, grid, reason);
+    if (failed(whole))
+      return function.emitError("expected ranks to agree on result ") << i << ": " << reason;
+    joined.push_back(std::move(*whole));
+  }
+  return joined;
+}
+
 FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
                                               const GeneratedInputs &inputs) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
@@ -57,8 +98,10 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
         return function.emitError("expected @prepare to have a result named ") << name;
       arguments.push_back(found->second);
     }
-    SmallVector<ReferenceTensor> values = evaluateFunction(function, arguments);
-    for (auto [i, value] : llvm::enumerate(values)) {
+    FailureOr<SmallVector<ReferenceTensor>> values = evaluateWhole(function, arguments);
+    if (failed(values))
+      return failure();
+    for (auto [i, value] : llvm::enumerate(*values)) {
       std::string name = getResultName(function, i);
       if (StringRef(name).starts_with("state:"))
         states[name] = value;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/Reference/GeneratedInputs.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
@@ -23,9 +24,29 @@ using NamedTensors = std::map<std::string, ReferenceTensor>;
 llvm::SmallVector<ReferenceTensor> evaluateFunction(mlir::func::FuncOp function,
                                                     llvm::ArrayRef<ReferenceTensor> arguments);
 
+/// The results on every rank of a grid for the arguments of every rank, all of which run the
+/// function op by op at the same time.
+/// @pre the function's module has the grid, `arguments` one list a rank; else as evaluateFunction.
+llvm::SmallVector<llvm::SmallVector<ReferenceTensor>>
+evaluateRanks(mlir::func::FuncOp function, GridAttr grid,
+              llvm::ArrayRef<llvm::SmallVector<ReferenceTensor>> arguments);
+
+/// What a rank holds of a tensor that is split as `sharding` says: of an unreduced one a term, all
+/// of which add up to `whole`; zeros where its part ends beyond the tensor.
+ReferenceTensor takeShard(const ReferenceTensor &whole, ShardingAttr sharding, GridAttr grid,
+                          int64_t rank);
+
+/// The tensor of type `whole` that ranks hold the parts of, or terms of. Fails, saying where, if
+/// ranks that should hold the same do not.
+mlir::FailureOr<ReferenceTensor> joinShards(llvm::ArrayRef<ReferenceTensor> parts,
+                                            mlir::RankedTensorType whole, ShardingAttr sharding,
+                                            GridAttr grid, std::string &reason);
+
 /// Evaluates an entry function on generated inputs: parameters, states and inputs by name, prepared
-/// parameters through @prepare, which then must exist. An entry with states is run for
-/// `inputs.steps` steps, each on the states that the one before it left.
+/// parameters through @prepare, which then must exist. Of a module for a grid all ranks are run,
+/// and what they hold parts of is taken apart and put together again, so that arguments and results
+/// are those of the module for one. An entry with states is run for `inputs.steps` steps, each on
+/// the states that the one before it left.
 /// @returns results by name (states as "state:<name>", gradients as "gradient:<parameter>"), those
 /// of a later step as nameAtStep has it.
 mlir::FailureOr<NamedTensors> evaluateEntry(mlir::ModuleOp module, llvm::StringRef entry,

@@ -13,6 +13,11 @@ StringRef sinter::getBoundName(DictionaryAttr attributes, StringRef attribute) {
   return name ? name.getValue() : StringRef();
 }
 
+RankedTensorType sinter::getWholeType(DictionaryAttr attributes, Type type) {
+  auto whole = attributes ? attributes.getAs<TypeAttr>(SinterDialect::kWhole) : nullptr;
+  return cast<RankedTensorType>(whole ? whole.getValue() : type);
+}
+
 /// How many tokens of what vocabulary an entry takes.
 static void readTokens(BlockArgument tokens, GeneratedInputs &entry) {
   entry.chunk = cast<RankedTensorType>(tokens.getType()).getDimSize(1);
@@ -127,10 +132,14 @@ ReferenceTensor GeneratedInputs::makeInput(StringRef name, RankedTensorType type
 
 ReferenceTensor GeneratedInputs::make(func::FuncOp function, unsigned index, int64_t step) const {
   DictionaryAttr attributes = function.getArgAttrDict(index);
-  auto type = cast<RankedTensorType>(function.getArgumentTypes()[index]);
-  if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty())
+  RankedTensorType type = getWholeType(attributes, function.getArgumentTypes()[index]);
+  if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty()) {
+    auto role = attributes.getAs<RoleAttr>(SinterDialect::kRole);
+    if (role && role.getValue() == Role::Gradient)
+      return makeNormal(name, type, seed, 1.0);
     return parameters.contains(std::string_view(name)) ? makeParameter(name, type)
                                                        : ReferenceTensor(type);
+  }
   if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
     return makeParameter(name, type);
   StringRef name = getBoundName(attributes, SinterDialect::kInput);

@@ -29,10 +29,11 @@ struct GeneratedInputs {
   double shift = 0;
   std::string shifted; ///< the one parameter that is shifted; empty: all
 
-  /// The value of an argument of an entry function at a step, from 0: of states that at the first.
+  /// The value of an argument of an entry function at a step, from 0: of states that at the first;
+  /// of what is split over ranks, all of it.
   ///
   ///   parameters        normal numbers of a deviation that keeps products near 1
-  ///   states            zero, as the runtime has them, or a parameter
+  ///   states            zero, as the runtime has them, a parameter, or a gradient
   ///   tokens, targets   below the vocabulary
   ///   count, start      1 at least and `chunk` at most; so that all steps fit into max_sequence,
   ///                     each step going on where the one before it ended
@@ -56,6 +57,9 @@ using EntryInputs = std::map<std::string, GeneratedInputs, std::less<>>;
 /// `inputs` for every entry of a graph as it is before any pass: sizes are those of the entry's
 /// arguments, and every parameter of the module may be a state later on.
 EntryInputs makeEntryInputs(mlir::ModuleOp module, const GeneratedInputs &inputs);
+
+/// The type of all of what an argument or a result is a part of: `sinter.whole`, or its own.
+mlir::RankedTensorType getWholeType(mlir::DictionaryAttr attributes, mlir::Type type);
 
 /// The name under which an attribute of an argument or result binds it, or an empty one.
 llvm::StringRef getBoundName(mlir::DictionaryAttr attributes, llvm::StringRef attribute);

@@ -72,8 +72,12 @@ private:
       if (failed(offset))
         return emitError(loc, "expected ")
                << name << " to have one type in all entries, got " << type;
-      return slice = plan::SliceOp::create(builder, loc, sliceType, kind.space, *offset,
-                                           getStorageBytes(type), name, TypeAttr::get(type));
+      auto placed = plan::SliceOp::create(builder, loc, sliceType, kind.space, *offset,
+                                          getStorageBytes(type), name, TypeAttr::get(type));
+      placed.setWholeAttr(attributes.getAs<TypeAttr>(SinterDialect::kWhole));
+      if (placed.getWhole())
+        placed.setShardingAttr(attributes.get(SinterDialect::kSharding));
+      return slice = placed;
     }
     return emitError(loc, "expected an entry's ")
            << (result ? "result" : "argument") << " to be bound by an attribute";
@@ -85,9 +89,11 @@ private:
     bool trained = role && role.getValue() == Role::Parameter;
     auto name =
         attributes.getAs<StringAttr>(trained ? SinterDialect::kState : SinterDialect::kParameter);
+    auto whole = attributes.getAs<TypeAttr>(SinterDialect::kWhole);
+    Type type = whole ? whole.getValue() : argument.getType();
     if (name)
       spaces.checkpoint.insert({name,
-                                {cast<RankedTensorType>(argument.getType()),
+                                {cast<RankedTensorType>(type),
                                  attributes.getAs<NormalAttr>(SinterDialect::kInitializer)}});
   }
 
@@ -234,14 +240,16 @@ private:
                  info.stage);
       return success();
     }
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+      return lowerCollective(collective);
     auto fusion = dyn_cast<FusionOp>(op);
     if (fusion && fusion.getKind() == FusionKind::LibraryGemm)
       return lowerGemm(fusion);
     if (fusion && fusion.getKind() == FusionKind::Pack)
       return lowerPack(fusion);
     return op.emitError(
-        "expected a kernel call, a fusion of kind library_gemm or pack, a reshape of dense tensors "
-        "or a constant");
+        "expected a kernel call, a collective, a fusion of kind library_gemm or pack, a reshape of "
+        "dense tensors or a constant");
   }
 
   /// A launch, or a choice between the launches of all kernels that compute it.
@@ -362,6 +370,22 @@ private:
     int64_t partial = llvm::alignTo(matmul.getM(), kTile) * llvm::alignTo(matmul.getN(), kTile) *
                       static_cast<int64_t>(sizeof(float));
     return std::min(kMost, llvm::divideCeilSigned(matmul.getK(), kDepth) * partial);
+  }
+
+  LogicalResult lowerCollective(CollectiveOpInterface op) {
+    std::optional<plan::CollectiveKind> kind =
+        plan::symbolizeCollectiveKind(op->getName().stripDialect());
+    if (!kind)
+      return op.emitError("expected a collective that there is a command for");
+    CommandInfo info = describeCommand(op, target);
+    Type element = cast<RankedTensorType>(op.getResult().getType()).getElementType();
+    bool adds = kind == plan::CollectiveKind::AllReduce;
+    plan::CollectiveOp::create(
+        builder, op.getLoc(), *kind, op.getAxes(), getSlice(op.getOperand()),
+        makeSlice(op.getResult()), adds ? TypeAttr::get(element) : TypeAttr(), info.flops,
+        info.narrowFlops, info.bytes, info.sharedBytes, info.privateBytes, info.predictedNs,
+        info.label, info.layer, stringifyStage(info.stage));
+    return success();
   }
 
   LogicalResult lowerPack(FusionOp fusion) {

@@ -185,6 +185,26 @@ def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
   ];
 }
 
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let description = [{
+    An op that moves its operand between the ranks of a group. Between kernels it is a command of its
+    own, of the name that the op has behind its dialect's.
+  }];
+  let cppNamespace = "::sinter";
+  let methods = [
+    InterfaceMethod<"The axes that the group is along, by name.", "::mlir::ArrayAttr", "getAxes", (ins)>,
+    InterfaceMethod<"What is moved.", "::mlir::Value", "getOperand", (ins)>,
+    InterfaceMethod<"What a rank has afterwards.", "::mlir::Value", "getResult", (ins)>,
+    InterfaceMethod<"Bytes that a rank sends to others, in a group of so many ranks.", "int64_t",
+      "getSentBytes", (ins "int64_t":$ranks)>,
+    InterfaceMethod<[{
+        The result on the rank with number `place` of a group, whose operands are given in order,
+        computed plainly.
+      }], "::sinter::ReferenceTensor", "evaluateRank",
+      (ins "::llvm::ArrayRef<::sinter::ReferenceTensor>":$operands, "int64_t":$place)>,
+  ];
+}
+
 def LayoutAttrInterface : AttrInterface<"LayoutAttrInterface"> {
   let description = [{
     How the elements of a tensor lie in memory; the encoding of a tensor type. A type without one

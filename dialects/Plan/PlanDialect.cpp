@@ -173,6 +173,32 @@ SmallVector<Value> FillOp::getReads() { return {}; }
 SmallVector<Value> FillOp::getWrites() { return {getOut()}; }
 int64_t FillOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
 
+SmallVector<Value> CollectiveOp::getReads() { return {getSource()}; }
+SmallVector<Value> CollectiveOp::getWrites() { return {getOut()}; }
+int64_t CollectiveOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
+
+/// Bytes of a slice that is made or placed.
+static uint64_t getSliceBytes(Value value) {
+  if (auto alloc = value.getDefiningOp<AllocOp>())
+    return alloc.getBytes();
+  return value.getDefiningOp<SliceOp>().getBytes();
+}
+
+LogicalResult CollectiveOp::verify() {
+  uint64_t source = getSliceBytes(getSource()), out = getSliceBytes(getOut());
+  bool fits = source == out;
+  if (getKind() == CollectiveKind::AllGather)
+    fits = source != 0 && out % source == 0;
+  if (getKind() == CollectiveKind::AllSlice)
+    fits = out != 0 && source % out == 0;
+  if (!fits) // collective_c1
+    return emitOpError("expected slices of whole parts, got ")
+           << source << " bytes and " << out << " bytes";
+  if (getKind() == CollectiveKind::AllReduce && !getDtype()) // collective_c2
+    return emitOpError("expected the type of what is added");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//

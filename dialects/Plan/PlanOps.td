@@ -46,6 +46,14 @@ def Plan_PostOpKind : I32EnumAttr<"PostOpKind", "a step of a GEMM's epilogue", [
   let cppNamespace = "::sinter::plan";
 }
 
+def Plan_CollectiveKind : I32EnumAttr<"CollectiveKind", "what a collective moves", [
+    I32EnumAttrCase<"AllGather", 0, "all_gather">,
+    I32EnumAttrCase<"AllToAll", 1, "all_to_all">,
+    I32EnumAttrCase<"AllSlice", 2, "all_slice">,
+    I32EnumAttrCase<"AllReduce", 3, "all_reduce">]> {
+  let cppNamespace = "::sinter::plan";
+}
+
 def Plan_SliceType : TypeDef<PlanDialect, "Slice"> {
   let mnemonic = "slice";
   let summary = "a range of bytes, fixed for the program's life";
@@ -144,10 +152,20 @@ def SliceOp : Plan_Op<"slice"> {
   let description = [{
     In the checkpoint space, of the tensor `name`; in the others `name`, where given, is what a
     person or a caller calls the slice ("tokens", "k_cache.0"), with its `type`.
+    Where a rank holds a part of a tensor, `type` is that part's, `whole` that of all of it, and
+    `sharding` (#sinter.sharding) says which part.
     C1: offset and bytes are not negative. C2: a checkpoint slice has a name.
   }];
   let arguments = (ins Plan_Space:$space, I64Attr:$offset, I64Attr:$bytes,
-                       OptionalAttr<StrAttr>:$name, OptionalAttr<TypeAttr>:$type);
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<TypeAttr>:$type,
+                       OptionalAttr<AnyAttr>:$sharding, OptionalAttr<TypeAttr>:$whole);
+  let builders = [
+    /// Of a tensor that is whole, or of bytes.
+    OpBuilder<(ins "::mlir::Type":$slice, "::sinter::plan::Space":$space, "int64_t":$offset,
+                   "int64_t":$bytes, "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type), [{
+      build($_builder, $_state, slice, space, offset, bytes, name, type, nullptr, nullptr);
+    }]>
+  ];
   let results = (outs Plan_SliceType:$slice);
   let assemblyFormat = "$space `[` $offset `,` $bytes `]` ($name^)? (`:` $type^)? attr-dict";
   let hasVerifier = 1;
@@ -306,6 +324,24 @@ def FillOp : Plan_Command<"fill"> {
   let summary = "sets every byte of a slice";
   let arguments = !con((ins Plan_SliceType:$out, I64Attr:$value), metrics);
   let assemblyFormat = "$value `->` `(` $out `)` attr-dict";
+}
+
+def CollectiveOp : Plan_Command<"collective"> {
+  let summary = "moves a slice between the ranks of a group";
+  let description = [{
+    Between the ranks of each group along `axes`, which all run it; a part is the slice of one rank,
+    and parts follow each other in the order of the group's ranks. See `Collective` in Executable.fbs.
+    C1: slices of all_to_all and all_reduce have the same size, of the others one is a multiple of the
+    other. C2: all_reduce has an element type.
+
+    ```mlir
+    plan.collective all_gather ["data"](%part) -> (%all)
+    ```
+  }];
+  let arguments = !con((ins Plan_CollectiveKind:$kind, StrArrayAttr:$axes, Plan_SliceType:$source,
+                        Plan_SliceType:$out, OptionalAttr<TypeAttr>:$dtype), metrics);
+  let assemblyFormat = "$kind $axes `(` $source `)` `->` `(` $out `)` attr-dict";
+  let hasVerifier = 1;
 }
 
 def AlternativesOp : Plan_Op<"alternatives", [NoTerminator, SingleBlock, NoRegionArguments,

@@ -30,18 +30,48 @@ static bool isParameter(DictionaryAttr attributes) {
          (role && role.getValue() == Role::Parameter);
 }
 
+/// Checks what an argument or a result of type `type` says of who holds it.
+static LogicalResult verifySharding(Operation *op, const Twine &what, NamedAttribute attribute,
+                                    Type type) {
+  if (attribute.getName() == SinterDialect::kWhole)
+    return isa<TypeAttr>(attribute.getValue()) ? success()
+                                               : op->emitError("expected '")
+                                                     << SinterDialect::kWhole << "' of " << what
+                                                     << " to be a type";
+  if (attribute.getName() != SinterDialect::kSharding)
+    return success();
+  auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!sharding || !tensor || static_cast<int64_t>(sharding.getDims().size()) != tensor.getRank())
+    return op->emitError("expected '") << SinterDialect::kSharding << "' of " << what
+                                       << " to be a sharding with a list of axes a dimension";
+  GridAttr grid = GridAttr::lookup(op);
+  auto isKnown = [&](Attribute axis) { return grid && llvm::is_contained(grid.getNames(), axis); };
+  ArrayAttr unreduced = sharding.getUnreduced();
+  if ((unreduced && !llvm::all_of(unreduced, isKnown)) ||
+      !llvm::all_of(sharding.getDims(), [&](Attribute axes) { // dialect_c6
+        return llvm::all_of(cast<ArrayAttr>(axes), isKnown);
+      }))
+    return op->emitError("expected '")
+           << SinterDialect::kSharding << "' of " << what
+           << " to be along axes of the module's grid, got " << sharding;
+  return success();
+}
+
 LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
                                                       NamedAttribute attribute) {
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
   if (failed(verifyName(op, what, attribute, {kParameter, kPrepared, kState, kInput},
-                        {kDonated, kRole, kInitializer})))
+                        {kDonated, kRole, kInitializer, kSharding, kWhole})))
     return failure();
   StringRef key = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
+  if (failed(verifySharding(op, what, attribute, function.getArgumentTypes()[index])))
+    return failure();
   DictionaryAttr attributes = function.getArgAttrDict(index);
   if (key == kDonated && !isa<IntegerAttr>(attribute.getValue()))
     return op->emitError("expected '") << key << "' of " << what << " to be a result's number";
@@ -74,8 +104,12 @@ LogicalResult SinterDialect::verifyRegionResultAttribute(Operation *op, unsigned
                                                          NamedAttribute attribute) {
   if (!op->hasAttr(kEntry))
     return success();
-  return verifyName(op, "result " + Twine(index), attribute,
-                    {kOutput, kState, kPrepared, kGradient}, {});
+  std::string what = "result " + std::to_string(index);
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && failed(verifySharding(op, what, attribute, function.getResultTypes()[index])))
+    return failure();
+  return verifyName(op, what, attribute, {kOutput, kState, kPrepared, kGradient},
+                    {kSharding, kWhole});
 }
 
 LogicalResult SinterDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

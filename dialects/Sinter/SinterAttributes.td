@@ -2,6 +2,7 @@
 #ifndef SINTER_ATTRIBUTES
 #define SINTER_ATTRIBUTES
 
+include "dialects/Sinter/GridAttr.td"
 include "dialects/Sinter/SinterDialect.td"
 include "dialects/Sinter/TargetAttr.td"
 

@@ -37,7 +37,11 @@ def SinterDialect : Dialect {
     - `sinter.role = #sinter.role<kv_cache>`: what a state is to the model. One with the role
       `parameter` is trained: it begins as the checkpoint's tensor of its name.
 
-    The type of such an argument is that of the whole tensor, over all devices.
+    The type of such an argument is that of the whole tensor, over all devices. Where a module is for
+    a grid of them (`sinter.grid = #sinter.grid<data = 2>`), an argument or a result also says which
+    part a rank holds, `sinter.sharding = #sinter.sharding<[["data"], []]>`; once the Sharding phase
+    has made the program of one rank, its type is that part's, and that of the whole tensor is
+    `sinter.whole = tensor<8x4xf32>`.
 
     What a caller has to know of a module and no type says (the vocabulary, the ids that end a
     sequence) is text in its attribute `sinter.metadata = {vocab_size = "50257"}`, which the
@@ -46,7 +50,7 @@ def SinterDialect : Dialect {
     C1: a `sinter.*` attribute of an entry's argument or result is one of these. C2: names are not empty.
     C3: a role is a state's; a KV cache is `[batch, positions, heads, head size]`. C4: an
     initializer is that of a parameter, or of a state with the role `parameter`. C5: metadata are
-    strings by name.
+    strings by name. C6: a sharding has a list of axes a dimension, axes of the module's grid.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -81,6 +85,12 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kMetadata = "sinter.metadata";
     /// What a module is compiled for: a TargetAttr on the builtin.module.
     static constexpr ::llvm::StringLiteral kTarget = "sinter.target";
+    /// The devices that a module is compiled for: a GridAttr on the builtin.module.
+    static constexpr ::llvm::StringLiteral kGrid = "sinter.grid";
+    /// Which part of an argument or a result a rank holds: a ShardingAttr.
+    static constexpr ::llvm::StringLiteral kSharding = "sinter.sharding";
+    /// The type of the whole tensor where an argument or a result is a rank's part (a TypeAttr).
+    static constexpr ::llvm::StringLiteral kWhole = "sinter.whole";
     /// Name of the entry function that prepares parameters.
     static constexpr ::llvm::StringLiteral kPrepareEntry = "prepare";
   }];

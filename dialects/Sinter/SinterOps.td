@@ -3,6 +3,7 @@
 #define SINTER_OPS
 
 include "dialects/Sinter/AttentionOps.td"
+include "dialects/Sinter/CollectiveOps.td"
 include "dialects/Sinter/ElementwiseOps.td"
 include "dialects/Sinter/FusionOps.td"
 include "dialects/Sinter/GradientOps.td"

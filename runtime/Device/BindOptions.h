@@ -3,6 +3,7 @@
 
 #include "runtime/Base/Error.h"
 #include "runtime/Base/ThreadPool.h"
+#include "runtime/Collective/Communicator.h"
 #include "runtime/Device/KernelFunction.h"
 #include "runtime/Weights/WeightSource.h"
 #include <functional>
@@ -30,6 +31,10 @@ struct BindOptions {
   std::vector<std::string> programs;
 
   KernelTable kernels;
+
+  /// The ranks that run the executable together, as many as its grid has; it outlives the session.
+  /// Null: one.
+  Communicator *communicator = nullptr;
 
   /// The states that Session::beginCopies may copy.
   std::vector<std::string> copiedStates;

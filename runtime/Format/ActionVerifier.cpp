@@ -261,6 +261,39 @@ private:
   Expected<void> check(const fb::Fill &fill) const {
     return scope.verifyWritable(fill.out(), "out");
   }
+
+  Expected<void> check(const fb::Collective &collective) const {
+    if (collective.kind() > fb::CollectiveKind::MAX)
+      return bad("is a collective of no known kind");
+    SINTER_TRY(uint64_t ranks, scope.countRanks(collective.axes()));
+    SINTER_CHECK(scope.verifySlice(collective.source(), "source"));
+    SINTER_CHECK(scope.verifyWritable(collective.out(), "out"));
+    if (overlap(*collective.source(), *collective.out()))
+      return bad("moves a slice to one that overlaps it");
+    uint64_t source = collective.source()->bytes(), out = collective.out()->bytes();
+    switch (collective.kind()) {
+    case fb::CollectiveKind::AllGather:
+      if (out / ranks != source || out % ranks != 0)
+        return bad("gathers slices of sizes that do not fit " + std::to_string(ranks) + " ranks");
+      return {};
+    case fb::CollectiveKind::AllToAll:
+      if (source != out || out % ranks != 0)
+        return bad("exchanges slices of sizes that do not fit " + std::to_string(ranks) + " ranks");
+      return {};
+    case fb::CollectiveKind::AllSlice:
+      if (source / ranks != out || source % ranks != 0)
+        return bad("takes a part of a size that does not fit " + std::to_string(ranks) + " ranks");
+      return {};
+    case fb::CollectiveKind::AllReduce:
+      if (!isSummed(collective.dtype()) || source != out ||
+          out % sizeOf(static_cast<DType>(collective.dtype())) != 0)
+        return bad("adds slices of another type than f32 and f64, or of unlike sizes");
+      return {};
+    }
+    return {};
+  }
+
+  static bool isSummed(fb::DType type) { return type == fb::DType::F32 || type == fb::DType::F64; }
 };
 
 } // namespace

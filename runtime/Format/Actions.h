@@ -35,6 +35,8 @@ template <typename Holder, typename Fn> decltype(auto) visitAction(const Holder 
     return fn(*holder.action_as_Copy());
   case fb::Action::Fill:
     return fn(*holder.action_as_Fill());
+  case fb::Action::Collective:
+    return fn(*holder.action_as_Collective());
   case fb::Action::NONE:
     break;
   }
@@ -96,6 +98,10 @@ template <typename Fn> void forEachOperand(const fb::Copy &copy, Fn &&fn) {
 }
 template <typename Fn> void forEachOperand(const fb::Fill &fill, Fn &&fn) {
   fn(Operand{*fill.out(), Access::Write});
+}
+template <typename Fn> void forEachOperand(const fb::Collective &collective, Fn &&fn) {
+  fn(Operand{*collective.source()});
+  fn(Operand{*collective.out(), Access::Write});
 }
 
 /// The same for a verified command, with the operands of its alternatives.

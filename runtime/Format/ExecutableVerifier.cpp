@@ -45,6 +45,7 @@ public:
       return bad("lacks a table");
     SINTER_CHECK(verifyDevice());
     SINTER_CHECK(verifyContents());
+    SINTER_CHECK(verifyGrid());
     SINTER_CHECK(verifyCode());
     SINTER_CHECK(verifyKernels());
     SINTER_CHECK(verifyCheckpoint());
@@ -100,6 +101,42 @@ private:
     }
     if (!isLineAligned(executable.constants()) || !isLineAligned(executable.embedded_weights()))
       return bad("has constants or weights that are not aligned to 64 bytes");
+    return {};
+  }
+
+  Expected<void> verifyGrid() const {
+    std::set<std::string_view> names;
+    uint64_t ranks = 1;
+    for (const fb::GridAxis *axis : each(executable.grid())) {
+      SINTER_CHECK(scope.verifyText(axis->name(), "an axis"));
+      if (axis->name()->size() == 0 || !names.insert(axis->name()->string_view()).second)
+        return bad("has two axes of one name, or one of none");
+      if (axis->size() == 0 || axis->size() > mostRanks || (ranks *= axis->size()) > mostRanks)
+        return bad("is for a grid of no ranks, or of more than " + std::to_string(mostRanks));
+    }
+    return {};
+  }
+
+  // What a rank holds of a tensor that is split.
+  Expected<void> verifySharding(const fb::Binding &binding, const std::string &name) const {
+    if (!binding.whole() && !binding.sharding())
+      return {};
+    size_t rank = binding.shape() ? binding.shape()->size() : 0;
+    if (!binding.whole() || !binding.sharding() || binding.whole()->size() != rank ||
+        binding.sharding()->size() != rank || !isAligned(binding.whole()))
+      return bad(name + " does not say of each dimension how it is split");
+    for (flatbuffers::uoffset_t i = 0; i < rank; ++i) {
+      uint64_t parts = 1;
+      const auto *axes = binding.sharding()->Get(i)->axes();
+      if (axes && axes->size() != 0) {
+        SINTER_TRY(parts, scope.countRanks(axes));
+      }
+      int64_t whole = binding.whole()->Get(i), part = binding.shape()->Get(i);
+      if (whole < 0 || static_cast<uint64_t>(whole) > largestExtent ||
+          (static_cast<uint64_t>(whole) + parts - 1) / parts != static_cast<uint64_t>(part))
+        return bad(name + " has parts of " + std::to_string(part) + " of " + std::to_string(whole) +
+                   " elements");
+    }
     return {};
   }
 
@@ -200,6 +237,7 @@ private:
       if (!isKnown(binding->dtype()) ||
           tensorBytes(binding->shape(), binding->dtype()) != binding->slice()->bytes())
         return bad(name + " has a shape that is not its slice's size");
+      SINTER_CHECK(verifySharding(*binding, name));
       if (binding->slice()->offset() % sizeOf(static_cast<DType>(binding->dtype())) != 0)
         return bad(name + " is not aligned to its elements");
       if (binding->slice()->bytes() != 0)

@@ -1,6 +1,7 @@
 #include "runtime/Format/VerifierScope.h"
 #include "runtime/Base/Utf8.h"
 #include <algorithm>
+#include <set>
 
 namespace sinter::runtime {
 namespace {
@@ -127,6 +128,19 @@ Expected<void> VerifierScope::verifySlice(const fb::Slice *slice, const char *na
   uint64_t &end = used[slice->space()];
   end = std::max(end, slice->offset() + slice->bytes());
   return {};
+}
+
+Expected<uint64_t> VerifierScope::countRanks(const flatbuffers::Vector<uint32_t> *axes) const {
+  if (!axes || axes->size() == 0 || !isAligned<sizeof(uint32_t)>(axes))
+    return bad("is split along no axis");
+  uint64_t ranks = 1;
+  std::set<uint32_t> known;
+  for (uint32_t axis : *axes) {
+    if (!executable.grid() || axis >= executable.grid()->size() || !known.insert(axis).second)
+      return bad("is split along axis " + std::to_string(axis) + ", which is not there or twice");
+    ranks *= executable.grid()->Get(axis)->size();
+  }
+  return ranks;
 }
 
 Expected<void> VerifierScope::verifyWritable(const fb::Slice *slice, const char *name) {

@@ -20,6 +20,9 @@ namespace sinter::runtime {
 /// No space and no extent is larger than this, so that sums of a few never overflow.
 constexpr uint64_t largestExtent = uint64_t(1) << 46;
 
+/// No grid has more ranks.
+constexpr uint64_t mostRanks = uint64_t(1) << 20;
+
 /// a * b, or nothing beyond `largestExtent`.
 std::optional<uint64_t> boundedProduct(std::optional<uint64_t> a, uint64_t b);
 
@@ -73,6 +76,9 @@ struct VerifierScope {
     return dtype == fb::DType::F32 || dtype == fb::DType::BF16 || (!cpu && dtype == fb::DType::F16);
   }
   const char *computeTypes() const { return cpu ? "f32 and bf16" : "f32, bf16 and f16"; }
+
+  /// The ranks of a group along axes, which are those of the grid, each once.
+  Expected<uint64_t> countRanks(const flatbuffers::Vector<uint32_t> *axes) const;
 
   /// A string that is shown to people or looked up: text of one line.
   Expected<void> verifyText(const flatbuffers::String *text, const char *name) const;

@@ -1,4 +1,5 @@
 #include "runtime/Session/Session.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Device/Cpu/CpuDevice.h"
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/FiniteChecks.h"
@@ -73,6 +74,20 @@ Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
   return selectPrograms(options.programs);
 }
 
+/// Fails where another number of ranks runs an executable than it was compiled for.
+static Expected<void> checkRanks(const Executable &executable, const Communicator *communicator) {
+  size_t needed = countRanks(executable.root());
+  size_t given = communicator ? communicator->size() : 1;
+  if (needed == given)
+    return {};
+  std::string grid = needed == 1 ? "" : " (" + describeGrid(executable.root()) + ")";
+  return fail(executable.name(),
+              "was compiled for " + std::to_string(needed) + " ranks" + grid + ", and " +
+                  std::to_string(given) + " run it",
+              needed == 1 ? "compile the model for this `grid`"
+                          : "give `ranks` " + std::to_string(needed));
+}
+
 Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
   const auto *all = executable->root().programs();
   for (const std::string &name : names)
@@ -107,6 +122,7 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
                                                  const BindOptions &options) {
   auto impl = std::make_unique<Impl>();
   SINTER_CHECK(impl->select(std::move(executable), options));
+  SINTER_CHECK(checkRanks(*impl->executable, options.communicator));
   if (impl->executable->isForCpu()) {
     SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
     impl->device = createCpuDevice(impl->plan());

@@ -26,10 +26,10 @@ ORDER = [
     "runtime/Data",  # files of tokens
     "runtime/Format",
     "runtime/Trace",
+    "runtime/Collective",  # ranks; devices run collectives
     "runtime/Device",
     "runtime/Device/Cpu",
     "runtime/Device/Cuda",
-    "runtime/Collective",
     "runtime/Session",
     "runtime/Checkpoint",
     "runtime/Train",

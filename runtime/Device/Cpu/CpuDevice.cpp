@@ -22,8 +22,7 @@ public:
   Expected<void> run(size_t program, Trace &trace) override;
   Expected<void> start(size_t) override { return {}; }
   Expected<void> runCommand(size_t program, size_t command) override {
-    recordings[program].runStep(command, *plan.pool);
-    return {};
+    return recordings[program].runStep(command, *plan.pool);
   }
   std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
     return inputOrOutput == fb::Space::Input ? input.bytes() : output.bytes();
@@ -68,6 +67,7 @@ private:
   Region parameter, state, arena, input, output;
   std::vector<Recording> recordings;
   std::unique_ptr<DebugChecks> checks;
+  Communicator *communicator = nullptr;
 };
 
 Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
@@ -135,7 +135,7 @@ Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *check
     }
     return nullptr;
   };
-  return {address, kernels, *plan.pool};
+  return {address, kernels, *plan.pool, plan.executable->root(), communicator};
 }
 
 std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
@@ -163,7 +163,7 @@ Expected<void> CpuDevice::prepare(const BindOptions &options) {
   Recording recording = record(*program, resolver(scratch, &checkpoint));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     SINTER_CHECK(checkpoint.beforeCommand(*plan.pool, i));
-    recording.runStep(i, *plan.pool);
+    SINTER_CHECK(recording.runStep(i, *plan.pool));
     if (options.progress) // who measures memory sees what a command has taken
       options.progress(i + 1, recording.steps.size());
     checkpoint.afterCommand(i);
@@ -188,6 +188,7 @@ Expected<void> CpuDevice::bind(const BindOptions &options) {
       std::fprintf(stderr, "sinter: warning: %s\n", shortage->message().c_str());
   }
   SINTER_CHECK(allocate(options.debug));
+  communicator = options.communicator;
   recordPrograms();
   SINTER_CHECK(prepare(options));
   return {};
@@ -198,7 +199,7 @@ Expected<void> CpuDevice::run(size_t program) {
     return runChecked(program);
   const Recording &recording = recordings[program];
   for (size_t i = 0; i < recording.steps.size(); ++i)
-    recording.runStep(i, *plan.pool);
+    SINTER_CHECK(recording.runStep(i, *plan.pool));
   return {};
 }
 
@@ -211,7 +212,7 @@ Expected<void> CpuDevice::run(size_t program, Trace &trace) {
   int64_t begin = Trace::now(), last = begin;
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     int64_t start = last;
-    recording.runStep(i, *plan.pool);
+    SINTER_CHECK(recording.runStep(i, *plan.pool));
     last = Trace::now();
     trace.add({index, static_cast<uint32_t>(i), start, last});
   }
@@ -226,7 +227,7 @@ Expected<void> CpuDevice::runChecked(size_t program) {
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
     uint64_t before = checks->hashOutside(command);
-    recording.runStep(i, *plan.pool);
+    SINTER_CHECK(recording.runStep(i, *plan.pool));
     if (checks->hashOutside(command) == before && checks->guardsIntact())
       continue;
     std::string what = plan.executable->name() + ": program '" + bound.name()->str() +

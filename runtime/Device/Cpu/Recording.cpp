@@ -1,4 +1,5 @@
 #include "runtime/Device/Cpu/Recording.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Format/Actions.h"
 #include <algorithm>
 #include <cassert>
@@ -64,6 +65,19 @@ private:
     recording.steps.emplace_back(FillStep{bytes(*fill.out()), fill.value()});
   }
 
+  void add(const fb::Collective &collective, const fb::Command &) {
+    CollectiveStep step;
+    step.kind = collective.kind();
+    step.dtype = static_cast<DType>(collective.dtype());
+    step.communicator = resolver.communicator;
+    std::span<const uint32_t> axes(collective.axes()->data(), collective.axes()->size());
+    step.group =
+        findGroup(resolver.executable, axes, step.communicator ? step.communicator->rank() : 0);
+    step.source = bytes(*collective.source());
+    step.out = bytes(*collective.out());
+    recording.steps.emplace_back(std::move(step));
+  }
+
   void add(const fb::Gemm &, const fb::Command &) { refuseLibrary(); }
   void add(const fb::Attention &, const fb::Command &) { refuseLibrary(); }
   void refuseLibrary() const {
@@ -75,29 +89,50 @@ struct Runner {
   const Recording &recording;
   ThreadPool &pool;
 
-  void operator()(const LaunchStep &step) const {
+  Expected<void> operator()(const LaunchStep &step) const {
     void *const *slices = recording.slices.data() + step.firstSlice;
     pool.run(step.grid, step.chunk, [&](uint64_t begin, uint64_t end) {
       step.kernel(slices, static_cast<int64_t>(begin), static_cast<int64_t>(end));
     });
+    return {};
   }
-  void operator()(const PackStep &step) const { pack(pool, step.layout, step.sources, step.out); }
-  void operator()(const CopyStep &step) const {
+  Expected<void> operator()(const PackStep &step) const {
+    pack(pool, step.layout, step.sources, step.out);
+    return {};
+  }
+  Expected<void> operator()(const CopyStep &step) const {
     overPieces(pool, step.out.size(), [&](uint64_t begin, uint64_t end) {
       std::memcpy(step.out.data() + begin, step.source + begin, end - begin);
     });
+    return {};
   }
-  void operator()(const FillStep &step) const {
+  Expected<void> operator()(const FillStep &step) const {
     overPieces(pool, step.out.size(), [&](uint64_t begin, uint64_t end) {
       std::memset(step.out.data() + begin, step.value, end - begin);
     });
+    return {};
+  }
+  Expected<void> operator()(const CollectiveStep &step) const {
+    if (step.kind == fb::CollectiveKind::AllSlice || step.group.size() == 1)
+      return (*this)(CopyStep{step.source.data() + step.group.place * step.out.size(), step.out});
+    switch (step.kind) {
+    case fb::CollectiveKind::AllGather:
+      return step.communicator->allGather(step.group, step.source, step.out);
+    case fb::CollectiveKind::AllToAll:
+      return step.communicator->allToAll(step.group, step.source, step.out);
+    case fb::CollectiveKind::AllReduce:
+      return step.communicator->allReduce(step.group, step.source, step.out, step.dtype);
+    case fb::CollectiveKind::AllSlice:
+      break;
+    }
+    return {};
   }
 };
 
 } // namespace
 
-void Recording::runStep(size_t index, ThreadPool &pool) const {
-  std::visit(Runner{*this, pool}, steps[index]);
+Expected<void> Recording::runStep(size_t index, ThreadPool &pool) const {
+  return std::visit(Runner{*this, pool}, steps[index]);
 }
 
 Recording record(const fb::Program &program, const Resolver &resolver) {

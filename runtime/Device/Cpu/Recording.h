@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/Base/ThreadPool.h"
+#include "runtime/Collective/Communicator.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "runtime/Device/Cpu/Pack.h"
 #include "runtime/Format/Executable_generated.h"
@@ -42,15 +43,24 @@ struct FillStep {
   uint8_t value = 0;
 };
 
-using Step = std::variant<LaunchStep, PackStep, CopyStep, FillStep>;
+struct CollectiveStep {
+  fb::CollectiveKind kind = fb::CollectiveKind::AllGather;
+  DType dtype = DType::F32;
+  Communicator *communicator = nullptr; ///< null where the group is this rank alone
+  RankGroup group;
+  std::span<const std::byte> source;
+  std::span<std::byte> out;
+};
+
+using Step = std::variant<LaunchStep, PackStep, CopyStep, FillStep, CollectiveStep>;
 
 /// A program's steps.
 struct Recording {
   std::vector<Step> steps;
   std::vector<void *> slices; ///< of all launches
 
-  /// Runs step `index`.
-  void runStep(size_t index, ThreadPool &pool) const;
+  /// Runs step `index`. Fails where ranks cannot reach each other.
+  Expected<void> runStep(size_t index, ThreadPool &pool) const;
 };
 
 /// What record() needs to turn indices into addresses.
@@ -58,6 +68,8 @@ struct Resolver {
   std::function<std::byte *(const fb::Slice &)> address;
   std::span<const KernelFunction> kernels;
   const ThreadPool &pool;
+  const fb::Executable &executable;
+  Communicator *communicator = nullptr; ///< null: one rank
 };
 
 /// Records a verified program.

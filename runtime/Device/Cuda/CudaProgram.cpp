@@ -206,6 +206,11 @@ Expected<void> CudaProgram::add(const fb::Fill &fill, const CudaResolver &resolv
   return {};
 }
 
+Expected<void> CudaProgram::add(const fb::Collective &, const CudaResolver &) {
+  return fail("a GPU's collectives", "they are not there yet",
+              "compile the model for `target` cpu");
+}
+
 Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
   assert(false && "packing is for processors, which the verifier knows");
   return {};

@@ -118,6 +118,7 @@ private:
   Expected<void> add(const fb::Gemm &gemm, const CudaResolver &resolver);
   Expected<void> add(const fb::Attention &attention, const CudaResolver &resolver);
   Expected<void> add(const fb::Copy &copy, const CudaResolver &resolver);
+  Expected<void> add(const fb::Collective &collective, const CudaResolver &resolver);
   Expected<void> add(const fb::Fill &fill, const CudaResolver &resolver);
   Expected<void> add(const fb::Pack &pack, const CudaResolver &resolver);
   Expected<void> order(const fb::Command &command, size_t begin);

@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-verify-fusion --split-input-file --verify-diagnostics
 
 func.func @loose(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
-  // expected-error @below {{expected only kernels, library products, packings, reshapes and constants in an entry after Fusion}}
+  // expected-error @below {{expected only kernels, collectives, library products, packings, reshapes and constants in an entry after Fusion}}
   %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -9,7 +9,7 @@ func.func @loose(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
 // -----
 
 func.func @not_outlined(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
-  // expected-error @below {{expected only kernels, library products}}
+  // expected-error @below {{expected only kernels, collectives}}
   %0 = sinter.fusion rows(%x : tensor<8xf32>) -> (tensor<8xf32>) {
   ^bb0(%a: tensor<8xf32>):
     %1 = sinter.relu %a : (tensor<8xf32>) -> tensor<8xf32>

@@ -1,0 +1,59 @@
+//===- Communicator.h - Ranks that move bytes to each other -----*- C++ -*-===//
+//
+// The ranks of a run are processes, on one machine or many, or threads of one process. Each runs the
+// same program on its own part of the data, and so the same collectives in the same order. A
+// collective is between the ranks of a group, all of which call it with spans of the same sizes.
+//
+// Bytes are moved, never added, so that what a program computes does not depend on who moves them;
+// allReduce() alone adds, in an order of its own.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Base/DType.h"
+#include "runtime/Base/Error.h"
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sinter::runtime {
+
+/// Ranks, each once, in the order of their places. A rank is in one group of every kind.
+struct RankGroup {
+  std::vector<size_t> ranks;
+  size_t place = 0; ///< of the rank that asks: ranks[place] is its number
+
+  size_t size() const { return ranks.size(); }
+};
+
+/// Used by one thread at a time. An error means that a rank has failed or cannot be reached any more,
+/// which the error names; nothing can be done with the communicator afterwards but to end.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  virtual size_t rank() const = 0;
+  virtual size_t size() const = 0;
+
+  /// `all` is, place by place, the `part` of each rank. @pre all.size() == group.size() * part.size()
+  virtual Expected<void> allGather(const RankGroup &group, std::span<const std::byte> part,
+                                   std::span<std::byte> all) = 0;
+
+  /// `in` and `out` are one part a place: part i of `out` is this rank's part of the `in` of place i.
+  virtual Expected<void> allToAll(const RankGroup &group, std::span<const std::byte> in,
+                                  std::span<std::byte> out) = 0;
+
+  /// `out` is the sum of all `in`, elements of `type`, F32 or F64, the same bits on every rank of
+  /// the group, in an order of its own.
+  virtual Expected<void> allReduce(const RankGroup &group, std::span<const std::byte> in,
+                                   std::span<std::byte> out, DType type) = 0;
+
+  /// Returns once all ranks have called it.
+  virtual Expected<void> barrier() = 0;
+};
+
+/// All ranks of a communicator.
+RankGroup makeWholeGroup(const Communicator &communicator);
+
+} // namespace sinter::runtime

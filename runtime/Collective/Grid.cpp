@@ -1,0 +1,114 @@
+#include "runtime/Collective/Grid.h"
+#include "runtime/Format/VerifierScope.h"
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+namespace sinter::runtime {
+namespace {
+
+struct Axis {
+  std::string_view name;
+  size_t size = 1, stride = 1; // ranks along it, and from one place on it to the next
+};
+
+std::vector<Axis> listAxes(const fb::Executable &executable) {
+  std::vector<Axis> axes;
+  if (executable.grid())
+    for (const fb::GridAxis *axis : *executable.grid())
+      axes.push_back({axis->name()->string_view(), axis->size()});
+  size_t stride = 1;
+  for (size_t i = axes.size(); i-- > 0; stride *= axes[i].size)
+    axes[i].stride = stride;
+  return axes;
+}
+
+} // namespace
+
+RankGroup makeWholeGroup(const Communicator &communicator) {
+  RankGroup group;
+  group.ranks.resize(communicator.size());
+  std::iota(group.ranks.begin(), group.ranks.end(), 0);
+  group.place = communicator.rank();
+  return group;
+}
+
+Expected<std::vector<GridAxis>> parseGrid(std::string_view text) {
+  std::string what = "`grid` " + std::string(text);
+  std::vector<GridAxis> axes;
+  size_t ranks = 1;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    size_t equals = std::min(entry.find('='), entry.size());
+    std::string_view name = entry.substr(0, equals), number = entry.substr(equals);
+    size_t size = 0;
+    auto [end, status] =
+        std::from_chars(number.data() + !number.empty(), number.data() + number.size(), size);
+    if (status != std::errc() || end != number.data() + number.size() || size == 0)
+      return fail(what, "'" + std::string(entry) + "' is not of the form AXIS=N",
+                  "write data=2,tensor=2, for example");
+    if (std::ranges::find(kGridAxes, name) == std::end(kGridAxes))
+      return fail(what, "there is no axis '" + std::string(name) + "'",
+                  "axes are data, tensor, pipeline and context");
+    if (std::ranges::find(axes, name, &GridAxis::name) != axes.end())
+      return fail(what, "the axis '" + std::string(name) + "' is there twice", "give it once");
+    if (size > mostRanks || (ranks *= size) > mostRanks)
+      return fail(what, "there are more than " + std::to_string(mostRanks) + " ranks",
+                  "give fewer");
+    axes.push_back({std::string(name), size});
+  }
+  std::ranges::sort(axes, {}, [](const GridAxis &axis) {
+    return std::ranges::find(kGridAxes, axis.name) - std::begin(kGridAxes);
+  });
+  return axes;
+}
+
+size_t countRanks(const fb::Executable &executable) {
+  size_t ranks = 1;
+  for (const Axis &axis : listAxes(executable))
+    ranks *= axis.size;
+  return ranks;
+}
+
+size_t countRanks(const fb::Executable &executable, std::string_view axis) {
+  for (const Axis &known : listAxes(executable))
+    if (known.name == axis)
+      return known.size;
+  return 1;
+}
+
+size_t findPlace(const fb::Executable &executable, std::string_view axis, size_t rank) {
+  for (const Axis &known : listAxes(executable))
+    if (known.name == axis)
+      return rank / known.stride % known.size;
+  return 0;
+}
+
+RankGroup findGroup(const fb::Executable &executable, std::span<const uint32_t> axes, size_t rank) {
+  std::vector<Axis> known = listAxes(executable);
+  size_t size = 1, first = rank;
+  for (uint32_t axis : axes) {
+    size *= known[axis].size;
+    first -= rank / known[axis].stride % known[axis].size * known[axis].stride;
+  }
+  RankGroup group;
+  for (size_t place = 0; place < size; ++place) {
+    size_t member = first, rest = place;
+    for (size_t i = axes.size(); i-- > 0; rest /= known[axes[i]].size)
+      member += rest % known[axes[i]].size * known[axes[i]].stride;
+    if (member == rank)
+      group.place = place;
+    group.ranks.push_back(member);
+  }
+  return group;
+}
+
+std::string describeGrid(const fb::Executable &executable) {
+  std::string text;
+  for (const Axis &axis : listAxes(executable))
+    text += (text.empty() ? "" : ",") + std::string(axis.name) + "=" + std::to_string(axis.size);
+  return text;
+}
+
+} // namespace sinter::runtime
