@@ -9,6 +9,7 @@
 #include "compiler/Memory/Passes.h"
 #include "compiler/Precision/Passes.h"
 #include "compiler/Schedule/Passes.h"
+#include "compiler/Sharding/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -62,6 +63,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     precision.tf32 = options.tf32;
     return buildPrecisionPipeline(manager, precision);
   }
+  case Phase::Sharding:
+    return buildShardingPipeline(manager, {options.zero}, {options.reduce == "library"});
   case Phase::Global:
     return buildGlobalPipeline(manager);
   case Phase::Layout:

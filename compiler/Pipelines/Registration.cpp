@@ -11,6 +11,7 @@
 #include "compiler/Precision/Passes.h"
 #include "compiler/Reference/Passes.h"
 #include "compiler/Schedule/Passes.h"
+#include "compiler/Sharding/Passes.h"
 #include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Sinter/ShardingModel.h"
@@ -47,6 +48,8 @@ void sinter::registerPasses() {
   registerPrecisionPipeline();
   registerReferencePasses();
   registerSchedulePasses();
+  registerShardingPasses();
+  registerShardingPipeline();
 }
 
 void sinter::registerEverything(DialectRegistry &registry) {

@@ -42,7 +42,8 @@ inline void addCommonFlags(CLI::App &command, RunOptions &options, bool &json) {
 inline void addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
   addCommonFlags(command, options, json);
   addOptions(command, options,
-             {"tf32", "tune", "no_cache", "disable_pass", "load_pass_plugin", "add_pass"});
+             {"tf32", "tune", "grid", "zero", "reduce", "no_cache", "disable_pass",
+              "load_pass_plugin", "add_pass"});
 }
 
 /// Adds MODEL and all of RunOptions that any step may have.

@@ -1,0 +1,99 @@
+//===- Passes.td - From a graph to the program of one rank --*- tablegen -*-===//
+#ifndef SINTER_SHARDING_PASSES
+#define SINTER_SHARDING_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
+  let summary = "says which arguments and results of entries are split over the grid";
+  let description = [{
+    After it arguments and results that are to be split have a `sinter.sharding`, unless a person gave
+    them one.
+
+    Along `data`: an entry that reads tokens and has gradients or a loss computes on its own
+    microbatches (`sinter.manual`); its gradients are terms of a sum over ranks. With `zero=1` what an
+    optimizer keeps is split by rows.
+
+    Along `tensor`: a matrix that only products read is split by the columns of their results, and a
+    KV cache by heads. Fails where heads do not divide.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<data = 2>} {
+      func.func @update(%g: tensor<4x8xf32> {sinter.state = "gradient.w", sinter.role = #sinter.role<gradient>})
+          -> (tensor<4x8xf32> {sinter.output = "g"}) attributes {sinter.entry} {
+        return %g : tensor<4x8xf32>
+      }
+    }
+    // =>
+    module attributes {sinter.grid = #sinter.grid<data = 2>} {
+      func.func @update(%g: tensor<4x8xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<[[], []] unreduced ["data"]>, sinter.state = "gradient.w"})
+          -> (tensor<4x8xf32> {sinter.output = "g"}) attributes {sinter.entry} {
+        return %g : tensor<4x8xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"zero", "zero", "int64_t", /*default=*/"0",
+           "what is split along the axis data: 1 the optimizer's states">,
+  ];
+}
+
+def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
+  let summary = "makes the program of one rank";
+  let description = [{
+    After it an argument or a result with a `sinter.sharding` has the type of a rank's part, and
+    `sinter.whole` is that of all of it. Every op computes on parts where its loops allow (LoopNest.h):
+    an independent loop is split along the axes that an operand is split along; a loop that reduces, or
+    that is needed whole, is not, so that every number is computed by one rank in the order of one
+    device. Between them collectives move parts: a split operand is gathered where it is needed
+    whole, a whole one is sliced where others are split, and terms of a sum are exchanged and added
+    in the order of the tree (Passes.h).
+
+    A tensor that does not divide evenly is padded with zeros before it is split.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<data = 2>} {
+      func.func @update(%w: tensor<4x8xf32> {sinter.state = "w", sinter.sharding = #sinter.sharding<[["data"], []]>})
+          -> (tensor<4x8xf32> {sinter.output = "w"}) attributes {sinter.entry} {
+        return %w : tensor<4x8xf32>
+      }
+    }
+    // =>
+    module attributes {sinter.grid = #sinter.grid<data = 2>} {
+      func.func @update(%w: tensor<2x8xf32> {sinter.sharding = #sinter.sharding<[["data"], []]>, sinter.state = "w", sinter.whole = tensor<4x8xf32>})
+          -> (tensor<4x8xf32> {sinter.output = "w"}) attributes {sinter.entry} {
+        %0 = sinter.all_gather ["data"] %w : (tensor<2x8xf32>) -> tensor<2x2x8xf32>
+        %1 = sinter.reshape %0 : (tensor<2x2x8xf32>) -> tensor<4x8xf32>
+        return %1 : tensor<4x8xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"library", "library", "bool", /*default=*/"false",
+           "sums over ranks are the library's, in an order of its own">,
+  ];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
+def VerifyShardingPass : Pass<"sinter-verify-sharding", "mlir::ModuleOp"> {
+  let summary = "checks what the phase promises";
+  let description = [{
+    Of a module for a grid, every argument and result with a `sinter.sharding` is a rank's part, of
+    the type that follows from `sinter.whole`; the ops of entries are those that a rank can run.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<data = 2>} {
+      func.func @f(%w: tensor<2xf32> {sinter.state = "w", sinter.whole = tensor<4xf32>, sinter.sharding = #sinter.sharding<[["data"]]>})
+          -> (tensor<2xf32> {sinter.state = "w", sinter.whole = tensor<4xf32>, sinter.sharding = #sinter.sharding<[["data"]]>})
+          attributes {sinter.entry} {
+        return %w : tensor<2xf32>
+      }
+    }
+    // => unchanged
+    ```
+  }];
+}
+
+#endif // SINTER_SHARDING_PASSES
