@@ -15,7 +15,7 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     optimizer keeps is split by rows.
 
     Along `tensor`: a matrix that only products read is split by the columns of their results, and a
-    KV cache by heads. Fails where heads do not divide.
+    KV cache by heads, where they divide. Training cannot be split along it yet.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {

@@ -88,8 +88,8 @@ private:
       auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : nullptr;
       if (role && role.getValue() != Role::KvCache)
         return function.emitError("training cannot be split along the axis tensor yet");
-      if (role && failed(seedCache(function, i, type)))
-        return failure();
+      if (role)
+        seedCache(function, i, type);
       if (attributes && attributes.contains(SinterDialect::kParameter))
         if (std::optional<int64_t> dim = findColumns(argument);
             dim && type.getDimSize(*dim) >= grid.getSize(kTensor))
@@ -99,13 +99,16 @@ private:
     return success();
   }
 
-  LogicalResult seedCache(func::FuncOp function, unsigned argument, RankedTensorType type) {
+  void seedCache(func::FuncOp function, unsigned argument, RankedTensorType type) {
     int64_t heads = type.getDimSize(2), ranks = grid.getSize(kTensor);
-    if (heads % ranks != 0)
-      return function.emitError("expected heads of keys to divide over the axis tensor, got ")
-             << heads << " over " << ranks;
-    setState(function, argument, makeSharding(type.getRank(), {{2, kTensor}}, {}));
-    return success();
+    if (heads % ranks == 0)
+      return setState(function, argument, makeSharding(type.getRank(), {{2, kTensor}}, {}));
+    remark::missed(function.getLoc(), remark::RemarkOpts::name("WholeCache")
+                                          .category("sinter-sharding")
+                                          .function(function.getName()))
+        << remark::add("every rank has all of a KV cache and computes all of its attention: {0} "
+                       "heads of keys do not divide over {1} ranks of the axis tensor",
+                       heads, ranks);
   }
 
   /// The dimension of a matrix that is the columns of the products that read it, through casts and

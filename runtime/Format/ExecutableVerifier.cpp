@@ -121,21 +121,24 @@ private:
   Expected<void> verifySharding(const fb::Binding &binding, const std::string &name) const {
     if (!binding.whole() && !binding.sharding())
       return {};
-    size_t rank = binding.shape() ? binding.shape()->size() : 0;
-    if (!binding.whole() || !binding.sharding() || binding.whole()->size() != rank ||
-        binding.sharding()->size() != rank || !isAligned(binding.whole()))
+    if (!binding.whole() || !binding.sharding() || !isAligned(binding.whole()) ||
+        binding.whole()->size() != binding.sharding()->size())
       return bad(name + " does not say of each dimension how it is split");
-    for (flatbuffers::uoffset_t i = 0; i < rank; ++i) {
+    // In a layout with padding the part's shape is that of its storage.
+    bool dense = binding.shape() && binding.shape()->size() == binding.whole()->size();
+    for (flatbuffers::uoffset_t i = 0; i < binding.whole()->size(); ++i) {
       uint64_t parts = 1;
       const auto *axes = binding.sharding()->Get(i)->axes();
       if (axes && axes->size() != 0) {
         SINTER_TRY(parts, scope.countRanks(axes));
       }
-      int64_t whole = binding.whole()->Get(i), part = binding.shape()->Get(i);
-      if (whole < 0 || static_cast<uint64_t>(whole) > largestExtent ||
-          (static_cast<uint64_t>(whole) + parts - 1) / parts != static_cast<uint64_t>(part))
-        return bad(name + " has parts of " + std::to_string(part) + " of " + std::to_string(whole) +
-                   " elements");
+      int64_t whole = binding.whole()->Get(i);
+      if (whole < 0 || static_cast<uint64_t>(whole) > largestExtent)
+        return bad(name + " is a part of a tensor of no possible shape");
+      if (dense && (static_cast<uint64_t>(whole) + parts - 1) / parts !=
+                       static_cast<uint64_t>(binding.shape()->Get(i)))
+        return bad(name + " has parts of " + std::to_string(binding.shape()->Get(i)) + " of " +
+                   std::to_string(whole) + " elements");
     }
     return {};
   }

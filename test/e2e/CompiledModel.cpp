@@ -80,6 +80,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
   runtime::BindOptions bindOptions;
   bindOptions.threads = threads;
   bindOptions.weights = weights.get();
+  bindOptions.communicator = communicator;
   session = valueOf(runtime::Session::bind(executable, bindOptions));
   chunk = options.chunk;
 }

@@ -63,6 +63,9 @@ public:
   /// The new tokens of requests, with programs `prefill` and `decode`.
   std::vector<std::vector<int32_t>> generate(const std::vector<runtime::GenerateRequest> &requests);
 
+  /// Of the ranks that run it together, as many as options.grid has; null: one.
+  runtime::Communicator *communicator = nullptr;
+
   ModelSpec spec;
   std::vector<int32_t> tokens;
   int64_t length = 0; ///< tokens

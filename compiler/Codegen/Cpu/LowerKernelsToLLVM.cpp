@@ -2,7 +2,6 @@
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
-#include "dialects/Sinter/Stage.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -28,33 +27,12 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// Whether an entry of the module is a training step.
-static bool hasBackwardPass(ModuleOp module) {
-  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-    return function->hasAttr(SinterDialect::kEntry) &&
-           llvm::any_of(function.front(),
-                        [](Operation &op) { return getStage(op.getLoc()) == Stage::Backward; });
-  });
-}
-
-/// Lets a multiplication and an addition become one instruction with one rounding. Nothing is
-/// reordered: results stay the same from run to run. Conversions are left alone: contracting a
-/// rounding to bf16 and back would drop it.
-///
-/// Which of them do is LLVM's choice, by what else a kernel computes. So a kernel of a training
-/// step is left as it is: what the step computes again instead of keeping it is fused with other
-/// ops than the first time, and has to be the same number.
-static void allowContraction(ModuleOp kernels) {
-  kernels.walk([](arith::ArithFastMathInterface op) {
-    if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
-      return;
-    auto flags = arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::contract);
-    op->setAttr(op.getFastMathAttrName(), flags);
-  });
-}
-
 static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
 
+/// Every operation rounds as it is written: LLVM may neither reorder nor contract (`a * b + c` rounded
+/// once). Which of them it would contract depends on what else a kernel computes, and so on what is
+/// fused with it; but a value has to be the same number wherever it is computed, again in the backward
+/// pass or on one rank of many.
 static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   MLIRContext *context = kernels.getContext();
   // Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
@@ -143,8 +121,6 @@ struct LowerKernelsToLLVMPass : sinter::impl::LowerKernelsToLLVMPassBase<LowerKe
       kernels.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
       return signalPassFailure();
     }
-    if (!hasBackwardPass(getOperation()))
-      allowContraction(kernels);
     if (failed(convertToLLVM(kernels, target)))
       return signalPassFailure();
     for (auto function : llvm::make_early_inc_range(kernels.getOps<LLVM::LLVMFuncOp>()))

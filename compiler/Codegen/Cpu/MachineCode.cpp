@@ -37,8 +37,8 @@ static void initializeBackend() {
   });
 }
 
-/// A target machine that emits position-independent code. Multiply-adds that the kernels allow
-/// (contract) are fused; nothing else of floating-point arithmetic is reordered.
+/// A target machine that emits position-independent code. Nothing of floating-point
+/// arithmetic is reordered or contracted.
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const TargetAttr &target) {
   initializeBackend();
   llvm::Triple triple("x86_64-unknown-linux-gnu");

@@ -174,8 +174,8 @@ def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleO
     After it: the module `@kernels` holds, for every kernel, the function that the runtime calls,
     `void @<kernel>(ptr slices, i64 begin, i64 end)` of hidden visibility, and `@<kernel>.body`,
     which it inlines. Only ops of the LLVM dialect are left in it. Floating-point arithmetic is never
-    reordered. It may be contracted (`a * b + c` rounded once), but in a module with a training step:
-    there every operation rounds, so that a value is the same bits whatever it is fused with.
+    reordered nor contracted (`a * b + c` rounded once): every operation rounds, so that a value is the
+    same bits whatever it is fused with.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-lower-kernels-to-llvm

@@ -6,7 +6,10 @@ module @kernels {
 // CHECK: llvm.getelementptr %[[SLICES]][1]
 // CHECK: llvm.call @copy.body(%{{.*}}, %{{.*}}, %[[BEGIN]], %[[END]])
 // CHECK: llvm.func internal @copy.body(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) attributes {always_inline}
-// CHECK: llvm.fmul {{.*}} {fastmathFlags = #llvm.fastmath<contract>}
+// Every operation rounds: nothing is contracted.
+// CHECK-NOT: contract
+// CHECK: llvm.fmul
+// CHECK-NOT: contract
 // Without instructions for it, rounding to bf16 is integer arithmetic.
 // CHECK-NOT: llvm.fptrunc
 // CHECK-NOT: bf16
@@ -18,37 +21,6 @@ func.func @copy(%x: memref<64xf32> {llvm.noalias}, %y: memref<64xbf16>, %begin: 
     %1 = arith.mulf %0, %0 : f32
     %2 = arith.truncf %1 : f32 to bf16
     memref.store %2, %y[%i] : memref<64xbf16>
-  }
-  return
-}
-}
-}
-
-// -----
-
-// What a training step computes again is the same number, whatever it is fused with: nothing is
-// contracted.
-module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
-func.func @train_step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sinter.entry} {
-  %0 = sinter.call_kernel @square(%x) : (tensor<64xf32>) -> tensor<64xf32> loc(fused<"backward">["layers.0"])
-  return %0 : tensor<64xf32>
-}
-func.func private @square(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sinter.kernel = "rows"} {
-  %0 = sinter.mul %x, %x : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %0 : tensor<64xf32>
-}
-module @kernels {
-// CHECK-LABEL: llvm.func internal @square.body
-// CHECK-NOT: contract
-// CHECK: llvm.fmul
-// CHECK-NOT: contract
-// CHECK: llvm.return
-func.func @square(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: index) {
-  %c1 = arith.constant 1 : index
-  scf.for %i = %begin to %end step %c1 {
-    %0 = memref.load %x[%i] : memref<64xf32>
-    %1 = arith.mulf %0, %0 : f32
-    memref.store %1, %y[%i] : memref<64xf32>
   }
   return
 }

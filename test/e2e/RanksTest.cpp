@@ -1,0 +1,77 @@
+// The kept models on several ranks, which are threads here: every bit of the logits is that of one
+// rank, of a whole sequence in chunks and of ragged slots token by token.
+
+#include "runtime/Collective/ThreadRanks.h"
+#include "test/e2e/CompiledModel.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <mutex>
+
+using namespace sinter;
+using namespace sinter::test;
+
+namespace {
+
+CompileOptions makeOptions(std::vector<std::string> entries, int64_t batch, int64_t chunk,
+                           DType type) {
+  CompileOptions options;
+  options.entries = std::move(entries);
+  options.batch = batch;
+  options.chunk = chunk;
+  options.maxSequence = 0;
+  options.computeType = options.cacheType = type;
+  return options;
+}
+
+/// The logits of a sequence in chunks of five tokens, then those of ragged slots.
+std::vector<float> computeLogits(const std::string &name, const std::string &grid, DType type,
+                                 runtime::Communicator *communicator) {
+  CompiledModel model(name);
+  model.communicator = communicator;
+  CompileOptions options = makeOptions({"logits"}, 1, 5, type);
+  options.grid = grid;
+  model.compile(options);
+  std::vector<float> logits = model.logits();
+  options = makeOptions({"prefill", "decode"}, 2, 7, type);
+  options.grid = grid;
+  model.compileForLogits(options);
+  model.runRagged([&](std::span<const float> row, int64_t) {
+    logits.insert(logits.end(), row.begin(), row.end());
+  });
+  return logits;
+}
+
+class Ranks : public testing::TestWithParam<std::string> {
+protected:
+  void expectSameBits(size_t ranks, const std::string &grid, DType type) {
+    std::vector<float> one = computeLogits(GetParam(), "", type, nullptr);
+    std::mutex mutex;
+    size_t compared = 0;
+    auto result = runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
+      std::vector<float> own = computeLogits(GetParam(), grid, type, &communicator);
+      std::lock_guard lock(mutex);
+      EXPECT_EQ(own.size(), one.size());
+      auto [first, second] = std::ranges::mismatch(own, one);
+      EXPECT_EQ(first, own.end()) << "rank " << communicator.rank() << ", logit "
+                                  << first - own.begin() << ": " << *first << " instead of "
+                                  << *second;
+      ++compared;
+      return Expected<void>();
+    });
+    EXPECT_TRUE(result) << result.error().message();
+    EXPECT_EQ(compared, ranks);
+  }
+};
+
+TEST_P(Ranks, TwoAlongTensor) { expectSameBits(2, "tensor=2", DType::F32); }
+TEST_P(Ranks, ThreeAlongTensor) { expectSameBits(3, "tensor=3", DType::F32); }
+TEST_P(Ranks, FourAlongTensorInBf16) { expectSameBits(4, "tensor=4", DType::BF16); }
+
+INSTANTIATE_TEST_SUITE_P(Models, Ranks, testing::ValuesIn(modelNames()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+} // namespace
