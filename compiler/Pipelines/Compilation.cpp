@@ -50,9 +50,36 @@ Expected<void> Compilation::makeModule() {
   SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
+  SINTER_CHECK(checkGrid(axes));
   if (!axes.empty())
     (*module)->setAttr(SinterDialect::kGrid, makeGrid(axes));
   addMetadata();
+  return {};
+}
+
+Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
+  const CompileOptions &options = request.options;
+  bool trains = llvm::any_of(module->getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return function->hasAttr(SinterDialect::kDifferentiate);
+  });
+  std::string what = "`grid` " + options.grid;
+  for (const runtime::GridAxis &axis : axes) {
+    if (axis.size == 1)
+      continue;
+    if (options.isGpu())
+      return fail(what, "GPUs run as single devices yet", "give `target` cpu");
+    if (trains && axis.name != "data")
+      return fail(what, "training is split along the axis data alone yet",
+                  "give data=" + std::to_string(axis.size));
+    if (!trains && axis.name != "tensor")
+      return fail(what, "inference is split along the axis tensor alone yet",
+                  "give tensor=" + std::to_string(axis.size));
+    if (trains && options.training.accumulate % static_cast<int64_t>(axis.size) != 0)
+      return fail(what,
+                  "its ranks cannot have an equal part of " +
+                      std::to_string(options.training.accumulate) + " microbatches a step",
+                  "give `accumulate` " + std::to_string(axis.size) + " or a multiple of it");
+  }
   return {};
 }
 

@@ -19,8 +19,7 @@ sinter::evaluateRanks(func::FuncOp function, GridAttr grid,
     for (int64_t rank = 0; rank < ranks; ++rank) {
       auto collective = dyn_cast<CollectiveOpInterface>(op);
       if (!collective) {
-        auto results =
-            cast<ReferenceOpInterface>(op).evaluate(lookup(rank, op.getOperands()));
+        auto results = cast<ReferenceOpInterface>(op).evaluate(lookup(rank, op.getOperands()));
         for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
           values[rank][result] = std::move(value);
         continue;
@@ -44,8 +43,8 @@ static int64_t findPlace(GridAttr grid, ArrayAttr axes, int64_t rank) {
   return llvm::find(group, rank) - group.begin();
 }
 
-/// Calls `fn(index in the whole tensor, number of the element in the rank's part)` for each element of
-/// a part that lies inside of the tensor.
+/// Calls `fn(index in the whole tensor, number of the element in the rank's part)` for each element
+/// of a part that lies inside of the tensor.
 template <typename Fn>
 static void forEachElement(RankedTensorType whole, ShardingAttr sharding, GridAttr grid,
                            int64_t rank, Fn fn) {
@@ -81,9 +80,8 @@ ReferenceTensor sinter::takeShard(const ReferenceTensor &whole, ShardingAttr sha
                                   GridAttr grid, int64_t rank) {
   ReferenceTensor part(sharding.getLocalType(whole.getType(), grid));
   double term = getTerm(sharding, grid, rank);
-  forEachElement(whole.getType(), sharding, grid, rank, [&](ArrayRef<int64_t> index, int64_t i) {
-    part[i] = term * whole.at(index);
-  });
+  forEachElement(whole.getType(), sharding, grid, rank,
+                 [&](ArrayRef<int64_t> index, int64_t i) { part[i] = term * whole.at(index); });
   return part;
 }
 
@@ -95,8 +93,7 @@ FailureOr<ReferenceTensor> sinter::joinShards(ArrayRef<ReferenceTensor> parts,
   SmallVector<int64_t> strides = computeStrides(whole.getShape());
   for (auto [rank, part] : llvm::enumerate(parts)) {
     // A term counts once for each place on the unreduced axes.
-    int64_t place =
-        isUnreduced(sharding) ? findPlace(grid, sharding.getUnreduced(), rank) : 0;
+    int64_t place = isUnreduced(sharding) ? findPlace(grid, sharding.getUnreduced(), rank) : 0;
     forEachElement(whole, sharding, grid, rank, [&](ArrayRef<int64_t> index, int64_t i) {
       int64_t number = linearize(index, strides);
       if (holder[number] < place) {

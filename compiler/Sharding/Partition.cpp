@@ -1,6 +1,6 @@
+#include "compiler/Analysis/CostModel.h"
 #include "compiler/Sharding/Passes.h"
 #include "compiler/Sharding/Resharding.h"
-#include "compiler/Analysis/CostModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -85,7 +85,8 @@ private:
     ArrayAttr terms = sharding.getUnreduced();
     SmallVector<Attribute> others;
     if (terms)
-      others = llvm::filter_to_vector(terms.getValue(), [&](Attribute axis) { return !isManual(axis); });
+      others =
+          llvm::filter_to_vector(terms.getValue(), [&](Attribute axis) { return !isManual(axis); });
     return ShardingAttr::get(function.getContext(), sharding.getDims(),
                              others.empty() ? nullptr : builder.getArrayAttr(others));
   }
@@ -99,8 +100,8 @@ private:
     ShardedValue &sum = values[argument];
     ShardingAttr target = replicated(sum.whole);
     for (Value other : cast<BlockArgument>(argument).getOwner()->getArguments())
-      if (ShardedValue &like = values[other]; like.whole == sum.whole && !isUnreduced(like) &&
-                                              !like.sharding.isReplicated()) {
+      if (ShardedValue &like = values[other];
+          like.whole == sum.whole && !isUnreduced(like) && !like.sharding.isReplicated()) {
         target = like.sharding;
         break;
       }
@@ -123,8 +124,8 @@ private:
     func::ReturnOp::create(builder, terminator->getLoc(), results);
   }
 
-  /// A value as a result with a sharding wants it. What is computed with a rank's own data is a term
-  /// of the sum over ranks.
+  /// A value as a result with a sharding wants it. What is computed with a rank's own data is a
+  /// term of the sum over ranks.
   Value getTerm(Value value, ShardingAttr wanted) {
     ShardedValue held = values.at(value);
     ArrayAttr own = findManualAxes(wanted);
@@ -187,8 +188,8 @@ private:
       for (auto [dim, expr] : llvm::enumerate(nest.maps[i].getResults())) {
         unsigned loop = cast<AffineDimExpr>(expr).getPosition();
         ArrayAttr held = value.sharding.getAxes(dim);
-        bool free = !held.empty() && axes[loop].empty() &&
-                    nest.loops[loop] == LoopKind::Parallel && !llvm::any_of(held, [&](Attribute axis) {
+        bool free = !held.empty() && axes[loop].empty() && nest.loops[loop] == LoopKind::Parallel &&
+                    !llvm::any_of(held, [&](Attribute axis) {
                       return isManual(axis) || taken.contains(axis);
                     });
         if (!free || !divides(op, nest, loop, grid.getSize(held)))
@@ -231,7 +232,8 @@ private:
     return resharded[key] = made;
   }
 
-  /// A part of a value that is the same all along what is split: made in that size instead of sliced.
+  /// A part of a value that is the same all along what is split: made in that size instead of
+  /// sliced.
   Value makeAgain(Value value, ShardingAttr target) {
     Operation *op = value.getDefiningOp();
     if (!op || !values.at(value).sharding.isReplicated())
@@ -241,9 +243,8 @@ private:
       return ConstantOp::create(builder, op->getLoc(), type,
                                 cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type));
     auto broadcast = dyn_cast<BroadcastOp>(op);
-    if (!broadcast || llvm::any_of(broadcast.getDims(), [&](int64_t dim) {
-          return !target.getAxes(dim).empty();
-        }))
+    if (!broadcast || llvm::any_of(broadcast.getDims(),
+                                   [&](int64_t dim) { return !target.getAxes(dim).empty(); }))
       return nullptr;
     Value operand = get(broadcast.getOperand(), replicated(typeOf(broadcast.getOperand())));
     return BroadcastOp::create(builder, op->getLoc(), type, operand, broadcast.getDims());
@@ -254,7 +255,7 @@ private:
   Resharder resharder;
   OpBuilder builder;
   ArrayAttr none;
-  ArrayAttr manual; ///< or null
+  ArrayAttr manual;                           ///< or null
   llvm::DenseMap<Value, ShardedValue> values; ///< by value of the whole program
   llvm::MapVector<Value, ShardingAttr> seeded;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> resharded;

@@ -1,10 +1,10 @@
 //===- Passes.h - From a graph to the program of one rank -------*- C++ -*-===//
 //
-// A module for a grid (`sinter.grid`) becomes the program that every rank of it runs on its own part
-// of what is split. Without a grid the phase does nothing.
+// A module for a grid (`sinter.grid`) becomes the program that every rank of it runs on its own
+// part of what is split. Without a grid the phase does nothing.
 //
-// Two kinds of axes. Along `data` every rank computes on microbatches of its own: what a step computes
-// there is the rank's, and its gradients are terms of a sum; a function says so with
+// Two kinds of axes. Along `data` every rank computes on microbatches of its own: what a step
+// computes there is the rank's, and its gradients are terms of a sum; a function says so with
 // `sinter.manual = ["data"]`. Along all others ranks compute one result together: it is the values
 // that are split, which the passes decide.
 //

@@ -26,7 +26,8 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     }
     // =>
     module attributes {sinter.grid = #sinter.grid<data = 2>} {
-      func.func @update(%g: tensor<4x8xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<[[], []] unreduced ["data"]>, sinter.state = "gradient.w"})
+      func.func @update(%g: tensor<4x8xf32> {sinter.state = "gradient.w", sinter.role = #sinter.role<gradient>,
+                                             sinter.sharding = #sinter.sharding<[[], []] unreduced ["data"]>})
           -> (tensor<4x8xf32> {sinter.output = "g"}) attributes {sinter.entry} {
         return %g : tensor<4x8xf32>
       }
@@ -61,7 +62,8 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
     }
     // =>
     module attributes {sinter.grid = #sinter.grid<data = 2>} {
-      func.func @update(%w: tensor<2x8xf32> {sinter.sharding = #sinter.sharding<[["data"], []]>, sinter.state = "w", sinter.whole = tensor<4x8xf32>})
+      func.func @update(%w: tensor<2x8xf32> {sinter.state = "w", sinter.whole = tensor<4x8xf32>,
+                                             sinter.sharding = #sinter.sharding<[["data"], []]>})
           -> (tensor<4x8xf32> {sinter.output = "w"}) attributes {sinter.entry} {
         %0 = sinter.all_gather ["data"] %w : (tensor<2x8xf32>) -> tensor<2x2x8xf32>
         %1 = sinter.reshape %0 : (tensor<2x2x8xf32>) -> tensor<4x8xf32>
@@ -78,20 +80,20 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
 }
 
 def VerifyShardingPass : Pass<"sinter-verify-sharding", "mlir::ModuleOp"> {
-  let summary = "checks what the phase promises";
+  let summary = "verifies what holds after the Sharding phase";
   let description = [{
-    Of a module for a grid, every argument and result with a `sinter.sharding` is a rank's part, of
-    the type that follows from `sinter.whole`; the ops of entries are those that a rank can run.
+    After it, of a module for a grid, every argument and result of an entry with a `sinter.sharding` has
+    the type of a rank's part, which follows from `sinter.whole`.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {
-      func.func @f(%w: tensor<2xf32> {sinter.state = "w", sinter.whole = tensor<4xf32>, sinter.sharding = #sinter.sharding<[["data"]]>})
-          -> (tensor<2xf32> {sinter.state = "w", sinter.whole = tensor<4xf32>, sinter.sharding = #sinter.sharding<[["data"]]>})
+      func.func @f(%w: tensor<4xf32> {sinter.state = "w", sinter.sharding = #sinter.sharding<[["data"]]>})
           attributes {sinter.entry} {
-        return %w : tensor<2xf32>
+        return
       }
     }
-    // => unchanged
+    // =>
+    error: expected argument 0 to be a rank's part of 'sinter.whole' after Sharding, got 'tensor<4xf32>'
     ```
   }];
 }

@@ -12,7 +12,7 @@ void sinter::buildShardingPipeline(OpPassManager &manager, const SeedShardingsPa
 }
 
 void sinter::registerShardingPipeline() {
-  PassPipelineRegistration<>("sinter-sharding-pipeline",
-                             "The Sharding phase: the program of one rank",
-                             [](OpPassManager &manager) { buildShardingPipeline(manager, {}, {}); });
+  PassPipelineRegistration<>(
+      "sinter-sharding-pipeline", "The Sharding phase: the program of one rank",
+      [](OpPassManager &manager) { buildShardingPipeline(manager, {}, {}); });
 }

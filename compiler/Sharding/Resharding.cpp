@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Up to here terms are gathered and added by every rank: exchanging parts first would send less, and
-/// wait twice.
+/// Up to here terms are gathered and added by every rank: exchanging parts first would send less,
+/// and wait twice.
 static constexpr int64_t kGatheredBytes = 64 << 10;
 
 static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
@@ -55,10 +55,10 @@ Value Resharder::move(OpBuilder &builder, Location loc, Value operand, ArrayAttr
   remark::passed(loc, remark::RemarkOpts::name("Collective")
                           .category("sinter-sharding")
                           .function(function.getName()))
-      << remark::add("{0} along {1}: a rank sends {2} bytes", op->getName().stripDialect(),
-                     llvm::join(axes.getAsValueRange<StringAttr>(), ", "),
-                     cast<CollectiveOpInterface>(op.getOperation())
-                         .getSentBytes(grid.getSize(axes)));
+      << remark::add(
+             "{0} along {1}: a rank sends {2} bytes", op->getName().stripDialect(),
+             llvm::join(axes.getAsValueRange<StringAttr>(), ", "),
+             cast<CollectiveOpInterface>(op.getOperation()).getSentBytes(grid.getSize(axes)));
   return op;
 }
 
@@ -120,8 +120,7 @@ Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, Arr
   shape[0] = extent;
   shape.insert(shape.begin(), ranks);
   Value parts = reshape(builder, loc, padded, shape);
-  return addParts(builder, loc,
-                  move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
+  return addParts(builder, loc, move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
 }
 
 Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr axes) const {
@@ -132,11 +131,9 @@ Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr 
       getStorageBytes(type) <= kGatheredBytes) {
     SmallVector<int64_t> stacked(type.getShape());
     stacked.insert(stacked.begin(), grid.getSize(axes));
-    return addParts(builder, loc,
-                    move<AllGatherOp>(builder, loc, term, axes, type.clone(stacked)));
+    return addParts(builder, loc, move<AllGatherOp>(builder, loc, term, axes, type.clone(stacked)));
   }
-  return gather(builder, loc, reduceScatter(builder, loc, term, axes), 0, axes,
-                type.getDimSize(0));
+  return gather(builder, loc, reduceScatter(builder, loc, term, axes), 0, axes, type.getDimSize(0));
 }
 
 Value Resharder::reshard(OpBuilder &builder, Location loc, const ShardedValue &value,

@@ -12,8 +12,8 @@ struct ShardedValue {
   ShardingAttr sharding;
 };
 
-/// Builds the collectives that bring values from one sharding to another, each with a remark that says
-/// what it sends.
+/// Builds the collectives that bring values from one sharding to another, each with a remark that
+/// says what it sends.
 class Resharder {
 public:
   /// @param library terms are added by the library, in an order of its own.

@@ -140,7 +140,9 @@ private:
   // Attributes
   //===--------------------------------------------------------------------===//
 
-  ArrayAttr axes(ArrayRef<StringRef> names) { return Builder(&getContext()).getStrArrayAttr(names); }
+  ArrayAttr axes(ArrayRef<StringRef> names) {
+    return Builder(&getContext()).getStrArrayAttr(names);
+  }
 
   ShardingAttr makeSharding(int64_t rank, ArrayRef<std::pair<int64_t, StringRef>> split,
                             ArrayRef<StringRef> unreduced) {

@@ -35,8 +35,7 @@ struct VerifyShardingPass : sinter::impl::VerifyShardingPassBase<VerifyShardingP
 private:
   LogicalResult verify(func::FuncOp function, StringRef kind, unsigned index,
                        DictionaryAttr attributes, Type type) const {
-    auto sharding =
-        attributes ? attributes.getAs<ShardingAttr>(SinterDialect::kSharding) : nullptr;
+    auto sharding = attributes ? attributes.getAs<ShardingAttr>(SinterDialect::kSharding) : nullptr;
     if (!sharding)
       return success();
     auto whole = attributes.getAs<TypeAttr>(SinterDialect::kWhole);

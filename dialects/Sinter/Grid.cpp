@@ -121,8 +121,8 @@ LogicalResult ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
 
 ShardingAttr ShardingAttr::getReplicated(MLIRContext *context, int64_t rank) {
   Builder builder(context);
-  return get(context,
-             builder.getArrayAttr(SmallVector<Attribute>(rank, builder.getArrayAttr({}))), nullptr);
+  return get(context, builder.getArrayAttr(SmallVector<Attribute>(rank, builder.getArrayAttr({}))),
+             nullptr);
 }
 
 bool ShardingAttr::isReplicated() const {

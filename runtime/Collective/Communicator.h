@@ -1,7 +1,7 @@
 //===- Communicator.h - Ranks that move bytes to each other -----*- C++ -*-===//
 //
-// The ranks of a run are processes, on one machine or many, or threads of one process. Each runs the
-// same program on its own part of the data, and so the same collectives in the same order. A
+// The ranks of a run are processes, on one machine or many, or threads of one process. Each runs
+// the same program on its own part of the data, and so the same collectives in the same order. A
 // collective is between the ranks of a group, all of which call it with spans of the same sizes.
 //
 // Bytes are moved, never added, so that what a program computes does not depend on who moves them;
@@ -27,8 +27,8 @@ struct RankGroup {
   size_t size() const { return ranks.size(); }
 };
 
-/// Used by one thread at a time. An error means that a rank has failed or cannot be reached any more,
-/// which the error names; nothing can be done with the communicator afterwards but to end.
+/// Used by one thread at a time. An error means that a rank has failed or cannot be reached any
+/// more, which the error names; nothing can be done with the communicator afterwards but to end.
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -36,11 +36,13 @@ public:
   virtual size_t rank() const = 0;
   virtual size_t size() const = 0;
 
-  /// `all` is, place by place, the `part` of each rank. @pre all.size() == group.size() * part.size()
+  /// `all` is, place by place, the `part` of each rank. @pre all.size() == group.size() *
+  /// part.size()
   virtual Expected<void> allGather(const RankGroup &group, std::span<const std::byte> part,
                                    std::span<std::byte> all) = 0;
 
-  /// `in` and `out` are one part a place: part i of `out` is this rank's part of the `in` of place i.
+  /// `in` and `out` are one part a place: part i of `out` is this rank's part of the `in` of place
+  /// i.
   virtual Expected<void> allToAll(const RankGroup &group, std::span<const std::byte> in,
                                   std::span<std::byte> out) = 0;
 

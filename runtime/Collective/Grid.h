@@ -18,8 +18,8 @@ struct GridAxis {
 /// rank. The order of axes does not depend on how they were written: it is that of kGridAxes.
 Expected<std::vector<GridAxis>> parseGrid(std::string_view text);
 
-/// What the axes of a grid are for, slowest first: ranks that are neighbours on the last one exchange
-/// the most.
+/// What the axes of a grid are for, slowest first: ranks that are neighbours on the last one
+/// exchange the most.
 constexpr std::string_view kGridAxes[] = {"pipeline", "data", "context", "tensor"};
 
 /// Ranks that an executable's program runs on together: the product of its grid's axes, 1 without.

@@ -67,11 +67,10 @@ TEST_P(Ranks, TwoAlongTensor) { expectSameBits(2, "tensor=2", DType::F32); }
 TEST_P(Ranks, ThreeAlongTensor) { expectSameBits(3, "tensor=3", DType::F32); }
 TEST_P(Ranks, FourAlongTensorInBf16) { expectSameBits(4, "tensor=4", DType::BF16); }
 
-INSTANTIATE_TEST_SUITE_P(Models, Ranks, testing::ValuesIn(modelNames()),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Models, Ranks, testing::ValuesIn(modelNames()), [](const auto &info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 } // namespace

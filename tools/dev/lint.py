@@ -202,7 +202,7 @@ def documented_paths(tree):
     known = {str(parent) for path in tree.paths for parent in [path, *path.parents]}
     tops = "|".join(sorted({re.escape(path.parts[0]) for path in tree.paths if len(path.parts) > 1}))
     name = re.compile(rf"(?<![\w./<-])((?:{tops})/[\w./-]*[\w/])(?![\w*<{{])")
-    link = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+    link = re.compile(r"\]\(([^)#:%]+)(?:#[^)]*)?\)")
     for path in [p for p in tree.files(".md") if len(p.parts) == 1 or p.parts[0] == "docs"]:
         for number, line in enumerate(tree.lines(path), 1):
             for found in name.findall(line):

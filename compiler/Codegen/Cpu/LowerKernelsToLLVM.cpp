@@ -29,10 +29,10 @@ using namespace sinter;
 
 static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
 
-/// Every operation rounds as it is written: LLVM may neither reorder nor contract (`a * b + c` rounded
-/// once). Which of them it would contract depends on what else a kernel computes, and so on what is
-/// fused with it; but a value has to be the same number wherever it is computed, again in the backward
-/// pass or on one rank of many.
+/// Every operation rounds as it is written: LLVM may neither reorder nor contract (`a * b + c`
+/// rounded once). Which of them it would contract depends on what else a kernel computes, and so on
+/// what is fused with it; but a value has to be the same number wherever it is computed, again in
+/// the backward pass or on one rank of many.
 static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   MLIRContext *context = kernels.getContext();
   // Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would

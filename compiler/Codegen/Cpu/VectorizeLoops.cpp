@@ -37,10 +37,11 @@ public:
     lanes = target.getVectorBits() / std::max<int64_t>(widest, 32);
     if (upper - lower < 2)
       return "it is too short";
-    // What is summed is always summed in vectors, so that the order of a sum does not depend on what
-    // it is fused with; elsewhere lanes that compute their own addresses do not pay.
+    // What is summed is always summed in vectors, so that the order of a sum does not depend on
+    // what it is fused with; elsewhere lanes that compute their own addresses do not pay.
     for (auto load : loop.getBody()->getOps<memref::LoadOp>())
-      if (!getOffsets(load) && (combines.empty() || !isAddress(load.getIndices()[0])))
+      if (!getOffsets(load) && (combines.empty() || !isComputedFromCounter(load.getIndices()[0],
+                                                                           loop.getInductionVar())))
         return kNotLinear;
     // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
     // library for the way back.
@@ -131,29 +132,6 @@ private:
   /// Where the elements of a vector are, from the first one on.
   std::optional<SmallVector<int64_t>> getOffsets(memref::LoadOp load) {
     return getLaneOffsets(load.getIndices()[0], loop.getInductionVar(), lower, lanes);
-  }
-
-  /// Whether an index is computed from the counter alone, without a look at memory.
-  bool isAddress(Value index) {
-    Operation *op = index.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody())
-      return true;
-    return isMemoryEffectFree(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-      return operand.getType().isIndex() && isAddress(operand);
-    });
-  }
-
-  /// The index that isAddress() holds of, where the counter is `counter`.
-  Value computeAddress(OpBuilder &builder, Value index, IRMapping &scalars, Value counter) {
-    if (index == loop.getInductionVar())
-      return counter;
-    Operation *op = index.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody())
-      return scalars.lookupOrDefault(index);
-    IRMapping operands;
-    for (Value operand : op->getOperands())
-      operands.map(operand, computeAddress(builder, operand, scalars, counter));
-    return builder.clone(*op, operands)->getResult(0);
   }
 
   static bool getConstant(Value value, int64_t &constant) {
@@ -333,9 +311,10 @@ private:
     for (int64_t lane = 0; lane < width; ++lane) {
       if (isOff(mask, lane))
         continue;
-      Value place = distances ? offset(builder, index, (*distances)[lane])
-                              : computeAddress(builder, load.getIndices()[0], scalars,
-                                               offset(builder, counter, lane));
+      Value place = distances
+                        ? offset(builder, index, (*distances)[lane])
+                        : computeAtCount(builder, load.getIndices()[0], loop.getInductionVar(),
+                                         offset(builder, counter, lane));
       elements[lane] = memref::LoadOp::create(builder, loc, load.getMemRef(), place);
     }
     return vector::FromElementsOp::create(builder, loc, type, elements);

@@ -2,6 +2,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -82,6 +83,27 @@ std::optional<SmallVector<int64_t>> sinter::getLaneOffsets(Value value, Value co
     offsets.push_back(offset.getValue());
   }
   return offsets;
+}
+
+bool sinter::isComputedFromCounter(Value index, Value counter) {
+  Operation *op = index.getDefiningOp();
+  if (!op || op->getBlock() != counter.getParentBlock())
+    return true;
+  return isMemoryEffectFree(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return operand.getType().isIndex() && isComputedFromCounter(operand, counter);
+         });
+}
+
+Value sinter::computeAtCount(OpBuilder &builder, Value index, Value counter, Value count) {
+  if (index == counter)
+    return count;
+  Operation *op = index.getDefiningOp();
+  if (!op || op->getBlock() != counter.getParentBlock())
+    return index;
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, computeAtCount(builder, operand, counter, count));
+  return builder.clone(*op, operands)->getResult(0);
 }
 
 Value sinter::emitNumbers(OpBuilder &builder, Location loc, Value first, int64_t stride,

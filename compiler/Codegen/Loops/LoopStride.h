@@ -16,6 +16,14 @@ std::optional<int64_t> getStride(mlir::Value value, mlir::Value counter);
 std::optional<llvm::SmallVector<int64_t>> getLaneOffsets(mlir::Value value, mlir::Value counter,
                                                          int64_t first, int64_t lanes);
 
+/// Whether an index is computed from `counter` and values from outside of its block alone, without
+/// a look at memory.
+bool isComputedFromCounter(mlir::Value index, mlir::Value counter);
+
+/// What such an index is where the counter is `count`.
+mlir::Value computeAtCount(mlir::OpBuilder &builder, mlir::Value index, mlir::Value counter,
+                           mlir::Value count);
+
 /// A vector of the numbers first, first + stride, ...
 mlir::Value emitNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value first,
                         int64_t stride, int64_t lanes);

@@ -196,3 +196,30 @@ plan.program @alternatives_c3_state {
     plan.launch @k grid 1 () -> (%0, %s)
   }
 }
+
+// -----
+
+plan.program @collective_c1 {
+  %part = plan.alloc 64
+  %all = plan.alloc 100
+  // expected-error @below {{expected slices of whole parts, got 64 bytes and 100 bytes}}
+  plan.collective all_gather ["data"](%part) -> (%all)
+}
+
+// -----
+
+plan.program @collective_c1_all_to_all {
+  %a = plan.alloc 64
+  %b = plan.alloc 128
+  // expected-error @below {{expected slices of whole parts, got 64 bytes and 128 bytes}}
+  plan.collective all_to_all ["data"](%a) -> (%b)
+}
+
+// -----
+
+plan.program @collective_c2 {
+  %a = plan.alloc 64
+  %b = plan.alloc 64
+  // expected-error @below {{expected the type of what is added}}
+  plan.collective all_reduce ["data"](%a) -> (%b)
+}

@@ -37,6 +37,13 @@ plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 12
     source_layouts = [#plan.pack_source<dtype = f32, n = 2, stride = 4, transposed = true>]}
   // CHECK: plan.copy(%{{.*}}) -> (%{{.*}})
   plan.copy(%b) -> (%y)
+  // CHECK: plan.collective all_gather ["data"](%{{.*}}) -> (%{{.*}})
+  %part = plan.alloc 64
+  %all = plan.alloc 128
+  plan.collective all_gather ["data"](%part) -> (%all)
+  // CHECK: plan.collective all_reduce ["data", "tensor"](%{{.*}}) -> (%{{.*}}) {dtype = f32}
+  %sum = plan.alloc 64
+  plan.collective all_reduce ["data", "tensor"](%part) -> (%sum) {dtype = f32}
   // CHECK: plan.fill 0 -> (%{{.*}})
   plan.fill 0 -> (%y)
 }
