@@ -1,6 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Sharding/Passes.h"
 #include "compiler/Sharding/Resharding.h"
+#include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -115,36 +116,36 @@ private:
       auto wanted = function.getResultAttrOfType<ShardingAttr>(i, SinterDialect::kSharding);
       ShardedValue value = values.at(returned.get());
       if (!wanted) {
-        results.push_back(get(returned.get(), replicated(value.whole)));
+        results.push_back(get(returned.get(), replicated(value.whole), returned.get().getLoc()));
         continue;
       }
       function.setResultAttr(i, SinterDialect::kWhole, TypeAttr::get(value.whole));
-      results.push_back(getTerm(returned.get(), wanted));
+      results.push_back(getResult(returned.get(), wanted));
     }
     func::ReturnOp::create(builder, terminator->getLoc(), results);
   }
 
-  /// A value as a result with a sharding wants it. What is computed with a rank's own data is a
-  /// term of the sum over ranks.
-  Value getTerm(Value value, ShardingAttr wanted) {
-    ShardedValue held = values.at(value);
-    ArrayAttr own = findManualAxes(wanted);
-    if (!own.empty()) {
-      held.sharding = ShardingAttr::get(function.getContext(), held.sharding.getDims(), own);
-      return resharder.reshard(builder, value.getLoc(), held, wanted);
-    }
-    ShardingAttr plain = ShardingAttr::get(function.getContext(), wanted.getDims(), nullptr);
-    return get(value, plain);
+  /// Whether a result is the sum over ranks of what each computes on data of its own.
+  bool isSum(ShardingAttr wanted) {
+    ArrayAttr terms = wanted.getUnreduced();
+    return manual &&
+           !(terms && llvm::any_of(terms, [&](Attribute axis) { return isManual(axis); }));
   }
 
-  /// The manual axes that dimensions are split along.
-  ArrayAttr findManualAxes(ShardingAttr sharding) {
-    SmallVector<Attribute> found;
-    for (Attribute axes : sharding.getDims())
-      for (Attribute axis : cast<ArrayAttr>(axes))
-        if (isManual(axis))
-          found.push_back(axis);
-    return builder.getArrayAttr(found);
+  /// A value as a result with a sharding wants it.
+  Value getResult(Value value, ShardingAttr wanted) {
+    ShardedValue held = values.at(value);
+    ShardingAttr plain = ShardingAttr::get(function.getContext(), wanted.getDims(), nullptr);
+    if (held.sharding == plain)
+      return held.part;
+    return isSum(wanted) ? addTerms(held, plain, value.getLoc())
+                         : get(value, plain, value.getLoc());
+  }
+
+  /// The sum over ranks of what each has.
+  Value addTerms(ShardedValue term, ShardingAttr target, Location loc) {
+    term.sharding = ShardingAttr::get(function.getContext(), term.sharding.getDims(), manual);
+    return resharder.reshard(builder, loc, term, target);
   }
 
   //===--------------------------------------------------------------------===//
@@ -152,6 +153,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void partition(Operation *op) {
+    if (addsToSum(op))
+      return;
     LoopNest nest;
     SmallVector<ArrayAttr> axes;
     if (auto shardable = dyn_cast<ShardableOpInterface>(op)) {
@@ -169,7 +172,7 @@ private:
     IRMapping mapping;
     unsigned tensor = 0;
     for (Value operand : op->getOperands())
-      mapping.map(operand, get(operand, shardingOf(tensor++, typeOf(operand))));
+      mapping.map(operand, get(operand, shardingOf(tensor++, typeOf(operand)), op->getLoc()));
     Operation *local = builder.clone(*op, mapping);
     for (auto [result, part] : llvm::zip_equal(op->getResults(), local->getResults())) {
       RankedTensorType type = typeOf(result);
@@ -177,6 +180,25 @@ private:
       part.setType(sharding.getLocalType(type, grid));
       values[result] = {part, type, sharding};
     }
+  }
+
+  /// If an op adds a rank's term to a state that is a sum over ranks, adds the sum of all terms.
+  bool addsToSum(Operation *op) {
+    auto add = dyn_cast<AddOp>(op);
+    if (!add || !manual || !add->hasOneUse() || !isa<func::ReturnOp>(*add->user_begin()))
+      return false;
+    auto state = dyn_cast<BlockArgument>(add.getLhs());
+    auto wanted = function.getResultAttrOfType<ShardingAttr>(add->use_begin()->getOperandNumber(),
+                                                             SinterDialect::kSharding);
+    if (!state || !wanted || !isSum(wanted))
+      return false;
+    const ShardedValue &sum = values.at(state);
+    if (sum.sharding != wanted)
+      return false;
+    Value terms = addTerms(values.at(add.getRhs()), wanted, op->getLoc());
+    Value next = AddOp::create(builder, op->getLoc(), sum.part.getType(), sum.part, terms);
+    values[add] = {next, sum.whole, wanted};
+    return true;
   }
 
   /// The axes that each loop is split along: those of the first operand that asks for it.
@@ -218,18 +240,26 @@ private:
            llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
   }
 
-  /// A value under a sharding; moved once however many ops want it so.
-  Value get(Value value, ShardingAttr target) {
+  /// A value under a sharding, for an op at `loc`; moved once however many ops want it so. But what
+  /// is gathered of an argument along a manual axis is not kept until the backward pass, which
+  /// gathers it again.
+  Value get(Value value, ShardingAttr target, Location loc) {
     const ShardedValue &held = values.at(value);
     if (held.sharding == target)
       return held.part;
+    bool again = isa<BlockArgument>(value) && manual && getStage(loc) != Stage::Forward;
+    auto &known = again ? reshardedAgain : resharded;
     std::pair<Value, Attribute> key(value, target);
-    if (Value known = resharded.lookup(key))
-      return known;
+    if (Value found = known.lookup(key))
+      return found;
     Value made = makeAgain(value, target);
-    if (!made)
-      made = resharder.reshard(builder, value.getLoc(), held, target);
-    return resharded[key] = made;
+    if (!made) {
+      Operation *last = builder.getBlock()->empty() ? nullptr : &builder.getBlock()->back();
+      made = resharder.reshard(builder, again ? loc : value.getLoc(), held, target);
+      for (Operation *op = last; again && (op = op->getNextNode());)
+        op->setAttr(SinterDialect::kRecompute, builder.getUnitAttr());
+    }
+    return (again ? reshardedAgain : resharded)[key] = made;
   }
 
   /// A part of a value that is the same all along what is split: made in that size instead of
@@ -246,7 +276,8 @@ private:
     if (!broadcast || llvm::any_of(broadcast.getDims(),
                                    [&](int64_t dim) { return !target.getAxes(dim).empty(); }))
       return nullptr;
-    Value operand = get(broadcast.getOperand(), replicated(typeOf(broadcast.getOperand())));
+    Value operand =
+        get(broadcast.getOperand(), replicated(typeOf(broadcast.getOperand())), op->getLoc());
     return BroadcastOp::create(builder, op->getLoc(), type, operand, broadcast.getDims());
   }
 
@@ -258,7 +289,7 @@ private:
   ArrayAttr manual;                           ///< or null
   llvm::DenseMap<Value, ShardedValue> values; ///< by value of the whole program
   llvm::MapVector<Value, ShardingAttr> seeded;
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> resharded;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> resharded, reshardedAgain; ///< see get()
 };
 
 struct PartitionPass : sinter::impl::PartitionPassBase<PartitionPass> {

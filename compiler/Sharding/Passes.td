@@ -10,9 +10,10 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     After it arguments and results that are to be split have a `sinter.sharding`, unless a person gave
     them one.
 
-    Along `data`: an entry that reads tokens and has gradients or a loss computes on its own
-    microbatches (`sinter.manual`); its gradients are terms of a sum over ranks. With `zero=1` what an
-    optimizer keeps is split by rows.
+    Along `data`: an entry that reads tokens computes on its own microbatches (`sinter.manual`); its
+    gradients are terms of a sum over ranks. With `zero=1` what an optimizer keeps is split by rows, with
+    `zero=2` also the gradients, which are summed over ranks as soon as they are there, with `zero=3` the
+    parameters, too, of which a rank gathers what it needs.
 
     Along `tensor`: a matrix that only products read is split by the columns of their results, and a
     KV cache by heads, where they divide. Training cannot be split along it yet.
@@ -36,7 +37,7 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"zero", "zero", "int64_t", /*default=*/"0",
-           "what is split along the axis data: 1 the optimizer's states">,
+           "what is split along the axis data: 1 the optimizer's states, 2 gradients, 3 parameters">,
   ];
 }
 
@@ -50,6 +51,11 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
     device. Between them collectives move parts: a split operand is gathered where it is needed
     whole, a whole one is sliced where others are split, and terms of a sum are exchanged and added
     in the order of the tree (Passes.h).
+
+    Along a manual axis (`sinter.manual`) every rank computes on data of its own. What it returns for a
+    result that is not `unreduced` there is a term of the sum over ranks; where that is added to a state,
+    the sum is made first, and added to the state's part. A part of an argument is gathered for the
+    forward and again for the backward pass.
 
     A tensor that does not divide evenly is padded with zeros before it is split.
 

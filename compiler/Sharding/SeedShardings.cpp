@@ -45,10 +45,17 @@ private:
       DictionaryAttr attributes = function.getArgAttrDict(i);
       auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : nullptr;
       RankedTensorType type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
-      if (role && role.getValue() == Role::Gradient)
+      if (!role)
+        continue;
+      ShardingAttr rows = splits(type) ? makeSharding(type.getRank(), {{0, kData}}, {}) : nullptr;
+      if (role.getValue() == Role::Gradient && zero < 2)
         setState(function, i, makeSharding(type.getRank(), {}, {kData}));
-      if (role && role.getValue() == Role::Optimizer && zero >= 1 && splits(type))
-        setState(function, i, makeSharding(type.getRank(), {{0, kData}}, {}));
+      else if (role.getValue() == Role::Gradient)
+        setState(function, i, rows ? rows : makeSharding(type.getRank(), {}, {}));
+      else if (rows && role.getValue() == Role::Optimizer && zero >= 1)
+        setState(function, i, rows);
+      else if (rows && role.getValue() == Role::Parameter && zero >= 3)
+        setState(function, i, rows);
     }
   }
 

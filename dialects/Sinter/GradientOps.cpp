@@ -194,7 +194,9 @@ LogicalResult EmbeddingGradOp::verify() {
   return success();
 }
 
-// add(embedding_grad(ids, g), x) adds to x in place: no table of zeros is made.
+// add(embedding_grad(ids, g), x) adds to x in place: no table of zeros is made. Not so where x is
+// what was added up before, an argument: the sum over a microbatch is to begin with zero, so that
+// it is the same bits whoever computes it.
 LogicalResult EmbeddingGradOp::canonicalize(EmbeddingGradOp op, PatternRewriter &rewriter) {
   if (op.getInto() || !op->hasOneUse())
     return failure();
@@ -202,6 +204,8 @@ LogicalResult EmbeddingGradOp::canonicalize(EmbeddingGradOp op, PatternRewriter 
   if (!add)
     return failure();
   Value other = add.getLhs() == op.getResult() ? add.getRhs() : add.getLhs();
+  if (isa<BlockArgument>(other))
+    return failure();
   rewriter.setInsertionPoint(add);
   rewriter.replaceOpWithNewOp<EmbeddingGradOp>(add, op.getType(), op.getIds(), op.getGradient(),
                                                other, op.getRowsAttr(), op.getPaddingAttr());

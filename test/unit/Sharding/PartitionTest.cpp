@@ -65,8 +65,7 @@ protected:
   }
 
   ShardingAttr shardingOf(DictionaryAttr attributes, RankedTensorType whole) {
-    auto sharding =
-        attributes ? attributes.getAs<ShardingAttr>(SinterDialect::kSharding) : nullptr;
+    auto sharding = attributes ? attributes.getAs<ShardingAttr>(SinterDialect::kSharding) : nullptr;
     return sharding ? sharding : ShardingAttr::getReplicated(&context, whole.getRank());
   }
 
@@ -77,8 +76,8 @@ protected:
     SmallVector<SmallVector<ReferenceTensor>> parts(grid.getRanks());
     for (auto [rank, own] : llvm::enumerate(parts))
       for (auto [i, whole] : llvm::enumerate(arguments))
-        own.push_back(takeShard(whole, shardingOf(function.getArgAttrDict(i), whole.getType()),
-                                grid, rank));
+        own.push_back(
+            takeShard(whole, shardingOf(function.getArgAttrDict(i), whole.getType()), grid, rank));
     auto computed = evaluateRanks(function, grid, parts);
     SmallVector<ReferenceTensor> joined;
     for (auto [i, type] : llvm::enumerate(results)) {
@@ -118,8 +117,8 @@ protected:
     for (Type type : op->getOperandTypes())
       arguments.push_back(makeRandom(cast<RankedTensorType>(type)));
     SmallVector<ReferenceTensor> whole = evaluateFunction(function, arguments);
-    auto resultTypes = llvm::map_to_vector(
-        op->getResultTypes(), [](Type type) { return cast<RankedTensorType>(type); });
+    auto resultTypes = llvm::map_to_vector(op->getResultTypes(),
+                                           [](Type type) { return cast<RankedTensorType>(type); });
     SmallVector<ReferenceTensor> together =
         runRanks(partition(*module), grid, arguments, resultTypes);
     for (auto [i, expected] : llvm::enumerate(whole))
@@ -160,13 +159,15 @@ TEST_F(Partition, TermsAreAddedInTheOrderOfTheTree) {
       !m = tensor<5x3xf64>
       #terms = #sinter.sharding<[[], []] unreduced ["tensor"]>
       #rows = #sinter.sharding<[["tensor"], []]>
-      module attributes {sinter.grid = #sinter.grid<tensor = )" + std::to_string(ranks) + R"(>} {
+      module attributes {sinter.grid = #sinter.grid<tensor = )" +
+                                                  std::to_string(ranks) + R"(>} {
         func.func @entry(%g: !m {sinter.input = "g", sinter.sharding = #terms})
             -> (!m {sinter.output = "whole"}, !m {sinter.output = "rows", sinter.sharding = #rows})
             attributes {sinter.entry} {
           return %g, %g : !m, !m
         }
-      })", &context);
+      })",
+                                              &context);
     ASSERT_TRUE(module);
     func::FuncOp function = partition(*module);
     // Terms of which every order of addition has other bits.
