@@ -68,13 +68,13 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
       continue;
     if (options.isGpu())
       return fail(what, "GPUs run as single devices yet", "give `target` cpu");
-    if (trains && axis.name != "data")
-      return fail(what, "training is split along the axis data alone yet",
-                  "give data=" + std::to_string(axis.size));
-    if (!trains && axis.name != "tensor")
-      return fail(what, "inference is split along the axis tensor alone yet",
+    if (axis.name != "data" && axis.name != "tensor")
+      return fail(what, "nothing is split along the axis " + axis.name + " yet",
+                  "give data or tensor");
+    if (!trains && axis.name == "data")
+      return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));
-    if (trains && options.training.accumulate % static_cast<int64_t>(axis.size) != 0)
+    if (axis.name == "data" && options.training.accumulate % static_cast<int64_t>(axis.size) != 0)
       return fail(what,
                   "its ranks cannot have an equal part of " +
                       std::to_string(options.training.accumulate) + " microbatches a step",

@@ -201,16 +201,23 @@ private:
     return true;
   }
 
-  /// The axes that each loop is split along: those of the first operand that asks for it.
+  /// The axes that each loop is split along: those of the first operand that asks for it. The rows
+  /// of a product are not split: what order a kernel adds in depends on how many it has
+  /// (RegisterTile.h).
   SmallVector<ArrayAttr> assignLoops(Operation *op, const LoopNest &nest) {
     SmallVector<ArrayAttr> axes(nest.loops.size(), none);
     llvm::SmallDenseSet<Attribute> taken;
+    llvm::SmallDenseSet<unsigned> rows;
+    if (getRole(op) == FusionRole::Contraction)
+      for (AffineExpr expr : nest.maps[op->getNumOperands()].getResults().drop_back())
+        rows.insert(cast<AffineDimExpr>(expr).getPosition());
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
       const ShardedValue &value = values.at(operand);
       for (auto [dim, expr] : llvm::enumerate(nest.maps[i].getResults())) {
         unsigned loop = cast<AffineDimExpr>(expr).getPosition();
         ArrayAttr held = value.sharding.getAxes(dim);
-        bool free = !held.empty() && axes[loop].empty() && nest.loops[loop] == LoopKind::Parallel &&
+        bool free = !held.empty() && axes[loop].empty() && !rows.contains(loop) &&
+                    nest.loops[loop] == LoopKind::Parallel &&
                     !llvm::any_of(held, [&](Attribute axis) {
                       return isManual(axis) || taken.contains(axis);
                     });
@@ -220,11 +227,35 @@ private:
         taken.insert(held.begin(), held.end());
       }
     }
+    splitWork(op, nest, axes, taken);
     return axes;
   }
 
+  /// What takes long is split along an axis that no operand asks for, too, rather than done by
+  /// every rank. Of a product these are columns of the result.
+  void splitWork(Operation *op, const LoopNest &nest, MutableArrayRef<ArrayAttr> axes,
+                 const llvm::SmallDenseSet<Attribute> &taken) {
+    FusionRole role = getRole(op);
+    bool product = role == FusionRole::Contraction;
+    if (!product && role != FusionRole::Attention && role != FusionRole::AttentionGrad)
+      return;
+    ArrayRef<AffineExpr> dims = nest.maps[op->getNumOperands()].getResults();
+    for (auto [axis, ranks] : llvm::zip_equal(grid.getNames(), grid.getSizes())) {
+      if (ranks == 1 || isManual(axis) || taken.contains(axis))
+        continue;
+      for (AffineExpr expr : llvm::reverse(product ? dims.take_back() : dims)) {
+        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+        if (nest.loops[loop] != LoopKind::Parallel || !axes[loop].empty() ||
+            !divides(op, nest, loop, ranks))
+          continue;
+        axes[loop] = builder.getArrayAttr({axis});
+        break;
+      }
+    }
+  }
+
   /// Whether every rank's turns of a loop are its parts of all tensors: of dimensions of unlike
-  /// extents that is so only of equal parts.
+  /// extents that is so only of equal parts. Every rank has a turn.
   static bool divides(Operation *op, const LoopNest &nest, unsigned loop, int64_t ranks) {
     SmallVector<int64_t> extents;
     unsigned tensor = 0;
@@ -236,7 +267,7 @@ private:
     };
     llvm::for_each(op->getOperands(), collect);
     llvm::for_each(op->getResults(), collect);
-    return llvm::all_equal(extents) ||
+    return (llvm::all_equal(extents) && extents.front() >= ranks) ||
            llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
   }
 

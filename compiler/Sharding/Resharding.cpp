@@ -62,29 +62,46 @@ Value Resharder::move(OpBuilder &builder, Location loc, Value operand, ArrayAttr
   return op;
 }
 
+/// `value` with dimension `dim` cut into as many equal parts as there are ranks, padded with zeros,
+/// which stand in a new first dimension.
+static Value stackParts(OpBuilder &builder, Location loc, Value value, int64_t dim, int64_t ranks) {
+  SmallVector<int64_t> shape(typeOf(value).getShape());
+  int64_t extent = llvm::divideCeil(shape[dim], ranks);
+  Value padded = pad(builder, loc, value, dim, extent * ranks);
+  shape[dim] = extent;
+  shape.insert(shape.begin() + dim, ranks);
+  return moveDim(builder, loc, reshape(builder, loc, padded, shape), dim, 0);
+}
+
+/// The other way: parts of a first dimension one after another along `dim`, of `extent` elements.
+static Value joinParts(OpBuilder &builder, Location loc, Value parts, int64_t dim, int64_t extent) {
+  int64_t ranks = typeOf(parts).getDimSize(0);
+  SmallVector<int64_t> shape(typeOf(parts).getShape().drop_front());
+  shape[dim] *= ranks;
+  return trim(builder, loc, reshape(builder, loc, moveDim(builder, loc, parts, 0, dim), shape), dim,
+              extent);
+}
+
 Value Resharder::gather(OpBuilder &builder, Location loc, Value part, int64_t dim, ArrayAttr axes,
                         int64_t extent) const {
-  int64_t ranks = grid.getSize(axes);
-  SmallVector<int64_t> shape(typeOf(part).getShape());
-  SmallVector<int64_t> stacked = shape;
-  stacked.insert(stacked.begin(), ranks);
+  SmallVector<int64_t> stacked(typeOf(part).getShape());
+  stacked.insert(stacked.begin(), grid.getSize(axes));
   Value all = move<AllGatherOp>(builder, loc, part, axes, typeOf(part).clone(stacked));
-  shape[dim] *= ranks;
-  return trim(builder, loc, reshape(builder, loc, moveDim(builder, loc, all, 0, dim), shape), dim,
-              extent);
+  return joinParts(builder, loc, all, dim, extent);
 }
 
 Value Resharder::split(OpBuilder &builder, Location loc, Value whole, int64_t dim,
                        ArrayAttr axes) const {
-  int64_t ranks = grid.getSize(axes);
-  SmallVector<int64_t> shape(typeOf(whole).getShape());
-  int64_t extent = llvm::divideCeil(shape[dim], ranks);
-  Value padded = pad(builder, loc, whole, dim, extent * ranks);
-  shape[dim] = extent;
-  SmallVector<int64_t> stacked = shape;
-  stacked.insert(stacked.begin() + dim, ranks);
-  Value parts = moveDim(builder, loc, reshape(builder, loc, padded, stacked), dim, 0);
-  return move<AllSliceOp>(builder, loc, parts, axes, typeOf(whole).clone(shape));
+  Value parts = stackParts(builder, loc, whole, dim, grid.getSize(axes));
+  return move<AllSliceOp>(builder, loc, parts, axes,
+                          typeOf(parts).clone(typeOf(parts).getShape().drop_front()));
+}
+
+Value Resharder::exchange(OpBuilder &builder, Location loc, Value part, int64_t from,
+                          int64_t extent, int64_t to, ArrayAttr axes) const {
+  Value parts = stackParts(builder, loc, part, to, grid.getSize(axes));
+  Value exchanged = move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts));
+  return joinParts(builder, loc, exchanged, from, extent);
 }
 
 Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
@@ -113,13 +130,7 @@ Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
 Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, ArrayAttr axes) const {
   if (library)
     return split(builder, loc, reduce(builder, loc, term, axes), 0, axes);
-  int64_t ranks = grid.getSize(axes);
-  SmallVector<int64_t> shape(typeOf(term).getShape());
-  int64_t extent = llvm::divideCeil(shape[0], ranks);
-  Value padded = pad(builder, loc, term, 0, extent * ranks);
-  shape[0] = extent;
-  shape.insert(shape.begin(), ranks);
-  Value parts = reshape(builder, loc, padded, shape);
+  Value parts = stackParts(builder, loc, term, 0, grid.getSize(axes));
   return addParts(builder, loc, move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
 }
 
@@ -148,13 +159,20 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const ShardedValue &v
     if (scatters)
       axes[0] = terms;
   }
+  auto differs = [&](int64_t dim) { return axes[dim] != target.getAxes(dim); };
+  for (auto [from, held] : llvm::enumerate(axes))
+    for (int64_t to = 0; to < value.whole.getRank() && !held.empty() && differs(from); ++to)
+      if (axes[to].empty() && target.getAxes(to) == held && target.getAxes(from).empty()) {
+        part = exchange(builder, loc, part, from, value.whole.getDimSize(from), to, held);
+        std::swap(axes[to], axes[from]);
+      }
   for (auto [dim, held] : llvm::enumerate(axes))
-    if (!held.empty() && held != target.getAxes(dim)) {
+    if (!held.empty() && differs(dim)) {
       part = gather(builder, loc, part, dim, held, value.whole.getDimSize(dim));
       held = builder.getArrayAttr({});
     }
-  for (auto [dim, held] : llvm::enumerate(axes))
-    if (held != target.getAxes(dim))
+  for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
+    if (differs(dim))
       part = split(builder, loc, part, dim, target.getAxes(dim));
   return part;
 }

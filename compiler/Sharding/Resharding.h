@@ -30,6 +30,10 @@ private:
   /// The rank's part of a dimension that it has all of.
   mlir::Value split(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value whole, int64_t dim,
                     mlir::ArrayAttr axes) const;
+  /// The rank's part of dimension `to`, of which it has all, for all of dimension `from`, of
+  /// `extent` elements, which is split along `axes`.
+  mlir::Value exchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value part, int64_t from,
+                       int64_t extent, int64_t to, mlir::ArrayAttr axes) const;
   /// Of terms along `axes` the sum, split by its first dimension along them.
   mlir::Value reduceScatter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value term,
                             mlir::ArrayAttr axes) const;

@@ -52,7 +52,10 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
 // CHECK: %[[ALL:.*]] = sinter.all_gather ["tensor"] %[[TWICE]] : (tensor<5x3xf32>) -> tensor<2x5x3xf32>
 // CHECK: %[[ROWS:.*]] = sinter.transpose %[[ALL]] {permutation = array<i64: 1, 0, 2>}
 // CHECK: %[[WHOLE:.*]] = sinter.reshape %[[ROWS]] : (tensor<5x2x3xf32>) -> tensor<5x6xf32>
-// CHECK: sinter.matmul %[[WHOLE]], %arg2
+// What nobody asked to split is split by the result's columns.
+// CHECK: %[[DOWN:.*]] = sinter.all_slice ["tensor"] %{{.*}} : (tensor<2x6x2xf32>) -> tensor<6x2xf32>
+// CHECK: %[[PART:.*]] = sinter.matmul %[[WHOLE]], %[[DOWN]] : (tensor<5x6xf32>, tensor<6x2xf32>) -> tensor<5x2xf32>
+// CHECK: sinter.all_gather ["tensor"] %[[PART]]
 module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
   func.func @mlp(%x: tensor<5x4xf32> {sinter.input = "x"},
                  %w: tensor<4x6xf32> {sinter.parameter = "w", sinter.sharding = #sinter.sharding<[[], ["tensor"]]>},
