@@ -271,7 +271,7 @@ def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
       return %0 : tensor<8xf32>
     }
     // =>
-    error: expected only kernels, collectives, library products, packings, reshapes and constants in an entry after Fusion
+    error: expected only kernels, collectives, library products, packings, reshapes and constants in an entry
     ```
   }];
 }
