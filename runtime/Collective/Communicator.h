@@ -27,11 +27,16 @@ struct RankGroup {
   size_t size() const { return ranks.size(); }
 };
 
+class RankProgress;
+
 /// Used by one thread at a time. An error means that a rank has failed or cannot be reached any
 /// more, which the error names; nothing can be done with the communicator afterwards but to end.
 class Communicator {
 public:
   virtual ~Communicator() = default;
+
+  /// Where this rank tells how far it is; null where nobody asks.
+  RankProgress *progress = nullptr;
 
   virtual size_t rank() const = 0;
   virtual size_t size() const = 0;
@@ -53,6 +58,10 @@ public:
 
   /// Returns once all ranks have called it.
   virtual Expected<void> barrier() = 0;
+
+  /// From now on the collectives of this rank fail with `error`, also one that waits for others. Any
+  /// thread may call it.
+  virtual void abandon(const Error &error) = 0;
 };
 
 /// All ranks of a communicator.

@@ -69,6 +69,12 @@ public:
     return meet(makeWholeGroup(*this), {}, [](const Meeting &) {});
   }
 
+  void abandon(const Error &error) override {
+    std::lock_guard lock(shared.mutex);
+    reason = error;
+    shared.changed.notify_all();
+  }
+
 private:
   /// Calls `read` once all ranks of the group are here with their parts, which stay until all have
   /// read them.
@@ -92,7 +98,9 @@ private:
       ++meeting.round;
       shared.changed.notify_all();
     }
-    shared.changed.wait(lock, [&] { return meeting.round != round || shared.failed; });
+    shared.changed.wait(lock, [&] { return meeting.round != round || shared.failed || reason; });
+    if (reason)
+      return tl::unexpected(*reason);
     if (meeting.round == round)
       return sinter::fail("rank " + std::to_string(*shared.failed), "has ended with an error",
                           "see what it says");
@@ -104,6 +112,7 @@ private:
 
   Shared &shared;
   size_t number;
+  std::optional<Error> reason; ///< why this rank takes no part any more
 };
 
 template <typename T>

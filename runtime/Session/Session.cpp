@@ -1,5 +1,7 @@
 #include "runtime/Session/Session.h"
+#include "runtime/Collective/Agreement.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Collective/RankProgress.h"
 #include "runtime/Device/Cpu/CpuDevice.h"
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/FiniteChecks.h"
@@ -80,11 +82,15 @@ static Expected<void> checkRanks(const Executable &executable, const Communicato
   size_t given = communicator ? communicator->size() : 1;
   if (needed == given)
     return {};
+  auto count = [](size_t ranks) {
+    return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+  };
   std::string grid = needed == 1 ? "" : " (" + describeGrid(executable.root()) + ")";
   return fail(executable.name(),
-              "was compiled for " + std::to_string(needed) + " ranks" + grid + ", and " +
-                  std::to_string(given) + " run it",
-              needed == 1 ? "compile the model for this `grid`"
+              "was compiled for " + count(needed) + grid + ", and " + count(given) +
+                  (given == 1 ? " runs it" : " run it"),
+              needed == 1 ? "give a `grid` that says what each does, data=" +
+                                std::to_string(given) + " for example"
                           : "give `ranks` " + std::to_string(needed));
 }
 
@@ -123,6 +129,11 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
   auto impl = std::make_unique<Impl>();
   SINTER_CHECK(impl->select(std::move(executable), options));
   SINTER_CHECK(checkRanks(*impl->executable, options.communicator));
+  if (Communicator *ranks = options.communicator) {
+    SINTER_CHECK(checkSameExecutable(*ranks, *impl->executable));
+    if (ranks->progress)
+      ranks->progress->setExecutable(impl->executable);
+  }
   if (impl->executable->isForCpu()) {
     SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
     impl->device = createCpuDevice(impl->plan());

@@ -2,6 +2,7 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/Options.h"
 #include "runtime/Checkpoint/CheckpointWriter.h"
+#include "runtime/Collective/RankProgress.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/TrainPrograms.h"
@@ -229,6 +230,8 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   if (!loader)
     loader = std::make_unique<BatchLoader>(*train, options.accumulate, step);
   Clock::time_point begin = Clock::now();
+  if (const Communicator *ranks = options.session.communicator; ranks && ranks->progress)
+    ranks->progress->beginStep(step);
   std::span<const Microbatch> batches = loader->next();
   StepScalars values = scalars(batches);
   double loss = 0;

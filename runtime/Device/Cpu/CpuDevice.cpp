@@ -1,4 +1,5 @@
 #include "runtime/Device/Cpu/CpuDevice.h"
+#include "runtime/Collective/RankProgress.h"
 #include "runtime/Device/Cpu/DebugChecks.h"
 #include "runtime/Device/Cpu/Recording.h"
 #include "runtime/Device/WeightLoader.h"
@@ -60,6 +61,16 @@ private:
   Resolver resolver(const Region &arenaInUse, const WeightLoader *checkpoint);
   Expected<void> runChecked(size_t program);
 
+  // Tell who watches this rank.
+  void begin(size_t program, size_t command) const {
+    if (progress)
+      progress->beginCommand(plan.programs[program].index, static_cast<uint32_t>(command));
+  }
+  void end() const {
+    if (progress)
+      progress->endProgram();
+  }
+
   DevicePlan plan;
   MemoryUse use;
   CodeImage code;
@@ -68,6 +79,7 @@ private:
   std::vector<Recording> recordings;
   std::unique_ptr<DebugChecks> checks;
   Communicator *communicator = nullptr;
+  RankProgress *progress = nullptr; // null where nobody asks
 };
 
 Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
@@ -189,6 +201,7 @@ Expected<void> CpuDevice::bind(const BindOptions &options) {
   }
   SINTER_CHECK(allocate(options.debug));
   communicator = options.communicator;
+  progress = communicator ? communicator->progress : nullptr;
   recordPrograms();
   SINTER_CHECK(prepare(options));
   return {};
@@ -198,8 +211,11 @@ Expected<void> CpuDevice::run(size_t program) {
   if (checks)
     return runChecked(program);
   const Recording &recording = recordings[program];
-  for (size_t i = 0; i < recording.steps.size(); ++i)
+  for (size_t i = 0; i < recording.steps.size(); ++i) {
+    begin(program, i);
     SINTER_CHECK(recording.runStep(i, *plan.pool));
+  }
+  end();
   return {};
 }
 
@@ -212,10 +228,12 @@ Expected<void> CpuDevice::run(size_t program, Trace &trace) {
   int64_t begin = Trace::now(), last = begin;
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     int64_t start = last;
+    this->begin(program, i);
     SINTER_CHECK(recording.runStep(i, *plan.pool));
     last = Trace::now();
     trace.add({index, static_cast<uint32_t>(i), start, last});
   }
+  end();
   trace.add({index, TraceEvent::wholeRun, begin, last});
   return {};
 }
@@ -227,6 +245,7 @@ Expected<void> CpuDevice::runChecked(size_t program) {
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
     uint64_t before = checks->hashOutside(command);
+    begin(program, i);
     SINTER_CHECK(recording.runStep(i, *plan.pool));
     if (checks->hashOutside(command) == before && checks->guardsIntact())
       continue;
@@ -238,6 +257,7 @@ Expected<void> CpuDevice::runChecked(size_t program) {
     error.defect = true;
     return tl::unexpected(std::move(error));
   }
+  end();
   return {};
 }
 

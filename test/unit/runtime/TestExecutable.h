@@ -40,6 +40,7 @@ struct Parts {
   bool waits = false;                                      ///< so do all kernels
   std::map<uint32_t, uint64_t> fingerprints = {}; ///< of kernels; else that of their first launch
   bool tune = false;
+  std::vector<std::pair<std::string, uint64_t>> grid; ///< axes and the ranks along them
 
   struct Tensor {
     std::string name;
@@ -47,6 +48,8 @@ struct Parts {
     std::vector<int64_t> shape;
     fb::Slice slice;
     std::optional<Initializer> initializer = {}; ///< else the default one of the name
+    std::vector<int64_t> whole = {};             ///< of a tensor that is split, with
+    std::vector<std::vector<uint32_t>> sharding = {};
   };
   std::vector<Tensor> checkpoint; ///< without slices
   std::vector<Tensor> states;
@@ -117,9 +120,15 @@ struct Parts {
     flatbuffers::FlatBufferBuilder builder;
     auto bindings = [&](const std::vector<Tensor> &tensors) {
       std::vector<Offset<fb::Binding>> offsets;
-      for (const Tensor &tensor : tensors)
+      for (const Tensor &tensor : tensors) {
+        std::vector<Offset<fb::Axes>> sharding;
+        for (const std::vector<uint32_t> &axes : tensor.sharding)
+          sharding.push_back(fb::CreateAxesDirect(builder, &axes));
         offsets.push_back(fb::CreateBindingDirect(builder, tensor.name.c_str(), tensor.dtype,
-                                                  &tensor.shape, &tensor.slice));
+                                                  &tensor.shape, &tensor.slice,
+                                                  tensor.whole.empty() ? nullptr : &tensor.whole,
+                                                  sharding.empty() ? nullptr : &sharding));
+      }
       return builder.CreateVector(offsets);
     };
     std::vector<Offset<fb::Program>> programOffsets;
@@ -185,6 +194,10 @@ struct Parts {
           fb::CreateKernelProgramDirect(builder, program.source.c_str(), nullptr, &cubins));
     }
     auto kernelProgramVector = builder.CreateVector(kernelProgramOffsets);
+    std::vector<Offset<fb::GridAxis>> axes;
+    for (const auto &[name, size] : grid)
+      axes.push_back(fb::CreateGridAxisDirect(builder, name.c_str(), size));
+    auto gridVector = builder.CreateVector(axes);
     auto deviceText = builder.CreateString(device);
     auto featureVector = builder.CreateVectorOfStrings(features);
     builder.ForceVectorAlignment(code.size(), 1, 64);
@@ -210,6 +223,7 @@ struct Parts {
     executable.add_device(deviceText);
     executable.add_kernel_programs(kernelProgramVector);
     executable.add_tune(tune);
+    executable.add_grid(gridVector);
     fb::FinishExecutableBuffer(builder, executable.Finish());
     auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};
@@ -343,6 +357,16 @@ inline Parts::Command fill(fb::Slice out, uint8_t value) {
             return fb::CreateFill(builder, &out, value).Union();
           },
           "fill", ""};
+}
+
+inline Parts::Command collective(fb::CollectiveKind kind, std::vector<uint32_t> axes,
+                                 fb::Slice source, fb::Slice out,
+                                 fb::DType dtype = fb::DType::F32) {
+  return {fb::Action::Collective,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateCollectiveDirect(builder, kind, &axes, dtype, &source, &out).Union();
+          },
+          "collective", "layer.0"};
 }
 
 /// Lets `parts` run on a GPU, with machine code that has its kernels.
