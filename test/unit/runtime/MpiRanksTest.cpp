@@ -1,6 +1,7 @@
 //===- MpiRanksTest.cpp - Collectives over MPI, run by mpiexec --------------===//
 
 #include "runtime/Collective/Mpi.h"
+#include "runtime/Collective/Watch.h"
 #include "test/unit/runtime/CollectiveChecks.h"
 #include <cstdio>
 
@@ -13,6 +14,7 @@ static Expected<void> run() {
   SINTER_CHECK(testing::expect(launched && launched->rank == communicator->rank() &&
                                    launched->size == communicator->size(),
                                "the environment"));
+  SINTER_TRY(std::unique_ptr<Watch> watch, Watch::start(*communicator, {}));
   SINTER_CHECK(testing::checkCollectives(*communicator));
   // More than fits the memory that holds the parts of a sum.
   SINTER_CHECK(testing::checkSum<float>(*communicator, makeWholeGroup(*communicator), 5'000'001));
