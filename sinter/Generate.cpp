@@ -59,6 +59,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   if (model.weights)
     bindOptions.weights = &source.emplace(*model.weights);
   bindOptions.seed = options.seed;
+  bindOptions.communicator = options.communicator;
   bindOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
   for (const char *name : {"prefill", "decode"})
     if (executable.program(name))

@@ -17,6 +17,7 @@ struct GenerateOptions {
   std::optional<uint64_t> seed; ///< of sampling and random weights; else 0 and the executable's
   unsigned threads = 0;         ///< 0: one a processor
   Observer observer;
+  runtime::Communicator *communicator = nullptr; ///< the ranks that run it together; null: one
 
   template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
 #define SINTER_OPTION SINTER_OPTION_VISIT

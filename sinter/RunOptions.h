@@ -3,6 +3,7 @@
 
 #include "compiler/Pipelines/CompileOptions.h"
 #include "runtime/Base/ByteSize.h"
+#include "runtime/Collective/Communicator.h"
 #include "sinter/Observer.h"
 
 namespace sinter {
@@ -14,6 +15,9 @@ struct RunOptions : CompileOptions {
 #include "sinter/RunOptions.def"
 
   Observer observer;
+
+  /// The ranks that run it together (sinter/Ranks.h); it outlives what is run. Null: one.
+  runtime::Communicator *communicator = nullptr;
 
   /// The bytes of memoryBudget, 0 for any. Fails where it is no size.
   Expected<uint64_t> getBudget() const {

@@ -12,6 +12,7 @@ Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
   runtime::BindOptions session;
   session.threads = static_cast<unsigned>(getThreads(options));
   session.programs = std::move(entries);
+  session.communicator = options.communicator;
   session.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
   if (runner.loaded.weights) {
     runner.source = std::make_unique<WeightFilesSource>(*runner.loaded.weights);

@@ -148,6 +148,7 @@ static Expected<runtime::TrainOptions> makeTrainerOptions(const TrainOptions &op
   run.seed = options.seed;
   run.evaluateEvery = static_cast<uint64_t>(options.evaluateEvery);
   run.session.threads = static_cast<unsigned>(getThreads(options));
+  run.session.communicator = options.communicator;
   run.directory = options.out;
   run.saveEvery = static_cast<uint64_t>(options.saveEvery);
   run.keep = static_cast<uint64_t>(options.keep);

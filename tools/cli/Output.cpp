@@ -1,5 +1,6 @@
 #include "tools/cli/Output.h"
 #include "tools/cli/OneLine.h"
+#include "tools/cli/RunOnRanks.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -52,7 +53,8 @@ Observer Terminal::observe() {
     std::fprintf(stderr, "sinter: note: %s\n", onOneLine(showFlags(text)).c_str());
   };
   observer.onWarning = [](const Error &warning) {
-    std::fprintf(stderr, "sinter: warning: %s\n", onOneLine(showFlags(warning.message())).c_str());
+    std::fprintf(stderr, "%ssinter: warning: %s\n", rankPrefix().c_str(),
+                 onOneLine(showFlags(warning.message())).c_str());
   };
   return observer;
 }

@@ -75,12 +75,14 @@ void sinter::cli::addBench(CLI::App &program) {
   CLI::App *command = program.add_subcommand("bench", "Measures a step: medians after a warm-up");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
+  addRankFlags(*command, *options);
+  addOptions<RunOptions>(*command, *options, {"zero"});
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
       ->check(wholeNumber(1, 1 << 20));
   command->add_option("--warmup", options->repetition.warmup, "repetitions before those")
       ->check(wholeNumber(0, 1 << 20));
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(run(*options));
+    finish(runOnRanks(*options, [&] { return run(*options); }));
   });
 }

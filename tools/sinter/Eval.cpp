@@ -50,11 +50,12 @@ void sinter::cli::addEval(CLI::App &program) {
       program.add_subcommand("eval", "Loss, perplexity, bits per byte and accuracy on data");
   auto options = std::make_shared<CommandOptions<EvaluateOptions>>();
   addModelFlags(*command, *options);
+  addRankFlags(*command, *options);
   command->get_option("--batch")->description("windows that are computed at a time (default: 1)");
   EvaluateOptions &evaluated = *options;
   EvaluateOptions::visitOwn(
       evaluated, [&](const OptionInfo &info, auto &value) { addFlag(*command, info, value); });
   command->get_option("--data")->required();
   command->footer(kFooter);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
 }

@@ -32,6 +32,7 @@ static Expected<void> run(Options &options) {
   GenerateOptions &generation = options.flags.generation;
   SINTER_CHECK(checkOptions(generation));
   generation.observer = options.observer;
+  generation.communicator = options.communicator;
   generation.seed = options.seed;
   generation.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
@@ -45,6 +46,7 @@ void sinter::cli::addGenerate(CLI::App &program) {
   CLI::App *command = program.add_subcommand("generate", "Continues a prompt");
   auto options = std::make_shared<Options>();
   addModelFlags(*command, *options);
+  addRankFlags(*command, *options);
   addGenerateFlags(*command, options->flags);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
 }

@@ -37,6 +37,8 @@ static Expected<void> run(const Options &options) {
   SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(Logits logits, computeLogits(model, options, ids, options.chunk));
+  if (options.communicator && options.communicator->rank() != 0)
+    return {};
   std::string file = makeNpy(logits.values, logits.rows, logits.vocabulary);
   return writeFileAtomically(options.output, std::as_bytes(std::span(file)));
 }
@@ -45,9 +47,10 @@ void sinter::cli::addLogits(CLI::App &program) {
   CLI::App *command = program.add_subcommand("logits", "Writes the logits at every position");
   auto options = std::make_shared<Options>();
   addModelFlags(*command, *options);
+  addRankFlags(*command, *options);
   command->add_option("--tokens", options->tokens, "ids, comma-separated")->required();
   command->add_option("-o,--output", options->output, "NumPy file to write")->required();
   command->add_option("--chunk", options->chunk, "tokens taken at a time")
       ->check(wholeNumber(1, 1 << 20));
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
 }

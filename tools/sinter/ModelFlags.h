@@ -5,6 +5,7 @@
 #include "sinter/StepMode.h"
 #include "tools/cli/Flags.h"
 #include "tools/cli/Output.h"
+#include "tools/cli/RunOnRanks.h"
 
 namespace sinter::cli {
 
@@ -44,6 +45,24 @@ inline void addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
   addOptions(command, options,
              {"tf32", "tune", "grid", "zero", "reduce", "no_cache", "disable_pass",
               "load_pass_plugin", "add_pass"});
+}
+
+/// Adds the options that say on which ranks to run.
+inline void addRankFlags(CLI::App &command, RunOptions &options) {
+  addOptions(command, options, {"grid", "reduce", "ranks", "rank_timeout"});
+}
+
+/// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h.
+inline Expected<void> runOnRanks(RunOptions &options, const std::function<Expected<void>()> &work,
+                                 bool stopsSoftly = false) {
+  SINTER_CHECK(checkOptions(options));
+  RankedCommand command;
+  command.options = {options.grid, options.ranks, options.rankTimeout, {}};
+  command.observer = &options.observer;
+  command.communicator = &options.communicator;
+  command.threads = &options.threads;
+  command.stopsSoftly = stopsSoftly;
+  return runOnRanks(std::move(command), work);
 }
 
 /// Adds MODEL and all of RunOptions that any step may have.

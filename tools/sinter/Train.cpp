@@ -22,18 +22,21 @@ using Options = CommandOptions<TrainOptions>;
 
 std::atomic<bool> stopRequested = false;
 
-/// From here on the first SIGTERM or SIGINT asks the run to save after a step and stop; a second
-/// one ends the process as ever.
-void catchSignals() {
+/// From here on the first SIGTERM or SIGINT, or SIGUSR1, which mpirun passes on, asks the run to
+/// save after a step and stop; a second one ends the process as ever. Ranks say nothing of it: they
+/// get SIGTERM when one of them was killed, too.
+void catchSignals(bool isRank) {
   struct sigaction action = {};
-  action.sa_handler = [](int) {
-    static constexpr std::string_view kText =
-        "\nsinter: stopping after the next step; a second signal stops at once\n";
-    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
-    stopRequested = true;
-  };
+  action.sa_handler = [](int) { stopRequested = true; };
+  if (!isRank)
+    action.sa_handler = [](int) {
+      static constexpr std::string_view kText =
+          "\nsinter: stopping after the next step; a second signal stops at once\n";
+      [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+      stopRequested = true;
+    };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (int signal : {SIGTERM, SIGINT})
+  for (int signal : {SIGTERM, SIGINT, SIGUSR1})
     sigaction(signal, &action, nullptr);
 }
 } // namespace
@@ -140,7 +143,7 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
 }
 
 static Expected<void> run(Options &options, const CLI::App &command) {
-  catchSignals();
+  catchSignals(options.communicator != nullptr);
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   std::optional<TrainProgress> progress;
   Observer &observer = options.observer;
@@ -220,9 +223,13 @@ void sinter::cli::addTrain(CLI::App &program) {
   auto options = std::make_shared<Options>();
   addModel(*command, options->model);
   addTrainFlags(*command, *options, options->json);
+  addRankFlags(*command, *options);
+  addOptions<RunOptions>(*command, *options, {"zero"});
   addOptions<TrainOptions>(*command, *options, {"out", "log", "save_every", "keep", "resume"});
   command->get_option("--out")->required();
   command->get_option("--json")->group("Output");
   command->footer(kFooter);
-  command->callback([options, command] { finish(run(*options, *command)); });
+  command->callback([options, command] {
+    finish(runOnRanks(*options, [&] { return run(*options, *command); }, /*stopsSoftly=*/true));
+  });
 }

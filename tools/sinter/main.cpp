@@ -2,6 +2,7 @@
 
 #include "tools/cli/Help.h"
 #include "tools/cli/Output.h"
+#include "tools/cli/RunOnRanks.h"
 #include "tools/cli/UsageError.h"
 #include "tools/sinter/Commands.h"
 #include <cstdio>
@@ -44,7 +45,8 @@ int main(int argc, char **argv) {
   sinter::cli::addVerify(program);
   sinter::cli::addVerifyPass(program);
   auto printError = [](const sinter::Error &error) {
-    std::fprintf(stderr, "sinter: %s\n", sinter::cli::describeError(error).c_str());
+    std::fprintf(stderr, "%ssinter: %s\n", sinter::cli::rankPrefix().c_str(),
+                 sinter::cli::describeError(error).c_str());
     return error.defect ? 2 : 1;
   };
   try {

@@ -1,0 +1,57 @@
+//===- Ranks.h - This process as one of several that run a model -*- C++ -*-===//
+//
+//   auto ranks = Ranks::open({.grid = "data=4"});       // in each of 4 processes that mpirun
+//   started options.communicator = ranks->communicator();       // RunOptions, GenerateOptions
+//   ... work on the model ...
+//   ranks->finish(result);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Collective/Mpi.h"
+#include "runtime/Collective/Watch.h"
+
+namespace sinter {
+
+struct RankOptions {
+  std::string grid;     ///< what the model is compiled for; empty: an executable says it
+  int64_t ranks = 0;    ///< as many must run it; 0: as many as do
+  double timeout = 3.5; ///< seconds that a rank may be silent, or stuck in a command
+  /// Called by a thread of the library's when another rank has failed, and with it the work of
+  /// all; WatchOptions::onFailure.
+  std::function<void(const Error &)> onFailure;
+};
+
+class Ranks {
+public:
+  /// Finds out from the environment whether this process is one of a job that mpirun, srun or the
+  /// like started, and joins the others. Nothing is opened where it is not and the options ask for
+  /// one rank. Errors: another number of ranks than the grid's or the options', no MPI, an MPI of
+  /// another kind, hosts with different versions or without TCP between them.
+  static Expected<Ranks> open(const RankOptions &options);
+
+  /// The others, or null where there are none.
+  runtime::Communicator *communicator() const { return opened.get(); }
+
+  /// Whether this rank is the one that prints.
+  bool isFirst() const { return !opened || opened->rank() == 0; }
+
+  /// Threads for each rank of this machine to have its share of the processors, 1 at the least.
+  /// Where `sinter --ranks` started the ranks, they keep to processors of their own.
+  int64_t threads() const { return share; }
+
+  /// Waits for all ranks where the work was done; where it was not tells the others the error.
+  /// False where another rank says the same error, so that it need not be said again.
+  bool finish(const Expected<void> &result);
+
+private:
+  std::unique_ptr<runtime::Communicator> opened;
+  std::unique_ptr<runtime::Watch> watch; // before the communicator ends
+  int64_t share = 0;
+};
+
+/// Set in the environment of ranks that were started on one machine, without processors of their
+/// own.
+constexpr char kSharesProcessors[] = "SINTER_RANKS_SHARE_PROCESSORS";
+
+} // namespace sinter

@@ -1,0 +1,64 @@
+#include "tools/cli/RunOnRanks.h"
+#include "tools/cli/OneLine.h"
+#include "tools/cli/StartRanks.h"
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <unistd.h>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+static std::string &prefix() {
+  static std::string text;
+  return text;
+}
+
+const std::string &sinter::cli::rankPrefix() { return prefix(); }
+
+/// Ends the process because another rank has failed, from whatever thread.
+[[noreturn]] static void endWithOthers(const Error &error) {
+  std::string line = prefix() + "sinter: " + describeError(error) + "\n";
+  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  // mpirun ends all ranks when one has ended; until then they say the same.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::_Exit(3);
+}
+
+/// mpirun sends SIGTERM to all ranks when one was killed; why is said before that ends this one.
+static void delayTermination() {
+  std::signal(SIGTERM, [](int) { ::alarm(1); });
+}
+
+static void beSilent(Observer &observer, size_t rank) {
+  prefix() = "rank " + std::to_string(rank) + ": ";
+  observer.onProgress = nullptr;
+  observer.onNote = nullptr;
+  if (!std::freopen("/dev/null", "w", stdout))
+    std::fclose(stdout);
+}
+
+Expected<void> sinter::cli::runOnRanks(RankedCommand command,
+                                       const std::function<Expected<void>()> &work) {
+  RankOptions &options = command.options;
+  if (options.ranks > 1 && !runtime::findLaunchedRank()) {
+    SINTER_TRY(int status, startRanks(options.ranks, command.stopsSoftly));
+    std::exit(status);
+  }
+  options.onFailure = endWithOthers;
+  SINTER_TRY(Ranks ranks, Ranks::open(options));
+  if (!ranks.communicator())
+    return work();
+  delayTermination();
+  *command.communicator = ranks.communicator();
+  if (*command.threads == 0)
+    *command.threads = ranks.threads();
+  if (!ranks.isFirst())
+    beSilent(*command.observer, ranks.communicator()->rank());
+  Expected<void> result = work();
+  if (!ranks.finish(result))
+    std::_Exit(1);
+  return result;
+}
