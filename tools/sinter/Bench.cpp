@@ -76,7 +76,6 @@ void sinter::cli::addBench(CLI::App &program) {
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   addRankFlags(*command, *options);
-  addOptions<RunOptions>(*command, *options, {"zero"});
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
       ->check(wholeNumber(1, 1 << 20));
   command->add_option("--warmup", options->repetition.warmup, "repetitions before those")

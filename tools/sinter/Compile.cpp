@@ -86,6 +86,6 @@ void sinter::cli::addCompile(CLI::App &program) {
   command->add_flag("--source-only", options->sourceOnly,
                     "for a GPU: carry the kernels' source alone; they are compiled where it runs");
   addOptions(*command, options->training);
-  addOptions<RunOptions>(*command, *options, {"memory_budget"});
+  addOptions<RunOptions>(*command, *options, {"zero", "memory_budget"});
   command->callback([options] { finish(run(*options)); });
 }

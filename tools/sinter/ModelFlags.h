@@ -43,13 +43,13 @@ inline void addCommonFlags(CLI::App &command, RunOptions &options, bool &json) {
 inline void addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
   addCommonFlags(command, options, json);
   addOptions(command, options,
-             {"tf32", "tune", "grid", "zero", "reduce", "no_cache", "disable_pass",
-              "load_pass_plugin", "add_pass"});
+             {"tf32", "tune", "grid", "reduce", "no_cache", "disable_pass", "load_pass_plugin",
+              "add_pass"});
 }
 
-/// Adds the options that say on which ranks to run.
+/// Adds the options that say who runs on the ranks of a grid.
 inline void addRankFlags(CLI::App &command, RunOptions &options) {
-  addOptions(command, options, {"grid", "reduce", "ranks", "rank_timeout"});
+  addOptions(command, options, {"ranks", "rank_timeout"});
 }
 
 /// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h.
@@ -79,7 +79,7 @@ void addStepModeFlags(CLI::App &command, CommandOptions<Options> &options) {
   addModelFlags(command, options);
   addOptions(command, options.mode);
   addOptions(command, options.training);
-  addOptions<RunOptions>(command, options, {"memory_budget"});
+  addOptions<RunOptions>(command, options, {"zero", "memory_budget"});
 }
 
 } // namespace sinter::cli

@@ -224,7 +224,6 @@ void sinter::cli::addTrain(CLI::App &program) {
   addModel(*command, options->model);
   addTrainFlags(*command, *options, options->json);
   addRankFlags(*command, *options);
-  addOptions<RunOptions>(*command, *options, {"zero"});
   addOptions<TrainOptions>(*command, *options, {"out", "log", "save_every", "keep", "resume"});
   command->get_option("--out")->required();
   command->get_option("--json")->group("Output");

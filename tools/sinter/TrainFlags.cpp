@@ -18,7 +18,7 @@ void sinter::cli::addTrainFlags(CLI::App &command, TrainOptions &options, bool &
   for (const char *name : {"--batch", "--seq", "--seed"})
     command.get_option(name)->group("Run");
   addOptions(command, options.training);
-  addOptions<RunOptions>(command, options, {"memory_budget"});
+  addOptions<RunOptions>(command, options, {"zero", "memory_budget"});
   addRunFlags(command, options, json);
   for (const char *name : {"--target", "--threads", "--dtype"})
     command.get_option(name)->group("Machine");
