@@ -47,7 +47,8 @@ static Expected<BenchResult> benchTraining(const Model &model, const StepModeOpt
   result.threads = getThreads(options);
   result.batch = options.batch;
   result.sequence = options.mode.sequence;
-  complete(result, run->executable(), getStepPrograms(run->executable(), accumulate),
+  SINTER_TRY(auto programs, getStepPrograms(run->executable(), accumulate));
+  complete(result, run->executable(), std::move(programs),
            accumulate * result.batch * result.sequence,
            double(accumulate) * getUsefulFlops(model.spec, result.batch, result.sequence));
   return result;

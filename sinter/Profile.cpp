@@ -58,7 +58,8 @@ static Expected<ProfileResult> profileTraining(const ProfileOptions &options, co
                                                const Repetition &repetition) {
   SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
   size_t events = 0;
-  for (auto [program, times] : getStepPrograms(run->executable(), options.training.accumulate))
+  SINTER_TRY(auto programs, getStepPrograms(run->executable(), options.training.accumulate));
+  for (auto [program, times] : programs)
     events += (program->commands()->size() + 1) * times;
   Traced traced(events * repetition.iterations);
   runtime::Session &session = run->trainer->session();

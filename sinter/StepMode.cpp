@@ -1,4 +1,5 @@
 #include "sinter/StepMode.h"
+#include "runtime/Train/TrainPrograms.h"
 #include "sinter/FitMemory.h"
 #include "sinter/TextModel.h"
 #include <random>
@@ -130,9 +131,22 @@ sinter::openRandomRun(const Model &model, const StepModeOptions &options, int64_
   return run;
 }
 
-std::vector<std::pair<const fb::Program *, int64_t>>
+Expected<std::vector<std::pair<const fb::Program *, int64_t>>>
 sinter::getStepPrograms(const runtime::Executable &executable, int64_t accumulate) {
-  if (accumulate == 1)
-    return {{executable.program("train_step"), 1}};
-  return {{executable.program("accumulate"), accumulate}, {executable.program("update"), 1}};
+  std::vector<std::pair<const fb::Program *, int64_t>> programs;
+  if (accumulate == 1) {
+    programs.emplace_back(executable.program("train_step"), 1);
+    return programs;
+  }
+  SINTER_TRY(runtime::GradientTree tree,
+             runtime::makeGradientTree(executable, static_cast<uint64_t>(accumulate)));
+  std::vector<int64_t> times(tree.buffers());
+  for (uint64_t i = 0; i < tree.microbatches(); ++i)
+    for (uint64_t carry = 1; carry <= tree.carriesAfter(i); ++carry)
+      ++times[carry];
+  programs.emplace_back(executable.program("accumulate"), tree.microbatches());
+  for (uint64_t carry = 1; carry < tree.buffers(); ++carry)
+    programs.emplace_back(executable.program(runtime::carryProgram(carry)), times[carry]);
+  programs.emplace_back(executable.program("update"), 1);
+  return programs;
 }

@@ -68,8 +68,9 @@ struct RandomRun {
 Expected<std::unique_ptr<RandomRun>> openRandomRun(const Model &model,
                                                    const StepModeOptions &options, int64_t steps);
 
-/// The programs of a step and how often it runs each: train_step, or accumulate and update.
-std::vector<std::pair<const fb::Program *, int64_t>>
+/// The programs of a step and how often it runs each: train_step, or accumulate, carries and
+/// update.
+Expected<std::vector<std::pair<const fb::Program *, int64_t>>>
 getStepPrograms(const runtime::Executable &executable, int64_t accumulate);
 
 } // namespace sinter

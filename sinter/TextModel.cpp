@@ -7,7 +7,8 @@ using namespace sinter;
 namespace fs = std::filesystem;
 
 static bool isOfTraining(std::string_view entry) {
-  return entry == "train_step" || entry == "accumulate" || entry == "update" || entry == "evaluate";
+  return entry == "train_step" || entry == "accumulate" || entry.starts_with("carry.") ||
+         entry == "update" || entry == "evaluate";
 }
 
 /// Comma-separated ids of the metadata.

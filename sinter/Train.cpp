@@ -317,6 +317,9 @@ Expected<void> TrainRun::begin() {
       options.onStep(record);
   };
   SINTER_TRY(trainer, runtime::Trainer::create(compiled.executable, data->streams, trainerOptions));
+  // What all ranks know the first one writes; the folder is its own by now.
+  if (options.communicator && options.communicator->rank() != 0)
+    return {};
   if (!options.out.empty())
     for (const auto &[name, content] : files) {
       std::string written = name == "config.json" ? withStoredType(content) : content;

@@ -1,5 +1,7 @@
 #include "sinter/TrainStep.h"
 #include "runtime/Base/ReadFile.h"
+#include "runtime/Collective/Grid.h"
+#include "runtime/Train/GradientTree.h"
 #include <cmath>
 
 using namespace sinter;
@@ -47,10 +49,25 @@ static RunOptions makeStepOptions(const RunOptions &options) {
   return step;
 }
 
+/// Fails where ranks cannot share the microbatches of a step.
+static Expected<void> checkBlocks(const RunOptions &options) {
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
+  uint64_t ranks = 1;
+  for (const runtime::GridAxis &axis : axes)
+    if (axis.name == "data")
+      ranks = axis.size;
+  SINTER_CHECK(runtime::GradientTree::make(static_cast<uint64_t>(options.training.accumulate),
+                                           static_cast<uint64_t>(options.training.leaves), ranks,
+                                           options.zero >= 2 ? runtime::Sharing::Interleaved
+                                                             : runtime::Sharing::Blocks));
+  return {};
+}
+
 Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunOptions &options,
                                                   int64_t sequence, bool evaluate) {
   const ModelSpec &spec = model.spec;
   SINTER_CHECK(options.training.check());
+  SINTER_CHECK(checkBlocks(options));
   if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
     return fail("`seq` " + std::to_string(sequence),
                 "the model has " + std::to_string(spec.maxPositions) + " learned positions",

@@ -2,6 +2,7 @@
 #include "compiler/Autodiff/Optimizers/Optimizer.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/Stage.h"
+#include "runtime/Train/GradientTree.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -15,7 +16,7 @@ using namespace sinter;
 
 /// What a norm is kept away from zero by before it divides, as in PyTorch's clip_grad_norm_.
 static constexpr double kNormEps = 1e-6;
-static constexpr StringLiteral kAccumulate = "accumulate", kUpdate = "update";
+static constexpr StringLiteral kAccumulate = "accumulate", kUpdate = "update", kData = "data";
 
 namespace {
 /// A parameter of a training step, and the places that hold it and its gradient.
@@ -53,10 +54,16 @@ struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerP
       return signalPassFailure();
     for (func::FuncOp other : others)
       bindParameters(other);
-    if (numbers.accumulate > 1)
-      split(steps.front(), trained);
-    else
-      extend(steps.front(), trained);
+    if (numbers.accumulate == 1)
+      return extend(steps.front(), trained);
+    GridAttr grid = GridAttr::lookup(getOperation());
+    auto tree = runtime::GradientTree::make(numbers.accumulate, numbers.leaves,
+                                            grid ? grid.getSize(kData) : 1);
+    if (!tree) {
+      steps.front().emitError(tree.error().message());
+      return signalPassFailure();
+    }
+    split(steps.front(), trained, static_cast<int64_t>(tree->buffers()));
   }
 
 private:
@@ -169,8 +176,9 @@ private:
     entry.finish();
   }
 
-  /// Makes `@accumulate`, which adds gradients to those of other microbatches, and `@update`.
-  void split(func::FuncOp step, ArrayRef<Trained> trained) {
+  /// Makes `@accumulate`, which adds gradients to those of other microbatches, the carries from one
+  /// buffer to the next, and `@update`.
+  void split(func::FuncOp step, ArrayRef<Trained> trained, int64_t buffers) {
     bindParameters(step);
     step.setName(kAccumulate);
     EntryEditor first(step), second(kUpdate, step);
@@ -178,12 +186,8 @@ private:
     SmallVector<Trained> summed;
     SmallVector<BlockArgument> sums;
     for (const Trained &one : trained) {
-      std::string name = ("gradient." + one.parameter.name).str();
-      BlockArgument before = first.addState(name, one.parameter.type, Role::Gradient);
-      OpBuilder &builder = first.getBuilder();
-      Location loc = inStage(Stage::Backward, before.getLoc());
-      first.setState(before, AddOp::create(builder, loc, before.getType(), before, one.gradient));
-      sums.push_back(second.addState(name, one.parameter.type, Role::Gradient));
+      addTo(first, addBuffer(first, one.parameter, 0, buffers), one.gradient);
+      sums.push_back(addBuffer(second, one.parameter, buffers - 1, buffers));
       BlockArgument value =
           second.addState(one.parameter.name, one.parameter.type, Role::Parameter, one.initializer);
       summed.push_back({one.parameter, value, sums.back(), one.initializer});
@@ -191,6 +195,35 @@ private:
     buildUpdates(second, summed, sums);
     first.finish();
     second.finish();
+    for (int64_t carry = buffers - 1; carry > 0; --carry)
+      buildCarry(step, trained, carry, buffers);
+  }
+
+  /// The state of a parameter's gradient in a buffer; @update reads the last one.
+  static BlockArgument addBuffer(EntryEditor &entry, const Parameter &parameter, int64_t buffer,
+                                 int64_t buffers) {
+    std::string number = buffer == buffers - 1 ? "" : std::to_string(buffer);
+    return entry.addState(("gradient" + number + "." + parameter.name).str(), parameter.type,
+                          Role::Gradient);
+  }
+
+  static void addTo(EntryEditor &entry, BlockArgument sum, Value term) {
+    Location loc = inStage(Stage::Backward, sum.getLoc());
+    entry.setState(sum, AddOp::create(entry.getBuilder(), loc, sum.getType(), sum, term));
+  }
+
+  /// Makes an entry behind another that adds a buffer to the next one, and clears it.
+  static void buildCarry(func::FuncOp after, ArrayRef<Trained> trained, int64_t carry,
+                         int64_t buffers) {
+    EntryEditor entry(runtime::carryProgram(static_cast<uint64_t>(carry)), after);
+    for (const Trained &one : trained) {
+      BlockArgument from = addBuffer(entry, one.parameter, carry - 1, buffers);
+      addTo(entry, addBuffer(entry, one.parameter, carry, buffers), from);
+      UpdateBuilder builder(entry.getBuilder(), inStage(Stage::Backward, from.getLoc()), nullptr,
+                            /*clears=*/true, nullptr);
+      entry.setState(from, builder.constant(from, 0.0));
+    }
+    entry.finish();
   }
 
   /// @param sums where gradients were accumulated: zeros afterwards; empty if they were not.

@@ -51,7 +51,11 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     they are.
 
     With `accumulate` above 1 there are two functions instead: `@accumulate` adds the gradients to
-    the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Gradients
+    the states `gradient.<parameter>`, and `@update` does the rest and leaves those zero. Where the
+    tree of `leaves` (runtime/Train/GradientTree.h) has more than one buffer, `@accumulate` adds to
+    `gradient0.<parameter>`, and `@carry.1` adds that to the next, `gradient1.<parameter>`, or
+    `gradient.<parameter>`, which is the last one, and leaves it zero. Of a module for a grid with an
+    axis `data`, each rank has its own part of the tree. Gradients
     of a function with an input `loss_scale` are those of the loss times it, and are divided by it.
     A module without gradients is left alone. The pass's options are those of OptimizerOptions.def,
     by their names on the command line: `grad-clip`.

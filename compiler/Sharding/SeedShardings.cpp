@@ -41,6 +41,14 @@ static bool readsTokens(func::FuncOp function) {
   return false;
 }
 
+/// Whether a function has nothing but gradients: it adds what one rank has.
+static bool carriesGradients(func::FuncOp function) {
+  return function.getNumArguments() != 0 &&
+         llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
+           return findRole(function.getArgAttrDict(argument.getArgNumber())) == Role::Gradient;
+         });
+}
+
 /// The dimension of a matrix that is the columns of the products that read it in the forward pass,
 /// through casts and transposes; nothing where something else reads it there, too.
 static std::optional<int64_t> findColumns(Value matrix) {
@@ -105,7 +113,8 @@ private:
   }
 
   void seed(func::FuncOp function) {
-    if (readsTokens(function) && grid.getSize(kData) > 1)
+    bool own = readsTokens(function) || (zero < 2 && carriesGradients(function));
+    if (own && grid.getSize(kData) > 1)
       function->setAttr(kManualAxes, axes({kData}));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);

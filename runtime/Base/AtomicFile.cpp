@@ -125,16 +125,31 @@ Expected<std::optional<int>> openStream(const std::string &path) {
   return file;
 }
 
-Expected<void> writeFileAtomically(const std::string &name,
+using MakePart = std::function<Expected<std::span<const std::byte>>(size_t)>;
+
+/// Writes all parts; fails as one of them does, or where they cannot be written to `path`.
+static Expected<void> writeParts(int file, const std::string &path, size_t count,
+                                 const MakePart &makePart) {
+  for (size_t i = 0; i < count; ++i) {
+    SINTER_TRY(std::span<const std::byte> part, makePart(i));
+    if (!writeAll(file, part))
+      return writeFailure(path, errno);
+  }
+  return {};
+}
+
+Expected<void> writeFileAtomically(const std::string &path,
                                    std::span<const std::span<const std::byte>> parts) {
+  return writeFileAtomically(path, parts.size(), [&](size_t i) { return parts[i]; });
+}
+
+Expected<void> writeFileAtomically(const std::string &name, size_t count,
+                                   const MakePart &makePart) {
   SINTER_TRY(std::optional<int> stream, openStream(name));
   if (stream) {
-    bool ok = true;
-    for (std::span<const std::byte> part : parts)
-      ok = ok && writeAll(*stream, part);
-    int error = errno;
+    Expected<void> written = writeParts(*stream, name, count, makePart);
     ::close(*stream);
-    return ok ? Expected<void>() : writeFailure(name, error);
+    return written;
   }
 
   std::error_code notThere;
@@ -144,9 +159,12 @@ Expected<void> writeFileAtomically(const std::string &name,
   int file = ::mkstemp(aside.data());
   if (file < 0)
     return writeFailure(path, errno);
+  if (Expected<void> written = writeParts(file, path, count, makePart); !written) {
+    ::close(file);
+    ::unlink(aside.c_str());
+    return written;
+  }
   bool ok = true;
-  for (std::span<const std::byte> part : parts)
-    ok = ok && writeAll(file, part);
   mode_t mask = ::umask(0);
   ::umask(mask);
   ok = ok && ::fchmod(file, 0666 & ~mask) == 0 && ::fsync(file) == 0;

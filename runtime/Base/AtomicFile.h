@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,12 @@ Expected<std::optional<int>> openStream(const std::string &path);
 /// the file that it leads to is replaced; a stream (openStream) is written to.
 Expected<void> writeFileAtomically(const std::string &path,
                                    std::span<const std::span<const std::byte>> parts);
+
+/// The same of `count` parts that are made one after the other: each stays until the next is asked
+/// for. An error of one is that of the write.
+Expected<void>
+writeFileAtomically(const std::string &path, size_t count,
+                    const std::function<Expected<std::span<const std::byte>>(size_t)> &makePart);
 
 /// The same for one block of `bytes`.
 Expected<void> writeFileAtomically(const std::string &path, std::span<const std::byte> bytes);

@@ -2,7 +2,6 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/MappedFile.h"
-#include "runtime/Checkpoint/Manifest.h"
 #include <algorithm>
 #include <charconv>
 
@@ -51,28 +50,6 @@ Expected<void> removeCheckpoint(const fs::path &folder, const std::string &name)
   return removeAll(aside);
 }
 
-Expected<void> writeFiles(const fs::path &folder, std::span<const CheckpointFile> files) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (error)
-    return folderFailure(folder, error);
-  Manifest manifest;
-  for (const CheckpointFile &file : files) {
-    SINTER_CHECK(writeFileSynced((folder / file.name).string(), file.parts));
-    ContentHash hash;
-    Manifest::File &entry = manifest.files[file.name];
-    for (std::span<const std::byte> part : file.parts) {
-      hash.add(part);
-      entry.bytes += part.size();
-    }
-    entry.hash = hash.hex();
-  }
-  std::string text = manifest.toJson();
-  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  SINTER_CHECK(writeFileSynced((folder / manifestName).string(), std::span(&bytes, 1)));
-  return syncFolder(folder.string());
-}
-
 Expected<void> verifyFile(const fs::path &path, const Manifest::File &expected) {
   constexpr const char *remedy = "use another checkpoint";
   SINTER_TRY(MappedFile file, MappedFile::open(path));
@@ -96,11 +73,15 @@ Expected<void> verifyFile(const fs::path &path, const Manifest::File &expected) 
 
 } // namespace
 
-Expected<void> verifyCheckpoint(const fs::path &checkpoint) {
+Expected<Manifest> readManifest(const fs::path &checkpoint) {
   fs::path path = checkpoint / manifestName;
   SINTER_TRY(MappedFile file, MappedFile::open(path));
   const char *text = reinterpret_cast<const char *>(file.bytes().data());
-  SINTER_TRY(Manifest manifest, Manifest::parse({text, file.bytes().size()}, path.string()));
+  return Manifest::parse({text, file.bytes().size()}, path.string());
+}
+
+Expected<void> verifyCheckpoint(const fs::path &checkpoint) {
+  SINTER_TRY(Manifest manifest, readManifest(checkpoint));
   for (const auto &[name, expected] : manifest.files)
     SINTER_CHECK(verifyFile(checkpoint / name, expected));
   return {};
@@ -126,22 +107,64 @@ Expected<void> CheckpointFolder::open() const {
   return {};
 }
 
-Expected<void> CheckpointFolder::write(uint64_t step, std::span<const CheckpointFile> files) const {
-  std::string name = nameOfStep(step);
-  fs::path aside = path / (std::string(writing) + name);
-  SINTER_CHECK(removeAll(aside));
-  if (Expected<void> written = writeFiles(aside, files); !written) {
-    std::error_code ignored; // the first error is the one to tell
-    fs::remove_all(aside, ignored);
-    return written;
-  }
+fs::path CheckpointFolder::at(uint64_t step) const { return path / nameOfStep(step); }
+
+fs::path CheckpointFolder::aside(uint64_t step) const {
+  return path / (std::string(writing) + nameOfStep(step));
+}
+
+Expected<void> CheckpointFolder::begin(uint64_t step) const {
+  SINTER_CHECK(removeAll(aside(step)));
   std::error_code error;
-  if (fs::exists(path / name, error))
-    SINTER_CHECK(removeCheckpoint(path, name));
-  fs::rename(aside, path / name, error);
+  fs::create_directory(aside(step), error);
   if (error)
-    return folderFailure(path / name, error);
+    return folderFailure(aside(step), error);
+  return {};
+}
+
+Expected<Manifest> CheckpointFolder::writeFiles(uint64_t step,
+                                                std::span<const CheckpointFile> files) const {
+  Manifest manifest;
+  for (const CheckpointFile &file : files) {
+    SINTER_CHECK(writeFileSynced((aside(step) / file.name).string(), file.parts));
+    ContentHash hash;
+    Manifest::File &entry = manifest.files[file.name];
+    for (std::span<const std::byte> part : file.parts) {
+      hash.add(part);
+      entry.bytes += part.size();
+    }
+    entry.hash = hash.hex();
+  }
+  return manifest;
+}
+
+Expected<void> CheckpointFolder::finish(uint64_t step, const Manifest &manifest) const {
+  std::string text = manifest.toJson();
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  SINTER_CHECK(writeFileSynced((aside(step) / manifestName).string(), std::span(&bytes, 1)));
+  SINTER_CHECK(syncFolder(aside(step).string()));
+  std::error_code error;
+  if (fs::exists(at(step), error))
+    SINTER_CHECK(removeCheckpoint(path, nameOfStep(step)));
+  fs::rename(aside(step), at(step), error);
+  if (error)
+    return folderFailure(at(step), error);
   return syncFolder(path.string());
+}
+
+void CheckpointFolder::abandon(uint64_t step) const {
+  std::error_code ignored; // the first error is the one to tell
+  fs::remove_all(aside(step), ignored);
+}
+
+Expected<void> CheckpointFolder::write(uint64_t step, std::span<const CheckpointFile> files) const {
+  SINTER_CHECK(begin(step));
+  Expected<Manifest> written = writeFiles(step, files);
+  Expected<void> done =
+      written ? finish(step, *written) : Expected<void>(tl::unexpected(std::move(written).error()));
+  if (!done)
+    abandon(step);
+  return done;
 }
 
 Expected<void> CheckpointFolder::removeOld(uint64_t step, uint64_t keep) const {

@@ -6,10 +6,13 @@
 // what is called `step-N` is whole, unless somebody or the disk damaged it, and a process that is
 // killed leaves nothing behind that could be taken for one.
 //
+// The ranks of a run write one together: one begins it, each writes its own files, one finishes it.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include "runtime/Checkpoint/Manifest.h"
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -44,6 +47,18 @@ public:
   /// that step that is there is replaced. On an error nothing that was there is touched.
   Expected<void> write(uint64_t step, std::span<const CheckpointFile> files) const;
 
+  /// The same in steps. Makes the folder aside.
+  Expected<void> begin(uint64_t step) const;
+  /// Writes files into it; returns what they are. @pre begin() has succeeded on some rank
+  Expected<Manifest> writeFiles(uint64_t step, std::span<const CheckpointFile> files) const;
+  /// Makes it the checkpoint of `step`, which consists of these files.
+  Expected<void> finish(uint64_t step, const Manifest &manifest) const;
+  /// Removes what is aside.
+  void abandon(uint64_t step) const;
+
+  /// Where the checkpoint of a step is.
+  std::filesystem::path at(uint64_t step) const;
+
   /// Removes all checkpoints of steps up to `step` but the newest `keep` ones; 0 keeps all.
   Expected<void> removeOld(uint64_t step, uint64_t keep) const;
 
@@ -55,8 +70,13 @@ public:
   findNewestWhole(const std::function<void(const Error &)> &onDamaged) const;
 
 private:
+  std::filesystem::path aside(uint64_t step) const;
+
   std::filesystem::path path;
 };
+
+/// Reads the manifest of a checkpoint.
+Expected<Manifest> readManifest(const std::filesystem::path &checkpoint);
 
 /// Fails, with the file and the difference named, where a checkpoint's files are not those of its
 /// manifest. Reads all of them.

@@ -31,13 +31,9 @@ void CheckpointWriter::work() {
     changed.wait(lock, [this] { return busy || stopping; });
     if (!busy)
       return;
-    // While busy, `step`, `files` and `ready` belong to this thread.
+    // While busy, the job and what it writes belong to this thread.
     lock.unlock();
-    Expected<void> done = ready ? ready() : Expected<void>();
-    if (done)
-      done = folder.write(step, files);
-    if (done)
-      done = folder.removeOld(step, keep);
+    Expected<void> done = job();
     lock.lock();
     result = std::move(done);
     busy = false;
@@ -51,15 +47,42 @@ Expected<void> CheckpointWriter::wait() {
   return std::exchange(result, Expected<void>());
 }
 
-void CheckpointWriter::start(uint64_t newStep, std::vector<CheckpointFile> newFiles,
-                             std::function<Expected<void>()> newReady) {
+bool CheckpointWriter::isIdle() const {
+  std::lock_guard lock(mutex);
+  return !busy;
+}
+
+void CheckpointWriter::begin(std::function<Expected<void>()> newJob) {
   std::lock_guard lock(mutex);
   assert(!busy && "a write is under way");
-  step = newStep;
-  files = std::move(newFiles);
-  ready = std::move(newReady);
+  job = std::move(newJob);
   busy = true;
   changed.notify_all();
+}
+
+void CheckpointWriter::start(uint64_t step, std::vector<CheckpointFile> files, Ready ready) {
+  begin([=, this, files = std::move(files)]() -> Expected<void> {
+    if (ready)
+      SINTER_CHECK(ready());
+    SINTER_CHECK(folder.write(step, files));
+    return folder.removeOld(step, keep);
+  });
+}
+
+void CheckpointWriter::startFiles(uint64_t step, std::vector<CheckpointFile> files, Ready ready) {
+  begin([=, this, files = std::move(files)]() -> Expected<void> {
+    if (ready)
+      SINTER_CHECK(ready());
+    SINTER_TRY(manifest, folder.writeFiles(step, files));
+    return {};
+  });
+}
+
+void CheckpointWriter::startFinish(uint64_t step, Manifest whole) {
+  begin([=, this, whole = std::move(whole)]() -> Expected<void> {
+    SINTER_CHECK(folder.finish(step, whole));
+    return folder.removeOld(step, keep);
+  });
 }
 
 } // namespace sinter::runtime

@@ -16,6 +16,8 @@ namespace sinter::runtime {
 
 class CheckpointWriter {
 public:
+  using Ready = std::function<Expected<void>()>;
+
   /// Of each run's checkpoints in `folder` the newest `keep` stay; 0: all.
   CheckpointWriter(CheckpointFolder folder, uint64_t keep);
 
@@ -27,23 +29,33 @@ public:
   /// Waits until the writer is idle; returns the error of the last write if it failed and was not
   /// returned before.
   Expected<void> wait();
+  bool isIdle() const;
 
   /// Begins to write a checkpoint, when `ready`, which is called on the writer's thread, has
   /// returned; its error is the write's. From then on `files` must not change until wait() has
-  /// returned. @pre the writer is idle: wait() was called since the last start()
-  void start(uint64_t step, std::vector<CheckpointFile> files,
-             std::function<Expected<void>()> ready = {});
+  /// returned. @pre the writer is idle: wait() was called since the last start
+  void start(uint64_t step, std::vector<CheckpointFile> files, Ready ready = {});
+
+  /// The same of the files that one of several ranks writes; written() are then these. One of the
+  /// ranks has begun the checkpoint (CheckpointFolder::begin).
+  void startFiles(uint64_t step, std::vector<CheckpointFile> files, Ready ready = {});
+  /// Begins to finish a checkpoint of which all ranks have written their files, and to remove old
+  /// ones.
+  void startFinish(uint64_t step, Manifest manifest);
+
+  /// What the last startFiles() wrote. @pre wait() has returned since
+  const Manifest &written() const { return manifest; }
 
 private:
   void work();
+  void begin(std::function<Expected<void>()> newJob);
 
   CheckpointFolder folder;
   uint64_t keep;
-  std::mutex mutex;
+  Manifest manifest;
+  mutable std::mutex mutex;
   std::condition_variable changed;
-  uint64_t step = 0;
-  std::vector<CheckpointFile> files;
-  std::function<Expected<void>()> ready;
+  std::function<Expected<void>()> job;
   bool busy = false, stopping = false;
   Expected<void> result;
   std::thread thread;

@@ -16,8 +16,9 @@ Expected<Snapshot> Snapshot::plan(std::span<const SnapshotFile> files) {
   Snapshot snapshot;
   for (const SnapshotFile &file : files) {
     // transformers reads only files that say which framework they are for.
-    SINTER_TRY(SafetensorsLayout layout,
-               layOutSafetensors(file.tensors, {{"format", "pt"}}, file.name));
+    std::map<std::string, std::string> metadata = {{"format", "pt"}};
+    metadata.insert(file.metadata.begin(), file.metadata.end());
+    SINTER_TRY(SafetensorsLayout layout, layOutSafetensors(file.tensors, metadata, file.name));
     uint64_t position = snapshot.total + layout.head.size();
     for (const TensorToWrite *tensor : layout.order) {
       uint64_t bytes = byteSizeOf(*tensor);

@@ -20,6 +20,7 @@ struct SnapshotFile {
   std::string name;
   /// Their data are read by every capture(); those without are not in the host's memory.
   std::vector<TensorToWrite> tensors;
+  std::map<std::string, std::string> metadata = {};
 };
 
 /// A tensor that is not in the host's memory, and memory of its size.

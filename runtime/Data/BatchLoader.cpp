@@ -2,8 +2,8 @@
 
 namespace sinter::runtime {
 
-BatchLoader::BatchLoader(BatchReader reader, uint64_t accumulate, uint64_t firstStep)
-    : reader(std::move(reader)), accumulate(accumulate), current(accumulate), coming(accumulate),
+BatchLoader::BatchLoader(BatchReader reader, const StepShare &share, uint64_t firstStep)
+    : reader(std::move(reader)), share(share), current(share.count), coming(share.count),
       nextStep(firstStep), thread([this] { work(); }) {}
 
 BatchLoader::~BatchLoader() {
@@ -25,8 +25,8 @@ void BatchLoader::work() {
     // Nobody else touches `coming` while it is not ready.
     uint64_t number = nextStep;
     lock.unlock();
-    for (uint64_t i = 0; i < accumulate; ++i)
-      reader.read(number * accumulate + i, coming[i]);
+    for (uint64_t i = 0; i < share.count; ++i)
+      reader.read(number * share.total + share.begin + i * share.stride, coming[i]);
     lock.lock();
     ready = true;
     changed.notify_all();
@@ -43,9 +43,9 @@ std::span<const Microbatch> BatchLoader::next() {
   return current;
 }
 
-uint64_t BatchLoader::bytes(const BatchOptions &options, uint64_t accumulate) {
+uint64_t BatchLoader::bytes(const BatchOptions &options, uint64_t count) {
   uint64_t arrays = options.endOfText ? 3 : 2;
-  return 2 * accumulate * arrays * options.batch * options.sequence * sizeof(int32_t);
+  return 2 * count * arrays * options.batch * options.sequence * sizeof(int32_t);
 }
 
 } // namespace sinter::runtime

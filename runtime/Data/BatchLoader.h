@@ -13,25 +13,31 @@
 
 namespace sinter::runtime {
 
+/// The microbatches of a step that are read: of all `total`, `count` from `begin` on, each `stride`
+/// behind the one before.
+struct StepShare {
+  uint64_t total = 1, begin = 0, count = 1, stride = 1;
+};
+
 class BatchLoader {
 public:
-  /// Reads steps of `accumulate` microbatches from step `firstStep` on.
-  BatchLoader(BatchReader reader, uint64_t accumulate, uint64_t firstStep);
+  /// Reads a share of every step from step `firstStep` on.
+  BatchLoader(BatchReader reader, const StepShare &share, uint64_t firstStep);
   ~BatchLoader();
   BatchLoader(const BatchLoader &) = delete;
   BatchLoader &operator=(const BatchLoader &) = delete;
 
-  /// The microbatches of the next step; they stay until the next call.
+  /// The microbatches of the next step's share; they stay until the next call.
   std::span<const Microbatch> next();
 
-  /// Bytes of all microbatches that a loader of these options holds.
-  static uint64_t bytes(const BatchOptions &options, uint64_t accumulate);
+  /// Bytes of all microbatches that a loader of these options and `count` a step holds.
+  static uint64_t bytes(const BatchOptions &options, uint64_t count);
 
 private:
   void work();
 
   BatchReader reader;
-  uint64_t accumulate;
+  StepShare share;
   std::vector<Microbatch> current, coming;
   std::mutex mutex;
   std::condition_variable changed;

@@ -34,9 +34,13 @@ void BatchReader::read(uint64_t number, Microbatch &out) const {
   resize(out);
   for (uint64_t row = 0; row < chosen.batch; ++row)
     readRow(rowBegin(number, row), chosen.sequence, row, out);
-  uint64_t bits = mixBits(mixBits(chosen.seed ^ 0x5851f42d4c957f2d) + number);
-  out.seed = {static_cast<int32_t>(bits), static_cast<int32_t>(bits >> 32)};
+  out.seed = seedOf(number);
   finish(out);
+}
+
+std::array<int32_t, 2> BatchReader::seedOf(uint64_t number) const {
+  uint64_t bits = mixBits(mixBits(chosen.seed ^ 0x5851f42d4c957f2d) + number);
+  return {static_cast<int32_t>(bits), static_cast<int32_t>(bits >> 32)};
 }
 
 uint64_t BatchReader::evaluationCount() const {

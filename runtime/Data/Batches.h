@@ -56,6 +56,9 @@ public:
   /// Fills `out` with microbatch `number` of a training run.
   void read(uint64_t number, Microbatch &out) const;
 
+  /// Microbatch::seed of microbatch `number`.
+  std::array<int32_t, 2> seedOf(uint64_t number) const;
+
   /// The microbatches that hold every window of the stream once, for evaluation.
   uint64_t evaluationCount() const;
 

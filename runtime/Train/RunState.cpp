@@ -79,8 +79,13 @@ RunState::checkOptions(const std::map<std::string, std::string> &wanted,
   };
   for (const auto &[name, value] : wanted) {
     auto found = options.find(name);
-    if (found == options.end())
-      return differs(name, "not set", value);
+    if (found == options.end()) {
+      // Older versions, which did not write it, added one after the other.
+      bool known = name == "leaves";
+      if (known && value == "1")
+        continue;
+      return differs(name, known ? "1" : "not set", value);
+    }
     if (found->second != value)
       return differs(name, found->second, value);
   }

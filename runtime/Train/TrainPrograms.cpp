@@ -1,4 +1,6 @@
 #include "runtime/Train/TrainPrograms.h"
+#include "runtime/Base/Options.h"
+#include "runtime/Collective/Grid.h"
 #include <algorithm>
 
 namespace sinter::runtime {
@@ -99,8 +101,12 @@ void TrainProgram::set(const Microbatch &microbatch) const {
   std::fill(first.begin(), first.end(), 0); // without a document mask all is one document
   if (!first.empty())
     std::copy(microbatch.first.begin(), microbatch.first.end(), first.begin());
+  setSeed(microbatch.seed);
+}
+
+void TrainProgram::setSeed(const std::array<int32_t, 2> &words) const {
   if (!seed.empty())
-    std::copy(microbatch.seed.begin(), microbatch.seed.end(), seed.begin());
+    std::copy(words.begin(), words.end(), seed.begin());
 }
 
 void TrainProgram::set(const StepScalars &scalars) const {
@@ -113,22 +119,36 @@ void TrainProgram::set(const StepScalars &scalars) const {
   assign(update, scalars.update);
 }
 
+Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t accumulate) {
+  uint64_t leaves = 1, zero = 0; // as in executables of older versions
+  for (auto [id, number] : {std::pair("leaves", &leaves), std::pair("zero", &zero)})
+    if (std::optional<std::string_view> text = executable.metadata(id))
+      if (!readOption(*text, *number) || leaves == 0)
+        return failMetadata(id, executable.name());
+  return GradientTree::make(accumulate, leaves, countRanks(executable.root(), "data"),
+                            zero >= 2 ? Sharing::Interleaved : Sharing::Blocks);
+}
+
 Expected<std::vector<std::string>> TrainPrograms::choose(const Executable &executable,
                                                          uint64_t accumulate, bool validation) {
-  std::vector<std::string> names;
+  SINTER_TRY(GradientTree tree, makeGradientTree(executable, accumulate));
+  std::vector<std::string> names = {"train_step"};
   if (accumulate > 1 || !executable.program("train_step"))
     names = {"accumulate", "update"};
-  else
-    names = {"train_step"};
+  for (uint64_t carry = 1; carry < tree.buffers(); ++carry)
+    names.push_back(carryProgram(carry));
   if (validation)
     names.push_back("evaluate");
+  auto refuse = [&](const std::string &why) {
+    return fail(executable.name(), why, "compile the model for this training");
+  };
+  std::string step = "a step of " + std::to_string(accumulate) + " microbatches";
   for (const std::string &name : names)
     if (!executable.program(name))
-      return fail(executable.name(),
-                  "it has no program '" + name + "', which a step of " +
-                      std::to_string(accumulate) + " microbatches" +
-                      (name == "evaluate" ? " with validation data" : "") + " needs",
-                  "compile the model for this training");
+      return refuse("it has no program '" + name + "', which " + step +
+                    (name == "evaluate" ? " with validation data" : "") + " needs");
+  if (std::string more = carryProgram(tree.buffers()); executable.program(more))
+    return refuse("it has a program '" + more + "', for more than " + step);
   return names;
 }
 
@@ -140,6 +160,11 @@ Expected<TrainPrograms> TrainPrograms::find(const Session &session, uint64_t acc
   SINTER_TRY(programs.step, TrainProgram::find(session, names[0]));
   if (names[0] == "accumulate") {
     SINTER_TRY(programs.update, TrainProgram::find(session, "update"));
+  }
+  SINTER_TRY(programs.tree, makeGradientTree(executable, accumulate));
+  for (uint64_t carry = 1; carry < programs.tree.buffers(); ++carry) {
+    SINTER_TRY(size_t handle, session.program(carryProgram(carry)));
+    programs.carries.push_back(handle);
   }
   if (validation) {
     SINTER_TRY(programs.evaluate, TrainProgram::find(session, "evaluate"));

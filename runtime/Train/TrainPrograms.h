@@ -3,6 +3,7 @@
 
 #include "runtime/Data/Batches.h"
 #include "runtime/Session/Session.h"
+#include "runtime/Train/GradientTree.h"
 #include <optional>
 
 namespace sinter::runtime {
@@ -31,6 +32,7 @@ public:
   bool hasLossScale() const { return lossScale; }
 
   void set(const Microbatch &microbatch) const;
+  void setSeed(const std::array<int32_t, 2> &words) const;
   void set(const StepScalars &scalars) const;
 
   size_t handle() const { return program; }
@@ -54,14 +56,26 @@ private:
   const float *lossOut = nullptr, *gradNormOut = nullptr;
 };
 
+/// The tree that a rank of an executable adds the gradients of a step of `accumulate` microbatches
+/// along.
+Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t accumulate);
+
 /// All that a run needs.
 struct TrainPrograms {
   TrainProgram step;                  ///< train_step, or accumulate
   std::optional<TrainProgram> update; ///< with accumulation
   std::optional<TrainProgram> evaluate;
+  GradientTree tree;
+  std::vector<size_t> carries; ///< handles of carry.1, carry.2, ...
+
+  /// Those that follow microbatch `index` of a rank's step.
+  std::span<const size_t> carriesAfter(uint64_t index) const {
+    return std::span(carries).first(tree.carriesAfter(index));
+  }
 
   /// The names of the programs of a run of `accumulate` microbatches a step: train_step, or
-  /// accumulate and update. Fails where `executable` was not compiled for it.
+  /// accumulate, update and the carries of the tree. Fails where `executable` was not compiled for
+  /// it.
   static Expected<std::vector<std::string>> choose(const Executable &executable,
                                                    uint64_t accumulate, bool validation);
 

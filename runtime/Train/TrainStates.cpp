@@ -1,6 +1,7 @@
 #include "runtime/Train/TrainStates.h"
+#include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/HalfFloat.h"
-#include "runtime/Base/MappedFile.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Weights/RandomWeights.h"
 #include "runtime/Weights/SafetensorsLayout.h"
@@ -11,7 +12,12 @@
 namespace sinter::runtime {
 namespace {
 
-constexpr std::string_view gradientPrefix = "gradient.";
+// "gradient.w", and "gradient0.w" of a buffer that a carry empties.
+bool isGradient(std::string_view state) {
+  constexpr std::string_view prefix = "gradient";
+  size_t end = state.find_first_not_of("0123456789", prefix.size());
+  return state.starts_with(prefix) && end != std::string_view::npos && state[end] == '.';
+}
 
 using CheckpointTensors = std::map<std::string_view, const fb::CheckpointTensor *>;
 
@@ -23,10 +29,55 @@ CheckpointTensors parametersOf(const Executable &executable) {
   return parameters;
 }
 
-template <typename Table> std::vector<int64_t> shapeOf(const Table &table) {
-  if (!table.shape())
+std::vector<int64_t> extentsOf(const flatbuffers::Vector<int64_t> *extents) {
+  if (!extents)
     return {};
-  return {table.shape()->begin(), table.shape()->end()};
+  return {extents->begin(), extents->end()};
+}
+
+// The shape of all of a state.
+std::vector<int64_t> wholeOf(const fb::Binding &state) {
+  return extentsOf(state.whole() ? state.whole() : state.shape());
+}
+
+// Where the part of a rank begins.
+std::vector<int64_t> offsetOf(const fb::Executable &executable, const fb::Binding &state,
+                              size_t rank) {
+  std::vector<int64_t> offset = extentsOf(state.shape());
+  for (uint32_t dim = 0; dim < offset.size(); ++dim) {
+    int64_t place = 0;
+    const auto *axes = state.sharding() ? state.sharding()->Get(dim)->axes() : nullptr;
+    if (axes)
+      for (uint32_t index : *axes) {
+        const fb::GridAxis &axis = *executable.grid()->Get(index);
+        place = place * static_cast<int64_t>(axis.size()) +
+                static_cast<int64_t>(findPlace(executable, axis.name()->string_view(), rank));
+      }
+    offset[dim] *= place;
+  }
+  return offset;
+}
+
+// The ranks that write the parts of a state, one for each; adds to what each of them has to.
+std::vector<std::pair<size_t, std::vector<int64_t>>> chooseWriters(const fb::Executable &executable,
+                                                                   const fb::Binding &state,
+                                                                   std::vector<uint64_t> &bytesOf) {
+  std::map<std::vector<int64_t>, size_t> writerOf;
+  for (size_t rank = 0; rank < bytesOf.size(); ++rank) {
+    size_t &writer = writerOf.try_emplace(offsetOf(executable, state, rank), rank).first->second;
+    if (bytesOf[rank] < bytesOf[writer])
+      writer = rank;
+  }
+  TensorBox whole = makeWholeBox(wholeOf(state));
+  std::vector<std::pair<size_t, std::vector<int64_t>>> writers;
+  for (const auto &[offset, rank] : writerOf) {
+    // Where parts do not divide evenly, the last ones are padding alone.
+    if (writerOf.size() > 1 && !intersect(whole, {offset, extentsOf(state.shape())}))
+      continue;
+    bytesOf[rank] += state.slice()->bytes();
+    writers.emplace_back(rank, offset);
+  }
+  return writers;
 }
 
 std::string describe(std::string_view dtype, const std::vector<int64_t> &shape) {
@@ -72,71 +123,61 @@ Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &we
   return {};
 }
 
-// Hands the tensors of one file to `take`.
-Expected<void> loadFile(
-    const std::filesystem::path &path, std::span<const TensorToWrite> tensors,
-    const std::function<Expected<void>(const TensorToWrite &, std::span<const std::byte>)> &take) {
-  constexpr const char *remedy = "resume with the model and optimizer that the run began with";
-  SINTER_TRY(MappedFile file, MappedFile::open(path));
-  SINTER_TRY(std::vector<Tensor> stored, readSafetensors(file.bytes(), path.string()));
-  std::map<std::string_view, const Tensor *> byName;
-  for (const Tensor &tensor : stored)
-    byName[tensor.name] = &tensor;
-  for (const TensorToWrite &tensor : tensors) {
-    std::string what = path.string() + ": tensor '" + tensor.name + "'";
-    auto found = byName.find(tensor.name);
-    if (found == byName.end())
-      return fail(what, "is missing", remedy);
-    const Tensor &from = *found->second;
-    if (from.dtype != tensor.dtype || from.shape != tensor.shape)
-      return fail(what,
-                  "is " + describe(from.dtypeName, from.shape) + ", this model has " +
-                      describe(nameOf(tensor.dtype), tensor.shape),
-                  remedy);
-    SINTER_CHECK(take(tensor, from.data));
-    file.release(from.data);
-    byName.erase(found);
-  }
-  if (!byName.empty())
-    return fail(path.string() + ": tensor '" + std::string(byName.begin()->first) + "'",
-                "this model and optimizer have no such state", remedy);
-  return {};
-}
-
 } // namespace
 
-std::vector<SnapshotFile> describeStates(const Executable &executable) {
+std::vector<HeldState> describeStates(const Executable &executable, size_t rank) {
   CheckpointTensors parameters = parametersOf(executable);
-  std::vector<SnapshotFile> files = {{modelFile, {}}, {optimizerFile, {}}};
-  if (!executable.root().states())
-    return files;
-  for (const fb::Binding *state : *executable.root().states()) {
+  const fb::Executable &root = executable.root();
+  std::vector<HeldState> states;
+  if (!root.states())
+    return states;
+  std::vector<uint64_t> bytesOf(countRanks(root));
+  for (const fb::Binding *state : *root.states()) {
     std::string name = state->name()->str();
-    if (name.starts_with(gradientPrefix))
+    if (isGradient(name))
       continue;
-    bool parameter = parameters.contains(state->name()->string_view());
-    files[parameter ? 0 : 1].tensors.push_back(
-        {name, static_cast<DType>(state->dtype()), shapeOf(*state), {}});
+    TensorToWrite tensor{name, static_cast<DType>(state->dtype()), extentsOf(state->shape()), {}};
+    HeldState &held = states.emplace_back();
+    held.part = {std::move(tensor), wholeOf(*state), offsetOf(root, *state, rank)};
+    held.parameter = parameters.contains(state->name()->string_view());
+    held.writers = chooseWriters(root, *state, bytesOf);
+    held.written =
+        std::ranges::any_of(held.writers, [&](const auto &writer) { return writer.first == rank; });
+  }
+  return states;
+}
+
+std::vector<SnapshotFile> describeFiles(const Executable &executable,
+                                        std::span<const HeldState> states, size_t rank) {
+  size_t ranks = countRanks(executable.root());
+  std::vector<SnapshotFile> files;
+  for (bool parameters : {true, false}) {
+    std::vector<BoxToWrite> boxes;
+    for (const HeldState &state : states)
+      if (state.parameter == parameters && state.written)
+        boxes.push_back(state.part);
+    if (rank == 0 || !boxes.empty())
+      files.push_back(makeBoxFile(parameters ? modelFile : optimizerFile, boxes, rank, ranks));
   }
   return files;
 }
 
-Expected<TrainStates> TrainStates::find(Session &session) {
+Expected<TrainStates> TrainStates::find(Session &session, size_t rank) {
   const Executable &executable = session.executable();
   TrainStates states;
   states.session = &session;
-  states.content = describeStates(executable);
-  for (SnapshotFile &file : states.content)
-    for (TensorToWrite &tensor : file.tensors) {
-      SINTER_TRY(TensorView view, session.state(tensor.name));
-      tensor.data = view.bytes;
-    }
+  states.states = describeStates(executable, rank);
+  for (HeldState &state : states.states) {
+    TensorToWrite &tensor = state.part.tensor;
+    SINTER_TRY(TensorView view, session.state(tensor.name));
+    tensor.data = view.bytes;
+  }
+  states.written = describeFiles(executable, states.states, rank);
   for (const auto &[name, tensor] : parametersOf(executable)) {
-    auto found = std::find_if(
-        states.parameters().begin(), states.parameters().end(),
-        [&, wanted = name](const TensorToWrite &state) { return state.name == wanted; });
-    if (found == states.parameters().end() || found->dtype != DType::F32 ||
-        tensor->dtype() != fb::DType::F32 || found->shape != shapeOf(*tensor))
+    auto found = std::ranges::find(states.states, name,
+                                   [](const HeldState &state) { return state.part.tensor.name; });
+    if (found == states.states.end() || found->part.tensor.dtype != DType::F32 ||
+        tensor->dtype() != fb::DType::F32 || found->part.whole != extentsOf(tensor->shape()))
       return fail(executable.name(),
                   "its parameter '" + std::string(name) + "' is no state of that shape in f32",
                   "compile the model for training");
@@ -153,29 +194,54 @@ Expected<void> TrainStates::fill(const TensorToWrite &state, const Fill &content
   return session->writeState(state.name, bytes);
 }
 
+// The same of the rank's part, of what `whole` writes to memory for all of it.
+Expected<void> TrainStates::fillPart(const HeldState &state, const Fill &whole) {
+  if (!state.isSplit())
+    return fill(state.part.tensor, whole);
+  TensorBox all = makeWholeBox(state.part.whole);
+  size_t elementBytes = sizeOf(state.part.tensor.dtype);
+  std::vector<std::byte> bytes(all.elements() * elementBytes);
+  SINTER_CHECK(whole(bytes));
+  return fill(state.part.tensor, [&](std::span<std::byte> out) -> Expected<void> {
+    if (std::optional<TensorBox> own = intersect(all, state.box()))
+      copyBox(*own, all, bytes, state.box(), out, elementBytes);
+    return {};
+  });
+}
+
 Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t seed) {
   SINTER_CHECK(session->clearState());
   CheckpointTensors table = parametersOf(session->executable());
-  for (const TensorToWrite &parameter : parameters())
-    SINTER_CHECK(fill(parameter, [&](std::span<std::byte> out) -> Expected<void> {
+  for (const HeldState &state : states) {
+    if (!state.parameter)
+      continue;
+    TensorToWrite all = state.part.tensor;
+    all.shape = state.part.whole;
+    SINTER_CHECK(fillPart(state, [&](std::span<std::byte> out) -> Expected<void> {
       if (weights)
-        return copyWeight(parameter, *weights, out);
-      const fb::CheckpointTensor &tensor = *table.at(parameter.name);
-      fillRandomWeight(session->pool(), out, parameter.dtype, {tensor.mean(), tensor.deviation()},
-                       parameter.name, seed);
+        return copyWeight(all, *weights, out);
+      const fb::CheckpointTensor &tensor = *table.at(all.name);
+      fillRandomWeight(session->pool(), out, all.dtype, {tensor.mean(), tensor.deviation()},
+                       all.name, seed);
       return {};
     }));
+  }
   return {};
 }
 
 Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
   SINTER_CHECK(session->clearState());
-  auto take = [&](const TensorToWrite &state, std::span<const std::byte> bytes) {
-    return session->writeState(state.name, bytes);
-  };
-  for (const SnapshotFile &file : content)
-    SINTER_CHECK(loadFile(checkpoint / file.name, file.tensors, take));
-  return {};
+  SINTER_TRY(BoxFiles parameterFiles, BoxFiles::open(checkpoint, modelFile));
+  SINTER_TRY(BoxFiles optimizerFiles, BoxFiles::open(checkpoint, optimizerFile));
+  for (const HeldState &state : states) {
+    const TensorToWrite &tensor = state.part.tensor;
+    BoxFiles &files = state.parameter ? parameterFiles : optimizerFiles;
+    SINTER_CHECK(fill(tensor, [&](std::span<std::byte> out) {
+      return files.read(tensor.name, tensor.dtype, state.part.whole, state.box(), out);
+    }));
+  }
+  SINTER_CHECK(parameterFiles.checkAllRead());
+  return optimizerFiles.checkAllRead();
 }
 
 TensorReader TrainStates::reader() const {
@@ -187,8 +253,68 @@ TensorReader TrainStates::reader() const {
   };
 }
 
+// All of a parameter, on the first rank: its own memory, or `memory`.
+Expected<std::span<const std::byte>> TrainStates::gather(const HeldState &state,
+                                                         const TrainRanks &ranks,
+                                                         std::vector<std::byte> &memory) const {
+  const TensorToWrite &tensor = state.part.tensor;
+  std::span<const std::byte> own = tensor.data;
+  if (!inHostMemory()) {
+    memory.resize(byteSizeOf(tensor));
+    SINTER_CHECK(session->readState(tensor.name, memory));
+    own = memory;
+  }
+  if (!state.isSplit())
+    return own;
+  std::vector<size_t> members = {0};
+  for (const auto &[rank, offset] : state.writers)
+    if (rank != 0)
+      members.push_back(rank);
+  SINTER_TRY(std::vector<std::byte> parts, ranks.gatherOf(members, own));
+  if (!ranks.isFirst())
+    return std::span<const std::byte>();
+  TensorBox all = makeWholeBox(state.part.whole);
+  memory.resize(all.elements() * sizeOf(tensor.dtype));
+  for (const auto &[rank, offset] : state.writers) {
+    TensorBox box{offset, tensor.shape};
+    size_t place = static_cast<size_t>(std::ranges::find(members, rank) - members.begin());
+    copyBox(*intersect(all, box), box, std::span(parts).subspan(place * own.size(), own.size()),
+            all, memory, sizeOf(tensor.dtype));
+  }
+  return std::span<const std::byte>(memory);
+}
+
+Expected<void> TrainStates::writeModel(const std::string &path, const TrainRanks &ranks) const {
+  std::vector<TensorToWrite> tensors;
+  std::map<std::string, const HeldState *> byName;
+  for (const HeldState &state : states)
+    if (state.parameter) {
+      tensors.push_back({state.part.tensor.name, state.part.tensor.dtype, state.part.whole, {}});
+      byName[state.part.tensor.name] = &state;
+    }
+  SINTER_TRY(SafetensorsLayout layout, layOutSafetensors(tensors, {{"format", "pt"}}, path));
+  std::vector<std::byte> memory;
+  size_t next = 0; // whatever becomes of the file, the ranks gather as many parameters
+  auto makePart = [&](size_t i) -> Expected<std::span<const std::byte>> {
+    if (i == 0)
+      return std::as_bytes(std::span(layout.head));
+    next = i;
+    return gather(*byName.at(layout.order[i - 1]->name), ranks, memory);
+  };
+  Expected<void> written;
+  if (ranks.isFirst())
+    written = writeFileAtomically(path, layout.order.size() + 1, makePart);
+  while (next < layout.order.size())
+    if (auto part = makePart(next + 1); !part)
+      return tl::unexpected(std::move(part).error());
+  return ranks.agree(std::move(written));
+}
+
 Expected<std::optional<std::string>> TrainStates::findNonFiniteParameter() const {
-  for (const TensorToWrite &parameter : parameters()) {
+  for (const HeldState &state : states) {
+    if (!state.parameter)
+      continue;
+    const TensorToWrite &parameter = state.part.tensor;
     std::span<const std::byte> bytes = parameter.data;
     std::vector<std::byte> copy;
     if (!inHostMemory()) {

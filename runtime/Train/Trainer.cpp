@@ -1,16 +1,16 @@
 #include "runtime/Train/Trainer.h"
-#include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/Options.h"
-#include "runtime/Checkpoint/CheckpointWriter.h"
 #include "runtime/Collective/RankProgress.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Memory/ProcessMemory.h"
+#include "runtime/Train/CheckpointSaver.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "runtime/Train/TrainStates.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <malloc.h>
+#include <numeric>
 
 namespace sinter::runtime {
 namespace {
@@ -38,15 +38,25 @@ BatchOptions batchOptions(const TrainOptions &options, uint64_t batch, uint64_t 
   return {batch, sequence, options.order, options.seed, options.endOfText};
 }
 
+size_t rankOf(const TrainOptions &options) {
+  return options.session.communicator ? options.session.communicator->rank() : 0;
+}
+
 BindOptions bindOptions(const TrainOptions &options, const Executable &executable,
                         std::vector<std::string> programs) {
   BindOptions session = options.session;
   session.programs = std::move(programs);
   if (savesInBackground(options))
-    for (const SnapshotFile &file : describeStates(executable))
-      for (const TensorToWrite &state : file.tensors)
-        session.copiedStates.push_back(state.name);
+    for (const HeldState &state : describeStates(executable, rankOf(options)))
+      if (state.written)
+        session.copiedStates.push_back(state.part.tensor.name);
   return session;
+}
+
+// The first text that is not empty.
+std::string firstOf(const std::vector<std::string> &texts) {
+  auto found = std::ranges::find_if(texts, [](const std::string &text) { return !text.empty(); });
+  return found == texts.end() ? std::string() : *found;
 }
 
 void addProcess(TrainMemory &memory, const Executable &executable) {
@@ -60,6 +70,7 @@ struct Trainer::Impl {
   explicit Impl(TrainOptions options) : options(std::move(options)) {}
 
   TrainOptions options;
+  TrainRanks ranks;
   std::unique_ptr<Session> session;
   TrainPrograms programs;
   TrainStates states;
@@ -74,33 +85,39 @@ struct Trainer::Impl {
   std::map<std::string, std::string> identity;
   std::vector<OptionChange> changes;
 
-  // What the writer reads; declared before it, so that it outlives it.
+  // What the saver reads; declared before it, so that it outlives it.
   Snapshot snapshot;
   std::string stateJson;
-  std::unique_ptr<CheckpointWriter> writer;
+  std::unique_ptr<CheckpointSaver> saver;
   std::optional<Error> saveError; ///< of the last save
 
   Expected<void> bind(std::shared_ptr<const Executable> executable, TrainData data);
   void describeRun(const TrainData &data);
   Expected<void> begin();
+  Expected<std::optional<uint64_t>> openFolder(const CheckpointFolder &folder) const;
   Expected<void> resume(const std::filesystem::path &checkpoint);
 
-  StepScalars scalars(std::span<const Microbatch> batches) const;
+  Expected<uint64_t> countTargets(std::span<const Microbatch> batches) const;
+  StepScalars scalars(uint64_t targets) const;
   Expected<StepRecord> runStep();
   Error diagnose(std::span<const Microbatch> batches, const StepScalars &scalars, double loss,
                  double gradNorm);
   Error pointToCheckpoint(Error error) const;
   Expected<std::optional<NonFinite>> findNonFinite(std::span<const Microbatch> batches,
                                                    const StepScalars &scalars);
+  Expected<std::string> describeNonFinite(std::span<const Microbatch> batches,
+                                          const StepScalars &scalars);
   Expected<std::optional<double>> evaluate(const std::atomic<bool> *stop);
   void warn(const Error &error) const;
-  void waitForWriter();
+  void failSave(Error error);
+  void waitForSaver();
   Expected<void> checkParameters(const std::string &purpose) const;
+  Expected<std::string> findNonFiniteParameter() const;
   void save();
   Expected<void> writeModel(const std::string &path) const;
   Expected<void> finish(bool saves);
   uint64_t measurePeak();
-  bool stopping() const { return options.stop && options.stop->load(); }
+  Expected<bool> endStep();
   TrainMemory memory() const;
 };
 
@@ -125,7 +142,7 @@ Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable,
   BindOptions bound = bindOptions(options, *executable, std::move(names));
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
-  SINTER_TRY(states, TrainStates::find(*session));
+  SINTER_TRY(states, TrainStates::find(*session, ranks.rank()));
   if (options.endOfText && !programs.step.hasFirst())
     return fail(session->executable().name(), "its programs know no documents",
                 "compile the model with `document_mask`");
@@ -167,24 +184,37 @@ void Trainer::Impl::describeRun(const TrainData &data) {
       {"the end of documents",
        options.endOfText ? "token " + std::to_string(*options.endOfText) : "not looked at"},
   });
+  identity["leaves"] = std::to_string(programs.tree.leaves());
 }
 
 // Fills the states, from the newest checkpoint where the run goes on.
 Expected<void> Trainer::Impl::begin() {
-  if (!options.directory.empty()) {
-    CheckpointFolder folder(checkpointsOf(options));
-    SINTER_CHECK(folder.open());
-    std::vector<CheckpointEntry> there = folder.list();
-    if (!options.resume && !there.empty())
-      return fail(checkpointsOf(options).string(),
-                  "an earlier run is there, up to " + there.front().path.filename().string(),
-                  "add `resume` to go on with it, or choose another `out`");
-    writer = std::make_unique<CheckpointWriter>(folder, options.keep);
-    if (options.resume)
-      if (auto found = folder.findNewestWhole([this](const Error &error) { warn(error); }))
-        return resume(found->path);
-  }
-  return states.initialize(options.weights, options.seed);
+  if (options.directory.empty())
+    return ranks.agree(states.initialize(options.weights, options.seed));
+  CheckpointFolder folder(checkpointsOf(options));
+  Expected<std::optional<uint64_t>> opened;
+  if (ranks.isFirst())
+    opened = openFolder(folder);
+  SINTER_CHECK(ranks.agree(opened ? Expected<void>() : tl::unexpected(opened.error())));
+  uint64_t next = *opened ? **opened + 1 : 0; // behind the step to go on from
+  SINTER_TRY(std::vector<uint64_t> known, ranks.gatherAll(next));
+  saver = std::make_unique<CheckpointSaver>(ranks, folder, options.keep);
+  return ranks.agree(known.front() != 0 ? resume(folder.at(known.front() - 1))
+                                        : states.initialize(options.weights, options.seed));
+}
+
+// The step of the checkpoint to go on from, if there is one.
+Expected<std::optional<uint64_t>> Trainer::Impl::openFolder(const CheckpointFolder &folder) const {
+  SINTER_CHECK(folder.open());
+  std::vector<CheckpointEntry> there = folder.list();
+  if (!options.resume && !there.empty())
+    return fail(checkpointsOf(options).string(),
+                "an earlier run is there, up to " + there.front().path.filename().string(),
+                "add `resume` to go on with it, or choose another `out`");
+  if (options.resume)
+    if (auto found = folder.findNewestWhole([this](const Error &error) { warn(error); }))
+      return std::optional(found->step);
+  return std::optional<uint64_t>();
 }
 
 Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
@@ -210,12 +240,18 @@ Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-StepScalars Trainer::Impl::scalars(std::span<const Microbatch> batches) const {
-  uint64_t valid = 0;
+// Of all microbatches of the step, whoever computes them.
+Expected<uint64_t> Trainer::Impl::countTargets(std::span<const Microbatch> batches) const {
+  uint64_t own = 0;
   for (const Microbatch &batch : batches)
-    valid += batch.valid;
+    own += batch.valid;
+  SINTER_TRY(std::vector<uint64_t> counts, ranks.gather(std::span<const uint64_t>(&own, 1)));
+  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
+}
+
+StepScalars Trainer::Impl::scalars(uint64_t targets) const {
   StepScalars result;
-  result.lossWeight = 1 / double(std::max<uint64_t>(valid, 1));
+  result.lossWeight = 1 / double(std::max<uint64_t>(targets, 1));
   result.lossScale = scaler ? double(scaler->scale()) : 1;
   result.learningRate = options.schedule.at(step);
   result.adamwLearningRate = options.adamwRate * result.learningRate;
@@ -227,23 +263,36 @@ StepScalars Trainer::Impl::scalars(std::span<const Microbatch> batches) const {
 }
 
 Expected<StepRecord> Trainer::Impl::runStep() {
+  const GradientTree &tree = programs.tree;
+  uint64_t place = ranks.dataPlace(), first = tree.numberOf(place, 0);
   if (!loader)
-    loader = std::make_unique<BatchLoader>(*train, options.accumulate, step);
+    loader = std::make_unique<BatchLoader>(
+        *train,
+        StepShare{options.accumulate, first, tree.microbatches(), tree.numberOf(place, 1) - first},
+        step);
   Clock::time_point begin = Clock::now();
-  if (const Communicator *ranks = options.session.communicator; ranks && ranks->progress)
-    ranks->progress->beginStep(step);
+  if (const Communicator *others = options.session.communicator; others && others->progress)
+    others->progress->beginStep(step);
   std::span<const Microbatch> batches = loader->next();
-  StepScalars values = scalars(batches);
-  double loss = 0;
-  for (const Microbatch &batch : batches) {
-    programs.step.set(batch);
+  SINTER_TRY(uint64_t targets, countTargets(batches));
+  StepScalars values = scalars(targets);
+  std::vector<double> losses;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    programs.step.set(batches[i]);
     programs.step.set(values);
     SINTER_CHECK(session->run(programs.step.handle()));
-    loss += programs.step.loss();
+    losses.push_back(programs.step.loss());
+    for (size_t carry : programs.carriesAfter(i))
+      SINTER_CHECK(session->run(carry));
   }
+  SINTER_TRY(losses, ranks.gather(std::span<const double>(losses)));
+  std::vector<double> inOrder(losses.size());
+  for (size_t i = 0; i < losses.size(); ++i)
+    inOrder[tree.numberOf(i / tree.microbatches(), i % tree.microbatches())] = losses[i];
+  double loss = std::accumulate(inOrder.begin(), inOrder.end(), 0.0);
   const TrainProgram &last = programs.update ? *programs.update : programs.step;
   if (programs.update) {
-    last.set(batches.back());
+    last.setSeed(train->seedOf(step * options.accumulate + options.accumulate - 1));
     last.set(values);
     SINTER_CHECK(session->run(last.handle()));
   }
@@ -275,18 +324,39 @@ Expected<StepRecord> Trainer::Impl::runStep() {
 // Does the step again, which left the parameters as they were, with every number looked at.
 Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const Microbatch> batches,
                                                                 const StepScalars &values) {
-  for (const Microbatch &batch : batches) {
-    programs.step.set(batch);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    programs.step.set(batches[i]);
     programs.step.set(values);
     SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(programs.step.handle()));
+    for (size_t carry : programs.carriesAfter(i))
+      if (!found) {
+        SINTER_TRY(found, session->runToNonFinite(carry));
+      }
     if (found)
       return found;
   }
-  if (!programs.update)
+  // Ranks that stop at different commands of it would wait for each other.
+  if (!programs.update || ranks.size() > 1)
     return std::optional<NonFinite>();
-  programs.update->set(batches.back());
+  programs.update->setSeed(batches.back().seed);
   programs.update->set(values);
   return session->runToNonFinite(programs.update->handle());
+}
+
+// "nan first shows in softmax of layer.1", of the first rank that finds one; empty where none does.
+Expected<std::string> Trainer::Impl::describeNonFinite(std::span<const Microbatch> batches,
+                                                       const StepScalars &values) {
+  std::string own;
+  // Along other axes than data, ranks compute microbatches together.
+  if (ranks.size() == ranks.dataRanks()) {
+    SINTER_TRY(std::optional<NonFinite> found, findNonFinite(batches, values));
+    if (found)
+      own = found->value + " first shows in " + found->label;
+    if (found && !found->layer.empty())
+      own += " of " + found->layer;
+  }
+  SINTER_TRY(std::vector<std::string> all, ranks.gatherTexts(own));
+  return firstOf(all);
 }
 
 Error Trainer::Impl::diagnose(std::span<const Microbatch> batches, const StepScalars &values,
@@ -299,25 +369,20 @@ Error Trainer::Impl::diagnose(std::span<const Microbatch> batches, const StepSca
   error.why = std::isfinite(loss) ? "the gradient's norm is " + describe(gradNorm)
                                   : "the loss is " + describe(loss);
   // A device that fails meanwhile is not what went wrong first.
-  auto parameter = states.findNonFiniteParameter().value_or(std::nullopt);
-  if (parameter)
-    error.why += ", since the parameter '" + *parameter + "' is not finite before it";
-  else if (auto found = findNonFinite(batches, values).value_or(std::nullopt)) {
-    error.why += "; " + found->value + " first shows in " + found->label;
-    if (!found->layer.empty())
-      error.why += " of " + found->layer;
-  }
+  if (std::string parameter = findNonFiniteParameter().value_or(""); !parameter.empty())
+    error.why += ", since the parameter '" + parameter + "' is not finite before it";
+  else if (std::string found = describeNonFinite(batches, values).value_or(""); !found.empty())
+    error.why += "; " + found;
   if (scaler)
     error.why += ", however small the loss scale";
   error.remedy = "lower `lr` or raise `warmup`";
-  if (writer)
-    waitForWriter();
+  waitForSaver();
   return pointToCheckpoint(std::move(error));
 }
 
 // Says what is left of the run.
 Error Trainer::Impl::pointToCheckpoint(Error error) const {
-  if (!writer)
+  if (!saver)
     return error;
   std::vector<CheckpointEntry> there = CheckpointFolder(checkpointsOf(options)).list();
   if (!there.empty())
@@ -326,66 +391,100 @@ Error Trainer::Impl::pointToCheckpoint(Error error) const {
 }
 
 Expected<std::optional<double>> Trainer::Impl::evaluate(const std::atomic<bool> *stop) {
+  struct Part {
+    double loss = 0; // sum over targets
+    uint64_t targets = 0, stops = 0;
+  };
   const TrainProgram &program = *programs.evaluate;
-  double sum = 0;
-  uint64_t targets = 0;
-  for (uint64_t i = 0; i < validation->evaluationCount(); ++i) {
-    if (stop && stop->load())
-      return std::optional<double>();
-    validation->readForEvaluation(i, evaluated);
-    if (evaluated.valid == 0)
-      continue;
+  Part sum;
+  uint64_t count = validation->evaluationCount(), together = ranks.dataRanks();
+  for (uint64_t first = 0; first < count; first += together) {
+    // Where there are fewer than ranks, some compute the last one for nothing.
+    uint64_t number = first + ranks.dataPlace();
+    validation->readForEvaluation(std::min(number, count - 1), evaluated);
     StepScalars values;
-    values.lossWeight = 1 / double(evaluated.valid);
+    values.lossWeight = 1 / double(std::max<uint64_t>(evaluated.valid, 1));
     program.set(evaluated);
     program.set(values);
     SINTER_CHECK(session->run(program.handle()));
-    sum += program.loss() * double(evaluated.valid);
-    targets += evaluated.valid;
+    Part own{0, 0, stop && stop->load()};
+    if (number < count && evaluated.valid != 0)
+      own = {program.loss() * double(evaluated.valid), evaluated.valid, own.stops};
+    SINTER_TRY(std::vector<Part> parts, ranks.gather(std::span<const Part>(&own, 1)));
+    for (const Part &part : parts)
+      sum = {sum.loss + part.loss, sum.targets + part.targets, sum.stops + part.stops};
+    if (sum.stops != 0)
+      return std::optional<double>();
   }
-  return std::optional(sum / double(std::max<uint64_t>(targets, 1)));
+  return std::optional(sum.loss / double(std::max<uint64_t>(sum.targets, 1)));
 }
 
 //===----------------------------------------------------------------------===//
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
+// Of what all ranks know the first one tells.
 void Trainer::Impl::warn(const Error &error) const {
-  if (options.onWarning)
+  if (options.onWarning && ranks.isFirst())
     options.onWarning(error);
 }
 
+void Trainer::Impl::failSave(Error error) {
+  saveError = std::move(error);
+  warn(*saveError);
+}
+
 // Takes the result of the save before, if there is one.
-void Trainer::Impl::waitForWriter() {
-  if (Expected<void> result = writer->wait(); !result) {
-    saveError = std::move(result).error();
-    warn(*saveError);
-  }
+void Trainer::Impl::waitForSaver() {
+  if (!saver)
+    return;
+  if (Expected<void> result = saver->wait(); !result)
+    failSave(std::move(result).error());
+}
+
+// What the ranks tell each other between two steps: whether one of them is to stop, and that a save
+// can go on.
+Expected<bool> Trainer::Impl::endStep() {
+  struct Flags {
+    uint8_t stops, idle;
+  };
+  Flags own{options.stop && options.stop->load(), !saver || saver->isIdle()};
+  if (ranks.size() == 1)
+    return own.stops != 0;
+  SINTER_TRY(std::vector<Flags> flags, ranks.gatherAll(own));
+  if (saver)
+    if (Expected<void> result = saver->advance(std::ranges::all_of(flags, &Flags::idle)); !result)
+      failSave(std::move(result).error());
+  return std::ranges::any_of(flags, &Flags::stops);
 }
 
 // An update may overflow though its gradient did not: the checkpoints before it are worth more.
 Expected<void> Trainer::Impl::checkParameters(const std::string &purpose) const {
-  SINTER_TRY(std::optional<std::string> broken, states.findNonFiniteParameter());
-  if (broken)
+  SINTER_TRY(std::string broken, findNonFiniteParameter());
+  if (!broken.empty())
     return fail(purpose + " of step " + std::to_string(step),
-                "the parameter '" + *broken + "' is not finite",
+                "the parameter '" + broken + "' is not finite",
                 "lower `lr` or raise `warmup`; the checkpoints before it stay");
   return {};
 }
 
+// The first one that some rank finds; empty where none does.
+Expected<std::string> Trainer::Impl::findNonFiniteParameter() const {
+  auto found = states.findNonFiniteParameter();
+  SINTER_CHECK(ranks.agree(found ? Expected<void>() : tl::unexpected(found.error())));
+  SINTER_TRY(std::vector<std::string> all, ranks.gatherTexts(found->value_or("")));
+  return firstOf(all);
+}
+
 void Trainer::Impl::save() {
-  waitForWriter();
+  waitForSaver();
   saveError.reset();
-  if (Expected<void> finite = checkParameters("checkpoint"); !finite) {
-    saveError = std::move(finite).error();
-    return warn(*saveError);
-  }
   bool background = savesInBackground(options), copies = background || !states.inHostMemory();
-  if (copies)
-    if (Expected<void> captured = snapshot.capture(session->pool(), states.reader()); !captured) {
-      saveError = std::move(captured).error();
-      return warn(*saveError);
-    }
+  Expected<void> ready = checkParameters("checkpoint");
+  if (ready && copies)
+    ready = snapshot.capture(session->pool(), states.reader());
+  if (ready = ranks.agree(std::move(ready)); !ready)
+    return failSave(std::move(ready).error());
   RunState state;
   state.step = step;
   state.updates = updates;
@@ -395,19 +494,18 @@ void Trainer::Impl::save() {
   state.options.insert(identity.begin(), identity.end());
   stateJson = state.toJson();
   std::vector<CheckpointFile> files = copies ? snapshot.captured() : snapshot.live();
-  files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
-  writer->start(step, std::move(files), [this] { return session->finishCopies(); });
+  if (ranks.isFirst())
+    files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
+  if (Expected<void> started =
+          saver->start(step, std::move(files), [this] { return session->finishCopies(); });
+      !started)
+    return failSave(std::move(started).error());
   if (!background)
-    waitForWriter();
+    waitForSaver();
 }
 
 Expected<void> Trainer::Impl::writeModel(const std::string &path) const {
-  if (states.inHostMemory())
-    return writeSafetensors(path, states.files().front().tensors, {{"format", "pt"}});
-  SINTER_TRY(Snapshot model, Snapshot::plan(std::span(states.files()).first(1)));
-  SINTER_CHECK(model.capture(session->pool(), states.reader()));
-  SINTER_CHECK(session->finishCopies());
-  return writeFileAtomically(path, model.captured().front().parts);
+  return states.writeModel(path, ranks);
 }
 
 // After the last step: the model, then, with `saves`, the last checkpoint. Each is tried whatever
@@ -415,16 +513,14 @@ Expected<void> Trainer::Impl::writeModel(const std::string &path) const {
 Expected<void> Trainer::Impl::finish(bool saves) {
   Expected<void> written;
   if (!options.model.empty()) {
-    if (writer)
-      waitForWriter(); // what it is at takes room that it may give back
+    waitForSaver(); // what it is at takes room that it may give back
     written = checkParameters("model");
     if (written)
       written = writeModel(options.model);
   }
   if (saves)
     save();
-  if (writer)
-    waitForWriter();
+  waitForSaver();
   if (!written)
     return tl::unexpected(pointToCheckpoint(std::move(written).error()));
   if (!saveError)
@@ -444,7 +540,7 @@ TrainMemory Trainer::Impl::memory() const {
   TrainMemory memory;
   memory.session = session->memory();
   memory.snapshot = takesSnapshots(options, session->executable()) ? snapshot.bytes() : 0;
-  memory.batches = BatchLoader::bytes(train->options(), options.accumulate);
+  memory.batches = BatchLoader::bytes(train->options(), programs.tree.microbatches());
   addProcess(memory, session->executable());
   return memory;
 }
@@ -459,7 +555,8 @@ Trainer::~Trainer() = default;
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Executable> executable,
                                                    TrainData data, TrainOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  SINTER_CHECK(impl->bind(std::move(executable), std::move(data)));
+  impl->ranks = TrainRanks(impl->options.session.communicator, *executable);
+  SINTER_CHECK(impl->ranks.agree(impl->bind(std::move(executable), std::move(data))));
   SINTER_CHECK(impl->begin());
   return std::unique_ptr<Trainer>(new Trainer(std::move(impl)));
 }
@@ -483,7 +580,7 @@ Expected<TrainResult> Trainer::run() {
       if (!record->validationLoss) {
         // Asked to stop meanwhile: first what was learned is made safe, then it is evaluated, as a
         // run that goes on from there no longer would.
-        if (impl->writer)
+        if (impl->saver)
           impl->save();
         saved = true;
         SINTER_TRY(record->validationLoss, impl->evaluate(nullptr));
@@ -491,14 +588,15 @@ Expected<TrainResult> Trainer::run() {
     }
     if (options.onStep)
       options.onStep(*record);
-    result.stopped = impl->stopping() && !last;
-    if (impl->writer && !saved && !last && (result.stopped || isDue(options.saveEvery)))
+    SINTER_TRY(bool stops, impl->endStep());
+    result.stopped = stops && !last;
+    if (impl->saver && !saved && !last && (result.stopped || isDue(options.saveEvery)))
       impl->save();
   }
   if (!result.stopped) {
-    SINTER_CHECK(impl->finish(/*saves=*/impl->writer && !saved));
-  } else if (impl->writer) {
-    impl->waitForWriter();
+    SINTER_CHECK(impl->finish(/*saves=*/impl->saver && !saved));
+  } else {
+    impl->waitForSaver();
     if (impl->saveError)
       return tl::unexpected(*impl->saveError);
   }
@@ -529,12 +627,15 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
     if (input->name()->string_view() == "tokens" && input->shape() && input->shape()->size() == 2)
       batches = batchOptions(options, static_cast<uint64_t>(input->shape()->Get(0)),
                              static_cast<uint64_t>(input->shape()->Get(1)));
-  SINTER_TRY(Snapshot snapshot, Snapshot::plan(describeStates(*executable)));
+  size_t rank = rankOf(options);
+  SINTER_TRY(Snapshot snapshot,
+             Snapshot::plan(describeFiles(*executable, describeStates(*executable, rank), rank)));
+  SINTER_TRY(GradientTree tree, makeGradientTree(*executable, options.accumulate));
   TrainMemory memory;
   SINTER_TRY(memory.session,
              predictMemory(executable, bindOptions(options, *executable, std::move(names))));
   memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
-  memory.batches = BatchLoader::bytes(batches, options.accumulate);
+  memory.batches = BatchLoader::bytes(batches, tree.microbatches());
   addProcess(memory, *executable);
   return memory;
 }

@@ -63,6 +63,10 @@ struct Tensor {
 Expected<std::vector<Tensor>> readSafetensors(std::span<const std::byte> bytes,
                                               std::string_view source, size_t file = 0);
 
+/// The texts that the header of such a file has beside the tensors, by key.
+Expected<std::map<std::string, std::string>>
+readSafetensorsMetadata(std::span<const std::byte> bytes, std::string_view source);
+
 /// A tensor to be written; `data` holds product(shape) elements, row-major.
 struct TensorToWrite {
   std::string name;

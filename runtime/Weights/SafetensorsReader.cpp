@@ -111,17 +111,15 @@ Expected<void> checkLayout(std::string_view source, const std::vector<Tensor> &t
   return {};
 }
 
-} // namespace
-
-Expected<std::vector<Tensor>> readSafetensors(std::span<const std::byte> bytes,
-                                              std::string_view source, size_t file) {
-  std::string name(source);
+/// The header of a file of `bytes`; `headerBytes` is set to its length.
+Expected<Json> readHeader(std::span<const std::byte> bytes, const std::string &name,
+                          uint64_t &headerBytes) {
   if (bytes.size() < 8)
     return fail(name,
                 "a safetensors file begins with 8 bytes of header length, this one has " +
                     std::to_string(bytes.size()) + " bytes",
                 remedy);
-  uint64_t headerBytes = 0;
+  headerBytes = 0;
   for (int i = 7; i >= 0; --i)
     headerBytes = headerBytes << 8 | std::to_integer<uint64_t>(bytes[i]);
   if (headerBytes > bytes.size() - 8)
@@ -136,7 +134,15 @@ Expected<std::vector<Tensor>> readSafetensors(std::span<const std::byte> bytes,
   Json header = Json::parse(text, text + headerBytes, nullptr, false);
   if (!header.is_object())
     return fail(name, "the header is not a JSON object", remedy);
+  return header;
+}
 
+} // namespace
+
+Expected<std::vector<Tensor>> readSafetensors(std::span<const std::byte> bytes,
+                                              std::string_view source, size_t file) {
+  uint64_t headerBytes = 0;
+  SINTER_TRY(Json header, readHeader(bytes, std::string(source), headerBytes));
   std::span<const std::byte> data = bytes.subspan(8 + headerBytes);
   std::vector<Tensor> tensors;
   tensors.reserve(header.size());
@@ -155,6 +161,18 @@ Expected<std::vector<Tensor>> readSafetensors(std::span<const std::byte> bytes,
   for (Tensor &tensor : tensors)
     tensor.offset += 8 + headerBytes;
   return tensors;
+}
+
+Expected<std::map<std::string, std::string>>
+readSafetensorsMetadata(std::span<const std::byte> bytes, std::string_view source) {
+  uint64_t headerBytes = 0;
+  SINTER_TRY(Json header, readHeader(bytes, std::string(source), headerBytes));
+  std::map<std::string, std::string> metadata;
+  if (auto found = header.find("__metadata__"); found != header.end() && found->is_object())
+    for (const auto &[key, value] : found->items())
+      if (value.is_string())
+        metadata[key] = value.get<std::string>();
+  return metadata;
 }
 
 } // namespace sinter

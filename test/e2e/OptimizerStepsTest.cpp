@@ -90,7 +90,7 @@ public:
 
   /// Runs a program with the gradients of a step times `share`; those that it has no input for are
   /// not its business.
-  void run(const char *name, int step, double share = 1) {
+  void run(const std::string &name, int step, double share = 1) {
     size_t program = valueOf(session->program(name));
     auto set = [&](const std::string &input, auto value) {
       if (auto view = session->input(program, input, DType::F32)) {
@@ -135,8 +135,13 @@ public:
       if (accumulate == 1) {
         run("train_step", step);
       } else {
-        for (double share : {0.5, 0.25, 0.25})
-          run("accumulate", step, share);
+        const double shares[] = {0.5, 0.25, 0.25};
+        auto tree = valueOf(runtime::GradientTree::make(std::size(shares), /*leaves=*/8, 1));
+        for (size_t i = 0; i < std::size(shares); ++i) {
+          run("accumulate", step, shares[i]);
+          for (uint64_t carry = 1; carry <= tree.carriesAfter(i); ++carry)
+            run(runtime::carryProgram(carry), step);
+        }
         run("update", step);
       }
       EXPECT_NEAR(output(accumulate == 1 ? "train_step" : "update", "grad_norm"),

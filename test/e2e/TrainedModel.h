@@ -46,10 +46,11 @@ public:
   /// Numbers of the reference, one a step.
   std::vector<double> expected(const char *key) const;
 
-private:
+  /// What train() gives the trainer.
   runtime::TrainOptions trainOptions(unsigned threads, double learningRate) const;
   runtime::TokenStream tokens() const;
 
+private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

@@ -1,5 +1,5 @@
-// RUN: sinter-opt %s --sinter-apply-optimizer="accumulate=4" | FileCheck %s
-// RUN: sinter-opt %s --sinter-apply-optimizer="accumulate=4 optimizer=muon momentum=0.9" | FileCheck %s --check-prefix=MUON
+// RUN: sinter-opt %s --sinter-apply-optimizer="accumulate=4 leaves=1" | FileCheck %s
+// RUN: sinter-opt %s --sinter-apply-optimizer="accumulate=2 optimizer=muon momentum=0.9" | FileCheck %s --check-prefix=MUON
 // RUN: sinter-opt %s --sinter-apply-optimizer | FileCheck %s --check-prefix=ONE
 
 // CHECK-LABEL: func.func @accumulate(

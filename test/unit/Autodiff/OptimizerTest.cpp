@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "runtime/Train/GradientTree.h"
 #include "test/support/OptimizerSteps.h"
 #include <bit>
 #include <cmath>
@@ -141,22 +142,31 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerStepsTest, testing::ValuesIn(kOptimizerSt
                          [](const auto &info) { return info.param.name; });
 
 TEST(Optimizers, AccumulateIsOneStepOfTheSum) {
-  for (const char *optimizer : {"adamw", "sgd", "adafactor", "muon"}) {
-    std::string options = std::string("optimizer=") + optimizer;
-    TrainingRun whole(options), parts(options + " accumulate=4");
-    for (int step = 1; step <= 3; ++step) {
-      whole.run("train_step", step);
-      for (double share : {0.5, 0.25, 0.125, 0.125})
-        parts.run("accumulate", step, share);
-      parts.run("update", step);
-      EXPECT_NEAR(parts.norm, whole.norm, 1e-9);
-      for (double sum : parts.states["gradient.wide.weight"])
-        EXPECT_EQ(sum, 0);
-      for (double sum : parts.states["gradient.bias"])
-        EXPECT_EQ(sum, 0);
+  const double shares[] = {0.5, 0.25, 0.125, 0.0625, 0.0625};
+  for (const char *optimizer : {"adamw", "sgd", "adafactor", "muon"})
+    for (uint64_t leaves : {1, 2, 8}) {
+      std::string options = std::string("optimizer=") + optimizer;
+      TrainingRun whole(options), parts(options + " accumulate=5 leaves=" + std::to_string(leaves));
+      auto tree = runtime::GradientTree::make(std::size(shares), leaves, /*ranks=*/1);
+      for (int step = 1; step <= 3; ++step) {
+        whole.run("train_step", step);
+        for (auto [i, share] : llvm::enumerate(shares)) {
+          parts.run("accumulate", step, share);
+          for (uint64_t carry = 1; carry <= tree->carriesAfter(i); ++carry)
+            parts.run(runtime::carryProgram(carry), step);
+        }
+        parts.run("update", step);
+        EXPECT_NEAR(parts.norm, whole.norm, 1e-9);
+        for (const auto &[name, values] : parts.states)
+          if (name.starts_with("gradient"))
+            for (double sum : values)
+              EXPECT_EQ(sum, 0) << name;
+      }
+      EXPECT_EQ(parts.states.contains("gradient.bias"), true);
+      EXPECT_EQ(parts.states.contains("gradient0.bias"), leaves > 1);
+      EXPECT_EQ(parts.states.contains("gradient1.bias"), leaves > 2);
+      parts.expectParameters(whole.getParameters(), 1e-12);
     }
-    parts.expectParameters(whole.getParameters(), 1e-12);
-  }
 }
 
 TEST(Optimizers, LossScaleCancels) {

@@ -176,18 +176,21 @@ TEST(Batches, RefusesFewerTokensThanAStep) {
 
 TEST(BatchLoader, GivesTheReadersBatchesFromAnyStep) {
   BatchReader reader(countingStream(100), sized(2, 3, DataOrder::Shuffled));
-  for (uint64_t accumulate : {1, 3})
+  for (const StepShare &share :
+       {StepShare{1, 0, 1}, StepShare{3, 0, 3}, StepShare{4, 2, 2}, StepShare{6, 1, 3, 2}})
     for (uint64_t first : {0, 7}) {
-      BatchLoader loader(reader, accumulate, first);
+      BatchLoader loader(reader, share, first);
       for (uint64_t step = first; step < first + 20; ++step) {
         std::span<const Microbatch> batches = loader.next();
-        ASSERT_EQ(batches.size(), accumulate);
-        for (uint64_t i = 0; i < accumulate; ++i) {
+        ASSERT_EQ(batches.size(), share.count);
+        for (uint64_t i = 0; i < share.count; ++i) {
           Microbatch expected;
-          reader.read(step * accumulate + i, expected);
+          uint64_t number = step * share.total + share.begin + i * share.stride;
+          reader.read(number, expected);
           EXPECT_EQ(batches[i].tokens, expected.tokens);
           EXPECT_EQ(batches[i].targets, expected.targets);
           EXPECT_EQ(batches[i].seed, expected.seed);
+          EXPECT_EQ(batches[i].seed, reader.seedOf(number));
         }
       }
     }

@@ -2,13 +2,17 @@
 //
 // The logits of the token that follows t are row t of the parameter `table` plus the parameter
 // `head.bias`; the optimizer is SGD with momentum 0.5 and bias-corrected like AdamW's, so that
-// every input counts.
+// every input counts. On several ranks each adds the gradients of its own microbatches, and
+// `update` gathers them and adds them in the order of the tree.
 #pragma once
 
 #include "runtime/Session/Session.h"
+#include "runtime/Train/GradientTree.h"
+#include "test/unit/Training/Sums.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace sinter::runtime::testing {
 
@@ -23,7 +27,16 @@ struct TrainModel {
   bool documents = false;   ///< an input first
   bool seeds = false;       ///< an input seed, of each program but evaluate
   std::string cubin = {};   ///< for a GPU: its kernels' machine code
+  /// Of a step, where it accumulates; they decide how many buffers of gradients there are.
+  uint64_t microbatches = 1, leaves = 1;
+  uint64_t ranks = 1;  ///< along the axis data; more than one accumulates
+  bool splits = false; ///< each rank has a part of the momentum
 
+  /// Elements of the momentum that a rank has.
+  int64_t part() const {
+    auto count = static_cast<int64_t>(splits ? ranks : 1);
+    return (parameterCount + count - 1) / count;
+  }
   Parts parts() const;
   static KernelTable kernels();
 };
@@ -39,7 +52,7 @@ inline void gradient(void *const *slices, int64_t, int64_t) {
   const int32_t *tokens = i32(slices[1]), *targets = i32(slices[2]);
   float weight = *f32(slices[3]), scale = *f32(slices[4]);
   int32_t count = *i32(slices[5]);
-  float *gradient = f32(slices[6]), *loss = f32(slices[7]);
+  float *loss = f32(slices[7]), sums[parameterCount] = {}; // of this microbatch
   *loss = 0;
   for (int32_t i = 0; i < count; ++i) {
     if (targets[i] < 0 || targets[i] >= vocabulary)
@@ -51,10 +64,12 @@ inline void gradient(void *const *slices, int64_t, int64_t) {
     *loss -= weight * std::log(logits[targets[i]] / sum);
     for (int64_t j = 0; j < vocabulary; ++j) {
       float d = scale * weight * (logits[j] / sum - (j == targets[i]));
-      gradient[tokens[i] * vocabulary + j] += d;
-      gradient[vocabulary * vocabulary + j] += d;
+      sums[tokens[i] * vocabulary + j] += d;
+      sums[vocabulary * vocabulary + j] += d;
     }
   }
+  for (int64_t i = 0; i < parameterCount; ++i)
+    f32(slices[6])[i] += sums[i];
 }
 
 // targets, count -> loss, gradient: NaN where a target is the poison
@@ -64,43 +79,99 @@ inline void poisoned(void *const *slices, int64_t, int64_t) {
       *f32(slices[2]) = f32(slices[3])[0] = NAN;
 }
 
-// loss_scale, learning_rate, bias_correction1, bias_correction2, update
-// -> gradient = 0, parameters, moments, grad_norm
-inline void update(void *const *slices, int64_t, int64_t) {
+// loss_scale, learning_rate, bias_correction1, bias_correction2, update, gradient, parameters,
+// the parameters' indices of each element of moments, count -> moments, those parameters, grad_norm
+inline void updatePart(void *const *slices, int64_t, int64_t) {
   float scale = *f32(slices[0]), rate = *f32(slices[1]);
   float correction = *f32(slices[2]) / *f32(slices[3]) * (1 + *f32(slices[4]) * 1e-3f);
-  float *gradient = f32(slices[5]), *parameters = f32(slices[6]), *moments = f32(slices[7]);
+  const float *gradient = f32(slices[5]), *parameters = f32(slices[6]);
+  const int32_t *indices = i32(slices[7]);
+  float *moments = f32(slices[9]), *out = f32(slices[10]);
   float sum = 0;
   for (int64_t i = 0; i < parameterCount; ++i)
     sum += (gradient[i] / scale) * (gradient[i] / scale);
-  *f32(slices[8]) = std::sqrt(sum);
-  for (int64_t i = 0; i < parameterCount; ++i) {
+  *f32(slices[11]) = std::sqrt(sum);
+  for (int32_t j = 0; j < *i32(slices[8]); ++j) {
+    int32_t i = indices[j];
+    if (i >= parameterCount)
+      continue;
+    out[j] = parameters[i];
     if (std::isfinite(sum)) {
-      moments[i] = 0.5f * moments[i] + gradient[i] / scale;
-      parameters[i] -= rate * correction * moments[i];
+      moments[j] = 0.5f * moments[j] + gradient[i] / scale;
+      out[j] -= rate * correction * moments[j];
     }
-    gradient[i] = 0;
   }
+}
+
+// loss_scale, learning_rate, bias_correction1, bias_correction2, update
+// -> gradient = 0, parameters, moments, grad_norm
+inline void update(void *const *slices, int64_t, int64_t) {
+  std::vector<int32_t> indices(parameterCount);
+  std::iota(indices.begin(), indices.end(), 0);
+  int32_t count = parameterCount;
+  float *gradient = f32(slices[5]), *parameters = f32(slices[6]);
+  void *all[] = {slices[0],  slices[1],      slices[2], slices[3], slices[4], gradient,
+                 parameters, indices.data(), &count,    slices[7], slices[6], slices[8]};
+  updatePart(all, 0, 1);
+  std::fill_n(gradient, parameterCount, 0.0f);
+}
+
+// -> from = 0, to += from
+inline void carry(void *const *slices, int64_t, int64_t) {
+  float *from = f32(slices[0]), *to = f32(slices[1]);
+  for (int64_t i = 0; i < parameterCount; ++i) {
+    to[i] += from[i];
+    from[i] = 0;
+  }
+}
+
+// gradients of all ranks, their number -> their sum
+inline void addRanks(void *const *slices, int64_t, int64_t) {
+  auto ranks = static_cast<uint64_t>(*i32(slices[1]));
+  std::vector<std::vector<float>> terms;
+  for (uint64_t rank = 0; rank < ranks; ++rank) {
+    const float *term = f32(slices[0]) + rank * uint64_t(parameterCount);
+    terms.emplace_back(term, term + parameterCount);
+  }
+  std::ranges::copy(sumOfTree<std::vector<float>>(terms, ranks), f32(slices[2]));
+}
+
+// parameters with padding -> parameters, gradient = 0
+inline void place(void *const *slices, int64_t, int64_t) {
+  std::copy_n(f32(slices[0]), parameterCount, f32(slices[1]));
+  std::fill_n(f32(slices[2]), parameterCount, 0.0f);
 }
 
 } // namespace kernels
 
 inline KernelTable TrainModel::kernels() {
-  return {{"gradient", kernels::gradient},
-          {"poisoned", kernels::poisoned},
-          {"update", kernels::update}};
+  return {{"gradient", kernels::gradient}, {"poisoned", kernels::poisoned},
+          {"update", kernels::update},     {"carry", kernels::carry},
+          {"addRanks", kernels::addRanks}, {"updatePart", kernels::updatePart},
+          {"place", kernels::place}};
 }
 
 inline Parts TrainModel::parts() const {
   using fb::Space;
+  enum Kernel : uint32_t { Gradient, Poisoned, Update, Carry, AddRanks, UpdatePart, Place };
   Parts parts;
   parts.kernels = {"gradient", "poisoned", "update"};
-  parts.metadata = {{"beta1", "0.9"}, {"beta2", "0.95"}};
+  parts.metadata = {{"beta1", "0.9"}, {"beta2", "0.95"}, {"leaves", std::to_string(leaves)}};
+  if (ranks > 1)
+    parts.grid = {{"data", ranks}};
+  uint64_t buffers = GradientTree::make(microbatches, leaves, ranks)->buffers();
+  if (buffers > 1 || ranks > 1)
+    for (const char *name : {"carry", "addRanks", "updatePart", "place"})
+      parts.kernels.emplace_back(name);
   uint64_t parameterBytes = parameterCount * 4, tableBytes = vocabulary * vocabulary * 4;
+  auto partBytes = static_cast<uint64_t>(part()) * 4;
   fb::Slice parameters = slice(Space::State, 0, parameterBytes);
-  fb::Slice moments = slice(Space::State, parameterBytes, parameterBytes);
-  fb::Slice gradient = slice(Space::State, 2 * parameterBytes, parameterBytes);
-  parts.stateBytes = 3 * parameterBytes;
+  fb::Slice moments = slice(Space::State, parameterBytes, partBytes);
+  auto buffer = [&](uint64_t i) {
+    return slice(Space::State, parameterBytes + partBytes + i * parameterBytes, parameterBytes);
+  };
+  fb::Slice gradient = buffer(buffers - 1); // all of the rank's
+  parts.stateBytes = (1 + buffers) * parameterBytes + partBytes;
   parts.checkpoint = {{"table.weight", fb::DType::F32, {vocabulary, vocabulary}, {}, {{0, 0.5}}},
                       {"head.bias", fb::DType::F32, {vocabulary}, {}}};
   parts.states = {
@@ -109,16 +180,31 @@ inline Parts TrainModel::parts() const {
        {vocabulary, vocabulary},
        slice(Space::State, 0, tableBytes)},
       {"head.bias", fb::DType::F32, {vocabulary}, slice(Space::State, tableBytes, vocabulary * 4)},
-      {"sgd.m", fb::DType::F32, {parameterCount}, moments},
-      {"gradient.all", fb::DType::F32, {parameterCount}, gradient}};
-  // The number of tokens, and the scale where there is none.
-  uint64_t tokens = static_cast<uint64_t>(batch * sequence);
-  parts.constants.resize(64);
-  int32_t count = static_cast<int32_t>(tokens);
+      {"sgd.m", fb::DType::F32, {part()}, moments}};
+  if (splits) {
+    parts.states.back().whole = {parameterCount};
+    parts.states.back().sharding = {{0}};
+  }
+  for (uint64_t i = 0; i < buffers; ++i)
+    parts.states.push_back({"gradient" + (i + 1 < buffers ? std::to_string(i) : "") + ".all",
+                            fb::DType::F32,
+                            {parameterCount},
+                            buffer(i)});
+  // The number of tokens, the scale where there is none, the ranks, the elements of a part, and
+  // what part of what is 0, 1, 2, ...
+  uint64_t tokens = static_cast<uint64_t>(batch * sequence), padded = ranks * partBytes;
+  parts.constants.resize(128 + padded);
+  int32_t counts[] = {static_cast<int32_t>(tokens), static_cast<int32_t>(ranks),
+                      static_cast<int32_t>(part())};
   float one = 1;
-  std::memcpy(parts.constants.data(), &count, 4);
   std::memcpy(parts.constants.data() + 16, &one, 4); // where a GPU's launch may have a slice
+  for (size_t i = 0; i < 3; ++i)
+    std::memcpy(parts.constants.data() + 32 * i, &counts[i], 4);
+  for (uint64_t i = 0; i < padded / 4; ++i)
+    std::memcpy(parts.constants.data() + 128 + 4 * i, &i, 4);
   fb::Slice countSlice = slice(Space::Constant, 0, 4);
+  fb::Slice ranksSlice = slice(Space::Constant, 32, 4), partSlice = slice(Space::Constant, 64, 4);
+  fb::Slice indices = slice(Space::Constant, 128, padded);
 
   // Adds an input behind those that are there.
   auto input = [](Parts::Program &program, const char *name, fb::DType dtype,
@@ -149,9 +235,10 @@ inline Parts TrainModel::parts() const {
     program.outputBytes = 64;
     program.arenaBytes = parameterBytes;
     program.commands = {
-        launch(0, 1, {parameters, tokenSlice, targets, weight, scale, countSlice, into, loss},
-               "gradient", "layer.0", {fb::DType::F32, fb::DType::F32}),
-        launch(1, 1, {targets, countSlice, loss, into}, "poison", "layer.1",
+        launch(Gradient, 1,
+               {parameters, tokenSlice, targets, weight, scale, countSlice, into, loss}, "gradient",
+               "layer.0", {fb::DType::F32, fb::DType::F32}),
+        launch(Poisoned, 1, {targets, countSlice, loss, into}, "poison", "layer.1",
                {fb::DType::F32, fb::DType::F32})};
     return scale;
   };
@@ -163,14 +250,39 @@ inline Parts TrainModel::parts() const {
     fb::Slice norm = slice(Space::Output, 64, 4);
     program.outputs.push_back({"grad_norm", fb::DType::F32, {}, norm});
     program.outputBytes = 128;
-    program.commands.push_back(launch(
-        2, 1, {scale, rate, correction1, correction2, number, gradient, parameters, moments, norm},
-        "optimizer", "", {fb::DType::F32, fb::DType::F32, fb::DType::F32, fb::DType::F32}));
+    constexpr auto f32 = fb::DType::F32;
+    fb::Slice sum = gradient;
+    if (ranks > 1) {
+      fb::Slice gathered = slice(Space::Arena, 0, ranks * parameterBytes);
+      sum = splits ? slice(Space::Arena, ranks * parameterBytes, parameterBytes) : gradient;
+      program.arenaBytes = (ranks + 1) * parameterBytes + 2 * partBytes + padded;
+      program.commands = {collective(fb::CollectiveKind::AllGather, {0}, gradient, gathered),
+                          launch(AddRanks, 1, {gathered, ranksSlice, sum}, "sum", "", {f32})};
+    }
+    if (!splits) {
+      program.commands.push_back(
+          launch(Update, 1,
+                 {scale, rate, correction1, correction2, number, sum, parameters, moments, norm},
+                 "optimizer", "", {f32, f32, f32, f32}));
+      return;
+    }
+    uint64_t begin = (ranks + 1) * parameterBytes;
+    fb::Slice own = slice(Space::Arena, begin, partBytes);
+    fb::Slice next = slice(Space::Arena, begin + partBytes, partBytes);
+    fb::Slice all = slice(Space::Arena, begin + 2 * partBytes, padded);
+    program.commands.push_back(collective(fb::CollectiveKind::AllSlice, {0}, indices, own));
+    program.commands.push_back(launch(UpdatePart, 1,
+                                      {scale, rate, correction1, correction2, number, sum,
+                                       parameters, own, partSlice, moments, next, norm},
+                                      "optimizer", "", {f32, f32, f32}));
+    program.commands.push_back(collective(fb::CollectiveKind::AllGather, {0}, next, all));
+    program.commands.push_back(
+        launch(Place, 1, {all, parameters, gradient}, "place", "", {f32, f32}));
   };
 
   Parts::Program step, evaluate;
   step.name = accumulates ? "accumulate" : "train_step";
-  fb::Slice scale = forward(step, gradient);
+  fb::Slice scale = forward(step, buffer(0));
   if (!accumulates)
     optimize(step, scale);
   parts.programs = {step};
@@ -181,6 +293,13 @@ inline Parts TrainModel::parts() const {
       input(update, "seed", fb::DType::I32, {2});
     optimize(update, scales ? scalar(update, "loss_scale") : slice(Space::Constant, 16, 4));
     parts.programs.push_back(update);
+  }
+  for (uint64_t i = 1; i < buffers; ++i) {
+    Parts::Program carry;
+    carry.name = carryProgram(i);
+    carry.commands = {launch(Carry, 1, {buffer(i - 1), buffer(i)}, "carry", "",
+                             {fb::DType::F32, fb::DType::F32})};
+    parts.programs.push_back(carry);
   }
   evaluate.name = "evaluate";
   forward(evaluate, slice(Space::Arena, 0, parameterBytes));

@@ -1,0 +1,252 @@
+//===- TrainingOnRanksTest.cpp - Kept models that ranks train together ------===//
+//
+// Small models are compiled for several ranks along the axis data, which are threads here, and
+// trained: weights, optimizer states, losses and norms have the bits of one rank, however the ranks
+// share them, and so have runs that are stopped and go on in other layouts. That the sum of the
+// gradients is that of the tree is held by single gradients, added here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Checkpoint/BoxFiles.h"
+#include "runtime/Collective/ThreadRanks.h"
+#include "runtime/Train/TrainPrograms.h"
+#include "runtime/Train/TrainStates.h"
+#include "test/e2e/TrainedModel.h"
+#include "test/unit/Training/Sums.h"
+#include "test/unit/Weights/TestFiles.h"
+#include "gtest/gtest.h"
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::test;
+namespace fs = std::filesystem;
+
+namespace {
+constexpr uint64_t kSteps = 6, kMicrobatches = 8;
+
+/// How ranks share a run.
+struct Layout {
+  uint64_t ranks = 1;
+  int64_t zero = 0;
+};
+
+std::string describe(const Layout &layout) {
+  return "data=" + std::to_string(layout.ranks) + ", zero " + std::to_string(layout.zero);
+}
+
+template <typename T> T valueOf(Expected<T> expected) {
+  EXPECT_TRUE(expected) << expected.error().message();
+  return std::move(*expected);
+}
+
+/// A model's training, with dropout, in microbatches of one row.
+class SharedRun {
+public:
+  SharedRun(const std::string &name, DType type) : model(name) {
+    options = model.options();
+    options.batch = 1;
+    options.computeType = type;
+    options.training.dropout = 0.1;
+    options.training.accumulate = kMicrobatches;
+  }
+
+  std::shared_ptr<const Executable> compile(const Layout &layout) const {
+    CompileOptions changed = options;
+    if (layout.ranks > 1)
+      changed.grid = "data=" + std::to_string(layout.ranks);
+    changed.zero = layout.zero;
+    return model.compile(changed);
+  }
+
+  /// Trains in `directory`, on from where a run is there, for so many steps of kSteps.
+  std::vector<StepRecord> train(const Layout &layout, const fs::path &directory,
+                                uint64_t steps = kSteps) const {
+    auto executable = compile(layout);
+    std::vector<std::vector<StepRecord>> records(layout.ranks);
+    std::atomic<bool> stop = false;
+    auto run = [&](Communicator *communicator, size_t rank) -> Expected<void> {
+      TrainOptions run = model.trainOptions(/*threads=*/1, /*learningRate=*/1e-2);
+      run.schedule.steps = kSteps;
+      run.accumulate = kMicrobatches;
+      run.seed = 5;
+      run.session.communicator = communicator;
+      run.directory = directory.string();
+      run.resume = true;
+      run.stop = &stop;
+      run.onStep = [&, rank](const StepRecord &record) {
+        records[rank].push_back(record);
+        stop = rank == 0 && record.step + 1 == steps;
+      };
+      SINTER_TRY(auto trainer, Trainer::create(executable, {model.tokens(), std::nullopt}, run));
+      SINTER_TRY(TrainResult result, trainer->run());
+      EXPECT_EQ(result.steps, steps);
+      return {};
+    };
+    Expected<void> done = layout.ranks == 1
+                              ? run(nullptr, 0)
+                              : runThreadRanks(layout.ranks, [&](Communicator &communicator) {
+                                  return run(&communicator, communicator.rank());
+                                });
+    EXPECT_TRUE(done) << done.error().message();
+    for (const auto &own : records)
+      for (size_t i = 0; i < own.size(); ++i) {
+        EXPECT_EQ(own[i].loss, records[0][i].loss);
+        EXPECT_EQ(own[i].gradNorm, records[0][i].gradNorm);
+      }
+    return records[0];
+  }
+
+  /// All bytes of the states in the checkpoint behind the last step, whoever wrote them.
+  std::vector<std::byte> statesIn(const fs::path &directory) const {
+    fs::path checkpoint = CheckpointFolder(directory / "checkpoints").at(kSteps);
+    auto model = valueOf(BoxFiles::open(checkpoint, modelFile));
+    auto optimizer = valueOf(BoxFiles::open(checkpoint, optimizerFile));
+    std::vector<std::byte> all;
+    for (const HeldState &state : describeStates(*compile({}), 0)) {
+      const TensorToWrite &tensor = state.part.tensor;
+      std::vector<std::byte> bytes(byteSizeOf(tensor));
+      auto read = (state.parameter ? model : optimizer)
+                      .read(tensor.name, tensor.dtype, tensor.shape, state.box(), bytes);
+      EXPECT_TRUE(read) << read.error().message();
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
+  }
+
+  TrainedModel model;
+  CompileOptions options;
+};
+
+std::string testName(const testing::TestParamInfo<std::tuple<std::string, DType>> &info) {
+  return std::get<0>(info.param) + (std::get<1>(info.param) == DType::F32 ? "_f32" : "_bf16");
+}
+
+class TrainingOnRanks : public testing::TestWithParam<std::tuple<std::string, DType>> {
+protected:
+  SharedRun run{std::get<0>(GetParam()), std::get<1>(GetParam())};
+};
+
+std::vector<double> numbersOf(const std::vector<StepRecord> &records) {
+  std::vector<double> numbers;
+  for (const StepRecord &record : records)
+    numbers.insert(numbers.end(), {record.loss, record.gradNorm});
+  return numbers;
+}
+
+TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
+  TemporaryDirectory one;
+  std::vector<double> expected = numbersOf(run.train({}, one.path));
+  std::vector<std::byte> states = run.statesIn(one.path);
+  ASSERT_EQ(expected.size(), 2 * kSteps);
+  for (const Layout &layout :
+       {Layout{2, 0}, Layout{4, 0}, Layout{8, 0}, Layout{2, 1}, Layout{4, 1}, Layout{8, 1}}) {
+    SCOPED_TRACE(describe(layout));
+    TemporaryDirectory directory;
+    EXPECT_EQ(numbersOf(run.train(layout, directory.path)), expected);
+    EXPECT_TRUE(run.statesIn(directory.path) == states);
+  }
+}
+
+TEST_P(TrainingOnRanks, SameBitsWhenTheyGoOnInOtherLayouts) {
+  TemporaryDirectory one, turns;
+  std::vector<double> expected = numbersOf(run.train({}, one.path)), numbers;
+  std::pair<Layout, uint64_t> layouts[] = {{{4, 1}, 1}, {{}, 3}, {{8, 0}, 4}, {{2, 1}, 6}};
+  for (const auto &[layout, steps] : layouts) {
+    std::vector<double> some = numbersOf(run.train(layout, turns.path, steps));
+    numbers.insert(numbers.end(), some.begin(), some.end());
+  }
+  EXPECT_EQ(numbers, expected);
+  EXPECT_TRUE(run.statesIn(turns.path) == run.statesIn(one.path));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
+                         testing::Combine(testing::Values("gpt2", "llama", "gemma2"),
+                                          testing::Values(DType::F32, DType::BF16)),
+                         testName);
+
+//===----------------------------------------------------------------------===//
+// The tree, on one rank
+//===----------------------------------------------------------------------===//
+
+/// A step of so many microbatches, by its programs.
+class StepByHand {
+public:
+  StepByHand(const TrainedModel &model, CompileOptions options, uint64_t microbatches)
+      : microbatches(microbatches) {
+    options.batch = 1;
+    options.training.optimizer = "sgd";
+    options.training.accumulate = static_cast<int64_t>(microbatches);
+    TrainOptions run = model.trainOptions(/*threads=*/1, kRate);
+    run.accumulate = microbatches;
+    trainer = valueOf(Trainer::create(model.compile(options), {model.tokens(), std::nullopt}, run));
+    programs = valueOf(TrainPrograms::find(session(), microbatches, /*validation=*/false));
+    BatchOptions batch;
+    batch.sequence = TrainedModel::kSequence;
+    batch.order = DataOrder::Sequential;
+    reader.emplace(model.tokens(), batch);
+  }
+
+  Session &session() { return trainer->session(); }
+
+  /// Adds the gradient of microbatch `index` of a step of `count`.
+  void accumulate(uint64_t index, uint64_t count) {
+    Microbatch batch;
+    reader->read(index, batch);
+    StepScalars scalars;
+    scalars.lossWeight = 1 / double(count * TrainedModel::kSequence);
+    scalars.learningRate = kRate;
+    programs.step.set(batch);
+    programs.step.set(scalars);
+    EXPECT_TRUE(session().run(programs.step.handle()));
+  }
+
+  /// The gradients of all parameters, one after the other.
+  std::vector<float> takeGradients() {
+    std::vector<float> all;
+    for (const fb::CheckpointTensor *tensor : *session().executable().root().checkpoint()) {
+      TensorView state = valueOf(session().state("gradient." + tensor->name()->str()));
+      std::span<float> numbers = state.as<float>();
+      all.insert(all.end(), numbers.begin(), numbers.end());
+      std::ranges::fill(numbers, 0.0f);
+    }
+    return all;
+  }
+
+  static constexpr double kRate = 0.05;
+  uint64_t microbatches;
+  std::unique_ptr<Trainer> trainer;
+  TrainPrograms programs;
+  std::optional<BatchReader> reader;
+};
+
+TEST(GradientsOfAStep, AreAddedAlongTheTree) {
+  for (const char *name : {"gpt2", "gemma2"}) {
+    TrainedModel model(name);
+    for (uint64_t count = 2; count <= 9; ++count) {
+      // Of two microbatches there is one buffer, which one of them has for itself.
+      StepByHand single(model, model.options(), 2), step(model, model.options(), count);
+      std::vector<std::vector<float>> gradients;
+      for (uint64_t i = 0; i < count; ++i) {
+        single.accumulate(i, count);
+        gradients.push_back(single.takeGradients());
+        step.accumulate(i, count);
+        for (size_t carry : step.programs.carriesAfter(i))
+          EXPECT_TRUE(step.session().run(carry));
+      }
+      EXPECT_TRUE(step.takeGradients() ==
+                  (runtime::testing::sumOfTree<std::vector<float>>(gradients, /*leaves=*/8)))
+          << name << ", " << count;
+    }
+  }
+}
+
+TEST(GradientsOfAStep, MayBeAddedOneAfterTheOther) {
+  TrainedModel model("gpt2");
+  CompileOptions options = model.options();
+  options.training.leaves = 1;
+  StepByHand step(model, options, 5);
+  EXPECT_TRUE(step.programs.carries.empty());
+  EXPECT_FALSE(step.session().state("gradient0.wte.weight"));
+}
+
+} // namespace
