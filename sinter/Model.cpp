@@ -14,8 +14,14 @@ static Expected<void> checkWeights(const Model &model) {
   std::vector<ExpectedTensor> expected;
   for (const ParameterInfo &parameter : model.spec.parameters())
     expected.push_back({parameter.name, parameter.shape});
+  // Writers of GPTQ give every layer a bias, of zeros where the model has none.
+  auto isZeroBias = [&](std::string_view name) {
+    return name.ends_with(".bias") &&
+           std::ranges::all_of(model.weights->find(name)->data,
+                               [](std::byte byte) { return byte == std::byte(0); });
+  };
   SINTER_CHECK(checkTensors(expected, *model.weights, [&](std::string_view name) {
-    return model.spec.isKnownSurplus(name);
+    return model.spec.isKnownSurplus(name) || isZeroBias(name);
   }));
   // A tied head may be stored once more, but not as another one: which is meant cannot be told.
   const Tensor *head = model.weights->find(model.spec.head.name + ".weight");

@@ -1,6 +1,8 @@
 #include "frontends/Weights/WeightFiles.h"
 #include "frontends/Gguf/GgufTensors.h"
+#include "frontends/Quantized/QuantizedTensors.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Base/ReadFile.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <deque>
@@ -72,6 +74,7 @@ Expected<WeightFiles> WeightFiles::open(const fs::path &directoryOrFile) {
     SINTER_CHECK(weights.addFile(file.bytes(), path, path.string()));
     weights.mappings.push_back(std::move(file));
   }
+  SINTER_CHECK(weights.joinQuantized(path.parent_path() / "config.json"));
   SINTER_CHECK(weights.finish());
   return weights;
 }
@@ -133,6 +136,20 @@ Expected<void> WeightFiles::openIndex(const fs::path &index) {
                   "the index places tensor '" + *missing.begin() +
                       "' here, but the file does not hold it",
                   "download the file again");
+  }
+  return {};
+}
+
+Expected<void> WeightFiles::joinQuantized(const fs::path &config) {
+  std::error_code error;
+  if (!fs::exists(config, error))
+    return {};
+  SINTER_TRY(std::string text, readFile(config));
+  SINTER_TRY(std::optional<QuantizationConfig> quantization,
+             readQuantizationConfig(text, config.string()));
+  if (quantization) {
+    SINTER_TRY(all,
+               joinQuantizedTensors(*quantization, std::move(all), config.parent_path().string()));
   }
   return {};
 }

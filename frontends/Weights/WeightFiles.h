@@ -13,6 +13,9 @@ namespace sinter {
 /// Checkpoints of a bare base model lack the name of the member that holds it (`wte.weight` for
 /// `transformer.wte.weight`); as Hugging Face does, find() then looks without it. It also knows the
 /// tensors whose name has changed (GPT-NeoX's `embed_out.weight`, now `lm_head.weight`).
+///
+/// Where a `config.json` beside the files says that weights are quantized, the tensors of each such
+/// layer are one, F32 with a decoder (frontends/Quantized).
 class WeightFiles {
 public:
   struct File {
@@ -54,6 +57,7 @@ private:
   Expected<void> addFile(std::span<const std::byte> bytes, const std::filesystem::path &path,
                          std::string_view source);
   Expected<void> openIndex(const std::filesystem::path &index);
+  Expected<void> joinQuantized(const std::filesystem::path &config);
   Expected<void> finish();
 
   std::vector<MappedFile> mappings;                ///< one per file, none for bytes in memory

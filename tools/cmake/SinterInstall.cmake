@@ -29,15 +29,15 @@ endfunction()
 target_include_directories(SinterBase INTERFACE $<INSTALL_INTERFACE:${SINTER_INCLUDE_DIR}>)
 set_target_properties(SinterInference PROPERTIES EXPORT_NAME Runtime)
 sinter_install_targets(SinterRuntimeTargets
-  SinterBase SinterGguf SinterInference SinterRuntime SinterSafetensors SinterTokenizer
-  SinterWeights
+  SinterBase SinterGguf SinterInference SinterModelSpec SinterQuantized SinterRuntime
+  SinterSafetensors SinterTokenizer SinterWeights
   sinter-run)
 set(folders frontends runtime sinter)
 if(SINTER_COMPILER)
   target_include_directories(SinterCompiler INTERFACE $<INSTALL_INTERFACE:${SINTER_INCLUDE_DIR}>)
   set_target_properties(SinterLibrary PROPERTIES EXPORT_NAME Sinter)
   sinter_install_targets(SinterTargets
-    SinterCompiler SinterLibrary SinterModelSpec SinterPlugin SinterRunSteps
+    SinterCompiler SinterLibrary SinterPlugin SinterRunSteps
     sinter sinter-lsp-server sinter-opt sinter-reduce)
   list(APPEND folders compiler dialects)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/SinterAddPlugin.cmake DESTINATION ${SINTER_PACKAGE_DIR})

@@ -37,6 +37,7 @@ ORDER = [
     "runtime/Serve",
     "frontends/Gguf",
     "frontends/Spec",
+    "frontends/Quantized",
     "frontends/Weights",
     "frontends/Tokenizer",
     "dialects/Interfaces",

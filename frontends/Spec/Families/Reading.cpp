@@ -197,9 +197,8 @@ void ignoreHarmless(ConfigReader &config) {
   config.requireFlag("add_cross_attention", false);
   if (const ConfigReader::Json *pruned = config.value("pruned_heads"); pruned && !pruned->empty())
     config.mistake("pruned_heads", "pruned heads are not supported", "");
-  if (config.value("quantization_config"))
-    config.mistake("quantization_config", "quantized checkpoints are not supported",
-                   "use the unquantized one");
+  // How the weights are stored, which frontends/Quantized reads with them.
+  config.ignore({"quantization_config"});
 }
 
 } // namespace sinter

@@ -82,8 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{R"({"eos_token_id": "two"})", "'eos_token_id'"},
         BadConfig{R"({"eos_token_id": [2, -7]})", "'eos_token_id'"},
         BadConfig{R"({"is_encoder_decoder": true})", "'is_encoder_decoder': only false"},
-        BadConfig{R"({"pruned_heads": {"0": [1]}})", "'pruned_heads'"},
-        BadConfig{R"({"quantization_config": {"bits": 4}})", "'quantization_config'"}));
+        BadConfig{R"({"pruned_heads": {"0": [1]}})", "'pruned_heads'"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Rope, ConfigError,

@@ -1,0 +1,32 @@
+//===- QuantizedWeight.h - The weight of a layer, dequantized ---*- C++ -*-===//
+#pragma once
+
+#include "frontends/Quantized/StoredMatrix.h"
+#include "runtime/Weights/Safetensors.h"
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace sinter {
+
+/// A weight [rows, columns], which is [out, in], in parts:
+///
+///   w[r, c] = (codes[r, c] - zeros[r / rowGroup, g]) * scales[r / rowGroup, g]
+///
+/// where g is c / columnGroup, or groupOf[c]. Codes and zeros are small numbers, so the difference
+/// is exact, and the product is rounded once, to f32.
+struct QuantizedWeight {
+  StoredMatrix codes, scales;
+  std::optional<StoredMatrix> zeros;
+  int64_t rowGroup = 1, columnGroup = 1;
+  std::shared_ptr<const std::vector<uint32_t>> groupOf; ///< of each column; null: in order
+  bool isTransposed = false;                            ///< wanted as [columns, rows]
+
+  /// Makes the f32 elements. The data that the parts are in must outlive it.
+  TensorDecoder decoder() const;
+
+private:
+  void decodeRows(int64_t first, int64_t count, float *out) const;
+};
+
+} // namespace sinter

@@ -1,0 +1,79 @@
+#include "frontends/Quantized/StoredMatrix.h"
+#include "runtime/Base/Float8.h"
+#include "runtime/Base/HalfFloat.h"
+#include <cstring>
+
+namespace sinter {
+
+constexpr int64_t lineBytes = 64, wordBytes = 4, wordBits = 32;
+
+template <typename T> static T load(std::span<const std::byte> data, int64_t index) {
+  T value;
+  std::memcpy(&value, data.data() + index * int64_t(sizeof(T)), sizeof value);
+  return value;
+}
+
+/// Writes `convert(element)` of each element, in the order that the file has them in.
+template <typename T, typename Convert>
+static void readElements(const StoredMatrix &matrix, int64_t first, int64_t count, float *out,
+                         Convert convert) {
+  bool byRows = matrix.columnStride == 1;
+  int64_t outer = byRows ? count : matrix.columns, inner = byRows ? matrix.columns : count;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < inner; ++j) {
+      int64_t row = byRows ? i : j, column = byRows ? j : i;
+      int64_t index = (first + row) * matrix.rowStride + column * matrix.columnStride;
+      out[row * matrix.columns + column] = convert(load<T>(matrix.data, index));
+    }
+}
+
+int64_t StoredMatrix::rowsTogether() const {
+  if (columnStride == 1)
+    return 1;
+  int64_t inLine = lineBytes / wordBytes;
+  return element == Element::Bits && isPackedByRows ? inLine * wordBits / bits : inLine;
+}
+
+void StoredMatrix::read(int64_t first, int64_t count, float *out) const {
+  switch (element) {
+  case Element::F32:
+    return readElements<float>(*this, first, count, out, [](float value) { return value; });
+  case Element::F16:
+    return readElements<uint16_t>(*this, first, count, out, f16ToFloat);
+  case Element::BF16:
+    return readElements<uint16_t>(*this, first, count, out, bf16ToFloat);
+  case Element::I8:
+    return readElements<int8_t>(*this, first, count, out,
+                                [](int8_t value) { return static_cast<float>(value); });
+  case Element::E4M3:
+    return readElements<uint8_t>(*this, first, count, out, e4m3ToFloat);
+  case Element::Bits:
+    return readBits(first, count, out);
+  }
+}
+
+void StoredMatrix::readBits(int64_t first, int64_t count, float *out) const {
+  uint32_t mask = (1u << bits) - 1;
+  auto code = [&](int64_t row, int64_t column) {
+    int64_t index = isPackedByRows ? row : column;
+    if (order)
+      index = index / 8 * 8 + order[index % 8];
+    int64_t bit = index * bits, shift = bit % wordBits;
+    int64_t stride = isPackedByRows ? rowStride : columnStride;
+    int64_t word = bit / wordBits * stride +
+                   (isPackedByRows ? column * columnStride : row * rowStride);
+    uint32_t value = load<uint32_t>(data, word) >> shift;
+    if (shift + bits > wordBits)
+      value |= load<uint32_t>(data, word + stride) << (wordBits - shift);
+    return static_cast<float>(static_cast<int>(value & mask) - offset);
+  };
+  bool byRows = columnStride == 1;
+  int64_t outer = byRows ? count : columns, inner = byRows ? columns : count;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < inner; ++j) {
+      int64_t row = byRows ? i : j, column = byRows ? j : i;
+      out[row * columns + column] = code(first + row, column);
+    }
+}
+
+} // namespace sinter

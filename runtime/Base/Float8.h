@@ -1,0 +1,45 @@
+//===- Float8.h - fp8 e4m3 in plain integers --------------------*- C++ -*-===//
+//
+// The format of "OCP 8-bit Floating Point" E4M3 (float8_e4m3fn): a sign, four bits of exponent with
+// bias 7, three of mantissa, subnormals, no infinities; S.1111.111 alone is NaN. The largest
+// number is 448.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace sinter {
+
+constexpr float largestE4M3 = 448;
+
+/// f32 from the bits of an e4m3; exact.
+constexpr float e4m3ToFloat(uint8_t bits) {
+  uint32_t sign = uint32_t(bits & 0x80) << 24, magnitude = bits & 0x7f;
+  // Multiplying by 2^120 moves the exponent's bias and normalizes subnormals at once.
+  float scaled = std::bit_cast<float>(magnitude << 20) * 0x1p120f;
+  uint32_t result = magnitude == 0x7f ? 0x7fc00000u : std::bit_cast<uint32_t>(scaled);
+  return std::bit_cast<float>(result | sign);
+}
+
+/// The bits of the e4m3 nearest to `value`, ties to even; what is beyond the largest number becomes
+/// that, NaN stays NaN.
+inline uint8_t floatToE4M3(float value) {
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value))
+    return sign | 0x7f;
+  float magnitude = std::fabs(value);
+  if (magnitude >= largestE4M3)
+    return sign | 0x7e;
+  // Below 2^-6 numbers are multiples of 2^-9; let an addition do the rounding.
+  if (magnitude < 0x1p-6f)
+    return sign |
+           static_cast<uint8_t>(std::bit_cast<uint32_t>(magnitude + 0x1p14f) - 0x46800000u);
+  uint32_t bits = std::bit_cast<uint32_t>(magnitude);
+  uint32_t rounded = bits + 0x7ffff + ((bits >> 20) & 1);
+  return sign | static_cast<uint8_t>((rounded - (120u << 23)) >> 20);
+}
+
+} // namespace sinter

@@ -1,0 +1,98 @@
+#include "frontends/Quantized/QuantizationConfig.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+
+namespace {
+
+std::string wrap(const std::string &quantization) {
+  return R"({"quantization_config": )" + quantization + "}";
+}
+
+/// A compressed-tensors configuration of one group with these weights and further keys.
+std::string makeConfig(const std::string &weights, const std::string &more = "",
+                       const std::string &format = "pack-quantized") {
+  return wrap(R"({"quant_method": "compressed-tensors", "format": ")" + format +
+              R"(", "config_groups": {"group_0": {"targets": ["Linear"], "weights": )" + weights +
+              "}}" + more + "}");
+}
+
+TEST(QuantizationConfig, IsNothingWhereThereIsNone) {
+  for (const char *text : {R"({"model_type": "llama"})", R"({"quantization_config": null})", "[]",
+                           "no JSON"}) {
+    auto read = readQuantizationConfig(text, "config.json");
+    ASSERT_TRUE(read) << text;
+    EXPECT_FALSE(*read) << text;
+  }
+}
+
+TEST(QuantizationConfig, TakesTheStrategyFromTheGroupSize) {
+  using Scales = WeightScheme::Scales;
+  for (auto [size, scales] : {std::pair("32", Scales::Group), {"-1", Scales::Channel},
+                              {"null", Scales::Tensor}}) {
+    auto read = readQuantizationConfig(
+        makeConfig(std::string(R"({"num_bits": 4, "group_size": )") + size + "}"), "config.json");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ((*read)->schemes.front().scales, scales) << size;
+  }
+}
+
+TEST(QuantizationConfig, KnowsBothNamesOfAwqsKeys) {
+  auto read = readQuantizationConfig(
+      wrap(R"({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "zero_point": true,
+               "version": "GEMM"})"),
+      "config.json");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ((*read)->schemes.front().groupSize, 64);
+}
+
+struct Mistake {
+  std::string config, expected;
+};
+
+class QuantizationConfigError : public testing::TestWithParam<Mistake> {};
+
+TEST_P(QuantizationConfigError, IsOneLine) {
+  auto read = readQuantizationConfig(GetParam().config, "config.json");
+  ASSERT_FALSE(read) << GetParam().config;
+  EXPECT_NE(read.error().message().find(GetParam().expected), std::string::npos)
+      << read.error().message();
+  EXPECT_TRUE(read.error().message().starts_with("config.json: quantization_config"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, QuantizationConfigError,
+    testing::Values(
+        Mistake{wrap("4"), "it is not a JSON object"},
+        Mistake{wrap(R"({"quant_method": "bitsandbytes"})"), "'bitsandbytes': is not supported"},
+        Mistake{wrap("{}"), "quant_method ''"},
+        Mistake{wrap(R"({"quant_method": "compressed-tensors"})"), "it has no 'config_groups'"},
+        Mistake{makeConfig("{}", "", "marlin-24"), "format 'marlin-24': is not supported"},
+        Mistake{makeConfig("null"), "it has no 'weights'"},
+        Mistake{makeConfig("{}", R"(, "kv_cache_scheme": {"num_bits": 8})"), "'kv_cache_scheme'"},
+        Mistake{makeConfig("{}", R"(, "transform_config": {"config_groups": {}})"),
+                "'transform_config'"},
+        Mistake{makeConfig("{}", R"(, "sparsity_config": {"format": "sparse-24-bitmask"})"),
+                "sparse weights"},
+        Mistake{makeConfig("{}", R"(, "rotation": 1)"), "key 'rotation'"},
+        Mistake{makeConfig(R"({"num_bits": 9})"), "9-bit integers"},
+        Mistake{makeConfig(R"({"num_bits": 4})", "", "int-quantized"), "4-bit integers"},
+        Mistake{makeConfig(R"({"num_bits": 4, "type": "float"})"), "4-bit floats"},
+        Mistake{makeConfig(R"({"strategy": "tensor_group"})"), "'strategy'"},
+        Mistake{makeConfig(R"({"strategy": "group"})"), "'group_size': it is missing"},
+        Mistake{makeConfig(R"({"strategy": "block", "block_structure": [16]})"),
+                "'block_structure'"},
+        Mistake{makeConfig(R"({"dynamic": true})"), "'dynamic': only false"},
+        Mistake{wrap(R"({"quant_method": "fp8", "weight_block_size": [0, 1]})"),
+                "'weight_block_size'"},
+        Mistake{wrap(R"({"quant_method": "fp8", "fmt": "e5m2"})"), "'fmt'"},
+        Mistake{wrap(R"({"quant_method": "awq", "bits": 8})"), "8 bits are not known"},
+        Mistake{wrap(R"({"quant_method": "awq", "version": "gemv"})"), "'gemv'"},
+        Mistake{wrap(R"({"quant_method": "awq", "zero_point": false})"), "'zero_point'"},
+        Mistake{wrap(R"({"quant_method": "gptq"})"), "'bits': it is missing"},
+        Mistake{wrap(R"({"quant_method": "gptq", "bits": 4, "is_marlin_format": true})"),
+                "'is_marlin_format'"},
+        Mistake{wrap(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:.*": {"bits": 8}}})"),
+                "'dynamic'"}));
+
+} // namespace

@@ -1,0 +1,199 @@
+// Layers that other packages packed (tools/dev/make_quantized_references.py), and damaged ones.
+
+#include "frontends/Quantized/QuantizedTensors.h"
+#include "frontends/Weights/WeightFiles.h"
+#include "runtime/Base/Float8.h"
+#include "runtime/Base/HalfFloat.h"
+#include "test/unit/Weights/TestFiles.h"
+#include <cmath>
+#include <cstring>
+
+using namespace sinter;
+using namespace sinter::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<float> decode(const Tensor &tensor, uint64_t step) {
+  std::vector<float> values(static_cast<size_t>(tensor.shape[0] * tensor.shape[1]));
+  auto *out = reinterpret_cast<std::byte *>(values.data());
+  for (uint64_t at = 0; at < tensor.decoder.items; at += step)
+    tensor.decoder.decode(at, std::min(at + step, tensor.decoder.items), out);
+  return values;
+}
+
+/// The bytes of values rounded to a type.
+std::vector<std::byte> round(const std::vector<float> &values, DType type) {
+  std::vector<std::byte> bytes(values.size() * sizeOf(type));
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t half = type == DType::BF16 ? floatToBf16(values[i]) : floatToF16(values[i]);
+    const void *from = type == DType::F32 ? static_cast<const void *>(&values[i]) : &half;
+    std::memcpy(&bytes[i * sizeOf(type)], from, sizeOf(type));
+  }
+  return bytes;
+}
+
+class QuantizedLayer : public testing::TestWithParam<const char *> {};
+
+TEST_P(QuantizedLayer, IsWhatItsPackageMakesOfIt) {
+  fs::path folder = fs::path(SINTER_QUANTIZED_LAYERS) / GetParam();
+  auto files = WeightFiles::open(folder / "model.safetensors");
+  ASSERT_TRUE(files) << files.error().message();
+  TemporaryDirectory alone; // without a config.json
+  fs::copy_file(folder / "expected.safetensors", alone.path / "expected.safetensors");
+  auto expected = WeightFiles::open(alone.path);
+  ASSERT_TRUE(expected) << expected.error().message();
+  const Tensor *weight = files->find("layers.0.proj.weight");
+  const Tensor &wanted = expected->tensors().front();
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->dtype, DType::F32);
+  ASSERT_EQ(weight->shape, wanted.shape);
+  for (uint64_t step : {1u, 1000u}) {
+    std::vector<std::byte> rounded = round(decode(*weight, step), *wanted.dtype);
+    EXPECT_TRUE(std::ranges::equal(rounded, wanted.data)) << step;
+  }
+  // Nothing is left of the parts.
+  for (const Tensor &tensor : files->tensors())
+    EXPECT_TRUE(tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias")) << tensor.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizedLayer,
+                         testing::Values("packed-int4-group", "packed-int4-group-zeros",
+                                         "packed-int3-channel", "packed-int8-group",
+                                         "int8-channel", "int8-tensor-zeros", "fp8-channel",
+                                         "fp8-block", "gptq-int4", "gptq-int3-shuffled",
+                                         "gptq-int8", "awq", "fp8"));
+
+TEST(Float8, RoundsToTheNearest) {
+  // Every number is itself; between two of them the nearer one wins, at the middle the even one.
+  for (int bits = 0; bits < 0x7f; ++bits) {
+    float value = e4m3ToFloat(static_cast<uint8_t>(bits));
+    EXPECT_EQ(floatToE4M3(value), bits);
+    EXPECT_EQ(floatToE4M3(-value), bits | 0x80);
+    if (bits == 0x7e)
+      break;
+    float next = e4m3ToFloat(static_cast<uint8_t>(bits + 1)), middle = (value + next) / 2;
+    EXPECT_EQ(floatToE4M3(std::nextafter(middle, 0.0f)), bits);
+    EXPECT_EQ(floatToE4M3(std::nextafter(middle, 1000.0f)), bits + 1);
+    EXPECT_EQ(floatToE4M3(middle), bits % 2 ? bits + 1 : bits);
+  }
+  EXPECT_EQ(floatToE4M3(1e9f), 0x7e);
+  EXPECT_EQ(floatToE4M3(-INFINITY), 0xfe);
+  EXPECT_TRUE(std::isnan(e4m3ToFloat(floatToE4M3(NAN))));
+  EXPECT_EQ(e4m3ToFloat(0x7e), 448);
+  EXPECT_EQ(e4m3ToFloat(1), 0x1p-9f);
+}
+
+TEST(QuantizedTensors, ConvolutionsOfOneDimensionAreTransposed) {
+  TemporaryDirectory folder;
+  folder.write("config.json", R"({"quantization_config": {"quant_method": "compressed-tensors",
+    "format": "int-quantized", "config_groups": {"group_0": {"targets": ["Conv1D"],
+    "weights": {"num_bits": 8, "strategy": "channel"}}}}})");
+  std::string data("\x01\x02\x03\x04\x05\xfa\x00\x00\x80\x3f\x00\x00\x00\x40", 14);
+  folder.write("model.safetensors",
+               safetensors(R"({"a.weight": {"dtype": "I8", "shape": [2, 3], "data_offsets": [0, 6]},
+      "a.weight_scale": {"dtype": "F32", "shape": [2, 1], "data_offsets": [6, 14]}})",
+                           data));
+  auto files = WeightFiles::open(folder.path);
+  ASSERT_TRUE(files) << files.error().message();
+  const Tensor *weight = files->find("a.weight");
+  EXPECT_EQ(weight->shape, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(decode(*weight, 1), (std::vector<float>{1, 8, 2, 10, 3, -12}));
+}
+
+//===----------------------------------------------------------------------===//
+// Damage
+//===----------------------------------------------------------------------===//
+
+constexpr char kPacked[] = R"({"quantization_config": {"quant_method": "compressed-tensors",
+  "format": "pack-quantized", "config_groups": {"group_0": {"targets": ["Linear"],
+  "weights": {"num_bits": 4, "strategy": "group", "group_size": 8}}}}})";
+constexpr char kGptq[] = R"({"quantization_config": {"quant_method": "gptq", "bits": 4,
+  "group_size": 8}})";
+
+struct Part {
+  std::string name, dtype, shape, data;
+};
+
+Expected<WeightFiles> openParts(const TemporaryDirectory &folder, const char *config,
+                                const std::vector<Part> &parts) {
+  std::string header, data;
+  for (const Part &part : parts) {
+    header += (header.empty() ? "{\"" : ", \"") + part.name + R"(": {"dtype": ")" + part.dtype +
+              R"(", "shape": )" + part.shape + R"(, "data_offsets": [)" +
+              std::to_string(data.size()) + ", " + std::to_string(data.size() + part.data.size()) +
+              "]}";
+    data += part.data;
+  }
+  folder.write("config.json", config);
+  folder.write("model.safetensors", safetensors(header + "}", data));
+  return WeightFiles::open(folder.path);
+}
+
+struct Damage {
+  const char *config;
+  std::vector<Part> parts;
+  std::string expected;
+};
+
+class DamagedLayer : public testing::TestWithParam<Damage> {};
+
+TEST_P(DamagedLayer, IsOneLine) {
+  TemporaryDirectory folder;
+  auto files = openParts(folder, GetParam().config, GetParam().parts);
+  ASSERT_FALSE(files);
+  EXPECT_NE(files.error().message().find(GetParam().expected), std::string::npos)
+      << files.error().message();
+}
+
+const std::string kTwo("\x02\0\0\0\0\0\0\0", 8), kEight("\x08\0\0\0\0\0\0\0", 8),
+    kSixteen("\x10\0\0\0\0\0\0\0", 8);
+const Part kCodes{"a.weight_packed", "I32", "[2, 1]", std::string(8, '\1')};
+const Part kShape{"a.weight_shape", "I64", "[2]", kTwo + kEight};
+const Part kScale{"a.weight_scale", "F32", "[2, 1]", std::string(8, '\1')};
+const Part kWords{"a.qweight", "I32", "[1, 8]", std::string(32, '\1')};
+const Part kZeros{"a.qzeros", "I32", "[1, 1]", std::string(4, '\1')};
+const Part kScales{"a.scales", "F16", "[1, 8]", std::string(16, '\1')};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DamagedLayer,
+    testing::Values(
+        Damage{kPacked, {kCodes, kShape}, "'a.weight_scale': the weights do not hold it"},
+        Damage{kPacked, {kCodes, kScale}, "'a.weight_shape': the weights do not hold it"},
+        Damage{kPacked, {{"a.weight_packed", "I32", "[2]", std::string(8, 0)}, kShape, kScale},
+               "it is no matrix"},
+        Damage{kPacked, {kCodes, {"a.weight_shape", "I64", "[2]", kTwo + kSixteen}, kScale},
+               "as none of config_groups says"},
+        Damage{kPacked,
+               {kCodes, {"a.weight_shape", "I64", "[2]", kEight + kEight}, kScale},
+               "it does not fit 'a.weight_packed'"},
+        Damage{kPacked,
+               {kCodes, {"a.weight_shape", "I64", "[2]", kTwo + std::string(8, '\xff')}, kScale},
+               "it holds -1, which is no extent"},
+        Damage{kPacked, {kCodes, {"a.weight_shape", "F32", "[2]", kTwo}, kScale},
+               "it is not two whole numbers"},
+        Damage{kPacked, {kCodes, kShape, {"a.weight_scale", "F32", "[3, 1]", std::string(12, 0)}},
+               "as none of config_groups says"},
+        Damage{kPacked, {kCodes, kShape, {"a.weight_scale", "I64", "[2, 1]", std::string(16, 0)}},
+               "as none of config_groups says"},
+        Damage{kPacked,
+               {kCodes, kShape, kScale,
+                {"a.weight_zero_point", "I32", "[1, 1]", std::string(4, 0)}},
+               "as none of config_groups says"},
+        Damage{kPacked, {kCodes, kShape, kScale, {"a.weight", "F32", "[1]", std::string(4, 0)}},
+               "the layer has a 'a.weight', too"},
+        Damage{kPacked,
+               {kCodes, kShape, kScale, {"a.weight_g_idx", "I32", "[8]", std::string(32, '\1')}},
+               "it holds 16843009, there are 1 groups"},
+        Damage{kGptq, {kWords, kScales}, "'a.qzeros': the weights do not hold it"},
+        Damage{kGptq, {kWords, kZeros, {"a.scales", "F16", "[8, 2]", std::string(32, 0)}},
+               "its shape does not fit the layer's 1 x 8"},
+        Damage{kGptq, {kWords, {"a.qzeros", "I32", "[2, 1]", std::string(8, 0)}, kScales},
+               "codes of 4 bits"},
+        Damage{kGptq, {kWords, {"a.qzeros", "F32", "[1, 1]", std::string(4, 0)}, kScales},
+               "expected I32"},
+        Damage{kGptq,
+               {kWords, kZeros, kScales, {"a.g_idx", "F32", "[8]", std::string(32, 0)}},
+               "it is not a whole number for each of 8 inputs"}));
+
+} // namespace
