@@ -73,6 +73,8 @@ struct TensorToWrite {
   DType dtype;
   std::vector<int64_t> shape;
   std::span<const std::byte> data;
+  /// The file's name of a type that DType lacks, of as many bytes: "I8", "F8_E4M3".
+  std::string_view dtypeName = {};
 };
 
 /// Writes a safetensors file aside, syncs it to the disk and renames it, so PATH never holds half

@@ -32,9 +32,10 @@ Expected<SafetensorsLayout> layOutSafetensors(std::span<const TensorToWrite> ten
     if (header.contains(tensor->name))
       return fail(what, "two tensors are named '" + tensor->name + "'", "rename one");
     uint64_t end = offset + byteSizeOf(*tensor);
-    header[tensor->name] = {{"dtype", nameOf(tensor->dtype)},
-                            {"shape", tensor->shape},
-                            {"data_offsets", {offset, end}}};
+    header[tensor->name] = {
+        {"dtype", tensor->dtypeName.empty() ? nameOf(tensor->dtype) : tensor->dtypeName},
+        {"shape", tensor->shape},
+        {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
