@@ -122,11 +122,17 @@ static Expected<Model> openContents(const Model &model) {
 }
 
 Expected<Evaluation> sinter::evaluate(const Model &given, const EvaluateOptions &options) {
-  constexpr int64_t kSequence = 1024, kChunk = 128;
   SINTER_CHECK(checkOptions(options));
   SINTER_TRY(Model model, openContents(given));
   SINTER_TRY(runtime::TokenStream tokens,
              openTokens(model, options.files, "data", options.observer));
+  return evaluateTokens(given, options, tokens);
+}
+
+Expected<Evaluation> sinter::evaluateTokens(const Model &given, const EvaluateOptions &options,
+                                            const runtime::TokenStream &tokens) {
+  constexpr int64_t kSequence = 1024, kChunk = 128;
+  SINTER_TRY(Model model, openContents(given));
   SINTER_CHECK(tokens.require(2, "a token and its target"));
   bool isLimited =
       model.isExecutable() || model.text || model.spec.positions == PositionKind::Learned;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Base/Options.h"
+#include "runtime/Data/TokenStream.h"
 #include "sinter/Model.h"
 #include "sinter/RunOptions.h"
 
@@ -39,5 +40,9 @@ struct Evaluation {
 /// read, hold fewer than two tokens or an id that the model does not know, or a window is longer
 /// than the KV cache.
 Expected<Evaluation> evaluate(const Model &model, const EvaluateOptions &options);
+
+/// The same on tokens that are open, of the files that the options name.
+Expected<Evaluation> evaluateTokens(const Model &model, const EvaluateOptions &options,
+                                    const runtime::TokenStream &tokens);
 
 } // namespace sinter

@@ -292,10 +292,10 @@ Expected<std::unique_ptr<TrainRun>> TrainRun::prepare(Model model, TrainOptions 
 }
 
 /// A config.json for weights in float32. Where it names the type that they were in before, other
-/// programs would round to that what was learned.
+/// programs would round to that what was learned; nor are they quantized any more.
 static std::string withStoredType(const std::string &config) {
   auto json = nlohmann::ordered_json::parse(config);
-  bool changed = false;
+  bool changed = json.erase("quantization_config") != 0;
   for (const char *key : {"dtype", "torch_dtype"})
     if (auto type = json.find(key); type != json.end() && *type != "float32") {
       *type = "float32";

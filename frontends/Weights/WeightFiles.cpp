@@ -87,6 +87,20 @@ Expected<WeightFiles> WeightFiles::fromBytes(std::span<const std::byte> bytes,
   return weights;
 }
 
+WeightFiles WeightFiles::replace(const WeightFiles &files, std::vector<Tensor> tensors) {
+  WeightFiles replaced;
+  replaced.content = files.content;
+  replaced.fileList = files.fileList;
+  replaced.all = files.all;
+  replaced.absentPrefixes = files.absentPrefixes;
+  for (Tensor &tensor : tensors) {
+    auto index = files.find(tensor.name) - files.all.data();
+    tensor.name = files.all[index].name;
+    replaced.all[index] = std::move(tensor);
+  }
+  return replaced;
+}
+
 Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::path &path,
                                     std::string_view source) {
   std::vector<Tensor> read;

@@ -32,6 +32,10 @@ public:
   static Expected<WeightFiles> fromBytes(std::span<const std::byte> bytes,
                                          std::string_view source = "embedded weights");
 
+  /// The same tensors, but for those given, which stand in for the ones of their names.
+  /// @pre `files` outlives the result and has a tensor of each name
+  static WeightFiles replace(const WeightFiles &files, std::vector<Tensor> tensors);
+
   /// The tensor of this name, or null.
   const Tensor *find(std::string_view name) const;
 

@@ -30,6 +30,7 @@ void addLogits(CLI::App &program);
 void addManual(CLI::App &program);
 void addPlan(CLI::App &program);
 void addProfile(CLI::App &program);
+void addQuantize(CLI::App &program);
 void addTokenize(CLI::App &program);
 void addTrain(CLI::App &program);
 void addVerify(CLI::App &program);

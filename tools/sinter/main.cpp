@@ -40,6 +40,7 @@ int main(int argc, char **argv) {
   sinter::cli::addManual(program);
   sinter::cli::addPlan(program);
   sinter::cli::addProfile(program);
+  sinter::cli::addQuantize(program);
   sinter::cli::addTokenize(program);
   sinter::cli::addTrain(program);
   sinter::cli::addVerify(program);

@@ -1,0 +1,86 @@
+//===- Quantize.cpp - `sinter quantize`: a smaller model --------------------===//
+
+#include "sinter/Quantize.h"
+#include "runtime/Base/ByteSize.h"
+#include "tools/sinter/Commands.h"
+#include "tools/sinter/ModelFlags.h"
+#include <memory>
+#include <nlohmann/json.hpp>
+
+using namespace sinter;
+using namespace sinter::cli;
+
+static void printObject(const Quantization &result) {
+  auto layers = nlohmann::ordered_json::array();
+  for (const QuantizedLayer &layer : result.layers) {
+    nlohmann::ordered_json object = {
+        {"name", layer.name}, {"quantized", !layer.isWide}, {"error", layer.error}};
+    if (layer.loss)
+      object["added_loss"] = *layer.loss;
+    layers.push_back(object);
+  }
+  nlohmann::ordered_json object = {{"bytes_before", result.bytesBefore},
+                                   {"bytes_after", result.bytesAfter},
+                                   {"weights", result.weights},
+                                   {"bits_per_weight", result.bitsPerWeight},
+                                   {"perplexity_before", nullptr},
+                                   {"perplexity_after", nullptr},
+                                   {"layers", layers}};
+  if (result.before && result.after) {
+    object["perplexity_before"] = result.before->perplexity;
+    object["perplexity_after"] = result.after->perplexity;
+  }
+  printJson(object);
+}
+
+static void printTable(const Quantization &result, const QuantizeOptions &options) {
+  size_t wide = 0;
+  for (const QuantizedLayer &layer : result.layers) {
+    wide += layer.isWide;
+    if (layer.isWide)
+      std::printf("%s stays as it is: its group adds %s to the loss, more than %s\n",
+                  layer.name.c_str(), formatNumber(*layer.loss, 4).c_str(),
+                  writeOption(*options.maxLoss).c_str());
+  }
+  Table table({"", "before", "after"});
+  table.addRow(
+      {"files of weights", formatBytes(result.bytesBefore), formatBytes(result.bytesAfter)});
+  if (result.before && result.after)
+    table.addRow({"perplexity", formatNumber(result.before->perplexity, 4),
+                  formatNumber(result.after->perplexity, 4)});
+  table.print();
+  std::printf("%zu of %zu layers quantized, %s bits a weight with their scales\n",
+              result.layers.size() - wide, result.layers.size(),
+              formatNumber(result.bitsPerWeight, 3).c_str());
+}
+
+static Expected<void> run(const CommandOptions<QuantizeOptions> &options) {
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
+  SINTER_TRY(Quantization result, quantize(model, options));
+  if (options.json)
+    printObject(result);
+  else
+    printTable(result, options);
+  return {};
+}
+
+static constexpr char kFooter[] = R"(
+DIR becomes a Hugging Face directory in the format of compressed-tensors, which Sinter, transformers
+and vLLM read. Layers are quantized one group after the other, a group being those of one input.
+Embeddings, the head, norms and biases stay as they are. GPT-2's layers are stored as [out, in],
+which of these programs Sinter alone reads.)";
+
+void sinter::cli::addQuantize(CLI::App &program) {
+  CLI::App *command = program.add_subcommand("quantize", "Makes a model of fewer bits");
+  auto options = std::make_shared<CommandOptions<QuantizeOptions>>();
+  addModel(*command, options->model);
+  addRunFlags(*command, *options, options->json);
+  addOptions<RunOptions>(*command, *options, {"batch"});
+  QuantizeOptions &quantized = *options;
+  QuantizeOptions::visitOwn(
+      quantized, [&](const OptionInfo &info, auto &value) { addFlag(*command, info, value); });
+  command->get_option("--scheme")->required();
+  command->get_option("--out")->required();
+  command->footer(kFooter);
+  command->callback([options] { finish(run(*options)); });
+}
