@@ -25,8 +25,7 @@ void readBlock(ConfigReader &config, const char *key, WeightScheme &scheme) {
     return size.is_number_unsigned() && size.get<uint64_t>() >= 1 &&
            size.get<uint64_t>() <= INT32_MAX;
   };
-  if (!block || !block->is_array() || block->size() != 2 ||
-      !std::ranges::all_of(*block, isSize)) {
+  if (!block || !block->is_array() || block->size() != 2 || !std::ranges::all_of(*block, isSize)) {
     config.mistake(key, "it is no list of two sizes", "download the model again");
     return;
   }
@@ -95,7 +94,7 @@ std::optional<Format> findFormat(const std::string &name, const Json &weights) {
     return Format::Float;
   if (name == "naive-quantized")
     return weights.is_object() && weights.value("type", Json()) == "float" ? Format::Float
-                                                                            : Format::Int;
+                                                                           : Format::Int;
   return std::nullopt;
 }
 
@@ -194,12 +193,31 @@ Expected<void> readGptq(ConfigReader &config, QuantizationConfig &result) {
   config.choice("pack_dtype", {"int32"}, 0);
   // The tensors have zero points and the order of groups in any case.
   config.ignore({"desc_act", "sym", "lm_head", "static_groups"});
-  config.ignore({"damp_percent", "damp_auto_increment", "true_sequential", "model_name_or_path",
-                 "model_file_base_name", "dataset", "tokenizer", "block_name_to_quantize",
-                 "module_name_preceding_first_block", "modules_in_block_to_quantize", "batch_size",
-                 "pad_token_id", "use_exllama", "disable_exllama", "max_input_length",
-                 "exllama_config", "cache_block_outputs", "use_cuda_fp16", "model_seqlen", "meta",
-                 "backend", "mse", "act_group_aware", "format", "hf_device_map"});
+  config.ignore({"damp_percent",
+                 "damp_auto_increment",
+                 "true_sequential",
+                 "model_name_or_path",
+                 "model_file_base_name",
+                 "dataset",
+                 "tokenizer",
+                 "block_name_to_quantize",
+                 "module_name_preceding_first_block",
+                 "modules_in_block_to_quantize",
+                 "batch_size",
+                 "pad_token_id",
+                 "use_exllama",
+                 "disable_exllama",
+                 "max_input_length",
+                 "exllama_config",
+                 "cache_block_outputs",
+                 "use_cuda_fp16",
+                 "model_seqlen",
+                 "meta",
+                 "backend",
+                 "mse",
+                 "act_group_aware",
+                 "format",
+                 "hf_device_map"});
   result.schemes.push_back(scheme);
   return config.finish();
 }

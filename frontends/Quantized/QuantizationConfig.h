@@ -29,8 +29,8 @@ struct WeightScheme {
   Format format = Format::Packed;
   Scales scales = Scales::Group;
   int64_t bits = 4;
-  bool isSymmetric = true;    ///< without zero points
-  int64_t groupSize = 0;      ///< columns of a Group; 0: all
+  bool isSymmetric = true; ///< without zero points
+  int64_t groupSize = 0;   ///< columns of a Group; 0: all
   int64_t blockRows = 0, blockColumns = 0;
   bool isOfConv1D = false; ///< the model wants the weight as [in, out]
 };

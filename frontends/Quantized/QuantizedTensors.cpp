@@ -83,9 +83,8 @@ private:
     if (byName.contains(tensor.name) && byName.at(tensor.name) != &codes)
       return mistake(codes, "the layer has a '" + tensor.name + "', too");
     tensor.dtype = DType::F32;
-    tensor.dtypeName = weight.codes.element == Element::E4M3
-                           ? "fp8"
-                           : "int" + std::to_string(weight.codes.bits);
+    tensor.dtypeName =
+        weight.codes.element == Element::E4M3 ? "fp8" : "int" + std::to_string(weight.codes.bits);
     tensor.shape = {weight.codes.rows, weight.codes.columns};
     if (weight.isTransposed)
       std::swap(tensor.shape[0], tensor.shape[1]);
@@ -130,8 +129,8 @@ private:
                                                                  {"BF16", Element::BF16},
                                                                  {"I8", Element::I8},
                                                                  {"F8_E4M3", Element::E4M3}};
-    const auto *element = std::ranges::find(elements, tensor.dtypeName,
-                                            &std::pair<std::string_view, Element>::first);
+    const auto *element =
+        std::ranges::find(elements, tensor.dtypeName, &std::pair<std::string_view, Element>::first);
     if (element == std::end(elements))
       return mistake(tensor, "its type is " + tensor.dtypeName);
     auto isNotOne = [](int64_t extent) { return extent != 1; };
@@ -142,8 +141,8 @@ private:
     if (given != plain)
       return mistake(tensor, "its shape does not fit the layer's " + std::to_string(wanted[0]) +
                                  " x " + std::to_string(wanted[1]));
-    StoredMatrix matrix{.data = tensor.data, .rows = rows, .columns = columns,
-                        .element = element->second};
+    StoredMatrix matrix{
+        .data = tensor.data, .rows = rows, .columns = columns, .element = element->second};
     matrix.rowStride = isTransposed ? 1 : columns;
     matrix.columnStride = isTransposed ? rows : 1;
     return matrix;
@@ -158,8 +157,11 @@ private:
       return mistake(tensor, "its shape does not fit the layer's " + std::to_string(rows) + " x " +
                                  std::to_string(columns) + " codes of " + std::to_string(bits) +
                                  " bits");
-    return StoredMatrix{.data = tensor.data, .rows = rows, .columns = columns,
-                        .element = Element::Bits, .bits = static_cast<int>(bits)};
+    return StoredMatrix{.data = tensor.data,
+                        .rows = rows,
+                        .columns = columns,
+                        .element = Element::Bits,
+                        .bits = static_cast<int>(bits)};
   }
 
   //===------------------------------------------------------------------===//
@@ -186,8 +188,7 @@ private:
   /// The scheme of a layer: the one that its tensors are of. Which layers a group of the config is
   /// for is written as patterns of names, and their tensors say it as well.
   Expected<const WeightScheme *> chooseScheme(const Tensor &codes, const Tensor &scales,
-                                              int64_t rows, int64_t columns,
-                                              bool hasZeros) const {
+                                              int64_t rows, int64_t columns, bool hasZeros) const {
     const WeightScheme *chosen = nullptr;
     auto fits = [&](const WeightScheme &scheme) {
       Format format = codes.dtypeName == "I8"    ? Format::Int
@@ -333,8 +334,8 @@ private:
     const WeightScheme &scheme = config.schemes.front();
     int64_t rows = codes.shape[1], bits = scheme.bits;
     const Tensor *order = find(layer + ".g_idx");
-    int64_t columns = order && order->shape.size() == 1 ? order->shape[0]
-                                                        : codes.shape[0] * wordBits / bits;
+    int64_t columns =
+        order && order->shape.size() == 1 ? order->shape[0] : codes.shape[0] * wordBits / bits;
     if (columns < 1 || columns > INT32_MAX)
       return mistake(codes, "it has " + std::to_string(columns) + " inputs");
     ScaleSizes sizes = sizeScales(scheme, rows, columns);
@@ -342,12 +343,11 @@ private:
     SINTER_TRY(const Tensor *scales, get(layer + ".scales"));
     QuantizedWeight weight;
     weight.columnGroup = sizes.columnGroup;
-    SINTER_TRY(weight.codes,
-               readWords(codes, wordsFor(columns, bits), rows, rows, columns, bits));
+    SINTER_TRY(weight.codes, readWords(codes, wordsFor(columns, bits), rows, rows, columns, bits));
     weight.codes.rowStride = 1;
     weight.codes.columnStride = rows;
-    SINTER_TRY(weight.zeros, readWords(*zeros, sizes.columns, wordsFor(rows, bits), rows,
-                                       sizes.columns, bits));
+    SINTER_TRY(weight.zeros,
+               readWords(*zeros, sizes.columns, wordsFor(rows, bits), rows, sizes.columns, bits));
     weight.zeros->rowStride = 1;
     weight.zeros->columnStride = wordsFor(rows, bits);
     weight.zeros->isPackedByRows = true;
@@ -363,8 +363,8 @@ private:
   Expected<std::shared_ptr<const std::vector<uint32_t>>>
   readOrder(const Tensor &tensor, int64_t columns, int64_t groups, int64_t columnGroup) const {
     if (tensor.dtype != DType::I32 || tensor.shape != std::vector<int64_t>{columns})
-      return mistake(tensor, "it is not a whole number for each of " + std::to_string(columns) +
-                                 " inputs");
+      return mistake(tensor,
+                     "it is not a whole number for each of " + std::to_string(columns) + " inputs");
     std::vector<uint32_t> groupOf(static_cast<size_t>(columns));
     std::memcpy(groupOf.data(), tensor.data.data(), tensor.data.size());
     bool isAbsent = groupOf.front() == UINT32_MAX, isOrdered = true;

@@ -60,8 +60,8 @@ void StoredMatrix::readBits(int64_t first, int64_t count, float *out) const {
       index = index / 8 * 8 + order[index % 8];
     int64_t bit = index * bits, shift = bit % wordBits;
     int64_t stride = isPackedByRows ? rowStride : columnStride;
-    int64_t word = bit / wordBits * stride +
-                   (isPackedByRows ? column * columnStride : row * rowStride);
+    int64_t word =
+        bit / wordBits * stride + (isPackedByRows ? column * columnStride : row * rowStride);
     uint32_t value = load<uint32_t>(data, word) >> shift;
     if (shift + bits > wordBits)
       value |= load<uint32_t>(data, word + stride) << (wordBits - shift);

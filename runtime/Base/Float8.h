@@ -35,8 +35,7 @@ inline uint8_t floatToE4M3(float value) {
     return sign | 0x7e;
   // Below 2^-6 numbers are multiples of 2^-9; let an addition do the rounding.
   if (magnitude < 0x1p-6f)
-    return sign |
-           static_cast<uint8_t>(std::bit_cast<uint32_t>(magnitude + 0x1p14f) - 0x46800000u);
+    return sign | static_cast<uint8_t>(std::bit_cast<uint32_t>(magnitude + 0x1p14f) - 0x46800000u);
   uint32_t bits = std::bit_cast<uint32_t>(magnitude);
   uint32_t rounded = bits + 0x7ffff + ((bits >> 20) & 1);
   return sign | static_cast<uint8_t>((rounded - (120u << 23)) >> 20);

@@ -59,8 +59,8 @@ public:
   /// Returns once all ranks have called it.
   virtual Expected<void> barrier() = 0;
 
-  /// From now on the collectives of this rank fail with `error`, also one that waits for others. Any
-  /// thread may call it.
+  /// From now on the collectives of this rank fail with `error`, also one that waits for others.
+  /// Any thread may call it.
   virtual void abandon(const Error &error) = 0;
 };
 

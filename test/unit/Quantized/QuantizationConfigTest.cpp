@@ -18,8 +18,8 @@ std::string makeConfig(const std::string &weights, const std::string &more = "",
 }
 
 TEST(QuantizationConfig, IsNothingWhereThereIsNone) {
-  for (const char *text : {R"({"model_type": "llama"})", R"({"quantization_config": null})", "[]",
-                           "no JSON"}) {
+  for (const char *text :
+       {R"({"model_type": "llama"})", R"({"quantization_config": null})", "[]", "no JSON"}) {
     auto read = readQuantizationConfig(text, "config.json");
     ASSERT_TRUE(read) << text;
     EXPECT_FALSE(*read) << text;
@@ -28,8 +28,8 @@ TEST(QuantizationConfig, IsNothingWhereThereIsNone) {
 
 TEST(QuantizationConfig, TakesTheStrategyFromTheGroupSize) {
   using Scales = WeightScheme::Scales;
-  for (auto [size, scales] : {std::pair("32", Scales::Group), {"-1", Scales::Channel},
-                              {"null", Scales::Tensor}}) {
+  for (auto [size, scales] :
+       {std::pair("32", Scales::Group), {"-1", Scales::Channel}, {"null", Scales::Tensor}}) {
     auto read = readQuantizationConfig(
         makeConfig(std::string(R"({"num_bits": 4, "group_size": )") + size + "}"), "config.json");
     ASSERT_TRUE(read) << read.error().message();
