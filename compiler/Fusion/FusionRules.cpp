@@ -247,6 +247,12 @@ static Classification classifyRows(const Ops &ops) {
       if (llvm::any_of(op->getOperands(), isReduced) && !isAlias(op) && !isColumnSlice(op) &&
           !isColumnConcat(op) && !spreadsRows(op))
         return {std::nullopt, "rows would be reduced again for every element"};
+      // Loops over what is put together branch or are cut, and the order of a sum with them.
+      if (isa<ConcatOp>(op)) {
+        auto users = findDownstream(op, ops);
+        if (llvm::any_of(reductions, [&](Operation *sum) { return users.contains(sum); }))
+          return {std::nullopt, "rows that are reduced are put together before"};
+      }
       break;
     case FusionRole::ColumnReduction:
       // A sum is there when the last row of its block has been added.
