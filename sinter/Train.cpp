@@ -209,7 +209,13 @@ Expected<void> TrainRun::getExecutable(CompileRequest request) {
       request.options.entries.push_back("evaluate");
     SINTER_CHECK(
         checkBudget(MemoryPlanner(model, {options, options.chunk, trainerOptions, validates})));
+    // One rank compiles, the others find it in the cache.
+    bool waits = options.communicator && options.communicator->rank() != 0;
+    if (waits)
+      SINTER_CHECK(options.communicator->barrier());
     SINTER_TRY(compiled, compileCached(request, options, model.path.string()));
+    if (options.communicator && !waits)
+      SINTER_CHECK(options.communicator->barrier());
   } else {
     request.graph = nullptr; // it cannot be compiled again
   }

@@ -41,9 +41,12 @@ static bool readsTokens(func::FuncOp function) {
   return false;
 }
 
-/// Whether a function has nothing but gradients: it adds what one rank has.
+/// Whether a function only changes gradients: it adds what one rank has.
 static bool carriesGradients(func::FuncOp function) {
-  return function.getNumArguments() != 0 &&
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!function.getResultAttr(i, SinterDialect::kState))
+      return false;
+  return function.getNumResults() != 0 &&
          llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
            return findRole(function.getArgAttrDict(argument.getArgNumber())) == Role::Gradient;
          });

@@ -91,7 +91,9 @@ struct Trainer::Impl {
   std::unique_ptr<CheckpointSaver> saver;
   std::optional<Error> saveError; ///< of the last save
 
-  Expected<void> bind(std::shared_ptr<const Executable> executable, TrainData data);
+  Expected<std::vector<std::string>> check(const Executable &executable, bool validates) const;
+  Expected<void> bindSession(std::shared_ptr<const Executable> executable, bool validates);
+  Expected<void> bind(TrainData data);
   void describeRun(const TrainData &data);
   Expected<void> begin();
   Expected<std::optional<uint64_t>> openFolder(const CheckpointFolder &folder) const;
@@ -130,17 +132,30 @@ static Expected<double> readBeta(const Executable &executable, std::string_view 
   return beta;
 }
 
-Expected<void> Trainer::Impl::bind(std::shared_ptr<const Executable> executable, TrainData data) {
+// What can be told before memory is taken.
+Expected<std::vector<std::string>> Trainer::Impl::check(const Executable &executable,
+                                                        bool validates) const {
   SINTER_CHECK(options.schedule.check());
   if (options.accumulate == 0)
     return fail("`accumulate`", "it is 0", "give at least 1");
-  bool validates = data.validation.has_value();
-  SINTER_TRY(std::vector<std::string> names,
-             TrainPrograms::choose(*executable, options.accumulate, validates));
+  return TrainPrograms::choose(executable, options.accumulate, validates);
+}
+
+// Of several ranks all begin to bind, or none; one that then cannot ends the run.
+Expected<void> Trainer::Impl::bindSession(std::shared_ptr<const Executable> executable,
+                                          bool validates) {
+  ranks = TrainRanks(options.session.communicator, *executable);
+  Expected<std::vector<std::string>> names = check(*executable, validates);
+  SINTER_CHECK(ranks.agree(names ? Expected<void>() : tl::unexpected(names.error())));
   // What was done before, as tokenizing, leaves a heap that the run has no use for.
   ::malloc_trim(0);
-  BindOptions bound = bindOptions(options, *executable, std::move(names));
+  BindOptions bound = bindOptions(options, *executable, *std::move(names));
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
+  return {};
+}
+
+Expected<void> Trainer::Impl::bind(TrainData data) {
+  bool validates = data.validation.has_value();
   SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
   SINTER_TRY(states, TrainStates::find(*session, ranks.rank()));
   if (options.endOfText && !programs.step.hasFirst())
@@ -555,8 +570,8 @@ Trainer::~Trainer() = default;
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Executable> executable,
                                                    TrainData data, TrainOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  impl->ranks = TrainRanks(impl->options.session.communicator, *executable);
-  SINTER_CHECK(impl->ranks.agree(impl->bind(std::move(executable), std::move(data))));
+  SINTER_CHECK(impl->bindSession(std::move(executable), data.validation.has_value()));
+  SINTER_CHECK(impl->ranks.agree(impl->bind(std::move(data))));
   SINTER_CHECK(impl->begin());
   return std::unique_ptr<Trainer>(new Trainer(std::move(impl)));
 }

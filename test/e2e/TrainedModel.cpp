@@ -1,7 +1,5 @@
 #include "test/e2e/TrainedModel.h"
 #include "frontends/Graph/ModelGraph.h"
-#include "runtime/Collective/Grid.h"
-#include "runtime/Collective/ThreadRanks.h"
 #include "test/e2e/KeptWeights.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -118,43 +116,6 @@ std::vector<double> TrainedModel::trainInTurns(
     options.resume = true;
   }
   return losses;
-}
-
-TrainedSteps TrainedModel::trainOnRanks(const CompileOptions &options,
-                                        const std::filesystem::path &directory,
-                                        uint64_t steps) const {
-  std::shared_ptr<const runtime::Executable> executable = compile(options);
-  TrainedSteps result;
-  auto run = [&](runtime::Communicator *communicator) -> Expected<void> {
-    bool first = !communicator || communicator->rank() == 0;
-    std::filesystem::create_directories(directory);
-    runtime::TrainOptions own = trainOptions(/*threads=*/1, /*learningRate=*/3e-4);
-    own.accumulate = static_cast<uint64_t>(options.training.accumulate);
-    own.schedule.steps = steps;
-    own.directory = directory.string();
-    own.model = (directory / "model.safetensors").string();
-    own.resume = true;
-    own.session.communicator = communicator;
-    own.onStep = [&](const runtime::StepRecord &record) {
-      if (!first)
-        return;
-      result.losses.push_back(record.loss);
-      result.norms.push_back(record.gradNorm);
-    };
-    SINTER_TRY(auto trainer, runtime::Trainer::create(executable, {tokens(), std::nullopt}, own));
-    Expected<runtime::TrainResult> done = trainer->run();
-    return done ? Expected<void>() : tl::unexpected(done.error());
-  };
-  size_t ranks = runtime::countRanks(executable->root());
-  Expected<void> done =
-      ranks == 1 ? run(nullptr)
-                 : runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
-                     return run(&communicator);
-                   });
-  EXPECT_TRUE(done) << done.error().message();
-  std::ifstream file(directory / "model.safetensors", std::ios::binary);
-  result.model.assign(std::istreambuf_iterator<char>(file), {});
-  return result;
 }
 
 std::vector<double> TrainedModel::expected(const char *key) const {

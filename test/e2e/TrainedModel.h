@@ -12,7 +12,6 @@ namespace sinter::test {
 struct TrainedSteps {
   std::vector<double> losses, norms;
   std::vector<float> parameters;
-  std::string model; ///< of a run that writes one: its file
 };
 
 /// A kept model that is trained from its checkpoint on the tokens of its reference
@@ -43,13 +42,6 @@ public:
   std::vector<double>
   trainInTurns(const std::vector<std::shared_ptr<const runtime::Executable>> &executables,
                uint64_t steps, const std::filesystem::path &directory) const;
-
-  /// What a run on the ranks of the options' grid comes to; they are threads. The run goes on from
-  /// where one stopped in `directory`, in whatever layout; with none there it begins. It stops
-  /// after `steps` steps in all, and the ranks together write the model. Rank 0's losses and norms
-  /// are those of the steps that were done.
-  TrainedSteps trainOnRanks(const CompileOptions &options, const std::filesystem::path &directory,
-                            uint64_t steps) const;
 
   /// Numbers of the reference, one a step.
   std::vector<double> expected(const char *key) const;

@@ -1,5 +1,6 @@
 // RUN: sinter-opt %s --split-input-file --sinter-seed-shardings=zero=1 | FileCheck %s
 // RUN: sinter-opt %s --split-input-file --sinter-seed-shardings | FileCheck %s --check-prefix=ZERO0
+// RUN: sinter-opt %s --split-input-file --sinter-seed-shardings=zero=2 | FileCheck %s --check-prefix=ZERO2
 
 // A step on microbatches of its own: what it adds up is a term of the sum over ranks.
 // CHECK-LABEL: func.func @accumulate(
@@ -53,5 +54,22 @@ module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
     %3 = sinter.embedding %table, %ids : (tensor<6x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
     %4 = sinter.matmul %3, %table {transpose_rhs} : (tensor<1x4xf32>, tensor<6x4xf32>) -> tensor<1x6xf32>
     return %0, %2, %4 : tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>
+  }
+}
+
+// -----
+
+// What only adds gradients to each other adds the rank's own, but for those that are sums already.
+// CHECK-LABEL: func.func @carry.1(
+// CHECK-SAME: sinter.manual = ["data"]
+// ZERO2-LABEL: func.func @carry.1(
+// ZERO2-SAME: %arg0: tensor<8x4xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<{{\[\["data"\], \[\]\]}}>
+// ZERO2-NOT: sinter.manual
+module attributes {sinter.grid = #sinter.grid<data = 2>} {
+  func.func @carry.1(%from: tensor<8x4xf32> {sinter.state = "gradient0.w", sinter.role = #sinter.role<gradient>},
+                     %to: tensor<8x4xf32> {sinter.state = "gradient.w", sinter.role = #sinter.role<gradient>})
+      -> (tensor<8x4xf32> {sinter.state = "gradient.w"}) attributes {sinter.entry} {
+    %0 = sinter.add %to, %from : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
   }
 }

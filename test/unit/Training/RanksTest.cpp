@@ -251,14 +251,28 @@ TEST(Ranks, AnEarlierRunIsFoundByAll) {
 }
 
 TEST(Ranks, OneThatCannotBeginEndsAll) {
-  std::vector<RunResult> runs =
-      runRanks(layout(4), rankOptions(2), [](size_t rank, TrainOptions &options) {
-        if (rank == 2)
-          options.session.kernels.clear();
-      });
-  EXPECT_NE(runs[2].error.find("kernel"), std::string::npos) << runs[2].error;
-  for (size_t rank : {0, 1, 3})
-    EXPECT_EQ(runs[rank].error, "rank 2: " + runs[2].error);
+  using Change = std::function<void(TrainOptions &)>;
+  for (const auto &[part, change] :
+       {std::pair<const char *, Change>("`min_lr`",
+                                        [](TrainOptions &o) { o.schedule.minimum = 9; }),
+        std::pair<const char *, Change>("`accumulate`",
+                                        [](TrainOptions &o) { o.accumulate = 3; })}) {
+    std::vector<RunResult> runs =
+        runRanks(layout(4), rankOptions(2), [&](size_t rank, TrainOptions &options) {
+          if (rank == 2)
+            change(options);
+        });
+    EXPECT_NE(runs[2].error.find(part), std::string::npos) << runs[2].error;
+    for (size_t rank : {0, 1, 3})
+      EXPECT_EQ(runs[rank].error, "rank 2: " + runs[2].error);
+  }
+}
+
+TEST(Ranks, TooFewTokensEndAll) {
+  for (const std::string &error : errorsOf(runRanks(layout(2), rankOptions(2), {}, regularIds(30))))
+    EXPECT_NE(error.find("there are 30 tokens, a step of 2 x 4 tokens, 8 times, needs 65"),
+              std::string::npos)
+        << error;
 }
 
 TEST(Ranks, OtherBlocksOfMicrobatchesAreRefused) {
@@ -295,16 +309,15 @@ TEST(Ranks, NonFiniteNumbersAreNamedByAll) {
   std::vector<int32_t> ids = regularIds(900);
   TrainOptions options = rankOptions(3);
   options.order = DataOrder::Sequential;
-  ids[64 + 5 * 8] = poison; // the last target of microbatch 4 of step 1: of rank 2
-  std::vector<std::string> errors = errorsOf(runRanks(layout(4, true), options, {}, ids));
-  for (const std::string &error : errors)
+  ids[102] = poison; // a target of microbatch 4 of step 1: of rank 2
+  for (const std::string &error : errorsOf(runRanks(layout(4, true), options, {}, ids)))
     EXPECT_EQ(error, "step 1: the loss is nan; nan first shows in poison of layer.1; lower `lr` or "
                      "raise `warmup`");
 }
 
 TEST(Ranks, SkipTheSameSteps) {
   std::vector<int32_t> ids = regularIds(900);
-  ids[64 + 5 * 8] = poison;
+  ids[102] = poison;
   TrainOptions options = rankOptions(4);
   options.order = DataOrder::Sequential;
   options.evaluateEvery = 0;
