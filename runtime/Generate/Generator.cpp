@@ -11,7 +11,7 @@ struct Generator::Slot {
   const GenerateRequest *request = nullptr;
   GenerateResult result;
   std::vector<int32_t> sequence;
-  size_t cached = 0;
+  size_t cached;
   size_t count = 0; ///< tokens in the current step
   bool running = true;
 
@@ -73,6 +73,8 @@ Expected<Generator> Generator::create(Session &session) {
 Expected<void> Generator::check(const GenerateRequest &request) const {
   if (request.prompt.empty())
     return fail("prompt", "it has no tokens", "give a text or at least one token");
+  if (request.cached >= request.prompt.size())
+    return fail("prompt", "it has no tokens beyond those in the cache", "give at least one more");
   if (static_cast<int64_t>(request.prompt.size()) > maxTokens)
     return fail("prompt",
                 "it has " + std::to_string(request.prompt.size()) +
@@ -188,11 +190,11 @@ Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateReq
   std::vector<Slot> active;
   for (const GenerateRequest &request : requests) {
     SINTER_CHECK(check(request));
-    Slot slot{&request, {}, request.prompt};
+    Slot slot{&request, {}, request.prompt, request.cached};
     slot.running = request.maxNewTokens > 0;
     slot.sequence.reserve(request.prompt.size() + static_cast<size_t>(std::clamp<int64_t>(
                                                       request.maxNewTokens, 0, maxTokens)));
-    lastTimes.promptTokens += request.prompt.size();
+    lastTimes.promptTokens += request.prompt.size() - request.cached;
     active.push_back(std::move(slot));
   }
 

@@ -31,6 +31,9 @@ struct GenerateRequest {
   std::vector<int32_t> prompt;
   int64_t maxNewTokens = 0;
   SamplingOptions sampling;
+  /// The first tokens of the prompt that the slot's cache holds from the run before: of its prompt
+  /// and of what it made, all but the last token.
+  size_t cached = 0;
 };
 
 /// Why a slot stopped.
@@ -59,8 +62,9 @@ public:
   static Expected<Generator> create(Session &session);
 
   /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
-  /// prompt, one that leaves no room for a token, a token id out of range, sampling options that
-  /// mean nothing; logits that are not finite, with the op and the layer where that first shows.
+  /// prompt, or one that is cached as a whole, one that leaves no room for a token, a token id out
+  /// of range, sampling options that mean nothing; logits that are not finite, with the op and the
+  /// layer where that first shows.
   Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
                                             const Callback &callback = {});
 

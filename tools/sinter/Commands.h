@@ -20,6 +20,7 @@ inline void finish(Expected<void> outcome) {
 // Each adds one command, named as the function, to the program.
 void addBench(CLI::App &program);
 void addCache(CLI::App &program);
+void addChat(CLI::App &program);
 void addCompare(CLI::App &program);
 void addCompile(CLI::App &program);
 void addDevices(CLI::App &program);

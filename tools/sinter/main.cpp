@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
   sinter::cli::addBench(program);
   sinter::cli::addCache(program);
+  sinter::cli::addChat(program);
   sinter::cli::addCompare(program);
   sinter::cli::addCompile(program);
   sinter::cli::addDevices(program);
