@@ -5,12 +5,20 @@
 using namespace mlir;
 using namespace sinter;
 
-PanelsAttr sinter::getPanels(Type elementType, TargetAttr target) {
+/// Columns of the target's panels.
+static int64_t getPanelWidth(TargetAttr target) {
   constexpr int64_t kFewRegisters = 16, kNarrowWidth = 16, kWideWidth = 32;
+  return target && target.getRegisters() <= kFewRegisters ? kNarrowWidth : kWideWidth;
+}
+
+PanelsAttr sinter::getPanels(Type elementType, TargetAttr target) {
   bool narrow = elementType.getIntOrFloatBitWidth() == 16;
-  bool few = target && target.getRegisters() <= kFewRegisters;
-  return PanelsAttr::get(elementType.getContext(), few ? kNarrowWidth : kWideWidth,
+  return PanelsAttr::get(elementType.getContext(), getPanelWidth(target),
                          /*interleave=*/narrow ? 2 : 1, /*depth=*/narrow ? 32 : 16);
+}
+
+PanelsAttr sinter::getScaledPanels(MLIRContext *context, TargetAttr target) {
+  return PanelsAttr::get(context, getPanelWidth(target), /*interleave=*/1, /*depth=*/1);
 }
 
 bool sinter::mayStayDense(Value rhs) {

@@ -17,6 +17,10 @@ inline constexpr int64_t kBlockRows = 256;
 /// these are 14 rows of 32 columns (and 6 of 64), with 16 registers of 8 elements 6 of 16.
 PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 
+/// The panels of integers, and those of their scales, of which each group of k has a row: as wide
+/// as getPanels(), without padding along k.
+PanelsAttr getScaledPanels(mlir::MLIRContext *context, TargetAttr target);
+
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.
 bool mayStayDense(mlir::Value rhs);
 

@@ -26,6 +26,10 @@ DType sinter::toDType(Type elementType) {
     return DType::F16;
   if (elementType.isF64())
     return DType::F64;
+  if (elementType.isInteger(8))
+    return DType::I8;
+  if (elementType.isInteger(4))
+    return DType::I4;
   assert(elementType.isInteger(32) && "expected an element type of the graph");
   return DType::I32;
 }
@@ -210,7 +214,7 @@ private:
   /// The shape of a named tensor; of one in a padded layout, its storage as one dimension.
   static std::vector<int64_t> getShape(plan::SliceOp slice) {
     auto type = cast<RankedTensorType>(*slice.getType());
-    int64_t width = type.getElementTypeBitWidth() / 8;
+    int64_t width = sizeOf(toDType(type.getElementType()));
     if (type.getNumElements() * width == static_cast<int64_t>(slice.getBytes()))
       return type.getShape().vec();
     return {static_cast<int64_t>(slice.getBytes()) / width};

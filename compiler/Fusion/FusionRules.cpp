@@ -23,6 +23,12 @@ static bool escapes(Operation *op, const Ops &ops) {
 
 static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
+/// Integers that products multiply by.
+static bool isSmallInteger(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isInteger(8) || element.isInteger(4);
+}
+
 /// A slice of the last dimension: whole rows stay where they are.
 static bool isColumnSlice(Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
@@ -212,14 +218,18 @@ static Classification classifyPack(Operation *root, const Ops &ops) {
     if (typeOf(source).getRank() != 2)
       return {std::nullopt, reason};
     bool reshaped = strip(source, isAlias);
-    strip(source, [](Operation *op) { return isa<CastOp>(op); });
+    strip(source, [](Operation *op) {
+      return isa<CastOp>(op) && isFloat(op->getOperand(0).getType()) &&
+             isFloat(op->getResult(0).getType());
+    });
     reshaped |= strip(source, isAlias);
     if (!reshaped)
       // Part of an argument has an address of its own; part of what a step makes has none.
       strip(source, [](Operation *op) {
         return isa<SliceOp>(op) && isa<BlockArgument>(op->getOperand(0));
       });
-    if (isInside(source, ops) || !isFloat(source.getType()) ||
+    if (isInside(source, ops) ||
+        (!isFloat(source.getType()) && !isSmallInteger(source.getType())) ||
         (!reshaped && typeOf(source).getRank() != 2))
       return {std::nullopt, reason};
   }

@@ -84,12 +84,14 @@ private:
     llvm::DenseSet<Value> constants = findWeightValues(function);
     llvm::DenseSet<Value> parameters = findParameterValues(function);
     // By left-hand side, and whether the product is done again: that must not be done at once.
-    // Within it, by how the weight lies and how the result is used.
-    llvm::MapVector<std::pair<Value, unsigned>,
-                    llvm::MapVector<std::pair<int64_t, unsigned>, SmallVector<Product>>>
+    // Within it, by what the weight is and how the result is used.
+    llvm::MapVector<
+        std::pair<Value, unsigned>,
+        llvm::MapVector<std::tuple<int64_t, unsigned, Type, int64_t>, SmallVector<Product>>>
         groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
-      if (matmul.getTransposeLhs() || !constants.contains(matmul.getRhs()))
+      if (matmul.getTransposeLhs() || !constants.contains(matmul.getRhs()) ||
+          !hasScalesOfColumns(matmul))
         continue;
       // A state that the product reads as it lies in memory would have to be copied in every step;
       // one that is packed for it is copied anyway.
@@ -98,8 +100,10 @@ private:
         continue;
       Product product = matchBias(matmul, constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
-      groups[{matmul.getLhs(), again}][{classifyUse(product), matmul.getTransposeRhs()}].push_back(
-          product);
+      int64_t group = matmul.getScales() ? matmul.getGroup() : 0;
+      groups[{matmul.getLhs(), again}][{classifyUse(product), matmul.getTransposeRhs(),
+                                        getElementTypeOrSelf(matmul.getRhs()), group}]
+          .push_back(product);
     }
     bool changed = false;
     for (auto &[key, classes] : groups) {
@@ -119,6 +123,14 @@ private:
     }
     if (changed)
       orderByNeed(function.front());
+  }
+
+  /// Whether each column has scales of its own, or needs none.
+  static bool hasScalesOfColumns(MatmulOp matmul) {
+    if (!matmul.getScales())
+      return true;
+    auto type = cast<RankedTensorType>(matmul.getScales().getType());
+    return type.getDimSize(matmul.getTransposeRhs() ? 0 : 1) == matmul.getN();
   }
 
   /// matmul + broadcast(bias), where that is all that the product is used for.
@@ -168,11 +180,12 @@ private:
     Location loc = first.getLoc();
     double apart = 0;
     int64_t columns = 0;
-    SmallVector<Value> weights, biases;
+    SmallVector<Value> weights, scales, biases;
     for (Product product : products) {
       apart += costs.getCost(product.matmul).ns;
       columns += product.matmul.getN();
       weights.push_back(product.matmul.getRhs());
+      scales.push_back(product.matmul.getScales());
       biases.push_back(product.bias);
     }
     RankedTensorType weightType = first.getRhs().getType(), resultType = first.getType();
@@ -180,12 +193,19 @@ private:
     SmallVector<int64_t> sizes{first.getK(), columns};
     if (transposed)
       std::swap(sizes[0], sizes[1]);
-    Value weight = join(builder, loc, RankedTensorType::get(sizes, weightType.getElementType()),
-                        weights, /*dim=*/transposed ? 0 : 1);
+    unsigned dim = transposed ? 0 : 1;
+    Value weight =
+        join(builder, loc, RankedTensorType::get(sizes, weightType.getElementType()), weights, dim);
+    Value scale;
+    if (first.getScales()) {
+      sizes[1 - dim] /= first.getGroup();
+      auto type = cast<RankedTensorType>(first.getScales().getType());
+      scale = join(builder, loc, type.clone(sizes), scales, dim);
+    }
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
-    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, transposed);
+    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, scale, transposed);
     matmul.setTf32(first.getTf32()); // a module has it of all products or of none
     Value result = addBias(builder, loc, matmul.getResult(), products);
 

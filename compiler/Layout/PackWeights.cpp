@@ -33,8 +33,9 @@ private:
   /// first one alive.
   Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
-    auto packed = RankedTensorType::get(type.getShape(), type.getElementType(),
-                                        getPanels(type.getElementType(), target));
+    PanelsAttr panels = matmul.getScales() ? getScaledPanels(&getContext(), target)
+                                           : getPanels(type.getElementType(), target);
+    auto packed = RankedTensorType::get(type.getShape(), type.getElementType(), panels);
     auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
     if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
       pack->setAttr(SinterDialect::kRecompute, again);
@@ -56,11 +57,16 @@ private:
     if (cast<RankedTensorType>(rhs.getType()).getEncoding() || makesPanels(matmul))
       return;
     OpBuilder builder(matmul);
+    Value scales = matmul.getScales();
     if (matmul.getTransposeRhs()) {
       rhs = transposeMatrix(builder, matmul.getLoc(), rhs);
+      if (scales)
+        scales = transposeMatrix(builder, matmul.getLoc(), scales);
       matmul.setTransposeRhs(false);
     }
     matmul.getRhsMutable().assign(pack(builder, matmul, rhs));
+    if (scales)
+      matmul.getScalesMutable().assign(pack(builder, matmul, scales));
   }
 
   TargetAttr target;

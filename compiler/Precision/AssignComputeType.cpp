@@ -101,6 +101,12 @@ private:
                                              : rounded;
     };
     function.walk([&](MatmulOp matmul) {
+      if (Value scales = matmul.getScales()) {
+        Type f32 = Float32Type::get(&getContext());
+        matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), f32));
+        matmul.getScalesMutable().assign(casts.get(scales, f32));
+        return widenResults(matmul);
+      }
       matmul.getLhsMutable().assign(round(matmul.getLhs()));
       matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);

@@ -51,6 +51,8 @@ private:
   /// A cast that is not the last one must not lose what the last one would keep.
   LogicalResult checkCast(CastOp op) {
     Type from = typeOf(op.getOperand()).getElementType(), to = typeOf(op).getElementType();
+    if (!isa<FloatType>(from) || !isa<FloatType>(to))
+      return refuse(reason, "casts between floating-point types");
     if (to != pack.dtype && to.getIntOrFloatBitWidth() <= from.getIntOrFloatBitWidth())
       return refuse(reason, "no narrowing cast before the last one");
     return success();
@@ -72,6 +74,8 @@ private:
       return refuse(reason, "dense arguments to be packed");
     int64_t stride = typeOf(value).getDimSize(1);
     Type element = typeOf(argument).getElementType();
+    if (element.isInteger(4)) // outside of panels each has a byte
+      element = IntegerType::get(element.getContext(), 8);
     int64_t width = element.getIntOrFloatBitWidth() / 8;
     pack.sources.push_back(
         {argument, (row * stride + column) * width, ((rows - 1) * stride + columns) * width,

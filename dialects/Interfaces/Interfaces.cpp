@@ -34,10 +34,10 @@ llvm::StringRef sinter::stringifyFusionRole(FusionRole role) {
 
 int64_t sinter::getStorageBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  int64_t elements = tensor.getNumElements();
+  int64_t bits = tensor.getElementTypeBitWidth();
   if (auto layout = dyn_cast_or_null<LayoutAttrInterface>(tensor.getEncoding()))
-    elements = layout.getStorageElements(tensor.getShape());
-  return elements * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+    return llvm::divideCeil(layout.getStorageElements(tensor.getShape()) * bits, 8);
+  return tensor.getNumElements() * llvm::divideCeil(bits, 8);
 }
 
 AffineMap sinter::getOffsetMap(RankedTensorType type) {

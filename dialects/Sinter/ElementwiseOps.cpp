@@ -191,6 +191,13 @@ Value StepOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 }
 double StepOp::evaluateScalar(ArrayRef<double> x) { return x[0] > 0 ? 1.0 : 0.0; }
 
+Value RoundOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
+  return math::RoundEvenOp::create(builder, loc, x[0]);
+}
+double RoundOp::evaluateScalar(ArrayRef<double> x) {
+  return x[0] - std::remainder(x[0], 1.0); // which rounds to even
+}
+
 static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
 static constexpr double kGeluCubic = 0.044715;
 
@@ -236,6 +243,8 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // cast between floating-point types is the rounding of a value that is used on.
 Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   Type from = getElementTypeOrSelf(x[0].getType()), to = getType().getElementType();
+  if (to.isInteger(4)) // kept in a byte
+    to = builder.getI8Type();
   if (from == to)
     return x[0];
   Type result = to;

@@ -144,6 +144,11 @@ def StepOp : Sinter_ElementwiseOp<"step", 1, [SameOperandsAndResultType]> {
   let arguments = (ins Sinter_FloatTensor:$operand);
 }
 
+def RoundOp : Sinter_ElementwiseOp<"round", 1, [SameOperandsAndResultType]> {
+  let summary = "the integer nearest to x, the even one of two";
+  let arguments = (ins Sinter_FloatTensor:$operand);
+}
+
 def GeluDerivativeOp : Sinter_ElementwiseOp<"gelu_derivative", 9, [SameOperandsAndResultType]> {
   let summary = "the derivative of gelu";
   let description = [{
@@ -154,7 +159,7 @@ def GeluDerivativeOp : Sinter_ElementwiseOp<"gelu_derivative", 9, [SameOperandsA
 }
 
 def CastOp : Sinter_ElementwiseOp<"cast", 0, [SameOperandsAndResultShape, Sinter_Differentiable]> {
-  let summary = "x in another element type, rounded to nearest even";
+  let summary = "x in another element type, rounded to nearest even; to integers, towards zero";
   let arguments = (ins Sinter_Tensor:$operand);
   let hasFolder = 1;
 }

@@ -4,23 +4,23 @@ using namespace mlir;
 using namespace sinter;
 
 // Y = A B, with A or B transposed where the op says so. dA = dY B^T and dB = A^T dY; of a
-// transposed operand, the transpose of that.
+// transposed operand, the transpose of that. Integers with scales are not trained.
 void MatmulOp::buildAdjoint(Adjoint &adjoint) {
   AdjointBuilder build(adjoint);
   Value gradient = adjoint.getGradient(getResult());
-  auto multiply = [&](Value lhs, Value rhs, Value like, bool transposeLhs,
-                      bool transposeRhs) -> Value {
+  auto multiply = [&](Value lhs, Value rhs, Value like, bool transposeLhs, bool transposeRhs,
+                      Value scales = {}) -> Value {
     return MatmulOp::create(adjoint.getBuilder(), adjoint.getLoc(), like.getType(), lhs, rhs,
-                            transposeRhs, transposeLhs);
+                            scales, transposeRhs, transposeLhs);
   };
   if (adjoint.isNeeded(getLhs())) {
     Value rhs = getRhs();
     adjoint.add(getLhs(),
                 getTransposeLhs()
                     ? multiply(rhs, gradient, getLhs(), getTransposeRhs(), /*transposeRhs=*/true)
-                    : multiply(gradient, rhs, getLhs(), false, !getTransposeRhs()));
+                    : multiply(gradient, rhs, getLhs(), false, !getTransposeRhs(), getScales()));
   }
-  if (!adjoint.isNeeded(getRhs()))
+  if (getScales() || !adjoint.isNeeded(getRhs()))
     return;
   Value lhs = build.flatten(getLhs());
   gradient = build.flatten(gradient);

@@ -11,6 +11,10 @@ using namespace sinter;
 LoopNest MatmulOp::getLoopNest() {
   if (getTransposeLhs())
     return makeLoopNest(*this, getTransposeRhs() ? "k m, n k -> m n" : "k m, k n -> m n");
+  // A part of k or n might end within a block that shares a scale.
+  if (getScales())
+    return makeLoopNest(*this, getTransposeRhs() ? "... K, N K, A B -> ... N"
+                                                 : "... K, K N, A B -> ... N");
   return makeLoopNest(*this, getTransposeRhs() ? "... k, n k -> ... n" : "... k, k n -> ... n");
 }
 

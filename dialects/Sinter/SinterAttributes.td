@@ -74,6 +74,10 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
     A `[k, n]` matrix as panels of `width` columns, the last one padded, `k` padded to a multiple
     of `depth`; a panel is `[k / interleave][width][interleave]`, contiguous. A kernel that
     computes `width` outputs streams one panel from front to back.
+
+    Of integers of four bits a panel is `[k][width / 2]` bytes, each of which has column `j` in its
+    lower half and column `j + width / 2` in its upper one: the bytes that fill a vector become two
+    of neighbouring columns.
   }];
   let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -117,8 +117,11 @@ def Sinter_Move : DeclareOpInterfaceMethods<MoveOpInterface>;
 def Sinter_Shardable : DeclareOpInterfaceMethods<ShardableOpInterface>;
 
 def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
-def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32]>;
+def Sinter_I4 : I<4>;
+/// Of four bits each has a byte of its own, unless a layout says otherwise.
+def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32, I8, Sinter_I4]>;
 def Sinter_FloatTensor : StaticShapeTensorOf<[Sinter_Float]>;
+def Sinter_RhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4]>;
 def Sinter_IndexTensor : StaticShapeTensorOf<[I32]>;
 
 #endif // SINTER_DIALECT

@@ -12,9 +12,9 @@
 
 namespace sinter {
 
-enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8 };
+enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8, I8, I4 };
 
-/// Bytes of one element.
+/// Bytes of one element that stands alone.
 constexpr size_t sizeOf(DType type) {
   switch (type) {
   case DType::F32:
@@ -27,9 +27,16 @@ constexpr size_t sizeOf(DType type) {
   case DType::F64:
     return 8;
   case DType::U8:
+  case DType::I8:
+  case DType::I4:
     return 1;
   }
   return 0;
+}
+
+/// Bytes of many elements of a packed matrix: two of four bits share one.
+constexpr uint64_t bytesOf(DType type, uint64_t count) {
+  return type == DType::I4 ? count / 2 + count % 2 : count * sizeOf(type);
 }
 
 /// The name as safetensors and Sinter's messages write it: "F32", "BF16", ...
@@ -49,6 +56,10 @@ constexpr std::string_view nameOf(DType type) {
     return "F64";
   case DType::U8:
     return "U8";
+  case DType::I8:
+    return "I8";
+  case DType::I4:
+    return "I4";
   }
   return "";
 }

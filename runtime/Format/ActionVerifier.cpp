@@ -219,9 +219,11 @@ private:
   Expected<void> check(const fb::Pack &pack) const {
     if (!scope.cpu)
       return bad("packs, which is not for GPUs");
-    if (!scope.isComputeType(pack.dtype()))
-      return bad("packs into a type other than f32 and bf16");
-    PackedRhs layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width()};
+    bool integers = pack.dtype() == fb::DType::I8 || pack.dtype() == fb::DType::I4;
+    if (!integers && !scope.isComputeType(pack.dtype()))
+      return bad("packs into a type other than f32, bf16, i8 and i4");
+    PackedRhs layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width(),
+                     /*isScales=*/pack.dtype() == fb::DType::F32 && pack.depth() == 1};
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
         pack.interleave() != layout.interleave() || pack.depth() != layout.depth())
       return bad("asks for panels of an unknown layout");
@@ -229,7 +231,10 @@ private:
     SINTER_CHECK(scope.verifyPackedRhs(pack.out(), "out", layout));
     uint64_t columns = 0;
     for (const fb::PackSource *source : each(pack.sources())) {
-      if (!scope.isComputeType(source->dtype()) && source->dtype() != fb::DType::F16)
+      bool isInteger = source->dtype() == fb::DType::I8;
+      if (integers != isInteger)
+        return bad("packs integers and others together");
+      if (!isInteger && !scope.isComputeType(source->dtype()) && source->dtype() != fb::DType::F16)
         return bad("packs a source of a type other than f32, bf16 and f16");
       if (source->n() == 0 || source->n() > pack.n() - columns)
         return bad("has sources with more columns than it packs");

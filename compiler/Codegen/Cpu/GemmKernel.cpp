@@ -22,6 +22,9 @@
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
+// Integers are widened to f32 in registers. What a group of them sums up to is multiplied by their
+// scale once, not each of them: a row costs what the stream of its bytes does.
+//
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.
 //
@@ -64,6 +67,10 @@ struct GemmPlan {
   Rhs rhs = Rhs::Panels;
   int64_t panelWidth = 0, panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
+  // Of integers: their width, the scales, in panels of the same columns, and the k that share one.
+  int64_t integerBits = 0;
+  unsigned scalesArgument = 0;
+  int64_t group = 0;
   int64_t m = 0, n = 0, k = 0;
 
   int64_t columnBlocks = 0; // of work items, along the results' columns
@@ -133,6 +140,20 @@ LogicalResult findLhs(GemmPlan &plan) {
   return success();
 }
 
+LogicalResult findScales(GemmPlan &plan, PanelsAttr panels) {
+  auto argument = dyn_cast<BlockArgument>(plan.matmul.getScales());
+  auto type = cast<RankedTensorType>(plan.matmul.getScales().getType());
+  if (!argument || type.getEncoding() != panels || !type.getElementType().isF32() ||
+      panels.getDepth() != 1 || type.getDimSize(1) != plan.n)
+    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels like "
+                                 "those of rhs, without padding along k, got ")
+           << type;
+  plan.scalesArgument = argument.getArgNumber();
+  plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
+  plan.group = plan.matmul.getGroup();
+  return success();
+}
+
 LogicalResult findRhs(GemmPlan &plan, int64_t lanes) {
   auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
   if (!argument)
@@ -143,19 +164,22 @@ LogicalResult findRhs(GemmPlan &plan, int64_t lanes) {
   if (!panels && !type.getEncoding()) {
     plan.rhs =
         plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
+    if (plan.matmul.getScales())
+      return plan.matmul.emitError("expected integers in panels, got ") << type;
     return success();
   }
   int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
-  if (!panels || plan.matmul.getTransposeRhs() || kItemColumns % panels.getWidth() != 0 ||
-      panels.getWidth() % lanes != 0 || panels.getInterleave() != interleave ||
-      panels.getDepth() % interleave != 0)
+  bool halves = type.getElementType().isInteger(4);
+  if (!panels || plan.matmul.getTransposeRhs() || (halves && panels.getWidth() != 2 * lanes) ||
+      kItemColumns % panels.getWidth() != 0 || panels.getWidth() % lanes != 0 ||
+      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
     return plan.matmul.emitError("expected rhs [k, n] in panels of whole vectors, several of which "
                                  "are ")
            << kItemColumns << " columns, with interleave " << interleave << ", got " << type;
   plan.panelWidth = panels.getWidth();
   plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * plan.panelWidth;
   plan.pairs = interleave == 2;
-  return success();
+  return plan.matmul.getScales() ? findScales(plan, panels) : success();
 }
 
 FailureOr<GemmPlan> makePlan(func::FuncOp kernel, TargetAttr target) {
@@ -216,7 +240,9 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
                    plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
   if (plan.copiesLhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
-  plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), 32);
+  // Groups stay whole.
+  int64_t unit = plan.group ? std::lcm<int64_t>(32, plan.group) : 32;
+  plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
 
   int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
   // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
@@ -315,7 +341,8 @@ private:
         // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
-        sums = tile.accumulate(builder, kBegin, even, sums);
+        sums = plan.group ? accumulateGroups(tile, offset, c, kBegin, kEnd, sums)
+                          : tile.accumulate(builder, kBegin, even, sums);
         if (odd) {
           tile.lhs = [&](int64_t r, Value k) {
             return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k),
@@ -326,6 +353,27 @@ private:
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
       }
+  }
+
+  /// The same for integers: each group by itself, then times its scales.
+  SmallVector<Value> accumulateGroups(const RegisterTile &tile, int64_t offset, int64_t firstVector,
+                                      Value kBegin, Value kEnd, ValueRange sums) {
+    return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
+      SmallVector<Value> ofGroup =
+          tile.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
+      SmallVector<Value> next;
+      Value row = builder.div(k, plan.group);
+      int64_t groups = plan.k / plan.group;
+      for (int64_t i = 0; i < tile.rows * tile.vectors; ++i) {
+        int64_t column = offset + (firstVector + i % tile.vectors) * lanes;
+        Value at = builder.add(panelAt(column, groups * plan.panelWidth),
+                               builder.mul(row, plan.panelWidth));
+        Value scale =
+            builder.load(arguments[plan.scalesArgument], builder.add(at, column % plan.panelWidth));
+        next.push_back(builder.fma(ofGroup[i], scale, carried[i]));
+      }
+      return next;
+    });
   }
 
   Value lhsAt(Value row, int64_t r, Value k) {
@@ -366,21 +414,42 @@ private:
     return tile;
   }
 
-  SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
-    Value rhs = arguments[plan.rhsArgument];
-    int64_t interleave = plan.pairs ? 2 : 1, ofItem = kItemColumns / plan.panelWidth;
+  /// Where the panel begins that has a column of the work item; panels are `elements` apart.
+  Value panelAt(int64_t column, int64_t elements) {
+    int64_t ofItem = kItemColumns / plan.panelWidth;
     int64_t panels = llvm::divideCeil(plan.n, plan.panelWidth);
+    Value panel = builder.add(builder.mul(columnBlock, ofItem), column / plan.panelWidth);
+    // The last item may have fewer panels: what it computes from one again is not stored.
+    if (panels % ofItem != 0)
+      panel = builder.min(panel, builder.index(panels - 1));
+    return builder.mul(panel, elements);
+  }
+
+  SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
+    if (plan.integerBits == 4)
+      return loadHalves(offset, firstVector, k);
+    Value rhs = arguments[plan.rhsArgument];
+    int64_t interleave = plan.pairs ? 2 : 1;
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
       int64_t column = offset + (firstVector + v) * lanes;
-      Value panel = builder.add(builder.mul(columnBlock, ofItem), column / plan.panelWidth);
-      // The last item may have fewer panels: what it computes from one again is not stored.
-      if (panels % ofItem != 0)
-        panel = builder.min(panel, builder.index(panels - 1));
-      Value at =
-          builder.add(builder.mul(panel, plan.panelElements), builder.mul(k, plan.panelWidth));
+      Value at = builder.add(panelAt(column, plan.panelElements), builder.mul(k, plan.panelWidth));
       at = builder.add(at, column % plan.panelWidth * interleave);
       vectors.push_back(plan.pairs ? builder.loadPairs(rhs, at) : builder.load(rhs, at));
+    }
+    return vectors;
+  }
+
+  /// Integers of four bits: a vector of bytes has a panel's first vector of columns in the lower
+  /// halves and its second one in the upper halves.
+  SmallVector<Value> loadHalves(int64_t offset, int64_t firstVector, Value k) {
+    SmallVector<Value> vectors;
+    for (int64_t v = 0; v < plan.tileVectors; v += 2) {
+      int64_t column = offset + (firstVector + v) * lanes;
+      Value at =
+          builder.add(panelAt(column, plan.panelElements / 2), builder.mul(k, plan.panelWidth / 2));
+      auto [lower, upper] = builder.loadHalves(arguments[plan.rhsArgument], at);
+      vectors.append({lower, upper});
     }
     return vectors;
   }

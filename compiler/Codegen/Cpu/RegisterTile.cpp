@@ -55,7 +55,8 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
       carried[i] = builder.addF(carried[i], carried[chain * count + i]);
   carried.truncate(count);
 
-  if (getConstantIntValue(whole) && getConstantIntValue(whole) == getConstantIntValue(end))
+  std::optional<int64_t> extent = getConstantIntValue(builder.sub(end, begin));
+  if (extent && *extent % turn == 0)
     return carried;
   return builder.loop(whole, end, depth, carried,
                       [&](Value k, ValueRange values) { return step(builder, k, values); });

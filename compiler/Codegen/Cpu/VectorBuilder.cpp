@@ -222,9 +222,44 @@ Value VectorBuilder::loadStored(Value memory, Value offset, Value mask) {
 
 Value VectorBuilder::load(Value memory, Value offset, Value mask) {
   Value vector = loadStored(memory, offset, mask);
+  if (elementOf(memory).isInteger(8))
+    return arith::SIToFPOp::create(*this, vectorOf(getF32Type()),
+                                   arith::ExtSIOp::create(*this, vectorOf(getI32Type()), vector));
   return elementOf(memory).isF32()
              ? vector
              : arith::ExtFOp::create(*this, vectorOf(getF32Type()), vector).getResult();
+}
+
+std::pair<Value, Value> VectorBuilder::loadHalves(Value memory, Value offset) {
+  VectorType integers = vectorOf(getI32Type());
+  Value bytes = arith::ExtSIOp::create(*this, integers, loadStored(memory, offset));
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, value));
+  };
+  Value upper = arith::ShRSIOp::create(*this, bytes, constant(4));
+  // With 512 bits a register holds all 16 numbers, and four bits of each lane choose one.
+  if (lanes == 16 && target.hasFeature("avx512f")) {
+    SmallVector<float> numbers;
+    for (int i = 0; i < 16; ++i)
+      numbers.push_back(static_cast<float>(i < 8 ? i : i - 16));
+    VectorType floats = vectorOf(getF32Type());
+    Value table =
+        arith::ConstantOp::create(*this, DenseElementsAttr::get(floats, ArrayRef<float>(numbers)));
+    auto look = [&](Value indices) -> Value {
+      return LLVM::CallIntrinsicOp::create(*this, floats,
+                                           getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+                                           ValueRange{table, indices})
+          .getResult(0);
+    };
+    return {look(bytes), look(upper)};
+  }
+  // The sign is that of the half: to the top, and back.
+  Value lower = arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, bytes, constant(28)),
+                                       constant(28));
+  auto widen = [&](Value value) -> Value {
+    return arith::SIToFPOp::create(*this, vectorOf(getF32Type()), value);
+  };
+  return {widen(lower), widen(upper)};
 }
 
 void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) {

@@ -84,6 +84,9 @@ public:
   mlir::Value load(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// The same in the storage's type.
   mlir::Value loadStored(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  /// A byte a lane, of which signed integers of four bits are the lower and the upper half: those
+  /// and these.
+  std::pair<mlir::Value, mlir::Value> loadHalves(mlir::Value memory, mlir::Value offset);
   void store(mlir::Value vector, mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// One element in every lane.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value offset);

@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace sinter;
 
 Type ElementEmitter::getComputeType(Type storage) {
+  if (storage.isInteger(4))
+    return IntegerType::get(storage.getContext(), 8);
   bool narrow = isa<FloatType>(storage) && storage.getIntOrFloatBitWidth() < 32;
   return narrow ? Float32Type::get(storage.getContext()) : storage;
 }
@@ -265,7 +267,7 @@ FailureOr<Value> ElementEmitter::emitIndex(Value tensor, ArrayRef<AffineExpr> in
 
 void ElementEmitter::store(Value element, Value memory, RankedTensorType type,
                            ArrayRef<AffineExpr> index) {
-  if (element.getType() != type.getElementType())
+  if (element.getType() != cast<MemRefType>(memory.getType()).getElementType())
     element = arith::TruncFOp::create(builder, loc, type.getElementType(), element);
   AffineExpr offset = space.apply(getOffsetMap(type), index).front();
   memref::StoreOp::create(builder, loc, element, memory, space.materialize(builder, loc, offset));

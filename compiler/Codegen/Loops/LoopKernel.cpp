@@ -4,11 +4,14 @@
 using namespace mlir;
 using namespace sinter;
 
-/// The flat storage of a tensor.
+/// The flat storage of a tensor; of integers of four bits, its bytes.
 static MemRefType getStorageType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  int64_t width = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  return MemRefType::get({getStorageBytes(tensor) / width}, tensor.getElementType());
+  Type element = tensor.getElementType();
+  if (element.isInteger(4))
+    element = IntegerType::get(type.getContext(), 8);
+  int64_t width = element.getIntOrFloatBitWidth() / 8;
+  return MemRefType::get({getStorageBytes(tensor) / width}, element);
 }
 
 func::FuncOp sinter::createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {

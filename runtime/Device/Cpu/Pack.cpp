@@ -273,6 +273,53 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
         rowEnd);
 }
 
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+// Columns of integers, which are bytes in all sources.
+class ByteColumns {
+public:
+  explicit ByteColumns(std::span<const PackSource> sources) : sources(sources) {}
+
+  struct Column {
+    const uint8_t *data = nullptr; // null beyond the last column
+    uint64_t step = 0;             // from row to row
+
+    SINTER_INLINE uint8_t at(uint64_t row) const { return data ? data[row * step] : 0; }
+  };
+
+  Column get(uint64_t column) const {
+    for (const PackSource &source : sources) {
+      if (column < source.n) {
+        auto *data = static_cast<const uint8_t *>(source.data);
+        return source.transposed ? Column{data + column * source.stride, 1}
+                                 : Column{data + column, source.stride};
+      }
+      column -= source.n;
+    }
+    return {};
+  }
+
+private:
+  std::span<const PackSource> sources;
+};
+
+// Rows [begin, end) of one panel, of which `rows` is the first.
+void packBytes(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel, uint8_t *rows,
+               uint64_t begin, uint64_t end) {
+  bool halves = layout.dtype == DType::I4;
+  uint64_t width = halves ? layout.width / 2 : layout.width;
+  for (uint64_t j = 0; j < width; ++j) {
+    ByteColumns::Column lower = columns.get(panel * layout.width + j), upper;
+    if (halves)
+      upper = columns.get(panel * layout.width + width + j);
+    for (uint64_t p = begin; p < end; ++p)
+      rows[p * width + j] =
+          halves ? static_cast<uint8_t>((lower.at(p) & 15) | upper.at(p) << 4) : lower.at(p);
+  }
+}
+
 } // namespace
 
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
@@ -282,8 +329,13 @@ void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource>
   pool.run((layout.count() + panels - 1) / panels * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       uint64_t first = i / blocks * panels, row = i % blocks * rowsOfTask;
-      packRows(layout, sources, static_cast<std::byte *>(out), first,
-               std::min(first + panels, layout.count()), row, std::min(row + rowsOfTask, layout.k));
+      uint64_t last = std::min(first + panels, layout.count());
+      uint64_t rowEnd = std::min(row + rowsOfTask, layout.k);
+      if (!layout.isInteger())
+        packRows(layout, sources, static_cast<std::byte *>(out), first, last, row, rowEnd);
+      for (uint64_t panel = first; layout.isInteger() && panel < last; ++panel)
+        packBytes(layout, ByteColumns(sources), panel,
+                  static_cast<uint8_t *>(out) + panel * layout.panelBytes(), row, rowEnd);
     }
   });
 }

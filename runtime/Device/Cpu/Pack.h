@@ -19,7 +19,7 @@ namespace sinter::runtime {
 /// where `transposed`.
 struct PackSource {
   const void *data = nullptr; ///< need not be aligned
-  DType dtype = DType::F32;   ///< F32, BF16 or F16
+  DType dtype = DType::F32;   ///< F32, BF16 or F16; I8 for integers, also those of four bits
   uint64_t n = 0;
   uint64_t stride = 0; ///< elements between the source's rows
   bool transposed = false;
@@ -27,7 +27,7 @@ struct PackSource {
 
 /// Writes the columns of `sources`, one after the other, as `layout` panels to `out`
 /// (layout.bytes() bytes, 64-byte aligned); the n of the sources add up to layout.n. Values are
-/// rounded to layout.dtype.
+/// rounded to layout.dtype; integers of four bits are the lower halves of their bytes.
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
           void *out);
 

@@ -49,7 +49,8 @@ private:
 
   void add(const fb::Pack &pack, const fb::Command &) {
     PackStep step;
-    step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width()};
+    step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width(),
+                   /*isScales=*/pack.dtype() == fb::DType::F32 && pack.depth() == 1};
     step.out = address(pack.out());
     for (const fb::PackSource *source : *pack.sources())
       step.sources.push_back({address(source->slice()), static_cast<DType>(source->dtype()),

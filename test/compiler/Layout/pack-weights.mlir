@@ -73,3 +73,18 @@ func.func @parameter(%x: tensor<256x512xf32> {sinter.input = "x"}, %w: tensor<51
   %0 = sinter.matmul %x, %w : (tensor<256x512xf32>, tensor<512x16384xf32>) -> tensor<256x16384xf32>
   return %0 : tensor<256x16384xf32>
 }
+
+// Integers and their scales: panels as wide, which no k is padded in.
+// AVX2-LABEL: func.func @scaled
+// AVX2: sinter.pack %{{.*}} -> tensor<64x16xi4, #sinter.panels<width = 16, interleave = 1, depth = 1>>
+// CHECK-LABEL: func.func @scaled
+// CHECK: %[[T:.*]] = sinter.transpose %arg1 {permutation = array<i64: 1, 0>} : (tensor<16x64xi4>) -> tensor<64x16xi4>
+// CHECK: %[[S:.*]] = sinter.transpose %arg2 {permutation = array<i64: 1, 0>} : (tensor<16x2xf32>) -> tensor<2x16xf32>
+// CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<64x16xi4>) -> tensor<64x16xi4, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: %[[R:.*]] = sinter.pack %[[S]] : (tensor<2x16xf32>) -> tensor<2x16xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: sinter.matmul %arg0, %[[P]], %[[R]] :
+func.func @scaled(%x: tensor<4x64xf32>, %w: tensor<16x64xi4>, %s: tensor<16x2xf32>) -> tensor<4x16xf32>
+    attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}

@@ -58,8 +58,48 @@ func.func @matmul_c3_transposed(%x: tensor<8x4xf32>, %w: tensor<8x16xf32>) {
 // -----
 
 func.func @matmul_c5(%x: tensor<2x8x4xf32>, %w: tensor<2x16xf32>) {
-  // expected-error @below {{expected a transposed lhs of rank 2, got 'tensor<2x8x4xf32>'}}
+  // expected-error @below {{expected a transposed lhs of rank 2 and no scales, got 'tensor<2x8x4xf32>'}}
   %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<2x8x4xf32>, tensor<2x16xf32>) -> tensor<8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5_scales(%x: tensor<8x4xf32>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>) {
+  // expected-error @below {{expected a transposed lhs of rank 2 and no scales, got 'tensor<8x4xf32>'}}
+  %0 = sinter.matmul %x, %w, %s {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xi8>, tensor<1x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>) {
+  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<8x16xi8>'}}
+  %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xi8>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c6_numbers(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %s: tensor<1x16xf32>) {
+  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<8x16xf32>'}}
+  %0 = sinter.matmul %x, %w, %s : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<1x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c7(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>, %s: tensor<3x16xf32>) {
+  // expected-error @below {{expected scales of rank 2 whose extents divide those of rhs, got 'tensor<3x16xf32>' for 'tensor<8x16xi8>'}}
+  %0 = sinter.matmul %x, %w, %s : (tensor<4x8xf32>, tensor<8x16xi8>, tensor<3x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c7_rank(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>, %s: tensor<16xf32>) {
+  // expected-error @below {{expected scales of rank 2 whose extents divide those of rhs, got 'tensor<16xf32>'}}
+  %0 = sinter.matmul %x, %w, %s : (tensor<4x8xf32>, tensor<8x16xi8>, tensor<16xf32>) -> tensor<4x16xf32>
   return
 }
 

@@ -54,10 +54,22 @@ static void forElements(RankedTensorType type, llvm::function_ref<void(int64_t, 
   }
 }
 
+/// Integers of four bits in panels: a byte of row k has columns j and j + width / 2.
+static void writeHalf(char *start, RankedTensorType type, int64_t offset, int8_t value) {
+  int64_t width = cast<PanelsAttr>(type.getEncoding()).getWidth(), column = offset % width;
+  char &byte = start[offset / width * (width / 2) + column % (width / 2)];
+  byte = static_cast<char>(column < width / 2 ? (byte & 0xf0) | (value & 15)
+                                              : (byte & 15) | value << 4);
+}
+
 void GuardedStorage::write(const ReferenceTensor &tensor) {
   memset(start, 0, bytes);
   forElements(type, [&](int64_t i, int64_t offset) {
-    if (type.getElementType().isF32())
+    if (type.getElementType().isInteger(4))
+      writeHalf(start, type, offset, static_cast<int8_t>(tensor[i]));
+    else if (type.getElementType().isInteger(8))
+      start[offset] = static_cast<char>(tensor[i]);
+    else if (type.getElementType().isF32())
       reinterpret_cast<float *>(start)[offset] = static_cast<float>(tensor[i]);
     else if (type.getElementType().isF16())
       reinterpret_cast<_Float16 *>(start)[offset] = static_cast<_Float16>(tensor[i]);

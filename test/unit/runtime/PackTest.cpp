@@ -83,6 +83,75 @@ TEST(PackTest, MoreRowsThanATaskHas) {
           check({k, {80}, DType::F32, to, transposed, 0, 0, width});
 }
 
+// Integers in panels: a byte each, or two columns of half a panel's distance in one.
+void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transposed,
+                   uint64_t width) {
+  SCOPED_TRACE(::testing::Message() << nameOf(to) << " k " << k << " first n " << ns[0]
+                                    << (transposed ? " transposed" : "") << " width " << width);
+  PackedRhs layout{k, 0, to, width};
+  std::vector<std::vector<int8_t>> values;
+  std::vector<PackSource> sources;
+  for (uint64_t n : ns) {
+    uint64_t stride = (transposed ? k : n) + 3;
+    std::vector<int8_t> &bytes = values.emplace_back((transposed ? n : k) * stride);
+    for (size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<int8_t>(to == DType::I4 ? i * 7 % 16 - 8 : i * 37 % 256);
+    sources.push_back({nullptr, DType::I8, n, stride, transposed});
+    layout.n += n;
+  }
+  for (size_t i = 0; i < sources.size(); ++i)
+    sources[i].data = values[i].data();
+  Buffer out(layout.bytes());
+  std::memset(out.data(), 0x55, layout.bytes());
+  ThreadPool pool(2);
+  pack(pool, layout, sources, out.data());
+  for (uint64_t column = 0; column < layout.count() * width; ++column)
+    for (uint64_t p = 0; p < k; ++p) {
+      int8_t expected = 0;
+      uint64_t of = column, s = 0;
+      for (; s < sources.size() && of >= sources[s].n; ++s)
+        of -= sources[s].n;
+      if (s < sources.size())
+        expected = values[s][transposed ? of * sources[s].stride + p : p * sources[s].stride + of];
+      const auto *panel =
+          reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.panelBytes();
+      uint64_t j = column % width, half = width / 2;
+      int8_t found = to == DType::I8 ? panel[p * width + j]
+                     : j < half      ? static_cast<int8_t>(panel[p * half + j] << 4) >> 4
+                                     : panel[p * half + j - half] >> 4;
+      ASSERT_EQ(found, expected) << "row " << p << " column " << column;
+    }
+}
+
+TEST(PackTest, Integers) {
+  for (DType to : {DType::I8, DType::I4})
+    for (bool transposed : {false, true})
+      for (uint64_t width : {16, 32, 64})
+        for (uint64_t k : {1, 2, 33, 600}) {
+          checkIntegers(to, k, {1}, transposed, width);
+          checkIntegers(to, k, {70, 5, 64}, transposed, width);
+        }
+}
+
+TEST(PackTest, ScalesAreNotPadded) {
+  PackedRhs layout{3, 20, DType::F32, 16, /*isScales=*/true};
+  EXPECT_EQ(layout.bytes(), 2 * 3 * 16 * sizeof(float));
+  std::vector<float> values(20 * 3);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  PackSource source{values.data(), DType::F32, 20, 3, /*transposed=*/true};
+  Buffer out(layout.bytes());
+  ThreadPool pool(1);
+  pack(pool, layout, std::span(&source, 1), out.data());
+  for (uint64_t panel = 0; panel < 2; ++panel)
+    for (uint64_t p = 0; p < 3; ++p)
+      for (uint64_t j = 0; j < 16; ++j) {
+        uint64_t column = panel * 16 + j;
+        EXPECT_EQ(loadAt(out.data(), (panel * 3 + p) * 16 + j, DType::F32),
+                  column < 20 ? values[column * 3 + p] : 0.0f);
+      }
+}
+
 // Vectors round as HalfFloat.h does, element by element: NaNs, infinities, ties, small numbers.
 TEST(PackTest, EveryHalfAndHardFloats) {
   std::vector<uint16_t> halves(65536);

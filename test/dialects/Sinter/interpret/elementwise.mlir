@@ -149,3 +149,10 @@ func.func @sqrt() {
   check.expect_const %r1, dense<[[0.8312640976248162, 1.2817956155331474, 0.8130190649671138], [1.6143109985377662, 1.3457340004622014, 0.944986772394196]]> : tensor<2x3xf64> : tensor<2x3xf64>
   return
 }
+
+func.func @round() {
+  %x = sinter.constant dense<[2.5, 3.5, -0.5, -1.5, 1.2, -7.9]> : tensor<6xf64>
+  %0 = sinter.round %x : (tensor<6xf64>) -> tensor<6xf64>
+  check.expect_const %0, dense<[2.0, 4.0, 0.0, -2.0, 1.0, -8.0]> : tensor<6xf64> : tensor<6xf64>
+  return
+}

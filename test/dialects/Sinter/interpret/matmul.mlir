@@ -32,3 +32,17 @@ func.func @matmul_both_transposed() {
   check.expect_const %r2, dense<[[1.470005, 1.1979719999999998, -4.3071909999999995, -3.150906], [4.225051, 2.116573, -4.739367, -2.507942]]> : tensor<2x4xf64> : tensor<2x4xf64>
   return
 }
+
+// A scale for two rows and one column, and the same transposed: rhs is [[1, -4], [3, -2], [-10, 4], [2.5, 0]].
+func.func @matmul_scaled() {
+  %x = sinter.constant dense<[[1.0, 2.0, -1.0, 4.0]]> : tensor<1x4xf32>
+  %q = sinter.constant dense<[[2, -8], [6, -4], [-4, 8], [1, 0]]> : tensor<4x2xi8>
+  %s = sinter.constant dense<[[0.5, 0.5], [2.5, 0.5]]> : tensor<2x2xf32>
+  %0 = sinter.matmul %x, %q, %s : (tensor<1x4xf32>, tensor<4x2xi8>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  check.expect_const %0, dense<[[27.0, -12.0]]> : tensor<1x2xf32> : tensor<1x2xf32>
+  %qt = sinter.constant dense<[[2, 6, -4, 1], [-8, -4, 8, 0]]> : tensor<2x4xi8>
+  %st = sinter.constant dense<[[0.5, 2.5], [0.5, 0.5]]> : tensor<2x2xf32>
+  %1 = sinter.matmul %x, %qt, %st {transpose_rhs} : (tensor<1x4xf32>, tensor<2x4xi8>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  check.expect_const %1, dense<[[27.0, -12.0]]> : tensor<1x2xf32> : tensor<1x2xf32>
+  return
+}

@@ -1,0 +1,25 @@
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-merge-matmuls | FileCheck %s
+
+// Integers of one type in groups of one size lie side by side, and so do their scales.
+// CHECK-LABEL: func.func @scaled
+// CHECK: %[[W:.*]] = sinter.concat %arg1, %arg3 {dim = 0 : i64} : {{.*}} -> tensor<48x64xi8>
+// CHECK: %[[S:.*]] = sinter.concat %arg2, %arg4 {dim = 0 : i64} : {{.*}} -> tensor<48x2xf32>
+// CHECK: sinter.matmul %arg0, %[[W]], %[[S]] {transpose_rhs} : {{.*}} -> tensor<4x48xf32>
+// CHECK: sinter.matmul %arg0, %arg5, %arg6 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+// CHECK: sinter.matmul %arg0, %arg7, %arg8 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+// CHECK: sinter.matmul %arg0, %arg9 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+func.func @scaled(%x: tensor<4x64xf32> {sinter.input = "x"},
+    %a: tensor<32x64xi8> {sinter.parameter = "a"}, %as: tensor<32x2xf32> {sinter.parameter = "as"},
+    %b: tensor<16x64xi8> {sinter.parameter = "b"}, %bs: tensor<16x2xf32> {sinter.parameter = "bs"},
+    %c: tensor<16x64xi8> {sinter.parameter = "c"}, %cs: tensor<16x4xf32> {sinter.parameter = "cs"},
+    %d: tensor<16x64xi4> {sinter.parameter = "d"}, %ds: tensor<16x2xf32> {sinter.parameter = "ds"},
+    %e: tensor<16x64xf32> {sinter.parameter = "e"})
+    -> (tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>)
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a, %as {transpose_rhs} : (tensor<4x64xf32>, tensor<32x64xi8>, tensor<32x2xf32>) -> tensor<4x32xf32>
+  %1 = sinter.matmul %x, %b, %bs {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi8>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  %2 = sinter.matmul %x, %c, %cs {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi8>, tensor<16x4xf32>) -> tensor<4x16xf32>
+  %3 = sinter.matmul %x, %d, %ds {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  %4 = sinter.matmul %x, %e {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xf32>) -> tensor<4x16xf32>
+  return %0, %1, %2, %3, %4 : tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
