@@ -61,6 +61,9 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     precision.computeType = writeOption(options.getComputeType());
     precision.cacheType = writeOption(options.getCacheType());
     precision.tf32 = options.tf32;
+    precision.weights = options.weights;
+    precision.group = options.group;
+    precision.head = options.quantizesHead;
     return buildPrecisionPipeline(manager, precision);
   }
   case Phase::Sharding:

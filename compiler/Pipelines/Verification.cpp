@@ -31,16 +31,18 @@ std::vector<PassStep> sinter::selectSteps(ArrayRef<PassStep> steps, bool graphs)
   return selected;
 }
 
-/// Whether a pass may round: it names a type of 16 bits, or keeps results in the compute type.
+/// Whether a pass may round: it names a type of 16 bits or of integers, or keeps results in the
+/// compute type.
 static bool mayRound(const PassStep &step) {
   StringRef text = step.text;
-  return text.contains("f16") || text.contains("tf32") || step.argument == "sinter-narrow-results";
+  return text.contains("f16") || text.contains("tf32") || text.contains("=int") ||
+         step.argument == "sinter-narrow-results";
 }
 
 DifferentialOptions Verification::getOptions(ArrayRef<PassStep> passes) const {
   DifferentialOptions differential;
   differential.inputs = inputs;
-  bool rounds = (isNarrow() || request.options.tf32) && llvm::any_of(passes, mayRound);
+  bool rounds = isNarrow() && llvm::any_of(passes, mayRound);
   if (rounds) {
     differential.tolerance = 0.1;
     differential.floor = 0.1;
@@ -129,8 +131,8 @@ Difference Verification::compareRun(ModuleOp fused, StringRef entry,
     return static_cast<bool>(result.second.getType().getEncoding());
   });
   // Roundings of f32 grow on their way through layers; what they leave of a zero is far below this.
-  double tolerance = isNarrow() || request.options.tf32 ? 0.1 : 1e-5;
-  double floor = isNarrow() || request.options.tf32 ? 0.1 : 1e-4;
+  double tolerance = isNarrow() ? 0.1 : 1e-5;
+  double floor = isNarrow() ? 0.1 : 1e-4;
   difference.error = relativeError(actual, *expected, floor);
   difference.outcome =
       difference.error <= options.tolerance.value_or(tolerance) ? Outcome::Holds : Outcome::Differs;

@@ -52,7 +52,12 @@ private:
                                                llvm::ArrayRef<PassStep> steps) const;
   Difference compareRun(mlir::ModuleOp fused, llvm::StringRef entry,
                         std::span<const std::byte> executable) const;
-  bool isNarrow() const { return request.options.getComputeType() != DType::F32; }
+  /// Whether the options ask for roundings beyond those of f32.
+  bool isNarrow() const {
+    const CompileOptions &options = request.options;
+    return options.getComputeType() != DType::F32 || options.tf32 ||
+           options.weights.starts_with("int");
+  }
 
   CompileRequest request;
   const VerifyOptions &options;

@@ -21,6 +21,15 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
   Option<bool> tf32{*this, "tf32",
                     llvm::cl::desc("Products of f32 may round their operands to TF32"),
                     llvm::cl::init(false)};
+  Option<std::string> weights{*this, "weights",
+                              llvm::cl::desc("Weights of products: stored, float, int8 or int4"),
+                              llvm::cl::init("stored")};
+  Option<int64_t> group{*this, "group",
+                        llvm::cl::desc("Elements of a weight's row that share a scale"),
+                        llvm::cl::init(32)};
+  Option<bool> head{*this, "quantize-head",
+                    llvm::cl::desc("Quantize the weights of the last product, too"),
+                    llvm::cl::init(false)};
 };
 
 /// Chooses element types and checks them.

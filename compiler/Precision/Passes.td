@@ -11,6 +11,7 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     the rows of each attention are f32, and every state that an op rounds into (a KV cache) has the cache
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
+    What is multiplied by integers, and their scales, are f32.
 
     With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
     GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the
@@ -38,6 +39,49 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
            "Element type of KV caches: f32, bf16 or (for a GPU) f16">,
     Option<"tf32", "tf32", "bool", "false",
            "Products of f32 on a GPU may round their operands to TF32">];
+}
+
+def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
+  let summary = "multiplies by weights of 8 or 4 bits";
+  let description = [{
+    After it, a product by a parameter of the checkpoint is one by integers with scales, one for
+    each group of elements along k: `q = round(w / s)`, where of 8 bits `127 s` is the group's
+    largest magnitude and of 4 bits `-8 s` its number of the largest magnitude (what would be 8 is
+    7): the scales of GGUF's Q8_0 and Q4_0. The left-hand side stays f32. The formula stands in the entry; Layout moves it to `@prepare`.
+
+    Left as they are: integers, weights that are also read as a table, that of the last product of an entry
+    (logits are most sensitive, and a head is often a table's transpose) unless `head`, and those
+    whose k is no multiple of the group. A weight is quantized in all entries or in none. GPUs have
+    no kernels for them: there it is an error.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-weights="weights=int8 head"
+    func.func @decode(%x: tensor<1x32xf32>, %w: tensor<16x32xf32> {sinter.parameter = "w"})
+        -> tensor<1x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x32xf32>, tensor<16x32xf32>) -> tensor<1x16xf32>
+      return %0 : tensor<1x16xf32>
+    }
+    // =>
+    func.func @decode(%x: tensor<1x32xf32>, %w: tensor<16x32xf32> {sinter.parameter = "w"})
+        -> tensor<1x16xf32> attributes {sinter.entry} {
+      ...
+      %largest = sinter.reduce max %magnitudes : (tensor<16x1x32xf32>) -> tensor<16x1xf32>
+      %c = sinter.constant dense<0.00787401571> : tensor<16x1xf32>
+      %scales = sinter.mul %largest, %c : (tensor<16x1xf32>, tensor<16x1xf32>) -> tensor<16x1xf32>
+      ...
+      %rounded = sinter.round %quotients : (tensor<16x1x32xf32>) -> tensor<16x1x32xf32>
+      %groups = sinter.cast %rounded : (tensor<16x1x32xf32>) -> tensor<16x1x32xi8>
+      %q = sinter.reshape %groups : (tensor<16x1x32xi8>) -> tensor<16x32xi8>
+      %y = sinter.matmul %x, %q, %scales {transpose_rhs}
+        : (tensor<1x32xf32>, tensor<16x32xi8>, tensor<16x1xf32>) -> tensor<1x16xf32>
+      return %y : tensor<1x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"weights", "weights", "std::string", "\"int8\"", "What products multiply by: int8 or int4">,
+    Option<"group", "group", "int64_t", "32", "Elements along k that share a scale">,
+    Option<"head", "head", "bool", "false", "The weights of an entry's last product, too">];
 }
 
 def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {

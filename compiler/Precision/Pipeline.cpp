@@ -5,6 +5,13 @@
 using namespace mlir;
 
 void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptions &options) {
+  if (options.weights == "int8" || options.weights == "int4") {
+    QuantizeWeightsPassOptions weights;
+    weights.weights = options.weights;
+    weights.group = options.group;
+    weights.head = options.head;
+    manager.addPass(createQuantizeWeightsPass(weights));
+  }
   AssignComputeTypePassOptions types;
   types.computeType = options.computeType;
   types.cacheType = options.cacheType;

@@ -70,7 +70,9 @@ template <typename Options>
 void addModelFlags(CLI::App &command, CommandOptions<Options> &options) {
   addModel(command, options.model);
   addRunFlags(command, options, options.json);
-  addOptions<RunOptions>(command, options, {"cache_dtype", "seed", "batch", "max_seq"});
+  addOptions<RunOptions>(
+      command, options,
+      {"cache_dtype", "weights", "group", "quantize_head", "seed", "batch", "max_seq"});
 }
 
 /// Adds MODEL, its options, --mode and those of a training step.

@@ -1,0 +1,229 @@
+#include "compiler/Analysis/WeightValues.h"
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_QUANTIZEWEIGHTSPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+/// A scale below it is that of a group of zeros, by which nothing is divided.
+static constexpr double kLeastScale = 1e-30;
+
+namespace {
+/// A matrix `[n, k]` as integers with a scale for each group of a row.
+struct Quantized {
+  Value integers, scales;
+};
+
+/// Builds formulas on f32 tensors.
+class FormulaBuilder {
+public:
+  FormulaBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Quantized quantize(Value weight, int64_t group, int64_t bits) {
+    auto type = cast<RankedTensorType>(weight.getType());
+    int64_t n = type.getDimSize(0), k = type.getDimSize(1);
+    if (!type.getElementType().isF32())
+      weight = CastOp::create(builder, loc, type.clone(builder.getF32Type()), weight);
+    RankedTensorType groupsType = f32({n, k / group, group});
+    Value groups = ReshapeOp::create(builder, loc, groupsType, weight);
+    Value scales = bits == 8 ? symmetricScales(groups) : scalesOfExtremes(groups);
+    Value steps = BroadcastOp::create(builder, loc, groupsType, divisible(scales, bits),
+                                      ArrayRef<int64_t>{0, 1});
+    Value rounded = unary<RoundOp>(binary<DivOp>(groups, steps));
+    if (bits == 4)
+      rounded = binary<MinimumOp>(rounded, splatLike(rounded, 7.0));
+    Type integer = builder.getIntegerType(bits);
+    Value q = CastOp::create(builder, loc, groupsType.clone(integer), rounded);
+    q = ReshapeOp::create(builder, loc, RankedTensorType::get({n, k}, integer), q);
+    return {q, scales};
+  }
+
+private:
+  /// The largest magnitude is 127, as in GGUF's Q8_0.
+  Value symmetricScales(Value groups) {
+    Value magnitudes = binary<MaximumOp>(groups, unary<NegOp>(groups));
+    Value largest = reduceMax(magnitudes);
+    return binary<MulOp>(largest, splatLike(largest, 1.0 / 127.0));
+  }
+
+  /// The number of the largest magnitude is -8, as in GGUF's Q4_0: of few steps all are used.
+  Value scalesOfExtremes(Value groups) {
+    Value upper = reduceMax(groups), lower = reduceMax(unary<NegOp>(groups));
+    Value isUpper = unary<StepOp>(binary<SubOp>(upper, lower));
+    // upper, or -lower.
+    Value extreme = binary<SubOp>(binary<MulOp>(isUpper, binary<AddOp>(upper, lower)), lower);
+    return binary<MulOp>(extreme, splatLike(extreme, -1.0 / 8.0));
+  }
+
+  /// Scales that are not zero. Those of 4 bits have either sign.
+  Value divisible(Value scales, int64_t bits) {
+    if (bits == 8)
+      return binary<MaximumOp>(scales, splatLike(scales, kLeastScale));
+    Value magnitudes = binary<MaximumOp>(scales, unary<NegOp>(scales));
+    Value isZero = unary<StepOp>(binary<SubOp>(splatLike(scales, kLeastScale), magnitudes));
+    return binary<AddOp>(scales, isZero);
+  }
+
+  RankedTensorType f32(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getF32Type());
+  }
+  Value splatLike(Value value, double number) {
+    return ConstantOp::create(builder, loc, cast<RankedTensorType>(value.getType()), number);
+  }
+  template <typename Op> Value unary(Value x) { return Op::create(builder, loc, x.getType(), x); }
+  template <typename Op> Value binary(Value a, Value b) {
+    return Op::create(builder, loc, a.getType(), a, b);
+  }
+  Value reduceMax(Value x) {
+    auto type = cast<RankedTensorType>(x.getType());
+    return ReduceOp::create(builder, loc, f32(type.getShape().drop_back()), x, ReductionKind::Max);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+};
+
+struct QuantizeWeightsPass : sinter::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
+  using QuantizeWeightsPassBase::QuantizeWeightsPassBase;
+
+  void runOnOperation() override {
+    if ((weights != "int8" && weights != "int4") || group < 1) {
+      getOperation().emitError("expected weights of int8 or int4 in groups of at least 1, got ")
+          << weights.getValue() << " in groups of " << group.getValue();
+      return signalPassFailure();
+    }
+    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu()) {
+      getOperation().emitError("expected a processor as the target: there are no kernels for a GPU "
+                               "that multiply by ")
+          << weights.getValue();
+      return signalPassFailure();
+    }
+    auto entries = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(), [](auto function) {
+      return function->hasAttr(SinterDialect::kEntry);
+    });
+    for (func::FuncOp entry : entries)
+      findRefused(entry);
+    for (func::FuncOp entry : entries)
+      quantizeIn(entry);
+  }
+
+private:
+  /// The names of the parameters that a value is computed from.
+  static SmallVector<StringRef> getParameters(Value value) {
+    SmallVector<StringRef> names;
+    SmallVector<Value> open{value};
+    while (!open.empty()) {
+      Value next = open.pop_back_val();
+      if (Operation *op = next.getDefiningOp()) {
+        open.append(op->operand_begin(), op->operand_end());
+        continue;
+      }
+      auto argument = cast<BlockArgument>(next);
+      auto entry = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      unsigned index = argument.getArgNumber();
+      if (auto name = entry.getArgAttrOfType<StringAttr>(index, SinterDialect::kParameter))
+        names.push_back(name.getValue());
+    }
+    return names;
+  }
+
+  /// Whether nothing else is multiplied by what becomes of the product.
+  static bool isLast(MatmulOp matmul) {
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    SmallVector<Operation *> open{matmul};
+    while (!open.empty())
+      for (Operation *user : open.pop_back_val()->getUsers()) {
+        auto fusible = dyn_cast<FusibleOpInterface>(user);
+        FusionRole role = fusible ? fusible.getFusionRole() : FusionRole::Opaque;
+        if (role == FusionRole::Contraction || role == FusionRole::Attention)
+          return false;
+        if (seen.insert(user).second)
+          open.push_back(user);
+      }
+    return true;
+  }
+
+  StringRef getReasonToRefuse(MatmulOp matmul) {
+    Value rhs = matmul.getRhs();
+    if (matmul.getTransposeLhs() || matmul.getK() % group != 0)
+      return "k is no multiple of the group";
+    if (!head && isLast(matmul))
+      return "it is the last product's";
+    if (!head &&
+        llvm::any_of(rhs.getUsers(), [](Operation *user) { return isa<LookupOpInterface>(user); }))
+      return "it is a table, too";
+    return {};
+  }
+
+  static bool isWeight(MatmulOp matmul, const llvm::DenseSet<Value> &values) {
+    return !matmul.getScales() && values.contains(matmul.getRhs()) &&
+           !getParameters(matmul.getRhs()).empty();
+  }
+
+  void findRefused(func::FuncOp entry) {
+    llvm::DenseSet<Value> values = findParameterValues(entry);
+    for (auto matmul : entry.getOps<MatmulOp>())
+      if (isWeight(matmul, values))
+        if (StringRef reason = getReasonToRefuse(matmul); !reason.empty())
+          for (StringRef name : getParameters(matmul.getRhs()))
+            refused.try_emplace(name, reason);
+  }
+
+  void quantizeIn(func::FuncOp entry) {
+    llvm::DenseSet<Value> values = findParameterValues(entry);
+    int64_t bits = weights == "int8" ? 8 : 4, count = 0, elements = 0;
+    for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
+      if (!isWeight(matmul, values))
+        continue;
+      SmallVector<StringRef> names = getParameters(matmul.getRhs());
+      auto *found = llvm::find_if(names, [&](StringRef name) { return refused.contains(name); });
+      if (found != names.end()) {
+        remark::missed(matmul.getLoc(), remark::RemarkOpts::name("NotQuantized")
+                                            .category("sinter-precision")
+                                            .function(entry.getName()))
+            << llvm::formatv("'{0}' stays as it is: {1}", *found, refused.lookup(*found)).str();
+        continue;
+      }
+      quantize(matmul, bits);
+      ++count;
+      elements += matmul.getK() * matmul.getN();
+    }
+    if (count > 0)
+      remark::passed(entry.getLoc(), remark::RemarkOpts::name("Quantized")
+                                         .category("sinter-precision")
+                                         .function(entry.getName()))
+          << llvm::formatv("{0} products of {1} by weights of {2}, a scale for {3} of them: {4:F1} "
+                           "MB instead of {5:F1} in f32",
+                           count, entry.getName(), weights.getValue(), group.getValue(),
+                           elements * (bits / 8.0 + 4.0 / group) / 1e6, elements * 4 / 1e6)
+                 .str();
+  }
+
+  void quantize(MatmulOp matmul, int64_t bits) {
+    OpBuilder builder(matmul);
+    Value weight = matmul.getRhs();
+    if (!matmul.getTransposeRhs()) {
+      auto type = cast<RankedTensorType>(weight.getType());
+      auto turned =
+          RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
+      weight =
+          TransposeOp::create(builder, matmul.getLoc(), turned, weight, ArrayRef<int64_t>{1, 0});
+      matmul.setTransposeRhs(true);
+    }
+    Quantized q = FormulaBuilder(builder, matmul.getLoc()).quantize(weight, group, bits);
+    matmul.getRhsMutable().assign(q.integers);
+    matmul.getScalesMutable().assign(q.scales);
+  }
+
+  llvm::StringMap<StringRef> refused; ///< parameters, and why
+};
+} // namespace

@@ -1,0 +1,44 @@
+// RUN: sinter-opt %s --sinter-quantize-weights="weights=int8" | FileCheck %s
+// RUN: sinter-opt %s --sinter-quantize-weights="weights=int4 group=16" | FileCheck %s --check-prefix=INT4
+// RUN: sinter-opt %s --sinter-quantize-weights="weights=int8 head" | FileCheck %s --check-prefix=HEAD
+
+// CHECK-LABEL: func.func @decode
+// CHECK-DAG: %[[G:.*]] = sinter.reshape %arg1 : (tensor<64x32xf32>) -> tensor<64x1x32xf32>
+// CHECK: %[[N:.*]] = sinter.neg %[[G]]
+// CHECK: %[[M:.*]] = sinter.maximum %[[G]], %[[N]]
+// CHECK: %[[L:.*]] = sinter.reduce max %[[M]] : (tensor<64x1x32xf32>) -> tensor<64x1xf32>
+// CHECK: %[[S:.*]] = sinter.mul %[[L]],
+// CHECK: %[[R:.*]] = sinter.round
+// CHECK: %[[C:.*]] = sinter.cast %[[R]] : (tensor<64x1x32xf32>) -> tensor<64x1x32xi8>
+// CHECK: %[[Q:.*]] = sinter.reshape %[[C]] : (tensor<64x1x32xi8>) -> tensor<64x32xi8>
+// CHECK: sinter.matmul %arg0, %[[Q]], %[[S]] {transpose_rhs} : (tensor<1x32xf32>, tensor<64x32xi8>, tensor<64x1xf32>) -> tensor<1x64xf32>
+
+// The head keeps its weights.
+// CHECK: sinter.matmul %{{.*}}, %arg2 {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xf32>)
+
+// INT4-LABEL: func.func @decode
+// INT4: sinter.minimum
+// INT4: sinter.matmul %arg0, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x32xf32>, tensor<64x32xi4>, tensor<64x2xf32>) -> tensor<1x64xf32>
+
+// HEAD-LABEL: func.func @decode
+// HEAD: sinter.matmul %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xi8>, tensor<16x2xf32>)
+func.func @decode(%x: tensor<1x32xf32>, %a: tensor<64x32xf32> {sinter.parameter = "a"},
+                  %b: tensor<16x64xf32> {sinter.parameter = "b"}) -> tensor<1x16xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a {transpose_rhs} : (tensor<1x32xf32>, tensor<64x32xf32>) -> tensor<1x64xf32>
+  %1 = sinter.matmul %0, %b {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xf32>) -> tensor<1x16xf32>
+  return %1 : tensor<1x16xf32>
+}
+
+// A weight of another type, that lies [k, n]: it is turned, since a group is a piece of a row.
+// CHECK-LABEL: func.func @turned
+// CHECK: %[[W:.*]] = sinter.transpose %{{.*}} {permutation = array<i64: 1, 0>} : (tensor<64x32xf32>) -> tensor<32x64xf32>
+// CHECK: sinter.matmul %arg0, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x64xf32>, tensor<32x64xi8>, tensor<32x2xf32>)
+func.func @turned(%x: tensor<1x64xf32>, %c: tensor<64x32xbf16> {sinter.parameter = "c"},
+                  %d: tensor<16x32xf32> {sinter.parameter = "d"}) -> tensor<1x16xf32>
+    attributes {sinter.entry} {
+  %w = sinter.cast %c : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+  %0 = sinter.matmul %x, %w : (tensor<1x64xf32>, tensor<64x32xf32>) -> tensor<1x32xf32>
+  %1 = sinter.matmul %0, %d {transpose_rhs} : (tensor<1x32xf32>, tensor<16x32xf32>) -> tensor<1x16xf32>
+  return %1 : tensor<1x16xf32>
+}
