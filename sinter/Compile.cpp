@@ -88,6 +88,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   CompileOptions &compile = request.options;
   compile = options;
   SINTER_TRY(compile.target, resolveTarget(options));
+  if (compile.isGpu() && compile.weights.starts_with("int"))
+    return fail("`weights` " + compile.weights, "there are no kernels for GPUs that multiply by it",
+                "leave it out, or give `target` cpu");
   compile.cores = getThreads(options);
   compile.computeType = chooseComputeType(model, options);
   SINTER_TRY(compile.cacheType, chooseCacheType(options, *compile.computeType));
@@ -114,8 +117,13 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
   }
   if (model.weights) {
-    for (const ParameterInfo &parameter : model.parameters())
-      request.parameterTypes[parameter.name] = *model.weights->find(parameter.name)->dtype;
+    bool keepsIntegers = !compile.isGpu() && compile.weights != "float";
+    for (const ParameterInfo &parameter : model.parameters()) {
+      const Tensor &tensor = *model.weights->find(parameter.name);
+      request.parameterTypes[parameter.name] = *tensor.dtype;
+      if (keepsIntegers && tensor.integers)
+        request.integerFormats[parameter.name] = tensor.integers->format;
+    }
     for (const WeightFiles::File &file : model.weights->files())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
@@ -235,5 +243,6 @@ Expected<void> sinter::addWeights(const Model &model, bool embed, const Observer
     needed.push_back({parameter.name, parameter.shape});
   SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
   request.contents.weightFiles.clear();
+  request.integerFormats.clear(); // what is embedded are numbers
   return {};
 }

@@ -3,15 +3,35 @@
 using namespace sinter;
 namespace fs = std::filesystem;
 
+/// The name of the tensor that has a part, without what names the part.
+static std::string_view getWhole(std::string_view name) {
+  for (std::string_view suffix : {integersSuffix, scalesSuffix})
+    if (name.ends_with(suffix))
+      return name.substr(0, name.size() - suffix.size());
+  return name;
+}
+
 std::optional<runtime::StoredTensor> WeightFilesSource::find(std::string_view name) const {
-  const Tensor *tensor = files.find(name);
+  const Tensor *tensor = files.find(getWhole(name));
+  if (tensor && getWhole(name) != name) {
+    if (!tensor->integers)
+      return std::nullopt;
+    const IntegerMatrix &matrix = *tensor->integers;
+    if (name.ends_with(integersSuffix))
+      return runtime::StoredTensor{
+          matrix.format.dtype, {matrix.rows, matrix.columns}, tensor->data, matrix.integers};
+    return runtime::StoredTensor{DType::F32,
+                                 {matrix.rows, matrix.columns / matrix.format.group},
+                                 tensor->data,
+                                 matrix.scales};
+  }
   if (!tensor || !tensor->dtype)
     return std::nullopt;
   return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data, tensor->decoder};
 }
 
 void WeightFilesSource::release(std::string_view name) const {
-  if (const Tensor *tensor = files.find(name))
+  if (const Tensor *tensor = files.find(getWhole(name)))
     files.release(*tensor);
 }
 

@@ -69,6 +69,12 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(name);
     hasher.add(static_cast<uint64_t>(type));
   }
+  hasher.add(request.integerFormats.size());
+  for (const auto &[name, format] : request.integerFormats) {
+    hasher.add(name);
+    hasher.add(static_cast<uint64_t>(format.dtype));
+    hasher.add(static_cast<uint64_t>(format.group));
+  }
   hasher.add(request.contents.metadata);
   hasher.add(request.contents.attachments);
   for (const FileReference &file : request.contents.weightFiles) {

@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/GraphSource.h"
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,8 @@ struct CompileRequest {
   std::string description; ///< what `graph` is made from, for the cache's key
   /// Element types of the checkpoint's tensors; those that it does not name are F32.
   std::map<std::string, DType> parameterTypes;
+  /// The tensors that products are to read as integers with scales.
+  std::map<std::string, IntegerFormat> integerFormats;
   ExecutableContents contents; ///< what the executable is to carry along
   /// Whether the result says what was decided and where the memory goes, too. That takes
   /// time of its own.

@@ -1,6 +1,7 @@
 #include "frontends/Gguf/GgufBlocks.h"
 #include "runtime/Base/HalfFloat.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -45,13 +46,13 @@ int high(uint8_t byte) { return byte >> 4; }
 //===----------------------------------------------------------------------===//
 
 // x = d (q - 8)
-void dequantizeQ40(const std::byte *block, float *out) {
+void splitQ40(const std::byte *block, int8_t *out, float *scale) {
   Fields fields(block);
-  float d = fields.f16();
+  *scale = fields.f16();
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
-    out[i] = float(low(q[i]) - 8) * d;
-    out[i + 16] = float(high(q[i]) - 8) * d;
+    out[i] = static_cast<int8_t>(low(q[i]) - 8);
+    out[i + 16] = static_cast<int8_t>(high(q[i]) - 8);
   }
 }
 
@@ -75,11 +76,11 @@ template <typename Fn> void forEachFive(uint32_t h, const uint8_t *q, Fn fn) {
 }
 
 // x = d (q - 16)
-void dequantizeQ50(const std::byte *block, float *out) {
+void splitQ50(const std::byte *block, int8_t *out, float *scale) {
   Fields fields(block);
-  float d = fields.f16();
+  *scale = fields.f16();
   uint32_t h = fields.u32();
-  forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = float(q - 16) * d; });
+  forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = static_cast<int8_t>(q - 16); });
 }
 
 // x = d q + m
@@ -91,12 +92,10 @@ void dequantizeQ51(const std::byte *block, float *out) {
 }
 
 // x = d q
-void dequantizeQ80(const std::byte *block, float *out) {
+void splitQ80(const std::byte *block, int8_t *out, float *scale) {
   Fields fields(block);
-  float d = fields.f16();
-  const uint8_t *q = fields.bytes(kBlock);
-  for (int i = 0; i < kBlock; ++i)
-    out[i] = float(static_cast<int8_t>(q[i])) * d;
+  *scale = fields.f16();
+  std::memcpy(out, fields.bytes(kBlock), kBlock);
 }
 
 /// What four bits stand for in the IQ4 types.
@@ -104,27 +103,27 @@ constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113};
 
 // x = d table[q]
-void dequantizeIq4Nl(const std::byte *block, float *out) {
+void splitIq4Nl(const std::byte *block, int8_t *out, float *scale) {
   Fields fields(block);
-  float d = fields.f16();
+  *scale = fields.f16();
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
-    out[i] = d * float(kIq4Values[low(q[i])]);
-    out[i + 16] = d * float(kIq4Values[high(q[i])]);
+    out[i] = kIq4Values[low(q[i])];
+    out[i + 16] = kIq4Values[high(q[i])];
   }
 }
 
 // OCP's MXFP4: x = 2^(e - 127) times an e2m1 number, here twice that and half the power.
-void dequantizeMxfp4(const std::byte *block, float *out) {
+void splitMxfp4(const std::byte *block, int8_t *out, float *scale) {
   constexpr int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   Fields fields(block);
   uint32_t e = *fields.bytes(1);
   // 2^-128 and 2^-127 are subnormal.
-  float d = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
+  *scale = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
-    out[i] = float(twice[low(q[i])]) * d;
-    out[i + 16] = float(twice[high(q[i])]) * d;
+    out[i] = twice[low(q[i])];
+    out[i + 16] = twice[high(q[i])];
   }
 }
 
@@ -148,23 +147,18 @@ void dequantizeQ2K(const std::byte *block, float *out) {
 
 // Sixteen parts of 16; two bits and, in `h`, a third one: x = d (scale - 32) (q - 4), scales of
 // six bits.
-void dequantizeQ3K(const std::byte *block, float *out) {
+void splitQ3K(const std::byte *block, int8_t *out, float *scales) {
   Fields fields(block);
   const uint8_t *h = fields.bytes(32), *q = fields.bytes(64), *packed = fields.bytes(12);
   float d = fields.f16();
-  int scales[16];
   for (int i = 0; i < 16; ++i) {
     int lower = i < 8 ? low(packed[i]) : high(packed[i - 8]);
-    scales[i] = (lower | (packed[8 + i % 4] >> 2 * (i / 4) & 3) << 4) - 32;
+    scales[i] = d * float((lower | (packed[8 + i % 4] >> 2 * (i / 4) & 3) << 4) - 32);
   }
-  const int *scale = scales;
   for (int half = 0, bit = 0; half < 2; ++half, q += 32)
     for (int shift = 0; shift < 8; shift += 2, ++bit)
-      for (int part = 0; part < 2; ++part, ++scale) {
-        float factor = d * float(*scale);
-        for (int i = part * 16; i < part * 16 + 16; ++i)
-          *out++ = factor * float((q[i] >> shift & 3) - (h[i] >> bit & 1 ? 0 : 4));
-      }
+      for (int i = 0; i < 32; ++i)
+        *out++ = static_cast<int8_t>((q[i] >> shift & 3) - (h[i] >> bit & 1 ? 0 : 4));
 }
 
 /// Scale and min, six bits each, of part `i` of eight.
@@ -208,32 +202,33 @@ void dequantizeQ5K(const std::byte *block, float *out) {
 }
 
 // Sixteen parts of 16, of four bits and two in `h`: x = d scale (q - 32), scales of eight bits.
-void dequantizeQ6K(const std::byte *block, float *out) {
+void splitQ6K(const std::byte *block, int8_t *out, float *scales) {
   Fields fields(block);
-  const uint8_t *lower = fields.bytes(128), *h = fields.bytes(64), *scales = fields.bytes(16);
+  const uint8_t *lower = fields.bytes(128), *h = fields.bytes(64), *ofParts = fields.bytes(16);
   float d = fields.f16();
-  for (int half = 0; half < 2; ++half, lower += 64, h += 32, scales += 8)
+  for (int i = 0; i < 16; ++i)
+    scales[i] = d * float(static_cast<int8_t>(ofParts[i]));
+  for (int half = 0; half < 2; ++half, lower += 64, h += 32)
     for (int quarter = 0; quarter < 4; ++quarter)
       for (int i = 0; i < 32; ++i) {
         uint8_t byte = lower[quarter % 2 * 32 + i];
         int bits = (quarter < 2 ? low(byte) : high(byte)) | (h[i] >> 2 * quarter & 3) << 4;
-        float scale = d * float(static_cast<int8_t>(scales[2 * quarter + i / 16]));
-        *out++ = scale * float(bits - 32);
+        *out++ = static_cast<int8_t>(bits - 32);
       }
 }
 
 // Eight parts of 32: x = d (scale - 32) table[q], scales of six bits.
-void dequantizeIq4Xs(const std::byte *block, float *out) {
+void splitIq4Xs(const std::byte *block, int8_t *out, float *scales) {
   Fields fields(block);
   float d = fields.f16();
   uint16_t upper = fields.u16();
   const uint8_t *lower = fields.bytes(4), *q = fields.bytes(128);
   for (int part = 0; part < 8; ++part, q += 16, out += 32) {
     int bits = part % 2 ? high(lower[part / 2]) : low(lower[part / 2]);
-    float scale = d * float((bits | (upper >> 2 * part & 3) << 4) - 32);
+    scales[part] = d * float((bits | (upper >> 2 * part & 3) << 4) - 32);
     for (int i = 0; i < 16; ++i) {
-      out[i] = scale * float(kIq4Values[low(q[i])]);
-      out[i + 16] = scale * float(kIq4Values[high(q[i])]);
+      out[i] = kIq4Values[low(q[i])];
+      out[i + 16] = kIq4Values[high(q[i])];
     }
   }
 }
@@ -241,28 +236,44 @@ void dequantizeIq4Xs(const std::byte *block, float *out) {
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},
-    {2, "Q4_0", kBlock, 18, {}, dequantizeQ40},
+    {2, "Q4_0", kBlock, 18, {}, {}, splitQ40, {DType::I4, 32}},
     {3, "Q4_1", kBlock, 20, {}, dequantizeQ41},
-    {6, "Q5_0", kBlock, 22, {}, dequantizeQ50},
+    {6, "Q5_0", kBlock, 22, {}, {}, splitQ50, {DType::I8, 32}},
     {7, "Q5_1", kBlock, 24, {}, dequantizeQ51},
-    {8, "Q8_0", kBlock, 34, {}, dequantizeQ80},
+    {8, "Q8_0", kBlock, 34, {}, {}, splitQ80, {DType::I8, 32}},
     {10, "Q2_K", kSuper, 84, {}, dequantizeQ2K},
-    {11, "Q3_K", kSuper, 110, {}, dequantizeQ3K},
+    {11, "Q3_K", kSuper, 110, {}, {}, splitQ3K, {DType::I4, 16}},
     {12, "Q4_K", kSuper, 144, {}, dequantizeQ4K},
     {13, "Q5_K", kSuper, 176, {}, dequantizeQ5K},
-    {14, "Q6_K", kSuper, 210, {}, dequantizeQ6K},
-    {20, "IQ4_NL", kBlock, 18, {}, dequantizeIq4Nl},
-    {23, "IQ4_XS", kSuper, 136, {}, dequantizeIq4Xs},
+    {14, "Q6_K", kSuper, 210, {}, {}, splitQ6K, {DType::I8, 16}},
+    {20, "IQ4_NL", kBlock, 18, {}, {}, splitIq4Nl, {DType::I8, 32}},
+    {23, "IQ4_XS", kSuper, 136, {}, {}, splitIq4Xs, {DType::I8, 32}},
     {30, "BF16", 1, 2, DType::BF16},
-    {39, "MXFP4", kBlock, 17, {}, dequantizeMxfp4},
+    {39, "MXFP4", kBlock, 17, {}, {}, splitMxfp4, {DType::I8, 32}},
 };
 
 } // namespace
 
 void GgufType::dequantize(std::span<const std::byte> blocks, std::span<float> out) const {
   assert(blocks.size() / blockBytes * blockElements == out.size());
+  std::array<int8_t, kSuper> integers;
+  std::array<float, kSuper / 16> scales;
+  for (size_t i = 0; i < blocks.size() / blockBytes; ++i) {
+    float *elements = out.data() + i * blockElements;
+    if (!splitBlock) {
+      dequantizeBlock(blocks.data() + i * blockBytes, elements);
+      continue;
+    }
+    splitBlock(blocks.data() + i * blockBytes, integers.data(), scales.data());
+    for (uint32_t element = 0; element < blockElements; ++element)
+      elements[element] = float(integers[element]) * scales[element / format.group];
+  }
+}
+
+void GgufType::split(std::span<const std::byte> blocks, int8_t *integers, float *scales) const {
   for (size_t i = 0; i < blocks.size() / blockBytes; ++i)
-    dequantizeBlock(blocks.data() + i * blockBytes, out.data() + i * blockElements);
+    splitBlock(blocks.data() + i * blockBytes, integers + i * blockElements,
+               scales + i * (blockElements / format.group));
 }
 
 const GgufType *findGgufType(uint32_t id) {

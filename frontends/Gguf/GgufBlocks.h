@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Base/DType.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,11 +24,17 @@ struct GgufType {
   uint32_t blockElements = 1, blockBytes = 1;
   /// Set for types that are elements as they are: F32, F16, BF16.
   std::optional<DType> plain = std::nullopt;
-  /// Writes the elements of one block; null for plain types.
+  /// Writes the elements of one block; null for plain types and those that are split.
   void (*dequantizeBlock)(const std::byte *block, float *out) = nullptr;
+  /// Of types whose elements are integers times scales: the parts of one block.
+  void (*splitBlock)(const std::byte *block, int8_t *integers, float *scales) = nullptr;
+  IntegerFormat format = {};
 
   /// Dequantizes whole blocks. @pre `blocks` is a multiple of blockBytes, `out` has their elements
   void dequantize(std::span<const std::byte> blocks, std::span<float> out) const;
+
+  /// Splits whole blocks. @pre there is splitBlock, and room for their elements and scales
+  void split(std::span<const std::byte> blocks, int8_t *integers, float *scales) const;
 };
 
 /// The type of this number; null where weights of it cannot be read.

@@ -88,14 +88,35 @@ private:
     return tensor;
   }
 
-  Value buildLinear(Value x, const LinearSpec &linear) {
+  /// A product by integers, which lie [out, in] wherever the numbers do.
+  Value buildScaledProduct(Value x, const LinearSpec &linear, const IntegerFormat &format) {
     const WeightRef &ref = linear.weight;
+    Type integer = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
+    auto getPart = [&](std::string_view suffix, int64_t columns, Type type) {
+      Value part =
+          graph.getParameter(ref.tensor + std::string(suffix), {ref.tensorOut, columns}, type);
+      return selectEntries(part, ref, 0);
+    };
+    Value integers = getPart(integersSuffix, linear.in, integer);
+    Value scales = getPart(scalesSuffix, linear.in / format.group, graph.getF32());
+    return graph.scaledMatmul(x, integers, scales);
+  }
+
+  Value buildProduct(Value x, const LinearSpec &linear) {
+    const WeightRef &ref = linear.weight;
+    auto integers = options.integerFormats.find(ref.tensor);
+    if (!hasLoss && integers != options.integerFormats.end())
+      return buildScaledProduct(x, linear, integers->second);
     bool transposed = ref.layout == WeightRef::Layout::OutIn;
     SmallVector<int64_t, 2> shape = {linear.in, ref.tensorOut};
     if (transposed)
       std::swap(shape[0], shape[1]);
     Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
-    Value y = graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
+    return graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
+  }
+
+  Value buildLinear(Value x, const LinearSpec &linear) {
+    Value y = buildProduct(x, linear);
     if (!linear.bias)
       return y;
     Value bias =

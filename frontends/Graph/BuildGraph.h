@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/Base/DType.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include <map>
 
 namespace sinter {
@@ -30,6 +31,8 @@ struct GraphOptions {
   std::vector<std::string> entries = {"prefill", "decode"};
   TrainingGraph training;
   std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
+  /// Of the tensors that products read as integers `[out, in]` with scales (not in training).
+  std::map<std::string, IntegerFormat> integerFormats;
 };
 
 /// The graph of a decoder, with one function an entry:

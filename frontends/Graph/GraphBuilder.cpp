@@ -175,6 +175,13 @@ Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transpo
                           transposeLhs);
 }
 
+Value GraphBuilder::scaledMatmul(Value lhs, Value integers, Value scales) {
+  SmallVector<int64_t> shape(getType(lhs).getShape());
+  shape.back() = getType(integers).getDimSize(0);
+  return MatmulOp::create(builder, location, getType(lhs).clone(shape), lhs, integers, scales,
+                          /*transpose_rhs=*/true);
+}
+
 Value GraphBuilder::embedding(Value table, Value ids, std::optional<int64_t> padding) {
   SmallVector<int64_t> shape(getType(ids).getShape());
   shape.push_back(getType(table).getDimSize(1));

@@ -87,6 +87,8 @@ public:
   /// lhs . rhs, with either transposed (lhs is a matrix then).
   mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs,
                      bool transposeLhs = false);
+  /// lhs by the transpose of integers `[n, k]` with scales `[n, k / group]`.
+  mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value integers, mlir::Value scales);
   /// @param padding the row that is not trained, if there is one.
   mlir::Value embedding(mlir::Value table, mlir::Value ids,
                         std::optional<int64_t> padding = std::nullopt);

@@ -21,6 +21,7 @@ public:
     graph.ropeLength = options.ropeLength;
     graph.entries = options.entries;
     graph.parameterTypes = request.parameterTypes;
+    graph.integerFormats = request.integerFormats;
     graph.training.documentMask = options.training.documentMask;
     graph.training.dropout = options.training.dropout;
     graph.training.zLoss = options.training.zLoss;

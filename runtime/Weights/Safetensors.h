@@ -17,6 +17,7 @@
 
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -40,6 +41,14 @@ struct TensorDecoder {
   explicit operator bool() const { return static_cast<bool>(decode); }
 };
 
+/// A matrix whose elements are integers times scales, exactly; both of it row by row as they are
+/// used, `[out, in]`.
+struct IntegerMatrix {
+  IntegerFormat format;
+  int64_t rows = 0, columns = 0;
+  TensorDecoder integers, scales;
+};
+
 /// One tensor of a weight file. The data are row-major, little-endian and aligned to nothing.
 struct Tensor {
   std::string name;
@@ -49,6 +58,8 @@ struct Tensor {
   std::span<const std::byte> data; ///< in the mapping; lives as long as its WeightFiles
   /// Where `data` are not elements of `dtype`, row-major: makes these from them.
   TensorDecoder decoder = {};
+  /// What the tensor, or its transpose, can be read as, too.
+  std::optional<IntegerMatrix> integers = {};
   size_t file = 0;     ///< index into WeightFiles::files()
   uint64_t offset = 0; ///< of the data from the start of the file, in bytes
 

@@ -1,8 +1,9 @@
 """GGUF files against the Hugging Face directories that they stand for: gguf.py SINTER MODELS FOLDER
 
 Writes kept models as llama.cpp's converter would (names, order of rows, transposed matrices, norms of
-Gemma) and compares logits bit for bit: of f32 files with the directory's, of quantized ones with those
-of a directory that holds the dequantized numbers. Then a tokenizer of each kind, and files that are
+Gemma) and compares logits bit for bit: of f32 files with the directory's, of quantized ones, read as
+floats, with those of a directory that holds the dequantized numbers; and within rounding, where products
+multiply by the file's integers. Then a tokenizer of each kind, and files that are
 damaged: each must end with one line and status 1.
 """
 
@@ -251,10 +252,18 @@ def run(*arguments, status=0):
     return done
 
 
-def logits(model):
+def logits(model, weights="float"):
     out = folder / "logits.npy"
-    run("logits", model, "--tokens", TOKENS, "--dtype", "f32", "-o", out)
+    run("logits", model, "--tokens", TOKENS, "--dtype", "f32", "--weights", weights, "-o", out)
     return out.read_bytes()
+
+
+def difference(actual, expected):
+    """||a - b|| / ||b|| of two files of f32 with headers of one size."""
+    begin = 10 + struct.unpack_from("<H", expected, 8)[0]
+    assert actual[:begin] == expected[:begin]
+    a, b = (struct.unpack(f"<{(len(x) - begin) // 4}f", x[begin:]) for x in (actual, expected))
+    return (sum((x - y) ** 2 for x, y in zip(a, b)) / sum(y * y for y in b)) ** 0.5
 
 
 def make_directory(name, config, tensors):
@@ -286,7 +295,8 @@ def compare_models():
 
 
 def compare_quantized():
-    """Dequantized while the weights are read, against a directory of the same numbers."""
+    """Dequantized while the weights are read, against a directory of the same numbers; then with their
+    integers, whose sums are the same up to f32's rounding of a few hundred terms."""
     for name, architecture, kind in (("llama", "llama", Q8_0), ("llama", "llama", Q4_0),
                                      ("qwen2", "qwen2", F16), ("gpt2", "gpt2", Q8_0)):
         data, config, tensors, held, origin = convert(models / name, architecture, kind)
@@ -295,9 +305,14 @@ def compare_quantized():
         path.write_bytes(data)
         undone = {original: undo(architecture, config, stem, Tensor(tensors[to].shape, held[to]))
                   for to, (original, stem) in origin.items()}
-        same = logits(path) == logits(make_directory(f"{name}-{kind}", config, undone))
+        expected = logits(make_directory(f"{name}-{kind}", config, undone))
+        same = logits(path) == expected
         print(f"{name} of type {kind}: {'same bits' if same else 'DIFFERS'}")
         assert same
+        error = difference(logits(path, "stored"), expected)
+        print(f"{name} of type {kind}, its integers: {error:.1e}")
+        assert error < 1e-5
+        assert (error > 0) == (kind in (Q8_0, Q4_0)), "products are by integers where there are some"
 
 
 def undo(architecture, config, stem, tensor):

@@ -123,6 +123,60 @@ TEST(GgufConfig, NamesWhatIsMissing) {
             "m.gguf: it has no llama.embedding_length; convert the model again");
 }
 
+/// What a decoder makes of all its items, the last ones first.
+template <typename T> std::vector<T> decodeAll(const TensorDecoder &decoder, size_t count) {
+  std::vector<T> elements(count);
+  for (uint64_t item = decoder.items; item-- > 0;)
+    decoder.decode(item, item + 1, reinterpret_cast<std::byte *>(elements.data()));
+  return elements;
+}
+
+// Of every type that has them, where rows are in another order and where they are columns.
+TEST(GgufTensors, IntegersTimesScalesAreTheNumbers) {
+  constexpr size_t rows = 8, columns = 512;
+  for (const GgufType &type : ggufTypes()) {
+    if (type.plain)
+      continue;
+    SCOPED_TRACE(type.name);
+    for (bool transposed : {false, true}) {
+      std::string architecture = transposed ? "gpt2" : "llama";
+      Writer writer = begin(1, 2)
+                          .entry("general.architecture", architecture)
+                          .entry(architecture + ".attention.head_count", 2)
+                          .tensor(transposed ? "blk.0.ffn_up.weight" : "blk.0.attn_q.weight",
+                                  {columns, rows}, type.id, 0)
+                          .data(0);
+      size_t bytes = rows * columns / type.blockElements * type.blockBytes;
+      for (size_t i = 0; i < bytes; ++i) // no scale in it is infinite or NaN
+        writer.bytes += static_cast<char>(i * 167 % 61);
+      auto read = GgufFile::read(bytesOf(writer.bytes), "m.gguf");
+      ASSERT_TRUE(read) << read.error().message();
+      auto tensors = nameGgufTensors(*read, "m.gguf", 0);
+      ASSERT_TRUE(tensors) << tensors.error().message();
+      const Tensor &tensor = tensors->front();
+      ASSERT_EQ(tensor.integers.has_value(), type.splitBlock != nullptr);
+      if (!tensor.integers)
+        continue;
+      const IntegerMatrix &matrix = *tensor.integers;
+      ASSERT_EQ(matrix.rows, static_cast<int64_t>(rows));
+      ASSERT_EQ(matrix.columns, static_cast<int64_t>(columns));
+      auto group = static_cast<size_t>(matrix.format.group);
+      auto numbers = decodeAll<float>(tensor.decoder, rows * columns);
+      auto integers = decodeAll<int8_t>(matrix.integers, rows * columns);
+      auto scales = decodeAll<float>(matrix.scales, rows * columns / group);
+      for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) {
+          int8_t integer = integers[i * columns + j];
+          if (matrix.format.dtype == DType::I4)
+            ASSERT_TRUE(integer >= -8 && integer < 8);
+          ASSERT_EQ(static_cast<float>(integer) * scales[(i * columns + j) / group],
+                    numbers[transposed ? j * rows + i : i * columns + j])
+              << i << ", " << j;
+        }
+    }
+  }
+}
+
 TEST(GgufTensors, RefusesRowsThatAreNoHeads) {
   std::string file = begin(1, 2)
                          .entry("general.architecture", "llama")
