@@ -23,7 +23,9 @@
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
 // Integers are widened to f32 in registers. What a group of them sums up to is multiplied by their
-// scale once, not each of them: a row costs what the stream of its bytes does.
+// scale once, not each of them. They take so many instructions a line that too few lines are on their
+// way from memory: one row asks for them ahead, which took 0.84 of the time for 8 bits and 0.63 for 4
+// (GPT-2 124M on one core of Zen 5).
 //
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.
@@ -36,6 +38,7 @@
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Codegen/Loops/StridedInput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -49,6 +52,8 @@ constexpr int64_t kScratchRows = kBlockRows + 16;
 /// Bytes of the same stack for a block of the columns that the kernel copies itself: one strip, or
 /// several.
 constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
+/// How far ahead of its use a row is asked for where integers are multiplied by few rows.
+constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
 /// Rows of a block at the least, of those that are as tall as the scratch.
 constexpr int64_t kFewestRows = 96;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
@@ -359,8 +364,20 @@ private:
   SmallVector<Value> accumulateGroups(const RegisterTile &tile, int64_t offset, int64_t firstVector,
                                       Value kBegin, Value kEnd, ValueRange sums) {
     return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
+      RegisterTile ahead = tile;
+      if (plan.m <= plan.tileRows)
+        ahead.rhs = [&, places = placesAhead(offset, firstVector, k),
+                     calls = 0](Value row) mutable {
+          bool newLine = calls++ % std::max<int64_t>(1, kLineBytes / rowBytes()) == 0;
+          for (Value place : newLine ? ArrayRef<Value>(places) : ArrayRef<Value>())
+            memref::PrefetchOp::create(
+                builder, arguments[plan.rhsArgument],
+                builder.add(place, builder.mul(builder.sub(row, k), rowBytes())),
+                /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+          return tile.rhs(row);
+        };
       SmallVector<Value> ofGroup =
-          tile.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
+          ahead.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
       SmallVector<Value> next;
       Value row = builder.div(k, plan.group);
       int64_t groups = plan.k / plan.group;
@@ -374,6 +391,23 @@ private:
       }
       return next;
     });
+  }
+
+  /// Bytes of a row of a panel of integers.
+  int64_t rowBytes() const { return plan.panelWidth * plan.integerBits / 8; }
+
+  /// Where the bytes are that the streams of a tile of integers reach some time after those of a
+  /// group.
+  SmallVector<Value> placesAhead(int64_t offset, int64_t firstVector, Value k) {
+    Value rhs = arguments[plan.rhsArgument];
+    int64_t last = cast<MemRefType>(rhs.getType()).getNumElements() - plan.group * rowBytes();
+    SmallVector<Value> places;
+    for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
+      Value at = builder.add(panelAt(offset + (firstVector + v) * lanes, plan.k * rowBytes()),
+                             builder.mul(k, rowBytes()));
+      places.push_back(builder.min(builder.add(at, kBytesAhead), builder.index(last)));
+    }
+    return places;
   }
 
   Value lhsAt(Value row, int64_t r, Value k) {
