@@ -57,9 +57,16 @@ Expected<std::vector<RankHost>> introduce(Communicator &communicator) {
 struct Peer {
   size_t rank = 0;
   WatchLink link;
-  Clock::time_point heard, moved; ///< when it last spoke, and began another command
-  WatchMessage last;              ///< the last that it said of itself
+  Clock::time_point heard; ///< when it last spoke
+  Clock::time_point moved; ///< when it was last seen anywhere but in the command where it is
+  WatchMessage last;       ///< the last that it said of itself
   bool done = false;
+
+  void note(WatchMessage alive, Clock::time_point now) {
+    if (alive.begun != last.begun || !alive.busy)
+      moved = now;
+    last = std::move(alive);
+  }
 };
 
 } // namespace
@@ -114,7 +121,7 @@ struct Watch::Impl {
   void listen(Peer &peer);
   void judge();
   void judgeSilence(const Peer &peer);
-  bool judgeStuck(size_t rank, const WatchMessage &last, Clock::time_point moved);
+  void judgeStuck(size_t rank, const WatchMessage &last, Clock::duration time);
   void sayEnding();
   void conclude(WatchMessage verdict);
   void concludeOn(size_t rank, std::string why, std::string remedy);
@@ -163,9 +170,7 @@ void Watch::Impl::watch() {
     for (Peer &peer : peers)
       listen(peer);
     WatchMessage own = describeSelf();
-    if (own.begun != self.last.begun)
-      self.moved = now;
-    self.last = own;
+    self.note(own, now);
     if (now - spoke >= beat) {
       tell(own);
       spoke = now;
@@ -173,7 +178,7 @@ void Watch::Impl::watch() {
     sayEnding();
     judge();
     if (!verdict && isZero())
-      judgeStuck(0, self.last, self.moved);
+      judgeStuck(0, self.last, now - self.moved);
   }
   if (!verdict)
     tell(WatchMessage{WatchMessage::Done});
@@ -184,9 +189,7 @@ void Watch::Impl::listen(Peer &peer) {
     peer.heard = Clock::now();
     switch (message.kind) {
     case WatchMessage::Alive:
-      if (message.begun != peer.last.begun)
-        peer.moved = peer.heard;
-      peer.last = std::move(message);
+      peer.note(std::move(message), peer.heard);
       break;
     case WatchMessage::Ending:
       message.kind = WatchMessage::Verdict;
@@ -229,7 +232,7 @@ void Watch::Impl::judge() {
     if (!peer.done && !(pending && pending->second.ended == peer.rank))
       judgeSilence(peer);
     if (!verdict && !peer.done && peer.link.isOpen())
-      judgeStuck(peer.rank, peer.last, peer.moved);
+      judgeStuck(peer.rank, peer.last, peer.heard - peer.moved);
   }
   if (!verdict && pending && Clock::now() >= pending->first)
     conclude(pending->second);
@@ -255,14 +258,12 @@ void Watch::Impl::judgeSilence(const Peer &peer) {
                "see what that machine does; `rank_timeout` allows more");
 }
 
-bool Watch::Impl::judgeStuck(size_t rank, const WatchMessage &last, Clock::time_point moved) {
-  Clock::duration time = Clock::now() - moved;
+/// @param time for which it is known to be at the same command; of who is silent nothing is known
+void Watch::Impl::judgeStuck(size_t rank, const WatchMessage &last, Clock::duration time) {
   std::chrono::duration<double> most = options.timeout;
-  if (!last.busy || time < most + std::chrono::duration<double>(slack * *last.busy))
-    return false;
-  concludeOn(rank, "is stuck for " + seconds(time) + " " + last.where,
-             "see what that machine does; `rank_timeout` allows more");
-  return true;
+  if (last.busy && time > most + std::chrono::duration<double>(slack * *last.busy))
+    concludeOn(rank, "is stuck for " + seconds(time) + " " + last.where,
+               "see what that machine does; `rank_timeout` allows more");
 }
 
 void Watch::Impl::concludeOn(size_t rank, std::string why, std::string remedy) {

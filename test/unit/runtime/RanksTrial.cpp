@@ -4,7 +4,8 @@
 //              [--step S] [--timeout SECONDS] [--pids FOLDER]
 //
 // Each step computes for a millisecond and adds over all ranks. What the faulty rank does at step
-// S: its kernel never ends, it ends with an error; or it has another program from the start.
+// S: its kernel never ends, it ends with an error; or it has another program from the start. FOLDER
+// gets each rank's process id, and a file `fault` at that moment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,9 +77,12 @@ static Expected<void> run(const Options &options) {
   for (uint64_t step = 0; step < options.steps; ++step) {
     if (communicator && communicator->progress)
       communicator->progress->beginStep(step);
-    if (isFaulty && step == options.faultyStep && options.fault == "error")
+    bool fails = isFaulty && step == options.faultyStep;
+    if (fails && !options.folder.empty())
+      std::ofstream(options.folder + "/fault") << "now\n";
+    if (fails && options.fault == "error")
       return fail("step " + std::to_string(step), "the loss is nan", "look at the data");
-    stuck = isFaulty && step == options.faultyStep && options.fault == "stuck";
+    stuck = fails && options.fault == "stuck";
     SINTER_CHECK(session->run(program));
   }
   std::printf("%llu steps\n", static_cast<unsigned long long>(options.steps));
