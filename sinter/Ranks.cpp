@@ -2,7 +2,9 @@
 #include "runtime/Collective/Grid.h"
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <sched.h>
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -11,28 +13,46 @@ static std::string countOf(size_t ranks) {
   return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
 }
 
-/// Fails where `present` processes are not what the options ask for.
-static Expected<void> checkCount(const RankOptions &options, bool isLaunched, size_t present) {
-  SINTER_TRY(std::vector<GridAxis> axes, parseGrid(options.grid));
+/// Fails where a grid is not one of `present` ranks.
+static Expected<void> checkGrid(const std::string &grid, size_t present) {
+  SINTER_TRY(std::vector<GridAxis> axes, parseGrid(grid));
   size_t product = 1;
   for (const GridAxis &axis : axes)
     product *= axis.size;
-  auto asked = static_cast<size_t>(options.ranks);
-  if (isLaunched && asked != 0 && asked != present)
-    return fail("`ranks` " + std::to_string(asked), countOf(present) + " were started",
-                "leave the option out under mpirun and srun");
-  if (options.grid.empty() || product == present)
+  if (product == present)
     return {};
-  std::string what = "`grid` " + options.grid;
-  if (!isLaunched)
-    return fail(what, "needs " + countOf(product) + ", and this is one process",
-                "give `ranks` " + std::to_string(product) + ", or start it by mpirun");
-  return fail(what, "needs " + countOf(product) + ", and " + std::to_string(present) + " run",
-              "give `ranks` " + std::to_string(product) + " or a grid of " +
-                  std::to_string(present));
+  std::string there = present == 1 ? "there is one" : "there are " + std::to_string(present);
+  if (grid.empty())
+    return fail("`grid`", "nothing says what ranks are for, and " + there,
+                "give `grid` data=" + std::to_string(present) + ", for example");
+  std::string needed = std::to_string(product);
+  return fail("`grid` " + grid, "needs " + countOf(product) + ", and " + there,
+              "give `ranks` " + needed + ", or start it by mpirun -n " + needed);
 }
 
-/// The processors that this process may use.
+Expected<void> Ranks::check(const RankOptions &options) {
+  std::optional<LaunchedRank> launched = findLaunchedRank();
+  size_t asked = std::max<size_t>(1, static_cast<size_t>(options.ranks));
+  size_t present = launched ? launched->size : asked;
+  if (options.ranks != 0 && asked != present)
+    return fail("`ranks` " + std::to_string(asked), countOf(present) + " were started",
+                "leave the option out under mpirun and srun");
+  return options.grid ? checkGrid(*options.grid, present) : Expected<void>();
+}
+
+/// Package and core that a processor is of.
+static std::pair<int, int> getCore(int processor) {
+  auto read = [&](const char *name) {
+    int number = 0;
+    std::ifstream("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" +
+                  name) >>
+        number;
+    return number;
+  };
+  return {read("physical_package_id"), read("core_id")};
+}
+
+/// The processors that this process may use, those of a core and of a package side by side.
 static std::vector<int> listProcessors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -41,6 +61,7 @@ static std::vector<int> listProcessors() {
     for (int i = 0; i < CPU_SETSIZE; ++i)
       if (CPU_ISSET(i, &set))
         processors.push_back(i);
+  std::ranges::stable_sort(processors, {}, getCore);
   return processors;
 }
 
@@ -48,8 +69,13 @@ static std::vector<int> listProcessors() {
 /// there are enough and nobody else has seen to it.
 static int64_t shareProcessors(const LaunchedRank &launched) {
   std::vector<int> processors = listProcessors();
-  if (!std::getenv(kSharesProcessors) || launched.localSize == 0)
-    return std::max<int64_t>(1, static_cast<int64_t>(processors.size()));
+  auto most = static_cast<int64_t>(processors.size()),
+       local = static_cast<int64_t>(launched.localSize);
+  if (local == 0)
+    return std::max<int64_t>(1, most);
+  // A launcher may let several ranks run on the same processors.
+  if (!std::getenv(kSharesProcessors))
+    return std::max<int64_t>(1, std::min(most, ::sysconf(_SC_NPROCESSORS_ONLN) / local));
   size_t each = processors.size() / launched.localSize;
   if (each == 0)
     return 1;
@@ -62,11 +88,10 @@ static int64_t shareProcessors(const LaunchedRank &launched) {
 }
 
 Expected<Ranks> Ranks::open(const RankOptions &options) {
+  SINTER_CHECK(check(options));
   std::optional<LaunchedRank> launched = findLaunchedRank();
-  size_t present = launched ? launched->size : 1;
-  SINTER_CHECK(checkCount(options, launched.has_value(), present));
   Ranks ranks;
-  if (present == 1)
+  if (!launched || launched->size == 1)
     return ranks;
   ranks.share = shareProcessors(*launched);
   SINTER_TRY(ranks.opened, openMpi());

@@ -14,7 +14,8 @@
 namespace sinter {
 
 struct RankOptions {
-  std::string grid;     ///< what the model is compiled for; empty: an executable says it
+  /// What the model is compiled for, empty for one rank; nothing where an executable says it.
+  std::optional<std::string> grid;
   int64_t ranks = 0;    ///< as many must run it; 0: as many as do
   double timeout = 3.5; ///< seconds that a rank may be silent, or stuck in a command
   /// Called by a thread of the library's when another rank has failed, and with it the work of
@@ -24,10 +25,13 @@ struct RankOptions {
 
 class Ranks {
 public:
-  /// Finds out from the environment whether this process is one of a job that mpirun, srun or the
-  /// like started, and joins the others. Nothing is opened where it is not and the options ask for
-  /// one rank. Errors: another number of ranks than the grid's or the options', no MPI, an MPI of
-  /// another kind, hosts with different versions or without TCP between them.
+  /// Fails where the options ask for another number of ranks than the environment says that mpirun,
+  /// srun or the like started or, where this process is none of such a job, than they start.
+  static Expected<void> check(const RankOptions &options);
+
+  /// Joins the other processes of the job; nothing is opened where there are none. Errors: those of
+  /// check(), no MPI, an MPI of another kind, hosts with different versions or without TCP between
+  /// them.
   static Expected<Ranks> open(const RankOptions &options);
 
   /// The others, or null where there are none.

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import sys
 
 import lit.formats
@@ -33,6 +34,10 @@ if "SINTER_CUDA_HOME" in os.environ:
 # Compiled executables of the tests stay with the tests.
 config.environment["SINTER_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
+
+# Ranks by MPI, where it was found.
+if shutil.which("mpiexec") and os.path.exists(os.path.join(config.sinter_lib_dir, "libSinterMpi.so")):
+    config.available_features.add("mpi")
 
 # Remarks as FileCheck and -verify-diagnostics see them: `sinter-opt %remarks`.
 config.substitutions.append(

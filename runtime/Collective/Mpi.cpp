@@ -50,9 +50,12 @@ void *openLibrary() {
 std::optional<LaunchedRank> findLaunchedRank() {
   for (const Launcher &launcher : launchers) {
     auto rank = readVariable(launcher.rank), size = readVariable(launcher.size);
-    if (rank && size && *rank < *size)
-      return LaunchedRank{*rank, *size, readVariable(launcher.localRank).value_or(0),
-                          readVariable(launcher.localSize).value_or(0)};
+    if (!rank || !size || *rank >= *size)
+      continue;
+    auto localRank = readVariable(launcher.localRank), localSize = readVariable(launcher.localSize);
+    if (!localRank || !localSize || *localRank >= *localSize)
+      return LaunchedRank{*rank, *size};
+    return LaunchedRank{*rank, *size, *localRank, *localSize};
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include "tools/cli/Flags.h"
 #include "tools/cli/Ids.h"
 #include "tools/cli/Output.h"
+#include "tools/cli/RunOnRanks.h"
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -104,6 +105,8 @@ Expected<void> cli::generateText(const LoadedModel &model, const GenerateFlags &
   bool newline = flags.ids || isatty(STDOUT_FILENO);
   printNow((flags.ids ? "" : result.text->substr(printed)) + (newline ? "\n" : ""));
   SINTER_CHECK(flushOutput());
+  if (!isFirstRank())
+    return {};
   printTimes(result.times);
   if (result.reason == StopReason::Capacity)
     std::fprintf(stderr, "stopped early: all %lld positions of the cache are taken (--max-seq)\n",

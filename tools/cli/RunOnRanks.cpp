@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -22,6 +23,9 @@ const std::string &sinter::cli::rankPrefix() { return prefix(); }
 [[noreturn]] static void endWithOthers(const Error &error) {
   std::string line = prefix() + "sinter: " + describeError(error) + "\n";
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  // What MPI has to say of a rank that is gone explains nothing.
+  if (int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
+    ::dup2(nowhere, STDERR_FILENO);
   // mpirun ends all ranks when one has ended; until then they say the same.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   std::_Exit(3);
@@ -32,8 +36,18 @@ static void delayTermination() {
   std::signal(SIGTERM, [](int) { ::alarm(1); });
 }
 
-static void beSilent(Observer &observer, size_t rank) {
-  prefix() = "rank " + std::to_string(rank) + ": ";
+/// Fails where all ranks do; one of them is enough to say it.
+static Expected<void> checkOnAll(const RankOptions &options,
+                                 const std::optional<runtime::LaunchedRank> &launched) {
+  Expected<void> checked = Ranks::check(options);
+  if (!checked && launched && launched->rank != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::_Exit(1);
+  }
+  return checked;
+}
+
+static void beSilent(Observer &observer) {
   observer.onProgress = nullptr;
   observer.onNote = nullptr;
   if (!std::freopen("/dev/null", "w", stdout))
@@ -43,7 +57,11 @@ static void beSilent(Observer &observer, size_t rank) {
 Expected<void> sinter::cli::runOnRanks(RankedCommand command,
                                        const std::function<Expected<void>()> &work) {
   RankOptions &options = command.options;
-  if (options.ranks > 1 && !runtime::findLaunchedRank()) {
+  std::optional<runtime::LaunchedRank> launched = runtime::findLaunchedRank();
+  if (launched && launched->rank != 0)
+    prefix() = "rank " + std::to_string(launched->rank) + ": ";
+  SINTER_CHECK(checkOnAll(options, launched));
+  if (options.ranks > 1 && !launched) {
     SINTER_TRY(int status, startRanks(options.ranks, command.stopsSoftly));
     std::exit(status);
   }
@@ -56,7 +74,7 @@ Expected<void> sinter::cli::runOnRanks(RankedCommand command,
   if (*command.threads == 0)
     *command.threads = ranks.threads();
   if (!ranks.isFirst())
-    beSilent(*command.observer, ranks.communicator()->rank());
+    beSilent(*command.observer);
   Expected<void> result = work();
   if (!ranks.finish(result))
     std::_Exit(1);

@@ -23,4 +23,7 @@ Expected<void> runOnRanks(RankedCommand command, const std::function<Expected<vo
 /// Begins every line of a rank other than 0 on standard error: "rank 2: ", else "".
 const std::string &rankPrefix();
 
+/// Whether this process is the one of its ranks that speaks for all.
+inline bool isFirstRank() { return rankPrefix().empty(); }
+
 } // namespace sinter::cli

@@ -32,6 +32,9 @@ sinter_install_targets(SinterRuntimeTargets
   SinterBase SinterGguf SinterInference SinterModelSpec SinterQuantized SinterRuntime
   SinterSafetensors SinterTokenizer SinterWeights
   sinter-run)
+if(TARGET SinterMpi)
+  install(TARGETS SinterMpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 set(folders frontends runtime sinter)
 if(SINTER_COMPILER)
   target_include_directories(SinterCompiler INTERFACE $<INSTALL_INTERFACE:${SINTER_INCLUDE_DIR}>)

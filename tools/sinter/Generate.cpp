@@ -28,6 +28,8 @@ static Expected<void> run(Options &options) {
   if (options.batch != 1)
     return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
                 "leave the option out");
+  if (options.communicator && options.flags.prompt == "-")
+    return fail("--prompt -", "ranks have no standard input", "give --prompt-file FILE");
   SINTER_CHECK(readPrompt(options.flags));
   GenerateOptions &generation = options.flags.generation;
   SINTER_CHECK(checkOptions(generation));

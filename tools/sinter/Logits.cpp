@@ -37,7 +37,7 @@ static Expected<void> run(const Options &options) {
   SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(Logits logits, computeLogits(model, options, ids, options.chunk));
-  if (options.communicator && options.communicator->rank() != 0)
+  if (!isFirstRank())
     return {};
   std::string file = makeNpy(logits.values, logits.rows, logits.vocabulary);
   return writeFileAtomically(options.output, std::as_bytes(std::span(file)));

@@ -53,11 +53,15 @@ inline void addRankFlags(CLI::App &command, RunOptions &options) {
 }
 
 /// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h.
-inline Expected<void> runOnRanks(RunOptions &options, const std::function<Expected<void>()> &work,
-                                 bool stopsSoftly = false) {
-  SINTER_CHECK(checkOptions(options));
+template <typename Options>
+Expected<void> runOnRanks(CommandOptions<Options> &options,
+                          const std::function<Expected<void>()> &work, bool stopsSoftly = false) {
+  SINTER_CHECK(checkOptions<RunOptions>(options));
   RankedCommand command;
-  command.options = {options.grid, options.ranks, options.rankTimeout, {}};
+  if (!options.grid.empty() || !options.model.ends_with(".sinter"))
+    command.options.grid = options.grid;
+  command.options.ranks = options.ranks;
+  command.options.timeout = options.rankTimeout;
   command.observer = &options.observer;
   command.communicator = &options.communicator;
   command.threads = &options.threads;

@@ -154,11 +154,16 @@ static Expected<void> run(Options &options, const CLI::App &command) {
     warn(warning);
   };
   options.given = listGiven(command);
-  options.onStep = [&](const runtime::StepRecord &record) { progress->show(record); };
+  options.onStep = [&](const runtime::StepRecord &record) {
+    if (progress)
+      progress->show(record);
+  };
   SINTER_TRY(std::unique_ptr<TrainRun> run, TrainRun::prepare(std::move(model), options));
   DeviceLimits limits(run->executable(), getThreads(options));
   SINTER_CHECK(run->begin());
   runtime::Trainer &trainer = run->getTrainer();
+  if (!isFirstRank())
+    return run->run().map([](const TrainResult &) {});
   progress.emplace(trainer.nextStep(), options.steps, run->getFlops(), run->getProductType(),
                    limits);
   if (trainer.nextStep() != 0)
