@@ -11,9 +11,10 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     them one.
 
     Along `data`: an entry that reads tokens computes on its own microbatches (`sinter.manual`); its
-    gradients are terms of a sum over ranks, which an entry that has nothing else only adds. With `zero=1`
-    what an optimizer keeps is split by rows, with `zero=2` also the gradients, which are summed over ranks as soon as they are there, with `zero=3` the
-    parameters, too, of which a rank gathers what it needs.
+    gradients are terms of a sum over ranks, which an entry that has nothing else only adds. With
+    `zero=1` what an optimizer keeps is split by rows, with `zero=2` also the gradients, which are
+    summed over ranks as soon as they are there, with `zero=3` the parameters, too, of which a rank
+    gathers what it needs.
 
     Along `tensor`: a matrix that only products read is split by the columns of their results, and a
     KV cache by heads, where they divide. Training cannot be split along it yet.

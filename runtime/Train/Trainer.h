@@ -19,6 +19,12 @@
 // resumed at any step, with any number of threads, it gives the same bits. Resumed with another
 // schedule it goes on as that has it from the next step on, as if it had been so from the start.
 //
+// Where an executable is for several ranks (BindOptions::communicator), each has a trainer, and
+// all call the same functions in the same order. Along the axis data they share a step's
+// microbatches (GradientTree.h); all come to the same numbers, have the same errors, stop behind
+// the same step, and write one checkpoint, from which a run goes on in any other layout. The first
+// rank alone looks after the folder, warns of what all know and writes the model.
+//
 //   auto trainer = Trainer::create(executable, {train, validation}, options);
 //   auto result = (*trainer)->run();
 //   (*trainer)->writeModel(directory + "/model.safetensors");

@@ -79,7 +79,8 @@ public:
       run.stop = &stop;
       run.onStep = [&, rank](const StepRecord &record) {
         records[rank].push_back(record);
-        stop = rank == 0 && record.step + 1 == steps;
+        if (rank == 0)
+          stop = record.step + 1 == steps;
       };
       SINTER_TRY(auto trainer, Trainer::create(executable, {model.tokens(), std::nullopt}, run));
       SINTER_TRY(TrainResult result, trainer->run());
@@ -140,9 +141,9 @@ std::vector<double> numbersOf(const std::vector<StepRecord> &records) {
 }
 
 TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
-  TemporaryDirectory one;
-  std::vector<double> expected = numbersOf(run.train({}, one.path));
-  std::vector<std::byte> states = run.statesIn(one.path);
+  TemporaryDirectory directory;
+  std::vector<double> expected = numbersOf(run.train({}, directory.path / "one"));
+  std::vector<std::byte> states = run.statesIn(directory.path / "one");
   ASSERT_EQ(expected.size(), 2 * kSteps);
   for (const Layout &layout : std::initializer_list<Layout>{{"data=2"},
                                                             {"data=4"},
@@ -157,23 +158,24 @@ TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
                                                             {"data=2,tensor=2", 1},
                                                             {"data=4,tensor=2", 3}}) {
     SCOPED_TRACE(describe(layout));
-    TemporaryDirectory directory;
-    EXPECT_EQ(numbersOf(run.train(layout, directory.path)), expected);
-    EXPECT_TRUE(run.statesIn(directory.path) == states);
+    fs::path own = directory.path / describe(layout);
+    EXPECT_EQ(numbersOf(run.train(layout, own)), expected);
+    EXPECT_TRUE(run.statesIn(own) == states);
   }
 }
 
 TEST_P(TrainingOnRanks, SameBitsWhenTheyGoOnInOtherLayouts) {
-  TemporaryDirectory one, turns;
-  std::vector<double> expected = numbersOf(run.train({}, one.path)), numbers;
+  TemporaryDirectory directory;
+  fs::path one = directory.path / "one", turns = directory.path / "turns";
+  std::vector<double> expected = numbersOf(run.train({}, one)), numbers;
   std::pair<Layout, uint64_t> layouts[] = {
       {{"data=4", 1}, 1}, {{}, 3}, {{"data=2,tensor=2", 3}, 4}, {{"tensor=2"}, 6}};
   for (const auto &[layout, steps] : layouts) {
-    std::vector<double> some = numbersOf(run.train(layout, turns.path, steps));
+    std::vector<double> some = numbersOf(run.train(layout, turns, steps));
     numbers.insert(numbers.end(), some.begin(), some.end());
   }
   EXPECT_EQ(numbers, expected);
-  EXPECT_TRUE(run.statesIn(turns.path) == run.statesIn(one.path));
+  EXPECT_TRUE(run.statesIn(turns) == run.statesIn(one));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,

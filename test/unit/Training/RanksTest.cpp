@@ -129,25 +129,26 @@ TEST(Ranks, PartsNeedNotDivideEvenly) {
 
 TEST(Ranks, SameBitsAfterResumingInOtherLayouts) {
   RunResult expected = runRanks(layout(1), rankOptions(8)).front();
-  TemporaryDirectory whole;
+  TemporaryDirectory directory;
   TrainOptions model = rankOptions(8);
-  model.model = (whole.path / "model.safetensors").string();
+  model.model = (directory.path / "expected.safetensors").string();
   ASSERT_EQ(runRanks(layout(1), model).front().error, "");
   const std::vector<TrainModel> chains[] = {
       {layout(1), layout(4, true), layout(2), layout(8, true)},
       {layout(8, true), layout(2, true), layout(1), layout(4)},
       {layout(2), layout(1), layout(8), layout(2, true)}};
+  int number = 0;
   for (uint64_t saveEvery : {0, 1})
     for (const std::vector<TrainModel> &chain : chains) {
-      TemporaryDirectory directory;
+      fs::path out = directory.path / std::to_string(number++);
       std::vector<double> losses;
       std::vector<RunResult> runs;
       for (size_t i = 0; i < chain.size(); ++i) {
         bool last = i + 1 == chain.size();
-        TrainOptions options = rankOptions(8, directory.path);
+        TrainOptions options = rankOptions(8, out);
         options.saveEvery = saveEvery;
         options.resume = i != 0;
-        options.model = (directory.path / "model.safetensors").string();
+        options.model = (out / "model.safetensors").string();
         std::atomic<bool> stop = false;
         // Stopped by one rank alone, after steps 1, 3 and 5.
         runs = runRanks(chain[i], options, [&](size_t rank, TrainOptions &own) {
@@ -173,7 +174,27 @@ TEST(Ranks, SameBitsAfterResumingInOtherLayouts) {
         std::ifstream stream(path, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(stream), {});
       };
-      EXPECT_EQ(contentOf(directory.path / "model.safetensors"), contentOf(model.model));
+      EXPECT_FALSE(contentOf(model.model).empty());
+      EXPECT_EQ(contentOf(out / "model.safetensors"), contentOf(model.model));
+    }
+}
+
+TEST(Ranks, OneFlagMayStopAll) {
+  TemporaryDirectory directory;
+  TrainOptions options = rankOptions(8, directory.path);
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  for (uint64_t steps : {1, 3})
+    for (const RunResult &run : runRanks(layout(4, true), options, [&](size_t rank, auto &own) {
+           own.resume = true;
+           own.onStep = [&, rank](const StepRecord &record) {
+             if (rank == 0)
+               stop = record.step + 1 == steps;
+           };
+         })) {
+      EXPECT_EQ(run.error, "");
+      EXPECT_EQ(run.result.steps, steps);
+      EXPECT_TRUE(run.result.stopped);
     }
 }
 
@@ -199,9 +220,9 @@ TEST(Ranks, EachByteIsWrittenOnce) {
   EXPECT_EQ(files, 6u); // two tensors of parameters, by two ranks, and four parts
   EXPECT_TRUE(fs::exists(checkpoint / "optimizer-00003-of-00004.safetensors"));
   // One rank's files are as they were.
-  TemporaryDirectory alone;
-  ASSERT_EQ(runRanks(layout(1), rankOptions(1, alone.path)).front().error, "");
-  checkpoint = CheckpointFolder(alone.path / "checkpoints").at(1);
+  fs::path alone = directory.path / "alone";
+  ASSERT_EQ(runRanks(layout(1), rankOptions(1, alone)).front().error, "");
+  checkpoint = CheckpointFolder(alone / "checkpoints").at(1);
   for (const char *name : {"model.safetensors", "optimizer.safetensors", "state.json"})
     EXPECT_TRUE(fs::exists(checkpoint / name)) << name;
 }
