@@ -1,7 +1,9 @@
 #include "sinter/Quantize.h"
 #include "runtime/Base/HalfFloat.h"
 #include "sinter/Compile.h"
+#include "sinter/Gptq.h"
 #include "sinter/QuantizedFolder.h"
+#include "sinter/Runner.h"
 #include "sinter/TrainData.h"
 #include <algorithm>
 #include <cmath>
@@ -22,6 +24,9 @@ struct Layer {
 /// The layers of one input: other programs compute them as one and want them of one kind.
 using LayerGroup = std::vector<Layer>;
 
+/// x^T x of a group's input, [in, in], by the tensor of the group's first layer.
+using Grams = std::map<std::string, std::vector<double>>;
+
 /// A layer on its way.
 struct Encoded {
   WeightEncoding encoding;
@@ -34,7 +39,7 @@ struct Encoded {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// The groups of each block, every tensor once.
+/// The groups of each of the model's layers, every tensor once.
 static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
   std::set<std::string> seen;
   std::vector<std::vector<LayerGroup>> blocks;
@@ -54,8 +59,7 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
     addGroup({&block.output});
     addGroup({block.gate ? &*block.gate : nullptr, &block.up});
     addGroup({&block.down});
-    if (!groups.empty())
-      blocks.push_back(std::move(groups));
+    blocks.push_back(std::move(groups));
   }
   return blocks;
 }
@@ -175,23 +179,27 @@ public:
   Quantizer(const Model &model, const QuantizeOptions &options, QuantizationFormat format,
             std::vector<std::vector<LayerGroup>> blocks)
       : model(model), options(options), format(format), blocks(std::move(blocks)),
-        pool(static_cast<unsigned>(getThreads(options))) {}
+        usesGptq(options.method == "gptq"), pool(static_cast<unsigned>(getThreads(options))) {}
 
   Expected<Quantization> run();
 
 private:
   Expected<void> openText();
   Expected<Evaluation> measure(const Model &measured, const runtime::TokenStream &tokens) const;
+  Model applyStandIns() const;
   Expected<double> measureCalibration();
+  Expected<Grams> measureGrams(size_t block);
   Expected<void> addWide(QuantizedFolder &folder);
-  Expected<void> quantizeGroup(const LayerGroup &group, QuantizedFolder &folder);
-  Expected<Encoded> encode(const Layer &layer);
+  Expected<void> quantizeGroup(const LayerGroup &group, const Grams &grams,
+                               QuantizedFolder &folder);
+  Expected<Encoded> encode(const Layer &layer, const std::vector<double> *gram);
   void keep(const Layer &layer, const Encoded &encoded, QuantizedFolder &folder);
 
   const Model &model;
   const QuantizeOptions &options;
   QuantizationFormat format;
   std::vector<std::vector<LayerGroup>> blocks;
+  bool usesGptq;
   runtime::ThreadPool pool;
   std::optional<runtime::TokenStream> calibration, keptOut;
   std::map<std::string, Tensor> standIns; ///< where layers are looked at on a text
@@ -206,6 +214,8 @@ Expected<void> Quantizer::openText() {
   if (options.calibrate.empty()) {
     if (options.maxLoss)
       return fail("`max_loss`", "there is no text to measure a loss on", "give `calibrate` FILE");
+    if (usesGptq)
+      return fail("`method` gptq", "there is no text to calibrate on", "give `calibrate` FILE");
     return {};
   }
   SINTER_TRY(runtime::TokenStream tokens,
@@ -227,16 +237,52 @@ Expected<Evaluation> Quantizer::measure(const Model &measured,
   return evaluateTokens(measured, evaluation, tokens);
 }
 
-/// The loss on the text to calibrate on, with what the layers are now.
-Expected<double> Quantizer::measureCalibration() {
+/// The model with what the layers are now.
+Model Quantizer::applyStandIns() const {
   std::vector<Tensor> tensors;
   for (const auto &[name, tensor] : standIns)
     tensors.push_back(tensor);
   Model changed = model;
   changed.weights =
       std::make_shared<WeightFiles>(WeightFiles::replace(*model.weights, std::move(tensors)));
-  SINTER_TRY(Evaluation evaluation, measure(changed, *calibration));
+  return changed;
+}
+
+/// The loss on the text to calibrate on.
+Expected<double> Quantizer::measureCalibration() {
+  SINTER_TRY(Evaluation evaluation, measure(applyStandIns(), *calibration));
   return evaluation.loss;
+}
+
+/// The grams of a block, over windows of the text to calibrate on.
+Expected<Grams> Quantizer::measureGrams(size_t block) {
+  constexpr int64_t kWindow = 512;
+  int64_t window =
+      std::min({kWindow, model.spec.maxPositions, static_cast<int64_t>(calibration->size())});
+  std::string entry = "gram_" + std::to_string(block);
+  RunOptions run = options;
+  run.batch = 1;
+  run.length = window;
+  SINTER_TRY(Runner runner, Runner::open(applyStandIns(), run, {entry}, window, window));
+  SINTER_TRY(size_t program, runner.session().program(entry));
+  Grams grams;
+  std::vector<int32_t> tokens(static_cast<size_t>(window)), start = {0},
+                                                            count = {static_cast<int32_t>(window)};
+  for (uint64_t at = 0; at + tokens.size() <= calibration->size(); at += tokens.size()) {
+    SINTER_CHECK(options.observer.checkStop("quantizing"));
+    calibration->read(at, tokens);
+    SINTER_CHECK(runner.step(entry, tokens, start, count));
+    for (const LayerGroup &group : blocks[block]) {
+      const std::string &tensor = group.front().tensor;
+      SINTER_TRY(runtime::TensorView view,
+                 runner.session().output(program, "gram." + tensor, DType::F32));
+      std::span<const float> values = view.as<float>();
+      std::vector<double> &gram = grams[tensor];
+      gram.resize(values.size());
+      std::ranges::transform(gram, values, gram.begin(), std::plus<>());
+    }
+  }
+  return grams;
 }
 
 /// Adds what is never quantized.
@@ -253,14 +299,15 @@ Expected<void> Quantizer::addWide(QuantizedFolder &folder) {
   return folder.writeFile();
 }
 
-Expected<Encoded> Quantizer::encode(const Layer &layer) {
+Expected<Encoded> Quantizer::encode(const Layer &layer, const std::vector<double> *gram) {
   const Tensor &tensor = *model.weights->find(layer.tensor);
   SINTER_TRY(std::vector<float> weights, readWeights(tensor, layer));
   Encoded encoded;
   encoded.encoding = format.encoding;
   encoded.encoding.scaleType = *tensor.dtype;
   encoded.matrix = std::make_shared<const EncodedMatrix>(
-      encodeMatrix(pool, weights, layer.out, layer.in, encoded.encoding));
+      gram ? encodeByGptq(pool, weights, layer.out, layer.in, *gram, encoded.encoding)
+           : encodeMatrix(pool, weights, layer.out, layer.in, encoded.encoding));
   std::vector<float> decoded = decodeMatrix(*encoded.matrix, encoded.encoding);
   double squares = 0, errors = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -281,17 +328,20 @@ void Quantizer::keep(const Layer &layer, const Encoded &encoded, QuantizedFolder
   result.weights += encoded.matrix->codes.size();
 }
 
-Expected<void> Quantizer::quantizeGroup(const LayerGroup &group, QuantizedFolder &folder) {
+Expected<void> Quantizer::quantizeGroup(const LayerGroup &group, const Grams &grams,
+                                        QuantizedFolder &folder) {
+  auto gram = grams.find(group.front().tensor);
   std::vector<Encoded> encoded;
   for (const Layer &layer : group) {
-    SINTER_TRY(Encoded one, encode(layer));
+    SINTER_TRY(Encoded one, encode(layer, gram == grams.end() ? nullptr : &gram->second));
     encoded.push_back(std::move(one));
   }
-  std::optional<double> added;
-  if (options.maxLoss) {
+  if (options.maxLoss || usesGptq)
     for (size_t i = 0; i < group.size(); ++i)
       standIns[group[i].tensor] =
           makeStandIn(*model.weights->find(group[i].tensor), group[i], &encoded[i]);
+  std::optional<double> added;
+  if (options.maxLoss) {
     SINTER_TRY(double loss, measureCalibration());
     added = loss - lastLoss;
     if (*added <= *options.maxLoss)
@@ -319,21 +369,28 @@ Expected<Quantization> Quantizer::run() {
   if (keptOut) {
     SINTER_TRY(result.before, measure(model, *keptOut));
   }
-  if (options.maxLoss) {
+  if (options.maxLoss || usesGptq)
     for (const auto &groups : blocks)
       for (const LayerGroup &group : groups)
         for (const Layer &layer : group)
           standIns[layer.tensor] = makeStandIn(*model.weights->find(layer.tensor), layer, nullptr);
+  if (options.maxLoss) {
     SINTER_TRY(lastLoss, measureCalibration());
   }
   SINTER_CHECK(addWide(folder));
   std::optional<Progress> progress;
-  if (!options.maxLoss) // else what is measured in between reports its own
+  if (!options.maxLoss && !usesGptq) // else what is measured in between reports its own
     progress.emplace(options.observer, "quantizing", blocks.size());
   for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].empty())
+      continue;
+    Grams grams;
+    if (usesGptq) {
+      SINTER_TRY(grams, measureGrams(i));
+    }
     for (const LayerGroup &group : blocks[i]) {
       SINTER_CHECK(options.observer.checkStop("quantizing"));
-      SINTER_CHECK(quantizeGroup(group, folder));
+      SINTER_CHECK(quantizeGroup(group, grams, folder));
     }
     SINTER_CHECK(folder.writeFile());
     if (progress)

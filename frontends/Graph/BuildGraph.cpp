@@ -9,6 +9,13 @@ using namespace sinter;
 /// Whether an entry ends in a loss instead of logits.
 static bool isLossEntry(StringRef entry) { return entry == "train_step" || entry == "evaluate"; }
 
+/// The layer whose inputs an entry `gram_<layer>` multiplies; none for other entries.
+static std::optional<size_t> getGramLayer(StringRef entry) {
+  size_t layer = 0;
+  return entry.consume_front("gram_") && !entry.getAsInteger(10, layer) ? std::optional(layer)
+                                                                        : std::nullopt;
+}
+
 namespace {
 /// Builds one entry of a decoder.
 class DecoderBuilder {
@@ -35,11 +42,16 @@ public:
     }
     Value hidden = buildDropout(buildEmbedding());
     buildPositionTables();
-    for (auto [i, layer] : llvm::enumerate(spec.layers))
+    std::optional<size_t> gramLayer = getGramLayer(entry);
+    for (auto [i, layer] : llvm::enumerate(spec.layers)) {
+      addsGrams = gramLayer == i;
       hidden = buildLayer(hidden, layer, i);
+      if (addsGrams)
+        break;
+    }
     if (hasLoss)
       buildLoss(hidden);
-    else
+    else if (!gramLayer)
       buildHead(hidden);
     graph.finish();
     if (entry == "train_step")
@@ -122,6 +134,15 @@ private:
     Value bias =
         selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}), *linear.bias, 0);
     return graph.addToRows(y, graph.cast(bias, graph.getF32()));
+  }
+
+  /// Adds x^T x of the rows that go into a product, where the entry is for that.
+  void addGram(Value x, const LinearSpec &linear) {
+    if (!addsGrams)
+      return;
+    Value rows = graph.reshape(x, {batch * chunk, linear.in});
+    graph.addOutput("gram." + linear.weight.tensor,
+                    graph.matmul(rows, rows, /*transposeRhs=*/false, /*transposeLhs=*/true));
   }
 
   Value getNormWeight(const NormSpec &norm) {
@@ -232,6 +253,7 @@ private:
   }
 
   Value buildAttention(Value x, const LayerSpec &layer, size_t index) {
+    addGram(x, layer.query);
     Value query = buildHeads(x, layer.query, layer, spec.heads);
     Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
     Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
@@ -261,6 +283,7 @@ private:
     Value mixed = graph.attention(query, key, value, start, attention);
     mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
     setLocation(layer, layer.output.name);
+    addGram(mixed, layer.output);
     return buildDropout(buildLinear(mixed, layer.output));
   }
 
@@ -284,6 +307,7 @@ private:
 
   Value buildMlp(Value x, const LayerSpec &layer) {
     Value inner;
+    addGram(x, layer.gate ? *layer.gate : layer.up);
     if (layer.gate) {
       setLocation(layer, layer.gate->name);
       Value gate = buildActivation(buildLinear(x, *layer.gate));
@@ -294,6 +318,7 @@ private:
       inner = buildActivation(buildLinear(x, layer.up));
     }
     setLocation(layer, layer.down.name);
+    addGram(inner, layer.down);
     return buildDropout(buildLinear(inner, layer.down));
   }
 
@@ -387,7 +412,8 @@ private:
   std::map<std::string, Initializer> initializers; ///< of the parameters
   StringRef entry;
   int64_t batch, chunk;
-  bool hasLoss; ///< of whole sequences, for training
+  bool hasLoss;           ///< of whole sequences, for training
+  bool addsGrams = false; ///< in the layer that is being built
   Value tokens, start, count;
   Value targets, first, seed;
   int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
@@ -420,7 +446,8 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                   "store it as F32, F16 or BF16");
   }
   for (const std::string &entry : options.entries)
-    if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry))
+    if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
+        getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())
       return fail("`entry` " + entry, "is not an entry of a decoder",
                   "entries are prefill, decode, logits, train_step and evaluate");
   return {};

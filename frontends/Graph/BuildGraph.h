@@ -27,7 +27,7 @@ struct GraphOptions {
   /// The positions that will be used, for rotary types whose frequencies depend on the length of
   /// the sequence (Rotary.h); 0: max_sequence.
   int64_t ropeLength = 0;
-  /// Of prefill, decode, logits, train_step and evaluate.
+  /// Of prefill, decode, logits, gram_<layer>, train_step and evaluate.
   std::vector<std::string> entries = {"prefill", "decode"};
   TrainingGraph training;
   std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
@@ -40,6 +40,8 @@ struct GraphOptions {
 ///   prefill  tokens [batch, chunk] -> token [batch], what follows each slot's last valid token
 ///   decode   tokens [batch, 1]     -> token [batch]
 ///   logits   tokens [batch, chunk] -> logits [batch, chunk, vocab]
+///   gram_3   tokens [batch, chunk] -> gram.<tensor> [in, in], x^T x of all rows that go into the
+///            products of layer 3, by the weight of the first product of each such x
 ///
 ///   train_step, evaluate  tokens, targets [batch, chunk] -> loss, a number
 ///

@@ -107,6 +107,28 @@ TEST_F(BuildGraph, UsesEachParameterOfSharedLayersOnce) {
   EXPECT_EQ(states, 2u * 3);
 }
 
+TEST_F(BuildGraph, GramsAreOfEachInputOfALayer) {
+  GraphOptions options;
+  options.entries = {"gram_1"};
+  auto module = build(spec("llama"), options);
+  auto function = module->lookupSymbol<mlir::func::FuncOp>("gram_1");
+  std::map<std::string, int64_t> sizes;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, SinterDialect::kOutput)) {
+      auto type = mlir::cast<mlir::RankedTensorType>(function.getResultTypes()[i]);
+      EXPECT_EQ(type.getDimSize(0), type.getDimSize(1));
+      sizes[name.str()] = type.getDimSize(0);
+    }
+  std::string layer = "gram.model.layers.1.";
+  EXPECT_EQ(sizes, (std::map<std::string, int64_t>{{layer + "self_attn.q_proj.weight", 32},
+                                                   {layer + "self_attn.o_proj.weight", 32},
+                                                   {layer + "mlp.gate_proj.weight", 32},
+                                                   {layer + "mlp.down_proj.weight", 48}}));
+  options.entries = {"gram_3"}; // there are three layers
+  EXPECT_NE(errorOf(spec("llama"), options).find("gram_3: is not an entry"), std::string::npos)
+      << errorOf(spec("llama"), options);
+}
+
 TEST_F(BuildGraph, RefusesOptionsThatCannotBe) {
   GraphOptions options;
   options.chunk = 0;
