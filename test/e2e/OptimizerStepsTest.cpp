@@ -10,6 +10,8 @@
 #include "compiler/Pipelines/Compile.h"
 #include "frontends/Graph/TextGraph.h"
 #include "runtime/Session/Session.h"
+#include "runtime/Train/GradientTree.h"
+#include "runtime/Train/TrainPrograms.h"
 #include <gtest/gtest.h>
 
 using namespace sinter;
