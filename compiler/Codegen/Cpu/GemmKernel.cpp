@@ -23,9 +23,9 @@
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
 // Integers are widened to f32 in registers. What a group of them sums up to is multiplied by their
-// scale once, not each of them. They take so many instructions a line that too few lines are on their
-// way from memory: one row asks for them ahead, which took 0.84 of the time for 8 bits and 0.63 for 4
-// (GPT-2 124M on one core of Zen 5).
+// scale once, not each of them. They take so many instructions a line that too few lines are
+// on their way from memory: one row asks for them ahead, which took 0.84 of the time for 8 bits and
+// 0.63 for 4 (GPT-2 124M on one core of Zen 5).
 //
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.

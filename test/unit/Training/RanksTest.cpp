@@ -182,9 +182,9 @@ TEST(Ranks, SameBitsAfterResumingInOtherLayouts) {
 TEST(Ranks, OneFlagMayStopAll) {
   TemporaryDirectory directory;
   TrainOptions options = rankOptions(8, directory.path);
-  std::atomic<bool> stop = false;
-  options.stop = &stop;
-  for (uint64_t steps : {1, 3})
+  for (uint64_t steps : {1, 3}) {
+    std::atomic<bool> stop = false;
+    options.stop = &stop;
     for (const RunResult &run : runRanks(layout(4, true), options, [&](size_t rank, auto &own) {
            own.resume = true;
            own.onStep = [&, rank](const StepRecord &record) {
@@ -196,6 +196,7 @@ TEST(Ranks, OneFlagMayStopAll) {
       EXPECT_EQ(run.result.steps, steps);
       EXPECT_TRUE(run.result.stopped);
     }
+  }
 }
 
 TEST(Ranks, EachByteIsWrittenOnce) {
