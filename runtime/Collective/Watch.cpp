@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 
 namespace sinter::runtime {
@@ -21,6 +22,8 @@ constexpr milliseconds grace(300);
 constexpr std::chrono::seconds patience(20);
 // What a command may take of its predicted time: predictions are of a machine of its own.
 constexpr double slack = 10;
+// How much longer a command may take that no processor works on.
+constexpr double patienceFactor = 10;
 
 // What a rank says of itself at first, in the same size on all.
 struct Introduction {
@@ -60,11 +63,14 @@ struct Peer {
   Clock::time_point heard; ///< when it last spoke
   Clock::time_point moved; ///< when it was last seen anywhere but in the command where it is
   WatchMessage last;       ///< the last that it said of itself
+  double worked = 0;       ///< by then
   bool done = false;
 
   void note(WatchMessage alive, Clock::time_point now) {
-    if (alive.begun != last.begun || !alive.busy)
+    if (alive.begun != last.begun || !alive.busy) {
       moved = now;
+      worked = alive.worked;
+    }
     last = std::move(alive);
   }
 };
@@ -121,7 +127,7 @@ struct Watch::Impl {
   void listen(Peer &peer);
   void judge();
   void judgeSilence(const Peer &peer);
-  void judgeStuck(size_t rank, const WatchMessage &last, Clock::duration time);
+  void judgeStuck(const Peer &peer, Clock::time_point known);
   void sayEnding();
   void conclude(WatchMessage verdict);
   void concludeOn(size_t rank, std::string why, std::string remedy);
@@ -133,6 +139,9 @@ WatchMessage Watch::Impl::describeSelf() const {
   message.begun = place.begun;
   if (place.busy)
     message.busy = std::chrono::duration<double>(*place.busy).count();
+  timespec time = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  message.worked = double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
   message.where = std::move(place.text);
   return message;
 }
@@ -178,7 +187,7 @@ void Watch::Impl::watch() {
     sayEnding();
     judge();
     if (!verdict && isZero())
-      judgeStuck(0, self.last, now - self.moved);
+      judgeStuck(self, now);
   }
   if (!verdict)
     tell(WatchMessage{WatchMessage::Done});
@@ -232,7 +241,7 @@ void Watch::Impl::judge() {
     if (!peer.done && !(pending && pending->second.ended == peer.rank))
       judgeSilence(peer);
     if (!verdict && !peer.done && peer.link.isOpen())
-      judgeStuck(peer.rank, peer.last, peer.heard - peer.moved);
+      judgeStuck(peer, peer.heard);
   }
   if (!verdict && pending && Clock::now() >= pending->first)
     conclude(pending->second);
@@ -258,11 +267,17 @@ void Watch::Impl::judgeSilence(const Peer &peer) {
                "see what that machine does; `rank_timeout` allows more");
 }
 
-/// @param time for which it is known to be at the same command; of who is silent nothing is known
-void Watch::Impl::judgeStuck(size_t rank, const WatchMessage &last, Clock::duration time) {
-  std::chrono::duration<double> most = options.timeout;
-  if (last.busy && time > most + std::chrono::duration<double>(slack * *last.busy))
-    concludeOn(rank, "is stuck for " + seconds(time) + " " + last.where,
+/// @param known until when it is known where the rank is; of who is silent nothing is
+void Watch::Impl::judgeStuck(const Peer &peer, Clock::time_point known) {
+  if (!peer.last.busy)
+    return;
+  auto most = options.timeout + std::chrono::duration<double>(slack * *peer.last.busy);
+  Clock::duration time = known - peer.moved;
+  // Where others have the processors a command takes long. One that waits for something is waited
+  // for longer.
+  bool works = peer.last.worked - peer.worked > most.count() / 2;
+  if (time > (works ? most : patienceFactor * most))
+    concludeOn(peer.rank, "is stuck for " + seconds(time) + " " + peer.last.where,
                "see what that machine does; `rank_timeout` allows more");
 }
 

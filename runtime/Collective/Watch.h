@@ -7,7 +7,8 @@
 //   - Five times a second each end tells the other that it lives and where its rank is
 //     (RankProgress). Who is silent for the timeout has failed: stopped, swapping, without network.
 //   - A rank that lives but stays in one command for the timeout and ten times what the cost model
-//     predicts for it, and does not wait for others there, is stuck.
+//     predicts for it, does not wait for others there, and has had a processor for half of that
+//     time, is stuck; without one, after ten times as long.
 //   - A rank that ends with an error says so (end()).
 //
 // Who notices is rank 0, or, of rank 0, everyone. Rank 0 tells all others the verdict, one error

@@ -27,6 +27,7 @@ std::string write(const WatchMessage &message) {
   json object = {{"kind", message.kind}, {"where", message.where}};
   if (message.kind == WatchMessage::Alive) {
     object["begun"] = message.begun;
+    object["worked"] = message.worked;
     if (message.busy)
       object["busy"] = *message.busy;
   } else {
@@ -61,6 +62,8 @@ std::optional<WatchMessage> read(std::string_view line) {
   message.begun = number("begun").value_or(0);
   if (auto busy = object.find("busy"); busy != object.end() && busy->is_number())
     message.busy = busy->get<double>();
+  if (auto worked = object.find("worked"); worked != object.end() && worked->is_number())
+    message.worked = worked->get<double>();
   message.where = text("where");
   message.error = {text("what"), text("why"), text("remedy")};
   message.ended = number("ended");

@@ -21,6 +21,7 @@ struct WatchMessage {
   Kind kind = Alive;
   uint64_t begun = 0;              ///< Alive: RankProgress::Place
   std::optional<double> busy = {}; ///< Alive: its seconds
+  double worked = 0;               ///< Alive: seconds that processors have worked for this process
   std::string where = {};          ///< of who says it, or has ended
   Error error = {};                ///< Ending, Verdict
   /// Verdict: the rank that has ended with an error of its own, which is `error`.
