@@ -101,20 +101,20 @@ class Job:
         self.process.wait(timeout=30)
 
 
-def check_others(job, victim, begin, why):
+def check_others(job, victim, begin, why, limit=LIMIT):
     """The longest that another rank needed."""
     longest = 0
     for rank in range(job.ranks):
         if rank == victim:
             continue
-        status, ended = job.status(rank, begin + LIMIT + 5)
+        status, ended = job.status(rank, begin + limit + 5)
         errors = job.errors(rank)
         prefix = f"rank {rank}: " if rank else ""
         pattern = (re.escape(f"{prefix}sinter: error: rank {victim} on {socket.gethostname()}: ") +
                    why + r".*\n")
         check(status == 3, f"rank {rank} ends with status {status}: {errors}")
         check(re.fullmatch(pattern, errors), f"rank {rank} says: {errors!r}, not {pattern}")
-        check(ended - begin < LIMIT, f"rank {rank} needs {ended - begin:.1f} s")
+        check(ended - begin < limit, f"rank {rank} needs {ended - begin:.1f} s")
         longest = max(longest, ended - begin)
     return longest
 
@@ -150,7 +150,9 @@ def fault(arguments, kind, victim, why, own_status, own_error):
         begin = time.time()
         if why:
             begin = job.fault_time()
-            longest = check_others(job, victim, begin, why)
+            # Who gets no processor is not stuck: on a machine that others use it takes longer to tell.
+            is_busy = os.getloadavg()[0] > 1.5 * os.cpu_count()
+            longest = check_others(job, victim, begin, why, 60 if kind == "stuck" and is_busy else LIMIT)
             print(f"{kind} of rank {victim}: {longest:.2f} s", flush=True)
         status, _ = job.status(victim, begin + LIMIT + 5)
         check(status == own_status, f"the faulty rank ends with status {status}")
@@ -224,7 +226,7 @@ def main():
         check_started(arguments)
         check_signals(arguments)
         fault(arguments, "stuck", 1,
-              r"is stuck for \d\.\d s at step 100, command 1 of train_step \(matmul, model\.layers\.3\)",
+              r"is stuck for \d+\.\d s at step 100, command 1 of train_step \(matmul, model\.layers\.3\)",
               3, "is stuck")
         fault(arguments, "error", 2, r"has ended with an error at step 100: step 100: the loss is nan",
               1, "rank 2: sinter: error: step 100: the loss is nan; look at the data\n")
