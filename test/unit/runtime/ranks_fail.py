@@ -154,7 +154,7 @@ def fault(arguments, kind, victim, why, own_status, own_error):
             is_busy = os.getloadavg()[0] > 1.5 * os.cpu_count()
             longest = check_others(job, victim, begin, why, 60 if kind == "stuck" and is_busy else LIMIT)
             print(f"{kind} of rank {victim}: {longest:.2f} s", flush=True)
-        status, _ = job.status(victim, begin + LIMIT + 5)
+        status, _ = job.status(victim, time.time() + LIMIT)
         check(status == own_status, f"the faulty rank ends with status {status}")
         check(own_error in job.errors(victim), f"the faulty rank says {job.errors(victim)!r}")
         if not why:
