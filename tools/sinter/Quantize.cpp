@@ -65,10 +65,10 @@ static Expected<void> run(const CommandOptions<QuantizeOptions> &options) {
 }
 
 static constexpr char kFooter[] = R"(
-DIR becomes a Hugging Face directory in the format of compressed-tensors, which Sinter, transformers
-and vLLM read. Layers are quantized one group after the other, a group being those of one input.
-Embeddings, the head, norms and biases stay as they are. GPT-2's layers are stored as [out, in],
-which of these programs Sinter alone reads.)";
+DIR becomes a Hugging Face directory in the format of compressed-tensors, which Sinter and transformers
+read. Layers are quantized one group after the other, a group being those of one input. Embeddings,
+the head, norms and biases stay as they are. GPT-2's layers are stored as [out, in], which of the two
+Sinter alone reads.)";
 
 void sinter::cli::addQuantize(CLI::App &program) {
   CLI::App *command = program.add_subcommand("quantize", "Makes a model of fewer bits");
