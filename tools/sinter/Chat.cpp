@@ -4,10 +4,14 @@
 #include "sinter/Compile.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <fcntl.h>
 #include <iostream>
+#include <iterator>
 #include <memory>
+#include <poll.h>
 #include <unistd.h>
 
 using namespace sinter;
@@ -19,19 +23,46 @@ struct Options : CommandOptions<RunOptions> {
   ChatOptions chat;
 };
 
-/// Ctrl-C: ends an answer, or where none is being given, the conversation.
+/// Ctrl-C: ends an answer, or where none is being given, the conversation. The handler also writes
+/// into a pipe, which whoever waits for a line looks at, too: a signal may come right before it
+/// waits, and to any thread.
 class Interrupt {
 public:
   Interrupt() {
+    if (::pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+      pipe[0] = pipe[1] = -1;
     struct sigaction action = {};
-    action.sa_handler = [](int) { flag = true; };
-    sigaction(SIGINT, &action, &before); // without SA_RESTART: reading a line ends, too
+    action.sa_handler = [](int) {
+      flag = true;
+      [[maybe_unused]] ssize_t written = ::write(pipe[1], "", 1);
+    };
+    sigaction(SIGINT, &action, &before);
   }
-  ~Interrupt() { sigaction(SIGINT, &before, nullptr); }
+  ~Interrupt() {
+    sigaction(SIGINT, &before, nullptr);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+  }
+
+  static void forget() {
+    char byte;
+    while (::read(pipe[0], &byte, 1) > 0) {
+    }
+    flag = false;
+  }
+
+  /// Waits for a line of a terminal; false where Ctrl-C comes before it.
+  static bool waitForLine() {
+    pollfd waited[] = {{STDIN_FILENO, POLLIN, 0}, {pipe[0], POLLIN, 0}};
+    while (::poll(waited, std::size(waited), -1) < 0 && errno == EINTR) {
+    }
+    return (waited[1].revents & POLLIN) == 0;
+  }
 
   static inline std::atomic<bool> flag = false;
 
 private:
+  static inline int pipe[2] = {-1, -1};
   struct sigaction before = {};
 };
 } // namespace
@@ -43,8 +74,11 @@ static bool printNow(std::string_view text) {
 
 /// The next line; false where there are no more.
 static bool readMessage(bool isTerminal, std::string &message) {
-  if (isTerminal)
+  if (isTerminal) {
     printNow("> ");
+    if (!Interrupt::waitForLine())
+      return false;
+  }
   return static_cast<bool>(std::getline(std::cin, message));
 }
 
@@ -68,9 +102,9 @@ static Expected<void> converse(Chat &chat) {
       chat.clear();
     if (message.empty() || message == "/clear")
       continue;
-    Interrupt::flag = false;
     auto answer =
         chat.answer(message, [](int32_t, const std::string &text) { return printNow(text); });
+    Interrupt::forget();
     if (!answer && !isTerminal)
       return tl::unexpected(answer.error());
     if (answer)

@@ -3,6 +3,7 @@ on, and where no answer is being given, the conversation."""
 
 import os
 import pty
+import select
 import sys
 import time
 
@@ -21,7 +22,8 @@ def read_until(found):
     seen, deadline = "", time.time() + 120
     while not found(seen):
         assert time.time() < deadline, seen[-500:]
-        seen += os.read(terminal, 4096).decode(errors="replace")
+        if select.select([terminal], [], [], 1)[0]:
+            seen += os.read(terminal, 4096).decode(errors="replace")
 
 
 def say(text):
