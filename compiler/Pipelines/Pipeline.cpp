@@ -62,7 +62,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     precision.cacheType = writeOption(options.getCacheType());
     precision.tf32 = options.tf32;
     precision.weights = options.weights;
-    precision.group = options.group;
+    precision.group = options.weightsGroup;
     precision.head = options.quantizesHead;
     return buildPrecisionPipeline(manager, precision);
   }

@@ -56,7 +56,13 @@ inline void addRankFlags(CLI::App &command, RunOptions &options) {
 template <typename Options>
 Expected<void> runOnRanks(CommandOptions<Options> &options,
                           const std::function<Expected<void>()> &work, bool stopsSoftly = false) {
-  SINTER_CHECK(checkOptions<RunOptions>(options));
+  // The other options have defaults that the command's own work sets first.
+  Expected<void> valid;
+  RunOptions::visit(static_cast<RunOptions &>(options), [&](const OptionInfo &info, auto &value) {
+    if (valid && (info.id == "ranks" || info.id == "rank_timeout"))
+      valid = checkOption(info, value);
+  });
+  SINTER_CHECK(valid);
   RankedCommand command;
   if (!options.grid.empty() || !options.model.ends_with(".sinter"))
     command.options.grid = options.grid;
@@ -76,7 +82,7 @@ void addModelFlags(CLI::App &command, CommandOptions<Options> &options) {
   addRunFlags(command, options, options.json);
   addOptions<RunOptions>(
       command, options,
-      {"cache_dtype", "weights", "group", "quantize_head", "seed", "batch", "max_seq"});
+      {"cache_dtype", "weights", "weights_group", "quantize_head", "seed", "batch", "max_seq"});
 }
 
 /// Adds MODEL, its options, --mode and those of a training step.
