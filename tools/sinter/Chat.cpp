@@ -32,9 +32,11 @@ public:
     if (::pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0)
       pipe[0] = pipe[1] = -1;
     struct sigaction action = {};
+    action.sa_flags = SA_RESTART; // a slow terminal's output goes on
     action.sa_handler = [](int) {
-      flag = true;
+      // First the pipe: who has seen the flag forgets both.
       [[maybe_unused]] ssize_t written = ::write(pipe[1], "", 1);
+      flag = true;
     };
     sigaction(SIGINT, &action, &before);
   }
