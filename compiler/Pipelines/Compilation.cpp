@@ -74,11 +74,6 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));
-    if (axis.name == "data" && options.training.accumulate % static_cast<int64_t>(axis.size) != 0)
-      return fail(what,
-                  "its ranks cannot have an equal part of " +
-                      std::to_string(options.training.accumulate) + " microbatches a step",
-                  "give `accumulate` " + std::to_string(axis.size) + " or a multiple of it");
   }
   return {};
 }
