@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/unit/Codegen/KernelJit.h"
+#include "tools/kernel-jit/KernelJit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
 #include <benchmark/benchmark.h>
@@ -21,7 +21,7 @@
 
 using namespace mlir;
 using namespace sinter;
-using namespace sinter::test;
+using namespace sinter::jit;
 
 namespace {
 

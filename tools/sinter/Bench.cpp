@@ -1,6 +1,7 @@
 //===- Bench.cpp - `sinter bench`: how fast ---------------------------------===//
 
 #include "sinter/Bench.h"
+#include "tools/cli/Checks.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Limits.h"
 #include "tools/sinter/ModelFlags.h"
@@ -72,7 +73,7 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addBench(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("bench", "Measures a step: medians after a warm-up");
+  CLI::App *command = addCommand(program, "bench", "Measures a step: medians after a warm-up");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   addRankFlags(*command, *options);

@@ -83,8 +83,9 @@ static Expected<void> run(const CacheOptions &options) {
 }
 
 void sinter::cli::addCache(CLI::App &program) {
-  CLI::App *command = program.add_subcommand(
-      "cache", "What is kept between runs: compiled executables, a GPU's kernels and tuning");
+  CLI::App *command =
+      addCommand(program, "cache",
+                 "What is kept between runs: compiled executables, a GPU's kernels and tuning");
   auto options = std::make_shared<CacheOptions>();
   command->add_flag("--list", options->list, "every file, the one used last first");
   command->add_flag("--clear", options->clear, "remove all of them");

@@ -2,6 +2,7 @@
 
 #include "sinter/Chat.h"
 #include "sinter/Compile.h"
+#include "tools/cli/OneLine.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <cerrno>
@@ -148,7 +149,7 @@ Ctrl-C ends an answer. The KV cache holds the whole conversation: 4096 positions
 model has, unless --max-seq says otherwise.)";
 
 void sinter::cli::addChat(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("chat", "Holds a conversation");
+  CLI::App *command = addCommand(program, "chat", "Holds a conversation");
   auto options = std::make_shared<Options>();
   addModel(*command, options->model);
   addRunFlags(*command, *options, options->json);

@@ -17,6 +17,9 @@ inline void finish(Expected<void> outcome) {
     throw CommandFailed{std::move(outcome).error()};
 }
 
+/// Adds a command. In main.cpp alone, since whatever makes an App takes seconds to compile.
+CLI::App *addCommand(CLI::App &program, const std::string &name, const std::string &summary);
+
 // Each adds one command, named as the function, to the program.
 void addBench(CLI::App &program);
 void addCache(CLI::App &program);

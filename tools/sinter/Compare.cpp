@@ -207,7 +207,7 @@ Example:
 
 void sinter::cli::addCompare(CLI::App &program) {
   CLI::App *command =
-      program.add_subcommand("compare", "Trains several models under the same conditions");
+      addCommand(program, "compare", "Trains several models under the same conditions");
   auto options = std::make_shared<Options>();
   command
       ->add_option("MODELS", options->models,

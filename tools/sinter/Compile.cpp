@@ -72,7 +72,7 @@ static Expected<void> run(Options &options) {
 }
 
 void sinter::cli::addCompile(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("compile", "Compiles a model ahead of time");
+  CLI::App *command = addCommand(program, "compile", "Compiles a model ahead of time");
   auto options = std::make_shared<Options>();
   options->command = command;
   addModelFlags(*command, *options);

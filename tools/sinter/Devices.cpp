@@ -64,7 +64,7 @@ static void print(const nlohmann::json &device) {
 }
 
 void sinter::cli::addDevices(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("devices", "What this machine can run on");
+  CLI::App *command = addCommand(program, "devices", "What this machine can run on");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one machine-readable object");
   command->callback([json] {

@@ -47,7 +47,7 @@ the likeliest.)";
 
 void sinter::cli::addEval(CLI::App &program) {
   CLI::App *command =
-      program.add_subcommand("eval", "Loss, perplexity, bits per byte and accuracy on data");
+      addCommand(program, "eval", "Loss, perplexity, bits per byte and accuracy on data");
   auto options = std::make_shared<CommandOptions<EvaluateOptions>>();
   addModelFlags(*command, *options);
   addRankFlags(*command, *options);

@@ -118,8 +118,8 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addExplain(CLI::App &program) {
-  CLI::App *command = program.add_subcommand(
-      "explain", "Every fusion formed or declined, with the predicted cost of both sides");
+  CLI::App *command = addCommand(
+      program, "explain", "Every fusion formed or declined, with the predicted cost of both sides");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   command->add_flag("--all", options->all,

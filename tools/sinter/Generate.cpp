@@ -45,7 +45,7 @@ static Expected<void> run(Options &options) {
 }
 
 void sinter::cli::addGenerate(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("generate", "Continues a prompt");
+  CLI::App *command = addCommand(program, "generate", "Continues a prompt");
   auto options = std::make_shared<Options>();
   addModelFlags(*command, *options);
   addRankFlags(*command, *options);

@@ -2,6 +2,7 @@
 
 #include "sinter/Logits.h"
 #include "runtime/Base/AtomicFile.h"
+#include "tools/cli/Checks.h"
 #include "tools/cli/Ids.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
@@ -44,7 +45,7 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addLogits(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("logits", "Writes the logits at every position");
+  CLI::App *command = addCommand(program, "logits", "Writes the logits at every position");
   auto options = std::make_shared<Options>();
   addModelFlags(*command, *options);
   addRankFlags(*command, *options);

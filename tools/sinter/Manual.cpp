@@ -35,7 +35,7 @@ static void print(const CLI::App &command) {
 }
 
 void sinter::cli::addManual(CLI::App &program) {
-  CLI::App *manual = program.add_subcommand("manual", "Prints docs/options.md");
+  CLI::App *manual = addCommand(program, "manual", "Prints docs/options.md");
   manual->group(""); // not in help
   manual->callback([&program] {
     std::printf("# Options\n\nEvery command and its options, as `sinter COMMAND --help` has them. "

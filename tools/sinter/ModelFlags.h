@@ -25,54 +25,29 @@ private:
 };
 
 /// Adds the positional MODEL to a command.
-inline void addModel(CLI::App &command, std::string &model) {
-  command
-      .add_option("MODEL", model,
-                  "Hugging Face directory, .gguf, config.json (random weights), MLIR text (.mlir) "
-                  "or .sinter executable")
-      ->required();
-}
+void addModel(CLI::App &command, std::string &model);
 
 /// Adds the options that every command takes.
-inline void addCommonFlags(CLI::App &command, RunOptions &options, bool &json) {
-  addOptions(command, options, {"target", "threads", "dtype"});
-  command.add_flag("--json", json, "print one machine-readable object");
-}
+void addCommonFlags(CLI::App &command, RunOptions &options, bool &json);
 
 /// Adds the options that say how to compile and run, whatever the model and the work.
-inline void addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
-  addCommonFlags(command, options, json);
-  addOptions(command, options,
-             {"tf32", "tune", "grid", "reduce", "no_cache", "disable_pass", "load_pass_plugin",
-              "add_pass"});
-}
+void addRunFlags(CLI::App &command, RunOptions &options, bool &json);
 
 /// Adds the options that say who runs on the ranks of a grid.
-inline void addRankFlags(CLI::App &command, RunOptions &options) {
-  addOptions(command, options, {"ranks", "rank_timeout"});
-}
+void addRankFlags(CLI::App &command, RunOptions &options);
 
-/// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h.
+/// The options of RunOptions that any step may have.
+void addStepFlags(CLI::App &command, RunOptions &options);
+
+/// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h. Fails
+/// where those options are not valid.
+Expected<void> runOnRanks(RunOptions &options, const std::string &model,
+                          const std::function<Expected<void>()> &work, bool stopsSoftly = false);
+
 template <typename Options>
 Expected<void> runOnRanks(CommandOptions<Options> &options,
                           const std::function<Expected<void>()> &work, bool stopsSoftly = false) {
-  // The other options have defaults that the command's own work sets first.
-  Expected<void> valid;
-  RunOptions::visit(static_cast<RunOptions &>(options), [&](const OptionInfo &info, auto &value) {
-    if (valid && (info.id == "ranks" || info.id == "rank_timeout"))
-      valid = checkOption(info, value);
-  });
-  SINTER_CHECK(valid);
-  RankedCommand command;
-  if (!options.grid.empty() || !options.model.ends_with(".sinter"))
-    command.options.grid = options.grid;
-  command.options.ranks = options.ranks;
-  command.options.timeout = options.rankTimeout;
-  command.observer = &options.observer;
-  command.communicator = &options.communicator;
-  command.threads = &options.threads;
-  command.stopsSoftly = stopsSoftly;
-  return runOnRanks(std::move(command), work);
+  return runOnRanks(options, options.model, work, stopsSoftly);
 }
 
 /// Adds MODEL and all of RunOptions that any step may have.
@@ -80,9 +55,7 @@ template <typename Options>
 void addModelFlags(CLI::App &command, CommandOptions<Options> &options) {
   addModel(command, options.model);
   addRunFlags(command, options, options.json);
-  addOptions<RunOptions>(
-      command, options,
-      {"cache_dtype", "weights", "weights_group", "quantize_head", "seed", "batch", "max_seq"});
+  addStepFlags(command, options);
 }
 
 /// Adds MODEL, its options, --mode and those of a training step.

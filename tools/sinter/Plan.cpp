@@ -3,6 +3,7 @@
 #include "sinter/Plan.h"
 #include "compiler/Executable/PlanHtml.h"
 #include "runtime/Base/AtomicFile.h"
+#include "tools/cli/Checks.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <memory>
@@ -85,7 +86,7 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addPlan(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("plan", "The memory plan, without running");
+  CLI::App *command = addCommand(program, "plan", "The memory plan, without running");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   command->add_option("--html", options->html, "page with a picture of the arena over time");

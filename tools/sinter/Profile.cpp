@@ -1,6 +1,7 @@
 //===- Profile.cpp - `sinter profile`: where the time went ------------------===//
 
 #include "sinter/Profile.h"
+#include "tools/cli/Checks.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Limits.h"
 #include "tools/sinter/ModelFlags.h"
@@ -86,9 +87,9 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addProfile(CLI::App &program) {
-  CLI::App *command =
-      program.add_subcommand("profile", "Measured time per op and layer against the roofline, of a "
-                                        "model or of a graph with one entry (.mlir)");
+  CLI::App *command = addCommand(program, "profile",
+                                 "Measured time per op and layer against the roofline, of a "
+                                 "model or of a graph with one entry (.mlir)");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")

@@ -71,7 +71,7 @@ the head, norms and biases stay as they are. GPT-2's layers are stored as [out, 
 Sinter alone reads.)";
 
 void sinter::cli::addQuantize(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("quantize", "Makes a model of fewer bits");
+  CLI::App *command = addCommand(program, "quantize", "Makes a model of fewer bits");
   auto options = std::make_shared<CommandOptions<QuantizeOptions>>();
   addModel(*command, options->model);
   addRunFlags(*command, *options, options->json);

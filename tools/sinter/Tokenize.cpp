@@ -57,7 +57,7 @@ static Expected<void> run(const TokenizeOptions &options) {
 }
 
 void sinter::cli::addTokenize(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("tokenize", "Turns text into token ids, or back");
+  CLI::App *command = addCommand(program, "tokenize", "Turns text into token ids, or back");
   auto options = std::make_shared<TokenizeOptions>();
   command
       ->add_option("MODEL", options->model,

@@ -224,7 +224,7 @@ Examples:
       are left follow the schedule that these make, counted from step 0)";
 
 void sinter::cli::addTrain(CLI::App &program) {
-  CLI::App *command = program.add_subcommand("train", "Trains a model on text or token ids");
+  CLI::App *command = addCommand(program, "train", "Trains a model on text or token ids");
   auto options = std::make_shared<Options>();
   addModel(*command, options->model);
   addTrainFlags(*command, *options, options->json);

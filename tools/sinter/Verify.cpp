@@ -112,8 +112,8 @@ static Expected<void> run(const Options &options, const std::string &what,
 }
 
 void sinter::cli::addVerify(CLI::App &program) {
-  CLI::App *command = program.add_subcommand(
-      "verify",
+  CLI::App *command = addCommand(
+      program, "verify",
       "Checks the compiler on a model: what the executable of every entry computes on generated "
       "weights and inputs, beside the reference evaluator; where they differ, names the first "
       "pass that makes it so, the op and the layer");
@@ -126,8 +126,8 @@ void sinter::cli::addVerify(CLI::App &program) {
 }
 
 void sinter::cli::addVerifyPass(CLI::App &program) {
-  CLI::App *command = program.add_subcommand(
-      "verify-pass",
+  CLI::App *command = addCommand(
+      program, "verify-pass",
       "Checks a pass: what every entry computes before and after it on generated inputs, by the "
       "reference evaluator; of a pass behind Fusion what the executable computes, with and "
       "without it");

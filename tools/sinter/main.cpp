@@ -1,6 +1,7 @@
 //===- main.cpp - The program `sinter` --------------------------------------===//
 
 #include "tools/cli/Help.h"
+#include "tools/cli/OneLine.h"
 #include "tools/cli/Output.h"
 #include "tools/cli/RunOnRanks.h"
 #include "tools/cli/UsageError.h"
@@ -21,6 +22,11 @@ static int printUsageError(const CLI::App &program, const char *first,
   else
     std::fprintf(stderr, "sinter: error: there is no command; see sinter --help\n");
   return 1;
+}
+
+CLI::App *sinter::cli::addCommand(CLI::App &program, const std::string &name,
+                                  const std::string &summary) {
+  return program.add_subcommand(name, summary);
 }
 
 int main(int argc, char **argv) {

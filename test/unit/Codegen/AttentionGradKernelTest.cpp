@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::jit;
 using namespace sinter::test;
 
 namespace {

@@ -22,6 +22,7 @@
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::jit;
 using namespace sinter::test;
 
 /// Elements of all operands and results of a kernel that is run in checked mode, too.

@@ -4,12 +4,12 @@
 #include "compiler/Codegen/Cuda/CudaExpression.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "mlir/Parser/Parser.h"
-#include "test/unit/Codegen/KernelJit.h"
+#include "tools/kernel-jit/KernelJit.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace sinter;
-using namespace sinter::test;
+using namespace sinter::jit;
 
 namespace {
 /// A module with empty kernels k0, k1, ... and one from a template of this header.

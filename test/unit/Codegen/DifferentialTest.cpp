@@ -4,6 +4,7 @@
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::jit;
 using namespace sinter::test;
 
 void sinter::test::expectSameAsReference(StringRef text, double tolerance, TargetAttr target,

@@ -1,7 +1,7 @@
 //===- DifferentialTest.h - A kernel against its definition -----*- C++ -*-===//
 #pragma once
 
-#include "test/unit/Codegen/KernelJit.h"
+#include "tools/kernel-jit/KernelJit.h"
 #include "gtest/gtest.h"
 
 namespace sinter::test {

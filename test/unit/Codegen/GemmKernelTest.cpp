@@ -3,6 +3,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
+using namespace sinter::jit;
 using namespace sinter::test;
 
 namespace {

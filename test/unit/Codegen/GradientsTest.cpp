@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::jit;
 using namespace sinter::test;
 
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class GradientPair {
 public:
   explicit GradientPair(StringRef text)
-      : module(parseSourceString<ModuleOp>(text, &sinter::test::getContext())) {}
+      : module(parseSourceString<ModuleOp>(text, &sinter::jit::getContext())) {}
 
   bool isValid() const { return bool(module); }
 
@@ -55,13 +56,13 @@ private:
 };
 
 ReferenceTensor makeFloats(ArrayRef<int64_t> shape, unsigned seed) {
-  return makeNormal(RankedTensorType::get(shape, Float64Type::get(&sinter::test::getContext())),
+  return makeNormal(RankedTensorType::get(shape, Float64Type::get(&sinter::jit::getContext())),
                     seed);
 }
 
 ReferenceTensor makeIds(ArrayRef<int64_t> shape, ArrayRef<double> ids) {
   ReferenceTensor tensor(
-      RankedTensorType::get(shape, IntegerType::get(&sinter::test::getContext(), 32)));
+      RankedTensorType::get(shape, IntegerType::get(&sinter::jit::getContext(), 32)));
   llvm::copy(ids, tensor.data().begin());
   return tensor;
 }

@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace sinter;
+using namespace sinter::jit;
 using namespace sinter::test;
 
 ReferenceTensor sinter::test::makeNormal(RankedTensorType type, unsigned seed) {

@@ -1,4 +1,4 @@
-//===- KernelJit.h - Running one kernel in a test or a benchmark -*- C++ -*-===//
+//===- KernelJit.h - Running one kernel alone, for tests and benchmarks -*- C++ -*-===//
 //
 // Takes a kernel as text (a func.func on tensors with `sinter.kernel`), lowers it to machine code
 // in this process and runs it on tensors of doubles, which are stored as the kernel's types and
@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <string>
 
-namespace sinter::test {
+namespace sinter::jit {
 
 /// Memory for a tensor that ends at a page that must not be touched: reading or writing one
 /// element too far is a fault. Not initialized elements hold a pattern that is a NaN.
@@ -69,4 +69,4 @@ mlir::MLIRContext &getContext();
 /// This machine with a vector width and registers to match, without features of wider vectors.
 TargetAttr getHostTarget(int64_t vectorBits = 0);
 
-} // namespace sinter::test
+} // namespace sinter::jit

@@ -1,4 +1,4 @@
-#include "test/unit/Codegen/KernelJit.h"
+#include "tools/kernel-jit/KernelJit.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/MachineCode.h"
 #include "compiler/Codegen/Cpu/Passes.h"
@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace sinter;
-using namespace sinter::test;
+using namespace sinter::jit;
 
 //===----------------------------------------------------------------------===//
 // Storage
@@ -111,7 +111,7 @@ ReferenceTensor GuardedStorage::read() const {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-MLIRContext &sinter::test::getContext() {
+MLIRContext &sinter::jit::getContext() {
   static MLIRContext *context = [] {
     DialectRegistry registry;
     registerDialects(registry);
@@ -122,7 +122,7 @@ MLIRContext &sinter::test::getContext() {
   return *context;
 }
 
-TargetAttr sinter::test::getHostTarget(int64_t vectorBits) {
+TargetAttr sinter::jit::getHostTarget(int64_t vectorBits) {
   Expected<TargetAttr> found = parseTarget(&getContext(), "cpu", 0);
   if (!found)
     llvm::report_fatal_error(StringRef(found.error().message()));
