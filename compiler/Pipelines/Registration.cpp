@@ -14,7 +14,6 @@
 #include "compiler/Sharding/Passes.h"
 #include "dialects/Check/CheckDialect.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "dialects/Sinter/ShardingModel.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -57,6 +56,5 @@ void sinter::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registerAllPasses();
   registerDialects(registry);
-  registerShardingModels(registry);
   registerPasses();
 }
