@@ -218,7 +218,7 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
   // still has several rows.
   plan.tileVectors = itemVectors;
   while (plan.tileVectors > 1 &&
-         RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, 4))
+         RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, kManyRows))
     plan.tileVectors /= 2;
   // A few rows more than that fit against half of them, if these are whole panels: streams of their
   // own, while a second tile of rows would wait for memory behind the first one.
@@ -428,6 +428,7 @@ private:
     tile.rows = rows;
     tile.vectors = plan.tileVectors;
     tile.depth = plan.pairs ? 2 : 1;
+    tile.matrixRows = plan.m;
     tile.lhs = [this, row](int64_t r, Value k) {
       Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
       // While a block is multiplied the next one is asked for.

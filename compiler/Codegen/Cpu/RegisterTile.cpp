@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "compiler/Analysis/KernelLayouts.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -31,9 +32,9 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
                                             ValueRange accumulators) const {
   constexpr int64_t latencyTimesPipes = 8;
   int64_t count = rows * vectors;
-  int64_t chains = llvm::divideCeil(latencyTimesPipes, count);
+  int64_t chains = matrixRows < kManyRows ? llvm::divideCeil(latencyTimesPipes, count) : 1;
   // Few accumulators make short steps: several a turn hide the loop's own work.
-  int64_t unroll = count >= 16 ? 2 : 2 * chains;
+  int64_t unroll = count >= 16 ? 2 : 2 * llvm::divideCeil(latencyTimesPipes, count);
   int64_t turn = unroll * depth;
 
   SmallVector<Value> carried(accumulators);

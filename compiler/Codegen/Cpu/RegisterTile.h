@@ -8,8 +8,10 @@
 // as large as the registers allow is bound by arithmetic, and a tile of one row by the stream of
 // rhs. GEMM, attention scores and attention's weighted sum differ only in what lhs and rhs are.
 //
-// A multiply-add takes several cycles and two can start in each: a tile with fewer than eight
-// accumulators is kept in several copies ("chains"), which take turns and are added at the end.
+// A multiply-add takes several cycles and two can start in each: of a matrix of fewer than
+// kManyRows rows, a tile with fewer than eight accumulators is kept in several copies ("chains"),
+// which take turns and are added at the end. Of more rows every element is one sum from front to
+// back, so that a row has the same bits in every tile, and wherever a matrix is cut.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,6 +26,8 @@ struct RegisterTile {
   int64_t vectors = 1;
   /// Elements of k that a step takes: 1, or 2 where pairs of bf16 are multiplied.
   int64_t depth = 1;
+  /// Rows of the whole matrix.
+  int64_t matrixRows = 1;
   /// lhs(row, k): element (or pair) k of a row in every lane.
   std::function<mlir::Value(int64_t row, mlir::Value k)> lhs;
   /// rhs(k): `vectors` vectors.
