@@ -27,6 +27,7 @@ ORDER = [
     "runtime/Format",
     "runtime/Trace",
     "runtime/Collective",  # ranks; devices run collectives
+    "runtime/Cluster",  # what steps of ranks are predicted to take
     "runtime/Device",
     "runtime/Device/Cpu",
     "runtime/Device/Cuda",

@@ -1,0 +1,86 @@
+//===- Cluster.h - Devices and the links between them -----------*- C++ -*-===//
+//
+// What steps are predicted on: a small JSON file, or one that comes along. Rank r runs on device r,
+// and devices that are neighbours share the inner links:
+//
+//   {
+//     "name": "128 x H100",
+//     "source": "where the figures are from",
+//     "device": { "name": "NVIDIA H100 SXM", "target": "cuda:sm_90", "memory_gib": 80,
+//                 "f32_gflops": 67000, "bf16_gflops": 989000, "memory_gb_per_s": 3350,
+//                 "efficiency": 0.9 },
+//     "routing": "ring",
+//     "levels": [ { "name": "NVLink", "devices": 8, "alpha_us": 2, "gb_per_s": 360 },
+//                 { "name": "InfiniBand", "devices": 128, "alpha_us": 5, "gb_per_s": 45 } ]
+//   }
+//
+// A level joins as many devices as `devices` says, 0 to 7, 8 to 15, ...; the last one joins all.
+// Two devices talk over the first level that joins both. The first byte of a message takes alpha,
+// each further one 1 / rate, in every direction at a time. `efficiency` (1 where it is left out) is
+// the part that steps reach of what the compiler's cost model predicts of such a device.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Collective/Communicator.h"
+#include "runtime/Format/Executable_generated.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter::runtime {
+
+/// What one rank runs on. Rates are per second.
+struct ClusterDevice {
+  std::string name;
+  std::string target; ///< as the option `target` takes it
+  uint64_t memoryBytes = 0;
+  double flops = 0, narrowFlops = 0; ///< of products in f32 and in bf16
+  double memoryRate = 0;             ///< bytes that are read
+  double efficiency = 1;
+};
+
+/// Links that join neighbouring devices.
+struct LinkLevel {
+  std::string name;
+  size_t devices = 1;        ///< that it joins
+  double alpha = 0;          ///< seconds that a message takes before its bytes
+  double bytesPerSecond = 0; ///< of one device, in each direction
+};
+
+/// How a collective's bytes go.
+enum class Routing : uint8_t {
+  Direct, ///< each rank sends to each other one, as MPI's messages here
+  Ring    ///< each passes on to the next what it got, as NCCL does; all-to-all is direct
+};
+
+struct Cluster {
+  std::string name, source;
+  ClusterDevice device;
+  Routing routing = Routing::Direct;
+  std::vector<LinkLevel> levels; ///< the innermost first; none: one device
+
+  /// Fails, in a line that names `file`, where it is no such description.
+  static Expected<Cluster> parse(std::string_view text, const std::string &file);
+
+  /// The one that comes along by this name, else of this file. Fails where there is neither.
+  static Expected<Cluster> find(const std::string &nameOrFile);
+
+  /// The text that parse() reads.
+  std::string toJson() const;
+
+  /// Devices that there are.
+  size_t size() const { return levels.empty() ? 1 : levels.back().devices; }
+};
+
+/// How the members of a group spread over a cluster: for each level the most of them that one
+/// island of it holds.
+using GroupSpread = std::vector<size_t>;
+GroupSpread findSpread(const Cluster &cluster, const RankGroup &group);
+
+/// Seconds from when all of a group are there until a collective is done. `bytes` is the larger one
+/// of its source and its result. @pre the spread is of this cluster
+double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::CollectiveKind kind,
+                         uint64_t bytes);
+
+} // namespace sinter::runtime

@@ -1,0 +1,337 @@
+#include "runtime/Cluster/Simulation.h"
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace sinter::runtime {
+namespace {
+
+/// The tasks of a list by their streams.
+using Streams = std::vector<std::vector<uint32_t>>;
+
+Streams splitByStream(const TaskList &list) {
+  Streams streams(1);
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    streams.resize(std::max<size_t>(streams.size(), list[i].stream + 1));
+    streams[list[i].stream].push_back(i);
+  }
+  return streams;
+}
+
+struct Arrival {
+  size_t rank;
+  uint32_t task;
+  double time;
+};
+
+/// Where the ranks of one group meet for the collectives of one of their streams. A rank comes to
+/// the next meeting when the one before is over, so there is one at a time.
+struct Meeting {
+  std::vector<Arrival> arrivals;
+};
+
+/// A group of ranks, whoever calls it how.
+struct Group {
+  const RankGroup *ranks;
+  GroupSpread spread;
+  std::map<uint32_t, Meeting> meetings; ///< by stream
+};
+
+struct StreamState {
+  size_t next = 0; ///< of its tasks in the list
+  double time = 0; ///< when the task before was done
+  bool isBlocked = false;
+};
+
+struct RankState {
+  size_t list = 0; ///< that it is at
+  double begin = 0;
+  size_t left = 0;          ///< tasks of the list that are not done
+  std::vector<double> ends; ///< of the list's tasks; negative where that is not known yet
+  std::vector<StreamState> streams;
+  std::vector<Group *> groups;
+  std::vector<Span> spans; ///< of all streams
+};
+
+/// What a rank was at where it was at several things: computing, else moving bytes, else waiting.
+std::vector<Span> flatten(std::vector<Span> spans) {
+  auto overlap = [](const Span &a, const Span &b) { return b.begin < a.end; };
+  if (std::ranges::adjacent_find(spans, overlap) == spans.end())
+    return spans;
+  struct Edge {
+    double time;
+    bool begins;
+    size_t span;
+  };
+  std::vector<Edge> edges;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    edges.push_back({spans[i].begin, true, i});
+    edges.push_back({spans[i].end, false, i});
+  }
+  std::ranges::sort(edges, {}, &Edge::time);
+  std::array<std::set<size_t>, 3> active; // by kind
+  std::vector<Span> flat;
+  double last = 0;
+  for (const Edge &edge : edges) {
+    auto kind = std::ranges::find_if(active, [](const auto &of) { return !of.empty(); });
+    if (edge.time > last && kind != active.end()) {
+      Span span = spans[*kind->begin()];
+      span.begin = last;
+      span.end = edge.time;
+      flat.push_back(span);
+    }
+    last = edge.time;
+    auto &of = active[static_cast<size_t>(spans[edge.span].kind)];
+    if (edge.begins)
+      of.insert(edge.span);
+    else
+      of.erase(edge.span);
+  }
+  return flat;
+}
+
+/// Makes one span of those that follow each other and are alike.
+std::vector<Span> join(const std::vector<Span> &spans) {
+  std::vector<Span> joined;
+  for (const Span &span : spans) {
+    bool alike = !joined.empty() && joined.back().end == span.begin &&
+                 joined.back().kind == span.kind && joined.back().name == span.name &&
+                 joined.back().group == span.group;
+    if (alike)
+      joined.back().end = span.end;
+    else
+      joined.push_back(span);
+  }
+  return joined;
+}
+
+class Player {
+public:
+  Player(const Cluster &cluster, std::span<const SimulatedRank> ranks)
+      : cluster(cluster), ranks(ranks), states(ranks.size()), sent(ranks.size()) {
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      for (const TaskList *list : ranks[i].lists)
+        if (!streams.contains(list))
+          streams[list] = splitByStream(*list);
+      for (const RankGroup &group : ranks[i].groups)
+        states[i].groups.push_back(findGroup(group));
+      sent[i].resize(ranks[i].groups.size());
+      beginList(i);
+      ready.push_back(i);
+    }
+  }
+
+  Expected<void> play() {
+    while (!ready.empty()) {
+      size_t rank = ready.front();
+      ready.pop_front();
+      SINTER_CHECK(advance(rank));
+    }
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if (states[rank].list < ranks[rank].lists.size())
+        return describeDeadlock(rank);
+    return {};
+  }
+
+  StepTime describe(std::span<const size_t> recorded) {
+    StepTime step;
+    for (const RankState &state : states)
+      step.seconds = std::max(step.seconds, state.begin);
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      RankTime &time = step.ranks.emplace_back();
+      time.exposed.resize(ranks[rank].groups.size());
+      time.sent = std::move(sent[rank]);
+      std::vector<Span> spans = flatten(std::move(states[rank].spans));
+      double known = 0;
+      for (const Span &span : spans) {
+        double seconds = span.end - span.begin;
+        if (span.kind == SpanKind::Wait)
+          continue;
+        (span.kind == SpanKind::Compute ? time.compute : time.exposed[span.group]) += seconds;
+        known += seconds;
+      }
+      time.wait = step.seconds - known;
+      if (std::ranges::find(recorded, rank) != recorded.end())
+        time.spans = join(spans);
+    }
+    return step;
+  }
+
+private:
+  Group *findGroup(const RankGroup &group) {
+    auto [found, isNew] = groups.try_emplace(group.ranks);
+    if (isNew)
+      found->second = {&group, findSpread(cluster, group), {}};
+    return &found->second;
+  }
+
+  /// Begins with the next list that has tasks.
+  void beginList(size_t rank) {
+    RankState &state = states[rank];
+    const std::vector<const TaskList *> &lists = ranks[rank].lists;
+    while (state.list < lists.size() && lists[state.list]->empty())
+      ++state.list;
+    if (state.list == lists.size())
+      return;
+    state.left = lists[state.list]->size();
+    state.ends.assign(state.left, -1);
+    state.streams.assign(streams[lists[state.list]].size(), {0, state.begin, false});
+  }
+
+  /// Goes on until all streams wait for other ranks, or all is done.
+  Expected<void> advance(size_t rank) {
+    RankState &state = states[rank];
+    for (bool moves = true; moves;) {
+      moves = false;
+      for (uint32_t stream = 0; stream < state.streams.size(); ++stream)
+        while (const Task *task = findReady(rank, stream)) {
+          moves = true;
+          SINTER_CHECK(run(rank, stream, *task));
+        }
+      if (state.left == 0 && state.list < ranks[rank].lists.size()) {
+        state.begin = *std::ranges::max_element(state.ends);
+        ++state.list;
+        beginList(rank);
+        moves = true;
+      }
+    }
+    return {};
+  }
+
+  /// The next task of a stream, if it can begin.
+  const Task *findReady(size_t rank, uint32_t stream) {
+    RankState &state = states[rank];
+    if (state.list == ranks[rank].lists.size())
+      return nullptr;
+    const TaskList *list = ranks[rank].lists[state.list];
+    const std::vector<uint32_t> &tasks = streams[list][stream];
+    const StreamState &at = state.streams[stream];
+    if (at.isBlocked || at.next == tasks.size())
+      return nullptr;
+    const Task &task = (*list)[tasks[at.next]];
+    bool ready = std::ranges::all_of(task.waits, [&](uint32_t i) { return state.ends[i] >= 0; });
+    return ready ? &task : nullptr;
+  }
+
+  Expected<void> run(size_t rank, uint32_t stream, const Task &task) {
+    RankState &state = states[rank];
+    StreamState &at = state.streams[stream];
+    auto index = static_cast<uint32_t>(&task - ranks[rank].lists[state.list]->data());
+    double begin = at.time;
+    for (uint32_t i : task.waits)
+      begin = std::max(begin, state.ends[i]);
+    if (task.transfer)
+      return meet(rank, stream, {rank, index, begin});
+    addSpan(state, {begin, begin + task.seconds, SpanKind::Compute, task.name, 0});
+    finish(rank, stream, index, begin + task.seconds);
+    return {};
+  }
+
+  void finish(size_t rank, uint32_t stream, uint32_t task, double end) {
+    RankState &state = states[rank];
+    state.ends[task] = end;
+    state.streams[stream].time = end;
+    state.streams[stream].isBlocked = false;
+    ++state.streams[stream].next;
+    --state.left;
+  }
+
+  static void addSpan(RankState &state, const Span &span) {
+    if (span.end > span.begin)
+      state.spans.push_back(span);
+  }
+
+  const Task &taskOf(const Arrival &arrival) const {
+    return (*ranks[arrival.rank].lists[states[arrival.rank].list])[arrival.task];
+  }
+
+  /// One more rank is there; the last one ends the collective.
+  Expected<void> meet(size_t rank, uint32_t stream, const Arrival &arrival) {
+    const Transfer &transfer = *taskOf(arrival).transfer;
+    Group &group = *states[rank].groups[transfer.group];
+    std::vector<Arrival> &arrivals = group.meetings[stream].arrivals;
+    states[rank].streams[stream].isBlocked = true;
+    arrivals.push_back(arrival);
+    const Transfer &first = *taskOf(arrivals.front()).transfer;
+    if (first.kind != transfer.kind || first.bytes != transfer.bytes)
+      return fail(
+          "rank " + std::to_string(arrivals.front().rank) + " and rank " + std::to_string(rank),
+          "run different collectives at a time: " + print(first) + " and " + print(transfer),
+          "compile one program for both");
+    if (arrivals.size() < group.ranks->size())
+      return {};
+    double there = 0;
+    for (const Arrival &each : arrivals)
+      there = std::max(there, each.time);
+    double end = there + predictCollective(cluster, group.spread, transfer.kind, transfer.bytes);
+    uint64_t bytes = countSent(transfer, group.ranks->size());
+    for (const Arrival &each : std::exchange(arrivals, {})) {
+      const Task &task = taskOf(each);
+      RankState &state = states[each.rank];
+      addSpan(state, {each.time, there, SpanKind::Wait, task.name, task.transfer->group});
+      addSpan(state, {there, end, SpanKind::Transfer, task.name, task.transfer->group});
+      sent[each.rank][task.transfer->group] += bytes;
+      finish(each.rank, stream, each.task, end);
+      if (each.rank != rank)
+        ready.push_back(each.rank);
+    }
+    return {};
+  }
+
+  static uint64_t countSent(const Transfer &transfer, size_t members) {
+    uint64_t part = transfer.bytes / members * (members - 1);
+    switch (transfer.kind) {
+    case fb::CollectiveKind::AllGather:
+    case fb::CollectiveKind::AllToAll:
+      return part;
+    case fb::CollectiveKind::AllReduce:
+      return 2 * part;
+    case fb::CollectiveKind::AllSlice:
+      break;
+    }
+    return 0;
+  }
+
+  static std::string print(const Transfer &transfer) {
+    return std::string(fb::EnumNameCollectiveKind(transfer.kind)) + " of " +
+           std::to_string(transfer.bytes) + " bytes";
+  }
+
+  Expected<void> describeDeadlock(size_t rank) const {
+    for (const Group *group : states[rank].groups)
+      for (const auto &[stream, meeting] : group->meetings)
+        for (const Arrival &arrival : meeting.arrivals)
+          if (arrival.rank == rank)
+            for (size_t other : group->ranks->ranks)
+              if (std::ranges::find(meeting.arrivals, other, &Arrival::rank) ==
+                  meeting.arrivals.end())
+                return fail("rank " + std::to_string(rank),
+                            "waits for rank " + std::to_string(other) + " in " +
+                                print(*taskOf(arrival).transfer) + ", which does not come",
+                            "compile one program for both");
+    return fail("rank " + std::to_string(rank), "waits for tasks that wait for it",
+                "compile its program again");
+  }
+
+  const Cluster &cluster;
+  std::span<const SimulatedRank> ranks;
+  std::map<const TaskList *, Streams> streams;
+  std::map<std::vector<size_t>, Group> groups;
+  std::vector<RankState> states;
+  std::vector<std::vector<uint64_t>> sent; ///< by rank and group
+  std::deque<size_t> ready;                ///< ranks that may go on
+};
+
+} // namespace
+
+Expected<StepTime> simulate(const Cluster &cluster, std::span<const SimulatedRank> ranks,
+                            std::span<const size_t> recorded) {
+  Player player(cluster, ranks);
+  SINTER_CHECK(player.play());
+  return player.describe(recorded);
+}
+
+} // namespace sinter::runtime
