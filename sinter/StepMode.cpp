@@ -60,6 +60,7 @@ Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &opti
     options.mode.sequence = getDefaultSequence(model);
   if (model.text)
     SINTER_CHECK(adoptStep(model, options.given, options, options.mode.sequence));
+  SINTER_CHECK(resolveMicrobatches(options));
   SINTER_CHECK(options.getBudget());
   return options.training.check();
 }

@@ -248,6 +248,7 @@ std::map<std::string, std::string> TrainRun::identify() const {
 }
 
 Expected<void> TrainRun::prepare() {
+  SINTER_CHECK(resolveMicrobatches(options));
   if (model.isExecutable()) {
     SINTER_CHECK(adoptExecutable());
   } else if (model.text) {

@@ -1,7 +1,9 @@
 #include "sinter/TrainStep.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Train/GradientTree.h"
+#include "runtime/Train/PipelineSchedule.h"
 #include <cmath>
 
 using namespace sinter;
@@ -49,17 +51,58 @@ static RunOptions makeStepOptions(const RunOptions &options) {
   return step;
 }
 
+/// Ranks along an axis; 1 where there is none of this name.
+static uint64_t countAlong(std::span<const runtime::GridAxis> axes, std::string_view name) {
+  for (const runtime::GridAxis &axis : axes)
+    if (axis.name == name)
+      return axis.size;
+  return 1;
+}
+
 /// Fails where ranks cannot share the microbatches of a step.
 static Expected<void> checkBlocks(const RunOptions &options) {
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
-  uint64_t ranks = 1;
-  for (const runtime::GridAxis &axis : axes)
-    if (axis.name == "data")
-      ranks = axis.size;
+  uint64_t ranks = countAlong(axes, "data");
   SINTER_CHECK(runtime::GradientTree::make(static_cast<uint64_t>(options.training.accumulate),
                                            static_cast<uint64_t>(options.training.leaves), ranks,
                                            options.zero >= 2 ? runtime::Sharing::Interleaved
                                                              : runtime::Sharing::Blocks));
+  return {};
+}
+
+Expected<void> sinter::resolveMicrobatches(RunOptions &options) {
+  if (options.microbatches == 0)
+    return {};
+  std::string what = "`microbatches` " + std::to_string(options.microbatches);
+  int64_t &accumulate = options.training.accumulate;
+  if (accumulate != 1 && accumulate != options.microbatches)
+    return fail(what, "`accumulate` says " + std::to_string(accumulate) + " of them a step",
+                "leave one of them out");
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
+  if (countAlong(axes, runtime::kPipelineAxis) == 1)
+    return fail(what, "they are those of a pipeline, and `grid` has none",
+                "give `accumulate`, or `grid` pipeline=2");
+  accumulate = options.microbatches;
+  return {};
+}
+
+/// Fails where stages cannot take the microbatches of a step in turn.
+static Expected<void> checkPipeline(const RunOptions &options) {
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
+  runtime::PipelineShape shape;
+  SINTER_TRY(shape.schedule, runtime::parsePipelineSchedule(options.pipelineSchedule));
+  shape.places = static_cast<uint32_t>(countAlong(axes, runtime::kPipelineAxis));
+  shape.stages = shape.places * runtime::PipelineShape::stagesOfPlace(shape.schedule);
+  shape.microbatches =
+      static_cast<uint64_t>(options.training.accumulate) / countAlong(axes, "data");
+  if (shape.places > 1)
+    return shape.check();
+  for (auto [name, text] : {std::pair("pipeline_schedule", &options.pipelineSchedule),
+                            std::pair("stages", &options.stages)})
+    if (!text->empty())
+      return fail("`" + std::string(name) + "` " + *text,
+                  "it is of a pipeline, and `grid` has none",
+                  "give `grid` pipeline=2, for example");
   return {};
 }
 
@@ -68,6 +111,7 @@ Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunO
   const ModelSpec &spec = model.spec;
   SINTER_CHECK(options.training.check());
   SINTER_CHECK(checkBlocks(options));
+  SINTER_CHECK(checkPipeline(options));
   if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
     return fail("`seq` " + std::to_string(sequence),
                 "the model has " + std::to_string(spec.maxPositions) + " learned positions",

@@ -27,6 +27,10 @@ Expected<runtime::TrainMemory> fitBudget(CompileRequest request, const RunOption
 /// that a text is for.
 int64_t getDefaultSequence(const Model &model);
 
+/// Takes `microbatches` for `accumulate`, which it is another name of. Fails where both are given
+/// and differ, or there is no pipeline.
+Expected<void> resolveMicrobatches(RunOptions &options);
+
 /// What the compiler needs to know to make the programs of a training run: steps over options.batch
 /// rows of `sequence` tokens, and `evaluate` too if there is something to evaluate. Fails where an
 /// option of the step is wrong or the model has fewer positions than that.

@@ -1,4 +1,5 @@
 #include "compiler/Executable/Serialize.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "dialects/Sinter/Stage.h"
 #include "runtime/Format/ExecutableFile.h"
@@ -180,8 +181,8 @@ private:
         break;
       case plan::Space::State:
         stateBytes = std::max(stateBytes, end);
-        if (slice.getName())
-          states.insert({*slice.getName(), slice});
+        if (slice.getName() && states.insert({*slice.getName(), slice}).second)
+          stageOfState[*slice.getName()] = getStage(slice->getParentOp());
         break;
       default:
         break;
@@ -224,7 +225,13 @@ private:
     return cast<RankedTensorType>(*slice.getType()).getElementType();
   }
 
-  Offset<fb::Binding> serializeBinding(plan::SliceOp slice) {
+  /// The stage of a pipeline that a program is of.
+  static uint32_t getStage(Operation *program) {
+    auto stage = program->getAttrOfType<IntegerAttr>(kPipelineStage);
+    return stage ? static_cast<uint32_t>(stage.getInt()) : 0;
+  }
+
+  Offset<fb::Binding> serializeBinding(plan::SliceOp slice, uint32_t stage = 0) {
     fb::Slice place = toFb(slice.getSlice());
     std::vector<int64_t> shape = getShape(slice), whole;
     std::vector<Offset<fb::Axes>> sharding;
@@ -235,7 +242,7 @@ private:
     }
     return fb::CreateBindingDirect(
         builder, slice.getName()->str().c_str(), ::toFb(getElementType(slice)), &shape, &place,
-        whole.empty() ? nullptr : &whole, sharding.empty() ? nullptr : &sharding);
+        whole.empty() ? nullptr : &whole, sharding.empty() ? nullptr : &sharding, stage);
   }
 
   template <typename T> Offset<flatbuffers::Vector<uint8_t>> createBytes(const T &content) {
@@ -267,9 +274,10 @@ private:
         outputBytes = std::max(outputBytes, end);
       }
     }
-    return fb::CreateProgramDirect(
-        builder, program.getSymName().str().c_str(), &commands, &inputs, &outputs, inputBytes,
-        outputBytes, program.getArenaBytes().value_or(0), program.getArenaLowerBound().value_or(0));
+    return fb::CreateProgramDirect(builder, program.getSymName().str().c_str(), &commands, &inputs,
+                                   &outputs, inputBytes, outputBytes,
+                                   program.getArenaBytes().value_or(0),
+                                   program.getArenaLowerBound().value_or(0), getStage(program));
   }
 
   Offset<fb::Command> serializeCommand(Operation *op) {
@@ -319,6 +327,18 @@ private:
         })
         .Case([&](plan::CollectiveOp collective) {
           return std::pair(fb::Action::Collective, serialize(collective).Union());
+        })
+        .Case([&](plan::SendOp send) {
+          fb::Slice source = toFb(send.getSource());
+          return std::pair(
+              fb::Action::Send,
+              fb::CreateSend(builder, send.getTo(), send.getChannel(), &source).Union());
+        })
+        .Case([&](plan::ReceiveOp receive) {
+          fb::Slice out = toFb(receive.getOut());
+          return std::pair(
+              fb::Action::Receive,
+              fb::CreateReceive(builder, receive.getFrom(), receive.getChannel(), &out).Union());
         })
         .Default([](Operation *) -> std::pair<fb::Action, Offset<void>> {
           llvm_unreachable("the plan has no other commands");
@@ -435,7 +455,7 @@ private:
     }
     std::vector<Offset<fb::Binding>> stateBindings;
     for (auto [name, slice] : states)
-      stateBindings.push_back(serializeBinding(slice));
+      stateBindings.push_back(serializeBinding(slice, stageOfState.at(name)));
     std::vector<Offset<fb::Metadata>> metadata;
     for (const auto &[key, value] : collectMetadata())
       metadata.push_back(fb::CreateMetadataDirect(builder, key.c_str(), value.c_str()));
@@ -462,7 +482,18 @@ private:
         builder.CreateVector(programs), builder.CreateVector(metadata),
         builder.CreateVector(attachments), builder.CreateVector(weightFiles), contents.seed,
         embedded, builder.CreateString(cuda ? cuda->target : "cpu"),
-        builder.CreateVector(kernelPrograms), cuda && cuda->tune, serializeGrid());
+        builder.CreateVector(kernelPrograms), cuda && cuda->tune, serializeGrid(),
+        serializeStages());
+  }
+
+  Offset<flatbuffers::Vector<Offset<fb::PipelineStage>>> serializeStages() {
+    auto layout = plan->getAttrOfType<DenseI64ArrayAttr>(kPipelineLayout);
+    if (!layout)
+      return 0;
+    std::vector<Offset<fb::PipelineStage>> stages;
+    for (ArrayRef<int64_t> rest = layout; !rest.empty(); rest = rest.drop_front(3))
+      stages.push_back(fb::CreatePipelineStage(builder, rest[0], rest[1], rest[2]));
+    return builder.CreateVector(stages);
   }
 
   Offset<flatbuffers::Vector<Offset<fb::GridAxis>>> serializeGrid() {
@@ -522,7 +553,7 @@ private:
   std::vector<Offset<fb::Kernel>> kernels;
   llvm::StringMap<plan::ParameterOp> parameters;                ///< the checkpoint's tensors
   llvm::MapVector<StringRef, plan::SliceOp> checkpoint, states; ///< by name
-  llvm::DenseMap<StringRef, uint32_t> checkpointIndex;
+  llvm::DenseMap<StringRef, uint32_t> checkpointIndex, stageOfState;
   uint64_t parameterBytes = 0, stateBytes = 0;
 };
 

@@ -2,12 +2,15 @@
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Sharding/ModelStages.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Format/CudaArchitecture.h"
 #include "runtime/Format/KernelMarks.h"
+#include "runtime/Format/PipelineStages.h"
+#include "runtime/Train/PipelineSchedule.h"
 #include <mutex>
 #include <set>
 
@@ -68,13 +71,35 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
       continue;
     if (options.isGpu())
       return fail(what, "GPUs run as single devices yet", "give `target` cpu");
-    if (axis.name != "data" && axis.name != "tensor")
+    if (axis.name == "context")
       return fail(what, "nothing is split along the axis " + axis.name + " yet",
-                  "give data or tensor");
+                  "give data, tensor or pipeline");
+    if (!trains && axis.name == runtime::kPipelineAxis)
+      return fail(what, "a pipeline is for training yet",
+                  "give tensor=" + std::to_string(axis.size));
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));
+    if (axis.name == runtime::kPipelineAxis)
+      SINTER_CHECK(checkStages(axis.size));
   }
+  return {};
+}
+
+Expected<void> Compilation::checkStages(size_t places) {
+  SINTER_TRY(runtime::PipelineSchedule schedule,
+             runtime::parsePipelineSchedule(request.options.pipelineSchedule));
+  size_t stages = places * runtime::PipelineShape::stagesOfPlace(schedule);
+  func::FuncOp entry = findModelEntry(*module);
+  size_t layers = entry ? listLayers(entry).size() : 0;
+  if (layers < stages)
+    return fail("`grid` " + request.options.grid,
+                "the model's " + std::to_string(layers) + " layers are fewer than the " +
+                    std::to_string(stages) + " stages of its pipeline",
+                "give at most pipeline=" +
+                    std::to_string(std::max<size_t>(1, layers * places / stages)));
+  if (!request.options.stages.empty())
+    SINTER_CHECK(parseStageLayers(request.options.stages, stages, layers));
   return {};
 }
 

@@ -67,7 +67,9 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     return buildPrecisionPipeline(manager, precision);
   }
   case Phase::Sharding:
-    return buildShardingPipeline(manager, {options.zero}, {options.reduce == "library"});
+    return buildShardingPipeline(
+        manager, {options.zero}, {options.reduce == "library"},
+        {options.pipelineSchedule, options.stages, options.training.accumulate});
   case Phase::Global:
     return buildGlobalPipeline(manager);
   case Phase::Layout:

@@ -2,6 +2,7 @@
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/Passes.h"
 #include "compiler/Schedule/ProgramLowering.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "runtime/Base/Initializer.h"
 
@@ -28,6 +29,7 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
         return signalPassFailure();
     for (func::FuncOp entry : entries)
       entry.erase();
+    placeFlights(module, spaces);
     copyUnprepared(module, spaces);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       // A GPU's kernels are still to be printed, with what they compute in their heads.
@@ -39,6 +41,28 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
   }
 
 private:
+  /// Puts what is in flight behind the states of a place: of each of its stages as many slots as it
+  /// has microbatches at a time.
+  static void placeFlights(ModuleOp module, SharedSpaces &spaces) {
+    auto slots = module->getAttrOfType<DenseI64ArrayAttr>(kPipelineSlots);
+    if (!slots)
+      return;
+    std::map<int64_t, int64_t> ends;
+    for (const auto &[place, states] : spaces.states)
+      ends[place] = states.getBytes();
+    SmallVector<int64_t> layout, begins;
+    for (auto [stage, count] : llvm::enumerate(slots.asArrayRef())) {
+      int64_t &end = ends[getPipelinePlace(module, stage)];
+      int64_t bytes = spaces.flights[stage].getBytes();
+      begins.push_back(end);
+      layout.append({end, bytes, count});
+      end += bytes * count;
+    }
+    for (auto [slice, stage] : spaces.flightSlices)
+      slice.setOffset(begins[stage] + slice.getOffset());
+    module->setAttr(kPipelineLayout, Builder(module.getContext()).getDenseI64ArrayAttr(layout));
+  }
+
   static void declareParameters(OpBuilder &builder, Location loc, const SharedSpaces &spaces) {
     for (auto &[name, parameter] : spaces.checkpoint) {
       auto [type, normal] = parameter;

@@ -5,12 +5,24 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Buffers.h"
 #include "compiler/Schedule/PackCommand.h"
+#include "dialects/Sinter/Pipelining.h"
+#include "runtime/Format/PipelineStages.h"
 
 using namespace mlir;
 using namespace sinter;
 using plan::Space;
 
 std::string sinter::getUnpreparedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
+
+int64_t sinter::getPipelineStage(Operation *entry) {
+  auto stage = entry->getAttrOfType<IntegerAttr>(kPipelineStage);
+  return stage ? stage.getInt() : 0;
+}
+
+int64_t sinter::getPipelinePlace(Operation *entry, int64_t stage) {
+  GridAttr grid = GridAttr::lookup(entry);
+  return grid ? stage % grid.getSize(runtime::kPipelineAxis) : 0;
+}
 
 namespace {
 
@@ -19,12 +31,15 @@ class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp entry, const SymbolTable &kernels, SharedSpaces &spaces)
       : entry(entry), kernels(kernels), spaces(spaces), builder(entry),
-        sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)) {}
+        sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)),
+        stage(getPipelineStage(entry)), states(spaces.states[getPipelinePlace(entry, stage)]) {}
 
   LogicalResult run() {
     auto program = plan::ProgramOp::create(builder, entry.getLoc(), entry.getName(),
                                            /*arena_bytes=*/IntegerAttr(),
                                            /*arena_lower_bound=*/IntegerAttr());
+    if (Attribute own = entry->getAttr(kPipelineStage))
+      program->setAttr(kPipelineStage, own);
     builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
     if (failed(bindArguments()) || failed(bindResults()))
       return failure();
@@ -32,6 +47,7 @@ public:
       if (failed(lower(op)))
         return failure();
     copyResults();
+    sendResults();
     return success();
   }
 
@@ -50,18 +66,22 @@ private:
     const Kind argumentKinds[] = {
         {SinterDialect::kParameter, Space::Checkpoint, nullptr},
         {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
-        {SinterDialect::kState, Space::State, &spaces.states},
+        {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kInput, Space::Input, &inputs},
+        {kFlight, Space::State, nullptr},
     };
     const Kind resultKinds[] = {
         {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
-        {SinterDialect::kState, Space::State, &spaces.states},
+        {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kOutput, Space::Output, &outputs},
+        {kFlight, Space::State, nullptr},
     };
     for (const Kind &kind : result ? ArrayRef<Kind>(resultKinds) : ArrayRef<Kind>(argumentKinds)) {
       auto name = attributes ? attributes.getAs<StringAttr>(kind.attribute) : nullptr;
       if (!name)
         continue;
+      if (kind.attribute == kFlight)
+        return bindFlight(name, type, loc);
       if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPrepareEntry)
         return bindUnprepared(name, type, loc);
       Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
@@ -81,6 +101,19 @@ private:
     }
     return emitError(loc, "expected an entry's ")
            << (result ? "result" : "argument") << " to be bound by an attribute";
+  }
+
+  /// What is in flight has no name outside.
+  Value bindFlight(StringAttr name, Type type, Location loc) {
+    Value &slice = flights[name];
+    if (!slice) {
+      auto placed = plan::SliceOp::create(builder, loc, sliceType, Space::State,
+                                          *spaces.flights[stage].place(name, type),
+                                          getStorageBytes(type), StringAttr(), TypeAttr::get(type));
+      spaces.flightSlices.push_back({placed, stage});
+      slice = placed;
+    }
+    return slice;
   }
 
   /// Remembers a tensor of the checkpoint: a parameter, or a state that begins as one.
@@ -112,14 +145,47 @@ private:
   LogicalResult bindArguments() {
     for (BlockArgument argument : entry.getArguments()) {
       DictionaryAttr attributes = entry.getArgAttrDict(argument.getArgNumber());
-      FailureOr<Value> slice =
-          bind(attributes, argument.getType(), argument.getLoc(), /*result=*/false);
-      if (failed(slice))
-        return failure();
-      slices[argument] = *slice;
-      declareParameter(attributes, argument);
+      auto received = attributes ? attributes.getAs<DenseI64ArrayAttr>(kReceive) : nullptr;
+      if (received && attributes.size() == 1) {
+        slices[argument] = createAlloc(argument.getLoc(), getStorageBytes(argument.getType()));
+      } else {
+        FailureOr<Value> slice =
+            bind(attributes, argument.getType(), argument.getLoc(), /*result=*/false);
+        if (failed(slice))
+          return failure();
+        slices[argument] = *slice;
+        declareParameter(attributes, argument);
+      }
     }
+    receiveArguments();
     return success();
+  }
+
+  /// Waits for what other stages send, all of it before anything is computed.
+  void receiveArguments() {
+    for (BlockArgument argument : entry.getArguments())
+      if (auto received =
+              entry.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), kReceive))
+        plan::ReceiveOp::create(builder, argument.getLoc(), received[1], received[0],
+                                slices.at(argument), /*flops=*/0, /*narrow_flops=*/0,
+                                getStorageBytes(argument.getType()), /*shared_bytes=*/0,
+                                /*private_bytes=*/0, /*predicted_ns=*/0, "receive",
+                                getLayer(argument.getLoc()), stringifyStage(Stage::Forward));
+  }
+
+  /// Sends what other stages wait for.
+  void sendResults() {
+    Operation *terminator = entry.front().getTerminator();
+    for (auto [i, destination] : llvm::enumerate(destinations)) {
+      auto targets = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kSend);
+      Value value = terminator->getOperand(i);
+      for (size_t target = 0; targets && target < static_cast<size_t>(targets.size()); target += 2)
+        plan::SendOp::create(builder, value.getLoc(), targets[target + 1], targets[target],
+                             destination, /*flops=*/0, /*narrow_flops=*/0,
+                             getStorageBytes(value.getType()), /*shared_bytes=*/0,
+                             /*private_bytes=*/0, /*predicted_ns=*/0, "send",
+                             getLayer(value.getLoc()), stringifyStage(latest));
+    }
   }
 
   /// Finds the slice of each result, and which values can be computed right there.
@@ -315,7 +381,7 @@ private:
     Value &slice = bound[{static_cast<unsigned>(Space::State), name}];
     if (slice)
       return slice;
-    FailureOr<int64_t> offset = spaces.states.place(name, type);
+    FailureOr<int64_t> offset = states.place(name, type);
     if (failed(offset))
       return kernel.emitError("expected ") << name << " to have one size in all entries";
     return slice = plan::SliceOp::create(builder, kernel.getLoc(), sliceType, Space::State, *offset,
@@ -461,7 +527,10 @@ private:
   OpBuilder builder;
   Type sliceType;
   TargetAttr target;
+  int64_t stage;      ///< of a pipeline
+  NamedSpace &states; ///< of its ranks
   NamedSpace inputs, outputs;
+  DenseMap<StringAttr, Value> flights;                    ///< by name
   DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name
   DenseMap<Value, Value> slices;                          ///< by buffer
   SmallVector<Value> destinations;                        ///< of the results

@@ -5,18 +5,30 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include <map>
 
 namespace sinter {
 
 /// The spaces that all programs share.
 struct SharedSpaces {
-  NamedSpace states, parameters;
+  NamedSpace parameters;
+  /// By place along a pipeline, of which ranks have states of their own; one without.
+  std::map<int64_t, NamedSpace> states;
+  /// What a microbatch has in flight, by stage, and its slices, at offsets from where that begins.
+  std::map<int64_t, NamedSpace> flights;
+  llvm::SmallVector<std::pair<plan::SliceOp, int64_t>> flightSlices;
   /// The checkpoint's tensors, and how each begins without one (null: the default of its name).
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::RankedTensorType, NormalAttr>> checkpoint;
   ConstantSpace constants;
   /// Tensors of the checkpoint that steps read as they are: `@prepare` copies them to parameters.
   llvm::MapVector<mlir::StringAttr, mlir::Type> unprepared;
 };
+
+/// The stage of a pipeline that an entry or a program is of; 0 without one.
+int64_t getPipelineStage(mlir::Operation *entry);
+
+/// The place along the pipeline of a stage's ranks.
+int64_t getPipelinePlace(mlir::Operation *entry, int64_t stage);
 
 /// The name among the parameters of a checkpoint's tensor that nothing prepares.
 std::string getUnpreparedName(mlir::StringAttr tensor);

@@ -1,6 +1,8 @@
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Schedule/Passes.h"
+#include "compiler/Schedule/ProgramLowering.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -84,7 +86,7 @@ private:
       // Inputs and outputs have offsets of their own in each program.
       bool shared = slice.getSpace() == Space::State || slice.getSpace() == Space::Parameter;
       auto key = std::tuple(static_cast<unsigned>(slice.getSpace()), *slice.getName(),
-                            shared ? StringRef() : program.getSymName());
+                            shared ? getPlaceOf(slice, program) : program.getSymName());
       auto [entry, added] = places.insert({key, slice});
       plan::SliceOp first = entry->second;
       if (!added && (first.getOffset() != slice.getOffset() ||
@@ -95,6 +97,14 @@ private:
                << "the first one";
     }
     return success();
+  }
+
+  /// Where states are apart from those of other places along a pipeline, a name for it.
+  StringRef getPlaceOf(plan::SliceOp slice, plan::ProgramOp program) {
+    if (slice.getSpace() != Space::State || !program->hasAttr(kPipelineStage))
+      return {};
+    int64_t place = getPipelinePlace(program, getPipelineStage(program));
+    return StringAttr::get(program.getContext(), Twine(place)).getValue();
   }
 
   /// Slices of different names do not overlap.

@@ -4,6 +4,7 @@
 #include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "runtime/Format/PipelineStages.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_PARTITIONPASS
@@ -241,7 +242,8 @@ private:
       return;
     ArrayRef<AffineExpr> dims = nest.maps[op->getNumOperands()].getResults();
     for (auto [axis, ranks] : llvm::zip_equal(grid.getNames(), grid.getSizes())) {
-      if (ranks == 1 || isManual(axis) || taken.contains(axis))
+      // Along a pipeline it is layers that are split.
+      if (ranks == 1 || isManual(axis) || taken.contains(axis) || axis == runtime::kPipelineAxis)
         continue;
       for (AffineExpr expr : llvm::reverse(product ? dims.take_back() : dims)) {
         unsigned loop = cast<AffineDimExpr>(expr).getPosition();

@@ -36,7 +36,8 @@ constexpr llvm::StringLiteral kManualAxes = "sinter.manual";
 
 /// Makes the program of one rank. The module's values are dense before and behind it.
 void buildShardingPipeline(mlir::OpPassManager &manager, const SeedShardingsPassOptions &seeds,
-                           const PartitionPassOptions &partition);
+                           const PartitionPassOptions &partition,
+                           const SplitStagesPassOptions &stages);
 
 /// Registers `sinter-sharding-pipeline`.
 void registerShardingPipeline();

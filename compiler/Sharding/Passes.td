@@ -86,6 +86,60 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
   let dependentDialects = ["sinter::SinterDialect"];
 }
 
+def SplitStagesPass : Pass<"sinter-split-stages", "mlir::ModuleOp"> {
+  let summary = "cuts entries into the stages of a pipeline";
+  let description = [{
+    For a grid with an axis `pipeline`. After it an entry `f` is several: `f.S.forward` and
+    `f.S.backward` for each stage S, whatever of it the stage computes while values go from the first stage
+    to the last, and when they come back. All that the last stage computes is forward.
+
+    Stages are layers that follow each other, with parts of equal predicted time, or as `layers` says.
+    An op that uses a state is of the stage that has it, others are where what they use is made. A
+    parameter that several stages read is a state of the first of them, the others have a copy, which an
+    entry `share` brings up to date.
+
+    What one entry makes and another one uses is in flight (`sinter.flight`); what another stage makes is
+    received (`sinter.receive`), which the entry that makes it sends (`sinter.send`). See
+    Pipelining.h.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
+      func.func @evaluate(%x: tensor<4xf32> {sinter.input = "tokens"},
+                          %v: tensor<4xf32> {sinter.state = "v", sinter.role = #sinter.role<parameter>},
+                          %w: tensor<4xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>})
+          -> (tensor<4xf32> {sinter.output = "loss"}) attributes {sinter.entry} {
+        %0 = sinter.mul %x, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("layer.0")
+        %1 = sinter.mul %0, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("layer.1")
+        return %1 : tensor<4xf32>
+      }
+    }
+    // =>
+    module attributes {sinter.grid = #sinter.grid<pipeline = 2>, sinter.pipeline_slots = array<i64: 2, 1>} {
+      func.func @evaluate.0.forward(%x: tensor<4xf32> {sinter.input = "tokens"},
+                                    %v: tensor<4xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "v"})
+          -> (tensor<4xf32> {sinter.flight = "evaluate.0", sinter.send = array<i64: 1, 0>})
+          attributes {sinter.entry, sinter.pipeline_stage = 0 : i64} {
+        %0 = sinter.mul %x, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }
+      func.func @evaluate.1.forward(%y: tensor<4xf32> {sinter.receive = array<i64: 0, 0>},
+                                    %w: tensor<4xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "w"})
+          -> (tensor<4xf32> {sinter.output = "loss"}) attributes {sinter.entry, sinter.pipeline_stage = 1 : i64} {
+        %0 = sinter.mul %y, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"",
+           "gpipe, 1f1b, interleaved or zero-bubble">,
+    Option<"layers", "layers", "std::string", /*default=*/"", "those of each stage, as 0-5,6-11">,
+    Option<"microbatches", "microbatches", "int64_t", /*default=*/"2", "of a step">,
+  ];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
 def VerifyShardingPass : Pass<"sinter-verify-sharding", "mlir::ModuleOp"> {
   let summary = "verifies what holds after the Sharding phase";
   let description = [{

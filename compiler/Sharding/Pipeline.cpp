@@ -5,14 +5,16 @@
 using namespace mlir;
 
 void sinter::buildShardingPipeline(OpPassManager &manager, const SeedShardingsPassOptions &seeds,
-                                   const PartitionPassOptions &partition) {
+                                   const PartitionPassOptions &partition,
+                                   const SplitStagesPassOptions &stages) {
   manager.addPass(createSeedShardingsPass(seeds));
   manager.addPass(createPartitionPass(partition));
+  manager.addPass(createSplitStagesPass(stages));
   manager.addPass(createVerifyShardingPass());
 }
 
 void sinter::registerShardingPipeline() {
   PassPipelineRegistration<>(
       "sinter-sharding-pipeline", "The Sharding phase: the program of one rank",
-      [](OpPassManager &manager) { buildShardingPipeline(manager, {}, {}); });
+      [](OpPassManager &manager) { buildShardingPipeline(manager, {}, {}, {}); });
 }

@@ -177,6 +177,14 @@ SmallVector<Value> CollectiveOp::getReads() { return {getSource()}; }
 SmallVector<Value> CollectiveOp::getWrites() { return {getOut()}; }
 int64_t CollectiveOp::getBlocks() { return std::numeric_limits<int64_t>::max(); }
 
+SmallVector<Value> SendOp::getReads() { return {getSource()}; }
+SmallVector<Value> SendOp::getWrites() { return {}; }
+int64_t SendOp::getBlocks() { return 0; }
+
+SmallVector<Value> ReceiveOp::getReads() { return {}; }
+SmallVector<Value> ReceiveOp::getWrites() { return {getOut()}; }
+int64_t ReceiveOp::getBlocks() { return 0; }
+
 /// Bytes of a slice that is made or placed.
 static uint64_t getSliceBytes(Value value) {
   if (auto alloc = value.getDefiningOp<AllocOp>())

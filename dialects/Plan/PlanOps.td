@@ -326,24 +326,6 @@ def FillOp : Plan_Command<"fill"> {
   let assemblyFormat = "$value `->` `(` $out `)` attr-dict";
 }
 
-def CollectiveOp : Plan_Command<"collective"> {
-  let summary = "moves a slice between the ranks of a group";
-  let description = [{
-    Between the ranks of each group along `axes`, which all run it; a part is the slice of one rank,
-    and parts follow each other in the order of the group's ranks. See `Collective` in Executable.fbs.
-    C1: slices of all_to_all and all_reduce have the same size, of the others one is a multiple of the
-    other. C2: all_reduce has an element type.
-
-    ```mlir
-    plan.collective all_gather ["data"](%part) -> (%all)
-    ```
-  }];
-  let arguments = !con((ins Plan_CollectiveKind:$kind, StrArrayAttr:$axes, Plan_SliceType:$source,
-                        Plan_SliceType:$out, OptionalAttr<TypeAttr>:$dtype), metrics);
-  let assemblyFormat = "$kind $axes `(` $source `)` `->` `(` $out `)` attr-dict";
-  let hasVerifier = 1;
-}
-
 def AlternativesOp : Plan_Op<"alternatives", [NoTerminator, SingleBlock, NoRegionArguments,
     DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks", "getFlops",
         "getNarrowFlops", "getBytes", "getSharedBytes", "getPrivateBytes", "getPredictedNs", "getLabel",
@@ -384,5 +366,7 @@ def AlternativesOp : Plan_Op<"alternatives", [NoTerminator, SingleBlock, NoRegio
     ::llvm::SmallVector<::sinter::plan::CommandInterface> getCommands();
   }];
 }
+
+include "dialects/Plan/RankOps.td"
 
 #endif // SINTER_PLAN_OPS

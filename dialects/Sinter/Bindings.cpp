@@ -1,5 +1,6 @@
 //===- Bindings.cpp - What the arguments and results of entries say of themselves -===//
 
+#include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -63,8 +64,8 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
-  if (failed(verifyName(op, what, attribute, {kParameter, kPrepared, kState, kInput},
-                        {kDonated, kRole, kInitializer, kSharding, kWhole})))
+  if (failed(verifyName(op, what, attribute, {kParameter, kPrepared, kState, kInput, kFlight},
+                        {kDonated, kRole, kInitializer, kSharding, kWhole, kReceive})))
     return failure();
   StringRef key = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -108,8 +109,8 @@ LogicalResult SinterDialect::verifyRegionResultAttribute(Operation *op, unsigned
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (function && failed(verifySharding(op, what, attribute, function.getResultTypes()[index])))
     return failure();
-  return verifyName(op, what, attribute, {kOutput, kState, kPrepared, kGradient},
-                    {kSharding, kWhole});
+  return verifyName(op, what, attribute, {kOutput, kState, kPrepared, kGradient, kFlight},
+                    {kSharding, kWhole, kSend});
 }
 
 LogicalResult SinterDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

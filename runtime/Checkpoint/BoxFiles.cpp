@@ -172,6 +172,8 @@ Expected<void> BoxFiles::read(const std::string &name, DType dtype,
                     runtime::describe(nameOf(dtype), whole),
                 another);
   stored.read = true;
+  if (out.empty())
+    return {};
   std::optional<TensorBox> wanted = intersect(box, makeWholeBox(whole));
   for (const Part &part : stored.parts)
     if (std::optional<TensorBox> both = wanted ? intersect(*wanted, part.box) : std::nullopt) {

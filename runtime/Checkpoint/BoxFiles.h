@@ -42,7 +42,8 @@ public:
   static Expected<BoxFiles> parse(std::span<const std::byte> bytes, const std::string &source);
 
   /// Copies a box of the tensor `name`, of all but its padding, to `out`, which is as large as the
-  /// box. Fails where the tensor is missing or of another type or shape.
+  /// box, or empty where it is enough that it is there. Fails where the tensor is missing or of
+  /// another type or shape.
   Expected<void> read(const std::string &name, DType dtype, const std::vector<int64_t> &whole,
                       const TensorBox &box, std::span<std::byte> out);
 

@@ -4,6 +4,8 @@
 // the same program on its own part of the data, and so the same collectives in the same order. A
 // collective is between the ranks of a group, all of which call it with spans of the same sizes.
 //
+// Beside collectives, a rank sends to another one what that one waits for.
+//
 // Bytes are moved, never added, so that what a program computes does not depend on who moves them;
 // allReduce() alone adds, in an order of its own.
 //
@@ -13,6 +15,7 @@
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -55,6 +58,19 @@ public:
   /// the group, in an order of its own.
   virtual Expected<void> allReduce(const RankGroup &group, std::span<const std::byte> in,
                                    std::span<std::byte> out, DType type) = 0;
+
+  /// Begins to send bytes to another rank, and returns. They stay as they are until finishSend().
+  /// What is sent to a rank over a channel it receives in the same order.
+  virtual Expected<void> send(size_t to, uint32_t channel, std::span<const std::byte> bytes) = 0;
+
+  /// Waits for as many bytes as `from` sends over the channel.
+  virtual Expected<void> receive(size_t from, uint32_t channel, std::span<std::byte> bytes) = 0;
+
+  /// Waits until all that was sent of memory that begins where `bytes` do has been received.
+  virtual Expected<void> finishSend(std::span<const std::byte> bytes) = 0;
+
+  /// Lets what is being sent go on, where nothing else does; called between commands.
+  virtual Expected<void> advance() = 0;
 
   /// Returns once all ranks have called it.
   virtual Expected<void> barrier() = 0;

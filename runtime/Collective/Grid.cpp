@@ -1,4 +1,5 @@
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Format/VerifierScope.h"
 #include <algorithm>
 #include <charconv>
@@ -102,6 +103,14 @@ RankGroup findGroup(const fb::Executable &executable, std::span<const uint32_t> 
     group.ranks.push_back(member);
   }
   return group;
+}
+
+size_t findRankOfStage(const fb::Executable &executable, uint32_t stage, size_t rank) {
+  for (const Axis &axis : listAxes(executable))
+    if (axis.name == kPipelineAxis)
+      return rank + (stage % axis.size) * axis.stride -
+             rank / axis.stride % axis.size * axis.stride;
+  return rank;
 }
 
 std::string describeGrid(const fb::Executable &executable) {

@@ -35,6 +35,9 @@ size_t findPlace(const fb::Executable &executable, std::string_view axis, size_t
 /// axes fastest. @pre the executable is verified, rank < countRanks(executable)
 RankGroup findGroup(const fb::Executable &executable, std::span<const uint32_t> axes, size_t rank);
 
+/// The rank of a stage of the pipeline that has the place of `rank` on all other axes.
+size_t findRankOfStage(const fb::Executable &executable, uint32_t stage, size_t rank);
+
 /// "data=2,tensor=2", as people write it.
 std::string describeGrid(const fb::Executable &executable);
 

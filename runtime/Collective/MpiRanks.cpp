@@ -2,7 +2,8 @@
 //
 // Messages between two ranks, all at once and none that waits, so that a rank that has failed is
 // noticed by who waits for it; MPI's own collectives would wait forever. Between two ranks messages
-// stay in order, and all ranks run the same collectives, so one tag is enough.
+// stay in order, and all ranks run the same collectives, so one tag is enough; each channel has its
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +18,14 @@
 #include <optional>
 #include <sched.h>
 #include <string>
+#include <utility>
 
 namespace sinter::runtime {
 namespace {
 
 constexpr int tag = 1;
+// Of what one rank sends another: this and those behind it.
+constexpr int firstChannel = 2;
 // MPI counts in int.
 constexpr size_t largestMessage = size_t(1) << 30;
 // Of all parts that allReduce() holds beside its operands.
@@ -91,6 +95,46 @@ public:
                            std::span<std::byte> out, DType type) override {
     assert((type == DType::F32 || type == DType::F64) && "sums are of f32 or f64");
     return type == DType::F32 ? addAll<float>(group, in, out) : addAll<double>(group, in, out);
+  }
+
+  Expected<void> send(size_t to, uint32_t channel, std::span<const std::byte> bytes) override {
+    return forPieces(bytes, [&](std::span<const std::byte> piece) {
+      senders.push_back(bytes.data());
+      return MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, static_cast<int>(to),
+                       firstChannel + static_cast<int>(channel), world, &sends.emplace_back());
+    });
+  }
+
+  Expected<void> receive(size_t from, uint32_t channel, std::span<std::byte> bytes) override {
+    requests.clear();
+    SINTER_CHECK(forPieces(bytes, [&](std::span<std::byte> piece) {
+      return MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
+                       static_cast<int>(from), firstChannel + static_cast<int>(channel), world,
+                       &requests.emplace_back());
+    }));
+    return wait();
+  }
+
+  Expected<void> finishSend(std::span<const std::byte> bytes) override {
+    requests.clear();
+    for (size_t i = 0; i < sends.size(); ++i)
+      if (senders[i] == bytes.data())
+        requests.push_back(std::exchange(sends[i], MPI_REQUEST_NULL));
+    return wait();
+  }
+
+  // What is large moves only while its sender calls MPI.
+  Expected<void> advance() override {
+    if (sends.empty())
+      return {};
+    int done = 0;
+    SINTER_MPI(
+        MPI_Testall(static_cast<int>(sends.size()), sends.data(), &done, MPI_STATUSES_IGNORE));
+    if (done) {
+      sends.clear();
+      senders.clear();
+    }
+    return {};
   }
 
   Expected<void> barrier() override {
@@ -200,8 +244,10 @@ private:
   MPI_Comm world = MPI_COMM_NULL;
   bool started = false;
   size_t self = 0, ranks = 1;
-  std::vector<MPI_Request> requests; // of the collective that runs
-  std::mutex mutex;                  // of the reason
+  std::vector<MPI_Request> requests;      // of the collective that runs
+  std::vector<MPI_Request> sends;         // under way
+  std::vector<const std::byte *> senders; // and where each begins
+  std::mutex mutex;                       // of the reason
   std::optional<Error> reason;
   std::atomic<bool> abandoned = false; // there is a reason
 };

@@ -41,7 +41,9 @@ RankProgress::Place RankProgress::read() const {
     return place;
   const fb::Command &command = *program->commands()->Get(index);
   place.text += describe(command);
-  if (command.action_type() != fb::Action::Collective)
+  bool waits = command.action_type() == fb::Action::Collective ||
+               command.action_type() == fb::Action::Receive;
+  if (!waits)
     place.busy = std::chrono::nanoseconds(command.predicted_ns());
   return place;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,7 +27,9 @@ struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::vector<size_t>, Meeting> meetings; ///< by group
-  std::optional<size_t> failed;                    ///< the first rank that ended with an error
+  /// What was sent and is not yet received, by sender, receiver and channel.
+  std::map<std::tuple<size_t, size_t, uint32_t>, std::deque<std::span<const std::byte>>> messages;
+  std::optional<size_t> failed; ///< the first rank that ended with an error
 
   void fail(size_t rank) {
     std::lock_guard lock(mutex);
@@ -65,6 +68,41 @@ public:
     return meet(group, in, [&](const Meeting &meeting) { add(meeting.parts, out, type); });
   }
 
+  Expected<void> send(size_t to, uint32_t channel, std::span<const std::byte> bytes) override {
+    std::lock_guard lock(shared.mutex);
+    shared.messages[{number, to, channel}].push_back(bytes);
+    shared.changed.notify_all();
+    return {};
+  }
+
+  Expected<void> receive(size_t from, uint32_t channel, std::span<std::byte> bytes) override {
+    std::unique_lock lock(shared.mutex);
+    auto &waiting = shared.messages[{from, number, channel}];
+    SINTER_CHECK(waitUntil(lock, [&] { return !waiting.empty(); }));
+    std::span<const std::byte> sent = waiting.front();
+    assert(sent.size() == bytes.size() && "what is sent has the size of what is received");
+    // The sender does not touch it before it is gone from the queue.
+    lock.unlock();
+    std::ranges::copy(sent, bytes.begin());
+    lock.lock();
+    waiting.pop_front();
+    shared.changed.notify_all();
+    return {};
+  }
+
+  Expected<void> finishSend(std::span<const std::byte> bytes) override {
+    std::unique_lock lock(shared.mutex);
+    return waitUntil(lock, [&] {
+      return std::ranges::none_of(shared.messages, [&](const auto &entry) {
+        return std::get<0>(entry.first) == number &&
+               std::ranges::any_of(entry.second,
+                                   [&](auto sent) { return sent.data() == bytes.data(); });
+      });
+    });
+  }
+
+  Expected<void> advance() override { return {}; }
+
   Expected<void> barrier() override {
     return meet(makeWholeGroup(*this), {}, [](const Meeting &) {});
   }
@@ -98,13 +136,20 @@ private:
       ++meeting.round;
       shared.changed.notify_all();
     }
-    shared.changed.wait(lock, [&] { return meeting.round != round || shared.failed || reason; });
+    SINTER_CHECK(waitUntil(lock, [&] { return meeting.round != round; }));
+    return &meeting;
+  }
+
+  /// Waits for what others do. Fails where this rank or another one does not go on.
+  template <typename Done>
+  Expected<void> waitUntil(std::unique_lock<std::mutex> &lock, Done done) const {
+    shared.changed.wait(lock, [&] { return done() || shared.failed || reason; });
     if (reason)
       return tl::unexpected(*reason);
-    if (meeting.round == round)
+    if (!done())
       return sinter::fail("rank " + std::to_string(*shared.failed), "has ended with an error",
                           "see what it says");
-    return &meeting;
+    return {};
   }
 
   static void add(const std::vector<std::span<const std::byte>> &parts, std::span<std::byte> out,

@@ -19,6 +19,7 @@ namespace sinter::runtime {
 struct SelectedProgram {
   const fb::Program *program = nullptr;
   uint32_t index = 0; ///< in the executable
+  uint64_t slot = 0;  ///< of the microbatches that a pipeline's stage has at a time
 };
 
 /// What a device is made for.

@@ -1,6 +1,7 @@
 #include "runtime/Format/ActionVerifier.h"
 #include "runtime/Format/Actions.h"
 #include "runtime/Format/KernelMarks.h"
+#include "runtime/Format/PipelineStages.h"
 #include <cmath>
 
 namespace sinter::runtime {
@@ -295,6 +296,24 @@ private:
         return bad("adds slices of another type than f32 and f64, or of unlike sizes");
       return {};
     }
+    return {};
+  }
+
+  Expected<void> check(const fb::Send &send) const {
+    SINTER_CHECK(verifyOther(send.stage()));
+    return scope.verifySlice(send.source(), "source");
+  }
+
+  Expected<void> check(const fb::Receive &receive) const {
+    SINTER_CHECK(verifyOther(receive.stage()));
+    return scope.verifyWritable(receive.out(), "out");
+  }
+
+  /// Another stage than the program's; its ranks may be the same.
+  Expected<void> verifyOther(uint32_t stage) const {
+    if (!scope.program || stage >= countStages(scope.executable) || stage == scope.program->stage())
+      return bad("is between ranks of stage " + std::to_string(stage) +
+                 ", which is not there or their own");
     return {};
   }
 

@@ -37,6 +37,10 @@ template <typename Holder, typename Fn> decltype(auto) visitAction(const Holder 
     return fn(*holder.action_as_Fill());
   case fb::Action::Collective:
     return fn(*holder.action_as_Collective());
+  case fb::Action::Send:
+    return fn(*holder.action_as_Send());
+  case fb::Action::Receive:
+    return fn(*holder.action_as_Receive());
   case fb::Action::NONE:
     break;
   }
@@ -102,6 +106,12 @@ template <typename Fn> void forEachOperand(const fb::Fill &fill, Fn &&fn) {
 template <typename Fn> void forEachOperand(const fb::Collective &collective, Fn &&fn) {
   fn(Operand{*collective.source()});
   fn(Operand{*collective.out(), Access::Write});
+}
+template <typename Fn> void forEachOperand(const fb::Send &send, Fn &&fn) {
+  fn(Operand{*send.source()});
+}
+template <typename Fn> void forEachOperand(const fb::Receive &receive, Fn &&fn) {
+  fn(Operand{*receive.out(), Access::Write});
 }
 
 /// The same for a verified command, with the operands of its alternatives.

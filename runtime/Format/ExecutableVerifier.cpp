@@ -4,10 +4,12 @@
 #include "runtime/Format/CudaArchitecture.h"
 #include "runtime/Format/ExecutableFile.h"
 #include "runtime/Format/KernelMarks.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Format/VerifierScope.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 namespace sinter::runtime {
 namespace {
@@ -21,6 +23,8 @@ constexpr const char *remedy = "compile the model again";
 constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
 // Each of them is run when the executable is bound.
 constexpr uint32_t mostAlternatives = 15;
+// Microbatches that a stage of a pipeline has at a time.
+constexpr uint64_t mostSlots = uint64_t(1) << 20;
 // Streams of one program.
 constexpr uint32_t mostStreams = 8;
 
@@ -46,6 +50,7 @@ public:
     SINTER_CHECK(verifyDevice());
     SINTER_CHECK(verifyContents());
     SINTER_CHECK(verifyGrid());
+    SINTER_CHECK(verifyStages());
     SINTER_CHECK(verifyCode());
     SINTER_CHECK(verifyKernels());
     SINTER_CHECK(verifyCheckpoint());
@@ -113,6 +118,22 @@ private:
         return bad("has two axes of one name, or one of none");
       if (axis->size() == 0 || axis->size() > mostRanks || (ranks *= axis->size()) > mostRanks)
         return bad("is for a grid of no ranks, or of more than " + std::to_string(mostRanks));
+    }
+    return {};
+  }
+
+  Expected<void> verifyStages() const {
+    uint32_t stages = countStages(executable);
+    if (stages % countPlaces(executable) != 0 || (stages == 0) != (countPlaces(executable) == 1))
+      return bad("has " + std::to_string(stages) + " stages for " +
+                 std::to_string(countPlaces(executable)) + " places of a pipeline");
+    for (uint32_t stage = 0; stage < stages; ++stage) {
+      const fb::PipelineStage &own = *executable.stages()->Get(stage);
+      if (own.slots() == 0 || own.slots() > mostSlots || own.slot_begin() > largestExtent ||
+          own.slot_bytes() > largestExtent / own.slots() || own.slot_begin() % 64 != 0 ||
+          own.slot_bytes() % 64 != 0 ||
+          own.slot_begin() + own.slot_bytes() > executable.state_bytes())
+        return bad("has a stage " + std::to_string(stage) + " with no possible slots");
     }
     return {};
   }
@@ -243,21 +264,44 @@ private:
       SINTER_CHECK(verifySharding(*binding, name));
       if (binding->slice()->offset() % sizeOf(static_cast<DType>(binding->dtype())) != 0)
         return bad(name + " is not aligned to its elements");
+      SINTER_CHECK(verifyStageOf(*binding, name));
       if (binding->slice()->bytes() != 0)
         placed.push_back(binding);
     }
-    std::ranges::sort(placed, {}, [](const fb::Binding *binding) {
-      return std::pair(binding->slice()->offset(), binding->slice()->bytes());
+    // Ranks at different places of a pipeline have states of their own.
+    auto placeOf = [&](const fb::Binding *binding) {
+      return placeOfStage(executable, binding->stage());
+    };
+    std::ranges::sort(placed, {}, [&](const fb::Binding *binding) {
+      return std::tuple(placeOf(binding), binding->slice()->offset(), binding->slice()->bytes());
     });
     for (size_t i = 1; i < placed.size(); ++i)
-      if (overlap(*placed[i - 1]->slice(), *placed[i]->slice()))
+      if (placeOf(placed[i - 1]) == placeOf(placed[i]) &&
+          overlap(*placed[i - 1]->slice(), *placed[i]->slice()))
         return bad("binding '" + shorten(placed[i]->name()) + "' overlaps '" +
                    shorten(placed[i - 1]->name()) + "'");
     return {};
   }
 
+  // A state of a stage lies before what its ranks have a microbatch.
+  Expected<void> verifyStageOf(const fb::Binding &binding, const std::string &name) const {
+    bool isState = binding.slice()->space() == fb::Space::State;
+    if (!isState || countStages(executable) == 0) {
+      if (binding.stage() != 0)
+        return bad(name + " is of a stage, which is not there or not for it");
+      return {};
+    }
+    if (binding.stage() >= countStages(executable) ||
+        binding.slice()->offset() + binding.slice()->bytes() >
+            executable.stages()->Get(binding.stage())->slot_begin())
+      return bad(name + " is of a stage that is not there, or reaches into its slots");
+    return {};
+  }
+
   Expected<void> verifyProgram(const fb::Program &program) {
     SINTER_CHECK(scope.verifyText(program.name(), "a program's name"));
+    if (program.stage() != 0 && program.stage() >= countStages(executable))
+      return bad("is of a stage that is not there");
     if (!program.commands() || !program.inputs() || !program.outputs())
       return bad("lacks a table");
     for (fb::Space space : {fb::Space::Input, fb::Space::Output, fb::Space::Arena})

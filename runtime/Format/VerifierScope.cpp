@@ -1,5 +1,6 @@
 #include "runtime/Format/VerifierScope.h"
 #include "runtime/Base/Utf8.h"
+#include "runtime/Format/PipelineStages.h"
 #include <algorithm>
 #include <set>
 
@@ -98,6 +99,10 @@ std::optional<uint64_t> VerifierScope::spaceBytes(const fb::Slice &slice) const 
   case fb::Space::Parameter:
     return executable.parameter_bytes();
   case fb::Space::State:
+    if (program && program->stage() < countStages(executable)) {
+      const fb::PipelineStage &stage = *executable.stages()->Get(program->stage());
+      return stage.slot_begin() + stage.slot_bytes();
+    }
     return executable.state_bytes();
   case fb::Space::Constant:
     return executable.constants() ? executable.constants()->size() : 0;

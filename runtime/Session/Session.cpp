@@ -6,6 +6,7 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Format/ExecutableVerifier.h"
+#include "runtime/Format/PipelineStages.h"
 #include <algorithm>
 #include <cassert>
 #include <deque>
@@ -107,14 +108,18 @@ Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &nam
       continue;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
       continue;
-    programs.push_back({program, i});
+    uint64_t slots = countSlots(executable->root(), program->stage());
+    for (uint64_t slot = 0; slot < slots; ++slot)
+      programs.push_back({program, i, slot});
+    use.state = std::max(use.state, stateBytesOf(executable->root(), program->stage()));
     use.arena = std::max<uint64_t>(use.arena, program->arena_bytes());
     use.input = std::max<uint64_t>(use.input, program->input_bytes());
     use.output = std::max<uint64_t>(use.output, program->output_bytes());
   }
   const fb::Executable &root = executable->root();
+  if (countStages(root) == 0)
+    use.state = root.state_bytes();
   use.parameter = root.parameter_bytes();
-  use.state = root.state_bytes();
   use.constant = root.constants() ? root.constants()->size() : 0;
   if (const fb::Program *program = executable->program("prepare"))
     use.prepareArena = program->arena_bytes();
@@ -153,9 +158,9 @@ Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
   return cuda::predictCudaMemory(impl.plan());
 }
 
-Expected<size_t> Session::program(std::string_view name) const {
+Expected<size_t> Session::program(std::string_view name, uint64_t slot) const {
   for (size_t i = 0; i < impl->programs.size(); ++i)
-    if (impl->programs[i].program->name()->string_view() == name)
+    if (impl->programs[i].program->name()->string_view() == name && impl->programs[i].slot == slot)
       return i;
   return fail(impl->executable->name(), "no program '" + std::string(name) + "' is bound",
               "compile the model again with this entry");

@@ -62,8 +62,9 @@ public:
   static Expected<std::unique_ptr<Session>> bind(std::shared_ptr<const Executable> executable,
                                                  const BindOptions &options = {});
 
-  /// The handle of a bound program; an error if there is none of this name.
-  Expected<size_t> program(std::string_view name) const;
+  /// The handle of a bound program, for a slot where it is a pipeline's; an error if there is none
+  /// of this name.
+  Expected<size_t> program(std::string_view name, uint64_t slot = 0) const;
 
   /// Runs a program. On the CPU this cannot fail without debug mode; a GPU's errors name the
   /// command where debug mode is on. After one of these the session is of no more use.

@@ -1,6 +1,6 @@
 #include "runtime/Train/TrainPrograms.h"
-#include "runtime/Base/Options.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include <algorithm>
 
 namespace sinter::runtime {
@@ -24,22 +24,22 @@ template <typename Bindings> bool contains(const Bindings *bindings, std::string
 
 } // namespace
 
-Expected<TrainProgram> TrainProgram::find(const Session &session, std::string_view name) {
+Expected<TrainProgram> TrainProgram::find(const Session &session, std::string_view name,
+                                          uint64_t slot) {
   TrainProgram result;
-  SINTER_TRY(result.program, session.program(name));
+  SINTER_TRY(result.program, session.program(name, slot));
   const fb::Program &program = *session.executable().program(name);
-  // The microbatch's own shape is that of its tokens.
-  if (contains(program.inputs(), "tokens"))
-    SINTER_CHECK(result.bindInput(session, "tokens"));
+  auto [rows, length] = findMicrobatchShape(session.executable());
   if (program.inputs())
     for (const fb::Binding *binding : *program.inputs())
-      if (binding->name()->string_view() != "tokens")
-        SINTER_CHECK(result.bindInput(session, binding->name()->str()));
+      SINTER_CHECK(
+          result.bindInput(session, binding->name()->str(), {int64_t(rows), int64_t(length)}));
   SINTER_CHECK(result.bindOutputs(session, name));
   return result;
 }
 
-Expected<void> TrainProgram::bindInput(const Session &session, const std::string &name) {
+Expected<void> TrainProgram::bindInput(const Session &session, const std::string &name,
+                                       const Shape &microbatch) {
   auto bad = [&](const std::string &why) {
     return fail(session.executable().name(), "its input '" + name + "' " + why, remedy);
   };
@@ -48,13 +48,7 @@ Expected<void> TrainProgram::bindInput(const Session &session, const std::string
   for (const auto &[known, array] : arrays)
     if (name == known) {
       SINTER_TRY(TensorView view, session.input(program, name, DType::I32));
-      if (name == "tokens" && view.shape.size() == 2) {
-        rows = static_cast<uint64_t>(view.shape[0]);
-        length = static_cast<uint64_t>(view.shape[1]);
-      }
-      Shape expected = {int64_t(rows), int64_t(length)};
-      if (name == "seed")
-        expected = {2};
+      Shape expected = name == "seed" ? Shape{2} : microbatch;
       if (view.shape != expected || view.bytes.empty())
         return bad("has another shape than its tokens");
       *array = view.as<int32_t>();
@@ -119,67 +113,75 @@ void TrainProgram::set(const StepScalars &scalars) const {
   assign(update, scalars.update);
 }
 
-Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t accumulate) {
-  uint64_t leaves = 1, zero = 0; // as in executables of older versions
-  for (auto [id, number] : {std::pair("leaves", &leaves), std::pair("zero", &zero)})
-    if (std::optional<std::string_view> text = executable.metadata(id))
-      if (!readOption(*text, *number) || leaves == 0)
-        return failMetadata(id, executable.name());
-  return GradientTree::make(accumulate, leaves, countRanks(executable.root(), "data"),
-                            zero >= 2 ? Sharing::Interleaved : Sharing::Blocks);
+std::array<uint64_t, 2> findMicrobatchShape(const Executable &executable) {
+  for (const fb::Program *program : *executable.root().programs())
+    if (program->inputs() && program->name()->string_view() != "evaluate")
+      for (const fb::Binding *input : *program->inputs())
+        if (input->name()->string_view() == "tokens" && input->shape() &&
+            input->shape()->size() == 2)
+          return {static_cast<uint64_t>(input->shape()->Get(0)),
+                  static_cast<uint64_t>(input->shape()->Get(1))};
+  return {0, 0};
 }
 
-Expected<std::vector<std::string>> TrainPrograms::choose(const Executable &executable,
-                                                         uint64_t accumulate, bool validation) {
-  SINTER_TRY(GradientTree tree, makeGradientTree(executable, accumulate));
-  std::vector<std::string> names = {"train_step"};
-  if (accumulate > 1 || !executable.program("train_step"))
-    names = {"accumulate", "update"};
-  for (uint64_t carry = 1; carry < tree.buffers(); ++carry)
-    names.push_back(carryProgram(carry));
-  if (validation)
-    names.push_back("evaluate");
-  auto refuse = [&](const std::string &why) {
-    return fail(executable.name(), why, "compile the model for this training");
-  };
-  std::string step = "a step of " + std::to_string(accumulate) + " microbatches";
-  for (const std::string &name : names)
-    if (!executable.program(name))
-      return refuse("it has no program '" + name + "', which " + step +
-                    (name == "evaluate" ? " with validation data" : "") + " needs");
-  if (std::string more = carryProgram(tree.buffers()); executable.program(more))
-    return refuse("it has a program '" + more + "', for more than " + step);
-  return names;
+bool hasInput(const Executable &executable, std::string_view name) {
+  return std::ranges::any_of(*executable.root().programs(), [&](const fb::Program *program) {
+    return contains(program->inputs(), name);
+  });
 }
 
-Expected<TrainPrograms> TrainPrograms::find(const Session &session, uint64_t accumulate,
-                                            bool validation) {
+static Expected<std::vector<TrainProgram>> findAll(const Session &session,
+                                                   const std::vector<std::string> &names) {
+  std::vector<TrainProgram> programs;
+  for (const std::string &name : names) {
+    SINTER_TRY(TrainProgram program, TrainProgram::find(session, name));
+    programs.push_back(program);
+  }
+  return programs;
+}
+
+Expected<TrainPrograms> TrainPrograms::find(const Session &session, const StepPlan &plan,
+                                            size_t rank) {
   const Executable &executable = session.executable();
-  SINTER_TRY(std::vector<std::string> names, choose(executable, accumulate, validation));
   TrainPrograms programs;
-  SINTER_TRY(programs.step, TrainProgram::find(session, names[0]));
-  if (names[0] == "accumulate") {
-    SINTER_TRY(programs.update, TrainProgram::find(session, "update"));
+  programs.tree = plan.tree;
+  for (const PlannedTask &task : plan.tasks) {
+    StepTask &found = programs.tasks.emplace_back();
+    found.microbatch = task.microbatch;
+    SINTER_TRY(found.program, TrainProgram::find(session, task.run.program, task.run.slot));
+    for (const std::string &carry : task.carries) {
+      SINTER_TRY(size_t handle, session.program(carry));
+      found.carries.push_back(handle);
+    }
   }
-  SINTER_TRY(programs.tree, makeGradientTree(executable, accumulate));
-  for (uint64_t carry = 1; carry < programs.tree.buffers(); ++carry) {
-    SINTER_TRY(size_t handle, session.program(carryProgram(carry)));
-    programs.carries.push_back(handle);
-  }
-  if (validation) {
-    SINTER_TRY(programs.evaluate, TrainProgram::find(session, "evaluate"));
-  }
-  const TrainProgram &last = programs.update ? *programs.update : programs.step;
-  auto takesBatch = [&](const TrainProgram &program) {
-    return program.batch() == programs.step.batch() && program.sequence() != 0 &&
-           program.sequence() == programs.step.sequence() && program.hasLoss();
-  };
-  if (!takesBatch(programs.step) || !last.hasGradNorm() ||
-      (programs.evaluate && !takesBatch(*programs.evaluate)))
+  SINTER_TRY(programs.update, findAll(session, plan.update));
+  SINTER_TRY(programs.evaluate, findAll(session, plan.evaluate));
+  SINTER_TRY(programs.share, findAll(session, plan.share));
+  auto [rows, length] = findMicrobatchShape(executable);
+  auto gives = [](const auto &some, auto has) { return std::ranges::any_of(some, has); };
+  auto hasLoss = [](const TrainProgram &program) { return program.hasLoss(); };
+  auto hasNorm = [](const TrainProgram &program) { return program.hasGradNorm(); };
+  bool isLastStage =
+      findPlace(executable.root(), kPipelineAxis, rank) + 1 == countPlaces(executable.root());
+  bool whole = rows != 0 && length != 0;
+  if (isLastStage)
+    whole = whole &&
+            gives(programs.tasks, [&](const StepTask &task) { return hasLoss(task.program); }) &&
+            (programs.update.empty() ? programs.tasks.back().program.hasGradNorm()
+                                     : gives(programs.update, hasNorm)) &&
+            (programs.evaluate.empty() || gives(programs.evaluate, hasLoss));
+  if (!whole)
     return fail(executable.name(),
                 "its programs lack tokens, 'loss' or 'grad_norm', or do not fit each other",
                 remedy);
   return programs;
+}
+
+double TrainPrograms::gradNorm() const {
+  for (const TrainProgram &program : update)
+    if (program.hasGradNorm())
+      return program.gradNorm();
+  return update.empty() ? tasks.back().program.gradNorm() : 0;
 }
 
 } // namespace sinter::runtime

@@ -3,8 +3,8 @@
 
 #include "runtime/Data/Batches.h"
 #include "runtime/Session/Session.h"
-#include "runtime/Train/GradientTree.h"
-#include <optional>
+#include "runtime/Train/StepPlan.h"
+#include <array>
 
 namespace sinter::runtime {
 
@@ -20,16 +20,10 @@ struct StepScalars {
 /// A program with its inputs and outputs. What the program has no input for is not set.
 class TrainProgram {
 public:
-  /// Fails where an input is of an unknown name, or a tensor of another type or shape than the
-  /// trainer's.
-  static Expected<TrainProgram> find(const Session &session, std::string_view name);
-
-  /// Rows and tokens of a microbatch; zeros where the program takes none.
-  uint64_t batch() const { return rows; }
-  uint64_t sequence() const { return length; }
-
-  bool hasFirst() const { return !first.empty(); }
-  bool hasLossScale() const { return lossScale; }
+  /// Of a slot, where it is a pipeline's. Fails where an input is of an unknown name, or a tensor
+  /// of another type or shape than the trainer's.
+  static Expected<TrainProgram> find(const Session &session, std::string_view name,
+                                     uint64_t slot = 0);
 
   void set(const Microbatch &microbatch) const;
   void setSeed(const std::array<int32_t, 2> &words) const;
@@ -44,11 +38,11 @@ public:
   bool hasGradNorm() const { return gradNormOut; }
 
 private:
-  Expected<void> bindInput(const Session &session, const std::string &name);
+  Expected<void> bindInput(const Session &session, const std::string &name,
+                           const std::vector<int64_t> &tokens);
   Expected<void> bindOutputs(const Session &session, std::string_view name);
 
   size_t program = 0;
-  uint64_t rows = 0, length = 0;
   std::span<int32_t> tokens, targets, first, seed;
   float *lossWeight = nullptr, *lossScale = nullptr;
   float *learningRate = nullptr, *adamwLearningRate = nullptr;
@@ -56,32 +50,31 @@ private:
   const float *lossOut = nullptr, *gradNormOut = nullptr;
 };
 
-/// The tree that a rank of an executable adds the gradients of a step of `accumulate` microbatches
-/// along.
-Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t accumulate);
+/// Rows and tokens of a microbatch, which the programs that read tokens say; zeros without any.
+std::array<uint64_t, 2> findMicrobatchShape(const Executable &executable);
 
-/// All that a run needs.
+/// Whether a program has an input of this name.
+bool hasInput(const Executable &executable, std::string_view name);
+
+/// What a rank does for a step: it runs a program on one of its microbatches, then carries.
+struct StepTask {
+  TrainProgram program;
+  uint64_t microbatch = 0;
+  std::vector<size_t> carries; ///< handles
+};
+
+/// A StepPlan, bound.
 struct TrainPrograms {
-  TrainProgram step;                  ///< train_step, or accumulate
-  std::optional<TrainProgram> update; ///< with accumulation
-  std::optional<TrainProgram> evaluate;
+  std::vector<StepTask> tasks;
+  std::vector<TrainProgram> update, evaluate, share;
   GradientTree tree;
-  std::vector<size_t> carries; ///< handles of carry.1, carry.2, ...
 
-  /// Those that follow microbatch `index` of a rank's step.
-  std::span<const size_t> carriesAfter(uint64_t index) const {
-    return std::span(carries).first(tree.carriesAfter(index));
-  }
+  /// The norm of the last run, or 0 where another stage computes it.
+  double gradNorm() const;
 
-  /// The names of the programs of a run of `accumulate` microbatches a step: train_step, or
-  /// accumulate, update and the carries of the tree. Fails where `executable` was not compiled for
-  /// it.
-  static Expected<std::vector<std::string>> choose(const Executable &executable,
-                                                   uint64_t accumulate, bool validation);
-
-  /// Looks up the programs that choose() named in a session. Fails where they do not fit each
+  /// Looks up the programs of a plan in a session, which has them. Fails where they do not fit each
   /// other.
-  static Expected<TrainPrograms> find(const Session &session, uint64_t accumulate, bool validation);
+  static Expected<TrainPrograms> find(const Session &session, const StepPlan &plan, size_t rank);
 };
 
 } // namespace sinter::runtime

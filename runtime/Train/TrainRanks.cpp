@@ -1,5 +1,6 @@
 #include "runtime/Train/TrainRanks.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 
 namespace sinter::runtime {
 
@@ -15,6 +16,8 @@ TrainRanks::TrainRanks(Communicator *communicator, const Executable &executable)
   for (const fb::GridAxis *axis : *executable.root().grid()) {
     if (axis->name()->string_view() == "data")
       data = findGroup(executable.root(), std::span(&index, 1), communicator->rank());
+    if (axis->name()->string_view() == kPipelineAxis)
+      pipeline = findGroup(executable.root(), std::span(&index, 1), communicator->rank());
     ++index;
   }
 }

@@ -32,6 +32,11 @@ public:
   template <typename T> Expected<std::vector<T>> gather(std::span<const T> own) const {
     return gather(data, own);
   }
+  /// `own` of the rank of the pipeline's last stage; of the same size on each.
+  template <typename T> Expected<std::vector<T>> ofLastStage(std::span<const T> own) const {
+    SINTER_TRY(std::vector<T> all, gather(pipeline, own));
+    return std::vector<T>(all.end() - static_cast<ptrdiff_t>(own.size()), all.end());
+  }
   /// One value of every rank.
   template <typename T> Expected<std::vector<T>> gatherAll(const T &own) const {
     return gather(all, std::span(&own, 1));
@@ -61,7 +66,7 @@ private:
   }
 
   Communicator *communicator = nullptr;
-  RankGroup all, data;
+  RankGroup all, data, pipeline;
 };
 
 } // namespace sinter::runtime

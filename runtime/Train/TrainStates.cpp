@@ -3,20 +3,30 @@
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Collective/Grid.h"
 #include "runtime/Device/FiniteChecks.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Weights/RandomWeights.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 
 namespace sinter::runtime {
 namespace {
 
-// "gradient.w", and "gradient0.w" of a buffer that a carry empties.
-bool isGradient(std::string_view state) {
-  constexpr std::string_view prefix = "gradient";
-  size_t end = state.find_first_not_of("0123456789", prefix.size());
-  return state.starts_with(prefix) && end != std::string_view::npos && state[end] == '.';
+// "gradient.w", and "gradient0.w" of a buffer that a carry empties; "copy3.w" of a parameter that
+// stage 3 of a pipeline reads and another one has.
+bool isPassing(std::string_view state) {
+  return std::ranges::any_of(std::array<std::string_view, 2>{"gradient", "copy"}, [&](auto prefix) {
+    size_t end = state.find_first_not_of("0123456789", prefix.size());
+    return state.starts_with(prefix) && end != std::string_view::npos && state[end] == '.';
+  });
+}
+
+// Whether a rank is one of those that have a state.
+bool holds(const fb::Executable &executable, const fb::Binding &state, size_t rank) {
+  return countStages(executable) == 0 ||
+         placeOfStage(executable, state.stage()) == findPlace(executable, kPipelineAxis, rank);
 }
 
 using CheckpointTensors = std::map<std::string_view, const fb::CheckpointTensor *>;
@@ -64,6 +74,8 @@ std::vector<std::pair<size_t, std::vector<int64_t>>> chooseWriters(const fb::Exe
                                                                    std::vector<uint64_t> &bytesOf) {
   std::map<std::vector<int64_t>, size_t> writerOf;
   for (size_t rank = 0; rank < bytesOf.size(); ++rank) {
+    if (!holds(executable, state, rank))
+      continue;
     size_t &writer = writerOf.try_emplace(offsetOf(executable, state, rank), rank).first->second;
     if (bytesOf[rank] < bytesOf[writer])
       writer = rank;
@@ -134,12 +146,13 @@ std::vector<HeldState> describeStates(const Executable &executable, size_t rank)
   std::vector<uint64_t> bytesOf(countRanks(root));
   for (const fb::Binding *state : *root.states()) {
     std::string name = state->name()->str();
-    if (isGradient(name))
+    if (isPassing(name))
       continue;
     TensorToWrite tensor{name, static_cast<DType>(state->dtype()), extentsOf(state->shape()), {}};
     HeldState &held = states.emplace_back();
     held.part = {std::move(tensor), wholeOf(*state), offsetOf(root, *state, rank)};
     held.parameter = parameters.contains(state->name()->string_view());
+    held.held = holds(root, *state, rank);
     held.writers = chooseWriters(root, *state, bytesOf);
     held.written =
         std::ranges::any_of(held.writers, [&](const auto &writer) { return writer.first == rank; });
@@ -169,6 +182,8 @@ Expected<TrainStates> TrainStates::find(Session &session, size_t rank) {
   states.states = describeStates(executable, rank);
   for (HeldState &state : states.states) {
     TensorToWrite &tensor = state.part.tensor;
+    if (!state.held)
+      continue;
     SINTER_TRY(TensorView view, session.state(tensor.name));
     tensor.data = view.bytes;
   }
@@ -213,7 +228,7 @@ Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t see
   SINTER_CHECK(session->clearState());
   CheckpointTensors table = parametersOf(session->executable());
   for (const HeldState &state : states) {
-    if (!state.parameter)
+    if (!state.parameter || !state.held)
       continue;
     TensorToWrite all = state.part.tensor;
     all.shape = state.part.whole;
@@ -236,6 +251,11 @@ Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
   for (const HeldState &state : states) {
     const TensorToWrite &tensor = state.part.tensor;
     BoxFiles &files = state.parameter ? parameterFiles : optimizerFiles;
+    if (!state.held) {
+      // It has to be there, for the ranks that have it.
+      SINTER_CHECK(files.read(tensor.name, tensor.dtype, state.part.whole, state.box(), {}));
+      continue;
+    }
     SINTER_CHECK(fill(tensor, [&](std::span<std::byte> out) {
       return files.read(tensor.name, tensor.dtype, state.part.whole, state.box(), out);
     }));
@@ -259,12 +279,15 @@ Expected<std::span<const std::byte>> TrainStates::gather(const HeldState &state,
                                                          std::vector<std::byte> &memory) const {
   const TensorToWrite &tensor = state.part.tensor;
   std::span<const std::byte> own = tensor.data;
-  if (!inHostMemory()) {
+  if (!state.held) {
+    memory.resize(byteSizeOf(tensor)); // as large as what others have
+    own = memory;
+  } else if (!inHostMemory()) {
     memory.resize(byteSizeOf(tensor));
     SINTER_CHECK(session->readState(tensor.name, memory));
     own = memory;
   }
-  if (!state.isSplit())
+  if (!state.isSplit() && state.writers.front().first == 0)
     return own;
   std::vector<size_t> members = {0};
   for (const auto &[rank, offset] : state.writers)
@@ -312,7 +335,7 @@ Expected<void> TrainStates::writeModel(const std::string &path, const TrainRanks
 
 Expected<std::optional<std::string>> TrainStates::findNonFiniteParameter() const {
   for (const HeldState &state : states) {
-    if (!state.parameter)
+    if (!state.parameter || !state.held)
       continue;
     const TensorToWrite &parameter = state.part.tensor;
     std::span<const std::byte> bytes = parameter.data;

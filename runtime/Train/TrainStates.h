@@ -17,6 +17,7 @@ constexpr const char *stateFile = "state.json";
 struct HeldState {
   BoxToWrite part;        ///< its data are the session's memory, where the processor can reach it
   bool parameter = false; ///< else the optimizer's
+  bool held = true;       ///< by this rank: with a pipeline others have those of other stages
   bool written = false;   ///< by this rank, which it is of all that hold the same part
   /// The ranks that write a part of it each, and where that begins.
   std::vector<std::pair<size_t, std::vector<int64_t>>> writers = {};

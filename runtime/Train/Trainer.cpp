@@ -4,6 +4,7 @@
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/CheckpointSaver.h"
+#include "runtime/Train/RanksVerifier.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "runtime/Train/TrainStates.h"
 #include <algorithm>
@@ -72,6 +73,7 @@ struct Trainer::Impl {
   TrainOptions options;
   TrainRanks ranks;
   std::unique_ptr<Session> session;
+  StepPlan plan;
   TrainPrograms programs;
   TrainStates states;
   std::optional<BatchReader> train, validation;
@@ -91,11 +93,12 @@ struct Trainer::Impl {
   std::unique_ptr<CheckpointSaver> saver;
   std::optional<Error> saveError; ///< of the last save
 
-  Expected<std::vector<std::string>> check(const Executable &executable, bool validates) const;
+  Expected<StepPlan> check(const Executable &executable, bool validates) const;
   Expected<void> bindSession(std::shared_ptr<const Executable> executable, bool validates);
   Expected<void> bind(TrainData data);
   void describeRun(const TrainData &data);
   Expected<void> begin();
+  Expected<void> runAll(std::span<const TrainProgram> some);
   Expected<std::optional<uint64_t>> openFolder(const CheckpointFolder &folder) const;
   Expected<void> resume(const std::filesystem::path &checkpoint);
 
@@ -133,39 +136,41 @@ static Expected<double> readBeta(const Executable &executable, std::string_view 
 }
 
 // What can be told before memory is taken.
-Expected<std::vector<std::string>> Trainer::Impl::check(const Executable &executable,
-                                                        bool validates) const {
+Expected<StepPlan> Trainer::Impl::check(const Executable &executable, bool validates) const {
   SINTER_CHECK(options.schedule.check());
   if (options.accumulate == 0)
     return fail("`accumulate`", "it is 0", "give at least 1");
-  return TrainPrograms::choose(executable, options.accumulate, validates);
+  SINTER_CHECK(verifyRanks(executable, options.accumulate, validates));
+  return StepPlan::make(executable, ranks.rank(), options.accumulate, validates);
 }
 
 // Of several ranks all begin to bind, or none; one that then cannot ends the run.
 Expected<void> Trainer::Impl::bindSession(std::shared_ptr<const Executable> executable,
                                           bool validates) {
   ranks = TrainRanks(options.session.communicator, *executable);
-  Expected<std::vector<std::string>> names = check(*executable, validates);
-  SINTER_CHECK(ranks.agree(names ? Expected<void>() : tl::unexpected(names.error())));
+  Expected<StepPlan> made = check(*executable, validates);
+  SINTER_CHECK(ranks.agree(made ? Expected<void>() : tl::unexpected(made.error())));
+  plan = *std::move(made);
   // What was done before, as tokenizing, leaves a heap that the run has no use for.
   ::malloc_trim(0);
-  BindOptions bound = bindOptions(options, *executable, *std::move(names));
+  BindOptions bound = bindOptions(options, *executable, plan.names());
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   return {};
 }
 
 Expected<void> Trainer::Impl::bind(TrainData data) {
   bool validates = data.validation.has_value();
-  SINTER_TRY(programs, TrainPrograms::find(*session, options.accumulate, validates));
+  SINTER_TRY(programs, TrainPrograms::find(*session, plan, ranks.rank()));
   SINTER_TRY(states, TrainStates::find(*session, ranks.rank()));
-  if (options.endOfText && !programs.step.hasFirst())
+  if (options.endOfText && !hasInput(session->executable(), "first"))
     return fail(session->executable().name(), "its programs know no documents",
                 "compile the model with `document_mask`");
   SINTER_TRY(beta1, readBeta(session->executable(), "beta1"));
   SINTER_TRY(beta2, readBeta(session->executable(), "beta2"));
-  if (programs.step.hasLossScale())
+  if (hasInput(session->executable(), "loss_scale"))
     scaler.emplace(options.scaler);
-  BatchOptions batches = batchOptions(options, programs.step.batch(), programs.step.sequence());
+  auto [rows, length] = findMicrobatchShape(session->executable());
+  BatchOptions batches = batchOptions(options, rows, length);
   describeRun(data);
   train.emplace(std::move(data.train), batches);
   SINTER_CHECK(train->check(options.accumulate));
@@ -190,8 +195,8 @@ Expected<void> Trainer::Impl::bind(TrainData data) {
 void Trainer::Impl::describeRun(const TrainData &data) {
   identity = options.identity;
   identity.insert({
-      {"batch", std::to_string(programs.step.batch())},
-      {"seq", std::to_string(programs.step.sequence())},
+      {"batch", std::to_string(findMicrobatchShape(session->executable())[0])},
+      {"seq", std::to_string(findMicrobatchShape(session->executable())[1])},
       {"accumulate", std::to_string(options.accumulate)},
       {"order", options.order == DataOrder::Sequential ? "sequential" : "shuffled"},
       {"seed", std::to_string(options.seed)},
@@ -204,8 +209,10 @@ void Trainer::Impl::describeRun(const TrainData &data) {
 
 // Fills the states, from the newest checkpoint where the run goes on.
 Expected<void> Trainer::Impl::begin() {
-  if (options.directory.empty())
-    return ranks.agree(states.initialize(options.weights, options.seed));
+  if (options.directory.empty()) {
+    SINTER_CHECK(ranks.agree(states.initialize(options.weights, options.seed)));
+    return runAll(programs.share);
+  }
   CheckpointFolder folder(checkpointsOf(options));
   Expected<std::optional<uint64_t>> opened;
   if (ranks.isFirst())
@@ -214,8 +221,15 @@ Expected<void> Trainer::Impl::begin() {
   uint64_t next = *opened ? **opened + 1 : 0; // behind the step to go on from
   SINTER_TRY(std::vector<uint64_t> known, ranks.gatherAll(next));
   saver = std::make_unique<CheckpointSaver>(ranks, folder, options.keep);
-  return ranks.agree(known.front() != 0 ? resume(folder.at(known.front() - 1))
-                                        : states.initialize(options.weights, options.seed));
+  SINTER_CHECK(ranks.agree(known.front() != 0 ? resume(folder.at(known.front() - 1))
+                                              : states.initialize(options.weights, options.seed)));
+  return runAll(programs.share);
+}
+
+Expected<void> Trainer::Impl::runAll(std::span<const TrainProgram> some) {
+  for (const TrainProgram &program : some)
+    SINTER_CHECK(session->run(program.handle()));
+  return {};
 }
 
 // The step of the checkpoint to go on from, if there is one.
@@ -291,34 +305,38 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   std::span<const Microbatch> batches = loader->next();
   SINTER_TRY(uint64_t targets, countTargets(batches));
   StepScalars values = scalars(targets);
-  std::vector<double> losses;
-  for (size_t i = 0; i < batches.size(); ++i) {
-    programs.step.set(batches[i]);
-    programs.step.set(values);
-    SINTER_CHECK(session->run(programs.step.handle()));
-    losses.push_back(programs.step.loss());
-    for (size_t carry : programs.carriesAfter(i))
+  std::vector<double> losses(batches.size());
+  for (const StepTask &task : programs.tasks) {
+    task.program.set(batches[task.microbatch]);
+    task.program.set(values);
+    SINTER_CHECK(session->run(task.program.handle()));
+    if (task.program.hasLoss())
+      losses[task.microbatch] = task.program.loss();
+    for (size_t carry : task.carries)
       SINTER_CHECK(session->run(carry));
   }
+  SINTER_TRY(losses, ranks.ofLastStage(std::span<const double>(losses)));
   SINTER_TRY(losses, ranks.gather(std::span<const double>(losses)));
   std::vector<double> inOrder(losses.size());
   for (size_t i = 0; i < losses.size(); ++i)
     inOrder[tree.numberOf(i / tree.microbatches(), i % tree.microbatches())] = losses[i];
   double loss = std::accumulate(inOrder.begin(), inOrder.end(), 0.0);
-  const TrainProgram &last = programs.update ? *programs.update : programs.step;
-  if (programs.update) {
-    last.setSeed(train->seedOf(step * options.accumulate + options.accumulate - 1));
-    last.set(values);
-    SINTER_CHECK(session->run(last.handle()));
+  for (const TrainProgram &update : programs.update) {
+    update.setSeed(train->seedOf(step * options.accumulate + options.accumulate - 1));
+    update.set(values);
+    SINTER_CHECK(session->run(update.handle()));
   }
-  double gradNorm = last.gradNorm();
+  SINTER_CHECK(runAll(programs.share));
+  double gradNorm = programs.gradNorm();
+  SINTER_TRY(std::vector<double> norms, ranks.ofLastStage(std::span<const double>(&gradNorm, 1)));
+  gradNorm = norms.front();
   bool skipped = scaler && !std::isfinite(gradNorm);
   if (scaler)
     scaler->update(!skipped);
   if (skipped ? scaler->isExhausted() : !std::isfinite(loss) || !std::isfinite(gradNorm))
     return tl::unexpected(diagnose(batches, values, loss, gradNorm));
 
-  uint64_t tokens = options.accumulate * programs.step.batch() * programs.step.sequence();
+  uint64_t tokens = options.accumulate * train->options().batch * train->options().sequence;
   StepRecord record;
   record.step = step++;
   updates += skipped ? 0 : 1;
@@ -339,11 +357,11 @@ Expected<StepRecord> Trainer::Impl::runStep() {
 // Does the step again, which left the parameters as they were, with every number looked at.
 Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const Microbatch> batches,
                                                                 const StepScalars &values) {
-  for (size_t i = 0; i < batches.size(); ++i) {
-    programs.step.set(batches[i]);
-    programs.step.set(values);
-    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(programs.step.handle()));
-    for (size_t carry : programs.carriesAfter(i))
+  for (const StepTask &task : programs.tasks) {
+    task.program.set(batches[task.microbatch]);
+    task.program.set(values);
+    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(task.program.handle()));
+    for (size_t carry : task.carries)
       if (!found) {
         SINTER_TRY(found, session->runToNonFinite(carry));
       }
@@ -351,11 +369,12 @@ Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const 
       return found;
   }
   // Ranks that stop at different commands of it would wait for each other.
-  if (!programs.update || ranks.size() > 1)
+  if (programs.update.empty() || ranks.size() > 1)
     return std::optional<NonFinite>();
-  programs.update->setSeed(batches.back().seed);
-  programs.update->set(values);
-  return session->runToNonFinite(programs.update->handle());
+  const TrainProgram &update = programs.update.front();
+  update.setSeed(batches.back().seed);
+  update.set(values);
+  return session->runToNonFinite(update.handle());
 }
 
 // "nan first shows in softmax of layer.1", of the first rank that finds one; empty where none does.
@@ -410,7 +429,6 @@ Expected<std::optional<double>> Trainer::Impl::evaluate(const std::atomic<bool> 
     double loss = 0; // sum over targets
     uint64_t targets = 0, stops = 0;
   };
-  const TrainProgram &program = *programs.evaluate;
   Part sum;
   uint64_t count = validation->evaluationCount(), together = ranks.dataRanks();
   for (uint64_t first = 0; first < count; first += together) {
@@ -419,13 +437,16 @@ Expected<std::optional<double>> Trainer::Impl::evaluate(const std::atomic<bool> 
     validation->readForEvaluation(std::min(number, count - 1), evaluated);
     StepScalars values;
     values.lossWeight = 1 / double(std::max<uint64_t>(evaluated.valid, 1));
-    program.set(evaluated);
-    program.set(values);
-    SINTER_CHECK(session->run(program.handle()));
     Part own{0, 0, stop && stop->load()};
-    if (number < count && evaluated.valid != 0)
-      own = {program.loss() * double(evaluated.valid), evaluated.valid, own.stops};
-    SINTER_TRY(std::vector<Part> parts, ranks.gather(std::span<const Part>(&own, 1)));
+    for (const TrainProgram &program : programs.evaluate) {
+      program.set(evaluated);
+      program.set(values);
+      SINTER_CHECK(session->run(program.handle()));
+      if (program.hasLoss() && number < count && evaluated.valid != 0)
+        own = {program.loss() * double(evaluated.valid), evaluated.valid, own.stops};
+    }
+    SINTER_TRY(std::vector<Part> parts, ranks.ofLastStage(std::span<const Part>(&own, 1)));
+    SINTER_TRY(parts, ranks.gather(std::span<const Part>(parts)));
     for (const Part &part : parts)
       sum = {sum.loss + part.loss, sum.targets + part.targets, sum.stops + part.stops};
     if (sum.stops != 0)
@@ -635,22 +656,19 @@ Session &Trainer::session() const { return *impl->session; }
 
 Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> executable,
                                          const TrainOptions &options, bool validation) {
-  SINTER_TRY(std::vector<std::string> names,
-             TrainPrograms::choose(*executable, options.accumulate, validation));
-  BatchOptions batches;
-  for (const fb::Binding *input : *executable->program(names[0])->inputs())
-    if (input->name()->string_view() == "tokens" && input->shape() && input->shape()->size() == 2)
-      batches = batchOptions(options, static_cast<uint64_t>(input->shape()->Get(0)),
-                             static_cast<uint64_t>(input->shape()->Get(1)));
-  size_t rank = rankOf(options);
+  SINTER_CHECK(verifyRanks(*executable, options.accumulate, validation));
+  // Where nobody says which rank it is: of a stage that holds the most.
+  size_t rank = options.session.communicator ? rankOf(options) : findLargestRank(*executable);
+  SINTER_TRY(StepPlan plan, StepPlan::make(*executable, rank, options.accumulate, validation));
+  auto [rows, length] = findMicrobatchShape(*executable);
+  BatchOptions batches = batchOptions(options, rows, length);
   SINTER_TRY(Snapshot snapshot,
              Snapshot::plan(describeFiles(*executable, describeStates(*executable, rank), rank)));
-  SINTER_TRY(GradientTree tree, makeGradientTree(*executable, options.accumulate));
   TrainMemory memory;
   SINTER_TRY(memory.session,
-             predictMemory(executable, bindOptions(options, *executable, std::move(names))));
+             predictMemory(executable, bindOptions(options, *executable, plan.names())));
   memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
-  memory.batches = BatchLoader::bytes(batches, tree.microbatches());
+  memory.batches = BatchLoader::bytes(batches, plan.tree.microbatches());
   addProcess(memory, *executable);
   return memory;
 }

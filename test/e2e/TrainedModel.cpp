@@ -13,20 +13,37 @@ template <typename T> static T valueOf(Expected<T> expected) {
   return std::move(*expected);
 }
 
+static nlohmann::json readJson(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(json.is_object()) << path;
+  return json;
+}
+
+static ModelSpec readSpec(const std::string &name, int64_t layers) {
+  nlohmann::json config = readJson(findModel(name) / "config.json");
+  for (const char *key : {"n_layer", "num_hidden_layers"})
+    if (config.contains(key))
+      config[key] = layers;
+  config.erase("layer_types");
+  return valueOf(parseModelSpec(config.dump(), name));
+}
+
 struct TrainedModel::Impl {
   explicit Impl(const std::string &name)
-      : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)) {
-    std::ifstream file(findModel(name) / "training.json");
-    reference = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-    EXPECT_TRUE(reference.is_object()) << name << "/training.json";
-  }
+      : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)),
+        reference(readJson(findModel(name) / "training.json")) {}
+  Impl(const std::string &name, int64_t layers)
+      : spec(readSpec(name, layers)), reference(readJson(findModel(name) / "training.json")) {}
 
   ModelSpec spec;
-  std::unique_ptr<runtime::WeightSource> weights;
+  std::unique_ptr<runtime::WeightSource> weights; ///< or null
   nlohmann::json reference;
 };
 
 TrainedModel::TrainedModel(const std::string &name) : impl(std::make_unique<Impl>(name)) {}
+TrainedModel::TrainedModel(const std::string &name, int64_t layers)
+    : impl(std::make_unique<Impl>(name, layers)) {}
 TrainedModel::~TrainedModel() = default;
 
 CompileOptions TrainedModel::options() const {
@@ -43,7 +60,8 @@ TrainedModel::compile(const CompileOptions &options) const {
   request.graph = makeModelGraph(impl->spec);
   request.options = options;
   for (const ParameterInfo &parameter : impl->spec.parameters())
-    request.parameterTypes[parameter.name] = impl->weights->find(parameter.name)->dtype;
+    request.parameterTypes[parameter.name] =
+        impl->weights ? impl->weights->find(parameter.name)->dtype : DType::F32;
   auto executable = valueOf(runtime::Executable::fromFlatbuffer(
       valueOf(sinter::compile(request)).executable, "the executable"));
   // Within 5 % and a few cache lines, which such small arenas feel. Of an update on ranks all but

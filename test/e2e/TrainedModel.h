@@ -24,6 +24,8 @@ public:
 
   /// Reads the model; failures are failures of the test.
   explicit TrainedModel(const std::string &name);
+  /// The same with so many layers, and random weights.
+  TrainedModel(const std::string &name, int64_t layers);
   ~TrainedModel();
 
   /// Options for a step of the reference's sizes.

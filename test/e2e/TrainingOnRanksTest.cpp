@@ -29,10 +29,13 @@ constexpr uint64_t kSteps = 6, kMicrobatches = 8;
 struct Layout {
   std::string grid;
   int64_t zero = 0;
+  std::string schedule = ""; ///< of a pipeline
+
+  auto operator<=>(const Layout &) const = default;
 };
 
 std::string describe(const Layout &layout) {
-  return layout.grid + ", zero " + std::to_string(layout.zero);
+  return layout.grid + ", zero " + std::to_string(layout.zero) + " " + layout.schedule;
 }
 
 template <typename T> T valueOf(Expected<T> expected) {
@@ -43,7 +46,9 @@ template <typename T> T valueOf(Expected<T> expected) {
 /// A model's training, with dropout, in microbatches of one row.
 class SharedRun {
 public:
-  SharedRun(const std::string &name, DType type) : model(name) {
+  /// @param layers 0: the model's own, and its weights; else random ones.
+  SharedRun(const std::string &name, DType type, int64_t layers)
+      : model(layers == 0 ? TrainedModel(name) : TrainedModel(name, layers)) {
     options = model.options();
     options.batch = 1;
     options.computeType = type;
@@ -52,12 +57,13 @@ public:
   }
 
   std::shared_ptr<const Executable> compile(const Layout &layout) {
-    std::shared_ptr<const Executable> &known = executables[{layout.grid, layout.zero}];
+    std::shared_ptr<const Executable> &known = executables[layout];
     if (known)
       return known;
     CompileOptions changed = options;
     changed.grid = layout.grid;
     changed.zero = layout.zero;
+    changed.pipelineSchedule = layout.schedule;
     return known = model.compile(changed);
   }
 
@@ -119,7 +125,7 @@ public:
 
   TrainedModel model;
   CompileOptions options;
-  std::map<std::pair<std::string, int64_t>, std::shared_ptr<const Executable>> executables;
+  std::map<Layout, std::shared_ptr<const Executable>> executables;
 };
 
 std::string testName(const ::testing::TestParamInfo<std::tuple<std::string, DType>> &info) {
@@ -128,11 +134,6 @@ std::string testName(const ::testing::TestParamInfo<std::tuple<std::string, DTyp
   return name + (std::get<1>(info.param) == DType::F32 ? "_f32" : "_bf16");
 }
 
-class TrainingOnRanks : public ::testing::TestWithParam<std::tuple<std::string, DType>> {
-protected:
-  SharedRun run{std::get<0>(GetParam()), std::get<1>(GetParam())};
-};
-
 std::vector<double> numbersOf(const std::vector<StepRecord> &records) {
   std::vector<double> numbers;
   for (const StepRecord &record : records)
@@ -140,42 +141,65 @@ std::vector<double> numbersOf(const std::vector<StepRecord> &records) {
   return numbers;
 }
 
-TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
-  TemporaryDirectory directory;
-  std::vector<double> expected = numbersOf(run.train({}, directory.path / "one"));
-  std::vector<std::byte> states = run.statesIn(directory.path / "one");
-  ASSERT_EQ(expected.size(), 2 * kSteps);
-  for (const Layout &layout : std::initializer_list<Layout>{{"data=2"},
-                                                            {"data=4"},
-                                                            {"data=8"},
-                                                            {"data=2", 1},
-                                                            {"data=8", 1},
-                                                            {"data=4", 2},
-                                                            {"data=4", 3},
-                                                            {"tensor=2"},
-                                                            {"tensor=3"},
-                                                            {"tensor=4"},
-                                                            {"data=2,tensor=2", 1},
-                                                            {"data=4,tensor=2", 3}}) {
-    SCOPED_TRACE(describe(layout));
-    fs::path own = directory.path / describe(layout);
-    EXPECT_EQ(numbersOf(run.train(layout, own)), expected);
-    EXPECT_TRUE(run.statesIn(own) == states);
+class TrainingOnRanks : public ::testing::TestWithParam<std::tuple<std::string, DType>> {
+protected:
+  /// Trains in each layout; all end with the bits of one rank.
+  void compareLayouts(std::initializer_list<Layout> layouts) {
+    TemporaryDirectory directory;
+    std::vector<double> expected = numbersOf(run.train({}, directory.path / "one"));
+    std::vector<std::byte> states = run.statesIn(directory.path / "one");
+    ASSERT_EQ(expected.size(), 2 * kSteps);
+    for (const Layout &layout : layouts) {
+      SCOPED_TRACE(describe(layout));
+      fs::path own = directory.path / describe(layout);
+      EXPECT_EQ(numbersOf(run.train(layout, own)), expected);
+      EXPECT_TRUE(run.statesIn(own) == states);
+    }
   }
+
+  /// Goes on in another layout up to each of some steps; so does the run of one rank.
+  void compareTurns(std::initializer_list<std::pair<Layout, uint64_t>> layouts) {
+    TemporaryDirectory directory;
+    fs::path one = directory.path / "one", turns = directory.path / "turns";
+    std::vector<double> expected = numbersOf(run.train({}, one)), numbers;
+    for (const auto &[layout, steps] : layouts) {
+      std::vector<double> some = numbersOf(run.train(layout, turns, steps));
+      numbers.insert(numbers.end(), some.begin(), some.end());
+    }
+    EXPECT_EQ(numbers, expected);
+    EXPECT_TRUE(run.statesIn(turns) == run.statesIn(one));
+  }
+
+  explicit TrainingOnRanks(int64_t layers = 0)
+      : run(std::get<0>(GetParam()), std::get<1>(GetParam()), layers) {}
+
+  SharedRun run;
+};
+
+TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
+  compareLayouts({{"data=2"},
+                  {"data=4"},
+                  {"data=8"},
+                  {"data=2", 1},
+                  {"data=8", 1},
+                  {"data=4", 2},
+                  {"data=4", 3},
+                  {"tensor=2"},
+                  {"tensor=3"},
+                  {"tensor=4"},
+                  {"data=2,tensor=2", 1},
+                  {"data=4,tensor=2", 3},
+                  {"pipeline=2"},
+                  {"data=2,tensor=2,pipeline=2", 1}});
 }
 
 TEST_P(TrainingOnRanks, SameBitsWhenTheyGoOnInOtherLayouts) {
-  TemporaryDirectory directory;
-  fs::path one = directory.path / "one", turns = directory.path / "turns";
-  std::vector<double> expected = numbersOf(run.train({}, one)), numbers;
-  std::pair<Layout, uint64_t> layouts[] = {
-      {{"data=4", 1}, 1}, {{}, 3}, {{"data=2,tensor=2", 3}, 4}, {{"tensor=2"}, 6}};
-  for (const auto &[layout, steps] : layouts) {
-    std::vector<double> some = numbersOf(run.train(layout, turns, steps));
-    numbers.insert(numbers.end(), some.begin(), some.end());
-  }
-  EXPECT_EQ(numbers, expected);
-  EXPECT_TRUE(run.statesIn(turns) == run.statesIn(one));
+  compareTurns({{{"data=4", 1}, 1},
+                {{}, 2},
+                {{"pipeline=2"}, 3},
+                {{"data=2,tensor=2", 3}, 4},
+                {{"data=2,pipeline=2", 3}, 5},
+                {{"tensor=2"}, 6}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
@@ -184,6 +208,25 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
                          testName);
 INSTANTIATE_TEST_SUITE_P(WideModels, TrainingOnRanks,
                          ::testing::Values(std::tuple("wide-llama", DType::F32)), testName);
+
+/// Models of as many layers as there are stages.
+class TrainingInStages : public TrainingOnRanks {
+protected:
+  TrainingInStages() : TrainingOnRanks(/*layers=*/4) {}
+};
+
+TEST_P(TrainingInStages, SameBitsInEverySchedule) {
+  compareLayouts({{"pipeline=4", 0, "gpipe"},
+                  {"pipeline=4", 0, "1f1b"},
+                  {"data=2,pipeline=4", 2, "zero-bubble"},
+                  {"data=2,tensor=2,pipeline=2", 3, "interleaved"}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingInStages,
+                         ::testing::Values(std::tuple("gpt2", DType::BF16),
+                                           std::tuple("llama", DType::F32),
+                                           std::tuple("gemma2", DType::F32)),
+                         testName);
 
 //===----------------------------------------------------------------------===//
 // The tree, on one rank
@@ -200,7 +243,9 @@ public:
     TrainOptions run = model.trainOptions(/*threads=*/1, kRate);
     run.accumulate = microbatches;
     trainer = valueOf(Trainer::create(model.compile(options), {model.tokens(), std::nullopt}, run));
-    programs = valueOf(TrainPrograms::find(session(), microbatches, /*validation=*/false));
+    StepPlan plan = valueOf(
+        StepPlan::make(session().executable(), /*rank=*/0, microbatches, /*validation=*/false));
+    programs = valueOf(TrainPrograms::find(session(), plan, /*rank=*/0));
     BatchOptions batch;
     batch.sequence = TrainedModel::kSequence;
     batch.order = DataOrder::Sequential;
@@ -216,9 +261,10 @@ public:
     StepScalars scalars;
     scalars.lossWeight = 1 / double(count * TrainedModel::kSequence);
     scalars.learningRate = kRate;
-    programs.step.set(batch);
-    programs.step.set(scalars);
-    EXPECT_TRUE(session().run(programs.step.handle()));
+    const TrainProgram &program = programs.tasks.front().program; // of all microbatches
+    program.set(batch);
+    program.set(scalars);
+    EXPECT_TRUE(session().run(program.handle()));
   }
 
   /// The gradients of all parameters, one after the other.
@@ -253,7 +299,7 @@ TEST(GradientsOfAStep, AreAddedAlongTheTree) {
         single.accumulate(i, count);
         gradients.push_back(single.takeGradients());
         step.accumulate(i, count);
-        for (size_t carry : step.programs.carriesAfter(i))
+        for (size_t carry : step.programs.tasks[i].carries)
           EXPECT_TRUE(step.session().run(carry));
       }
       EXPECT_TRUE(step.takeGradients() ==
@@ -268,7 +314,7 @@ TEST(GradientsOfAStep, MayBeAddedOneAfterTheOther) {
   CompileOptions options = model.options();
   options.training.leaves = 1;
   StepByHand step(model, options, 5);
-  EXPECT_TRUE(step.programs.carries.empty());
+  EXPECT_TRUE(step.programs.tasks.back().carries.empty());
   EXPECT_FALSE(step.session().state("gradient0.wte.weight"));
 }
 

@@ -40,6 +40,7 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &
   if (options.entries.size() != 1)
     return fail("--entry train", "training steps share nothing with what generates",
                 "compile them into executables of their own");
+  SINTER_CHECK(resolveMicrobatches(options));
   SINTER_CHECK(options.getBudget());
   if (!given.contains("seq"))
     options.chunk = getDefaultSequence(model);
@@ -85,7 +86,6 @@ void sinter::cli::addCompile(CLI::App &program) {
                     "carry the weights in the executable");
   command->add_flag("--source-only", options->sourceOnly,
                     "for a GPU: carry the kernels' source alone; they are compiled where it runs");
-  addOptions(*command, options->training);
-  addOptions<RunOptions>(*command, *options, {"zero", "memory_budget"});
+  addTrainingFlags(*command, *options);
   command->callback([options] { finish(run(*options)); });
 }

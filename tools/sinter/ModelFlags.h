@@ -58,13 +58,19 @@ void addModelFlags(CLI::App &command, CommandOptions<Options> &options) {
   addStepFlags(command, options);
 }
 
+/// Adds the options of a training step, and of who shares it.
+inline void addTrainingFlags(CLI::App &command, RunOptions &options) {
+  addOptions(command, options.training);
+  addOptions<RunOptions>(command, options,
+                         {"zero", "pipeline_schedule", "stages", "microbatches", "memory_budget"});
+}
+
 /// Adds MODEL, its options, --mode and those of a training step.
 template <typename Options>
 void addStepModeFlags(CLI::App &command, CommandOptions<Options> &options) {
   addModelFlags(command, options);
   addOptions(command, options.mode);
-  addOptions(command, options.training);
-  addOptions<RunOptions>(command, options, {"zero", "memory_budget"});
+  addTrainingFlags(command, options);
 }
 
 } // namespace sinter::cli

@@ -17,8 +17,7 @@ void sinter::cli::addTrainFlags(CLI::App &command, TrainOptions &options, bool &
       "of random initial weights, the data's order and dropout (default: 0)");
   for (const char *name : {"--batch", "--seq", "--seed"})
     command.get_option(name)->group("Run");
-  addOptions(command, options.training);
-  addOptions<RunOptions>(command, options, {"zero", "memory_budget"});
+  addTrainingFlags(command, options);
   addRunFlags(command, options, json);
   for (const char *name : {"--target", "--threads", "--dtype"})
     command.get_option(name)->group("Machine");

@@ -3,6 +3,7 @@
 #include "runtime/Device/Cpu/DebugChecks.h"
 #include "runtime/Device/Cpu/Recording.h"
 #include "runtime/Device/WeightLoader.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Memory/Region.h"
 #include <algorithm>
@@ -21,7 +22,9 @@ public:
   MemoryUse memory() const override { return use; }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
-  Expected<void> start(size_t) override { return {}; }
+  Expected<void> start(size_t program) override {
+    return pipelined ? recordings[program].finishSends() : Expected<void>();
+  }
   Expected<void> runCommand(size_t program, size_t command) override {
     return recordings[program].runStep(command, *plan.pool);
   }
@@ -58,7 +61,9 @@ private:
   Expected<void> allocate(bool debug);
   void recordPrograms();
   Expected<void> prepare(const BindOptions &options);
-  Resolver resolver(const Region &arenaInUse, const WeightLoader *checkpoint);
+  Resolver resolver(const Region &arenaInUse, const WeightLoader *checkpoint, uint32_t stage = 0,
+                    uint64_t slot = 0);
+  Expected<void> runStep(const Recording &recording, size_t step) const;
   Expected<void> runChecked(size_t program);
 
   // Tell who watches this rank.
@@ -79,6 +84,7 @@ private:
   std::vector<Recording> recordings;
   std::unique_ptr<DebugChecks> checks;
   Communicator *communicator = nullptr;
+  bool pipelined = false;           // ranks send to each other
   RankProgress *progress = nullptr; // null where nobody asks
 };
 
@@ -124,15 +130,17 @@ Expected<void> CpuDevice::allocate(bool debug) {
   return {};
 }
 
-Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *checkpoint) {
-  auto address = [this, &arenaInUse, checkpoint](const fb::Slice &slice) -> std::byte * {
+Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *checkpoint,
+                             uint32_t stage, uint64_t slot) {
+  auto address = [this, &arenaInUse, checkpoint, stage,
+                  slot](const fb::Slice &slice) -> std::byte * {
     switch (slice.space()) {
     case fb::Space::Checkpoint:
       return checkpoint->address(slice.index()) + slice.offset();
     case fb::Space::Parameter:
       return parameter.data() + slice.offset();
     case fb::Space::State:
-      return state.data() + slice.offset();
+      return state.data() + offsetInSlot(plan.executable->root(), stage, slice.offset(), slot);
     case fb::Space::Input:
       return input.data() + slice.offset();
     case fb::Space::Output:
@@ -160,7 +168,8 @@ std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
 
 void CpuDevice::recordPrograms() {
   for (const SelectedProgram &selected : plan.programs)
-    recordings.push_back(record(*selected.program, resolver(arena, nullptr)));
+    recordings.push_back(record(
+        *selected.program, resolver(arena, nullptr, selected.program->stage(), selected.slot)));
 }
 
 Expected<void> CpuDevice::prepare(const BindOptions &options) {
@@ -202,18 +211,27 @@ Expected<void> CpuDevice::bind(const BindOptions &options) {
   SINTER_CHECK(allocate(options.debug));
   communicator = options.communicator;
   progress = communicator ? communicator->progress : nullptr;
+  pipelined = communicator && countStages(plan.executable->root()) != 0;
   recordPrograms();
   SINTER_CHECK(prepare(options));
   return {};
+}
+
+// A step, and beside it what is being sent to other stages.
+Expected<void> CpuDevice::runStep(const Recording &recording, size_t step) const {
+  if (pipelined)
+    SINTER_CHECK(communicator->advance());
+  return recording.runStep(step, *plan.pool);
 }
 
 Expected<void> CpuDevice::run(size_t program) {
   if (checks)
     return runChecked(program);
   const Recording &recording = recordings[program];
+  SINTER_CHECK(start(program));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     begin(program, i);
-    SINTER_CHECK(recording.runStep(i, *plan.pool));
+    SINTER_CHECK(runStep(recording, i));
   }
   end();
   return {};
@@ -224,12 +242,13 @@ Expected<void> CpuDevice::run(size_t program, Trace &trace) {
     return runChecked(program);
   const Recording &recording = recordings[program];
   uint32_t index = plan.programs[program].index;
+  SINTER_CHECK(start(program));
   // One reading of the clock ends a command and begins the next.
   int64_t begin = Trace::now(), last = begin;
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     int64_t start = last;
     this->begin(program, i);
-    SINTER_CHECK(recording.runStep(i, *plan.pool));
+    SINTER_CHECK(runStep(recording, i));
     last = Trace::now();
     trace.add({index, static_cast<uint32_t>(i), start, last});
   }
@@ -239,15 +258,20 @@ Expected<void> CpuDevice::run(size_t program, Trace &trace) {
 }
 
 Expected<void> CpuDevice::runChecked(size_t program) {
-  const fb::Program &bound = *plan.programs[program].program;
+  const SelectedProgram &selected = plan.programs[program];
+  const fb::Program &bound = *selected.program;
   const Recording &recording = recordings[program];
+  auto inSlot = [&](uint64_t offset) {
+    return offsetInSlot(plan.executable->root(), bound.stage(), offset, selected.slot);
+  };
   checks->poison();
+  SINTER_CHECK(start(program));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    uint64_t before = checks->hashOutside(command);
+    uint64_t before = checks->hashOutside(command, inSlot);
     begin(program, i);
-    SINTER_CHECK(recording.runStep(i, *plan.pool));
-    if (checks->hashOutside(command) == before && checks->guardsIntact())
+    SINTER_CHECK(runStep(recording, i));
+    if (checks->hashOutside(command, inSlot) == before && checks->guardsIntact())
       continue;
     std::string what = plan.executable->name() + ": program '" + bound.name()->str() +
                        "', command " + std::to_string(i);

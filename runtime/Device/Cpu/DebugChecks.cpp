@@ -13,13 +13,16 @@ void DebugChecks::poison() {
     std::memset(arena->second->data(), 0xff, arena->second->bytes().size());
 }
 
-uint64_t DebugChecks::hashOutside(const fb::Command &command) const {
+uint64_t DebugChecks::hashOutside(const fb::Command &command,
+                                  const std::function<uint64_t(uint64_t)> &inSlot) const {
   uint64_t hash = 0;
   for (auto [space, region] : regions) {
     std::vector<std::pair<uint64_t, uint64_t>> touched;
     forEachSlice(command, [&, space = space](const fb::Slice &slice) {
-      if (slice.space() == space)
-        touched.emplace_back(slice.offset(), slice.offset() + slice.bytes());
+      if (slice.space() != space)
+        return;
+      uint64_t begin = space == fb::Space::State ? inSlot(slice.offset()) : slice.offset();
+      touched.emplace_back(begin, begin + slice.bytes());
     });
     touched.emplace_back(region->bytes().size(), region->bytes().size());
     std::sort(touched.begin(), touched.end());

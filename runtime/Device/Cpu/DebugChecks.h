@@ -11,6 +11,7 @@
 #include "runtime/Format/Executable_generated.h"
 #include "runtime/Memory/Region.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 
 namespace sinter::runtime {
@@ -23,8 +24,10 @@ public:
   /// Fills the arena with NaNs.
   void poison();
 
-  /// Hashes all watched bytes that `command` has no slice of.
-  uint64_t hashOutside(const fb::Command &command) const;
+  /// Hashes all watched bytes that `command` has no slice of. `inSlot` says where one of State is
+  /// that begins at an offset.
+  uint64_t hashOutside(const fb::Command &command,
+                       const std::function<uint64_t(uint64_t)> &inSlot) const;
 
   /// False if a guard of a watched region was written to.
   bool guardsIntact() const;

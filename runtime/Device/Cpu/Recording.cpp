@@ -79,6 +79,20 @@ private:
     recording.steps.emplace_back(std::move(step));
   }
 
+  void add(const fb::Send &send, const fb::Command &) {
+    Communicator *communicator = resolver.communicator;
+    recording.steps.emplace_back(SendStep{
+        communicator, findRankOfStage(resolver.executable, send.stage(), communicator->rank()),
+        send.channel(), bytes(*send.source())});
+  }
+
+  void add(const fb::Receive &receive, const fb::Command &) {
+    Communicator *communicator = resolver.communicator;
+    recording.steps.emplace_back(ReceiveStep{
+        communicator, findRankOfStage(resolver.executable, receive.stage(), communicator->rank()),
+        receive.channel(), bytes(*receive.out())});
+  }
+
   void add(const fb::Gemm &, const fb::Command &) { refuseLibrary(); }
   void add(const fb::Attention &, const fb::Command &) { refuseLibrary(); }
   void refuseLibrary() const {
@@ -128,9 +142,22 @@ struct Runner {
     }
     return {};
   }
+  Expected<void> operator()(const SendStep &step) const {
+    return step.communicator->send(step.rank, step.channel, step.source);
+  }
+  Expected<void> operator()(const ReceiveStep &step) const {
+    return step.communicator->receive(step.rank, step.channel, step.out);
+  }
 };
 
 } // namespace
+
+Expected<void> Recording::finishSends() const {
+  for (const Step &step : steps)
+    if (const auto *send = std::get_if<SendStep>(&step))
+      SINTER_CHECK(send->communicator->finishSend(send->source));
+  return {};
+}
 
 Expected<void> Recording::runStep(size_t index, ThreadPool &pool) const {
   return std::visit(Runner{*this, pool}, steps[index]);

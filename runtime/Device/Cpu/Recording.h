@@ -52,12 +52,30 @@ struct CollectiveStep {
   std::span<std::byte> out;
 };
 
-using Step = std::variant<LaunchStep, PackStep, CopyStep, FillStep, CollectiveStep>;
+struct SendStep {
+  Communicator *communicator = nullptr;
+  size_t rank = 0; ///< that receives it
+  uint32_t channel = 0;
+  std::span<const std::byte> source;
+};
+
+struct ReceiveStep {
+  Communicator *communicator = nullptr;
+  size_t rank = 0; ///< that sends it
+  uint32_t channel = 0;
+  std::span<std::byte> out;
+};
+
+using Step =
+    std::variant<LaunchStep, PackStep, CopyStep, FillStep, CollectiveStep, SendStep, ReceiveStep>;
 
 /// A program's steps.
 struct Recording {
   std::vector<Step> steps;
   std::vector<void *> slices; ///< of all launches
+
+  /// Waits until what the last run sent has been received, so that it can be written again.
+  Expected<void> finishSends() const;
 
   /// Runs step `index`. Fails where ranks cannot reach each other.
   Expected<void> runStep(size_t index, ThreadPool &pool) const;

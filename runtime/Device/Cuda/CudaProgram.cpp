@@ -60,6 +60,10 @@ std::string describe(const CudaResolver &resolver, const fb::Attention &attentio
   return resolver.attentions.describe(attention);
 }
 
+std::string describe(const CudaResolver &, const fb::Send &send) {
+  return "Send " + std::to_string(send.source()->bytes());
+}
+
 template <typename Action> std::string describe(const CudaResolver &, const Action &action) {
   return fb::EnumNameAction(fb::ActionTraits<Action>::enum_value) + std::string(" ") +
          std::to_string(action.out()->bytes());
@@ -206,10 +210,16 @@ Expected<void> CudaProgram::add(const fb::Fill &fill, const CudaResolver &resolv
   return {};
 }
 
-Expected<void> CudaProgram::add(const fb::Collective &, const CudaResolver &) {
+static tl::unexpected<Error> refuseRanks() {
   return fail("a GPU's collectives", "they are not there yet",
               "compile the model for `target` cpu");
 }
+
+Expected<void> CudaProgram::add(const fb::Collective &, const CudaResolver &) {
+  return refuseRanks();
+}
+Expected<void> CudaProgram::add(const fb::Send &, const CudaResolver &) { return refuseRanks(); }
+Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) { return refuseRanks(); }
 
 Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
   assert(false && "packing is for processors, which the verifier knows");

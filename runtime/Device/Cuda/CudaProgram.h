@@ -119,6 +119,8 @@ private:
   Expected<void> add(const fb::Attention &attention, const CudaResolver &resolver);
   Expected<void> add(const fb::Copy &copy, const CudaResolver &resolver);
   Expected<void> add(const fb::Collective &collective, const CudaResolver &resolver);
+  Expected<void> add(const fb::Send &send, const CudaResolver &resolver);
+  Expected<void> add(const fb::Receive &receive, const CudaResolver &resolver);
   Expected<void> add(const fb::Fill &fill, const CudaResolver &resolver);
   Expected<void> add(const fb::Pack &pack, const CudaResolver &resolver);
   Expected<void> order(const fb::Command &command, size_t begin);

@@ -86,8 +86,39 @@ Expected<void> checkSum(Communicator &communicator, const RankGroup &group, size
   return expect(same, "allReduce on all ranks");
 }
 
+/// Messages around all ranks, over two channels that are received in the other order, several on
+/// their way at a time.
+inline Expected<void> checkMessages(Communicator &communicator, size_t bytes) {
+  constexpr size_t rounds = 3;
+  size_t rank = communicator.rank(), ranks = communicator.size();
+  size_t next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  std::vector<std::vector<std::byte>> sent;
+  for (size_t round = 0; round < rounds; ++round)
+    for (uint32_t channel : {0, 5}) {
+      std::vector<std::byte> &out = sent.emplace_back(bytes + channel);
+      for (size_t i = 0; i < out.size(); ++i)
+        out[i] = byteOf(rank, round * 8 + channel, i);
+      SINTER_CHECK(communicator.send(next, channel, out));
+    }
+  bool arrived = true;
+  for (uint32_t channel : {5, 0})
+    for (size_t round = 0; round < rounds; ++round) {
+      SINTER_CHECK(communicator.advance());
+      std::vector<std::byte> in(bytes + channel);
+      SINTER_CHECK(communicator.receive(previous, channel, in));
+      for (size_t i = 0; i < in.size(); ++i)
+        arrived &= in[i] == byteOf(previous, round * 8 + channel, i);
+    }
+  for (const std::vector<std::byte> &out : sent)
+    SINTER_CHECK(communicator.finishSend(out));
+  return expect(arrived, "a message of " + std::to_string(bytes) + " bytes");
+}
+
 /// Everything, on groups of all kinds.
 inline Expected<void> checkCollectives(Communicator &communicator) {
+  for (size_t bytes : {1, 4096, 300'000})
+    if (communicator.size() > 1)
+      SINTER_CHECK(checkMessages(communicator, bytes));
   for (const RankGroup &group : makeGroups(communicator)) {
     for (size_t bytes : {0, 1, 5, 4096, 300'000})
       SINTER_CHECK(checkMoves(communicator, group, bytes));

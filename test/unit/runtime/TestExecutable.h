@@ -41,6 +41,10 @@ struct Parts {
   std::map<uint32_t, uint64_t> fingerprints = {}; ///< of kernels; else that of their first launch
   bool tune = false;
   std::vector<std::pair<std::string, uint64_t>> grid; ///< axes and the ranks along them
+  struct Stage {
+    uint64_t slotBegin = 0, slotBytes = 0, slots = 1;
+  };
+  std::vector<Stage> stages; ///< of a pipeline
 
   struct Tensor {
     std::string name;
@@ -50,6 +54,7 @@ struct Parts {
     std::optional<Initializer> initializer = {}; ///< else the default one of the name
     std::vector<int64_t> whole = {};             ///< of a tensor that is split, with
     std::vector<std::vector<uint32_t>> sharding = {};
+    uint32_t stage = 0;
   };
   std::vector<Tensor> checkpoint; ///< without slices
   std::vector<Tensor> states;
@@ -73,6 +78,7 @@ struct Parts {
     std::vector<Command> commands;
     std::vector<Tensor> inputs, outputs;
     uint64_t inputBytes = 0, outputBytes = 0, arenaBytes = 0;
+    uint32_t stage = 0;
   };
   std::vector<Program> programs;
 
@@ -124,10 +130,10 @@ struct Parts {
         std::vector<Offset<fb::Axes>> sharding;
         for (const std::vector<uint32_t> &axes : tensor.sharding)
           sharding.push_back(fb::CreateAxesDirect(builder, &axes));
-        offsets.push_back(fb::CreateBindingDirect(builder, tensor.name.c_str(), tensor.dtype,
-                                                  &tensor.shape, &tensor.slice,
-                                                  tensor.whole.empty() ? nullptr : &tensor.whole,
-                                                  sharding.empty() ? nullptr : &sharding));
+        offsets.push_back(
+            fb::CreateBindingDirect(builder, tensor.name.c_str(), tensor.dtype, &tensor.shape,
+                                    &tensor.slice, tensor.whole.empty() ? nullptr : &tensor.whole,
+                                    sharding.empty() ? nullptr : &sharding, tensor.stage));
       }
       return builder.CreateVector(offsets);
     };
@@ -148,9 +154,10 @@ struct Parts {
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
-      programOffsets.push_back(fb::CreateProgram(
-          builder, builder.CreateString(program.name), commandVector, inputs, outputs,
-          program.inputBytes, program.outputBytes, program.arenaBytes, program.arenaBytes));
+      programOffsets.push_back(fb::CreateProgram(builder, builder.CreateString(program.name),
+                                                 commandVector, inputs, outputs, program.inputBytes,
+                                                 program.outputBytes, program.arenaBytes,
+                                                 program.arenaBytes, program.stage));
     }
     auto programVector = builder.CreateVector(programOffsets);
     bool onCpu = device.empty() || device == "cpu";
@@ -198,6 +205,11 @@ struct Parts {
     for (const auto &[name, size] : grid)
       axes.push_back(fb::CreateGridAxisDirect(builder, name.c_str(), size));
     auto gridVector = builder.CreateVector(axes);
+    std::vector<Offset<fb::PipelineStage>> stageOffsets;
+    for (const Stage &stage : stages)
+      stageOffsets.push_back(
+          fb::CreatePipelineStage(builder, stage.slotBegin, stage.slotBytes, stage.slots));
+    auto stageVector = builder.CreateVector(stageOffsets);
     auto deviceText = builder.CreateString(device);
     auto featureVector = builder.CreateVectorOfStrings(features);
     builder.ForceVectorAlignment(code.size(), 1, 64);
@@ -224,6 +236,7 @@ struct Parts {
     executable.add_kernel_programs(kernelProgramVector);
     executable.add_tune(tune);
     executable.add_grid(gridVector);
+    executable.add_stages(stageVector);
     fb::FinishExecutableBuffer(builder, executable.Finish());
     auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};
@@ -367,6 +380,22 @@ inline Parts::Command collective(fb::CollectiveKind kind, std::vector<uint32_t> 
             return fb::CreateCollectiveDirect(builder, kind, &axes, dtype, &source, &out).Union();
           },
           "collective", "layer.0"};
+}
+
+inline Parts::Command send(uint32_t stage, uint32_t channel, fb::Slice source) {
+  return {fb::Action::Send,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateSend(builder, stage, channel, &source).Union();
+          },
+          "send", "layer.0"};
+}
+
+inline Parts::Command receive(uint32_t stage, uint32_t channel, fb::Slice out) {
+  return {fb::Action::Receive,
+          [=](flatbuffers::FlatBufferBuilder &builder) {
+            return fb::CreateReceive(builder, stage, channel, &out).Union();
+          },
+          "receive", "layer.1"};
 }
 
 /// Lets `parts` run on a GPU, with machine code that has its kernels.

@@ -1,0 +1,151 @@
+#include "compiler/Sharding/EntryStages.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/Stage.h"
+
+using namespace mlir;
+using namespace sinter;
+using runtime::PipelinePass;
+
+FailureOr<EntryStages> EntryStages::assign(func::FuncOp entry, const ModelStages &model,
+                                           bool separateWeights) {
+  EntryStages stages(entry, model);
+  stages.findSources();
+  for (Operation &op : entry.front().without_terminator())
+    if (failed(stages.place(&op)))
+      return failure();
+  if (separateWeights)
+    stages.separateWeights();
+  return stages;
+}
+
+std::optional<StagePlace> EntryStages::find(Operation *op) const {
+  auto known = places.find(op);
+  return known == places.end() ? std::nullopt : std::optional(known->second);
+}
+
+void EntryStages::findSources() {
+  for (BlockArgument argument : entry.getArguments()) {
+    Sources &own = sources[argument];
+    own.inputs = entry.getArgAttr(argument.getArgNumber(), SinterDialect::kInput) != nullptr;
+    own.parameters = isReadParameter(entry, argument.getArgNumber());
+    own.others = !own.inputs && !own.parameters;
+  }
+  for (Operation &op : entry.front().without_terminator()) {
+    Sources all;
+    for (Value operand : op.getOperands()) {
+      const Sources &one = sources[operand];
+      all.inputs |= one.inputs;
+      all.parameters |= one.parameters;
+      all.others |= one.others;
+    }
+    all.others |= all.inputs && all.parameters;
+    for (Value result : op.getResults())
+      sources[result] = all;
+  }
+  // What both passes use may be named by the backward pass.
+  Operation *end = entry.front().getTerminator();
+  for (Operation &op : llvm::reverse(entry.front().without_terminator())) {
+    Stage stage = getStage(op.getLoc());
+    if ((stage == Stage::Backward || stage == Stage::Recompute) &&
+        llvm::all_of(op.getUsers(),
+                     [&](Operation *user) { return user == end || isBackward(user); }))
+      backward.insert(&op);
+  }
+}
+
+/// The stage of the states that an op uses, where it uses any.
+FailureOr<std::optional<uint32_t>> EntryStages::findHome(Operation *op) {
+  std::optional<uint32_t> home;
+  for (Value operand : op->getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || !sources.at(argument).others)
+      continue;
+    auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
+    std::optional<uint32_t> stage = name ? model.getHome(name.getValue()) : std::nullopt;
+    if (!stage || (home && home != stage))
+      return op->emitError("expected states of one stage of the pipeline, each named by a "
+                           "parameter, got ")
+             << name;
+    home = stage;
+  }
+  return home;
+}
+
+/// Where an op is computed: what uses a state, where that is; what uses a parameter, where that
+/// part of the model is; all else where its operands are, on the way to the last stage. On the way
+/// back that is the first of those that come back; but what is made of one value alone, and no
+/// smaller, is made where it is used, so that the value is sent, once.
+FailureOr<uint32_t> EntryStages::chooseStage(Operation *op) {
+  FailureOr<std::optional<uint32_t>> home = findHome(op);
+  if (failed(home) || *home)
+    return failed(home) ? FailureOr<uint32_t>() : FailureOr<uint32_t>(**home);
+  SmallVector<uint32_t> operands;
+  int64_t bytes = 0;
+  bool readsParameter = false;
+  for (Value operand : op->getOperands()) {
+    readsParameter |= sources.at(operand).parameters && !sources.at(operand).others;
+    std::optional<StagePlace> made = find(operand);
+    if (made && isBackward(op) == isBackward(operand.getDefiningOp())) {
+      operands.push_back(made->stage);
+      bytes += getStorageBytes(operand.getType());
+    }
+  }
+  if (readsParameter || operands.empty())
+    return model.getStage(op->getLoc());
+  if (!isBackward(op))
+    return *llvm::max_element(operands);
+  uint32_t first = *llvm::min_element(operands);
+  for (Value result : op->getResults())
+    bytes -= getStorageBytes(result.getType());
+  if (operands.size() > 1 || bytes > 0)
+    return first;
+  for (Operation *user : op->getUsers())
+    if (user != entry.front().getTerminator())
+      if (FailureOr<std::optional<uint32_t>> used = findHome(user); succeeded(used) && *used)
+        return std::min(first, **used);
+  return std::min(first, model.getStage(op->getLoc()));
+}
+
+LogicalResult EntryStages::place(Operation *op) {
+  if (op->getNumResults() == 0 || !sources.at(op->getResult(0)).others)
+    return success();
+  FailureOr<uint32_t> stage = chooseStage(op);
+  if (failed(stage))
+    return failure();
+  // The last stage need not wait for anything to come back.
+  bool back = isBackward(op) && *stage + 1 < model.getCount();
+  for (Value operand : op->getOperands())
+    if (std::optional<StagePlace> made = find(operand)) {
+      bool forward = made->pass == PipelinePass::Forward;
+      if (forward ? made->stage <= *stage : made->stage >= *stage) {
+        back |= !forward;
+        continue;
+      }
+      if (!forward)
+        return op->emitError("expected no value to go to the last stage of a pipeline twice");
+      back = true;
+    }
+  // What came forward from before and what came back meet where both have been.
+  places[op] = {*stage, back ? PipelinePass::Backward : PipelinePass::Forward};
+  return success();
+}
+
+/// Puts off what only gradients of this stage's weights are computed from.
+void EntryStages::separateWeights() {
+  auto waits = [&](Operation *op, StagePlace place) {
+    for (OpOperand &use : op->getUses()) {
+      std::optional<StagePlace> user = find(use.getOwner());
+      if (!user) { // an output, or a state
+        if (entry.getResultAttr(use.getOperandNumber(), SinterDialect::kOutput))
+          return true;
+      } else if (user->stage != place.stage || user->pass != PipelinePass::Weights) {
+        return true;
+      }
+    }
+    return false;
+  };
+  for (Operation &op : llvm::reverse(entry.front().without_terminator()))
+    if (auto known = places.find(&op);
+        known != places.end() && isBackward(&op) && !waits(&op, known->second))
+      known->second.pass = PipelinePass::Weights;
+}

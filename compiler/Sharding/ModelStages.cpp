@@ -1,0 +1,228 @@
+#include "compiler/Sharding/ModelStages.h"
+#include "compiler/Analysis/CommandInfo.h"
+#include "compiler/Analysis/CostModel.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/Stage.h"
+#include "llvm/ADT/StringSet.h"
+#include <limits>
+
+using namespace mlir;
+using namespace sinter;
+
+static bool isForward(Operation &op) { return getStage(op.getLoc()) == Stage::Forward; }
+
+/// Whether the name of a place in a model ends in a layer's number.
+static bool isLayer(StringRef name) {
+  StringRef number = name.rsplit('.').second;
+  return !number.empty() && llvm::all_of(number, llvm::isDigit);
+}
+
+/// The ops that inputs reach, in order. What is made of parameters alone may stand anywhere.
+static SmallVector<Operation *> listReached(func::FuncOp entry) {
+  SmallVector<Operation *> ops;
+  llvm::DenseSet<Value> reached;
+  for (BlockArgument argument : entry.getArguments())
+    if (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kInput))
+      reached.insert(argument);
+  for (Operation &op : entry.front().without_terminator())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); })) {
+      reached.insert(op.result_begin(), op.result_end());
+      ops.push_back(&op);
+    }
+  return ops;
+}
+
+llvm::SetVector<StringAttr> sinter::listLayers(func::FuncOp entry) {
+  llvm::SetVector<StringAttr> layers;
+  for (Operation *op : listReached(entry))
+    if (std::string name = getLayer(op->getLoc()); isForward(*op) && isLayer(name))
+      layers.insert(StringAttr::get(entry.getContext(), name));
+  return layers;
+}
+
+func::FuncOp sinter::findModelEntry(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, SinterDialect::kInput);
+          name && name.getValue() == "tokens")
+        return function;
+  return nullptr;
+}
+
+bool sinter::isReadParameter(func::FuncOp entry, unsigned argument) {
+  auto role = entry.getArgAttrOfType<RoleAttr>(argument, SinterDialect::kRole);
+  Attribute name = entry.getArgAttr(argument, SinterDialect::kState);
+  if (!role || role.getValue() != Role::Parameter)
+    return false;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getResultAttr(i, SinterDialect::kState) == name)
+      return false;
+  return true;
+}
+
+Expected<SmallVector<size_t>> sinter::parseStageLayers(StringRef text, size_t stages,
+                                                       size_t layers) {
+  auto bad = [&](const Twine &why) {
+    std::string example;
+    for (size_t stage = 0; stage < stages; ++stage) {
+      size_t begin = stage * layers / stages, end = (stage + 1) * layers / stages;
+      example += (stage ? "," : "") + std::to_string(begin) +
+                 (end - begin > 1 ? "-" + std::to_string(end - 1) : "");
+    }
+    return fail("`stages` " + text.str(), why.str(), "write " + example + ", for example");
+  };
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  if (parts.size() != stages)
+    return bad("these are " + Twine(parts.size()) + ", and the grid has " + Twine(stages));
+  SmallVector<size_t> ends;
+  for (StringRef part : parts) {
+    auto [first, last] = part.split('-');
+    size_t begin = 0, end = 0;
+    if (first.getAsInteger(10, begin) ||
+        (last.empty() ? part.contains('-') : last.getAsInteger(10, end)))
+      return bad("'" + Twine(part) + "' is no range of layers");
+    end = last.empty() ? begin : end;
+    if (begin != (ends.empty() ? 0 : ends.back()) || end < begin)
+      return bad("'" + Twine(part) + "' does not go on with layer " +
+                 Twine(ends.empty() ? 0 : ends.back()));
+    ends.push_back(end + 1);
+  }
+  if (ends.back() != layers)
+    return bad("the model has layers 0 to " + Twine(layers - 1));
+  return ends;
+}
+
+/// The ends of `stages` parts of a list of costs, of which the dearest is as cheap as can be.
+static SmallVector<size_t> balance(ArrayRef<double> costs, size_t stages) {
+  size_t count = costs.size();
+  SmallVector<double> sums = {0};
+  for (double cost : costs)
+    sums.push_back(sums.back() + cost);
+  // The dearest part of the first n in s parts, and where the last of these begins.
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<std::pair<double, size_t>>> best(
+      stages + 1, std::vector<std::pair<double, size_t>>(count + 1, {kNone, 0}));
+  best[0][0].first = 0;
+  for (size_t s = 1; s <= stages; ++s)
+    for (size_t n = s; n <= count; ++n)
+      for (size_t begin = s - 1; begin < n; ++begin)
+        best[s][n] = std::min(best[s][n],
+                              {std::max(best[s - 1][begin].first, sums[n] - sums[begin]), begin});
+  SmallVector<size_t> ends(stages);
+  for (size_t s = stages, n = count; s > 0; n = best[s--][n].second)
+    ends[s - 1] = n;
+  return ends;
+}
+
+/// The names of places before the first layer.
+static llvm::StringSet<> listPlacesBefore(func::FuncOp entry) {
+  llvm::StringSet<> before;
+  for (Operation *op : listReached(entry)) {
+    std::string name = getLayer(op->getLoc());
+    if (isLayer(name))
+      break;
+    before.insert(name);
+  }
+  return before;
+}
+
+/// What each layer takes, with what is before the first one and behind the last one.
+static SmallVector<double> predictLayers(func::FuncOp entry,
+                                         const llvm::SetVector<StringAttr> &layers) {
+  llvm::StringMap<size_t> index;
+  for (auto [i, name] : llvm::enumerate(layers))
+    index[name.getValue()] = i;
+  SmallVector<double> costs(layers.size());
+  TargetAttr target = TargetAttr::lookup(entry);
+  llvm::StringSet<> before = listPlacesBefore(entry);
+  for (Operation &op : entry.front().without_terminator()) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (!cost)
+      continue;
+    std::string name = getLayer(op.getLoc());
+    auto known = index.find(name);
+    size_t layer = known != index.end()    ? known->second
+                   : before.contains(name) ? 0
+                                           : layers.size() - 1;
+    costs[layer] += target ? CostModel(target).getCost(&op).ns : double(cost.getFlops());
+  }
+  return costs;
+}
+
+Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, StringRef layerRanges) {
+  func::FuncOp entry = findModelEntry(module);
+  llvm::SetVector<StringAttr> layers;
+  if (entry)
+    layers = listLayers(entry);
+  if (layers.size() < stages)
+    return fail("`grid`",
+                std::to_string(stages) + " stages of a pipeline are more than the model's " +
+                    std::to_string(layers.size()) + " layers",
+                "give fewer");
+  SmallVector<size_t> ends;
+  if (layerRanges.empty()) {
+    ends = balance(predictLayers(entry, layers), stages);
+  } else {
+    SINTER_TRY(ends, parseStageLayers(layerRanges, stages, layers.size()));
+  }
+  ModelStages result;
+  result.count = stages;
+  uint32_t stage = 0;
+  for (auto [i, name] : llvm::enumerate(layers)) {
+    stage += i == ends[stage];
+    result.stages[name.getValue()] = stage;
+  }
+  // All else that is no layer is the last stage's.
+  for (const auto &name : listPlacesBefore(entry))
+    result.stages.try_emplace(name.first(), 0);
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(SinterDialect::kEntry))
+      result.placeParameters(function);
+  return result;
+}
+
+/// A parameter is of the first stage that reads it.
+void ModelStages::placeParameters(func::FuncOp entry) {
+  for (BlockArgument argument : entry.getArguments()) {
+    if (!isReadParameter(entry, argument.getArgNumber()))
+      continue;
+    llvm::SetVector<uint32_t> readers;
+    SmallVector<Value> values = {argument};
+    // What is made of parameters alone is made where it is used.
+    for (size_t i = 0; i < values.size(); ++i)
+      for (Operation *user : values[i].getUsers()) {
+        if (llvm::all_of(user->getOperands(),
+                         [&](Value operand) { return llvm::is_contained(values, operand); }) &&
+            user->getNumResults() == 1 && !isa<func::ReturnOp>(user)) {
+          if (!llvm::is_contained(values, user->getResult(0)))
+            values.push_back(user->getResult(0));
+        } else if (!isa<func::ReturnOp>(user)) {
+          readers.insert(getStage(user->getLoc()));
+        }
+      }
+    if (readers.empty())
+      continue;
+    auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
+    uint32_t home = *llvm::min_element(readers);
+    homes.try_emplace(name.getValue(), home);
+    for (uint32_t reader : readers)
+      if (reader != home)
+        copies[name].insert(reader);
+  }
+}
+
+uint32_t ModelStages::getStage(Location location) const {
+  auto known = stages.find(getLayer(location));
+  return known == stages.end() ? count - 1 : known->second;
+}
+
+std::optional<uint32_t> ModelStages::getHome(StringRef state) const {
+  if (auto known = homes.find(state); known != homes.end())
+    return known->second;
+  // "gradient.w", "adamw.m.w"
+  for (size_t dot = state.find('.'); dot != StringRef::npos; dot = state.find('.', dot + 1))
+    if (auto known = homes.find(state.drop_front(dot + 1)); known != homes.end())
+      return known->second;
+  return std::nullopt;
+}

@@ -1,0 +1,54 @@
+//===- ModelStages.h - Which stage of a pipeline has what of a model -*- C++ -*-===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/Base/Error.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace sinter {
+
+/// The layers of a model whose entry this is: what its forward ops are named by, up to a number, in
+/// order.
+llvm::SetVector<mlir::StringAttr> listLayers(mlir::func::FuncOp entry);
+
+/// The first entry that reads tokens, or null.
+mlir::func::FuncOp findModelEntry(mlir::ModuleOp module);
+
+/// For each of `stages` stages the first of `layers` layers that is not its own any more, of a
+/// text as "0-5,6-11"; fails where these are not as many, or leave layers out.
+Expected<llvm::SmallVector<size_t>> parseStageLayers(llvm::StringRef text, size_t stages,
+                                                     size_t layers);
+
+/// Who has what: layers, what comes before and behind them, and states.
+class ModelStages {
+public:
+  /// Cuts a module's model into stages of equal predicted time, or as `layers` says. Fails where it
+  /// has fewer layers than stages, or `layers` does not fit it.
+  static Expected<ModelStages> make(mlir::ModuleOp module, uint32_t stages, llvm::StringRef layers);
+
+  uint32_t getCount() const { return count; }
+  /// The stage that ops of this place in the model are of.
+  uint32_t getStage(mlir::Location location) const;
+  /// The stage that has a state; none where no parameter is in its name.
+  std::optional<uint32_t> getHome(llvm::StringRef state) const;
+  /// Parameters that other stages read, too, and these.
+  const llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> &getCopies() const {
+    return copies;
+  }
+
+private:
+  void placeParameters(mlir::func::FuncOp entry);
+
+  uint32_t count = 1;
+  llvm::StringMap<uint32_t> stages; ///< by layer or another name of a place in the model
+  llvm::StringMap<uint32_t> homes;  ///< by parameter
+  llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> copies;
+};
+
+/// Whether an argument is a parameter that an entry reads and does not change.
+bool isReadParameter(mlir::func::FuncOp entry, unsigned argument);
+
+} // namespace sinter

@@ -1,0 +1,170 @@
+#include "runtime/Train/StepPlan.h"
+#include "runtime/Base/Options.h"
+#include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
+#include "runtime/Train/PipelineSchedule.h"
+#include <algorithm>
+
+namespace sinter::runtime {
+namespace {
+
+/// A program that a rank runs an entry by.
+struct Pass {
+  std::string name;
+  uint32_t stage = 0;
+  PipelinePass pass = PipelinePass::Forward;
+};
+
+/// Those of an entry, in their order: of a pipeline the passes that there are of the rank's stages.
+std::vector<Pass> listPasses(const Executable &executable, size_t rank, std::string_view entry) {
+  std::vector<Pass> passes;
+  uint32_t stages = countStages(executable.root());
+  if (stages == 0 && executable.program(entry))
+    passes.push_back({std::string(entry)});
+  size_t place = findPlace(executable.root(), kPipelineAxis, rank);
+  for (PipelinePass pass : {PipelinePass::Forward, PipelinePass::Backward, PipelinePass::Weights})
+    for (uint32_t i = 0; i < stages; ++i) {
+      uint32_t stage = pass == PipelinePass::Forward ? i : stages - 1 - i;
+      std::string name = nameOfPass(entry, stage, pass);
+      if (placeOfStage(executable.root(), stage) == place && executable.program(name))
+        passes.push_back({name, stage, pass});
+    }
+  return passes;
+}
+
+std::vector<std::string> namesOf(const std::vector<Pass> &passes) {
+  std::vector<std::string> names;
+  for (const Pass &pass : passes)
+    names.push_back(pass.name);
+  return names;
+}
+
+/// The order in which a rank takes the passes of a step's microbatches.
+Expected<std::vector<PipelineTask>> orderPasses(const Executable &executable, size_t rank,
+                                                uint64_t microbatches) {
+  const fb::Executable &root = executable.root();
+  std::vector<PipelineTask> order;
+  if (countStages(root) == 0) {
+    for (uint64_t i = 0; i < microbatches; ++i)
+      order.push_back({0, PipelinePass::Forward, i});
+    return order;
+  }
+  PipelineShape shape;
+  SINTER_TRY(shape.schedule,
+             parsePipelineSchedule(executable.metadata("pipeline_schedule").value_or("")));
+  shape.places = static_cast<uint32_t>(countPlaces(root));
+  shape.stages = countStages(root);
+  shape.microbatches = microbatches;
+  SINTER_CHECK(shape.check());
+  for (uint32_t stage = 0; stage < shape.stages; ++stage)
+    if (countSlots(root, stage) < shape.slotsOf(stage))
+      return fail(executable.name(),
+                  "stage " + std::to_string(stage) + " of its pipeline has slots for " +
+                      std::to_string(countSlots(root, stage)) + " of the " +
+                      std::to_string(shape.slotsOf(stage)) + " microbatches at a time",
+                  "compile the model for this training");
+  return shape.tasksAt(static_cast<uint32_t>(findPlace(root, kPipelineAxis, rank)));
+}
+
+} // namespace
+
+Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t accumulate) {
+  uint64_t leaves = 1, zero = 0; // as in executables of older versions
+  for (auto [id, number] : {std::pair("leaves", &leaves), std::pair("zero", &zero)})
+    if (std::optional<std::string_view> text = executable.metadata(id))
+      if (!readOption(*text, *number) || leaves == 0)
+        return failMetadata(id, executable.name());
+  return GradientTree::make(accumulate, leaves, countRanks(executable.root(), "data"),
+                            zero >= 2 ? Sharing::Interleaved : Sharing::Blocks);
+}
+
+Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uint64_t accumulate,
+                                  bool validation) {
+  StepPlan plan;
+  SINTER_TRY(plan.tree, makeGradientTree(executable, accumulate));
+  std::string step = "a step of " + std::to_string(accumulate) + " microbatches";
+  auto find = [&](const std::string &entry) -> Expected<std::vector<Pass>> {
+    std::vector<Pass> passes = listPasses(executable, rank, entry);
+    if (!passes.empty())
+      return passes;
+    return fail(executable.name(),
+                "it has no program '" + entry + "', which " + step +
+                    (entry == "evaluate" ? " with validation data" : "") + " needs",
+                "compile the model for this training");
+  };
+  bool accumulates = accumulate > 1 || !executable.program("train_step");
+  SINTER_TRY(std::vector<Pass> passes, find(accumulates ? "accumulate" : "train_step"));
+  if (accumulates) {
+    SINTER_TRY(std::vector<Pass> update, find("update"));
+    plan.update = namesOf(update);
+  }
+  std::vector<std::vector<Pass>> carries;
+  for (uint64_t carry = 1; carry < plan.tree.buffers(); ++carry) {
+    SINTER_TRY(std::vector<Pass> own, find(carryProgram(carry)));
+    carries.push_back(std::move(own));
+  }
+  if (validation) {
+    SINTER_TRY(std::vector<Pass> evaluate, find("evaluate"));
+    plan.evaluate = namesOf(evaluate);
+  }
+  std::string more = carryProgram(plan.tree.buffers());
+  if (!listPasses(executable, rank, more).empty())
+    return fail(executable.name(), "it has a program '" + more + "', for more than " + step,
+                "compile the model for this training");
+  plan.share = namesOf(listPasses(executable, rank, "share"));
+  SINTER_TRY(std::vector<PipelineTask> order,
+             orderPasses(executable, rank, plan.tree.microbatches()));
+  for (const PipelineTask &next : order) {
+    auto ofStage = [&](const Pass &pass) { return pass.stage == next.stage; };
+    auto own = std::ranges::find_if(
+        passes, [&](const Pass &pass) { return ofStage(pass) && pass.pass == next.pass; });
+    if (own == passes.end())
+      continue; // the last stage has gone backward already
+    uint64_t slots = countSlots(executable.root(), next.stage);
+    PlannedTask &task = plan.tasks.emplace_back(
+        PlannedTask{{own->name, next.microbatch % slots}, next.microbatch, {}});
+    // Behind the stage's last pass it has the gradients of the microbatch.
+    if (std::ranges::none_of(
+            passes, [&](const Pass &pass) { return ofStage(pass) && pass.pass > next.pass; }))
+      for (uint64_t carry = 0; carry < plan.tree.carriesAfter(next.microbatch); ++carry)
+        for (const Pass &pass : carries[carry])
+          if (ofStage(pass))
+            task.carries.push_back(pass.name);
+  }
+  return plan;
+}
+
+size_t findLargestRank(const Executable &executable) {
+  const fb::Executable &root = executable.root();
+  size_t largest = 0;
+  uint64_t most = 0;
+  for (uint32_t place = 0; place < countPlaces(root) && countStages(root) != 0; ++place) {
+    uint64_t state = 0, arena = 0;
+    for (const fb::Program *program : *root.programs())
+      if (placeOfStage(root, program->stage()) == place) {
+        state = std::max(state, stateBytesOf(root, program->stage()));
+        arena = std::max<uint64_t>(arena, program->arena_bytes());
+      }
+    if (state + arena > most) {
+      most = state + arena;
+      largest = findRankOfStage(root, place, 0);
+    }
+  }
+  return largest;
+}
+
+std::vector<std::string> StepPlan::names() const {
+  std::vector<std::string> all;
+  for (const PlannedTask &task : tasks) {
+    all.push_back(task.run.program);
+    all.insert(all.end(), task.carries.begin(), task.carries.end());
+  }
+  for (const auto *some : {&update, &evaluate, &share})
+    all.insert(all.end(), some->begin(), some->end());
+  std::ranges::sort(all);
+  auto rest = std::ranges::unique(all);
+  all.erase(rest.begin(), rest.end());
+  return all;
+}
+
+} // namespace sinter::runtime

@@ -1,0 +1,28 @@
+// RUN: sinter-opt %s --split-input-file --sinter-split-stages="microbatches=4" --verify-diagnostics
+
+// expected-error @below {{`grid`: 2 stages of a pipeline are more than the model's 0 layers; give fewer}}
+module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
+  func.func @evaluate(%x: tensor<4xi32> {sinter.input = "tokens"}) -> (tensor<4xi32> {sinter.output = "y"}) attributes {sinter.entry} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+// expected-error @below {{`accumulate`: 4 microbatches a rank: keep no 8 stages of a pipeline busy; give 8 or more of them}}
+module attributes {sinter.grid = #sinter.grid<pipeline = 8>} {
+}
+
+// -----
+
+// A state of no parameter is no stage's.
+module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
+  func.func @accumulate(%x: tensor<4xf32> {sinter.input = "tokens"}, %n: tensor<4xf32> {sinter.state = "steps"})
+      -> (tensor<4xf32> {sinter.output = "y"}, tensor<4xf32> {sinter.state = "steps"}) attributes {sinter.entry} {
+    %a = sinter.gelu %x : (tensor<4xf32>) -> tensor<4xf32> loc("layer.0")
+    %b = sinter.gelu %a : (tensor<4xf32>) -> tensor<4xf32> loc("layer.1")
+    // expected-error @below {{expected states of one stage of the pipeline, each named by a parameter, got "steps"}}
+    %next = sinter.add %n, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %b, %next : tensor<4xf32>, tensor<4xf32>
+  }
+}

@@ -1,0 +1,132 @@
+#include "runtime/Train/RanksVerifier.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using fb::Space;
+
+namespace {
+
+constexpr uint64_t kMicrobatches = 4;
+
+/// Two stages that send activations on and gradients back, in slots of two lines each.
+struct Pipeline : Parts {
+  Pipeline() {
+    grid = {{"pipeline", 2}};
+    metadata = {{"leaves", "1"}};
+    stages = {{0, 128, 2}, {0, 128, 1}};
+    stateBytes = 128;
+    programs = {program("accumulate.0.forward", 0, {fill(mine, 1), send(1, 0, mine)}),
+                program("accumulate.1.forward", 1, {receive(0, 0, theirs), send(0, 1, mine)}),
+                program("accumulate.0.backward", 0, {receive(1, 1, theirs)}),
+                program("update.0.forward", 0, {}), program("update.1.forward", 1, {})};
+  }
+
+  static Program program(std::string name, uint32_t stage, std::vector<Command> commands) {
+    Program result;
+    result.name = std::move(name);
+    result.stage = stage;
+    result.commands = std::move(commands);
+    return result;
+  }
+
+  std::vector<Command> &commandsOf(const std::string &name) {
+    return std::ranges::find(programs, name, &Program::name)->commands;
+  }
+
+  /// What is wrong, or empty.
+  std::string verify() const {
+    auto executable = load();
+    if (!executable)
+      return "not loaded: " + executable.error().message();
+    auto verified = verifyRanks(**executable, kMicrobatches, /*validation=*/false);
+    return verified ? "" : verified.error().why;
+  }
+
+  fb::Slice mine = slice(Space::State, 0, 64), theirs = slice(Space::State, 64, 64);
+};
+
+TEST(RanksVerifierTest, AcceptsWhatFits) {
+  EXPECT_EQ(Pipeline().verify(), "");
+  EXPECT_TRUE(verifyRanks(**smallModel().load(), kMicrobatches, false)) << "no pipeline";
+}
+
+TEST(RanksVerifierTest, FindsWhatIsNeverSent) {
+  Pipeline pipeline;
+  pipeline.commandsOf("accumulate.1.forward").pop_back();
+  EXPECT_EQ(pipeline.verify(),
+            "rank 0 at command 0 (receive) of accumulate.0.backward waits for rank 1, rank 1 at "
+            "command 0 (receive) of accumulate.1.forward waits for rank 0, and so forever");
+  // Once, the one that it waits for is at its end.
+  pipeline = Pipeline();
+  pipeline.commandsOf("update.0.forward").push_back(receive(1, 7, pipeline.theirs));
+  EXPECT_EQ(pipeline.verify(),
+            "rank 0 at command 0 (receive) of update.0.forward waits for rank 1, rank 1 at command "
+            "0 (receive) of accumulate.1.forward waits for rank 0, and so forever");
+}
+
+TEST(RanksVerifierTest, FindsWhatIsNeverReceived) {
+  Pipeline pipeline;
+  pipeline.commandsOf("update.1.forward").push_back(send(0, 7, pipeline.mine));
+  EXPECT_EQ(pipeline.verify(), "rank 1 at command 0 (send) of update.1.forward waits for rank 0, "
+                               "which has nothing left to do");
+  pipeline = Pipeline();
+  // Of another slot each, nobody waits for them.
+  pipeline.stages[0].slots = 64;
+  pipeline.commandsOf("accumulate.0.forward").push_back(send(1, 7, pipeline.theirs));
+  EXPECT_NE(pipeline.verify().find("waits for rank 1"), std::string::npos);
+}
+
+TEST(RanksVerifierTest, FindsOtherSizes) {
+  Pipeline pipeline;
+  pipeline.commandsOf("accumulate.0.backward") = {receive(1, 1, slice(Space::State, 64, 32))};
+  EXPECT_EQ(pipeline.verify(), "rank 0 at command 0 (receive) of accumulate.0.backward receives 32 "
+                               "bytes, of which rank 1 sends 64");
+}
+
+TEST(RanksVerifierTest, FindsCirclesOfWaits) {
+  // The first stage waits for the gradient of what it has not sent yet.
+  Pipeline pipeline;
+  pipeline.commandsOf("accumulate.0.forward") = {receive(1, 1, pipeline.theirs),
+                                                 send(1, 0, pipeline.mine)};
+  pipeline.commandsOf("accumulate.0.backward") = {fill(pipeline.mine, 0)};
+  EXPECT_EQ(pipeline.verify(),
+            "rank 0 at command 0 (receive) of accumulate.0.forward waits for rank 1, rank 1 at "
+            "command 0 (receive) of accumulate.1.forward waits for rank 0, and so forever");
+}
+
+TEST(RanksVerifierTest, FindsMemoryThatIsNotFreeInTime) {
+  // The second stage writes again what the first takes only after all microbatches.
+  Pipeline pipeline;
+  pipeline.commandsOf("accumulate.1.forward").push_back(send(0, 2, pipeline.theirs));
+  for (uint64_t i = 0; i < kMicrobatches; ++i)
+    pipeline.commandsOf("update.0.forward").push_back(receive(1, 2, pipeline.theirs));
+  EXPECT_EQ(pipeline.verify(),
+            "rank 0 at command 0 (receive) of accumulate.0.backward waits for rank 1, rank 1 at "
+            "command 0 (receive) of accumulate.1.forward waits for rank 0, and so forever");
+  pipeline.stages[1].slots = kMicrobatches;
+  EXPECT_EQ(pipeline.verify(), "");
+}
+
+TEST(RanksVerifierTest, FindsOtherCollectives) {
+  using enum fb::CollectiveKind;
+  fb::Slice all = slice(Space::State, 0, 128);
+  Pipeline pipeline;
+  pipeline.commandsOf("update.0.forward") = {collective(AllGather, {0}, pipeline.mine, all)};
+  EXPECT_EQ(pipeline.verify().find("not loaded"), 0u) << "they overlap";
+  fb::Slice part = slice(Space::State, 0, 32), parts = slice(Space::State, 64, 64);
+  pipeline.commandsOf("update.0.forward") = {collective(AllGather, {0}, part, parts)};
+  EXPECT_EQ(pipeline.verify(),
+            "rank 0 at command 0 (collective) of update.0.forward waits for rank 1, rank 1 at "
+            "command 0 (receive) of accumulate.1.forward waits for rank 0, and so forever");
+  pipeline.commandsOf("update.1.forward") = {
+      collective(AllToAll, {0}, pipeline.mine, pipeline.theirs)};
+  EXPECT_EQ(pipeline.verify(), "rank 0 at command 0 (collective) of update.0.forward runs "
+                               "AllGather of 32 bytes, where rank 1 runs AllToAll of 64");
+  pipeline.commandsOf("update.1.forward") = {collective(AllGather, {0}, part, parts)};
+  EXPECT_EQ(pipeline.verify(), "");
+}
+
+} // namespace
