@@ -3,13 +3,10 @@
 
 using namespace sinter;
 
-/// The programs of a repetition, and how often each runs.
-using Programs = std::vector<std::pair<const fb::Program *, int64_t>>;
-
-/// Fills in what follows from the repetitions' times and programs, that take `tokens` each.
+/// Fills in what follows from the repetitions' times and what they run, on `tokens` each.
 /// @param usefulFlops of a training step; 0: those of the programs' commands
 static void complete(BenchResult &result, const runtime::Executable &executable,
-                     const Programs &programs, int64_t tokens, double usefulFlops) {
+                     const ProgramRuns &runs, int64_t tokens, double usefulFlops) {
   std::ranges::sort(result.milliseconds);
   DeviceLimits device(executable, result.threads);
   result.limits = device.all();
@@ -19,11 +16,11 @@ static void complete(BenchResult &result, const runtime::Executable &executable,
   result.dtype = executable.metadata("dtype").value_or("f32");
   uint64_t flops = 0;
   double least = 0;
-  for (auto [program, count] : programs) {
+  for (const fb::Program *program : runs) {
     for (const fb::Command *command : *program->commands()) {
-      flops += command->flops() * count;
-      result.bytes += command->bytes() * count;
-      least += 1e3 * double(count) * leastSeconds(runtime::workOf(*command), result.limits);
+      flops += command->flops();
+      result.bytes += command->bytes();
+      least += 1e3 * leastSeconds(runtime::workOf(*command), result.limits);
     }
     result.arenaBytes = std::max(result.arenaBytes, program->arena_bytes());
     result.arenaLowerBoundBytes =
@@ -47,9 +44,8 @@ static Expected<BenchResult> benchTraining(const Model &model, const StepModeOpt
   result.threads = getThreads(options);
   result.batch = options.batch;
   result.sequence = options.mode.sequence;
-  SINTER_TRY(auto programs, getStepPrograms(run->executable(), accumulate));
-  complete(result, run->executable(), std::move(programs),
-           accumulate * result.batch * result.sequence,
+  SINTER_TRY(ProgramRuns runs, getStepRuns(run->executable(), accumulate));
+  complete(result, run->executable(), runs, accumulate * result.batch * result.sequence,
            double(accumulate) * getUsefulFlops(model.spec, result.batch, result.sequence));
   return result;
 }
@@ -73,8 +69,9 @@ Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
   result.compileMs = runner.compileMs();
   result.peakBytes = runner.getPeakBytes();
   result.plannedBytes = runner.getPlannedBytes();
-  complete(result, runner.executable(),
-           {{runner.executable().program(mode.mode), (result.sequence + chunk - 1) / chunk}},
-           result.batch * result.sequence, 0);
+  complete(
+      result, runner.executable(),
+      ProgramRuns((result.sequence + chunk - 1) / chunk, runner.executable().program(mode.mode)),
+      result.batch * result.sequence, 0);
   return result;
 }

@@ -1,7 +1,7 @@
 #include "sinter/Plan.h"
 #include "runtime/Memory/ProcessMemory.h"
-#include "runtime/Session/Session.h"
 #include "sinter/FitMemory.h"
+#include "sinter/Prediction.h"
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 
@@ -43,22 +43,10 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
   nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::fromFlatbuffer(compiled.executable, model.path.string()));
-  runtime::TrainMemory use;
+  SINTER_TRY(runtime::TrainMemory use, predictStepMemory(model, executable, options));
   if (options.isTraining()) {
-    runtime::TrainOptions train = makeTrainOptions(options, options.saveEvery);
-    SINTER_TRY(use, runtime::predictTrainMemory(executable, train, options.validates));
     report["spaces"]["snapshot"] = use.snapshot;
     report["spaces"]["batches"] = use.batches;
-  } else {
-    runtime::BindOptions session;
-    session.threads = getThreads(options);
-    session.programs = {options.mode.mode};
-    std::optional<WeightFilesSource> source;
-    if (model.weights)
-      session.weights = &source.emplace(*model.weights);
-    SINTER_TRY(use.session, runtime::predictMemory(executable, session));
-    if (executable->isForCpu())
-      use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
   }
   report["spaces"]["code"] = use.session.code;
   if (executable->isForCpu())
@@ -86,17 +74,50 @@ static Expected<void> checkTrainingOnly(const PlanOptions &options) {
   return {};
 }
 
-Expected<std::string> sinter::planMemory(const Model &model, PlanOptions options) {
+static nlohmann::json describeLayouts(const std::vector<Layout> &layouts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Layout &layout : layouts)
+    list.push_back({{"grid", layout.grid},
+                    {"zero", layout.zero},
+                    {"step_ms", layout.stepMs},
+                    {"planned_bytes", layout.plannedBytes},
+                    {"fits", layout.fits},
+                    {"why", layout.why}});
+  return list;
+}
+
+/// The plan's figures with what the step takes.
+static Expected<void> addPrediction(const CompileResult &compiled, const CompileRequest &request,
+                                    const PlanOptions &options, const runtime::Cluster &cluster,
+                                    nlohmann::json &report) {
+  SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
+             runtime::Executable::fromFlatbuffer(compiled.executable, "the step"));
+  SINTER_TRY(ProgramRuns runs, getModeRuns(*executable, options));
+  SINTER_TRY(StepPrediction prediction, predictStep(*executable, runs, request.options, cluster));
+  report["prediction"] = describePrediction(prediction, cluster);
+  report["prediction"]["device_bytes"] = cluster.device.memoryBytes;
+  return {};
+}
+
+Expected<std::string> sinter::planStep(const Model &model, PlanOptions options) {
   SINTER_CHECK(model.requireDescription("plan the model itself"));
   SINTER_CHECK(checkTrainingOnly(options));
+  SINTER_TRY(auto chosen, chooseDevices(options.where, options));
+  auto &[cluster, devices] = chosen;
   SINTER_CHECK(completeOptions(model, options));
   SINTER_TRY(uint64_t budget, options.getBudget());
-  nlohmann::json found;
+  nlohmann::json found = nlohmann::json::object();
+  if (!options.where.layout.empty()) {
+    SINTER_TRY(std::vector<Layout> layouts, findLayouts(model, options, devices, cluster));
+    options.grid = layouts.front().grid;
+    options.zero = layouts.front().zero;
+    found["layouts"] = describeLayouts(layouts);
+  }
   if (options.findBatch) {
     MemoryPlanner planner(model, getRunSize(options));
     SINTER_TRY(LargestBatch largest, findLargestBatch(planner, budget));
     options.batch = largest.batch;
-    found = {{"batch", largest.batch}, {"plans", planner.getPlans()}};
+    found.update({{"batch", largest.batch}, {"plans", planner.getPlans()}});
     if (largest.next)
       found["next_planned_bytes"] = *largest.next;
   }
@@ -104,6 +125,8 @@ Expected<std::string> sinter::planMemory(const Model &model, PlanOptions options
     SINTER_CHECK(checkBudget(MemoryPlanner(model, getRunSize(options))));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
   request.reports = true;
+  // Grids of GPUs are planned, not run.
+  request.code = options.grid.empty() || !request.options.isGpu();
   SINTER_TRY(CompileResult result, compileIsolated(request, options));
   SINTER_TRY(nlohmann::json report, addRuntime(model, result, options));
   // As a training run does: what does not fit is computed again.
@@ -116,8 +139,8 @@ Expected<std::string> sinter::planMemory(const Model &model, PlanOptions options
       if (peak = report["planned_bytes"]; peak <= budget)
         break;
     }
-  if (options.findBatch)
-    report.update(found);
+  report.update(found);
+  SINTER_CHECK(addPrediction(result, request, options, cluster, report));
   return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

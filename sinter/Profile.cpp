@@ -1,5 +1,6 @@
 #include "sinter/Profile.h"
 #include "frontends/Graph/TextGraph.h"
+#include "sinter/Ranks.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -49,8 +50,17 @@ static Expected<ProfileResult> summarize(const ProfileOptions &options, const Tr
   result.limits = limits;
   result.limitsAreMeasured = device.areMeasured();
   result.alternatives = session.alternatives();
-  if (!options.trace.empty())
-    SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
+  if (!options.communicator) {
+    if (!options.trace.empty())
+      SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
+    return result;
+  }
+  SINTER_TRY(std::vector<runtime::Trace> traces,
+             runtime::gatherTraces(*options.communicator, traced.trace, shareClock()));
+  result.ranks = runtime::reportRanks(traces, executable);
+  if (!options.trace.empty() && options.communicator->rank() == 0)
+    SINTER_CHECK(
+        runtime::writeChromeTrace(options.trace, traces, result.ranks->arrows, executable, limits));
   return result;
 }
 
@@ -58,9 +68,9 @@ static Expected<ProfileResult> profileTraining(const ProfileOptions &options, co
                                                const Repetition &repetition) {
   SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
   size_t events = 0;
-  SINTER_TRY(auto programs, getStepPrograms(run->executable(), options.training.accumulate));
-  for (auto [program, times] : programs)
-    events += (program->commands()->size() + 1) * times;
+  SINTER_TRY(ProgramRuns runs, getStepRuns(run->executable(), options.training.accumulate));
+  for (const fb::Program *program : runs)
+    events += program->commands()->size() + 1;
   Traced traced(events * repetition.iterations);
   runtime::Session &session = run->trainer->session();
   SINTER_TRY(traced.milliseconds, measureTraining(*run->trainer, options.observer, repetition,

@@ -1,7 +1,7 @@
 //===- Profile.h - Where the time of a step goes ----------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Trace/Trace.h"
+#include "runtime/Cluster/RankReport.h"
 #include "sinter/DeviceLimits.h"
 #include "sinter/Measure.h"
 
@@ -19,12 +19,14 @@ struct ProfileResult {
   double totalNs = 0;
   int64_t runs = 0;
   runtime::Limits limits;
-  bool limitsAreMeasured = false;        ///< see DeviceLimits
-  std::vector<std::string> alternatives; ///< of a device that tunes
+  bool limitsAreMeasured = false;           ///< see DeviceLimits
+  std::vector<std::string> alternatives;    ///< of a device that tunes
+  std::optional<runtime::RankReport> ranks; ///< where there are several
 };
 
 /// Measures every command of a step against the roofline, of a model or of MLIR text that is
-/// none: a graph with one entry, whose inputs are made up.
+/// none: a graph with one entry, whose inputs are made up. Of several ranks the commands are this
+/// one's; the trace has all, and the first of them writes it.
 Expected<ProfileResult> profile(const std::filesystem::path &path, ProfileOptions options,
                                 const Repetition &repetition);
 

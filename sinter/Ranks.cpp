@@ -15,10 +15,7 @@ static std::string countOf(size_t ranks) {
 
 /// Fails where a grid is not one of `present` ranks.
 static Expected<void> checkGrid(const std::string &grid, size_t present) {
-  SINTER_TRY(std::vector<GridAxis> axes, parseGrid(grid));
-  size_t product = 1;
-  for (const GridAxis &axis : axes)
-    product *= axis.size;
+  SINTER_TRY(size_t product, countRanks(grid));
   if (product == present)
     return {};
   std::string there = present == 1 ? "there is one" : "there are " + std::to_string(present);
@@ -85,6 +82,11 @@ static int64_t shareProcessors(const LaunchedRank &launched) {
     CPU_SET(processors[launched.localRank * each + i], &own);
   ::sched_setaffinity(0, sizeof own, &own);
   return static_cast<int64_t>(each);
+}
+
+bool sinter::shareClock() {
+  std::optional<LaunchedRank> launched = findLaunchedRank();
+  return !launched || launched->localSize == launched->size;
 }
 
 Expected<Ranks> Ranks::open(const RankOptions &options) {

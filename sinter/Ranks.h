@@ -54,6 +54,9 @@ private:
   int64_t share = 0;
 };
 
+/// Whether all ranks of this job are on one machine, and have one clock.
+bool shareClock();
+
 /// Set in the environment of ranks that were started on one machine, without processors of their
 /// own.
 constexpr char kSharesProcessors[] = "SINTER_RANKS_SHARE_PROCESSORS";

@@ -1,4 +1,5 @@
 #include "sinter/StepMode.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "sinter/FitMemory.h"
 #include "sinter/TextModel.h"
@@ -22,8 +23,9 @@ static void limitDefaults(StepModeOptions &options, int64_t positions) {
 static Expected<void> checkNoTraining(const StepModeOptions &options) {
   Expected<void> result;
   auto check = [&](const OptionInfo &info, const auto &) {
-    if (result && options.given.contains(info.id) && !info.group.empty() &&
-        info.group != "Compiler")
+    bool any = info.group.empty() || info.group == "Compiler" ||
+               (info.group == "Devices" && info.id != "zero");
+    if (result && options.given.contains(info.id) && !any)
       result = fail("`" + std::string(info.id) + "`",
                     "is of a training step, not of " + options.mode.mode,
                     "add `mode` train, or leave it out");
@@ -83,6 +85,7 @@ runtime::TrainOptions sinter::makeTrainOptions(const StepModeOptions &options, i
   if (step.documentMask)
     train.endOfText = 0;
   train.session.threads = static_cast<unsigned>(getThreads(options));
+  train.session.communicator = options.communicator;
   if (saveEvery != 0) {
     train.directory = ".";
     train.saveEvery = static_cast<uint64_t>(saveEvery);
@@ -132,22 +135,48 @@ sinter::openRandomRun(const Model &model, const StepModeOptions &options, int64_
   return run;
 }
 
-Expected<std::vector<std::pair<const fb::Program *, int64_t>>>
-sinter::getStepPrograms(const runtime::Executable &executable, int64_t accumulate) {
-  std::vector<std::pair<const fb::Program *, int64_t>> programs;
+Expected<ProgramRuns> sinter::getStepRuns(const runtime::Executable &executable,
+                                          int64_t accumulate) {
+  ProgramRuns runs;
   if (accumulate == 1) {
-    programs.emplace_back(executable.program("train_step"), 1);
-    return programs;
+    runs.push_back(executable.program("train_step"));
+    return runs;
   }
   SINTER_TRY(runtime::GradientTree tree,
              runtime::makeGradientTree(executable, static_cast<uint64_t>(accumulate)));
-  std::vector<int64_t> times(tree.buffers());
-  for (uint64_t i = 0; i < tree.microbatches(); ++i)
+  for (uint64_t i = 0; i < tree.microbatches(); ++i) {
+    runs.push_back(executable.program("accumulate"));
     for (uint64_t carry = 1; carry <= tree.carriesAfter(i); ++carry)
-      ++times[carry];
-  programs.emplace_back(executable.program("accumulate"), tree.microbatches());
-  for (uint64_t carry = 1; carry < tree.buffers(); ++carry)
-    programs.emplace_back(executable.program(runtime::carryProgram(carry)), times[carry]);
-  programs.emplace_back(executable.program("update"), 1);
-  return programs;
+      runs.push_back(executable.program(runtime::carryProgram(carry)));
+  }
+  runs.push_back(executable.program("update"));
+  return runs;
+}
+
+Expected<ProgramRuns> sinter::getModeRuns(const runtime::Executable &executable,
+                                          const StepModeOptions &options) {
+  if (options.isTraining())
+    return getStepRuns(executable, options.training.accumulate);
+  return ProgramRuns{executable.program(options.mode.mode)};
+}
+
+Expected<runtime::TrainMemory>
+sinter::predictStepMemory(const Model &model,
+                          const std::shared_ptr<const runtime::Executable> &executable,
+                          const PlannedStep &step) {
+  if (step.isTraining())
+    return runtime::predictTrainMemory(executable, makeTrainOptions(step, step.saveEvery),
+                                       step.validates);
+  runtime::TrainMemory use;
+  runtime::BindOptions session;
+  session.threads = static_cast<unsigned>(getThreads(step));
+  session.programs = {step.mode.mode};
+  std::optional<WeightFilesSource> source;
+  if (model.weights)
+    session.weights = &source.emplace(*model.weights);
+  SINTER_TRY(use.session, runtime::predictMemory(executable, session));
+  use.apart = !executable->isForCpu();
+  if (!use.apart)
+    use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
+  return use;
 }

@@ -42,6 +42,12 @@ struct StepModeOptions : RunOptions {
   bool isTraining() const { return mode.mode == "train"; }
 };
 
+/// A step of which memory and time are planned.
+struct PlannedStep : StepModeOptions {
+  int64_t saveEvery = 0;  ///< of a training run: steps between checkpoints
+  bool validates = false; ///< a training run has validation data
+};
+
 /// Gives sizes that were not asked for those of the model and the mode. Fails where a training
 /// option is given for another mode, is wrong, or the model is an executable and the mode is train.
 Expected<void> completeOptions(const Model &model, StepModeOptions &options);
@@ -68,9 +74,21 @@ struct RandomRun {
 Expected<std::unique_ptr<RandomRun>> openRandomRun(const Model &model,
                                                    const StepModeOptions &options, int64_t steps);
 
-/// The programs of a step and how often it runs each: train_step, or accumulate, carries and
-/// update.
-Expected<std::vector<std::pair<const fb::Program *, int64_t>>>
-getStepPrograms(const runtime::Executable &executable, int64_t accumulate);
+/// Programs that run one after the other.
+using ProgramRuns = std::vector<const fb::Program *>;
+
+/// What each rank runs in a training step: train_step, or accumulate and the carries of the
+/// gradients' tree for each of its microbatches, and update.
+Expected<ProgramRuns> getStepRuns(const runtime::Executable &executable, int64_t accumulate);
+
+/// What each rank runs in a step of the mode: in training that of getStepRuns(), else its program.
+Expected<ProgramRuns> getModeRuns(const runtime::Executable &executable,
+                                  const StepModeOptions &options);
+
+/// What a rank that runs the step would hold, with all of its process; nothing is allocated or
+/// read.
+Expected<runtime::TrainMemory>
+predictStepMemory(const Model &model, const std::shared_ptr<const runtime::Executable> &executable,
+                  const PlannedStep &step);
 
 } // namespace sinter

@@ -4,6 +4,8 @@
 #include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Train/TrainStates.h"
 #include "sinter/FitMemory.h"
+#include "sinter/Ranks.h"
+#include "sinter/StepMode.h"
 #include "sinter/TextModel.h"
 #include <charconv>
 #include <cmath>
@@ -320,10 +322,13 @@ Expected<void> TrainRun::begin() {
         options.observer.warn(written.error());
         log.reset();
       }
+    endTracedStep(record);
     if (options.onStep)
       options.onStep(record);
   };
   SINTER_TRY(trainer, runtime::Trainer::create(compiled.executable, data->streams, trainerOptions));
+  if (options.communicator)
+    SINTER_CHECK(beginTrace());
   // What all ranks know the first one writes; the folder is its own by now.
   if (options.communicator && options.communicator->rank() != 0)
     return {};
@@ -340,9 +345,92 @@ Expected<void> TrainRun::begin() {
   return {};
 }
 
+/// The last steps of which it is told what ranks were at: so many at the most.
+static constexpr int64_t kTracedSteps = 4;
+
+Expected<void> TrainRun::beginTrace() {
+  SINTER_TRY(ProgramRuns runs, getStepRuns(*compiled.executable, options.training.accumulate));
+  size_t events = 0;
+  for (const fb::Program *program : runs)
+    events += program->commands()->size() + 1;
+  trace.emplace(kTracedSteps * events);
+  trainer->session().setTrace(&*trace);
+  return {};
+}
+
+void TrainRun::endTracedStep(const runtime::StepRecord &record) {
+  bool isLast = record.step + 1 == static_cast<uint64_t>(options.steps);
+  if (!trace || ++tracedSteps < kTracedSteps || isLast)
+    return;
+  trace->clear();
+  tracedSteps = 0;
+}
+
+/// The steps of a trace that are there from beginning to end, without evaluations between them, and
+/// their number. A step ends with a run of `last`.
+static std::pair<runtime::Trace, int64_t> takeSteps(const runtime::Trace &trace,
+                                                    const runtime::Executable &executable,
+                                                    std::string_view last) {
+  runtime::Trace steps(trace.events().size());
+  std::vector<runtime::TraceEvent> step;
+  int64_t count = 0;
+  for (const runtime::TraceEvent &event : trace.events()) {
+    auto name = executable.root().programs()->Get(event.program)->name()->string_view();
+    if (name == "evaluate")
+      continue;
+    step.push_back(event);
+    if (event.command != runtime::TraceEvent::wholeRun || name != last)
+      continue;
+    for (const runtime::TraceEvent &whole : std::exchange(step, {}))
+      steps.add(whole);
+    ++count;
+  }
+  return {std::move(steps), count};
+}
+
+Expected<void> TrainRun::reportRanks(TrainResult &result) const {
+  if (!trace)
+    return {};
+  const runtime::Executable &executable = *compiled.executable;
+  SINTER_TRY(ProgramRuns runs, getStepRuns(executable, options.training.accumulate));
+  auto [steps, count] = takeSteps(*trace, executable, runs.back()->name()->string_view());
+  if (count == 0)
+    return {};
+  SINTER_TRY(std::vector<runtime::Trace> traces,
+             runtime::gatherTraces(*options.communicator, steps, shareClock()));
+  result.ranks = runtime::reportRanks(traces, executable);
+  result.tracedSteps = count;
+  return {};
+}
+
 Expected<TrainResult> TrainRun::run() {
-  SINTER_TRY(runtime::TrainResult result, trainer->run());
-  return TrainResult{result.steps, result.stopped, result.seconds, trainer->peakBytes()};
+  SINTER_TRY(runtime::TrainResult done, trainer->run());
+  TrainResult result = {done.steps, done.stopped, done.seconds, trainer->peakBytes(), {}, 0};
+  SINTER_CHECK(reportRanks(result));
+  return result;
+}
+
+Expected<void> sinter::chooseLayout(TrainOptions &options, const Model &model) {
+  if (options.where.layout.empty())
+    return {};
+  PlannedStep step;
+  static_cast<RunOptions &>(step) = options;
+  step.mode.mode = "train";
+  step.mode.sequence = options.chunk != 0 ? options.chunk : getDefaultSequence(model);
+  step.saveEvery = options.saveEvery;
+  step.validates = !options.data.validationFiles.empty() || options.data.validationSplit != 0;
+  SINTER_TRY(auto chosen, chooseDevices(options.where, step));
+  auto &[cluster, devices] = chosen;
+  SINTER_TRY(std::vector<Layout> layouts, findLayouts(model, step, devices, cluster));
+  const Layout &best = layouts.front();
+  char time[32];
+  std::snprintf(time, sizeof time, "%.3g", best.stepMs);
+  options.observer.note("layout: " + describeLayout(best.grid, best.zero) + ", predicted " + time +
+                        " ms a step");
+  options.grid = best.grid;
+  options.zero = best.zero;
+  options.target = step.target;
+  return {};
 }
 
 Expected<TrainResult> sinter::train(const Model &model, const TrainOptions &options) {

@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Cluster/RankReport.h"
+#include "sinter/Layout.h"
 #include "sinter/TrainData.h"
 #include "sinter/TrainLog.h"
 #include "sinter/TrainStep.h"
@@ -26,6 +28,7 @@ struct TrainOptions : RunOptions {
 
   // `chunk` are the tokens of a row; 0: 256, or as many as the model has positions.
 
+  LayoutOptions where;
   DataOptions data;
   /// Ids of the options that were given, of which an executable must have been compiled with the
   /// same; empty: those that are other than their defaults.
@@ -48,6 +51,9 @@ struct TrainResult {
   bool stopped = false;   ///< by Observer::stop, before the last step
   double seconds = 0;     ///< in this process
   uint64_t peakBytes = 0; ///< measured, see runtime::Trainer::peakBytes()
+  /// What each rank was at in the last steps, and in how many; where there are several ranks.
+  std::optional<runtime::RankReport> ranks;
+  int64_t tracedSteps = 0;
 };
 
 /// A training run, opened and checked. It is prepared in the order of what things cost, so that a
@@ -86,6 +92,9 @@ private:
   Expected<void> prepare();
   Expected<void> getExecutable(CompileRequest request);
   std::map<std::string, std::string> identify() const;
+  Expected<void> beginTrace();
+  void endTracedStep(const runtime::StepRecord &record);
+  Expected<void> reportRanks(TrainResult &result) const;
 
   Model model;
   TrainOptions options;
@@ -97,9 +106,16 @@ private:
   DType productType = DType::F32;
   int64_t parameters = 0;
   double flops = 0;
+  std::optional<runtime::Trace> trace; ///< of the last steps, before the trainer, which writes it
+  int64_t tracedSteps = 0;
   std::unique_ptr<runtime::Trainer> trainer;
   std::optional<TrainLog> log;
 };
+
+/// Gives the options the `grid` and `zero` of the shortest predicted step (findLayouts) where they
+/// ask for that; else it does nothing. Each rank of a run then has them, since none may look for
+/// another.
+Expected<void> chooseLayout(TrainOptions &options, const Model &model);
 
 /// Prepares a run and does all of it.
 Expected<TrainResult> train(const Model &model, const TrainOptions &options);

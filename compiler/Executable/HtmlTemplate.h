@@ -1,6 +1,7 @@
 //===- HtmlTemplate.h - Filling in pages ------------------------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Executable/PageParts.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -39,6 +40,14 @@ inline std::string embedJson(const nlohmann::json &value) {
 inline void fillIn(std::string &page, std::string_view mark, std::string_view text) {
   for (size_t at = page.find(mark); at != std::string::npos; at = page.find(mark, at + text.size()))
     page.replace(at, mark.size(), text);
+}
+
+/// A page with what all pages have: {{style}} and {{helpers}}.
+inline std::string makePage(std::string_view text) {
+  std::string page(text);
+  fillIn(page, "{{style}}\n", kPageStyle);
+  fillIn(page, "{{helpers}}\n", kPageHelpers);
+  return page;
 }
 
 } // namespace sinter

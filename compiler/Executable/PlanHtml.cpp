@@ -12,7 +12,7 @@ Expected<std::string> sinter::renderPlanHtml(std::string_view report, std::strin
       !has("spaces", &json::is_object) || !has("largest", &json::is_array))
     return fail("the memory report", "it has not the form of one",
                 "make it again with sinter plan");
-  std::string page(kPlanPage);
+  std::string page = makePage(kPlanPage);
   fillIn(page, "{{title}}", escapeHtml(title));
   fillIn(page, "{{report}}", embedJson(parsed));
   return page;

@@ -69,7 +69,7 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
   for (const runtime::GridAxis &axis : axes) {
     if (axis.size == 1)
       continue;
-    if (options.isGpu())
+    if (options.isGpu() && request.code) // what is only planned may be for any
       return fail(what, "GPUs run as single devices yet", "give `target` cpu");
     if (axis.name == "context")
       return fail(what, "nothing is split along the axis " + axis.name + " yet",

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <utility>
 
 using namespace mlir;
 using namespace sinter;
@@ -73,15 +72,17 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
 }
 
 /// The passes up to and with a phase, recomputing `release` bytes. No plan depends on the code of
-/// kernels: without `code`, of Codegen only the first pass is there, which says how many work items
-/// they have.
+/// kernels: without `code`, Codegen ends with the pass that lowers them, which says how many work
+/// items they have.
 static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation, Phase last,
                                                   int64_t release, bool code) {
   SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last, release));
   bool isLowered = false;
   if (!code)
     std::erase_if(steps, [&](const PassStep &step) {
-      return step.phase == Phase::Codegen && std::exchange(isLowered, true);
+      bool drops = step.phase == Phase::Codegen && isLowered;
+      isLowered |= step.phase == Phase::Codegen && step.argument.starts_with("sinter-lower-");
+      return drops;
     });
   return steps;
 }

@@ -256,4 +256,18 @@ double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::
   return part / cluster.device.memoryRate; // nothing is sent
 }
 
+uint64_t countSentBytes(fb::CollectiveKind kind, size_t members, uint64_t bytes) {
+  uint64_t part = bytes / members * (members - 1);
+  switch (kind) {
+  case fb::CollectiveKind::AllGather:
+  case fb::CollectiveKind::AllToAll:
+    return part;
+  case fb::CollectiveKind::AllReduce:
+    return 2 * part;
+  case fb::CollectiveKind::AllSlice:
+    break;
+  }
+  return 0;
+}
+
 } // namespace sinter::runtime

@@ -83,4 +83,7 @@ GroupSpread findSpread(const Cluster &cluster, const RankGroup &group);
 double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::CollectiveKind kind,
                          uint64_t bytes);
 
+/// Bytes that a rank of a group of `members` sends in a collective; `bytes` as above.
+uint64_t countSentBytes(fb::CollectiveKind kind, size_t members, uint64_t bytes);
+
 } // namespace sinter::runtime

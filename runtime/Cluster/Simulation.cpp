@@ -267,7 +267,7 @@ private:
     for (const Arrival &each : arrivals)
       there = std::max(there, each.time);
     double end = there + predictCollective(cluster, group.spread, transfer.kind, transfer.bytes);
-    uint64_t bytes = countSent(transfer, group.ranks->size());
+    uint64_t bytes = countSentBytes(transfer.kind, group.ranks->size(), transfer.bytes);
     for (const Arrival &each : std::exchange(arrivals, {})) {
       const Task &task = taskOf(each);
       RankState &state = states[each.rank];
@@ -279,20 +279,6 @@ private:
         ready.push_back(each.rank);
     }
     return {};
-  }
-
-  static uint64_t countSent(const Transfer &transfer, size_t members) {
-    uint64_t part = transfer.bytes / members * (members - 1);
-    switch (transfer.kind) {
-    case fb::CollectiveKind::AllGather:
-    case fb::CollectiveKind::AllToAll:
-      return part;
-    case fb::CollectiveKind::AllReduce:
-      return 2 * part;
-    case fb::CollectiveKind::AllSlice:
-      break;
-    }
-    return 0;
   }
 
   static std::string print(const Transfer &transfer) {

@@ -65,6 +65,14 @@ Expected<std::vector<GridAxis>> parseGrid(std::string_view text) {
   return axes;
 }
 
+Expected<size_t> countRanks(std::string_view grid) {
+  SINTER_TRY(std::vector<GridAxis> axes, parseGrid(grid));
+  size_t ranks = 1;
+  for (const GridAxis &axis : axes)
+    ranks *= axis.size;
+  return ranks;
+}
+
 size_t countRanks(const fb::Executable &executable) {
   size_t ranks = 1;
   for (const Axis &axis : listAxes(executable))

@@ -22,6 +22,9 @@ Expected<std::vector<GridAxis>> parseGrid(std::string_view text);
 /// exchange the most.
 constexpr std::string_view kGridAxes[] = {"pipeline", "data", "context", "tensor"};
 
+/// The ranks of a grid as people write it: the product of its axes.
+Expected<size_t> countRanks(std::string_view grid);
+
 /// Ranks that an executable's program runs on together: the product of its grid's axes, 1 without.
 size_t countRanks(const fb::Executable &executable);
 

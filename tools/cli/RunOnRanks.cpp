@@ -62,7 +62,7 @@ Expected<void> sinter::cli::runOnRanks(RankedCommand command,
     prefix() = "rank " + std::to_string(launched->rank) + ": ";
   SINTER_CHECK(checkOnAll(options, launched));
   if (options.ranks > 1 && !launched) {
-    SINTER_TRY(int status, startRanks(options.ranks, command.stopsSoftly));
+    SINTER_TRY(int status, startRanks(options.ranks, command.words, command.stopsSoftly));
     std::exit(status);
   }
   options.onFailure = endWithOthers;

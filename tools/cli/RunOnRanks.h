@@ -12,6 +12,7 @@ struct RankedCommand {
   Observer *observer = nullptr;                   ///< on other ranks than 0 it hears warnings alone
   runtime::Communicator **communicator = nullptr; ///< is set for the work
   int64_t *threads = nullptr;                     ///< where 0, becomes a rank's share
+  std::vector<std::string> words;                 ///< that ranks are given beside this command's
   bool stopsSoftly = false;                       ///< SIGUSR1 ends the work as it should be
 };
 

@@ -91,17 +91,19 @@ static Expected<std::vector<std::string>> readCommand() {
   return words;
 }
 
-Expected<int> sinter::cli::startRanks(int64_t ranks, bool stopsSoftly) {
+Expected<int> sinter::cli::startRanks(int64_t ranks, const std::vector<std::string> &words,
+                                      bool stopsSoftly) {
   SINTER_TRY(std::vector<std::string> command, readCommand());
-  std::vector<std::string> words = {"mpiexec", "-n", std::to_string(ranks)};
-  words.insert(words.end(), command.begin(), command.end());
+  std::vector<std::string> all = {"mpiexec", "-n", std::to_string(ranks)};
+  all.insert(all.end(), command.begin(), command.end());
+  all.insert(all.end(), words.begin(), words.end());
   asksFirst = stopsSoftly;
   pid_t parent = ::getpid(), child = ::fork();
   if (child < 0)
     return fail("mpiexec", std::string("cannot be started: ") + std::strerror(errno),
                 "see whether the system has memory and processes left");
   if (child == 0)
-    become(std::move(words), parent);
+    become(std::move(all), parent);
   mpiexec = child;
   for (int signal : {SIGINT, SIGTERM})
     std::signal(signal, passOn);

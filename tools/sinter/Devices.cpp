@@ -4,10 +4,12 @@
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
-#include "tools/cli/Output.h"
+#include "sinter/LocalCluster.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/ModelFlags.h"
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -63,16 +65,66 @@ static void print(const nlohmann::json &device) {
   std::printf("%s\n", line.c_str());
 }
 
+static void printDevices(bool asJson) {
+  nlohmann::json devices = {describeCpu(), describeGpu()};
+  if (asJson)
+    printJson(nlohmann::json{{"devices", devices}});
+  else
+    for (const nlohmann::json &device : devices)
+      print(device);
+}
+
+namespace {
+struct Options : CommandOptions<RunOptions> {
+  bool measuresLinks = false;
+};
+} // namespace
+
+/// Prints a cluster's description of what the ranks of this job are and how they are linked.
+static Expected<void> measureLinks(const Options &options) {
+  std::optional<runtime::LaunchedRank> launched = runtime::findLaunchedRank();
+  if (!options.communicator || !launched)
+    return fail("`measure_links`", "there is one rank", "give `ranks` 2, or start it by mpirun");
+  size_t local = launched->localSize;
+  if (local == 0 || launched->size % local != 0 || launched->rank % local != launched->localRank)
+    return fail("`measure_links`", "ranks of a machine do not follow each other",
+                "start as many on each, by mpirun --map-by ppr:N:node, for example");
+  SINTER_TRY(runtime::Cluster cluster, measureCluster(*options.communicator, local, options));
+  std::printf("%s", cluster.toJson().c_str());
+  return {};
+}
+
+static Expected<void> run(Options &options) {
+  if (!options.measuresLinks) {
+    if (options.ranks != 0)
+      return fail("`ranks` " + std::to_string(options.ranks), "is for `measure_links`",
+                  "add that, or leave it out");
+    printDevices(options.json);
+    return {};
+  }
+  constexpr int64_t kLeastRanks = 2;
+  if (options.ranks == 0 && !runtime::findLaunchedRank())
+    options.ranks = std::max<int64_t>(kLeastRanks, std::thread::hardware_concurrency());
+  RankedCommand command;
+  command.options.ranks = options.ranks;
+  command.options.timeout = options.rankTimeout;
+  command.observer = &options.observer;
+  command.communicator = &options.communicator;
+  command.threads = &options.threads;
+  return runOnRanks(std::move(command), [&] { return measureLinks(options); });
+}
+
 void sinter::cli::addDevices(CLI::App &program) {
   CLI::App *command = addCommand(program, "devices", "What this machine can run on");
-  auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "print one machine-readable object");
-  command->callback([json] {
-    nlohmann::json devices = {describeCpu(), describeGpu()};
-    if (*json)
-      printJson(nlohmann::json{{"devices", devices}});
-    else
-      for (const nlohmann::json &device : devices)
-        print(device);
-  });
+  auto options = std::make_shared<Options>();
+  command->add_flag("--json", options->json, "print one machine-readable object");
+  command->add_flag(
+      "--measure-links", options->measuresLinks,
+      "measure ranks of this machine, or of a job under mpirun, and the links between "
+      "them, and print them as a cluster's description");
+  addOptions<RunOptions>(*command, *options, {"threads"});
+  addRankFlags(*command, *options);
+  command->get_option("--ranks")->description(
+      "with --measure-links: ranks to start on this machine (default: one a processor)");
+  command->callback([options] { finish(run(*options)); });
 }

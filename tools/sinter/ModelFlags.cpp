@@ -34,7 +34,8 @@ void cli::addStepFlags(CLI::App &command, RunOptions &options) {
 }
 
 Expected<void> cli::runOnRanks(RunOptions &options, const std::string &model,
-                               const std::function<Expected<void>()> &work, bool stopsSoftly) {
+                               const std::function<Expected<void>()> &work, bool stopsSoftly,
+                               std::vector<std::string> words) {
   // The other options have defaults that the command's own work sets first.
   Expected<void> valid;
   RunOptions::visit(options, [&](const OptionInfo &info, auto &value) {
@@ -51,5 +52,6 @@ Expected<void> cli::runOnRanks(RunOptions &options, const std::string &model,
   command.communicator = &options.communicator;
   command.threads = &options.threads;
   command.stopsSoftly = stopsSoftly;
+  command.words = std::move(words);
   return runOnRanks(std::move(command), work);
 }

@@ -39,15 +39,17 @@ void addRankFlags(CLI::App &command, RunOptions &options);
 /// The options of RunOptions that any step may have.
 void addStepFlags(CLI::App &command, RunOptions &options);
 
-/// Does a command's work on the ranks that its options ask for; runOnRanks of RunOnRanks.h. Fails
-/// where those options are not valid.
+/// Does a command's work on the ranks that its options ask for, which are given `words` beside what
+/// this command was; runOnRanks of RunOnRanks.h. Fails where those options are not valid.
 Expected<void> runOnRanks(RunOptions &options, const std::string &model,
-                          const std::function<Expected<void>()> &work, bool stopsSoftly = false);
+                          const std::function<Expected<void>()> &work, bool stopsSoftly = false,
+                          std::vector<std::string> words = {});
 
 template <typename Options>
 Expected<void> runOnRanks(CommandOptions<Options> &options,
-                          const std::function<Expected<void>()> &work, bool stopsSoftly = false) {
-  return runOnRanks(options, options.model, work, stopsSoftly);
+                          const std::function<Expected<void>()> &work, bool stopsSoftly = false,
+                          std::vector<std::string> words = {}) {
+  return runOnRanks(options, options.model, work, stopsSoftly, std::move(words));
 }
 
 /// Adds MODEL and all of RunOptions that any step may have.

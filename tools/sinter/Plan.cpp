@@ -1,4 +1,4 @@
-//===- Plan.cpp - `sinter plan`: the memory, without running ----------------===//
+//===- Plan.cpp - `sinter plan`: memory and time, without running -----------===//
 
 #include "sinter/Plan.h"
 #include "compiler/Executable/PlanHtml.h"
@@ -31,7 +31,47 @@ static void printRecomputed(const nlohmann::json &program) {
                 all * 1e-6);
 }
 
+/// What the step takes, part by part.
+static void printPrediction(const nlohmann::json &prediction, const nlohmann::json &report) {
+  double step = prediction["step_ms"];
+  std::printf("predicted on %s (%s):\n", prediction["cluster"].get<std::string>().c_str(),
+              prediction["source"].get<std::string>().c_str());
+  Table parts({"a step", "ms", "%"});
+  auto addRow = [&](const std::string &name, double ms) {
+    parts.addRow({name, formatNumber(ms, 3), formatNumber(100 * ms / step, 1)});
+  };
+  addRow("computing", prediction["compute_ms"]);
+  for (const auto &[axes, ms] : prediction["exposed_ms"].items())
+    addRow("communication along " + axes, ms);
+  if (prediction["ranks"] != 1)
+    addRow("waiting for other ranks", prediction["wait_ms"]);
+  addRow("all", step);
+  parts.print();
+  uint64_t device = prediction["device_bytes"], planned = report["planned_bytes"];
+  if (device != 0 && planned > device)
+    std::printf("it does not fit: a device has %s\n", formatBytes(device).c_str());
+}
+
+/// The best layouts that were found, and why the others lost.
+static void printLayouts(const nlohmann::json &layouts) {
+  constexpr size_t kShown = 5;
+  Table table({"layout", "ms", "memory", "why not"});
+  for (size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
+    const auto &layout = layouts[i];
+    double ms = layout["step_ms"];
+    table.addRow(
+        {describeLayout(layout["grid"], layout["zero"]), ms == 0 ? "" : formatNumber(ms, 2),
+         ms == 0 ? "" : formatBytes(layout["planned_bytes"].get<uint64_t>()), layout["why"]});
+  }
+  table.print();
+  if (layouts.size() > kShown)
+    std::printf("%zu more are worse; --json has all\n", layouts.size() - kShown);
+  std::printf("\n");
+}
+
 static void print(const nlohmann::json &report) {
+  if (report.contains("layouts"))
+    printLayouts(report["layouts"]);
   if (report.contains("plans")) {
     std::string next = report.contains("next_planned_bytes")
                            ? ", one row more would take " +
@@ -68,11 +108,13 @@ static void print(const nlohmann::json &report) {
     live.print();
     printRecomputed(program);
   }
+  std::printf("\n");
+  printPrediction(report["prediction"], report);
 }
 
 static Expected<void> run(const Options &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
-  SINTER_TRY(std::string text, planMemory(model, options));
+  SINTER_TRY(std::string text, planStep(model, options));
   nlohmann::json report = nlohmann::json::parse(text);
   if (!options.html.empty()) {
     SINTER_TRY(std::string page, renderPlanHtml(text, options.model + ", " + options.mode.mode));
@@ -86,7 +128,8 @@ static Expected<void> run(const Options &options) {
 }
 
 void sinter::cli::addPlan(CLI::App &program) {
-  CLI::App *command = addCommand(program, "plan", "The memory plan, without running");
+  CLI::App *command =
+      addCommand(program, "plan", "Memory and predicted time of a step, without running");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
   command->add_option("--html", options->html, "page with a picture of the arena over time");
@@ -94,6 +137,7 @@ void sinter::cli::addPlan(CLI::App &program) {
                     "train: the most rows that fit --memory-budget, found by planning");
   command->add_option("--save-every", options->saveEvery, "train: as the run's own")
       ->check(wholeNumber(0, int64_t(1) << 40));
+  addOptions(*command, options->where);
   command->add_flag("--validate", options->validates, "train: the run has validation data");
   command->callback([options, command] {
     options->given = listGiven(*command);

@@ -5,6 +5,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/Limits.h"
 #include "tools/sinter/ModelFlags.h"
+#include "tools/sinter/RankTable.h"
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,8 @@ static Expected<void> run(const Options &options) {
       std::printf("\n");
     if (options.by != "stage")
       print(result.rows, result.totalNs, result.runs, training);
+    if (result.ranks)
+      printRanks(*result.ranks, result.runs);
     printLimits(result.limits, result.limitsAreMeasured);
     for (const std::string &alternative : result.alternatives)
       std::printf("chosen: %s\n", alternative.c_str());
@@ -78,6 +81,8 @@ static Expected<void> run(const Options &options) {
                            {"ms", result.totalNs * 1e-6 / result.runs},
                            {"limits", describeLimits(result.limits)},
                            {"rows", describe(result.rows, result.totalNs, result.runs, training)}};
+  if (result.ranks)
+    object["ranks"] = describeRanks(*result.ranks, result.runs);
   if (!result.alternatives.empty())
     object["alternatives"] = result.alternatives;
   if (training)
@@ -92,6 +97,7 @@ void sinter::cli::addProfile(CLI::App &program) {
                                  "model or of a graph with one entry (.mlir)");
   auto options = std::make_shared<Options>();
   addStepModeFlags(*command, *options);
+  addRankFlags(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
       ->check(wholeNumber(1, 1 << 16));
   command
@@ -100,6 +106,6 @@ void sinter::cli::addProfile(CLI::App &program) {
   command->add_option("--trace", options->trace, "Chrome/Perfetto trace to write");
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(run(*options));
+    finish(runOnRanks(*options, [&] { return run(*options); }));
   });
 }

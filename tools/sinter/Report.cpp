@@ -41,7 +41,7 @@ std::string sinter::cli::renderReport(const Report &report) {
   for (const Section &section : report.sections)
     sections.push_back(
         {{"title", section.title}, {"heading", section.heading}, {"rows", section.rows}});
-  std::string page(kReportPage);
+  std::string page = makePage(kReportPage);
   fillIn(page, "{{title}}", escapeHtml(report.title));
   fillIn(page, "{{summary}}", escapeHtml(report.summary));
   fillIn(page, "{{report}}", embedJson({{"charts", charts}, {"sections", sections}}));

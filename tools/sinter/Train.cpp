@@ -1,8 +1,10 @@
 //===- Train.cpp - `sinter train` -------------------------------------------===//
 
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Train/TrainStates.h"
 #include "tools/sinter/Commands.h"
+#include "tools/sinter/RankTable.h"
 #include "tools/sinter/Report.h"
 #include "tools/sinter/TrainFlags.h"
 #include "tools/sinter/TrainProgress.h"
@@ -58,6 +60,10 @@ static nlohmann::ordered_json summarize(TrainRun &run, const TrainResult &result
     summary["loss"] = curves.loss.back().second;
   if (!curves.validationLoss.empty())
     summary["val_loss"] = curves.validationLoss.back().second;
+  if (result.ranks) {
+    summary["ranks"] = describeRanks(*result.ranks, result.tracedSteps);
+    summary["slowest_rank"] = result.ranks->slowest;
+  }
   return summary;
 }
 
@@ -87,8 +93,21 @@ static void print(const nlohmann::ordered_json &summary, bool asJson) {
               (fs::path(out) / "report.html").c_str());
 }
 
-/// The report on a run from its log: curves, the model's facts, the options of `command`.
-static Report makeReport(const std::string &name, TrainRun &run, const CLI::App &command) {
+/// What each rank was at in the last steps.
+static Section describeRanksOf(const TrainResult &result) {
+  std::vector<std::vector<std::string>> rows = makeRankRows(*result.ranks, result.tracedSteps);
+  Section section{"Ranks, a step of the last " + std::to_string(result.tracedSteps) +
+                      "; the slowest is rank " + std::to_string(result.ranks->slowest),
+                  std::move(rows.front()),
+                  {}};
+  section.rows.assign(rows.begin() + 1, rows.end());
+  return section;
+}
+
+/// The report on a run from its log: curves, the model's facts, the options of `command`, and where
+/// it came to an end what its ranks were at.
+static Report makeReport(const std::string &name, TrainRun &run, const CLI::App &command,
+                         const TrainResult *result) {
   TrainCurves curves = readTrainCurves(run.getOptions().getLog());
   runtime::TrainMemory memory = run.getTrainer().memory();
   Report report;
@@ -139,6 +158,8 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
       options.rows.push_back({name, value});
   }
   report.sections = {std::move(model), std::move(options)};
+  if (result && result->ranks)
+    report.sections.insert(report.sections.begin(), describeRanksOf(*result));
   return report;
 }
 
@@ -175,7 +196,8 @@ static Expected<void> run(Options &options, const CLI::App &command) {
   Expected<TrainResult> result = run->run();
   progress.reset();
   // How it went is worth seeing above all where it went wrong.
-  std::string page = renderReport(makeReport(options.model, *run, command));
+  std::string page =
+      renderReport(makeReport(options.model, *run, command, result ? &*result : nullptr));
   Expected<void> reported = writeFileAtomically((fs::path(options.out) / "report.html").string(),
                                                 std::as_bytes(std::span(page)));
   if (result) {
@@ -185,6 +207,27 @@ static Expected<void> run(Options &options, const CLI::App &command) {
   if (!reported)
     observer.warn(reported.error());
   return tl::unexpected(std::move(result).error());
+}
+
+/// Looks for the layout that the options ask for, and starts a rank for each device. Ranks are told
+/// what was found: each might find another.
+static Expected<std::vector<std::string>> findLayout(Options &options) {
+  if (options.where.layout.empty())
+    return {};
+  if (runtime::findLaunchedRank()) {
+    if (options.grid.empty())
+      return fail("`layout` auto", "a layout is chosen before ranks start",
+                  "give the `grid` that sinter plan finds, or `devices` without mpirun");
+    return {};
+  }
+  SINTER_TRY(Model model, Model::open(options.model, options.observer));
+  SINTER_CHECK(chooseLayout(options, model));
+  if (options.grid.empty())
+    return {};
+  SINTER_TRY(size_t ranks, runtime::countRanks(options.grid));
+  if (options.ranks == 0)
+    options.ranks = static_cast<int64_t>(ranks);
+  return std::vector<std::string>{"--grid", options.grid, "--zero", std::to_string(options.zero)};
 }
 
 static constexpr char kFooter[] = R"(
@@ -229,11 +272,15 @@ void sinter::cli::addTrain(CLI::App &program) {
   addModel(*command, options->model);
   addTrainFlags(*command, *options, options->json);
   addRankFlags(*command, *options);
+  addOptions(*command, options->where);
   addOptions<TrainOptions>(*command, *options, {"out", "log", "save_every", "keep", "resume"});
   command->get_option("--out")->required();
   command->get_option("--json")->group("Output");
   command->footer(kFooter);
   command->callback([options, command] {
-    finish(runOnRanks(*options, [&] { return run(*options, *command); }, /*stopsSoftly=*/true));
+    Expected<std::vector<std::string>> layout = findLayout(*options);
+    finish(layout.map([](const auto &) {}));
+    finish(runOnRanks(
+        *options, [&] { return run(*options, *command); }, /*stopsSoftly=*/true, *layout));
   });
 }

@@ -1,0 +1,247 @@
+#include "sinter/Prediction.h"
+#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include "runtime/Collective/Grid.h"
+#include "runtime/Trace/Limits.h"
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+using namespace sinter;
+using namespace sinter::runtime;
+
+namespace {
+/// The times of commands on a device of which the compiler only knows another.
+class CommandTimes {
+public:
+  static Expected<CommandTimes> make(const CompileOptions &compiled, const ClusterDevice &device) {
+    mlir::MLIRContext context;
+    context.loadDialect<SinterDialect>();
+    SINTER_TRY(TargetAttr target, parseTarget(&context, compiled.getTarget(), compiled.cores));
+    CostModel model(target);
+    CommandTimes times;
+    times.launchNs = double(target.getLaunchNs());
+    times.assumed = {double(target.getGflopsF32()), double(target.getGflopsBf16()),
+                     model.getBandwidth(MemoryLevel::Memory),
+                     model.getBandwidth(MemoryLevel::SharedCache),
+                     model.getBandwidth(MemoryLevel::PrivateCaches)};
+    times.flops = 1e9 * times.assumed.flops / device.flops;
+    times.narrowFlops = 1e9 * times.assumed.narrowFlops / device.narrowFlops;
+    times.bytes = 1e9 * times.assumed.memoryBytes / device.memoryRate;
+    times.efficiency = device.efficiency;
+    return times;
+  }
+
+  double getSeconds(const fb::Command &command) const {
+    Work work = workOf(command);
+    double busy = std::max(double(command.predicted_ns()) - launchNs, 0.0);
+    Work moved = work;
+    moved.flops = moved.narrowFlops = 0;
+    // Rates of the assumed machine are units a nanosecond.
+    double memory = leastSeconds(moved, assumed);
+    bool narrow = work.narrowFlops > work.flops;
+    // Rounded to nanoseconds, what the memory bounds takes just as long as its bytes.
+    constexpr double kRounding = 0.02;
+    double computing = memory < (1 - kRounding) * busy ? busy : 0;
+    double slower = std::max(computing * (narrow ? narrowFlops : flops), memory * bytes);
+    double launch = std::min(double(command.predicted_ns()), launchNs);
+    return 1e-9 * (slower + launch) / efficiency;
+  }
+
+private:
+  Limits assumed; ///< what the cost model reckons with, in units a nanosecond
+  double launchNs = 0;
+  double flops = 1, narrowFlops = 1, bytes = 1; ///< how much longer they take on the device
+  double efficiency = 1;
+};
+
+/// Makes tasks of programs.
+class TaskBuilder {
+public:
+  TaskBuilder(const Executable &executable, const CommandTimes &times)
+      : executable(executable), times(times) {}
+
+  TaskList build(const fb::Program &program) {
+    std::set<uint32_t> awaited; // commands that others wait for
+    for (const fb::Command *command : *program.commands())
+      if (command->waits())
+        awaited.insert(command->waits()->begin(), command->waits()->end());
+    TaskList tasks;
+    std::vector<uint32_t> indices; // of the tasks that commands became
+    for (const fb::Command *command : *program.commands()) {
+      Task task = makeTask(*command);
+      if (command->waits())
+        for (uint32_t i : *command->waits())
+          task.waits.push_back(indices[i]);
+      // What is computed one after the other is one task.
+      auto before = static_cast<uint32_t>(indices.size()) - 1;
+      bool joins = !tasks.empty() && !task.transfer && !tasks.back().transfer &&
+                   task.waits.empty() && task.stream == tasks.back().stream &&
+                   task.name == tasks.back().name && !awaited.contains(before);
+      if (joins)
+        tasks.back().seconds += task.seconds;
+      else
+        tasks.push_back(std::move(task));
+      indices.push_back(static_cast<uint32_t>(tasks.size() - 1));
+    }
+    return tasks;
+  }
+
+  std::vector<RankGroup> findGroups(size_t rank) const {
+    std::vector<RankGroup> groups;
+    for (const auto &axes : groupAxes)
+      groups.push_back(findGroup(executable.root(), axes, rank));
+    return groups;
+  }
+
+  /// What groups are along: "data", "data,tensor".
+  std::vector<std::string> nameGroups() const {
+    std::vector<std::string> groups;
+    for (const auto &axes : groupAxes) {
+      std::string &name = groups.emplace_back();
+      for (uint32_t axis : axes)
+        name += (name.empty() ? "" : ",") + executable.root().grid()->Get(axis)->name()->str();
+    }
+    return groups;
+  }
+
+  std::vector<std::string> takeNames() { return std::move(names); }
+
+private:
+  Task makeTask(const fb::Command &command) {
+    Task task;
+    task.stream = command.stream();
+    task.name = intern(names, describe(command));
+    if (const fb::Collective *collective = command.action_as_Collective()) {
+      std::vector<uint32_t> axes(collective->axes()->begin(), collective->axes()->end());
+      task.transfer = {collective->kind(), intern(groupAxes, axes),
+                       std::max(collective->source()->bytes(), collective->out()->bytes())};
+    } else {
+      task.seconds = times.getSeconds(command);
+    }
+    return task;
+  }
+
+  static std::string describe(const fb::Command &command) {
+    std::string stage = fb::EnumNameStage(command.stage());
+    std::ranges::transform(stage, stage.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::string layer = command.layer() ? command.layer()->str() : "";
+    return layer.empty() ? stage : layer + ", " + stage;
+  }
+
+  template <typename T> static uint32_t intern(std::vector<T> &known, const T &value) {
+    auto found = std::ranges::find(known, value);
+    auto index = static_cast<uint32_t>(found - known.begin());
+    if (found == known.end())
+      known.push_back(value);
+    return index;
+  }
+
+  const Executable &executable;
+  const CommandTimes &times;
+  std::vector<std::string> names;
+  std::vector<std::vector<uint32_t>> groupAxes;
+};
+} // namespace
+
+/// Ranks that take the same times.
+static std::vector<std::vector<size_t>> findAlike(const StepTime &step) {
+  std::map<std::vector<double>, std::vector<size_t>> found;
+  for (size_t rank = 0; rank < step.ranks.size(); ++rank) {
+    const RankTime &time = step.ranks[rank];
+    std::vector<double> key = {time.compute, time.wait};
+    key.insert(key.end(), time.exposed.begin(), time.exposed.end());
+    for (double &seconds : key)
+      seconds = std::round(seconds * 1e9);
+    found[key].push_back(rank);
+  }
+  std::vector<std::vector<size_t>> alike;
+  for (auto &[key, ranks] : found)
+    alike.push_back(std::move(ranks));
+  std::ranges::sort(alike);
+  return alike;
+}
+
+Expected<StepPrediction> sinter::predictStep(const Executable &executable, const ProgramRuns &runs,
+                                             const CompileOptions &compiled,
+                                             const Cluster &cluster) {
+  size_t count = countRanks(executable.root());
+  if (count > cluster.size())
+    return fail("`cluster` " + cluster.name,
+                "it has " + std::to_string(cluster.size()) + " devices, and `grid` " +
+                    describeGrid(executable.root()) + " needs " + std::to_string(count),
+                "give a larger one, or a smaller `grid`");
+  SINTER_TRY(CommandTimes times, CommandTimes::make(compiled, cluster.device));
+  TaskBuilder builder(executable, times);
+  std::map<const fb::Program *, TaskList> lists;
+  for (const fb::Program *program : runs)
+    if (!lists.contains(program))
+      lists[program] = builder.build(*program);
+  std::vector<SimulatedRank> ranks(count);
+  for (size_t rank = 0; rank < count; ++rank) {
+    for (const fb::Program *program : runs)
+      ranks[rank].lists.push_back(&lists[program]);
+    ranks[rank].groups = builder.findGroups(rank);
+  }
+  StepPrediction prediction;
+  SINTER_TRY(prediction.time, simulate(cluster, ranks));
+  prediction.alike = findAlike(prediction.time);
+  std::vector<size_t> recorded;
+  for (const std::vector<size_t> &group : prediction.alike)
+    recorded.push_back(group.front());
+  SINTER_TRY(prediction.time, simulate(cluster, ranks, recorded));
+  prediction.groups = builder.nameGroups();
+  prediction.names = builder.takeNames();
+  return prediction;
+}
+
+/// "0 to 7", "0, 2, 4".
+static std::string printRanks(const std::vector<size_t> &ranks) {
+  if (ranks.size() > 1 && ranks.back() - ranks.front() + 1 == ranks.size())
+    return std::to_string(ranks.front()) + " to " + std::to_string(ranks.back());
+  std::string text;
+  for (size_t rank : ranks)
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+static nlohmann::json describeTimeline(const StepPrediction &prediction) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const std::vector<size_t> &ranks : prediction.alike) {
+    nlohmann::json spans = nlohmann::json::array();
+    for (const Span &span : prediction.time.ranks[ranks.front()].spans) {
+      static constexpr const char *kKinds[] = {"compute", "transfer", "wait"};
+      bool computes = span.kind == SpanKind::Compute;
+      spans.push_back({std::round(span.begin * 1e9) / 1e3, std::round(span.end * 1e9) / 1e3,
+                       kKinds[static_cast<size_t>(span.kind)], span.name,
+                       computes ? "" : prediction.groups[span.group]});
+    }
+    rows.push_back({{"ranks", printRanks(ranks)}, {"spans", std::move(spans)}});
+  }
+  return {{"names", prediction.names}, {"rows", std::move(rows)}};
+}
+
+nlohmann::json sinter::describePrediction(const StepPrediction &prediction,
+                                          const Cluster &cluster) {
+  const std::vector<RankTime> &ranks = prediction.time.ranks;
+  auto slowest = std::ranges::max_element(ranks, {}, &RankTime::compute);
+  nlohmann::json exposed = nlohmann::json::object(), sent = nlohmann::json::object();
+  for (size_t i = 0; i < prediction.groups.size(); ++i) {
+    exposed[prediction.groups[i]] = slowest->exposed[i] * 1e3;
+    sent[prediction.groups[i]] = slowest->sent[i];
+  }
+  return {{"cluster", cluster.name},
+          {"source", cluster.source},
+          {"ranks", ranks.size()},
+          {"step_ms", prediction.time.seconds * 1e3},
+          {"compute_ms", slowest->compute * 1e3},
+          {"wait_ms", slowest->wait * 1e3},
+          {"exposed_ms", std::move(exposed)},
+          {"sent_bytes", std::move(sent)},
+          {"slowest_rank", slowest - ranks.begin()},
+          {"timeline", describeTimeline(prediction)}};
+}
