@@ -70,7 +70,7 @@ private:
       buffers.push_back({getSliceBytes(life.slice), life.first, life.last});
     TargetAttr target = TargetAttr::lookup(program);
     Packing packing =
-        pack(buffers, getArenaAlignment(program), target && target.getMostStreams() > 1);
+        pack(buffers, getArenaAlignment(program), target && hasStreams(program, target));
     for (auto [life, offset] : llvm::zip_equal(lives, packing.offsets)) {
       auto alloc = life.slice.getDefiningOp<plan::AllocOp>();
       OpBuilder builder(alloc);

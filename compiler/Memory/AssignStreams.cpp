@@ -16,11 +16,14 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
+/// What moves bytes keeps one core of a processor busy, and next to nothing of a GPU.
 static StreamCommand describe(plan::CommandInterface command, TargetAttr target) {
   StreamCommand result;
   result.ranges = getRanges(command);
   result.ns = command.getPredictedNs();
-  result.share = std::min(1.0, double(command.getBlocks()) / double(target.getCores()));
+  result.communicates = communicates(command);
+  double blocks = result.communicates ? !target.isGpu() : double(command.getBlocks());
+  result.share = std::min(1.0, blocks / double(target.getCores()));
   return result;
 }
 
@@ -44,10 +47,11 @@ struct AssignStreamsPass : sinter::impl::AssignStreamsPassBase<AssignStreamsPass
 
   void runOnOperation() override {
     TargetAttr target = TargetAttr::lookup(getOperation());
-    if (!target || target.getMostStreams() == 1)
+    if (!target)
       return;
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (program.getSymName() != SinterDialect::kPrepareEntry) // which runs command by command
+      if (program.getSymName() != SinterDialect::kPrepareEntry && // which runs command by command
+          hasStreams(program, target))
         assign(program, target);
   }
 

@@ -32,6 +32,15 @@ std::vector<ByteRange> sinter::getRanges(plan::CommandInterface command) {
   return ranges;
 }
 
+bool sinter::communicates(plan::CommandInterface command) {
+  auto collective = dyn_cast<plan::CollectiveOp>(command.getOperation());
+  return collective && collective.getKind() != plan::CollectiveKind::AllSlice;
+}
+
+bool sinter::hasStreams(plan::ProgramOp program, TargetAttr target) {
+  return target.getMostStreams() > 1 || llvm::any_of(getCommands(program), communicates);
+}
+
 int64_t sinter::getArenaAlignment(plan::ProgramOp program) {
   constexpr int64_t kLine = 64; // where nothing says what is compiled for
   TargetAttr target = TargetAttr::lookup(program);

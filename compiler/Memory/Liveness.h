@@ -3,6 +3,7 @@
 
 #include "compiler/Memory/Streams.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Sinter/SinterDialect.h"
 
 namespace sinter {
 
@@ -14,6 +15,12 @@ int64_t getSliceBytes(mlir::Value slice);
 
 /// What a command reads and writes, after Memory.
 std::vector<ByteRange> getRanges(plan::CommandInterface command);
+
+/// Whether a command moves bytes to other ranks.
+bool communicates(plan::CommandInterface command);
+
+/// Whether a program's commands may be in several streams: on a GPU, or where some communicate.
+bool hasStreams(plan::ProgramOp program, TargetAttr target);
 
 /// Bytes that slices of a program's arena start at multiples of, which its target says.
 int64_t getArenaAlignment(plan::ProgramOp program);

@@ -4,6 +4,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AdvanceCollectivesPass : Pass<"sinter-advance-collectives", "mlir::ModuleOp"> {
+  let summary = "collectives begin early, and who needs them begins late";
+  let description = [{
+    After it a command that moves bytes between ranks stands so far before the first one that must
+    follow it, that what is between both is predicted to take as long: parameters that a layer
+    gathers arrive while the layer before computes, and gradients leave while the next ones are
+    computed. It moves up past what it needs nothing of, and what follows it down. Collectives keep
+    their order, and no more bytes live at once than before. A remark says how much of them other
+    commands may hide; whether they run beside these is for `sinter-assign-streams` to decide, and
+    the list is right in one stream, too.
+
+    ```mlir
+    plan.program @train {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %w = plan.slice state[0, 64] "w" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %h = plan.alloc 64
+      %all = plan.alloc 128
+      plan.launch @layer0 grid 1 (%x) -> (%h) {predicted_ns = 5000}
+      plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 4000}
+      plan.launch @layer1 grid 1 (%h, %all) -> (%y) {predicted_ns = 5000}
+    }
+    // =>
+    plan.program @train {
+      %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+      %w = plan.slice state[0, 64] "w" : tensor<16xf32>
+      %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+      %h = plan.alloc 64
+      %all = plan.alloc 128
+      plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 4000}
+      plan.launch @layer0 grid 1 (%x) -> (%h) {predicted_ns = 5000}
+      plan.launch @layer1 grid 1 (%h, %all) -> (%y) {predicted_ns = 5000}
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numAdvanced", "num-advanced", "Collectives that begin earlier">,
+    Statistic<"numDelayed", "num-delayed", "Commands that follow a collective later">];
+}
+
 def ReuseInPlacePass : Pass<"sinter-reuse-in-place", "mlir::ModuleOp"> {
   let summary = "a command writes over an input that nobody needs any more";
   let description = [{
@@ -82,7 +122,8 @@ def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
     streams that they begin after: the fewest with which any two commands of which one writes what
     the other touches keep their order (Streams.h says how). A remark says what was put beside what
     is in stream 0, and what both ways are predicted to take. The list is as it was, and right in
-    one stream too. `@prepare` runs command by command and is left alone.
+    one stream too. `@prepare` runs command by command and is left alone. What moves bytes between
+    ranks has stream 1 for itself, on a processor, too.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-assign-streams

@@ -4,6 +4,7 @@
 using namespace mlir;
 
 void sinter::buildMemoryPipeline(OpPassManager &manager) {
+  manager.addPass(createAdvanceCollectivesPass());
   manager.addPass(createReuseInPlacePass());
   manager.addPass(createAssignOffsetsPass());
   manager.addPass(createAssignStreamsPass());

@@ -46,8 +46,12 @@ unsigned StreamPlan::countEvents() const {
 
 std::vector<unsigned> sinter::assignStreams(std::span<const StreamCommand> commands,
                                             const CommandLists &hazards, const StreamCosts &costs) {
+  constexpr unsigned communication = 1;
+  bool communicates = std::any_of(commands.begin(), commands.end(),
+                                  [](const StreamCommand &each) { return each.communicates; });
+  unsigned count = costs.streams + communicates;
   std::vector<unsigned> streams(commands.size());
-  std::vector<double> done(commands.size()), free(costs.streams);
+  std::vector<double> done(commands.size()), free(count);
   for (unsigned i = 0; i < commands.size(); ++i) {
     auto beginIn = [&](unsigned stream) {
       double begin = free[stream];
@@ -55,12 +59,16 @@ std::vector<unsigned> sinter::assignStreams(std::span<const StreamCommand> comma
         begin = std::max(begin, done[other] + (streams[other] == stream ? 0 : costs.eventNs));
       return begin;
     };
-    double begin = beginIn(0), latest = begin - costs.eventNs;
-    for (unsigned stream = 1; stream < costs.streams && commands[i].share < 1; ++stream)
-      if (double other = beginIn(stream); other < latest) {
-        begin = latest = other;
-        streams[i] = stream;
-      }
+    double begin = beginIn(commands[i].communicates ? communication : 0),
+           latest = begin - costs.eventNs;
+    if (commands[i].communicates)
+      streams[i] = communication;
+    else if (commands[i].share < 1)
+      for (unsigned stream = communicates ? communication + 1 : 1; stream < count; ++stream)
+        if (double other = beginIn(stream); other < latest) {
+          begin = latest = other;
+          streams[i] = stream;
+        }
     free[streams[i]] = done[i] = begin + commands[i].ns;
   }
   return streams;

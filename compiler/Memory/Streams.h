@@ -11,7 +11,9 @@
 //
 // Streams. In the list's order each command goes where it could begin first, its hazards done: to
 // stream 0, unless it leaves a part of the GPU idle and would begin earlier in another by more than
-// an event costs, which the wait for what it needs is counted with.
+// an event costs, which the wait for what it needs is counted with. What moves bytes to other ranks
+// has stream 1 for itself, on a processor, too, where a thread runs it: all ranks begin these
+// commands in one order, and what they move computes nothing.
 //
 // Waits. A command is ordered behind all before it in its stream and what those waited for. Of its
 // hazards in other streams the last of each is left, and of these the ones that follow from none of
@@ -45,12 +47,13 @@ struct ByteRange {
 /// A command, as far as streams go.
 struct StreamCommand {
   std::vector<ByteRange> ranges;
-  double ns = 0;    ///< alone
-  double share = 1; ///< of the machine that it keeps busy
+  double ns = 0;             ///< alone
+  double share = 1;          ///< of the machine that it keeps busy
+  bool communicates = false; ///< with other ranks
 };
 
 struct StreamCosts {
-  unsigned streams = 1; ///< at the most
+  unsigned streams = 1; ///< at the most, without that of communication
   double launchNs = 0;  ///< of a command's time those in which the machine is idle
   double eventNs = 0;   ///< by which a wait for another stream delays a command
 };

@@ -123,6 +123,12 @@ template <typename Fn> void forEachOperand(const fb::Command &command, Fn &&fn) 
       visitAction(*alternative, visit);
 }
 
+/// Whether a verified command moves bytes to other ranks.
+inline bool communicates(const fb::Command &command) {
+  const fb::Collective *collective = command.action_as_Collective();
+  return collective && collective->kind() != fb::CollectiveKind::AllSlice;
+}
+
 /// Calls `fn(const fb::Slice &)` for every slice of a verified command, read or written.
 template <typename Fn> void forEachSlice(const fb::Command &command, Fn fn) {
   forEachOperand(command, [&](const Operand &operand) { fn(operand.slice); });

@@ -1,6 +1,7 @@
 #include "runtime/Format/ExecutableVerifier.h"
 #include "runtime/Base/CpuFeatures.h"
 #include "runtime/Format/ActionVerifier.h"
+#include "runtime/Format/Actions.h"
 #include "runtime/Format/CudaArchitecture.h"
 #include "runtime/Format/ExecutableFile.h"
 #include "runtime/Format/KernelMarks.h"
@@ -70,6 +71,7 @@ public:
 private:
   const fb::Executable &executable;
   VerifierScope scope;
+  bool collectivesApart = false; ///< whether the program has several streams
 
   tl::unexpected<Error> bad(const std::string &why) const { return scope.bad(why); }
 
@@ -309,6 +311,8 @@ private:
     SINTER_CHECK(verifyBindings(program.inputs(), fb::Space::Input));
     SINTER_CHECK(verifyBindings(program.outputs(), fb::Space::Output));
     scope.commandIndex = 0;
+    collectivesApart = std::ranges::any_of(
+        *program.commands(), [](const fb::Command *command) { return command->stream() != 0; });
     for (const fb::Command *command : each(program.commands())) {
       scope.command = command;
       SINTER_CHECK(verifyCommand(*command));
@@ -336,12 +340,21 @@ private:
     return verifyActions(scope);
   }
 
+  // On a processor the collectives of a program are all in stream 1, and nothing else is, or
+  // nothing is.
+  Expected<void> verifyCpuStream() const {
+    if (scope.command->stream() != (collectivesApart && communicates(*scope.command) ? 1U : 0U))
+      return bad("is of stream " + std::to_string(scope.command->stream()) +
+                 ", which a processor has for collectives alone, or not for all of them");
+    return {};
+  }
+
   Expected<void> verifyOrder() const {
     if (scope.command->stream() >= mostStreams)
       return bad("is of stream " + std::to_string(scope.command->stream()) + " of " +
                  std::to_string(mostStreams));
-    if (scope.cpu && (scope.command->stream() != 0 || scope.command->waits()))
-      return bad("is of a stream or waits, which is for GPUs");
+    if (scope.cpu)
+      SINTER_CHECK(verifyCpuStream());
     if (!scope.command->waits())
       return {};
     if (!isAligned<sizeof(uint32_t)>(scope.command->waits()))

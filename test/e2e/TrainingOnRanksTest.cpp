@@ -7,12 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Checkpoint/BoxFiles.h"
-#include "runtime/Collective/Grid.h"
-#include "runtime/Collective/ThreadRanks.h"
 #include "runtime/Train/TrainPrograms.h"
-#include "runtime/Train/TrainStates.h"
-#include "test/e2e/TrainedModel.h"
+#include "test/e2e/SharedRun.h"
 #include "test/unit/Training/Sums.h"
 #include "test/unit/Weights/TestFiles.h"
 #include "gtest/gtest.h"
@@ -23,122 +19,12 @@ using namespace sinter::test;
 namespace fs = std::filesystem;
 
 namespace {
-constexpr uint64_t kSteps = 6, kMicrobatches = 8;
-
-/// How ranks share a run.
-struct Layout {
-  std::string grid;
-  int64_t zero = 0;
-  std::string schedule = ""; ///< of a pipeline
-
-  auto operator<=>(const Layout &) const = default;
-};
-
-std::string describe(const Layout &layout) {
-  return layout.grid + ", zero " + std::to_string(layout.zero) + " " + layout.schedule;
-}
-
-template <typename T> T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
-
-/// A model's training, with dropout, in microbatches of one row.
-class SharedRun {
-public:
-  /// @param layers 0: the model's own, and its weights; else random ones.
-  SharedRun(const std::string &name, DType type, int64_t layers)
-      : model(layers == 0 ? TrainedModel(name) : TrainedModel(name, layers)) {
-    options = model.options();
-    options.batch = 1;
-    options.computeType = type;
-    options.training.dropout = 0.1;
-    options.training.accumulate = kMicrobatches;
-  }
-
-  std::shared_ptr<const Executable> compile(const Layout &layout) {
-    std::shared_ptr<const Executable> &known = executables[layout];
-    if (known)
-      return known;
-    CompileOptions changed = options;
-    changed.grid = layout.grid;
-    changed.zero = layout.zero;
-    changed.pipelineSchedule = layout.schedule;
-    return known = model.compile(changed);
-  }
-
-  /// Trains in `directory`, on from where a run is there, for so many steps of kSteps.
-  std::vector<StepRecord> train(const Layout &layout, const fs::path &directory,
-                                uint64_t steps = kSteps) {
-    auto executable = compile(layout);
-    size_t ranks = countRanks(executable->root());
-    std::vector<std::vector<StepRecord>> records(ranks);
-    std::atomic<bool> stop = false;
-    auto run = [&](Communicator *communicator, size_t rank) -> Expected<void> {
-      TrainOptions run = model.trainOptions(/*threads=*/1, /*learningRate=*/1e-2);
-      run.schedule.steps = kSteps;
-      run.accumulate = kMicrobatches;
-      run.seed = 5;
-      run.session.communicator = communicator;
-      run.directory = directory.string();
-      run.resume = true;
-      run.stop = &stop;
-      run.onStep = [&, rank](const StepRecord &record) {
-        records[rank].push_back(record);
-        if (rank == 0)
-          stop = record.step + 1 == steps;
-      };
-      SINTER_TRY(auto trainer, Trainer::create(executable, {model.tokens(), std::nullopt}, run));
-      SINTER_TRY(TrainResult result, trainer->run());
-      EXPECT_EQ(result.steps, steps);
-      return {};
-    };
-    Expected<void> done =
-        ranks == 1 ? run(nullptr, 0) : runThreadRanks(ranks, [&](Communicator &communicator) {
-          return run(&communicator, communicator.rank());
-        });
-    EXPECT_TRUE(done) << done.error().message();
-    for (const auto &own : records)
-      for (size_t i = 0; i < own.size(); ++i) {
-        EXPECT_EQ(own[i].loss, records[0][i].loss);
-        EXPECT_EQ(own[i].gradNorm, records[0][i].gradNorm);
-      }
-    return records[0];
-  }
-
-  /// All bytes of the states in the checkpoint behind the last step, whoever wrote them.
-  std::vector<std::byte> statesIn(const fs::path &directory) {
-    fs::path checkpoint = CheckpointFolder(directory / "checkpoints").at(kSteps);
-    auto model = valueOf(BoxFiles::open(checkpoint, modelFile));
-    auto optimizer = valueOf(BoxFiles::open(checkpoint, optimizerFile));
-    std::vector<std::byte> all;
-    for (const HeldState &state : describeStates(*compile({}), 0)) {
-      const TensorToWrite &tensor = state.part.tensor;
-      std::vector<std::byte> bytes(state.box().elements() * sizeOf(tensor.dtype));
-      auto read = (state.parameter ? model : optimizer)
-                      .read(tensor.name, tensor.dtype, tensor.shape, state.box(), bytes);
-      EXPECT_TRUE(read) << read.error().message();
-      all.insert(all.end(), bytes.begin(), bytes.end());
-    }
-    return all;
-  }
-
-  TrainedModel model;
-  CompileOptions options;
-  std::map<Layout, std::shared_ptr<const Executable>> executables;
-};
+constexpr uint64_t kSteps = SharedRun::kSteps;
 
 std::string testName(const ::testing::TestParamInfo<std::tuple<std::string, DType>> &info) {
   std::string name = std::get<0>(info.param);
   std::ranges::replace(name, '-', '_');
   return name + (std::get<1>(info.param) == DType::F32 ? "_f32" : "_bf16");
-}
-
-std::vector<double> numbersOf(const std::vector<StepRecord> &records) {
-  std::vector<double> numbers;
-  for (const StepRecord &record : records)
-    numbers.insert(numbers.end(), {record.loss, record.gradNorm});
-  return numbers;
 }
 
 class TrainingOnRanks : public ::testing::TestWithParam<std::tuple<std::string, DType>> {
@@ -171,7 +57,7 @@ protected:
   }
 
   explicit TrainingOnRanks(int64_t layers = 0)
-      : run(std::get<0>(GetParam()), std::get<1>(GetParam()), layers) {}
+      : run(std::get<0>(GetParam()), std::get<1>(GetParam()), /*microbatches=*/8, /*target=*/"", layers) {}
 
   SharedRun run;
 };
@@ -227,6 +113,28 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingInStages,
                                            std::tuple("llama", DType::F32),
                                            std::tuple("gemma2", DType::F32)),
                          testName);
+
+// Whatever the cost model thinks of it: a thread moves bytes while others compute.
+TEST(TrainingOnRanksBesideComputation, SameBits) {
+  TemporaryDirectory directory;
+  constexpr uint64_t steps = 2;
+  SharedRun run("gpt2", DType::F32, /*microbatches=*/4);
+  std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
+  std::vector<std::byte> states = run.statesIn(directory.path / "one", steps);
+  run.options.addedPasses = {"after:Memory:sinter-assign-streams{always}",
+                             "after:Memory:sinter-verify-memory"};
+  for (const Layout &layout :
+       std::initializer_list<Layout>{{"data=2", 3}, {"data=2,tensor=2", 2}}) {
+    SCOPED_TRACE(describe(layout));
+    size_t beside = 0;
+    for (const fb::Program *program : *run.compile(layout)->root().programs())
+      for (const fb::Command *command : *program->commands())
+        beside += command->stream() == 1;
+    EXPECT_GT(beside, 0u);
+    EXPECT_EQ(numbersOf(run.train(layout, directory.path / describe(layout), steps)), expected);
+    EXPECT_TRUE(run.statesIn(directory.path / describe(layout), steps) == states);
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // The tree, on one rank

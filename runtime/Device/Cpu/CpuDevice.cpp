@@ -1,6 +1,7 @@
 #include "runtime/Device/Cpu/CpuDevice.h"
 #include "runtime/Collective/RankProgress.h"
 #include "runtime/Device/Cpu/DebugChecks.h"
+#include "runtime/Device/Cpu/ProgressThread.h"
 #include "runtime/Device/Cpu/Recording.h"
 #include "runtime/Device/WeightLoader.h"
 #include "runtime/Format/PipelineStages.h"
@@ -84,8 +85,9 @@ private:
   std::vector<Recording> recordings;
   std::unique_ptr<DebugChecks> checks;
   Communicator *communicator = nullptr;
-  bool pipelined = false;           // ranks send to each other
-  RankProgress *progress = nullptr; // null where nobody asks
+  bool pipelined = false;                         // ranks send to each other
+  RankProgress *progress = nullptr;               // null where nobody asks
+  std::unique_ptr<ProgressThread> progressThread; // where collectives run beside the rest
 };
 
 Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
@@ -170,6 +172,10 @@ void CpuDevice::recordPrograms() {
   for (const SelectedProgram &selected : plan.programs)
     recordings.push_back(record(
         *selected.program, resolver(arena, nullptr, selected.program->stage(), selected.slot)));
+  // Between stages messages move along with the steps of the one thread.
+  if (!pipelined &&
+      std::ranges::any_of(recordings, [](const Recording &each) { return !each.order.empty(); }))
+    progressThread = std::make_unique<ProgressThread>();
 }
 
 Expected<void> CpuDevice::prepare(const BindOptions &options) {
@@ -229,14 +235,19 @@ Expected<void> CpuDevice::run(size_t program) {
     return runChecked(program);
   const Recording &recording = recordings[program];
   SINTER_CHECK(start(program));
-  for (size_t i = 0; i < recording.steps.size(); ++i) {
-    begin(program, i);
-    SINTER_CHECK(runStep(recording, i));
+  if (progressThread && !recording.order.empty()) {
+    SINTER_CHECK(progressThread->run(recording, *plan.pool, [&](size_t i) { begin(program, i); }));
+  } else {
+    for (size_t i = 0; i < recording.steps.size(); ++i) {
+      begin(program, i);
+      SINTER_CHECK(runStep(recording, i));
+    }
   }
   end();
   return {};
 }
 
+// In the order of the list, which is right in one stream, too.
 Expected<void> CpuDevice::run(size_t program, Trace &trace) {
   if (checks)
     return runChecked(program);

@@ -171,6 +171,16 @@ Recording record(const fb::Program &program, const Resolver &resolver) {
   Recorder recorder(resolver, recording);
   for (const fb::Command *command : *program.commands())
     recorder.add(*command);
+  if (std::ranges::any_of(*program.commands(),
+                          [](const fb::Command *command) { return command->stream() != 0; }))
+    for (const fb::Command *command : *program.commands()) {
+      if (command->stream() != 0)
+        recording.lastCollective = recording.order.size();
+      Recording::Order &order = recording.order.emplace_back();
+      order.stream = command->stream();
+      if (command->waits())
+        order.waits.assign(command->waits()->begin(), command->waits()->end());
+    }
   return recording;
 }
 

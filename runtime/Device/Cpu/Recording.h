@@ -74,6 +74,15 @@ struct Recording {
   std::vector<Step> steps;
   std::vector<void *> slices; ///< of all launches
 
+  /// When a step runs where collectives run beside the others (ProgressThread.h): in a stream,
+  /// behind steps of the other one.
+  struct Order {
+    uint32_t stream = 0;
+    std::vector<uint32_t> waits;
+  };
+  std::vector<Order> order; ///< of the steps; empty where all are in one stream
+  size_t lastCollective = 0;
+
   /// Waits until what the last run sent has been received, so that it can be written again.
   Expected<void> finishSends() const;
 

@@ -65,3 +65,43 @@ module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90",
     plan.launch @e grid 1000 (%z) -> (%y) {predicted_ns = 4000}
   }
 }
+
+// -----
+
+// What moves bytes to other ranks has a stream of its own, on a processor too; what sends nothing
+// does not.
+// REMARK: Streams{{.*}}Function=ranks{{.*}}2 streams with 2 events: {{.*}}; beside others are gather (2)
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "",
+    vector_bits = 256, registers = 16, cores = 8, gflops_f32 = 100, gflops_bf16 = 100,
+    memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 262144,
+    l3_bytes = 8388608>} {
+  // CHECK-LABEL: plan.program @ranks
+  plan.program @ranks attributes {arena_bytes = 1024 : i64, arena_lower_bound = 1024 : i64} {
+    %x = plan.slice input[0, 256] "x" : tensor<64xf32>
+    %w = plan.slice state[0, 128] "w" : tensor<32xf32>
+    %v = plan.slice state[128, 128] "v" : tensor<32xf32>
+    %a = plan.slice arena[0, 256]
+    %all = plan.slice arena[256, 256]
+    %more = plan.slice arena[512, 256]
+    %part = plan.slice arena[768, 128]
+    %y = plan.slice output[0, 256] "y" : tensor<64xf32>
+    // CHECK: all_gather
+    // CHECK-SAME: stream = 1 : i64
+    // CHECK-NOT: waits
+    // CHECK: @layer0
+    // CHECK-NOT: stream
+    // CHECK: all_gather
+    // CHECK-SAME: stream = 1 : i64
+    // CHECK-NOT: waits
+    // CHECK: all_slice
+    // CHECK-NOT: stream
+    // CHECK-SAME: waits = array<i64: 0>
+    // CHECK: @layer1
+    // CHECK-SAME: waits = array<i64: 2>
+    plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 40000, label = "gather"}
+    plan.launch @layer0 grid 64 (%x) -> (%a) {predicted_ns = 90000}
+    plan.collective all_gather ["data"](%v) -> (%more) {predicted_ns = 40000, label = "gather"}
+    plan.collective all_slice ["data"](%all) -> (%part) {predicted_ns = 1000}
+    plan.launch @layer1 grid 64 (%a, %more, %part) -> (%y) {predicted_ns = 90000}
+  }
+}

@@ -118,3 +118,33 @@ plan.program @workspace attributes {arena_bytes = 512 : i64, arena_lower_bound =
   plan.gemm(%x, %p) workspace(%w) -> (%z) {m = 4, n = 4, k = 4, dtype = f32, out_dtype = f32,
     lhs_stride = 4, out_stride = 4, rhs_stride = 4, stream = 1}
 }
+
+// -----
+
+// What other ranks still read is written.
+plan.program @sent attributes {arena_bytes = 256 : i64, arena_lower_bound = 192 : i64} {
+  %g = plan.slice arena[0, 64]
+  %parts = plan.slice arena[64, 64]
+  %next = plan.slice arena[0, 64]
+  plan.fill 0 -> (%g)
+  // expected-note @below {{this command}}
+  plan.collective all_to_all ["data"](%g) -> (%parts) {stream = 1, waits = array<i64: 0>}
+  // expected-error @below {{expected it to wait, directly or not, for command 1: one writes what the other reads or writes}}
+  plan.fill 1 -> (%next)
+}
+
+// -----
+
+// What has not arrived is read: the wait is for the collective before.
+plan.program @not_arrived attributes {arena_bytes = 320 : i64, arena_lower_bound = 320 : i64} {
+  %w = plan.slice state[0, 64] "w" : tensor<16xf32>
+  %v = plan.slice state[64, 64] "v" : tensor<16xf32>
+  %first = plan.slice arena[0, 128]
+  %second = plan.slice arena[128, 128]
+  %y = plan.slice output[0, 128] "y" : tensor<32xf32>
+  plan.collective all_gather ["data"](%w) -> (%first) {stream = 1}
+  // expected-note @below {{this command}}
+  plan.collective all_gather ["data"](%v) -> (%second) {stream = 1}
+  // expected-error @below {{expected it to wait, directly or not, for command 1}}
+  plan.copy(%second) -> (%y) {waits = array<i64: 0>}
+}

@@ -134,6 +134,16 @@ TEST(AssignStreamsTest, LeavesWhereItBeginsEarlierByMoreThanAnEvent) {
   EXPECT_EQ(streamsOf(9000, 1), (std::vector<unsigned>{0, 0, 0}));
 }
 
+TEST(AssignStreamsTest, CommunicationHasAStreamForItself) {
+  StreamCommand sends = command(5000, 1);
+  sends.communicates = true;
+  std::vector<StreamCommand> commands{command(9000, 1), sends, command(4000, 0.5), sends};
+  CommandLists hazards{{}, {}, {}, {2}};
+  EXPECT_EQ(assignStreams(commands, hazards, costs), (std::vector<unsigned>{0, 1, 2, 1}));
+  constexpr StreamCosts processor{1, 2000, 1000};
+  EXPECT_EQ(assignStreams(commands, hazards, processor), (std::vector<unsigned>{0, 1, 0, 1}));
+}
+
 TEST(PredictTest, ShareTheMachine) {
   auto predict = [](double share) {
     std::vector<StreamCommand> commands{command(10000, share), command(10000, share)};

@@ -168,13 +168,34 @@ TEST(GpuExecutableTest, Streams) {
   expectError(withOrder(1, {4000000000u}), "waits for command 4000000000, which is not before it");
   expectError(withOrder(0, {0}), "waits for command 0, which is of its own stream or of one that");
   expectError(withOrder(1, {0, 0}), "waits for command 0, which is of its own stream or of one");
-  for (bool stream : {true, false}) {
-    Parts parts = smallModel();
-    Parts::Command &command = parts.programs[1].commands[1];
-    command.stream = stream;
-    command.waits = stream ? std::vector<uint32_t>{} : std::vector<uint32_t>{0};
-    expectError(parts, "is of a stream or waits, which is for GPUs");
-  }
+  Parts parts = smallModel();
+  parts.programs[1].commands[1].waits = {0};
+  expectError(parts, "waits for command 0, which is of its own stream");
+}
+
+TEST(GpuExecutableTest, StreamsOfAProcessor) {
+  // Of two collectives and a copy.
+  auto withStreams = [](uint32_t first, uint32_t second, uint32_t copied) {
+    Parts parts;
+    parts.grid = {{"data", 2}};
+    Parts::Program &run = parts.programs.emplace_back();
+    run.name = "run";
+    run.arenaBytes = 256;
+    auto part = [](uint64_t offset, uint64_t bytes) { return slice(Space::Arena, offset, bytes); };
+    run.commands = {collective(fb::CollectiveKind::AllGather, {0}, part(0, 8), part(64, 16)),
+                    collective(fb::CollectiveKind::AllGather, {0}, part(0, 8), part(128, 16)),
+                    copy(part(64, 16), part(192, 16))};
+    run.commands[0].stream = first;
+    run.commands[1].stream = second;
+    run.commands[2].stream = copied;
+    return parts;
+  };
+  EXPECT_TRUE(withStreams(0, 0, 0).load());
+  EXPECT_TRUE(withStreams(1, 1, 0).load());
+  constexpr char why[] = ", which a processor has for collectives alone, or not for all of them";
+  expectError(withStreams(1, 0, 0), std::string("command 1 (collective): is of stream 0") + why);
+  expectError(withStreams(2, 2, 0), std::string("command 0 (collective): is of stream 2") + why);
+  expectError(withStreams(1, 1, 1), std::string("command 2 (copy): is of stream 1") + why);
 }
 
 TEST(GpuExecutableTest, Kernels) {
