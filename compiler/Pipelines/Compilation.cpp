@@ -69,8 +69,12 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
   for (const runtime::GridAxis &axis : axes) {
     if (axis.size == 1)
       continue;
-    if (options.isGpu() && request.code) // what is only planned may be for any
-      return fail(what, "GPUs run as single devices yet", "give `target` cpu");
+    if (options.tune)
+      return fail("`tune`", "each rank of " + what + " would choose for itself, and not the same",
+                  "leave one of them out");
+    if (options.isGpu() && request.code && axis.name == runtime::kPipelineAxis)
+      return fail(what, "GPUs do not send to each other's stages yet",
+                  "give another axis, or `target` cpu");
     if (axis.name == "context")
       return fail(what, "nothing is split along the axis " + axis.name + " yet",
                   "give data, tensor or pipeline");

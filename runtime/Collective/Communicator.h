@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -78,6 +79,10 @@ public:
   /// From now on the collectives of this rank fail with `error`, also one that waits for others.
   /// Any thread may call it.
   virtual void abandon(const Error &error) = 0;
+
+  /// Why the collectives of this rank fail: what abandon() was called with, or that another rank
+  /// has ended; nothing while they do not. Any thread may call it.
+  virtual std::optional<Error> failure() const = 0;
 };
 
 /// All ranks of a communicator.

@@ -149,6 +149,13 @@ public:
     abandoned = true;
   }
 
+  std::optional<Error> failure() const override {
+    if (!abandoned)
+      return std::nullopt;
+    std::lock_guard lock(mutex);
+    return reason;
+  }
+
 private:
   RankGroup makeGroupOfAll() const {
     RankGroup group;
@@ -200,8 +207,7 @@ private:
       if (done)
         return {};
       if (abandoned) {
-        std::lock_guard lock(mutex);
-        return tl::unexpected(*reason);
+        return tl::unexpected(*failure());
       }
       ::sched_yield();
     }
@@ -247,7 +253,7 @@ private:
   std::vector<MPI_Request> requests;      // of the collective that runs
   std::vector<MPI_Request> sends;         // under way
   std::vector<const std::byte *> senders; // and where each begins
-  std::mutex mutex;                       // of the reason
+  mutable std::mutex mutex;               // of the reason
   std::optional<Error> reason;
   std::atomic<bool> abandoned = false; // there is a reason
 };

@@ -113,6 +113,11 @@ public:
     shared.changed.notify_all();
   }
 
+  std::optional<Error> failure() const override {
+    std::lock_guard lock(shared.mutex);
+    return describeFailure();
+  }
+
 private:
   /// Calls `read` once all ranks of the group are here with their parts, which stay until all have
   /// read them.
@@ -144,12 +149,17 @@ private:
   template <typename Done>
   Expected<void> waitUntil(std::unique_lock<std::mutex> &lock, Done done) const {
     shared.changed.wait(lock, [&] { return done() || shared.failed || reason; });
-    if (reason)
-      return tl::unexpected(*reason);
-    if (!done())
-      return sinter::fail("rank " + std::to_string(*shared.failed), "has ended with an error",
-                          "see what it says");
+    if (reason || !done())
+      return tl::unexpected(*describeFailure());
     return {};
+  }
+
+  /// @pre the mutex is held
+  std::optional<Error> describeFailure() const {
+    if (reason || !shared.failed)
+      return reason;
+    return Error{"rank " + std::to_string(*shared.failed), "has ended with an error",
+                 "see what it says"};
   }
 
   static void add(const std::vector<std::span<const std::byte>> &parts, std::span<std::byte> out,

@@ -143,7 +143,7 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
     SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
     impl->device = createCpuDevice(impl->plan());
   } else {
-    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan()));
+    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan(), options.communicator));
   }
   SINTER_CHECK(impl->device->bind(options));
   return std::unique_ptr<Session>(new Session(std::move(impl)));

@@ -62,17 +62,23 @@ const Tables &allTables() {
   return filled;
 }
 
-std::unique_ptr<FakeDevice> theDevice;
+/// By their numbers.
+std::vector<std::unique_ptr<FakeDevice>> devices;
+
+FakeDevice &theFirst() { return *devices.front(); }
 
 } // namespace
 
 FakeCuda::FakeCuda(FakeOptions options) {
-  theDevice = std::make_unique<FakeDevice>(std::move(options));
+  // Without a GPU there still is what the driver says.
+  for (int i = 0; i < std::max(options.devices, 1); ++i)
+    devices.push_back(std::make_unique<FakeDevice>(options, i));
   const Tables &tables = allTables();
   runtime::cuda::installCudaApi(&tables.driver);
   runtime::cuda::installNvrtcApi(&tables.nvrtc);
   runtime::cuda::installLtApi(&tables.lt);
   installCudnn(true);
+  installNccl(true);
 }
 
 FakeCuda::~FakeCuda() {
@@ -80,48 +86,77 @@ FakeCuda::~FakeCuda() {
   runtime::cuda::installNvrtcApi(nullptr);
   runtime::cuda::installLtApi(nullptr);
   installCudnn(false);
-  theDevice = nullptr;
+  installNccl(false);
+  devices.clear();
 }
 
 void FakeCuda::failCall(const std::string &function, int status, unsigned after) {
-  std::lock_guard lock(theDevice->mutex);
-  theDevice->failCall(function, status, after);
+  std::lock_guard lock(FakeDevice::mutex);
+  theFirst().failCall(function, status, after);
 }
 
 void FakeCuda::breakKernel(CUresult error, unsigned after) {
-  std::lock_guard lock(theDevice->mutex);
-  theDevice->kernelError = error;
-  theDevice->kernelsUntilError = after;
+  std::lock_guard lock(FakeDevice::mutex);
+  theFirst().kernelError = error;
+  theFirst().kernelsUntilError = after;
 }
 
 void FakeCuda::setStreamSeed(unsigned seed) {
-  std::lock_guard lock(theDevice->mutex);
-  theDevice->options.streamSeed = seed;
-  theDevice->random.seed(seed);
+  std::lock_guard lock(FakeDevice::mutex);
+  for (const auto &device : devices) {
+    device->options.streamSeed = seed;
+    device->random.seed(seed);
+  }
 }
 
 void FakeCuda::breakDevice(CUresult error) {
-  std::lock_guard lock(theDevice->mutex);
-  theDevice->sticky = error;
+  std::lock_guard lock(FakeDevice::mutex);
+  theFirst().sticky = error;
+}
+
+void FakeCuda::breakCommunication(int device, int error) {
+  std::lock_guard lock(FakeDevice::mutex);
+  devices[size_t(device)]->communicationError = error;
+  FakeDevice::notify();
 }
 
 std::vector<std::string> FakeCuda::complaints() const {
-  std::lock_guard lock(theDevice->mutex);
-  return theDevice->complaints;
+  std::lock_guard lock(FakeDevice::mutex);
+  std::vector<std::string> all;
+  for (const auto &device : devices)
+    all.insert(all.end(), device->complaints.begin(), device->complaints.end());
+  return all;
 }
 
 FakeStatistics FakeCuda::statistics() const {
-  std::lock_guard lock(theDevice->mutex);
-  FakeStatistics counts = theDevice->counts;
-  const FakeDevice &device = *theDevice;
-  counts.handles += device.streams.size() + device.events.size() + device.graphs.size() +
-                    device.graphInstances.size() + device.libraries.size() + device.pools.size() +
-                    unsigned(device.pinnedMemory.size());
-  return counts;
+  std::lock_guard lock(FakeDevice::mutex);
+  FakeStatistics sum;
+  for (const auto &device : devices) {
+    const FakeStatistics &own = device->counts;
+    sum.kernels += own.kernels;
+    sum.overlaps += own.overlaps;
+    sum.products += own.products;
+    sum.attentions += own.attentions;
+    sum.copies += own.copies;
+    sum.collectives += own.collectives;
+    sum.captures += own.captures;
+    sum.graphs += own.graphs;
+    sum.compiled += own.compiled;
+    sum.allocated += own.allocated;
+    sum.usedBytes += own.usedBytes;
+    sum.handles += own.handles + device->streams.size() + device->events.size() +
+                   device->graphs.size() + device->graphInstances.size() +
+                   device->libraries.size() + device->pools.size() +
+                   unsigned(device->pinnedMemory.size());
+  }
+  return sum;
 }
 
 unsigned FakeCuda::calls(const std::string &function) const {
-  std::lock_guard lock(theDevice->mutex);
-  auto found = theDevice->calls.find(function);
-  return found == theDevice->calls.end() ? 0 : found->second;
+  std::lock_guard lock(FakeDevice::mutex);
+  unsigned sum = 0;
+  for (const auto &device : devices)
+    if (auto found = device->calls.find(function); found != device->calls.end())
+      sum += found->second;
+  return sum;
 }

@@ -1,9 +1,10 @@
-//===- FakeCuda.h - A GPU that is not there ---------------------*- C++ -*-===//
+//===- FakeCuda.h - GPUs that are not there ---------------------*- C++ -*-===//
 //
-// The CUDA runtime calls the driver, NVRTC, cuBLASLt and cuDNN through tables of functions. A
+// The CUDA runtime calls the driver, NVRTC, cuBLASLt, cuDNN and NCCL through tables of functions. A
 // FakeCuda installs tables of its own, and with them everything runs on the host: memory is the
 // emulator's, NVRTC compiles for the emulator and hands out the object as the cubin, kernels run
-// thread by thread (test/simt), cuBLASLt is a plain loop, and cuDNN does what its graphs say.
+// thread by thread (test/simt), cuBLASLt is a plain loop, cuDNN does what its graphs say, and NCCL
+// copies between the GPUs, of which there may be several, for ranks that are threads.
 //
 //   FakeCuda fake;                       // until it goes, this process has a GPU
 //   ... open a device, run a model ...
@@ -60,17 +61,18 @@ struct FakeOptions {
 
 /// What has happened so far.
 struct FakeStatistics {
-  unsigned kernels = 0;    ///< launches that ran, in graphs and out of them
-  unsigned overlaps = 0;   ///< launches that may begin before what is before them is done
-  unsigned products = 0;   ///< of cuBLASLt, that ran
-  unsigned attentions = 0; ///< of cuDNN, that ran
-  unsigned copies = 0;     ///< that ran
-  unsigned captures = 0;   ///< that ended well
-  unsigned graphs = 0;     ///< launches of graphs
-  unsigned compiled = 0;   ///< programs that NVRTC compiled
-  unsigned allocated = 0;  ///< allocations that live
-  size_t usedBytes = 0;    ///< of device memory
-  unsigned handles = 0;    ///< streams, events, graphs, libraries, pools and descriptors that live
+  unsigned kernels = 0;     ///< launches that ran, in graphs and out of them
+  unsigned overlaps = 0;    ///< launches that may begin before what is before them is done
+  unsigned products = 0;    ///< of cuBLASLt, that ran
+  unsigned attentions = 0;  ///< of cuDNN, that ran
+  unsigned copies = 0;      ///< that ran
+  unsigned collectives = 0; ///< of NCCL, that ran on a GPU; a group of sends and receives is one
+  unsigned captures = 0;    ///< that ended well
+  unsigned graphs = 0;      ///< launches of graphs
+  unsigned compiled = 0;    ///< programs that NVRTC compiled
+  unsigned allocated = 0;   ///< allocations that live
+  size_t usedBytes = 0;     ///< of device memory
+  unsigned handles = 0;     ///< streams, events, graphs, libraries, pools and descriptors that live
 };
 
 /// There is one at a time.
@@ -81,8 +83,8 @@ public:
   FakeCuda(const FakeCuda &) = delete;
   FakeCuda &operator=(const FakeCuda &) = delete;
 
-  /// A call of this function of any of the tables fails with this status, once: the next one, or
-  /// the one after so many have gone well.
+  /// A call of this function of any of the tables fails with this status, once: the next one of the
+  /// first GPU, or the one after so many have gone well.
   void failCall(const std::string &function, int status, unsigned after = 0);
 
   /// A kernel hits an error that ends the context: after so many have run, the next one fails, and
@@ -94,6 +96,9 @@ public:
 
   /// Everything from now on fails: the device is lost.
   void breakDevice(CUresult error);
+
+  /// NCCL finds this error on a GPU's connections to others: its collectives end no more.
+  void breakCommunication(int device, int error);
 
   /// What the caller did that a GPU need not have survived, and what the emulator found in kernels;
   /// a line each.

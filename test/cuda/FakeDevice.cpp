@@ -12,7 +12,8 @@ using namespace sinter::fake;
 
 namespace {
 
-FakeDevice *installed = nullptr;
+/// The device whose context is current.
+thread_local uintptr_t current = 0;
 
 void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
@@ -34,9 +35,13 @@ CUresult errorOf(simt::Defect defect) {
 
 } // namespace
 
-FakeDevice::FakeDevice(FakeOptions given) : options(std::move(given)), random(options.streamSeed) {
-  assert(!installed && "one fake at a time");
-  installed = this;
+std::recursive_mutex FakeDevice::mutex;
+std::condition_variable_any FakeDevice::changed;
+
+FakeDevice::FakeDevice(FakeOptions given, int ordinal)
+    : options(std::move(given)), ordinal(ordinal), random(options.streamSeed) {
+  assert(int(all().size()) == ordinal && "one fake at a time");
+  all().push_back(this);
   static uintptr_t count = 0;
   serial = ++count;
   if (options.cache.empty())
@@ -44,19 +49,31 @@ FakeDevice::FakeDevice(FakeOptions given) : options(std::move(given)), random(op
 }
 
 FakeDevice::~FakeDevice() {
+  if (worker.joinable())
+    worker.join();
   for (auto [address, allocation] : allocations)
     simt::Arena::instance().release(pointer(address));
   for (CUdeviceptr address : releasing)
     simt::Arena::instance().release(pointer(address));
   for (auto [address, bytes] : pinnedMemory)
     free(const_cast<void *>(address));
-  installed = nullptr;
+  std::erase(all(), this);
+}
+
+std::vector<FakeDevice *> &FakeDevice::all() {
+  static std::vector<FakeDevice *> devices;
+  return devices;
 }
 
 FakeDevice &FakeDevice::instance() {
-  assert(installed && "a function of a fake that is gone");
-  return *installed;
+  assert(!all().empty() && "a function of a fake that is gone");
+  for (FakeDevice *device : all())
+    if (device->serial == current)
+      return *device;
+  return *all().front();
 }
+
+void FakeDevice::setCurrent(uintptr_t serial) { current = serial; }
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -123,7 +140,31 @@ CUresult FakeDevice::submit(FakeStream &stream, Work work) {
   return CUDA_SUCCESS;
 }
 
+class FakeDevice::Turn {
+public:
+  explicit Turn(FakeDevice &device)
+      : device(device), nested(device.runner == std::this_thread::get_id()) {
+    if (nested)
+      return;
+    waitUntil([&] { return device.runner == std::thread::id(); });
+    device.runner = std::this_thread::get_id();
+  }
+  ~Turn() {
+    if (nested)
+      return;
+    device.runner = {};
+    notify();
+  }
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+
+private:
+  FakeDevice &device;
+  bool nested;
+};
+
 void FakeDevice::progress(FakeStream &stream, uint64_t upTo) {
+  Turn turn(*this);
   while (stream.done < upTo && sticky == CUDA_SUCCESS) {
     if (options.streamSeed)
       runAhead(stream);
@@ -190,6 +231,27 @@ CUresult FakeDevice::synchronize(FakeStream &stream) {
   progress(stream, stream.submitted);
   timeline.waitOnHost(timeline.clock(stream.id));
   return sticky;
+}
+
+CUresult FakeDevice::query(FakeStream &stream) {
+  if (stream.capture)
+    return forbidden(stream, "cuStreamQuery");
+  if (sticky != CUDA_SUCCESS)
+    return sticky;
+  if (queried)
+    return CUDA_ERROR_NOT_READY;
+  if (stream.done == stream.submitted) {
+    timeline.waitOnHost(timeline.clock(stream.id));
+    return CUDA_SUCCESS;
+  }
+  queried = true;
+  worker = std::jthread([this, &stream] {
+    std::lock_guard lock(mutex);
+    setCurrent(serial);
+    progress(stream, stream.submitted);
+    queried = false;
+  });
+  return CUDA_ERROR_NOT_READY;
 }
 
 void FakeDevice::record(FakeStream &stream, FakeEvent &event) {

@@ -7,11 +7,13 @@
 #include "test/simt/Program.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <random>
 #include <set>
+#include <thread>
 
 namespace sinter::fake {
 
@@ -97,18 +99,24 @@ private:
   std::map<const void *, std::unique_ptr<Object>> objects;
 };
 
-/// All that a FakeCuda has; its functions are called with `mutex` held.
+/// One GPU of a FakeCuda; its functions are called with `mutex` held. What one thread has begun to
+/// run others let it end, though it gives the mutex away while it waits for other GPUs.
 class FakeDevice {
 public:
-  explicit FakeDevice(FakeOptions options);
+  FakeDevice(FakeOptions options, int ordinal);
   ~FakeDevice();
 
-  /// The one that is installed.
+  /// All that are installed, by their numbers.
+  static std::vector<FakeDevice *> &all();
+  /// The one whose context is current on this thread, or else the first.
   static FakeDevice &instance();
+  /// Makes the context of a device current on this thread; none with 0.
+  static void setCurrent(uintptr_t serial);
 
   FakeOptions options;
-  uintptr_t serial; ///< not 0, and no two have the same
-  std::recursive_mutex mutex;
+  int ordinal;
+  uintptr_t serial;                  ///< not 0, and no two have the same
+  static std::recursive_mutex mutex; ///< of all of them
 
   // ---- calls ----
 
@@ -129,6 +137,13 @@ public:
   void progress(FakeStream &stream, uint64_t upTo);
   /// The host waits for a stream.
   CUresult synchronize(FakeStream &stream);
+  /// The host asks whether a stream has done all that it was given, which from then on it does by
+  /// itself.
+  CUresult query(FakeStream &stream);
+  /// Lets other GPUs go on until `met`. @pre the mutex is held once
+  static void waitUntil(const std::function<bool()> &met) { changed.wait(mutex, met); }
+  /// What others may wait for has happened.
+  static void notify() { changed.notify_all(); }
   void record(FakeStream &stream, FakeEvent &event);
   CUresult wait(FakeStream &stream, const FakeEvent &event);
   CUresult synchronize(FakeEvent &event);
@@ -171,6 +186,7 @@ public:
   std::map<std::string, unsigned> calls;
   std::vector<std::string> complaints;
   CUresult sticky = CUDA_SUCCESS; ///< what has ended the context
+  int communicationError = 0;     ///< of NCCL: collectives of this GPU end no more
   std::minstd_rand random;        ///< of the order in which streams go on
   CUresult kernelError = CUDA_SUCCESS;
   unsigned kernelsUntilError = 0;
@@ -184,6 +200,9 @@ public:
   std::map<const void *, size_t> pinnedMemory;
 
 private:
+  /// A thread that runs work of this GPU: one at a time.
+  class Turn;
+
   bool alive(const FakeStream *stream) const;
   void touch(Timeline &order, const Work &work, const std::vector<Access> &accesses);
   void runNext(FakeStream &stream);
@@ -209,6 +228,10 @@ private:
   std::vector<std::unique_ptr<Capture>> captures;
   Timeline timeline;
   unsigned nextStream = 1, nextCapture = 1;
+  std::thread::id runner; ///< whose turn it is
+  bool queried = false;   ///< `worker` runs a stream that was asked for
+  std::jthread worker;
+  static std::condition_variable_any changed;
 
 public:
   unsigned newStreamId() { return nextStream++; }
@@ -242,6 +265,12 @@ template <typename Function> NamedFunction namedFunction(const char *name, Funct
 const std::vector<NamedFunction> &driverFunctions();
 const std::vector<NamedFunction> &nvrtcFunctions();
 const std::vector<NamedFunction> &ltFunctions();
+#if __has_include(<nccl.h>)
+/// Puts the fake's table in place of NCCL's, or takes it away.
+void installNccl(bool fakes);
+#else
+inline void installNccl(bool) {}
+#endif
 #if __has_include(<cudnn_graph.h>)
 /// Puts the fake's table in place of cuDNN's, or takes it away.
 void installCudnn(bool fakes);

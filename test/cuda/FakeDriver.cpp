@@ -6,6 +6,7 @@
 #include "test/simt/Arena.h"
 #include "test/simt/DeviceMemory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <unistd.h>
@@ -17,14 +18,31 @@ namespace {
 
 FakeDevice &device() { return FakeDevice::instance(); }
 
-/// The contexts that are current on this thread. Every fake has one of its own; those of fakes that
+/// The contexts that are current on this thread. Every GPU has one of its own; those of fakes that
 /// are gone may be left here by a thread that never popped them.
 thread_local std::vector<CUcontext> contextStack;
-CUcontext theContext() { return reinterpret_cast<CUcontext>(device().serial); }
+CUcontext contextOf(const FakeDevice &device) { return reinterpret_cast<CUcontext>(device.serial); }
+
+bool isContext(CUcontext context) {
+  return std::ranges::any_of(
+      FakeDevice::all(), [&](const FakeDevice *device) { return contextOf(*device) == context; });
+}
 
 std::vector<CUcontext> &currentContexts() {
-  std::erase_if(contextStack, [](CUcontext context) { return context != theContext(); });
+  std::erase_if(contextStack, [](CUcontext context) { return !isContext(context); });
   return contextStack;
+}
+
+/// What is on the stack has changed.
+void followContexts() {
+  FakeDevice::setCurrent(contextStack.empty() ? 0
+                                              : reinterpret_cast<uintptr_t>(contextStack.back()));
+}
+
+/// The GPU of that number; null if there is none.
+FakeDevice *find(CUdevice ordinal) {
+  bool known = ordinal >= 0 && ordinal < device().options.devices;
+  return known ? FakeDevice::all()[size_t(ordinal)] : nullptr;
 }
 
 /// What every call begins with: the lock, and the errors that it has nothing to do with.
@@ -60,6 +78,7 @@ const std::pair<CUresult, std::pair<const char *, const char *>> errorTexts[] = 
     {CUDA_ERROR_OUT_OF_MEMORY, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}},
     {CUDA_ERROR_NO_DEVICE, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
     {CUDA_ERROR_INVALID_DEVICE, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
+    {CUDA_ERROR_NOT_READY, {"CUDA_ERROR_NOT_READY", "device not ready"}},
     {CUDA_ERROR_INVALID_IMAGE, {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"}},
     {CUDA_ERROR_INVALID_CONTEXT, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
     {CUDA_ERROR_NO_BINARY_FOR_GPU,
@@ -158,9 +177,19 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   *value = found == values.end() ? 0 : found->second;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+CUresult cuDeviceGetUuid(CUuuid *identity, CUdevice ordinal) {
+  SINTER_CALL_ANYWHERE(cuDeviceGetUuid);
+  if (!find(ordinal))
+    return CUDA_ERROR_INVALID_DEVICE;
+  *identity = {};
+  identity->bytes[0] = char(ordinal + 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal) {
   SINTER_CALL_ANYWHERE(cuDevicePrimaryCtxRetain);
-  *context = theContext();
+  if (!find(ordinal))
+    return CUDA_ERROR_INVALID_DEVICE;
+  *context = contextOf(*find(ordinal));
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
@@ -169,9 +198,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
   SINTER_CALL_ANYWHERE(cuCtxPushCurrent);
-  if (context != theContext())
+  if (!isContext(context))
     return CUDA_ERROR_INVALID_CONTEXT;
   currentContexts().push_back(context);
+  followContexts();
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPopCurrent(CUcontext *context) {
@@ -181,6 +211,7 @@ CUresult cuCtxPopCurrent(CUcontext *context) {
     return CUDA_ERROR_INVALID_CONTEXT;
   *context = currentContexts().back();
   currentContexts().pop_back();
+  followContexts();
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
@@ -188,6 +219,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   currentContexts().clear();
   if (context)
     currentContexts().push_back(context);
+  followContexts();
   return CUDA_SUCCESS;
 }
 
@@ -379,6 +411,11 @@ CUresult cuStreamSynchronize(CUstream handle) {
   SINTER_CALL(cuStreamSynchronize);
   FakeStream *stream = device().stream(handle);
   return stream ? device().synchronize(*stream) : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult cuStreamQuery(CUstream handle) {
+  SINTER_CALL(cuStreamQuery);
+  FakeStream *stream = device().stream(handle);
+  return stream ? device().query(*stream) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuStreamWaitEvent(CUstream handle, CUevent awaited, unsigned) {
   SINTER_CALL(cuStreamWaitEvent);
@@ -636,6 +673,7 @@ const std::vector<NamedFunction> &sinter::fake::driverFunctions() {
       SINTER_FAKE(cuDeviceGetName),
       SINTER_FAKE(cuDeviceTotalMem),
       SINTER_FAKE(cuDeviceGetAttribute),
+      SINTER_FAKE(cuDeviceGetUuid),
       SINTER_FAKE(cuDevicePrimaryCtxRetain),
       SINTER_FAKE(cuDevicePrimaryCtxRelease),
       SINTER_FAKE(cuCtxPushCurrent),
@@ -659,6 +697,7 @@ const std::vector<NamedFunction> &sinter::fake::driverFunctions() {
       SINTER_FAKE(cuStreamCreate),
       SINTER_FAKE(cuStreamDestroy),
       SINTER_FAKE(cuStreamSynchronize),
+      SINTER_FAKE(cuStreamQuery),
       SINTER_FAKE(cuStreamWaitEvent),
       SINTER_FAKE(cuEventCreate),
       SINTER_FAKE(cuEventDestroy),

@@ -15,7 +15,8 @@ class FakeGpuModels : public testing::TestWithParam<std::string> {
 protected:
   /// @param checked whether the emulator looks at every access of kernels to memory, and lets
   /// threads run in another order than theirs.
-  explicit FakeGpuModels(bool checked = false) : fake(makeOptions(checked)) {}
+  explicit FakeGpuModels(bool checked = false, int devices = 1)
+      : fake(makeOptions(checked, devices)) {}
 
   void SetUp() override {
     if (std::string reason = simt::Program::whyNot(); !reason.empty())
@@ -30,8 +31,9 @@ protected:
   fake::FakeCuda fake;
 
 private:
-  static fake::FakeOptions makeOptions(bool checked) {
+  static fake::FakeOptions makeOptions(bool checked, int devices) {
     fake::FakeOptions options;
+    options.devices = devices;
     options.checked = checked;
     if (checked)
       options.schedule = {simt::Schedule::Order::Shuffled, 11};

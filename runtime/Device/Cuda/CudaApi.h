@@ -7,13 +7,14 @@
 // clang-format off
 #define SINTER_CUDA_FUNCTIONS(F)                                                                   \
   F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString)                            \
-  F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute)                    \
+  F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceGetUuid) \
   F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease) F(cuCtxPushCurrent) F(cuCtxPopCurrent)  \
   F(cuMemGetInfo) F(cuMemPoolCreate) F(cuMemPoolDestroy) F(cuMemPoolSetAttribute)                  \
   F(cuMemPoolGetAttribute) F(cuMemPoolTrimTo) F(cuMemAllocFromPoolAsync) F(cuMemFreeAsync)         \
   F(cuMemHostAlloc) F(cuMemFreeHost)                                                               \
   F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemcpyDtoDAsync) F(cuMemsetD8Async)                \
-  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamWaitEvent)                 \
+  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamQuery)                     \
+  F(cuStreamWaitEvent)                                                                             \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventSynchronize) F(cuEventElapsedTime)  \
   F(cuLibraryLoadData) F(cuLibraryUnload) F(cuLibraryGetKernel) F(cuKernelSetAttribute)            \
   F(cuLaunchKernel) F(cuLaunchKernelEx)                                                            \

@@ -64,7 +64,7 @@ Expected<void> checkResult(const CudaApi &driver, CUresult result, const std::st
 
 } // namespace
 
-Expected<GpuInfo> findGpu() {
+Expected<GpuInfo> findGpu(int ordinal) {
   SINTER_TRY(const CudaApi *api, cudaApi());
   const CudaApi &driver = *api;
   GpuInfo gpu;
@@ -81,7 +81,7 @@ Expected<GpuInfo> findGpu() {
     return fail("a GPU", "the NVIDIA driver finds none", useAnother);
   SINTER_CHECK(checkResult(driver, started, "the NVIDIA driver"));
   CUdevice device = 0;
-  SINTER_CHECK(checkResult(driver, driver.cuDeviceGet(&device, 0), "the GPU"));
+  SINTER_CHECK(checkResult(driver, driver.cuDeviceGet(&device, ordinal), "the GPU"));
   char text[256] = {};
   SINTER_CHECK(
       checkResult(driver, driver.cuDeviceGetName(text, sizeof(text) - 1, device), "the GPU"));
@@ -99,18 +99,18 @@ Expected<void> CudaContext::check(CUresult result, const std::string &what) cons
   return checkResult(driver, result, what);
 }
 
-Expected<std::unique_ptr<CudaContext>> CudaContext::open() {
+Expected<std::unique_ptr<CudaContext>> CudaContext::open(int ordinal) {
   SINTER_TRY(const CudaApi *api, cudaApi());
   std::unique_ptr<CudaContext> context(new CudaContext(*api));
-  SINTER_CHECK(context->start());
+  SINTER_CHECK(context->start(ordinal));
   return context;
 }
 
-Expected<void> CudaContext::start() {
-  SINTER_TRY(GpuInfo gpu, findGpu());
+Expected<void> CudaContext::start(int number) {
+  SINTER_TRY(GpuInfo gpu, findGpu(number));
   model = gpu.name;
   version = gpu.capability;
-  SINTER_CHECK(check(driver.cuDeviceGet(&ordinal, 0), "the GPU"));
+  SINTER_CHECK(check(driver.cuDeviceGet(&ordinal, number), "the GPU"));
   SINTER_CHECK(check(driver.cuDevicePrimaryCtxRetain(&context, ordinal), model));
   Current current(*this);
   return check(driver.cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING), model);

@@ -1,8 +1,8 @@
 //===- CudaContext.h - One GPU, opened --------------------------*- C++ -*-===//
 //
-// The primary context of the first GPU that is visible (CUDA_VISIBLE_DEVICES chooses), so that
-// memory and libraries of others in this process work with it, and the stream in which everything
-// of a session begins and ends.
+// The primary context of a GPU that is visible (CUDA_VISIBLE_DEVICES chooses), the first or, of
+// several ranks on one machine, one for each, so that memory and libraries of others in this
+// process work with it, and the stream in which everything of a session begins and ends.
 //
 // Where an executable has commands in several streams, the others fork from this one and join it
 // again (CudaStreams.h). Two kernels that fill the GPU take as long side by side as one after the
@@ -21,8 +21,8 @@ namespace sinter::runtime::cuda {
 
 class CudaContext {
 public:
-  /// Errors: no driver, one that is too old, no GPU.
-  static Expected<std::unique_ptr<CudaContext>> open();
+  /// Of the GPU of this number. Errors: no driver, one that is too old, no such GPU.
+  static Expected<std::unique_ptr<CudaContext>> open(int ordinal = 0);
   ~CudaContext();
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
@@ -64,7 +64,7 @@ public:
 
 private:
   explicit CudaContext(const CudaApi &driver) : driver(driver) {}
-  Expected<void> start();
+  Expected<void> start(int number);
 
   const CudaApi &driver;
   CUdevice ordinal = 0;

@@ -1,10 +1,12 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Collective/RankProgress.h"
 #include "runtime/Device/Cuda/CudaCopies.h"
 #include "runtime/Device/Cuda/CudaGraph.h"
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Device/Cuda/CudaRange.h"
 #include "runtime/Device/Cuda/CudaStreams.h"
 #include "runtime/Device/Cuda/CudaTransfer.h"
+#include "runtime/Device/Cuda/RankGpu.h"
 #include "runtime/Device/Cuda/UploadPlan.h"
 #include "runtime/Device/WeightLoader.h"
 #include "runtime/Format/Actions.h"
@@ -44,7 +46,8 @@ struct BoundProgram {
   // two graphs: a wait for an event of outside would be a node of a kind of its own.
   size_t firstChange;
   std::vector<Part> parts;
-  std::vector<CudaEvent> events; ///< of traced runs, one more than commands
+  std::vector<CudaEvent> events = {}; ///< of traced runs, one more than commands
+  bool hasRun = false;
 };
 
 std::vector<Part> divide(size_t count, size_t firstChange) {
@@ -71,6 +74,7 @@ struct Resources {
   std::optional<Tuner> tuner; ///< where the executable is to be tuned
   std::unique_ptr<CudaTransfer> transfer;
   DeviceMemory parameter, constant, state, arena, input, output;
+  std::unique_ptr<NcclRanks> ranks; ///< where there are several
   PinnedMemory inputMirror, outputMirror;
   std::vector<BoundProgram> programs;
   std::unique_ptr<CudaCopies> copies; ///< where states may be copied beside the steps
@@ -79,8 +83,9 @@ struct Resources {
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(DevicePlan plan, std::unique_ptr<CudaContext> opened)
+  CudaDevice(DevicePlan plan, std::unique_ptr<CudaContext> opened, Communicator *ranks)
       : plan(std::move(plan)), use(predictCudaMemory(this->plan)), context(std::move(opened)),
+        communicator(ranks), progress(ranks ? ranks->progress : nullptr),
         own(std::make_unique<Resources>(*context)) {}
   ~CudaDevice() override {
     CudaContext::Current current(*context);
@@ -124,6 +129,7 @@ private:
   bool mayOverlap() const;
   Expected<void> enqueue(size_t program, size_t command, std::optional<size_t> begin) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
+  Expected<void> wait() const;
   Expected<void> walk(size_t program, const Part &part) const;
   Expected<void> walkWaiting(size_t program) const;
   void capture(size_t program);
@@ -146,6 +152,8 @@ private:
   std::function<void(const Error &)> onWarning;
   bool debug = false, captures = true;
   std::unique_ptr<CudaContext> context;
+  Communicator *communicator;
+  RankProgress *progress; ///< null where nobody asks
   std::unique_ptr<Resources> own;
 };
 
@@ -183,6 +191,9 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   if (const auto *constants = plan.executable->root().constants(); constants && use.constant != 0)
     SINTER_CHECK(own->transfer->upload(std::as_bytes(std::span(constants->data(), use.constant)),
                                        own->constant.address()));
+  if (communicator && communicator->size() > 1) {
+    SINTER_TRY(own->ranks, NcclRanks::open(*context, *communicator));
+  }
   SINTER_CHECK(prepare(options));
   SINTER_CHECK(allocateSteps());
   if (plan.executable->root().tune())
@@ -194,15 +205,20 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
       own->gemms,
       own->attentions,
       own->tuner ? &*own->tuner : nullptr,
-      mayOverlap()};
+      mayOverlap(),
+      communicator ? communicator->rank() : 0,
+      own->ranks.get()};
   for (const SelectedProgram &selected : plan.programs) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
                CudaProgram::record(*context, *selected.program, 0, count, resolver));
     SINTER_CHECK(own->streams.require(steps.streams()));
     size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
-    own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange), {}});
+    own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange)});
   }
+  if (own->ranks)
+    for (const DeviceMemory *memory : {&own->state, &own->arena})
+      SINTER_CHECK(own->ranks->registerMemory(memory->address(), memory->bytes()));
   if (const std::optional<Error> &refusal = own->attentions.refusal())
     warn({refusal->what, refusal->why, "our own kernels compute it"});
   if (!options.copiedStates.empty()) {
@@ -284,6 +300,8 @@ Expected<void> CudaDevice::prepare(const BindOptions &options) {
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
                           *plan.executable, own->kernels, own->gemms, own->attentions};
+    resolver.rank = communicator ? communicator->rank() : 0;
+    resolver.ranks = own->ranks.get();
     flatbuffers::uoffset_t count = program->commands()->size();
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const fb::Command &command = *program->commands()->Get(i);
@@ -353,8 +371,18 @@ Expected<void> CudaDevice::enqueue(size_t program, size_t command,
 }
 
 Expected<void> CudaDevice::enqueueAndWait(size_t program, size_t command) const {
+  if (progress)
+    progress->beginCommand(plan.programs[program].index, static_cast<uint32_t>(command));
   SINTER_CHECK(enqueue(program, command, std::nullopt));
-  return ofCommand(context->wait(""), program, command);
+  Expected<void> done = ofCommand(wait(), program, command);
+  if (progress)
+    progress->endProgram();
+  return done;
+}
+
+// For what may hold collectives, which end only where all ranks take part.
+Expected<void> CudaDevice::wait() const {
+  return own->ranks ? own->ranks->wait() : context->wait("");
 }
 
 // The number of a program's commands where it changes none of these states.
@@ -437,12 +465,13 @@ void CudaDevice::warn(const Error &warning) const {
 }
 
 // The first run is a walk: kernels and libraries load their code when they are first launched,
-// which a capture does not allow.
+// which a capture does not allow. Of several ranks it waits after each command: loading code may
+// wait for all that the GPU does, and must find no collective there that waits for other ranks.
 Expected<void> CudaDevice::run(size_t program) {
   CudaContext::Current current(*context);
   CudaRange range(plan.programs[program].program->name()->c_str());
-  const BoundProgram &bound = own->programs[program];
-  if (debug) {
+  BoundProgram &bound = own->programs[program];
+  if (debug || (own->ranks && !bound.hasRun)) {
     SINTER_CHECK(walkWaiting(program));
   } else {
     for (const Part &part : bound.parts) {
@@ -451,7 +480,8 @@ Expected<void> CudaDevice::run(size_t program) {
       SINTER_CHECK(part.graph ? ofProgram(part.graph->enqueue(), program) : walk(program, part));
     }
   }
-  SINTER_CHECK(ofProgram(context->wait(""), program));
+  SINTER_CHECK(ofProgram(wait(), program));
+  bound.hasRun = true;
   if (captures && !bound.parts.front().graph)
     capture(program);
   return {};
@@ -479,9 +509,12 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   for (size_t i = 0; i < bound.steps.size(); ++i) {
     SINTER_CHECK(enqueue(program, i, std::nullopt));
     SINTER_CHECK(bound.events[i + 1].record());
+    if (own->ranks && !bound.hasRun)
+      SINTER_CHECK(ofCommand(wait(), program, i)); // as in the first of all runs
   }
   SINTER_CHECK(carryOut(program));
-  SINTER_CHECK(ofProgram(context->wait(""), program));
+  SINTER_CHECK(ofProgram(wait(), program));
+  bound.hasRun = true;
   int64_t end = Trace::now(), last = begin;
   for (size_t i = 0; i < bound.steps.size(); ++i) {
     SINTER_TRY(float milliseconds, bound.events[i + 1].millisecondsSince(bound.events[i]));
@@ -564,9 +597,14 @@ Expected<void> CudaDevice::clearState() {
 
 } // namespace
 
-Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan plan) {
-  SINTER_TRY(std::unique_ptr<CudaContext> context, CudaContext::open());
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(std::move(plan), std::move(context)));
+Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan plan, Communicator *ranks) {
+  int gpu = 0;
+  if (ranks && ranks->size() > 1) {
+    SINTER_TRY(gpu, chooseGpu(*ranks));
+  }
+  SINTER_TRY(std::unique_ptr<CudaContext> context, CudaContext::open(gpu));
+  return std::unique_ptr<Device>(
+      std::make_unique<CudaDevice>(std::move(plan), std::move(context), ranks));
 }
 
 } // namespace sinter::runtime::cuda

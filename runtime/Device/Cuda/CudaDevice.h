@@ -33,8 +33,9 @@
 namespace sinter::runtime::cuda {
 
 /// A device for an executable that was compiled for CUDA. Fails where Sinter was built without it,
-/// where there is no driver or no GPU, or one that the executable is not for.
-Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan plan);
+/// where there is no driver or no GPU, or one that the executable is not for. With `ranks`, which
+/// outlives it, it is this rank's GPU (RankGpu.h), and all ranks create theirs at once.
+Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan plan, Communicator *ranks);
 
 /// What such a device would hold, on a machine with or without a GPU: a function of the executable.
 MemoryUse predictCudaMemory(const DevicePlan &plan);

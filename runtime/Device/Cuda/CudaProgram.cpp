@@ -1,5 +1,6 @@
 #include "runtime/Device/Cuda/CudaProgram.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Format/Actions.h"
 #include <algorithm>
 #include <cassert>
@@ -210,16 +211,29 @@ Expected<void> CudaProgram::add(const fb::Fill &fill, const CudaResolver &resolv
   return {};
 }
 
-static tl::unexpected<Error> refuseRanks() {
-  return fail("a GPU's collectives", "they are not there yet",
+static tl::unexpected<Error> refuseStages() {
+  return fail("a stage on a GPU", "GPUs do not send to each other's stages yet",
               "compile the model for `target` cpu");
 }
 
-Expected<void> CudaProgram::add(const fb::Collective &, const CudaResolver &) {
-  return refuseRanks();
+// What sends nothing is a copy of this rank's part.
+Expected<void> CudaProgram::add(const fb::Collective &collective, const CudaResolver &resolver) {
+  std::span<const uint32_t> axes(collective.axes()->data(), collective.axes()->size());
+  RankGroup group = findGroup(resolver.executable.root(), axes, resolver.rank);
+  CUdeviceptr source = resolver.address(*collective.source()),
+              out = resolver.address(*collective.out());
+  uint64_t bytes = collective.out()->bytes();
+  if (collective.kind() == fb::CollectiveKind::AllSlice || group.size() == 1) {
+    steps.push_back({CopyStep{source + group.place * bytes, out, bytes}});
+    return {};
+  }
+  SINTER_TRY(NcclCollective bound, resolver.ranks->bind(collective, group, source, out));
+  steps.push_back({CollectiveStep{resolver.ranks, bound}});
+  return {};
 }
-Expected<void> CudaProgram::add(const fb::Send &, const CudaResolver &) { return refuseRanks(); }
-Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) { return refuseRanks(); }
+
+Expected<void> CudaProgram::add(const fb::Send &, const CudaResolver &) { return refuseStages(); }
+Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) { return refuseStages(); }
 
 Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
   assert(false && "packing is for processors, which the verifier knows");
@@ -296,6 +310,8 @@ Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool over
     return gemm->enqueue(stream);
   if (const auto *attention = std::get_if<CudnnAttention>(&step.action))
     return attention->enqueue(stream);
+  if (const auto *moved = std::get_if<CollectiveStep>(&step.action))
+    return moved->ranks->enqueue(moved->collective, stream);
   CUresult result = CUDA_SUCCESS;
   if (const auto *kernel = std::get_if<LaunchStep>(&step.action))
     result = launch(*kernel, stream, overlaps && kernel->overlaps);

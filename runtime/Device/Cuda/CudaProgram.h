@@ -43,6 +43,7 @@
 #include "runtime/Device/Cuda/CudaStreams.h"
 #include "runtime/Device/Cuda/CudnnAttention.h"
 #include "runtime/Device/Cuda/LtGemm.h"
+#include "runtime/Device/Cuda/NcclRanks.h"
 #include <optional>
 #include <variant>
 
@@ -57,6 +58,10 @@ struct CudaResolver {
   CudnnLibrary &attentions;
   Tuner *tuner = nullptr; ///< with one, alternatives may be run while recording
   bool overlaps = false;  ///< whether launches may overlap
+  /// Of the ranks that run the executable together, this one's number and their collectives; null
+  /// where it runs alone.
+  size_t rank = 0;
+  NcclRanks *ranks = nullptr;
 };
 
 class CudaProgram {
@@ -105,8 +110,12 @@ private:
     uint64_t bytes;
     uint8_t value;
   };
+  struct CollectiveStep {
+    const NcclRanks *ranks;
+    NcclCollective collective;
+  };
   struct Step {
-    std::variant<LaunchStep, LtGemm, CudnnAttention, CopyStep, FillStep> action;
+    std::variant<LaunchStep, LtGemm, CudnnAttention, CopyStep, FillStep, CollectiveStep> action;
     uint32_t stream = 0;
     std::vector<uint32_t> waits = {};   ///< for other steps
     std::optional<CudaEvent> done = {}; ///< where others wait for it

@@ -13,9 +13,9 @@ struct GpuInfo {
   int driverVersion = 0; ///< of CUDA that the driver supports: 13000 for 13.0
 };
 
-/// The first GPU that is visible, which a CudaContext opens, without a context on it. Fails where
-/// Sinter was built without CUDA, where there is no driver (its libraries are named), one that is
-/// too old, or no GPU.
-Expected<GpuInfo> findGpu();
+/// A GPU that is visible, by its number, as a CudaContext opens it, without a context on it. Fails
+/// where Sinter was built without CUDA, where there is no driver (its libraries are named), one
+/// that is too old, or no such GPU.
+Expected<GpuInfo> findGpu(int ordinal = 0);
 
 } // namespace sinter::runtime::cuda

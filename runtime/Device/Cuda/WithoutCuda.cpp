@@ -13,12 +13,14 @@ tl::unexpected<Error> builtWithout() {
 
 } // namespace
 
-Expected<GpuInfo> findGpu() { return builtWithout(); }
+Expected<GpuInfo> findGpu(int) { return builtWithout(); }
 
 Expected<std::string> nvrtcVersion() { return builtWithout(); }
 
 Expected<CompiledCuda> compileCuda(const CudaSource &, std::string_view) { return builtWithout(); }
 
-Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan) { return builtWithout(); }
+Expected<std::unique_ptr<Device>> createCudaDevice(DevicePlan, Communicator *) {
+  return builtWithout();
+}
 
 } // namespace sinter::runtime::cuda

@@ -4,6 +4,9 @@
 #include "runtime/Device/Cuda/CudaApi.h"
 #include "runtime/Device/Cuda/LtApi.h"
 #include "runtime/Device/Cuda/NvrtcApi.h"
+#if __has_include(<nccl.h>)
+#include "runtime/Device/Cuda/NcclApi.h"
+#endif
 
 #include <gtest/gtest.h>
 
@@ -50,3 +53,12 @@ TEST(LibraryTable, NamesWhatNvrtcExports) {
     GTEST_SKIP() << "NVRTC is not installed";
   expectNames(library, {SINTER_NVRTC_FUNCTIONS(SINTER_NAME)});
 }
+
+#if __has_include(<nccl.h>)
+TEST(LibraryTable, NamesWhatNcclExports) {
+  void *library = openFirst({"libnccl.so.2"});
+  if (!library)
+    GTEST_SKIP() << "NCCL is not installed";
+  expectNames(library, {SINTER_NCCL_FUNCTIONS(SINTER_NAME)});
+}
+#endif

@@ -1,0 +1,27 @@
+#include "runtime/Device/Cuda/NcclApi.h"
+
+namespace sinter::runtime::cuda {
+namespace {
+
+LibraryTable<NcclApi> &libraryTable() {
+  static LibraryTable<NcclApi> instance;
+  return instance;
+}
+
+const char *load(NcclApi &table, void *library) {
+  SINTER_NCCL_FUNCTIONS(SINTER_TABLE_LOAD)
+  return nullptr;
+}
+
+} // namespace
+
+Expected<const NcclApi *> ncclApi() {
+  return libraryTable().get([] { return std::vector{"libnccl.so.2"}; },
+                            "install NCCL 2.19 or newer, or name the folder of CUDA in "
+                            "SINTER_CUDA_HOME",
+                            load);
+}
+
+void installNcclApi(const NcclApi *api) { libraryTable().install(api); }
+
+} // namespace sinter::runtime::cuda

@@ -1,0 +1,256 @@
+// Ranks on GPUs that are not there, one each: threads of this process, with the fake's NCCL.
+#include "runtime/Collective/ThreadRanks.h"
+#include "runtime/Collective/Watch.h"
+#include "runtime/Session/Session.h"
+#include "test/cuda/FakeCuda.h"
+#include "test/unit/runtime/TestExecutable.h"
+#include <gtest/gtest.h>
+#include <nccl.h>
+#include <numeric>
+
+using namespace sinter;
+using namespace sinter::runtime;
+using namespace sinter::runtime::testing;
+using fake::FakeCuda;
+using fake::FakeOptions;
+using fb::Space;
+
+namespace {
+
+constexpr size_t kRanks = 4;
+constexpr uint64_t kCount = 8, kBytes = kCount * 4;
+
+// On a grid of 2 x 2 every kind of collective, along either axis and along both, in two streams:
+//
+//   0   part = all_slice all, waits for it         | y = part, sum, halves, waits for them
+//   1   all = all_gather x along both | halves = all_to_all x along tensor | sum = all_reduce x
+Parts makeParts(const std::string &device) {
+  Parts parts;
+  parts.device = device;
+  parts.grid = {{"data", 2}, {"tensor", 2}};
+  Parts::Program &run = parts.programs.emplace_back();
+  run.name = "run";
+  run.inputBytes = kBytes;
+  run.outputBytes = 3 * kBytes;
+  fb::Slice x = slice(Space::Input, 0, kBytes), y = slice(Space::Output, 0, 3 * kBytes);
+  run.inputs = {{"x", fb::DType::F32, {int64_t(kCount)}, x}};
+  run.outputs = {{"y", fb::DType::F32, {3 * int64_t(kCount)}, y}};
+  constexpr uint64_t place = 64;
+  fb::Slice all = slice(Space::Arena, 0, kRanks * kBytes),
+            halves = slice(Space::Arena, 256, kBytes), sum = slice(Space::Arena, 320, kBytes),
+            part = slice(Space::Arena, 384, kBytes);
+  run.arenaBytes = 384 + place;
+  auto out = [&](uint64_t i) { return slice(Space::Output, i * kBytes, kBytes); };
+  run.commands = {collective(fb::CollectiveKind::AllGather, {0, 1}, x, all),
+                  collective(fb::CollectiveKind::AllToAll, {1}, x, halves),
+                  collective(fb::CollectiveKind::AllReduce, {0}, x, sum),
+                  collective(fb::CollectiveKind::AllSlice, {1, 0}, all, part),
+                  copy(part, out(0)),
+                  copy(sum, out(1)),
+                  copy(halves, out(2))};
+  for (size_t i : {0, 1, 2})
+    run.commands[i].stream = 1;
+  run.commands[3].waits = {0};
+  run.commands[5].waits = {2};
+  return parts;
+}
+
+/// What a rank gives the program in a run, and what it makes of it.
+float numberOf(size_t rank, size_t run, size_t i) { return float(100 * rank + 10 * run + i); }
+
+std::vector<float> expectedOf(size_t rank, size_t run) {
+  size_t data = rank / 2, tensor = rank % 2;
+  std::vector<float> y;
+  // Of what ranks gather in the order of (data, tensor), the place of (tensor, data).
+  for (size_t i = 0; i < kCount; ++i)
+    y.push_back(numberOf(tensor * 2 + data, run, i));
+  for (size_t i = 0; i < kCount; ++i)
+    y.push_back(numberOf(tensor, run, i) + numberOf(2 + tensor, run, i));
+  for (size_t peer = 0; peer < 2; ++peer)
+    for (size_t i = 0; i < kCount / 2; ++i)
+      y.push_back(numberOf(2 * data + peer, run, tensor * kCount / 2 + i));
+  return y;
+}
+
+class NcclRanksTest : public ::testing::Test {
+protected:
+  void open(int devices, unsigned streamSeed = 0) {
+    gpu.reset();
+    FakeOptions options;
+    options.devices = devices;
+    options.streamSeed = streamSeed;
+    gpu = std::make_unique<FakeCuda>(options);
+  }
+  void TearDown() override {
+    if (!gpu)
+      return;
+    for (const std::string &complaint : gpu->complaints())
+      ADD_FAILURE() << complaint;
+    EXPECT_EQ(gpu->statistics().allocated, 0u);
+  }
+
+  static Expected<std::unique_ptr<Session>> bind(Communicator &communicator,
+                                                 const std::string &device = "cuda:sm_90") {
+    BindOptions options;
+    options.threads = 1;
+    options.communicator = &communicator;
+    SINTER_TRY(auto executable, makeParts(device).load());
+    return Session::bind(executable, options);
+  }
+
+  static Expected<std::vector<float>> run(Session &session, size_t rank, size_t number) {
+    SINTER_TRY(size_t program, session.program("run"));
+    SINTER_TRY(TensorView x, session.input(program, "x", DType::F32));
+    for (size_t i = 0; i < kCount; ++i)
+      x.as<float>()[i] = numberOf(rank, number, i);
+    SINTER_CHECK(session.run(program));
+    SINTER_TRY(TensorView y, session.output(program, "y", DType::F32));
+    return std::vector<float>(y.as<float>().begin(), y.as<float>().end());
+  }
+
+  static Expected<void> runSome(Session &session, size_t rank, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      SINTER_TRY(std::vector<float> y, run(session, rank, i));
+      EXPECT_EQ(y, expectedOf(rank, i));
+    }
+    return {};
+  }
+
+  std::unique_ptr<FakeCuda> gpu;
+};
+
+// The first run waits for each command, the second is captured, all others replay the graph.
+TEST_F(NcclRanksTest, MoveBytesAsProcessorsDo) {
+  for (const std::string device : {"", "cuda:sm_90"})
+    for (unsigned seed : {0u, 1u, 2u}) {
+      SCOPED_TRACE(device + ", seed " + std::to_string(seed));
+      open(kRanks, seed);
+      auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+        SINTER_TRY(auto session, bind(communicator, device));
+        return runSome(*session, communicator.rank(), 5);
+      });
+      EXPECT_TRUE(done) << done.error().message();
+      if (device.empty())
+        continue;
+      EXPECT_EQ(gpu->statistics().collectives, kRanks * 5 * 3);
+      EXPECT_EQ(gpu->statistics().graphs, kRanks * 4);
+      EXPECT_EQ(gpu->calls("ncclCommSplit"), kRanks * 2);
+    }
+}
+
+TEST_F(NcclRanksTest, TracedRunsAreTheSame) {
+  open(kRanks);
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    SINTER_TRY(auto session, bind(communicator));
+    Trace trace(64);
+    session->setTrace(&trace);
+    return runSome(*session, communicator.rank(), 2);
+  });
+  EXPECT_TRUE(done) << done.error().message();
+}
+
+TEST_F(NcclRanksTest, NeedAGpuEach) {
+  open(3);
+  std::atomic<int> refused = 0;
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    auto session = bind(communicator);
+    EXPECT_FALSE(session);
+    std::string error = session.error().message();
+    EXPECT_TRUE(error.starts_with("rank 3: would share a GPU with rank 0 on ")) << error;
+    EXPECT_NE(error.find("; start as many ranks on a machine as it has GPUs"), std::string::npos);
+    ++refused;
+    return {};
+  });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(refused, int(kRanks));
+}
+
+TEST_F(NcclRanksTest, SayWhatNcclSays) {
+  open(kRanks);
+  gpu->failCall("ncclCommInitRankConfig", ncclSystemError);
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    SINTER_TRY(auto session, bind(communicator));
+    ADD_FAILURE() << "rank " << communicator.rank() << " goes on";
+    return {};
+  });
+  ASSERT_FALSE(done);
+  EXPECT_TRUE(done.error().message().starts_with(
+      "NCCL, ncclCommInitRankConfig: unhandled system error; see which rank has ended"))
+      << done.error().message();
+}
+
+// As ranks do in which something else goes wrong: the others would wait in a kernel forever.
+TEST_F(NcclRanksTest, DoNotWaitForARankThatHasEnded) {
+  for (size_t runs : {0, 3}) {
+    open(kRanks);
+    std::atomic<int> told = 0;
+    auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+      SINTER_TRY(auto session, bind(communicator));
+      SINTER_CHECK(runSome(*session, communicator.rank(), runs));
+      if (communicator.rank() == 2)
+        return fail("weights", "are not there", "");
+      auto y = run(*session, communicator.rank(), runs);
+      EXPECT_FALSE(y);
+      EXPECT_NE(y.error().message().find("rank 2: has ended with an error"), std::string::npos)
+          << y.error().message();
+      ++told;
+      return {};
+    });
+    EXPECT_FALSE(done);
+    EXPECT_EQ(told, 3);
+    EXPECT_EQ(gpu->calls("ncclCommAbort"), 3 * 3u);
+  }
+}
+
+// The rank that computes and does not come is named by the ranks' watch, within its limits.
+TEST_F(NcclRanksTest, NameARankThatDoesNotCome) {
+  open(kRanks);
+  auto begin = std::chrono::steady_clock::now();
+  std::atomic<size_t> told = 0;
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    WatchOptions options;
+    options.timeout = std::chrono::duration<double>(0.6);
+    options.onFailure = [&](const Error &error) {
+      EXPECT_TRUE(error.message().starts_with("rank 1 on ")) << error.message();
+      EXPECT_NE(error.message().find("is stuck for "), std::string::npos) << error.message();
+      ++told;
+    };
+    SINTER_TRY(auto watch, Watch::start(communicator, options));
+    SINTER_TRY(auto session, bind(communicator));
+    SINTER_CHECK(runSome(*session, communicator.rank(), 3));
+    if (communicator.rank() == 1) {
+      communicator.progress->beginCommand(0, 4); // a copy
+      while (told < kRanks && std::chrono::steady_clock::now() < begin + std::chrono::seconds(30))
+        continue;
+      return {};
+    }
+    auto y = run(*session, communicator.rank(), 3);
+    EXPECT_FALSE(y);
+    EXPECT_NE(y.error().message().find("rank 1 on "), std::string::npos) << y.error().message();
+    EXPECT_TRUE(watch->end(y.error()));
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message();
+  EXPECT_EQ(told, kRanks);
+}
+
+TEST_F(NcclRanksTest, SayWhatNcclFindsWhileTheyWait) {
+  open(kRanks);
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    SINTER_TRY(auto session, bind(communicator));
+    SINTER_CHECK(runSome(*session, communicator.rank(), 3));
+    SINTER_CHECK(communicator.barrier());
+    if (communicator.rank() == 3)
+      gpu->breakCommunication(3, ncclRemoteError);
+    SINTER_CHECK(runSome(*session, communicator.rank(), 4));
+    ADD_FAILURE() << "rank " << communicator.rank() << " goes on";
+    return {};
+  });
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message().find(
+                "NCCL, a collective: remote process exited or there was a network error"),
+            std::string::npos)
+      << done.error().message();
+}
+
+} // namespace
