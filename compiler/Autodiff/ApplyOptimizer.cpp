@@ -218,10 +218,11 @@ private:
     EntryEditor entry(runtime::carryProgram(static_cast<uint64_t>(carry)), after);
     for (const Trained &one : trained) {
       BlockArgument from = addBuffer(entry, one.parameter, carry - 1, buffers);
-      addTo(entry, addBuffer(entry, one.parameter, carry, buffers), from);
-      UpdateBuilder builder(entry.getBuilder(), inStage(Stage::Backward, from.getLoc()), nullptr,
-                            /*clears=*/true, nullptr);
-      entry.setState(from, builder.constant(from, 0.0));
+      BlockArgument sum = addBuffer(entry, one.parameter, carry, buffers);
+      auto step = CarryOp::create(entry.getBuilder(), inStage(Stage::Backward, sum.getLoc()),
+                                  TypeRange{sum.getType(), from.getType()}, sum, from);
+      entry.setState(sum, step.getNextSum());
+      entry.setState(from, step.getCleared());
     }
     entry.finish();
   }

@@ -206,6 +206,8 @@ LoopNest AdamWOp::getLoopNest() {
 
 LoopNest SgdOp::getLoopNest() { return makeLoopNest(*this, "..., ..., , , ... -> ..., ..., ..."); }
 
+LoopNest CarryOp::getLoopNest() { return makeLoopNest(*this, "..., ... -> ..., ..."); }
+
 LoopNest SquareSumOp::getLoopNest() {
   return makeLoopNest(*this, getInto() ? "... K, ... -> ..." : "... k, ... -> ...");
 }

@@ -268,3 +268,28 @@ SmallVector<ReferenceTensor> SquareSumOp::evaluate(ArrayRef<ReferenceTensor> ope
   result.round();
   return {std::move(result)};
 }
+
+//===----------------------------------------------------------------------===//
+// CarryOp
+//===----------------------------------------------------------------------===//
+
+int64_t CarryOp::getFlops() { return getSum().getType().getNumElements(); }
+
+OpOperand *CarryOp::getInPlaceOperand(OpResult result) {
+  return result == getNextSum() ? &getSumMutable() : &getTermMutable();
+}
+
+SmallVector<Value> CarryOp::decompose(OpBuilder &builder) {
+  Value sum = AddOp::create(builder, getLoc(), getSum(), getTerm());
+  return {sum, ConstantOp::create(builder, getLoc(), getTerm().getType(), 0.0)};
+}
+
+SmallVector<ReferenceTensor> CarryOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor sum(getNextSum().getType()), cleared(getCleared().getType());
+  for (int64_t i = 0; i < sum.getNumElements(); ++i) {
+    sum[i] = operands[0][i] + operands[1][i];
+    cleared[i] = 0;
+  }
+  sum.round();
+  return {std::move(sum), std::move(cleared)};
+}

@@ -115,4 +115,20 @@ def SquareSumOp : Sinter_OptimizerOp<"square_sum"> {
   let results = (outs Sinter_FloatTensor:$result);
 }
 
+def CarryOp : Sinter_OptimizerOp<"carry", [
+    AllTypesMatch<["sum", "term", "next_sum", "cleared"]>]> {
+  let summary = "adds a term to a sum and clears it";
+  let description = [{
+    `next_sum = sum + term`, and zeros in the term's place: one gradient buffer's step along the tree of a
+    step's microbatches (runtime/Train/GradientTree.h), which reads and writes each once.
+
+    ```mlir
+    %next:2 = sinter.carry %sum, %term : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$sum, Sinter_FloatTensor:$term);
+  let results = (outs Sinter_FloatTensor:$next_sum, Sinter_FloatTensor:$cleared);
+  let hasVerifier = 0;
+}
+
 #endif // SINTER_OPTIMIZER_OPS

@@ -11,9 +11,8 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
   // CHECK-LABEL: func.func @carry.1(
   // CHECK-SAME: %[[FROM:[^:]*]]: tensor<4xf32> {sinter.donated = 1 : i64, sinter.role = #sinter.role<gradient>, sinter.state = "gradient0.w"}
   // CHECK-SAME: %[[TO:[^:]*]]: tensor<4xf32> {sinter.donated = 0 : i64, sinter.role = #sinter.role<gradient>, sinter.state = "gradient.w"})
-  // CHECK-DAG: %[[SUM:.*]] = sinter.add %[[TO]], %[[FROM]]
-  // CHECK-DAG: %[[ZERO:.*]] = sinter.constant dense<0.000000e+00>
-  // CHECK: return %[[SUM]], %[[ZERO]]
+  // CHECK: %[[SUM:.*]], %[[CLEARED:.*]] = sinter.carry %[[TO]], %[[FROM]]
+  // CHECK: return %[[SUM]], %[[CLEARED]]
 
   // CHECK-NOT: @carry.2
   // CHECK-LABEL: func.func @update(

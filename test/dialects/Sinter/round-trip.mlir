@@ -125,6 +125,8 @@ func.func @updates(%p: tensor<4x8xf32>, %s: tensor<f32>) -> (tensor<4x8xf32>, te
   // CHECK: sinter.square_sum %{{.*}}, %{{.*}} :
   %2 = sinter.square_sum %1#0 : (tensor<4x8xf32>) -> tensor<4xf32>
   %3 = sinter.square_sum %1#1, %2 : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: sinter.carry %{{.*}}, %{{.*}} :
+  %carried:2 = sinter.carry %1#0, %1#1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   %4 = sinter.broadcast %3 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<4x8xf32>
   // CHECK: sinter.where_finite
   %6 = sinter.where_finite %4, %4, %p : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>

@@ -84,6 +84,7 @@ func.func @updates(%p: !m, %s: !s, %r: !r, %w: tensor<4x6xf32>, %n: tensor<4x6xb
   %4:3 = sinter.adamw %w, %w, %n, %n, %f, %f, %f, %f, %seed, %seed {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xbf16>, tensor<4x6xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<4x6xf32>, tensor<4x6xbf16>, tensor<4x6xbf16>)
   %2 = sinter.square_sum %p : (!m) -> !r
   %3 = sinter.square_sum %p, %r : (!m, !r) -> !r
+  %5:2 = sinter.carry %p, %p : (!m, !m) -> (!m, !m)
   return
 }
 )";

@@ -147,3 +147,12 @@ func.func @square_sum() {
   check.expect_const %1, dense<[3.375, 2.105625]> : tensor<2xf64> : tensor<2xf64>
   return
 }
+
+func.func @carry() {
+  %sum = sinter.constant dense<[0.5, -1.25, 0.75]> : tensor<3xf64>
+  %term = sinter.constant dense<[1.0, 0.25, -2.0]> : tensor<3xf64>
+  %r:2 = sinter.carry %sum, %term : (tensor<3xf64>, tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>)
+  check.expect_const %r#0, dense<[1.5, -1.0, -1.25]> : tensor<3xf64> : tensor<3xf64>
+  check.expect_const %r#1, dense<0.0> : tensor<3xf64> : tensor<3xf64>
+  return
+}
