@@ -102,6 +102,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   bool followsLength = model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength();
   if (options.length && followsLength)
     compile.ropeLength = std::max(options.length, rotary.unstretchedLength());
+  request.onWarning = options.observer.onWarning;
   request.contents.seed = options.seed;
   request.contents.attachments = model.tokenizerFiles;
   request.contents.metadata = {

@@ -114,6 +114,8 @@ private:
     if (!shardable || result.getRank() != 3)
       return false;
     LoopNest nest = shardable.getLoopNest();
+    if (nest.placed)
+      return false;
     AffineMap rows = nest.maps.back();
     auto isRowLoop = [&](int64_t dim) {
       auto loop = dyn_cast<AffineDimExpr>(rows.getResult(dim));

@@ -54,6 +54,14 @@ Expected<void> Compilation::makeModule() {
   (*module)->setAttr(SinterDialect::kTarget, target);
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
   SINTER_CHECK(checkGrid(axes));
+  // A text may say what it is written for.
+  GridAttr written = GridAttr::lookup(*module);
+  if (written && written != makeGrid(axes)) {
+    std::string text;
+    llvm::raw_string_ostream(text) << written;
+    return fail("`grid`" + (axes.empty() ? "" : " " + request.options.grid),
+                "the text is for " + text, "give `grid` that");
+  }
   if (!axes.empty())
     (*module)->setAttr(SinterDialect::kGrid, makeGrid(axes));
   addMetadata();
@@ -75,9 +83,6 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (options.isGpu() && request.code && axis.name == runtime::kPipelineAxis)
       return fail(what, "GPUs do not send to each other's stages yet",
                   "give another axis, or `target` cpu");
-    if (axis.name == "context")
-      return fail(what, "nothing is split along the axis " + axis.name + " yet",
-                  "give data, tensor or pipeline");
     if (!trains && axis.name == runtime::kPipelineAxis)
       return fail(what, "a pipeline is for training yet",
                   "give tensor=" + std::to_string(axis.size));
@@ -143,10 +148,20 @@ Expected<std::vector<PassStep>> Compilation::listPasses(Phase last, int64_t rele
 Expected<void> Compilation::run(const PassStep &step) {
   if (succeeded(runPass(*module, step)))
     return {};
+  if (step.phase == Phase::Sharding)
+    return fail("`grid` " + request.options.grid, errors.getFirst(),
+                "give another grid, or leave out `forbid_gather`");
   if (step.phase == Phase::Import && request.graph->isWritten())
     return fail(errors.getPlace().empty() ? "MLIR text" : errors.getPlace(), errors.getFirst(),
                 "mend the text");
   return makeDefect(step.argument);
+}
+
+void Compilation::tellWarnings() const {
+  if (request.onWarning)
+    for (const std::string &warning : errors.getWarnings())
+      request.onWarning({"`grid` " + request.options.grid, warning,
+                         "give another grid, or `forbid_gather` to make it an error"});
 }
 
 Expected<KernelCode> Compilation::emitKernels(ModuleOp planned) const {

@@ -38,6 +38,9 @@ public:
   /// An error of the compiler's own, with the first diagnostic as its reason.
   tl::unexpected<Error> makeDefect(std::string what) const;
 
+  /// Tells the request's observer what passes warned of, all of it about the grid.
+  void tellWarnings() const;
+
   mlir::ModuleOp getModule() { return *module; }
   mlir::MLIRContext &getContext() { return context; }
 

@@ -102,6 +102,7 @@ static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &re
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
   compilation->getContext().setRemarkEngine(nullptr);
+  compilation->tellWarnings();
   return compilation;
 }
 

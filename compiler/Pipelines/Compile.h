@@ -14,6 +14,7 @@
 #include "runtime/Weights/IntegerFormat.h"
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ struct CompileRequest {
   /// part of the time, but kernels that only end the process.
   bool code = true;
   CompileOptions options;
+  /// What a user should know of the result. May be left out.
+  std::function<void(const Error &warning)> onWarning;
 };
 
 /// A decision of the compiler.

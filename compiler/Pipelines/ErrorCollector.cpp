@@ -19,8 +19,10 @@ static std::string getPosition(Location location) {
 
 ErrorCollector::ErrorCollector(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+          warnings.push_back(diagnostic.str());
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-          return failure();
+          return success();
         if (first.empty()) {
           first = diagnostic.str();
           place = getPosition(diagnostic.getLocation());

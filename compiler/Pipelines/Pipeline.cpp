@@ -68,7 +68,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
   }
   case Phase::Sharding:
     return buildShardingPipeline(
-        manager, {options.zero}, {options.reduce == "library"},
+        manager, {options.zero}, {options.reduce == "library", options.forbidGather},
         {options.pipelineSchedule, options.stages, options.training.accumulate});
   case Phase::Global:
     return buildGlobalPipeline(manager);

@@ -63,13 +63,9 @@ static void forEachElement(RankedTensorType whole, ShardingAttr sharding, GridAt
   }
 }
 
-static bool isUnreduced(ShardingAttr sharding) {
-  return sharding.getUnreduced() && !sharding.getUnreduced().empty();
-}
-
 /// The part of a sum that a rank's term is: unlike ones, of either sign, that add up to 1.
 static double getTerm(ShardingAttr sharding, GridAttr grid, int64_t rank) {
-  if (!isUnreduced(sharding))
+  if (!sharding.isUnreduced())
     return 1;
   int64_t place = findPlace(grid, sharding.getUnreduced(), rank);
   int64_t ranks = grid.getSize(sharding.getUnreduced());
@@ -93,13 +89,13 @@ FailureOr<ReferenceTensor> sinter::joinShards(ArrayRef<ReferenceTensor> parts,
   SmallVector<int64_t> strides = computeStrides(whole.getShape());
   for (auto [rank, part] : llvm::enumerate(parts)) {
     // A term counts once for each place on the unreduced axes.
-    int64_t place = isUnreduced(sharding) ? findPlace(grid, sharding.getUnreduced(), rank) : 0;
+    int64_t place = sharding.isUnreduced() ? findPlace(grid, sharding.getUnreduced(), rank) : 0;
     forEachElement(whole, sharding, grid, rank, [&](ArrayRef<int64_t> index, int64_t i) {
       int64_t number = linearize(index, strides);
       if (holder[number] < place) {
         joined[number] += part[i];
         holder[number] = place;
-      } else if (!isUnreduced(sharding) && joined[number] != part[i]) {
+      } else if (!sharding.isUnreduced() && joined[number] != part[i]) {
         reason = "rank " + std::to_string(rank) + " holds another number than a rank before it";
       }
     });

@@ -1,10 +1,9 @@
-#include "compiler/Analysis/CostModel.h"
+#include "compiler/Sharding/AssignLoops.h"
+#include "compiler/Sharding/ForcedGathers.h"
 #include "compiler/Sharding/Passes.h"
-#include "compiler/Sharding/Resharding.h"
+#include "compiler/Sharding/RankPlace.h"
 #include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "runtime/Format/PipelineStages.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_PARTITIONPASS
@@ -19,10 +18,11 @@ namespace {
 class EntryPartition {
 public:
   EntryPartition(func::FuncOp function, GridAttr grid, bool library)
-      : function(function), grid(grid), resharder(grid, library), builder(function.getContext()),
-        none(builder.getArrayAttr({})), manual(function->getAttrOfType<ArrayAttr>(kManualAxes)) {}
+      : function(function), grid(grid), resharder(grid, TargetAttr::lookup(function), library),
+        builder(function.getContext()), manual(function->getAttrOfType<ArrayAttr>(kManualAxes)),
+        assigner(grid, TargetAttr::lookup(function), manual, resharder) {}
 
-  void run() {
+  ForcedGathers run() {
     Block &whole = function.front();
     Block &parts = function.getBody().emplaceBlock();
     builder.setInsertionPointToEnd(&parts);
@@ -34,6 +34,7 @@ public:
     whole.erase();
     function.setType(builder.getFunctionType(parts.getArgumentTypes(),
                                              parts.getTerminator()->getOperandTypes()));
+    return forced;
   }
 
 private:
@@ -78,7 +79,7 @@ private:
                sharding};
     }
     for (BlockArgument argument : whole.getArguments())
-      if (isUnreduced(values[argument]))
+      if (values[argument].sharding.isUnreduced())
         reduceArgument(argument);
   }
 
@@ -93,17 +94,14 @@ private:
                              others.empty() ? nullptr : builder.getArrayAttr(others));
   }
 
-  static bool isUnreduced(const ShardedValue &value) {
-    return value.sharding.getUnreduced() && !value.sharding.getUnreduced().empty();
-  }
-
   /// Adds a sum's terms: split as another argument of its type is, with which it will be used.
   void reduceArgument(Value argument) {
     ShardedValue &sum = values[argument];
     ShardingAttr target = replicated(sum.whole);
     for (Value other : cast<BlockArgument>(argument).getOwner()->getArguments())
-      if (ShardedValue &like = values[other];
-          like.whole == sum.whole && !isUnreduced(like) && !like.sharding.isReplicated()) {
+      if (ShardedValue &like = values[other]; like.whole == sum.whole &&
+                                              !like.sharding.isUnreduced() &&
+                                              !like.sharding.isReplicated()) {
         target = like.sharding;
         break;
       }
@@ -156,31 +154,61 @@ private:
   void partition(Operation *op) {
     if (addsToSum(op))
       return;
+    if (auto shard = dyn_cast<ShardOp>(op)) {
+      Value part = get(shard.getOperand(), shard.getSharding(), op->getLoc());
+      values[shard] = {part, shard.getType(), shard.getSharding()};
+      return;
+    }
     LoopNest nest;
-    SmallVector<ArrayAttr> axes;
-    if (auto shardable = dyn_cast<ShardableOpInterface>(op)) {
+    LoopAssignment split;
+    auto shardable = dyn_cast<ShardableOpInterface>(op);
+    if (shardable) {
       nest = shardable.getLoopNest();
-      axes = assignLoops(op, nest);
+      auto held =
+          llvm::map_to_vector(op->getOperands(), [&](Value value) { return values.at(value); });
+      split = assigner.assign(
+          op, nest, held,
+          [&](unsigned i, ShardingAttr target) { return isFree(op->getOperand(i), target, op); },
+          [&](Value result, int64_t dim, StringAttr axis) { return isWanted(result, dim, axis); });
+      forced.note(op, split, held);
     }
     auto shardingOf = [&](unsigned tensor, RankedTensorType type) {
-      if (axes.empty())
+      if (!shardable)
         return replicated(type);
       SmallVector<Attribute> dims;
       for (AffineExpr loop : nest.maps[tensor].getResults())
-        dims.push_back(axes[cast<AffineDimExpr>(loop).getPosition()]);
+        dims.push_back(split.axes[cast<AffineDimExpr>(loop).getPosition()]);
       return ShardingAttr::get(op->getContext(), builder.getArrayAttr(dims), nullptr);
     };
-    IRMapping mapping;
     unsigned tensor = 0;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, get(operand, shardingOf(tensor++, typeOf(operand)), op->getLoc()));
-    Operation *local = builder.clone(*op, mapping);
+    auto parts = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+      return get(operand, shardingOf(tensor++, typeOf(operand)), op->getLoc());
+    });
+    Operation *local = builder.clone(*op);
+    local->setOperands(parts);
     for (auto [result, part] : llvm::zip_equal(op->getResults(), local->getResults())) {
       RankedTensorType type = typeOf(result);
       ShardingAttr sharding = shardingOf(tensor++, type);
       part.setType(sharding.getLocalType(type, grid));
       values[result] = {part, type, sharding};
     }
+    if (nest.placed) {
+      SmallVector<int64_t> extents = getExtents(op, nest);
+      RankPlace place(local, grid, split.axes, extents);
+      shardable.placePart(local, place);
+    }
+  }
+
+  /// The turns of each loop of an op: of one over unlike extents, those of the first.
+  static SmallVector<int64_t> getExtents(Operation *op, const LoopNest &nest) {
+    SmallVector<int64_t> extents(nest.loops.size(), 1);
+    auto types = llvm::to_vector(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    for (auto [type, map] : llvm::reverse(llvm::zip_equal(types, nest.maps)))
+      for (auto [extent, loop] :
+           llvm::zip_equal(cast<RankedTensorType>(type).getShape(), map.getResults()))
+        extents[cast<AffineDimExpr>(loop).getPosition()] = extent;
+    return extents;
   }
 
   /// If an op adds a rank's term to a state that is a sum over ranks, adds the sum of all terms.
@@ -202,75 +230,40 @@ private:
     return true;
   }
 
-  /// The axes that each loop is split along: those of the first operand that asks for it. The rows
-  /// of a product are not split: what order a kernel adds in depends on how many it has
-  /// (RegisterTile.h).
-  SmallVector<ArrayAttr> assignLoops(Operation *op, const LoopNest &nest) {
-    SmallVector<ArrayAttr> axes(nest.loops.size(), none);
-    llvm::SmallDenseSet<Attribute> taken;
-    llvm::SmallDenseSet<unsigned> rows;
-    if (getRole(op) == FusionRole::Contraction)
-      for (AffineExpr expr : nest.maps[op->getNumOperands()].getResults().drop_back())
-        rows.insert(cast<AffineDimExpr>(expr).getPosition());
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      const ShardedValue &value = values.at(operand);
-      for (auto [dim, expr] : llvm::enumerate(nest.maps[i].getResults())) {
-        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-        ArrayAttr held = value.sharding.getAxes(dim);
-        bool free = !held.empty() && axes[loop].empty() && !rows.contains(loop) &&
-                    nest.loops[loop] == LoopKind::Parallel &&
-                    !llvm::any_of(held, [&](Attribute axis) {
-                      return isManual(axis) || taken.contains(axis);
-                    });
-        if (!free || !divides(op, nest, loop, grid.getSize(held)))
-          continue;
-        axes[loop] = held;
-        taken.insert(held.begin(), held.end());
-      }
-    }
-    splitWork(op, nest, axes, taken);
-    return axes;
+  /// Whether a use of a value wants a dimension split along an axis: what is returned so, or an op
+  /// of which another operand is.
+  bool isWanted(Value value, int64_t dim, StringAttr axis) {
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      auto isSplit = [&](ShardingAttr sharding, int64_t of) {
+        return sharding && llvm::is_contained(sharding.getAxes(of), axis);
+      };
+      if (isa<func::ReturnOp>(user))
+        return isSplit(function.getResultAttrOfType<ShardingAttr>(use.getOperandNumber(),
+                                                                  SinterDialect::kSharding),
+                       dim);
+      auto shardable = dyn_cast<ShardableOpInterface>(user);
+      if (!shardable)
+        return false;
+      LoopNest nest = shardable.getLoopNest();
+      AffineExpr loop = nest.maps[use.getOperandNumber()].getResult(dim);
+      for (auto [operand, map] : llvm::zip(user->getOperands(), nest.maps))
+        if (auto known = values.find(operand); operand != value && known != values.end())
+          for (auto [of, expr] : llvm::enumerate(map.getResults()))
+            if (expr == loop && isSplit(known->second.sharding, of))
+              return true;
+      return false;
+    });
   }
 
-  /// What takes long is split along an axis that no operand asks for, too, rather than done by
-  /// every rank. Of a product these are columns of the result.
-  void splitWork(Operation *op, const LoopNest &nest, MutableArrayRef<ArrayAttr> axes,
-                 const llvm::SmallDenseSet<Attribute> &taken) {
-    FusionRole role = getRole(op);
-    bool product = role == FusionRole::Contraction;
-    if (!product && role != FusionRole::Attention && role != FusionRole::AttentionGrad)
-      return;
-    ArrayRef<AffineExpr> dims = nest.maps[op->getNumOperands()].getResults();
-    for (auto [axis, ranks] : llvm::zip_equal(grid.getNames(), grid.getSizes())) {
-      // Along a pipeline it is layers that are split.
-      if (ranks == 1 || isManual(axis) || taken.contains(axis) || axis == runtime::kPipelineAxis)
-        continue;
-      for (AffineExpr expr : llvm::reverse(product ? dims.take_back() : dims)) {
-        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-        if (nest.loops[loop] != LoopKind::Parallel || !axes[loop].empty() ||
-            !divides(op, nest, loop, ranks))
-          continue;
-        axes[loop] = builder.getArrayAttr({axis});
-        break;
-      }
-    }
+  /// Whether a value is there under a sharding for an op, or made so at no cost.
+  bool isFree(Value value, ShardingAttr target, Operation *op) const {
+    const auto &known = isGatheredAgain(value, op->getLoc()) ? reshardedAgain : resharded;
+    return known.contains({value, target}) || isMadeAgain(value);
   }
 
-  /// Whether every rank's turns of a loop are its parts of all tensors: of dimensions of unlike
-  /// extents that is so only of equal parts. Every rank has a turn.
-  static bool divides(Operation *op, const LoopNest &nest, unsigned loop, int64_t ranks) {
-    SmallVector<int64_t> extents;
-    unsigned tensor = 0;
-    auto collect = [&](Value value) {
-      for (auto [dim, expr] : llvm::enumerate(nest.maps[tensor].getResults()))
-        if (cast<AffineDimExpr>(expr).getPosition() == loop)
-          extents.push_back(typeOf(value).getDimSize(dim));
-      ++tensor;
-    };
-    llvm::for_each(op->getOperands(), collect);
-    llvm::for_each(op->getResults(), collect);
-    return (llvm::all_equal(extents) && extents.front() >= ranks) ||
-           llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
+  bool isGatheredAgain(Value value, Location loc) const {
+    return isa<BlockArgument>(value) && manual && getStage(loc) != Stage::Forward;
   }
 
   /// A value under a sharding, for an op at `loc`; moved once however many ops want it so. But what
@@ -280,7 +273,7 @@ private:
     const ShardedValue &held = values.at(value);
     if (held.sharding == target)
       return held.part;
-    bool again = isa<BlockArgument>(value) && manual && getStage(loc) != Stage::Forward;
+    bool again = isGatheredAgain(value, loc);
     auto &known = again ? reshardedAgain : resharded;
     std::pair<Value, Attribute> key(value, target);
     if (Value found = known.lookup(key))
@@ -295,22 +288,27 @@ private:
     return (again ? reshardedAgain : resharded)[key] = made;
   }
 
-  /// A part of a value that is the same all along what is split: made in that size instead of
-  /// sliced.
-  Value makeAgain(Value value, ShardingAttr target) {
+  /// Whether a part of a value is made in that size instead of sliced: of what repeats one element,
+  /// or a smaller tensor, which is sliced in its stead.
+  bool isMadeAgain(Value value) const {
     Operation *op = value.getDefiningOp();
-    if (!op || !values.at(value).sharding.isReplicated())
+    return op && values.at(value).sharding.isReplicated() &&
+           (isa<BroadcastOp>(op) || (isa<ConstantOp>(op) && isSplatConstant(op)));
+  }
+
+  Value makeAgain(Value value, ShardingAttr target) {
+    if (!isMadeAgain(value))
       return nullptr;
+    Operation *op = value.getDefiningOp();
     RankedTensorType type = target.getLocalType(typeOf(value), grid);
-    if (auto constant = dyn_cast<ConstantOp>(op); constant && isSplatConstant(op))
+    if (auto constant = dyn_cast<ConstantOp>(op))
       return ConstantOp::create(builder, op->getLoc(), type,
                                 cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type));
-    auto broadcast = dyn_cast<BroadcastOp>(op);
-    if (!broadcast || llvm::any_of(broadcast.getDims(),
-                                   [&](int64_t dim) { return !target.getAxes(dim).empty(); }))
-      return nullptr;
-    Value operand =
-        get(broadcast.getOperand(), replicated(typeOf(broadcast.getOperand())), op->getLoc());
+    auto broadcast = cast<BroadcastOp>(op);
+    auto dims = llvm::map_to_vector(broadcast.getDims(),
+                                    [&](int64_t dim) -> Attribute { return target.getAxes(dim); });
+    auto sharding = ShardingAttr::get(op->getContext(), builder.getArrayAttr(dims), nullptr);
+    Value operand = get(broadcast.getOperand(), sharding, op->getLoc());
     return BroadcastOp::create(builder, op->getLoc(), type, operand, broadcast.getDims());
   }
 
@@ -318,8 +316,9 @@ private:
   GridAttr grid;
   Resharder resharder;
   OpBuilder builder;
-  ArrayAttr none;
-  ArrayAttr manual;                           ///< or null
+  ArrayAttr manual; ///< or null
+  LoopAssigner assigner;
+  ForcedGathers forced;
   llvm::DenseMap<Value, ShardedValue> values; ///< by value of the whole program
   llvm::MapVector<Value, ShardingAttr> seeded;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> resharded, reshardedAgain; ///< see get()
@@ -330,13 +329,22 @@ struct PartitionPass : sinter::impl::PartitionPassBase<PartitionPass> {
 
   void runOnOperation() override {
     GridAttr grid = GridAttr::lookup(getOperation());
-    if (!grid)
-      return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry)) {
-        EntryPartition(function, grid, library).run();
-        function->removeAttr(kManualAxes);
-      }
+      if (!grid)
+        function.walk([](ShardOp op) {
+          op.getResult().replaceAllUsesWith(op.getOperand());
+          op.erase();
+        });
+      else if (function->hasAttr(SinterDialect::kEntry))
+        partition(function, grid);
+  }
+
+private:
+  void partition(func::FuncOp function, GridAttr grid) {
+    ForcedGathers forced = EntryPartition(function, grid, library).run();
+    function->removeAttr(kManualAxes);
+    if (failed(forced.report(function, forbidGather)))
+      signalPassFailure();
   }
 };
 } // namespace

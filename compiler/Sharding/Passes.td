@@ -8,7 +8,7 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
   let summary = "says which arguments and results of entries are split over the grid";
   let description = [{
     After it arguments and results that are to be split have a `sinter.sharding`, unless a person gave
-    them one.
+    them one, and other values a `sinter.shard`, which a person may write, too.
 
     Along `data`: an entry that reads tokens computes on its own microbatches (`sinter.manual`); its
     gradients are terms of a sum over ranks, which an entry that has nothing else only adds. With
@@ -17,7 +17,15 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     gathers what it needs.
 
     Along `tensor`: a matrix that only products read is split by the columns of their results, and a
-    KV cache by heads, where they divide. Training cannot be split along it yet.
+    KV cache by heads, where they divide.
+
+    Along `context`: the tokens of a sequence. Parameters are whole; the gradient of a matrix that is
+    whole, and what an optimizer keeps of it, are split by the dimension that it can be made in parts
+    of, along `tensor`, too.
+
+    Along `tensor.rows` and `tensor.columns`, a grid of both: columns as along `tensor`, rows of what
+    products compute, the sequences of a batch or the tokens of one, along the other. Matrices are
+    split along both where they divide.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {
@@ -47,18 +55,22 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
   let description = [{
     After it an argument or a result with a `sinter.sharding` has the type of a rank's part, and
     `sinter.whole` is that of all of it. Every op computes on parts where its loops allow (LoopNest.h):
-    an independent loop is split along the axes that an operand is split along; a loop that reduces, or
-    that is needed whole, is not, so that every number is computed by one rank in the order of one
-    device. Between them collectives move parts: a split operand is gathered where it is needed
-    whole, a whole one is sliced where others are split, and terms of a sum are exchanged and added
-    in the order of the tree (Passes.h).
+    an independent loop is split along the axes that an operand is split along, or along those that
+    cost least (AssignLoops.h); a loop that reduces, or that is needed whole, is not, so that every
+    number is computed by one rank in the order of one device. Between them collectives move parts
+    (Resharding.h): a split operand is exchanged or gathered where it is needed otherwise, a whole one
+    is sliced where others are split, and terms of a sum are exchanged and added in the order of the
+    tree (Passes.h). An op whose numbers follow from where an element stands is told so
+    (`sinter.dropout`'s `whole`, a `start`). A `sinter.shard` is obeyed, and gone without a grid.
 
     Along a manual axis (`sinter.manual`) every rank computes on data of its own. What it returns for a
     result that is not `unreduced` there is a term of the sum over ranks; where that is added to a state,
     the sum is made first, and added to the state's part. A part of an argument is gathered for the
     forward and again for the backward pass.
 
-    A tensor that does not divide evenly is padded with zeros before it is split.
+    A tensor that does not divide evenly is padded with zeros before it is split. Where ranks have to
+    gather a tensor because an op has no loop that may be split, and that leaves more than a part of
+    it, a warning says so, or an error.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {
@@ -82,6 +94,8 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
   let options = [
     Option<"library", "library", "bool", /*default=*/"false",
            "sums over ranks are the library's, in an order of its own">,
+    Option<"forbidGather", "forbid-gather", "bool", /*default=*/"false",
+           "what every rank has to gather because an op cannot be split is an error">,
   ];
   let dependentDialects = ["sinter::SinterDialect"];
 }

@@ -5,10 +5,6 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Up to here terms are gathered and added by every rank: exchanging parts first would send less,
-/// and wait twice.
-static constexpr int64_t kGatheredBytes = 64 << 10;
-
 static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   return builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
 }
@@ -47,6 +43,10 @@ static Value trim(OpBuilder &builder, Location loc, Value value, int64_t dim, in
                          SmallVector<int64_t>(shape.size(), 0));
 }
 
+static RankedTensorType dropFirst(RankedTensorType parts) {
+  return parts.clone(parts.getShape().drop_front());
+}
+
 template <typename Op>
 Value Resharder::move(OpBuilder &builder, Location loc, Value operand, ArrayAttr axes,
                       RankedTensorType result) const {
@@ -82,31 +82,9 @@ static Value joinParts(OpBuilder &builder, Location loc, Value parts, int64_t di
               extent);
 }
 
-Value Resharder::gather(OpBuilder &builder, Location loc, Value part, int64_t dim, ArrayAttr axes,
-                        int64_t extent) const {
-  SmallVector<int64_t> stacked(typeOf(part).getShape());
-  stacked.insert(stacked.begin(), grid.getSize(axes));
-  Value all = move<AllGatherOp>(builder, loc, part, axes, typeOf(part).clone(stacked));
-  return joinParts(builder, loc, all, dim, extent);
-}
-
-Value Resharder::split(OpBuilder &builder, Location loc, Value whole, int64_t dim,
-                       ArrayAttr axes) const {
-  Value parts = stackParts(builder, loc, whole, dim, grid.getSize(axes));
-  return move<AllSliceOp>(builder, loc, parts, axes,
-                          typeOf(parts).clone(typeOf(parts).getShape().drop_front()));
-}
-
-Value Resharder::exchange(OpBuilder &builder, Location loc, Value part, int64_t from,
-                          int64_t extent, int64_t to, ArrayAttr axes) const {
-  Value parts = stackParts(builder, loc, part, to, grid.getSize(axes));
-  Value exchanged = move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts));
-  return joinParts(builder, loc, exchanged, from, extent);
-}
-
 Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
   RankedTensorType type = typeOf(parts);
-  RankedTensorType sum = type.clone(type.getShape().drop_front());
+  RankedTensorType sum = dropFirst(type);
   SmallVector<int64_t> one(type.getShape()), offsets(type.getRank(), 0);
   one[0] = 1;
   // Sums that wait for one of as many terms.
@@ -127,10 +105,13 @@ Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
   return sums.front().second;
 }
 
-Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, ArrayAttr axes) const {
-  if (library)
-    return split(builder, loc, reduce(builder, loc, term, axes), 0, axes);
-  Value parts = stackParts(builder, loc, term, 0, grid.getSize(axes));
+Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, int64_t dim,
+                               ArrayAttr axes) const {
+  Value parts = stackParts(builder, loc, term, dim, grid.getSize(axes));
+  if (library) {
+    parts = move<AllReduceOp>(builder, loc, parts, axes, typeOf(parts));
+    return move<AllSliceOp>(builder, loc, parts, axes, dropFirst(typeOf(parts)));
+  }
   return addParts(builder, loc, move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
 }
 
@@ -138,41 +119,210 @@ Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr 
   RankedTensorType type = typeOf(term);
   if (library)
     return move<AllReduceOp>(builder, loc, term, axes, type);
-  if (type.getRank() == 0 || type.getDimSize(0) < grid.getSize(axes) ||
-      getStorageBytes(type) <= kGatheredBytes) {
-    SmallVector<int64_t> stacked(type.getShape());
+  auto gatherAll = [&](Value part) {
+    SmallVector<int64_t> stacked(typeOf(part).getShape());
     stacked.insert(stacked.begin(), grid.getSize(axes));
-    return addParts(builder, loc, move<AllGatherOp>(builder, loc, term, axes, type.clone(stacked)));
+    return move<AllGatherOp>(builder, loc, part, axes, type.clone(stacked));
+  };
+  if (type.getRank() == 0 || type.getDimSize(0) < grid.getSize(axes) ||
+      getStorageBytes(type) <= kGatheredBytes)
+    return addParts(builder, loc, gatherAll(term));
+  return joinParts(builder, loc, gatherAll(reduceScatter(builder, loc, term, 0, axes)), 0,
+                   type.getDimSize(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+// Rates of messages between processes of one machine, in units of its memory's: what is sent is
+// copied into a shared buffer and out of it. Not measured elsewhere.
+static constexpr double kSendPasses = 4, kCopyPasses = 2, kMessageNs = 20e3;
+
+Resharder::Resharder(GridAttr grid, TargetAttr target, bool library)
+    : grid(grid), library(library) {
+  if (!target)
+    return;
+  double bytesPerNs = CostModel(target).getBandwidth(MemoryLevel::Memory);
+  sentNs = kSendPasses / bytesPerNs;
+  copiedNs = kCopyPasses / bytesPerNs;
+  startNs = kMessageNs;
+}
+
+/// A sharding with other axes of a dimension, and nothing unreduced.
+static ShardingAttr withAxes(ShardingAttr sharding, int64_t dim, ArrayAttr axes) {
+  SmallVector<Attribute> dims(sharding.getDims().begin(), sharding.getDims().end());
+  dims[dim] = axes;
+  return ShardingAttr::get(sharding.getContext(), ArrayAttr::get(sharding.getContext(), dims),
+                           nullptr);
+}
+
+static ArrayAttr concat(ArrayAttr first, ArrayAttr second) {
+  SmallVector<Attribute> axes(first.begin(), first.end());
+  axes.append(second.begin(), second.end());
+  return ArrayAttr::get(first.getContext(), axes);
+}
+
+bool Resharder::mayEnd(int64_t extent, ArrayAttr axes) const {
+  return axes.size() < 2 || extent % grid.getSize(axes) == 0;
+}
+
+SmallVector<Resharder::Move> Resharder::listMoves(RankedTensorType whole, ShardingAttr from,
+                                                  ShardingAttr target) const {
+  Builder builder(whole.getContext());
+  SmallVector<Move> moves;
+  auto add = [&](Move::Kind kind, int64_t dim, int64_t to, ArrayAttr axes, ShardingAttr after) {
+    moves.push_back({kind, dim, to, axes, from, after});
+  };
+  if (from.isUnreduced()) {
+    ShardingAttr sum = ShardingAttr::get(whole.getContext(), from.getDims(), nullptr);
+    add(Move::Kind::Reduce, 0, 0, from.getUnreduced(), sum);
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+      if (sum.getAxes(dim).empty() && whole.getDimSize(dim) >= grid.getSize(from.getUnreduced()))
+        add(Move::Kind::ReduceScatter, dim, 0, from.getUnreduced(),
+            withAxes(sum, dim, from.getUnreduced()));
+    return moves;
   }
-  return gather(builder, loc, reduceScatter(builder, loc, term, axes), 0, axes, type.getDimSize(0));
+  llvm::SmallDenseSet<Attribute> used;
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+    used.insert(from.getAxes(dim).begin(), from.getAxes(dim).end());
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    ArrayAttr held = from.getAxes(dim), wanted = target.getAxes(dim);
+    int64_t extent = whole.getDimSize(dim);
+    // The last axes, or all where the dimension does not divide.
+    for (size_t kept = 0; kept < held.size(); ++kept) {
+      if (kept > 0 && !mayEnd(extent, held))
+        continue;
+      ArrayAttr rest = builder.getArrayAttr(held.getValue().take_front(kept));
+      ArrayAttr last = builder.getArrayAttr(held.getValue().drop_front(kept));
+      ShardingAttr without = withAxes(from, dim, rest);
+      add(Move::Kind::Gather, dim, 0, last, without);
+      for (int64_t to = 0; to < whole.getRank(); ++to) {
+        ArrayAttr next = concat(from.getAxes(to), last);
+        bool fits = whole.getDimSize(to) >= grid.getSize(next) &&
+                    (from.getAxes(to).empty() || mayEnd(whole.getDimSize(to), next));
+        if (to != dim && fits)
+          add(Move::Kind::Exchange, dim, to, last, withAxes(without, to, next));
+      }
+    }
+    bool grows =
+        wanted.size() > held.size() && wanted.getValue().take_front(held.size()) == held.getValue();
+    ArrayRef<Attribute> more = wanted.getValue().drop_front(grows ? held.size() : wanted.size());
+    if (!grows || llvm::any_of(more, [&](Attribute axis) { return used.contains(axis); }) ||
+        (!held.empty() && !mayEnd(extent, wanted)))
+      continue;
+    add(Move::Kind::Slice, dim, 0, builder.getArrayAttr(more), withAxes(from, dim, wanted));
+  }
+  return moves;
+}
+
+double Resharder::getNs(RankedTensorType whole, const Move &move) const {
+  auto bytesOf = [&](ShardingAttr sharding) {
+    return static_cast<double>(getStorageBytes(sharding.getLocalType(whole, grid)));
+  };
+  auto ranks = static_cast<double>(grid.getSize(move.axes));
+  double before = bytesOf(move.before), after = bytesOf(move.after), others = (ranks - 1) / ranks;
+  switch (move.kind) {
+  case Move::Kind::Slice:
+    return copiedNs * after;
+  case Move::Kind::Gather:
+    // Parts of the outermost dimension come to stand where they belong.
+    return startNs + sentNs * others * after +
+           (getRows(whole.clone(whole.getShape().take_front(move.dim + 1))) == 1
+                ? 0
+                : copiedNs * after);
+  case Move::Kind::Exchange:
+    return startNs + sentNs * others * before + copiedNs * before;
+  case Move::Kind::ReduceScatter:
+    return startNs + (sentNs * others + copiedNs) * before;
+  case Move::Kind::Reduce:
+    return 2 * startNs + (2 * sentNs * others + copiedNs) * before;
+  }
+  llvm_unreachable("a move has a kind");
+}
+
+const Resharder::Path &Resharder::findPath(RankedTensorType whole, ShardingAttr from,
+                                           ShardingAttr to) {
+  auto [entry, isNew] = known.try_emplace(std::array<const void *, 3>{
+      whole.getAsOpaquePointer(), from.getAsOpaquePointer(), to.getAsOpaquePointer()});
+  Path &path = entry->second;
+  if (!isNew || from == to)
+    return path;
+  // Dijkstra's algorithm; shardings of equal cost in the order in which they are found.
+  struct Node {
+    double ns;
+    std::optional<Move> last;
+    bool done = false;
+  };
+  llvm::MapVector<ShardingAttr, Node> nodes;
+  nodes.insert({from, {0, std::nullopt}});
+  while (true) {
+    auto *best = nodes.end();
+    for (auto *node = nodes.begin(); node != nodes.end(); ++node)
+      if (!node->second.done && (best == nodes.end() || node->second.ns < best->second.ns))
+        best = node;
+    assert(best != nodes.end() && "expected a way: by what is whole");
+    best->second.done = true;
+    path.ns = best->second.ns;
+    if (best->first == to)
+      break;
+    for (Move &move : listMoves(whole, best->first, to)) {
+      double ns = path.ns + getNs(whole, move);
+      auto [next, found] = nodes.insert({move.after, {ns, move}});
+      if (!found && ns < next->second.ns)
+        next->second = {ns, move};
+    }
+  }
+  for (ShardingAttr at = to; at != from; at = path.moves.back().before)
+    path.moves.push_back(*nodes.find(at)->second.last);
+  std::reverse(path.moves.begin(), path.moves.end());
+  return path;
+}
+
+double Resharder::getNs(RankedTensorType whole, ShardingAttr from, ShardingAttr to) {
+  return findPath(whole, from, to).ns;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+Value Resharder::build(OpBuilder &builder, Location loc, Value part, RankedTensorType whole,
+                       const Move &step) const {
+  int64_t ranks = grid.getSize(step.axes);
+  // What a rank has of the dimension afterwards, without padding where that is all.
+  auto extentOf = [&](int64_t dim) {
+    return step.after.getAxes(dim).empty() ? whole.getDimSize(dim)
+                                           : step.after.getLocalType(whole, grid).getDimSize(dim);
+  };
+  switch (step.kind) {
+  case Move::Kind::Gather: {
+    SmallVector<int64_t> stacked(typeOf(part).getShape());
+    stacked.insert(stacked.begin(), ranks);
+    Value all = move<AllGatherOp>(builder, loc, part, step.axes, typeOf(part).clone(stacked));
+    return joinParts(builder, loc, all, step.dim, extentOf(step.dim));
+  }
+  case Move::Kind::Slice: {
+    Value parts = stackParts(builder, loc, part, step.dim, ranks);
+    return move<AllSliceOp>(builder, loc, parts, step.axes, dropFirst(typeOf(parts)));
+  }
+  case Move::Kind::Exchange: {
+    Value parts = stackParts(builder, loc, part, step.to, ranks);
+    Value exchanged = move<AllToAllOp>(builder, loc, parts, step.axes, typeOf(parts));
+    return joinParts(builder, loc, exchanged, step.dim, extentOf(step.dim));
+  }
+  case Move::Kind::ReduceScatter:
+    return reduceScatter(builder, loc, part, step.dim, step.axes);
+  case Move::Kind::Reduce:
+    return reduce(builder, loc, part, step.axes);
+  }
+  llvm_unreachable("a move has a kind");
 }
 
 Value Resharder::reshard(OpBuilder &builder, Location loc, const ShardedValue &value,
-                         ShardingAttr target) const {
+                         ShardingAttr target) {
   Value part = value.part;
-  SmallVector<ArrayAttr> axes;
-  for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
-    axes.push_back(value.sharding.getAxes(dim));
-  if (ArrayAttr terms = value.sharding.getUnreduced(); terms && !terms.empty()) {
-    bool scatters = !axes.empty() && axes[0].empty() && target.getAxes(0) == terms;
-    part = scatters ? reduceScatter(builder, loc, part, terms) : reduce(builder, loc, part, terms);
-    if (scatters)
-      axes[0] = terms;
-  }
-  auto differs = [&](int64_t dim) { return axes[dim] != target.getAxes(dim); };
-  for (auto [from, held] : llvm::enumerate(axes))
-    for (int64_t to = 0; to < value.whole.getRank() && !held.empty() && differs(from); ++to)
-      if (axes[to].empty() && target.getAxes(to) == held && target.getAxes(from).empty()) {
-        part = exchange(builder, loc, part, from, value.whole.getDimSize(from), to, held);
-        std::swap(axes[to], axes[from]);
-      }
-  for (auto [dim, held] : llvm::enumerate(axes))
-    if (!held.empty() && differs(dim)) {
-      part = gather(builder, loc, part, dim, held, value.whole.getDimSize(dim));
-      held = builder.getArrayAttr({});
-    }
-  for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
-    if (differs(dim))
-      part = split(builder, loc, part, dim, target.getAxes(dim));
+  for (const Move &step : findPath(value.whole, value.sharding, target).moves)
+    part = build(builder, loc, part, value.whole, step);
   return part;
 }

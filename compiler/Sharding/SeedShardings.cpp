@@ -1,5 +1,5 @@
+#include "compiler/Analysis/CostModel.h"
 #include "compiler/Sharding/Passes.h"
-#include "dialects/Sinter/SinterDialect.h"
 #include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -13,7 +13,11 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-static constexpr StringLiteral kData = "data", kTensor = "tensor";
+// Along `data` ranks have microbatches of their own. What products compute is split by columns
+// along `tensor` or the columns of a grid of both, by rows along `context`, the tokens of a
+// sequence, and along the rows of a grid of both.
+static constexpr StringLiteral kData = "data", kContext = "context", kTensor = "tensor",
+                               kRows = "tensor.rows", kColumns = "tensor.columns";
 
 static std::optional<Role> findRole(DictionaryAttr attributes) {
   auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : nullptr;
@@ -33,12 +37,13 @@ static StringRef getBoundName(DictionaryAttr attributes) {
   return {};
 }
 
-static bool readsTokens(func::FuncOp function) {
+/// The token ids that an entry computes on, or null.
+static Value findTokens(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto name = function.getArgAttrOfType<StringAttr>(i, SinterDialect::kInput))
       if (name.getValue() == "tokens")
-        return true;
-  return false;
+        return function.getArgument(i);
+  return nullptr;
 }
 
 /// Whether a function only changes gradients: it adds what one rank has.
@@ -52,31 +57,56 @@ static bool carriesGradients(func::FuncOp function) {
          });
 }
 
+/// The loop of an op that a dimension of one of its tensors is, operands before results.
+static unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
+  return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
+}
+
 /// The dimension of a matrix that is the columns of the products that read it in the forward pass,
-/// through casts and transposes; nothing where something else reads it there, too.
+/// through ops that have no other operand; nothing where something else reads it there, too.
 static std::optional<int64_t> findColumns(Value matrix) {
   std::optional<int64_t> found;
   if (typeOf(matrix).getRank() != 2)
     return std::nullopt;
   for (OpOperand &use : matrix.getUses()) {
-    std::optional<int64_t> dim;
     Operation *user = use.getOwner();
+    auto shardable = dyn_cast<ShardableOpInterface>(user);
     if (getStage(user->getLoc()) != Stage::Forward)
       continue;
-    if (auto product = dyn_cast<MatmulOp>(user)) {
-      if (use.getOperandNumber() == 1)
-        dim = product.getTransposeRhs() ? 0 : 1;
-    } else if (auto transpose = dyn_cast<TransposeOp>(user)) {
-      if (std::optional<int64_t> inner = findColumns(transpose))
-        dim = transpose.getPermutation()[*inner];
-    } else if (isa<ElementwiseOpInterface>(user) && user->getNumOperands() == 1) {
-      dim = findColumns(user->getResult(0));
+    if (!shardable)
+      return std::nullopt;
+    LoopNest nest = shardable.getLoopNest();
+    std::optional<int64_t> ofResult, dim;
+    if (getRole(user) == FusionRole::Contraction)
+      ofResult = typeOf(user->getResult(0)).getRank() - 1;
+    else if (user->getNumOperands() == 1)
+      ofResult = findColumns(user->getResult(0));
+    for (int64_t i = 0; ofResult && i < 2; ++i) {
+      unsigned loop = getLoop(nest, use.getOperandNumber(), i);
+      if (loop == getLoop(nest, user->getNumOperands(), *ofResult) &&
+          nest.loops[loop] == LoopKind::Parallel)
+        dim = i;
     }
     if (!dim || (found && found != dim))
       return std::nullopt;
     found = dim;
   }
   return found;
+}
+
+/// Whether ops can make parts of a value along a dimension, back to those that read tensors of
+/// other types.
+static bool isMadeInParts(Value value, int64_t dim) {
+  Operation *op = value.getDefiningOp();
+  auto shardable = dyn_cast_or_null<ShardableOpInterface>(op);
+  if (!shardable)
+    return !op;
+  LoopNest nest = shardable.getLoopNest();
+  unsigned tensor = op->getNumOperands() + cast<OpResult>(value).getResultNumber();
+  return nest.loops[getLoop(nest, tensor, dim)] == LoopKind::Parallel &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return operand.getType() != value.getType() || isMadeInParts(operand, dim);
+         });
 }
 
 namespace {
@@ -87,23 +117,28 @@ struct SeedShardingsPass : sinter::impl::SeedShardingsPassBase<SeedShardingsPass
     grid = GridAttr::lookup(getOperation());
     if (!grid)
       return markAllAnalysesPreserved();
-    if (grid.getSize(kTensor) > 1)
-      findSplitMatrices();
+    columnAxis = grid.getSize(kTensor) > 1 ? kTensor : kColumns;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (findTokens(function))
+        findGradientParts(function);
+    findSplitMatrices();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         seed(function);
   }
 
 private:
-  /// Finds the matrices that are split along tensor, in all entries alike.
+  using Dims = MutableArrayRef<SmallVector<StringRef>>;
+
+  /// Finds the matrices that are split by columns, in all entries alike.
   void findSplitMatrices() {
     llvm::StringMap<std::optional<int64_t>> found;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments()) {
         DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
         // The update of trained parameters does not multiply by them.
-        if (!isParameter(attributes) ||
-            (findRole(attributes) == Role::Parameter && !readsTokens(function)))
+        if (grid.getSize(columnAxis) == 1 || !isParameter(attributes) ||
+            (findRole(attributes) == Role::Parameter && !findTokens(function)))
           continue;
         std::optional<int64_t> dim = findColumns(argument);
         auto [entry, isNew] = found.try_emplace(getBoundName(attributes), dim);
@@ -115,8 +150,24 @@ private:
         columns[entry.first()] = *entry.second;
   }
 
+  /// Finds the dimension that each matrix' gradient can be made in parts of.
+  void findGradientParts(func::FuncOp function) {
+    for (OpOperand &result : function.front().getTerminator()->getOpOperands()) {
+      auto name = function.getResultAttrOfType<StringAttr>(result.getOperandNumber(),
+                                                           SinterDialect::kState);
+      if (!name || typeOf(result.get()).getRank() != 2)
+        continue;
+      for (int64_t dim : {1, 0})
+        if (isMadeInParts(result.get(), dim)) {
+          gradientParts[name.getValue().split('.').second] = dim;
+          break;
+        }
+    }
+  }
+
   void seed(func::FuncOp function) {
-    bool own = readsTokens(function) || (zero < 2 && carriesGradients(function));
+    splitTokens(function);
+    bool own = findTokens(function) || (zero < 2 && carriesGradients(function));
     if (own && grid.getSize(kData) > 1)
       function->setAttr(kManualAxes, axes({kData}));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -125,7 +176,8 @@ private:
       if (!type || (attributes && attributes.contains(SinterDialect::kSharding)))
         continue;
       SmallVector<SmallVector<StringRef>> dims(type.getRank());
-      splitAlongTensor(function, attributes, type, dims);
+      splitMatrix(attributes, type, dims);
+      splitCache(function, attributes, type, dims);
       bool terms = splitAlongData(attributes, type, dims);
       bool split = llvm::any_of(dims, [](auto &names) { return !names.empty(); });
       bool sum = findRole(attributes) == Role::Gradient && grid.getSize(kData) > 1;
@@ -134,27 +186,71 @@ private:
     }
   }
 
-  using Dims = MutableArrayRef<SmallVector<StringRef>>;
+  /// Splits a dimension along an axis, too, where each rank has some of it, and equal parts if it
+  /// is split already; returns whether.
+  bool addAxis(StringRef axis, RankedTensorType type, Dims dims, int64_t dim) const {
+    int64_t ranks = grid.getSize(axis), extent = type.getDimSize(dim);
+    for (StringRef other : dims[dim])
+      ranks *= grid.getSize(other);
+    if (grid.getSize(axis) == 1 || (dims[dim].empty() ? extent < ranks : extent % ranks != 0))
+      return false;
+    dims[dim].push_back(axis);
+    return true;
+  }
 
-  void splitAlongTensor(func::FuncOp function, DictionaryAttr attributes, RankedTensorType type,
-                        Dims dims) {
-    int64_t ranks = grid.getSize(kTensor);
-    if (ranks == 1)
+  /// The tokens of a sequence are split along `context`; along the rows of a grid of both whole
+  /// sequences, if there are enough.
+  void splitTokens(func::FuncOp function) {
+    Value tokens = findTokens(function);
+    if (!tokens || typeOf(tokens).getRank() != 2)
       return;
-    auto matrix = columns.find(findMatrix(attributes));
-    if (matrix != columns.end() && type.getRank() == 2 && type.getDimSize(matrix->second) >= ranks)
-      dims[matrix->second].push_back(kTensor);
+    SmallVector<SmallVector<StringRef>> dims(2);
+    addAxis(kContext, typeOf(tokens), dims, 1);
+    if (!addAxis(kRows, typeOf(tokens), dims, 0))
+      addAxis(kRows, typeOf(tokens), dims, 1);
+    if (dims[0].empty() && dims[1].empty())
+      return;
+    auto builder = OpBuilder::atBlockBegin(&function.front());
+    auto split = ShardOp::create(builder, tokens.getLoc(), tokens.getType(), tokens,
+                                 makeSharding(dims, /*terms=*/false));
+    tokens.replaceAllUsesExcept(split, split);
+  }
+
+  /// Splits a matrix, and what is kept of it, by columns. Of a matrix that every rank has whole,
+  /// the gradient and the optimizer's states are split: they are added to in every step of a
+  /// microbatch, and what becomes of them is gathered once an update.
+  void splitMatrix(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
+    StringRef name = findMatrix(attributes);
+    if (type.getRank() != 2 || name.empty())
+      return;
+    auto matrix = columns.find(name);
+    if (matrix != columns.end() && addAxis(columnAxis, type, dims, matrix->second))
+      addAxis(kRows, type, dims, matrix->second);
+    auto parts = gradientParts.find(name);
+    if (isParameter(attributes) || parts == gradientParts.end())
+      return;
+    auto isSplit = [&](StringRef axis) {
+      return llvm::any_of(dims, [&](auto &names) { return llvm::is_contained(names, axis); });
+    };
+    for (StringRef axis : {columnAxis, StringRef(kRows), StringRef(kContext)})
+      if (!isSplit(axis) && !addAxis(axis, type, dims, parts->second))
+        addAxis(axis, type, dims, 1 - parts->second);
+  }
+
+  /// Splits a KV cache by heads.
+  void splitCache(func::FuncOp function, DictionaryAttr attributes, RankedTensorType type,
+                  Dims dims) const {
     if (findRole(attributes) != Role::KvCache)
       return;
-    if (type.getDimSize(2) % ranks == 0)
-      dims[2].push_back(kTensor);
-    else
-      remark::missed(function.getLoc(), remark::RemarkOpts::name("WholeCache")
-                                            .category("sinter-sharding")
-                                            .function(function.getName()))
-          << remark::add("every rank has all of a KV cache and computes all of its attention: {0} "
-                         "heads of keys do not divide over {1} ranks of the axis tensor",
-                         type.getDimSize(2), ranks);
+    for (StringRef axis : {columnAxis, StringRef(kRows), StringRef(kContext)})
+      if (grid.getSize(axis) > 1 &&
+          (type.getDimSize(2) % grid.getSize(axis) != 0 || !addAxis(axis, type, dims, 2)))
+        remark::missed(function.getLoc(), remark::RemarkOpts::name("WholeCache")
+                                              .category("sinter-sharding")
+                                              .function(function.getName()))
+            << remark::add("every rank has all of a KV cache and computes all of its attention: "
+                           "{0} heads of keys do not divide over {1} ranks of the axis {2}",
+                           type.getDimSize(2), grid.getSize(axis), axis);
   }
 
   /// The matrix that a parameter is, or that a gradient or an optimizer's state is of
@@ -167,23 +263,25 @@ private:
     bool follows = role == Role::Gradient || role == Role::Optimizer;
     for (size_t dot = follows ? name.find('.') : StringRef::npos; dot != StringRef::npos;
          dot = name.find('.', dot + 1))
-      if (columns.contains(name.drop_front(dot + 1)))
-        return name.drop_front(dot + 1);
+      if (StringRef rest = name.drop_front(dot + 1);
+          columns.contains(rest) || gradientParts.contains(rest))
+        return rest;
     return {};
   }
 
-  /// Splits rows, if each rank has one; returns whether every rank has a term instead.
+  /// Splits rows, or the first dimension that is not split yet, if each rank has some of it;
+  /// returns whether every rank has a term instead.
   bool splitAlongData(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
-    int64_t ranks = grid.getSize(kData);
     std::optional<Role> role = findRole(attributes);
-    if (ranks == 1 || !role)
+    if (grid.getSize(kData) == 1 || !role)
       return false;
     if (role == Role::Gradient && zero < 2)
       return true;
     bool wanted = (role == Role::Gradient) || (role == Role::Optimizer && zero >= 1) ||
                   (role == Role::Parameter && zero >= 3);
-    if (wanted && type.getRank() > 0 && dims[0].empty() && type.getDimSize(0) >= ranks)
-      dims[0].push_back(kData);
+    auto *unsplit = llvm::find_if(dims, [](auto &names) { return names.empty(); });
+    if (wanted && unsplit != dims.end())
+      addAxis(kData, type, dims, unsplit - dims.begin());
     return false;
   }
 
@@ -212,6 +310,9 @@ private:
   }
 
   GridAttr grid;
-  llvm::StringMap<int64_t> columns; ///< of the matrices that are split along tensor, by name
+  StringRef columnAxis;
+  // By name, of matrices: the dimension that is their columns, where they are split by them, and
+  // the one that their gradient is made in parts of.
+  llvm::StringMap<int64_t> columns, gradientParts;
 };
 } // namespace

@@ -174,14 +174,16 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 
 def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
   let description = [{
-    An op that may be split over a grid of devices, as its loops say (LoopNest.h). From them follows
-    the upstream ShardingInterface, with which shardings are propagated and functions partitioned
-    (ShardingModel.h).
+    An op that may be split over a grid of devices, as its loops say (LoopNest.h).
   }];
   let cppNamespace = "::sinter";
   let methods = [
     InterfaceMethod<"How the op's loops go over its operands and results.", "::sinter::LoopNest",
       "getLoopNest", (ins)>,
+    InterfaceMethod<[{Tells `part`, this op on a device's part of the tensors, where that stands in
+      the whole. Only of ops whose nest is `placed`.}],
+      "void", "placePart", (ins "::mlir::Operation *":$part, "::sinter::PartPlace &":$place),
+      /*methodBody=*/"", /*defaultImplementation=*/"(void)part, (void)place;">,
   ];
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -28,6 +29,21 @@ struct LoopNest {
   /// From a point of the loops to an element: one a tensor, operands before results.
   llvm::SmallVector<mlir::AffineMap> maps;
   LoopReduction reduction = LoopReduction::Sum;
+  /// What is computed at an element follows from where it stands: a part has to be told
+  /// (ShardableOpInterface::placePart).
+  bool placed = false;
+};
+
+/// Where a device's part of the loops of an op stands, as values of the program that all devices
+/// run.
+class PartPlace {
+public:
+  virtual ~PartPlace() = default;
+  /// The sum over the loops of the device's first turn times the loop's stride, [1] of i32; null
+  /// where that is zero on every device.
+  virtual mlir::Value getNumber(llvm::ArrayRef<int64_t> strides) = 0;
+  /// `start` ([slots] of i32; null for zeros) plus the device's first turn of a loop.
+  virtual mlir::Value shift(mlir::Value start, int64_t slots, unsigned loop) = 0;
 };
 
 /// The nest of an op whose operands, then results, are `tensors`, null where an optional one is

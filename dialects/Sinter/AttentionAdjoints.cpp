@@ -27,7 +27,7 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
       builder, adjoint.getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       getQuery(), getKey(), getValue(), gradient, forward.getLogsumexp(), delta, getStart(),
       getFirst(), getAlibiSlopes(), getSeed(), getScaleAttr(), getCausalAttr(), getWindowAttr(),
-      getSoftcapAttr(), getDropoutAttr(), getStreamAttr());
+      getSoftcapAttr(), getDropoutAttr(), getStreamAttr(), getWholeAttr());
   adjoint.add(getQuery(), grad.getQueryGradient());
   adjoint.add(getKey(), grad.getKeyGradient());
   adjoint.add(getValue(), grad.getValueGradient());

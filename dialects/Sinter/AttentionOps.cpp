@@ -65,10 +65,11 @@ template <typename Op> static LogicalResult verifyCommon(Op op) {
                         q.getShape().take_front(2))) // attention_c7, attention_grad_c7
     return op.emitOpError("expected first to be [b, t]");
   double dropout = op.getDropout().convertToDouble();
-  if (!(dropout >= 0 && dropout < 1) || !hasShapeOrAbsent(op.getSeed(), {2}) ||
+  if (!(dropout >= 0 && dropout < 1) || !hasShapeOrAbsent(op.getSeed(), {op.getWhole() ? 3 : 2}) ||
+      (op.getWhole() && op.getWhole()->size() != 4) ||
       bool(op.getSeed()) != (dropout != 0)) // attention_c9, attention_grad_c9
-    return op.emitOpError("expected a dropout of at least 0 and below 1, and a seed [2] if it is "
-                          "not 0");
+    return op.emitOpError("expected a dropout of at least 0 and below 1, and if it is not 0 a seed "
+                          "[2], or [3] with four extents of the whole");
   return success();
 }
 
@@ -161,7 +162,8 @@ public:
       weights[j] /= sum;
     logsumexp = largest + std::log(sum);
     if (seed)
-      drop(((b * q.getShape()[2] + h) * q.getShape()[1] + t) * keys);
+      drop(op.getWhole() ? getNumber(*op.getWhole(), {b, h, t, 0}) + word(2)
+                         : getNumber({0, q.getShape()[2], q.getShape()[1], keys}, {b, h, t, 0}));
   }
 
   /// Visible keys [begin, end) (none if they are the wrong way round), their weights, and the
@@ -171,15 +173,25 @@ public:
   double logsumexp = 0;
 
 private:
+  uint32_t word(int64_t i) const { return static_cast<uint32_t>(static_cast<int64_t>((*seed)[i])); }
+
+  /// The number of an element in row-major order.
+  static int64_t getNumber(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
+    int64_t number = 0;
+    for (auto [extent, place] : llvm::zip_equal(shape, index))
+      number = number * extent + place;
+    return number;
+  }
+
   /// @param row the number of the row's first weight.
   void drop(int64_t row) {
-    auto word = [&](int64_t i) { return static_cast<uint32_t>(static_cast<int64_t>((*seed)[i])); };
     double probability = op.getDropout().convertToDouble();
     for (int64_t j = begin; j < end; ++j)
-      kept[j] = philox::isKept(row + j, static_cast<uint32_t>(op.getStream()), {word(0), word(1)},
-                               probability)
-                    ? 1 / (1 - probability)
-                    : 0.0;
+      kept[j] =
+          philox::isKept(static_cast<uint32_t>(row + j), static_cast<uint32_t>(op.getStream()),
+                         {word(0), word(1)}, probability)
+              ? 1 / (1 - probability)
+              : 0.0;
   }
 
   Op op;

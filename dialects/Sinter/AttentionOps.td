@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_Shardable, AttrSizedOperandSegments,
+def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_PlacedShardable, AttrSizedOperandSegments,
     Sinter_Differentiable]> {
   let summary = "softmax(scale * q.k + bias, masked) . v";
   let description = [{
@@ -23,13 +23,14 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_Shardable, AttrSizedOp
 
     Dropout sets weights to zero with that probability and divides the others by what remains of
     one: weight `(b, i, t, j)` of `[b, h, t, s]` is kept where sinter.dropout with `stream` and
-    `seed` keeps the element of that number. The logsumexp is that of all scores.
+    `seed` keeps the element of that number. The logsumexp is that of all scores. Of a part of an
+    attention, `[b, h, t, s]` is `whole`, and a third number in `seed` that of the part's first weight.
 
     C1: q is `[b, t, h, d]`, k and v are `[b, s, g, d]`, the result has q's shape.
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
     C7: first is `[b, t]`. C8: logsumexp is `[b, t, h]`. C9: dropout is at least 0 and below 1;
-    seed is `[2]`, and given exactly if dropout is not 0.
+    seed is given exactly if dropout is not 0, and `[2]`, or `[3]` with `whole`, which has four extents.
   }];
   let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
                        Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$first,
@@ -38,12 +39,13 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_Shardable, AttrSizedOp
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Sinter_FloatTensor:$result, Optional<Sinter_FloatTensor>:$logsumexp);
   let hasVerifier = 1;
 }
 
-def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_Shardable,
+def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_PlacedShardable,
     AttrSizedOperandSegments]> {
   let summary = "gradients of attention's query, key and value";
   let description = [{
@@ -57,7 +59,8 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_Shardable,
     dQ = scale * dS K          dK = scale * dS^T Q
     ```
     where `capped` is the score before ALiBi's part, and its factor is there only with a soft cap.
-    With dropout, `P` of dV and `gradient V^T` are multiplied with what the weights were.
+    With dropout, `P` of dV and `gradient V^T` are multiplied with what the weights were; `whole` is
+    attention's.
     Gradients of a key-value head are sums over the query heads that read it.
 
     C1: query and gradient are `[b, t, h, d]`, key and value `[b, s, g, d]`; the results have the
@@ -65,7 +68,8 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_Shardable,
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
     C7: first is `[b, t]`. C8: logsumexp and delta are `[b, t, h]`. C9: dropout is at least 0 and
-    below 1; seed is `[2]`, and given exactly if dropout is not 0.
+    below 1; seed is given exactly if dropout is not 0, and `[2]`, or `[3]` with `whole`, which has four
+    extents.
 
     ```mlir
     %dq, %dk, %dv = sinter.attention_grad %q, %k, %v, %gradient, %logsumexp, %delta
@@ -81,13 +85,14 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_Shardable,
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Sinter_FloatTensor:$query_gradient, Sinter_FloatTensor:$key_gradient,
                       Sinter_FloatTensor:$value_gradient);
   let hasVerifier = 1;
 }
 
-def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_Shardable, Sinter_Differentiable,
+def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_PlacedShardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "rotates pairs of a head's elements by position-dependent angles";

@@ -4,6 +4,36 @@ using namespace mlir;
 using namespace sinter;
 
 //===----------------------------------------------------------------------===//
+// ShardOp
+//===----------------------------------------------------------------------===//
+
+int64_t ShardOp::getFlops() { return 0; }
+FusionRole ShardOp::getFusionRole() { return FusionRole::Opaque; }
+LoopNest ShardOp::getLoopNest() { return makeElementwiseNest(*this); }
+
+LogicalResult ShardOp::verify() {
+  if (static_cast<int64_t>(getSharding().getDims().size()) != getType().getRank() ||
+      getSharding().isUnreduced()) // shard_c1
+    return emitOpError("expected a list of axes for each dimension and nothing unreduced, got ")
+           << getSharding();
+  GridAttr grid = GridAttr::lookup(*this);
+  for (int64_t dim = 0; grid && dim < getType().getRank(); ++dim)
+    for (Attribute axis : getSharding().getAxes(dim))
+      if (!llvm::is_contained(grid.getNames(), axis)) // shard_c2
+        return emitOpError("expected axes of ") << grid << ", got " << axis;
+  return success();
+}
+
+SmallVector<ReferenceTensor> ShardOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  return {operands[0]};
+}
+
+void ShardOp::buildAdjoint(Adjoint &adjoint) {
+  adjoint.add(getOperand(), ShardOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(),
+                                            adjoint.getGradient(getResult()), getSharding()));
+}
+
+//===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
 

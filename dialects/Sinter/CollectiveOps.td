@@ -5,6 +5,25 @@
 include "dialects/Sinter/GridAttr.td"
 include "dialects/Sinter/SinterAttributes.td"
 
+def ShardOp : Sinter_ReferenceOp<"shard", [Sinter_Shardable, Sinter_Differentiable,
+    AllTypesMatch<["operand", "result"]>]> {
+  let summary = "the operand, split over ranks as `sharding` says";
+  let description = [{
+    What a person asks for, or a recipe: the pass that splits a program obeys, and what is computed
+    from the result goes on with these parts. The value is the operand's; without a grid nothing is
+    split. The gradient of the operand is split alike.
+    C1: the sharding has a list for each dimension and nothing unreduced. C2: in a module for a grid
+    its axes are of the grid.
+
+    ```mlir
+    %1 = sinter.shard %0 {sharding = #sinter.sharding<[[], ["context"], []]>} : (tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+    ```
+  }];
+  let arguments = (ins Sinter_Tensor:$operand, Sinter_ShardingAttr:$sharding);
+  let results = (outs Sinter_Tensor:$result);
+  let hasVerifier = 1;
+}
+
 /// Every rank runs the same program, and so the same collectives in the same order. A collective is
 /// between the ranks of each group along `axes` (GridAttr). Parts stand in a new first dimension, so
 /// that they are contiguous in memory, in the order of the group's ranks; what is to be split along

@@ -125,8 +125,10 @@ ShardingAttr ShardingAttr::getReplicated(MLIRContext *context, int64_t rank) {
              nullptr);
 }
 
+bool ShardingAttr::isUnreduced() const { return getUnreduced() && !getUnreduced().empty(); }
+
 bool ShardingAttr::isReplicated() const {
-  return (!getUnreduced() || getUnreduced().empty()) &&
+  return !isUnreduced() &&
          llvm::all_of(getDims(), [](Attribute axes) { return cast<ArrayAttr>(axes).empty(); });
 }
 

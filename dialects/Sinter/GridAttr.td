@@ -59,6 +59,8 @@ def Sinter_ShardingAttr : AttrDef<SinterDialect, "Sharding"> {
   let extraClassDeclaration = [{
     /// Of a tensor that every rank has whole.
     static ShardingAttr getReplicated(::mlir::MLIRContext *context, int64_t rank);
+    /// Whether ranks have terms of a sum.
+    bool isUnreduced() const;
     /// Whether every rank has all of it.
     bool isReplicated() const;
     /// The axes of a dimension.

@@ -67,9 +67,10 @@ void ConcatOp::buildAdjoint(Adjoint &adjoint) {
 
 // The same elements are dropped, by the same numbers.
 void DropoutOp::buildAdjoint(Adjoint &adjoint) {
-  adjoint.add(getOperand(), DropoutOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(),
-                                              adjoint.getGradient(getResult()), getSeed(),
-                                              getProbabilityAttr(), getStreamAttr()));
+  adjoint.add(getOperand(),
+              DropoutOp::create(adjoint.getBuilder(), adjoint.getLoc(), getType(),
+                                adjoint.getGradient(getResult()), getSeed(), getProbabilityAttr(),
+                                getStreamAttr(), getWholeAttr()));
 }
 
 void EmbeddingOp::buildAdjoint(Adjoint &adjoint) {

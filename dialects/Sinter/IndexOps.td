@@ -99,7 +99,7 @@ def PackOp : Sinter_ReferenceOp<"pack", [Sinter_Move]> {
   let hasVerifier = 1;
 }
 
-def PositionsOp : Sinter_ReferenceOp<"positions", [Sinter_Shardable]> {
+def PositionsOp : Sinter_ReferenceOp<"positions", [Sinter_PlacedShardable]> {
   let summary = "the position of every token of a chunk: start[b] + t";
   let description = [{ C1: the result is `[b, t]` of i32 with start's b. }];
   let arguments = (ins Sinter_IndexTensor:$start);

@@ -44,41 +44,110 @@ LoopNest LinearCrossEntropyOp::getLoopNest() {
   return makeLoopNest(*this, getTransposeWeight() ? "n D, V D, V, n -> n" : "n D, D V, V, n -> n");
 }
 
-// A device's rows are whole blocks where the outermost dimension is split.
+/// The dimensions of a norm's rows. A device's rows are whole blocks, `r`, where the outermost
+/// dimension of several is split.
+static std::string listRows(RankedTensorType type) {
+  ArrayRef<int64_t> outer = type.getShape().drop_back();
+  auto several = llvm::find_if(outer, [](int64_t extent) { return extent != 1; });
+  std::string rows;
+  for (int64_t i = 0; i < several - outer.begin(); ++i)
+    rows += ("U" + Twine(i) + " ").str();
+  return rows + (several == outer.end() ? "" : "r * ");
+}
+
 LoopNest RmsNormGradOp::getLoopNest() {
-  bool hasRows = getOperand().getType().getRank() > 1;
-  return makeLoopNest(*this, hasRows ? "r * D, D, r * D -> r * D, r D" : "D, D, D -> D, B D");
+  std::string rows = listRows(getOperand().getType());
+  std::string blocks = StringRef(rows).contains('r') ? "r " : "B ";
+  return makeLoopNest(*this, rows + "D, D, " + rows + "D -> " + rows + "D, " + blocks + "D");
 }
 
 LoopNest LayerNormGradOp::getLoopNest() {
-  bool hasRows = getOperand().getType().getRank() > 1;
-  return makeLoopNest(*this,
-                      hasRows ? "r * D, D, r * D -> r * D, r D, r D" : "D, D, D -> D, B D, B D");
+  std::string rows = listRows(getOperand().getType());
+  std::string blocks = StringRef(rows).contains('r') ? "r " : "B ";
+  return makeLoopNest(*this, rows + "D, D, " + rows + "D -> " + rows + "D, " + blocks + "D, " +
+                                 blocks + "D");
 }
 
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 //
-// Key-value heads are split with the query heads that read them. Queries are not split: where they
-// stand follows from their number. Nor is anything with dropout, whose random numbers do.
+// Key-value heads are split with the query heads that read them. Queries may be split, each of
+// which reads all keys; but not in the backward pass, where they add to the gradients of keys.
+
+static LoopNest makePlacedNest(LoopNest nest) {
+  nest.placed = true;
+  return nest;
+}
+
+/// The third number of a seed: that of a part's first element, of a tensor of shape `whole`.
+/// `loops` are those of its dimensions.
+static void placeRandomNumbers(Operation *part, MutableArrayRef<OpOperand> seed,
+                               ArrayRef<int64_t> whole, ArrayRef<unsigned> loops, size_t loopCount,
+                               PartPlace &place) {
+  SmallVector<int64_t> strides(loopCount, 0);
+  for (int64_t stride = 1; auto [loop, extent] : llvm::reverse(llvm::zip_equal(loops, whole))) {
+    strides[loop] = stride;
+    stride *= extent;
+  }
+  Value number = place.getNumber(strides);
+  if (!number)
+    return;
+  OpBuilder builder(part);
+  Value words = seed.front().get();
+  seed.front().set(ConcatOp::create(builder, part->getLoc(), typeOf(words).clone({3}),
+                                    ValueRange{words, number}, /*dim=*/0));
+  part->setAttr("whole", builder.getDenseI64ArrayAttr(whole));
+}
+
+/// The loops of an attention, in the order of its nest.
+enum AttentionLoop : unsigned { Slot, Query, Head, Width, Key };
+
+/// What the parts of an attention and of its gradients have to know.
+template <typename Op>
+static void placeAttention(Op whole, Operation *op, size_t loopCount, PartPlace &place) {
+  auto part = cast<Op>(op);
+  if (!whole.getDropout().isZero()) {
+    ArrayRef<int64_t> q = whole.getQuery().getType().getShape();
+    placeRandomNumbers(part, part.getSeedMutable(),
+                       {q[0], q[2], q[1], whole.getKey().getType().getDimSize(1)},
+                       {Slot, Head, Query, Key}, loopCount, place);
+  }
+}
 
 LoopNest AttentionOp::getLoopNest() {
-  return makeLoopNest(*this, getDropout().isZero()
-                                 ? "b T h D, b S h D, b S h E, b, b T, h, X -> b T h E, b T h"
-                                 : "B T H D, B S H D, B S H E, B, B T, H, X -> B T H E, B T H");
+  return makePlacedNest(
+      makeLoopNest(*this, "b t h D, b S h D, b S h E, b, b t, h, X -> b t h E, b t h"));
+}
+
+void AttentionOp::placePart(Operation *op, PartPlace &place) {
+  placeAttention(*this, op, getLoopNest().loops.size(), place);
+  auto part = cast<AttentionOp>(op);
+  if (Value start = place.shift(part.getStart(), part.getQuery().getType().getDimSize(0), Query);
+      start != part.getStart())
+    part.getStartMutable().assign(start);
 }
 
 LoopNest AttentionGradOp::getLoopNest() {
-  return makeLoopNest(*this,
-                      getDropout().isZero()
-                          ? "b T h D, b S h D, b S h D, b T h D, b T h, b T h, b, b T, h, X -> "
-                            "b T h D, b S h D, b S h D"
-                          : "B T H D, B S H D, B S H D, B T H D, B T H, B T H, B, B T, H, X -> "
-                            "B T H D, B S H D, B S H D");
+  return makePlacedNest(
+      makeLoopNest(*this, "b T h D, b S h D, b S h D, b T h D, b T h, b T h, b, b T, h, X -> "
+                          "b T h D, b S h D, b S h D"));
 }
 
-LoopNest RotaryOp::getLoopNest() { return makeLoopNest(*this, "b T h D, P R, P R, b -> b T h D"); }
+void AttentionGradOp::placePart(Operation *op, PartPlace &place) {
+  placeAttention(*this, op, getLoopNest().loops.size(), place);
+}
+
+LoopNest RotaryOp::getLoopNest() {
+  return makePlacedNest(makeLoopNest(*this, "b t h D, P R, P R, b -> b t h D"));
+}
+
+void RotaryOp::placePart(Operation *op, PartPlace &place) {
+  auto part = cast<RotaryOp>(op);
+  if (Value start = place.shift(part.getStart(), part.getOperand().getType().getDimSize(0), Query);
+      start != part.getStart())
+    part.getStartMutable().assign(start);
+}
 
 LoopNest CacheAppendOp::getLoopNest() {
   return makeLoopNest(*this, "b C h d, b T h d, b, b -> b C h d");
@@ -150,6 +219,16 @@ LoopNest ReshapeOp::getLoopNest() {
   };
   size_t i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
+    if (from[i] == 1 && to[j] != 1) {
+      addLoop(LoopKind::Whole, ofOperand);
+      ++i;
+      continue;
+    }
+    if (to[j] == 1 && from[i] != 1) {
+      addLoop(LoopKind::Whole, ofResult);
+      ++j;
+      continue;
+    }
     addLoop(LoopKind::Parallel, ofOperand, ofResult);
     for (int64_t a = from[i++], b = to[j++]; a != b;)
       if (a < b) {
@@ -168,7 +247,14 @@ LoopNest ReshapeOp::getLoopNest() {
   return makeMoveNest(*this, loops, ofOperand, ofResult);
 }
 
-LoopNest PositionsOp::getLoopNest() { return makeLoopNest(*this, "b -> b T"); }
+LoopNest PositionsOp::getLoopNest() { return makePlacedNest(makeLoopNest(*this, "b -> b t")); }
+
+void PositionsOp::placePart(Operation *op, PartPlace &place) {
+  auto part = cast<PositionsOp>(op);
+  part.getStartMutable().assign(
+      place.shift(part.getStart(), part.getType().getDimSize(0), /*loop=*/1));
+}
+
 LoopNest OneHotOp::getLoopNest() { return makeLoopNest(*this, "... -> ... V"); }
 LoopNest PickOp::getLoopNest() { return makeLoopNest(*this, "... V, ... -> ..."); }
 LoopNest LastRowOp::getLoopNest() { return makeLoopNest(*this, "b T d, b -> b d"); }
@@ -181,7 +267,18 @@ LoopNest EmbeddingGradOp::getLoopNest() {
   return makeLoopNest(*this, getInto() ? "*, * d, V d -> V d" : "..., ... d, V d -> V d");
 }
 
-LoopNest DropoutOp::getLoopNest() { return makeLoopNest(*this, "*, X -> *"); }
+// Numbers of elements have to fit what a part is told.
+LoopNest DropoutOp::getLoopNest() {
+  bool splits = getType().getNumElements() <= int64_t(1) << 32;
+  return makePlacedNest(makeLoopNest(*this, splits ? "..., X -> ..." : "*, X -> *"));
+}
+
+void DropoutOp::placePart(Operation *op, PartPlace &place) {
+  auto loops = llvm::to_vector(llvm::seq<unsigned>(0, getType().getRank()));
+  placeRandomNumbers(op, cast<DropoutOp>(op).getSeedMutable(), getType().getShape(), loops,
+                     loops.size() + 1, place);
+}
+
 LoopNest StochasticRoundOp::getLoopNest() { return makeLoopNest(*this, "*, X, X -> *"); }
 
 // A slot's draw is a function of what the slot has.

@@ -1,5 +1,6 @@
 #include "dialects/Sinter/Sampling.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -13,8 +14,11 @@ int64_t DropoutOp::getFlops() { return 80 * getType().getNumElements(); }
 FusionRole DropoutOp::getFusionRole() { return FusionRole::Elementwise; }
 
 LogicalResult DropoutOp::verify() {
-  if (getSeed().getType().getShape() != ArrayRef<int64_t>{2}) // dropout_c1
-    return emitOpError("expected seed to be [2], got ") << getSeed().getType();
+  if (getSeed().getType().getShape() != ArrayRef<int64_t>{getWhole() ? 3 : 2} ||
+      (getWhole() && static_cast<int64_t>(getWhole()->size()) != getType().getRank())) // dropout_c1
+    return emitOpError("expected seed to be [2], or [3] with an extent of the whole for each "
+                       "dimension, got ")
+           << getSeed().getType();
   double probability = getProbability().convertToDouble();
   if (!(probability >= 0 && probability < 1)) // dropout_c2
     return emitOpError("expected probability to be at least 0 and below 1, got ") << probability;
@@ -27,9 +31,14 @@ SmallVector<ReferenceTensor> DropoutOp::evaluate(ArrayRef<ReferenceTensor> opera
     return static_cast<uint32_t>(static_cast<int64_t>(operands[1][i]));
   };
   double probability = getProbability().convertToDouble();
+  SmallVector<int64_t> strides = computeStrides(getType().getShape());
   for (int64_t i = 0; i < result.getNumElements(); ++i) {
+    int64_t number = i;
+    if (getWhole())
+      number = static_cast<uint32_t>(
+          word(2) + linearize(delinearize(i, strides), computeStrides(*getWhole())));
     bool kept =
-        philox::isKept(i, static_cast<uint32_t>(getStream()), {word(0), word(1)}, probability);
+        philox::isKept(number, static_cast<uint32_t>(getStream()), {word(0), word(1)}, probability);
     result[i] = kept ? result[i] / (1 - probability) : 0.0;
   }
   result.round();

@@ -4,7 +4,7 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Shardable, Sinter_Differentiable,
+def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_PlacedShardable, Sinter_Differentiable,
     AllTypesMatch<["operand", "result"]>]> {
   let summary = "x / (1 - probability) or, with that probability, 0";
   let description = [{
@@ -13,12 +13,14 @@ def DropoutOp : Sinter_ReferenceOp<"dropout", [Sinter_Shardable, Sinter_Differen
     same elements: the element with the row-major index `e` is kept where word 0 of
     Philox4x32-10 (Philox.h) with the counter `(e mod 2^32, e / 2^32, stream, 0)` and the key
     `seed` is at least `probability * 2^32`, as unsigned numbers. `stream` keeps the ops of one
-    program apart.
+    program apart. Of a part of a tensor, `e` is the number in all of it, whose shape is `whole`, and
+    a third number in `seed` is that of the part's first element.
 
-    C1: seed is `[2]`. C2: probability is at least 0 and below 1.
+    C1: seed is `[2]`, or `[3]` with `whole`, of operand's rank. C2: probability is at least 0 and below 1.
   }];
   let arguments = (ins Sinter_FloatTensor:$operand, Sinter_IndexTensor:$seed,
-                       F64Attr:$probability, I64Attr:$stream);
+                       F64Attr:$probability, I64Attr:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
 }

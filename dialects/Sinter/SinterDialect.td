@@ -116,6 +116,9 @@ def Sinter_Move : DeclareOpInterfaceMethods<MoveOpInterface>;
 /// An op that says how it may be split over devices.
 def Sinter_Shardable : DeclareOpInterfaceMethods<ShardableOpInterface>;
 
+/// The same of one that computes by where an element stands.
+def Sinter_PlacedShardable : DeclareOpInterfaceMethods<ShardableOpInterface, ["placePart"]>;
+
 def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
 def Sinter_I4 : I<4>;
 /// Of four bits each has a byte of its own, unless a layout says otherwise.

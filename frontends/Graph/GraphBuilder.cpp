@@ -191,7 +191,8 @@ Value GraphBuilder::embedding(Value table, Value ids, std::optional<int64_t> pad
 
 Value GraphBuilder::dropout(Value x, Value seed, double probability, int64_t stream) {
   return DropoutOp::create(builder, location, x.getType(), x, seed,
-                           builder.getF64FloatAttr(probability), builder.getI64IntegerAttr(stream));
+                           builder.getF64FloatAttr(probability), builder.getI64IntegerAttr(stream),
+                           /*whole=*/DenseI64ArrayAttr());
 }
 
 Value GraphBuilder::positions(Value start, int64_t count) {
@@ -235,7 +236,8 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
                              value, start, options.first, options.alibiSlopes, options.seed,
                              builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
                              softcap, builder.getF64FloatAttr(options.dropout),
-                             builder.getI64IntegerAttr(options.stream))
+                             builder.getI64IntegerAttr(options.stream),
+                             /*whole=*/DenseI64ArrayAttr())
       .getResult();
 }
 

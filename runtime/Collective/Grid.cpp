@@ -24,6 +24,19 @@ std::vector<Axis> listAxes(const fb::Executable &executable) {
   return axes;
 }
 
+/// A positive number, or 0 where a text is none.
+size_t parseSize(std::string_view text) {
+  size_t size = 0;
+  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), size);
+  return status == std::errc() && end == text.data() + text.size() ? size : 0;
+}
+
+/// The place of an axis in the order of kGridAxes, rows before columns.
+std::pair<const std::string_view *, bool> findOrder(const GridAxis &axis) {
+  return {std::ranges::find(kGridAxes, axis.name.substr(0, axis.name.find('.'))),
+          axis.name == kTensorColumns};
+}
+
 } // namespace
 
 RankGroup makeWholeGroup(const Communicator &communicator) {
@@ -42,26 +55,32 @@ Expected<std::vector<GridAxis>> parseGrid(std::string_view text) {
     std::string_view entry = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
     size_t equals = std::min(entry.find('='), entry.size());
-    std::string_view name = entry.substr(0, equals), number = entry.substr(equals);
-    size_t size = 0;
-    auto [end, status] =
-        std::from_chars(number.data() + !number.empty(), number.data() + number.size(), size);
-    if (status != std::errc() || end != number.data() + number.size() || size == 0)
-      return fail(what, "'" + std::string(entry) + "' is not of the form AXIS=N",
+    std::string_view name = entry.substr(0, equals);
+    std::string_view number = entry.substr(std::min(equals + 1, entry.size()));
+    size_t by = name == "tensor" ? number.find('x') : std::string_view::npos;
+    bool isGrid = by != std::string_view::npos;
+    size_t size = parseSize(number.substr(0, by));
+    size_t columns = isGrid ? parseSize(number.substr(by + 1)) : 1;
+    if (size == 0 || columns == 0)
+      return fail(what,
+                  "'" + std::string(entry) + "' is not of the form " +
+                      (name == "tensor" ? "tensor=N or tensor=RxC" : "AXIS=N"),
                   "write data=2,tensor=2, for example");
     if (std::ranges::find(kGridAxes, name) == std::end(kGridAxes))
       return fail(what, "there is no axis '" + std::string(name) + "'",
                   "axes are data, tensor, pipeline and context");
-    if (std::ranges::find(axes, name, &GridAxis::name) != axes.end())
+    if (std::ranges::any_of(axes, [&](const GridAxis &axis) {
+          return axis.name.substr(0, axis.name.find('.')) == name;
+        }))
       return fail(what, "the axis '" + std::string(name) + "' is there twice", "give it once");
-    if (size > mostRanks || (ranks *= size) > mostRanks)
+    if (size > mostRanks || columns > mostRanks || (ranks *= size * columns) > mostRanks)
       return fail(what, "there are more than " + std::to_string(mostRanks) + " ranks",
                   "give fewer");
-    axes.push_back({std::string(name), size});
+    axes.push_back({std::string(isGrid ? kTensorRows : name), size});
+    if (isGrid)
+      axes.push_back({std::string(kTensorColumns), columns});
   }
-  std::ranges::sort(axes, {}, [](const GridAxis &axis) {
-    return std::ranges::find(kGridAxes, axis.name) - std::begin(kGridAxes);
-  });
+  std::ranges::sort(axes, {}, findOrder);
   return axes;
 }
 
@@ -124,7 +143,11 @@ size_t findRankOfStage(const fb::Executable &executable, uint32_t stage, size_t 
 std::string describeGrid(const fb::Executable &executable) {
   std::string text;
   for (const Axis &axis : listAxes(executable))
-    text += (text.empty() ? "" : ",") + std::string(axis.name) + "=" + std::to_string(axis.size);
+    if (axis.name == kTensorColumns) // behind its rows
+      text += "x" + std::to_string(axis.size);
+    else
+      text += (text.empty() ? "" : ",") + std::string(axis.name.substr(0, axis.name.find('.'))) +
+              "=" + std::to_string(axis.size);
   return text;
 }
 

@@ -34,7 +34,7 @@ template <typename T> T valueOf(Expected<T> expected) {
 /// A model's training, with dropout, in microbatches of one row.
 class SharedRun {
 public:
-  static constexpr uint64_t kSteps = 6; ///< of a run, where nothing else is said
+  static constexpr uint64_t kSteps = 3; ///< of a run, where nothing else is said
 
   /// On a processor, or on GPUs of a `target`.
   /// @param layers 0: the model's own, and its weights; else random ones.

@@ -34,8 +34,7 @@ template <typename T> struct WithoutOptional<std::optional<T>> {
 };
 } // namespace
 
-template <typename T>
-void cli::addFlag(CLI::App &command, const OptionInfo &info, T &value) {
+template <typename T> void cli::addFlag(CLI::App &command, const OptionInfo &info, T &value) {
   std::string name = std::string("--") + FlagName(info.id).text;
   std::string help = showFlags(std::string(info.help));
   CLI::Option *option;

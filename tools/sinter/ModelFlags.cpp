@@ -19,8 +19,8 @@ void cli::addCommonFlags(CLI::App &command, RunOptions &options, bool &json) {
 void cli::addRunFlags(CLI::App &command, RunOptions &options, bool &json) {
   addCommonFlags(command, options, json);
   addOptions(command, options,
-             {"tf32", "tune", "grid", "reduce", "no_cache", "disable_pass", "load_pass_plugin",
-              "add_pass"});
+             {"tf32", "tune", "grid", "reduce", "forbid_gather", "no_cache", "disable_pass",
+              "load_pass_plugin", "add_pass"});
 }
 
 void cli::addRankFlags(CLI::App &command, RunOptions &options) {

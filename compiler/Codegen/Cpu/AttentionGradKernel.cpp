@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/Cpu/AttentionGradPlan.h"
+#include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -353,9 +354,8 @@ private:
     double probability = op.getDropout().convertToDouble();
     builder.loop(r, builder.add(r, plan.scoreRows), 1, [&](Value row) {
       auto [t, head] = positionAndHead(row);
-      Value number = builder.add(builder.mul(slot, plan.heads), head);
-      number = builder.add(builder.mul(number, plan.length), t);
-      number = builder.add(builder.mul(number, plan.maxSequence), firstKey);
+      Value number =
+          emitWeightNumber(builder, plan, arguments[*plan.seedArgument], slot, head, t, firstKey);
       builder.loop(builder.index(firstVector * lanes),
                    builder.index((firstVector + plan.keyVectors) * lanes), lanes, [&](Value j) {
                      Value kept =

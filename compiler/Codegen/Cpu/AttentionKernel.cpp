@@ -291,6 +291,7 @@ private:
     tile.rows = plan.tileRows;
     tile.vectors = plan.keyVectors;
     tile.depth = plan.pairs ? 2 : 1;
+    tile.matrixRows = plan.rows;
     tile.lhs = [&](int64_t row, Value d) {
       Value at = builder.add(builder.mul(builder.add(r, row), rowWidth), d);
       return plan.pairs ? builder.splatPair(queries, at) : builder.loadSplat(queries, at);
@@ -382,9 +383,8 @@ private:
   void dropWeights(Value key, Value r) {
     builder.loop(builder.index(0), builder.index(plan.tileRows), 1, [&](Value row) {
       auto [t, head] = positionAndHead(builder.add(r, row));
-      Value number = builder.add(builder.mul(slot, plan.heads), head);
-      number = builder.add(builder.mul(number, plan.length), t);
-      number = builder.add(builder.mul(number, plan.maxSequence), key);
+      Value number =
+          emitWeightNumber(builder, plan, arguments[*plan.seedArgument], slot, head, t, key);
       builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value j) {
         Value memory = pairValues() ? weights : scores;
         Value at = builder.add(builder.mul(row, plan.keyBlock), j);
@@ -403,6 +403,7 @@ private:
     tile.rows = plan.tileRows;
     tile.vectors = std::min(plan.valueVectors, rowWidth / lanes - firstVector);
     tile.depth = pairValues() ? 2 : 1;
+    tile.matrixRows = plan.rows;
     tile.lhs = [&](int64_t row, Value j) {
       Value at = builder.add(j, row * plan.keyBlock);
       return pairValues() ? builder.splatPair(weights, at) : builder.loadSplat(scores, at);

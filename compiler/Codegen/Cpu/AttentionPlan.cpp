@@ -1,6 +1,8 @@
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -100,4 +102,17 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
     return failure();
   cut(plan, target);
   return plan;
+}
+
+Value sinter::emitWeightNumber(VectorBuilder &builder, const AttentionOperands &operands,
+                               Value seed, Value slot, Value head, Value query, Value key) {
+  auto [heads, queries, keys] = operands.numbered;
+  Value number = builder.add(builder.mul(slot, heads), head);
+  number = builder.add(builder.mul(number, queries), query);
+  number = builder.add(builder.mul(number, keys), key);
+  if (!operands.isPart)
+    return number;
+  Value first = memref::LoadOp::create(builder, seed, builder.index(2));
+  return builder.add(
+      number, arith::IndexCastOp::create(builder, builder.getIndexType(), first).getResult());
 }

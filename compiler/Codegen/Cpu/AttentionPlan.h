@@ -1,6 +1,7 @@
 //===- AttentionPlan.h - What an attention kernel computes ------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/AttentionOperands.h"
 
 namespace sinter {
@@ -37,5 +38,10 @@ struct AttentionPlan : AttentionOperands, AttentionResults {
   /// reported as an error.
   static mlir::FailureOr<AttentionPlan> make(mlir::func::FuncOp kernel, TargetAttr target);
 };
+
+/// The number by which a dropout knows the weight of key `key` for a query. `seed` is the kernel's.
+mlir::Value emitWeightNumber(VectorBuilder &builder, const AttentionOperands &operands,
+                             mlir::Value seed, mlir::Value slot, mlir::Value head,
+                             mlir::Value query, mlir::Value key);
 
 } // namespace sinter

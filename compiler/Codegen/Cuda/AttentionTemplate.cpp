@@ -137,6 +137,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
   if (failed(op))
     return failure();
+  if (op->getWhole())
+    return op->emitError("expected all of an attention on a GPU, got a part");
   AttentionOperands operands;
   AttentionResults results;
   if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel, /*f16=*/true)))
@@ -204,6 +206,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
   FailureOr<AttentionGradOp> op = findOnly<AttentionGradOp>(kernel, "attention's gradient");
   if (failed(op))
     return failure();
+  if (op->getWhole())
+    return op->emitError("expected all of an attention on a GPU, got a part");
   AttentionOperands operands;
   AttentionGradResults results;
   if (failed(operands.read(*op, /*f16=*/true)) ||

@@ -46,7 +46,12 @@ template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16) {
   if (headSize > 256)
     return op.emitError("expected heads of 256 elements at the most, got ") << headSize;
   // Numbers of weights, from which masks of a dropout follow, are one word.
-  int64_t weights = ShapedType::getNumElements({batch, heads, length, maxSequence});
+  SmallVector<int64_t> whole{batch, heads, length, maxSequence};
+  if (op.getWhole())
+    whole.assign(op.getWhole()->begin(), op.getWhole()->end());
+  numbered = {whole[1], whole[2], whole[3]};
+  isPart = op.getWhole().has_value();
+  int64_t weights = ShapedType::getNumElements(whole);
   if (op.getSeed() && weights > int64_t(1) << 32)
     return op.emitError("expected 2^32 weights at the most for a dropout, got ") << weights;
   FailureOr<StridedInput> input = traceRows(op.getQuery(), op, "queries", f16);

@@ -16,6 +16,10 @@ struct AttentionOperands {
   int64_t batch = 0, length = 0, heads = 0, headSize = 0, maxSequence = 0, keyHeads = 0;
   int64_t group = 0; ///< query heads of a key-value head
   int64_t rows = 0;  ///< length * group
+  /// The extents [h, t, s] by which a dropout numbers weights; of a part, those of the whole, and
+  /// the third number of the seed is that of its first one.
+  std::array<int64_t, 3> numbered{};
+  bool isPart = false;
   StridedInput query;
   std::optional<unsigned> startArgument, firstArgument, slopesArgument, seedArgument;
 

@@ -364,6 +364,8 @@ struct DropoutElements : ElementModel<DropoutElements, DropoutOp> {
     auto dropout = cast<DropoutOp>(op);
     Sources sources{{dropout.getOperand(), ElementIndex(index)}};
     addWords(sources, space, dropout.getSeed());
+    if (dropout.getWhole())
+      sources.push_back({dropout.getSeed(), {space.constant(2)}});
     return sources;
   }
 
@@ -375,8 +377,13 @@ struct DropoutElements : ElementModel<DropoutElements, DropoutOp> {
     OpBuilder &builder = emitter.getBuilder();
     Location loc = emitter.getLoc();
     Value element = elements->front();
-    Value isKept = emitKept(dropout, emitter, emitElementNumber(emitter, dropout.getType(), index),
-                            {(*elements)[1], (*elements)[2]});
+    RankedTensorType whole = dropout.getType();
+    if (dropout.getWhole())
+      whole = whole.clone(*dropout.getWhole());
+    Value number = emitElementNumber(emitter, whole, index);
+    Value isKept =
+        emitKept(dropout, emitter, number, elements->size() > 3 ? elements->back() : Value(),
+                 {(*elements)[1], (*elements)[2]});
     double scale = 1 / (1 - dropout.getProbability().convertToDouble());
     Value scaled = arith::MulFOp::create(builder, loc, element,
                                          emitter.emitConstant(element.getType(), scale));
@@ -386,8 +393,8 @@ struct DropoutElements : ElementModel<DropoutElements, DropoutOp> {
   }
 
 private:
-  /// Whether the dropout keeps the element of this number.
-  static Value emitKept(DropoutOp op, ElementEmitter &emitter, Value number,
+  /// Whether the dropout keeps the element of this number, which of a part counts from `first`.
+  static Value emitKept(DropoutOp op, ElementEmitter &emitter, Value number, Value first,
                         std::array<Value, 2> seed) {
     OpBuilder &builder = emitter.getBuilder();
     Location loc = emitter.getLoc();
@@ -395,8 +402,11 @@ private:
     double probability = op.getProbability().convertToDouble();
     if (!emitter.getOptions().callsLibrary) {
       auto [low, high] = splitNumber(emitter, number, op.getType().getNumElements());
+      if (first)
+        low = arith::AddIOp::create(builder, loc, low, first);
       return emitIsKept(builder, loc, low, high, stream, seed, probability);
     }
+    assert(!first && "expected a GPU to have all of a tensor");
     auto word = [&](uint32_t value) -> Value {
       return arith::ConstantOp::create(builder, loc,
                                        builder.getI32IntegerAttr(static_cast<int32_t>(value)));

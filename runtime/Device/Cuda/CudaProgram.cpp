@@ -233,7 +233,9 @@ Expected<void> CudaProgram::add(const fb::Collective &collective, const CudaReso
 }
 
 Expected<void> CudaProgram::add(const fb::Send &, const CudaResolver &) { return refuseStages(); }
-Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) { return refuseStages(); }
+Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) {
+  return refuseStages();
+}
 
 Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
   assert(false && "packing is for processors, which the verifier knows");

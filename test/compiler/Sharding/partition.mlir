@@ -22,8 +22,9 @@
 // CHECK: %[[TRIMMED:.*]] = sinter.slice %[[WHOLE]] {offsets = array<i64: 0, 0>} : (tensor<8x8xf32>) -> tensor<7x8xf32>
 // CHECK: return %[[NEXT]], %[[TRIMMED]]
 // LIBRARY-LABEL: func.func @update(
-// LIBRARY: sinter.all_reduce ["data"] %{{.*}} : (tensor<7x8xf32>) -> tensor<7x8xf32>
+// LIBRARY: sinter.all_reduce ["data"] %{{.*}} : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
 // LIBRARY-NOT: sinter.all_to_all
+// LIBRARY-LABEL: func.func @mlp(
 // REMARK: all_to_all along data: a rank sends 128 bytes
 // REMARK: all_gather along data: a rank sends 128 bytes
 module attributes {sinter.grid = #sinter.grid<data = 2>} {
@@ -66,5 +67,77 @@ module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
     %2 = sinter.mul %0, %1 : (tensor<5x6xf32>, tensor<5x6xf32>) -> tensor<5x6xf32>
     %3 = sinter.matmul %2, %down : (tensor<5x6xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
     return %3 : tensor<5x4xf32>
+  }
+}
+
+// -----
+
+// Rows stay with the ranks that have them; what is computed by where an element stands is told.
+// CHECK-LABEL: func.func @rows(
+// CHECK: %[[FIRST:.*]] = sinter.constant dense<{{\[\[0, 0\], \[4, 4\]\]}}> : tensor<2x2xi32>
+// CHECK: %[[START:.*]] = sinter.all_slice ["context"] %[[FIRST]] : (tensor<2x2xi32>) -> tensor<2xi32>
+// CHECK: %[[TURNED:.*]] = sinter.rotary %{{.*}}, %arg1, %arg1, %[[START]] : (tensor<2x4x2x4xf32>
+// CHECK: %[[NUMBERS:.*]] = sinter.constant dense<{{\[\[0\], \[32\]\]}}> : tensor<2x1xi32>
+// CHECK: %[[NUMBER:.*]] = sinter.all_slice ["context"] %[[NUMBERS]] : (tensor<2x1xi32>) -> tensor<1xi32>
+// CHECK: %[[SEED:.*]] = sinter.concat %arg2, %[[NUMBER]] {dim = 0 : i64} : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32>
+// CHECK: sinter.dropout %[[TURNED]], %[[SEED]] {probability = 5.000000e-01 : f64, stream = 1 : i64, whole = array<i64: 2, 8, 2, 4>} : (tensor<2x4x2x4xf32>
+// CHECK: sinter.all_gather
+module attributes {sinter.grid = #sinter.grid<context = 2>} {
+  func.func @rows(%x: tensor<2x8x2x4xf32> {sinter.input = "x"}, %cos: tensor<8x2xf32> {sinter.input = "cos"},
+                  %seed: tensor<2xi32> {sinter.input = "seed"}) -> (tensor<2x8x2x4xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+    %0 = sinter.shard %x {sharding = #sinter.sharding<[[], ["context"], [], []]>} : (tensor<2x8x2x4xf32>) -> tensor<2x8x2x4xf32>
+    %1 = sinter.rotary %0, %cos, %cos : (tensor<2x8x2x4xf32>, tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<2x8x2x4xf32>
+    %2 = sinter.dropout %1, %seed {probability = 0.5, stream = 1 : i64} : (tensor<2x8x2x4xf32>, tensor<2xi32>) -> tensor<2x8x2x4xf32>
+    return %2 : tensor<2x8x2x4xf32>
+  }
+}
+
+// -----
+
+// Queries are split, keys and values are gathered; after what the cache holds, positions count from there.
+// CHECK-LABEL: func.func @queries(
+// CHECK: %[[POSITIONS:.*]] = sinter.positions %arg2 : (tensor<1xi32>) -> tensor<1x8xi32>
+// CHECK: %[[OWN:.*]] = sinter.all_slice ["context"] %{{.*}} : (tensor<2x1xi32>) -> tensor<1xi32>
+// CHECK: sinter.attention %{{.*}}, %arg1, %arg1, %[[OWN]] {causal{{.*}} : (tensor<1x4x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1xi32>) -> tensor<1x4x3x4xf32>
+module attributes {sinter.grid = #sinter.grid<context = 2>} {
+  func.func @queries(%q: tensor<1x8x3x4xf32> {sinter.input = "q"}, %k: tensor<1x16x3x4xf32> {sinter.input = "k"},
+                     %start: tensor<1xi32> {sinter.input = "start"}) -> (tensor<1x8x3x4xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+    %0 = sinter.shard %q {sharding = #sinter.sharding<[[], ["context"], [], []]>} : (tensor<1x8x3x4xf32>) -> tensor<1x8x3x4xf32>
+    %1 = sinter.attention %0, %k, %k, %start {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<1x8x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1xi32>) -> tensor<1x8x3x4xf32>
+    return %1 : tensor<1x8x3x4xf32>
+  }
+}
+
+// -----
+
+// Along two axes: the rows of one, the columns of the other; what is left of a matrix along the rows
+// is gathered, its columns are not.
+// CHECK-LABEL: func.func @both(
+// CHECK-SAME: %arg1: tensor<64x4xf32>
+// CHECK: sinter.all_gather ["tensor.rows"] %arg1 : (tensor<64x4xf32>) -> tensor<2x64x4xf32>
+// CHECK: sinter.matmul %{{.*}} : (tensor<512x64xf32>, tensor<64x8xf32>) -> tensor<512x8xf32>
+module attributes {sinter.grid = #sinter.grid<tensor.rows = 2, tensor.columns = 2>} {
+  func.func @both(%x: tensor<1024x64xf32> {sinter.input = "x"},
+                  %w: tensor<64x16xf32> {sinter.state = "w", sinter.sharding = #sinter.sharding<[[], ["tensor.columns", "tensor.rows"]]>})
+      -> (tensor<1024x16xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+    %0 = sinter.shard %x {sharding = #sinter.sharding<[["tensor.rows"], []]>} : (tensor<1024x64xf32>) -> tensor<1024x64xf32>
+    %1 = sinter.matmul %0, %w : (tensor<1024x64xf32>, tensor<64x16xf32>) -> tensor<1024x16xf32>
+    return %1 : tensor<1024x16xf32>
+  }
+}
+
+// -----
+
+// Axes change places by three exchanges of parts: nothing is gathered.
+// CHECK-LABEL: func.func @turn(
+// CHECK-NOT: sinter.all_gather
+// CHECK: sinter.all_to_all ["a"] %{{.*}} : (tensor<2x4x2xf32>)
+// CHECK: sinter.all_to_all ["b", "a"] %{{.*}} : (tensor<4x2x2xf32>)
+// CHECK: sinter.all_to_all ["a"] %{{.*}} : (tensor<2x2x4xf32>)
+// CHECK-NOT: sinter.all_gather
+module attributes {sinter.grid = #sinter.grid<a = 2, b = 2>} {
+  func.func @turn(%x: tensor<8x8xf32> {sinter.state = "x", sinter.sharding = #sinter.sharding<[["a"], ["b"]]>})
+      -> (tensor<8x8xf32> {sinter.state = "x", sinter.sharding = #sinter.sharding<[["b"], ["a"]]>}) attributes {sinter.entry} {
+    return %x : tensor<8x8xf32>
   }
 }

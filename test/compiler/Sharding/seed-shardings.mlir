@@ -73,3 +73,64 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
     return %0 : tensor<8x4xf32>
   }
 }
+
+// -----
+
+// The tokens of a sequence are split along context. A matrix is whole, its gradient and what an
+// optimizer keeps of it are split by the dimension that the gradient is made in parts of: columns of
+// a product, rows of what is put together from columns.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %arg0: tensor<1x8xi32> {sinter.input = "tokens"}
+// CHECK-SAME: %arg1: tensor<4x6xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "w"}
+// CHECK-SAME: %arg2: tensor<4x6xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<{{\[\[\], \["context"\]\]}}>, sinter.state = "gradient.w"}
+// CHECK-SAME: %arg3: tensor<4x6xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<{{\[\["context"\], \[\]\]}}>, sinter.state = "gradient.qkv"}
+// CHECK: sinter.shard %arg0 {sharding = #sinter.sharding<{{\[\[\], \["context"\]\]}}>}
+// CHECK-LABEL: func.func @update(
+// CHECK-SAME: %arg0: tensor<4x6xf32> {sinter.role = #sinter.role<optimizer>, sinter.sharding = #sinter.sharding<{{\[\["context"\], \[\]\]}}>, sinter.state = "adamw.m.qkv"}
+module attributes {sinter.grid = #sinter.grid<context = 2>} {
+  func.func @step(%t: tensor<1x8xi32> {sinter.input = "tokens"}, %w: tensor<4x6xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>},
+                  %g: tensor<4x6xf32> {sinter.state = "gradient.w", sinter.role = #sinter.role<gradient>},
+                  %h: tensor<4x6xf32> {sinter.state = "gradient.qkv", sinter.role = #sinter.role<gradient>})
+      -> (tensor<4x6xf32> {sinter.state = "gradient.w"}, tensor<4x6xf32> {sinter.state = "gradient.qkv"}) attributes {sinter.entry} {
+    %0 = sinter.embedding %w, %t : (tensor<4x6xf32>, tensor<1x8xi32>) -> tensor<1x8x6xf32>
+    %1 = sinter.reshape %0 : (tensor<1x8x6xf32>) -> tensor<8x6xf32>
+    %2 = sinter.slice %1 {offsets = array<i64: 0, 0>} : (tensor<8x6xf32>) -> tensor<8x4xf32>
+    %3 = sinter.matmul %2, %1 {transpose_lhs} : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+    %4 = sinter.add %g, %3 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+    %5 = sinter.slice %1 {offsets = array<i64: 0, 0>} : (tensor<8x6xf32>) -> tensor<8x3xf32>
+    %6 = sinter.matmul %2, %5 {transpose_lhs} : (tensor<8x4xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+    %7 = sinter.concat %6, %6 {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+    %8 = sinter.add %h, %7 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %4, %8 : tensor<4x6xf32>, tensor<4x6xf32>
+  }
+  func.func @update(%m: tensor<4x6xf32> {sinter.state = "adamw.m.qkv", sinter.role = #sinter.role<optimizer>})
+      -> (tensor<4x6xf32> {sinter.state = "adamw.m.qkv"}) attributes {sinter.entry} {
+    return %m : tensor<4x6xf32>
+  }
+}
+
+// -----
+
+// On a grid of rows and columns whole sequences are split, or the tokens of one, and matrices along
+// both where they divide.
+// CHECK-LABEL: func.func @batch(
+// CHECK-SAME: %arg1: tensor<4x8xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor.columns", "tensor.rows"\]\]}}>, sinter.state = "w"}
+// CHECK-SAME: %arg2: tensor<4x6xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor.columns"\]\]}}>, sinter.state = "odd"}
+// CHECK: sinter.shard %arg0 {sharding = #sinter.sharding<{{\[\["tensor.rows"\], \[\]\]}}>}
+// CHECK-LABEL: func.func @one(
+// CHECK: sinter.shard %arg0 {sharding = #sinter.sharding<{{\[\[\], \["tensor.rows"\]\]}}>}
+module attributes {sinter.grid = #sinter.grid<tensor.rows = 2, tensor.columns = 2>} {
+  func.func @batch(%t: tensor<2x8xi32> {sinter.input = "tokens"}, %w: tensor<4x8xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>},
+                   %odd: tensor<4x6xf32> {sinter.state = "odd", sinter.role = #sinter.role<parameter>}, %table: tensor<4x4xf32> {sinter.state = "table", sinter.role = #sinter.role<parameter>})
+      -> (tensor<2x8x8xf32> {sinter.output = "a"}, tensor<2x8x6xf32> {sinter.output = "b"}) attributes {sinter.entry} {
+    %0 = sinter.embedding %table, %t : (tensor<4x4xf32>, tensor<2x8xi32>) -> tensor<2x8x4xf32>
+    %1 = sinter.matmul %0, %w : (tensor<2x8x4xf32>, tensor<4x8xf32>) -> tensor<2x8x8xf32>
+    %2 = sinter.matmul %0, %odd : (tensor<2x8x4xf32>, tensor<4x6xf32>) -> tensor<2x8x6xf32>
+    return %1, %2 : tensor<2x8x8xf32>, tensor<2x8x6xf32>
+  }
+  func.func @one(%t: tensor<1x8xi32> {sinter.input = "tokens"}, %table: tensor<4x4xf32> {sinter.state = "table", sinter.role = #sinter.role<parameter>})
+      -> (tensor<1x8x4xf32> {sinter.output = "a"}) attributes {sinter.entry} {
+    %0 = sinter.embedding %table, %t : (tensor<4x4xf32>, tensor<1x8xi32>) -> tensor<1x8x4xf32>
+    return %0 : tensor<1x8x4xf32>
+  }
+}

@@ -17,6 +17,8 @@ module attributes {sinter.grid = #sinter.grid<data = 2, tensor = 3>} {
     %3 = sinter.all_slice ["tensor"] %p : (tensor<3x4xf32>) -> tensor<4xf32>
     // CHECK: sinter.all_reduce ["data"] %arg2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
     %4 = sinter.all_reduce ["data"] %p : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    // CHECK: sinter.shard %arg2 {sharding = #sinter.sharding<{{\[\["data"\], \[\]\]}}>} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %5 = sinter.shard %p {sharding = #sinter.sharding<[["data"], []]>} : (tensor<3x4xf32>) -> tensor<3x4xf32>
     return %0 : tensor<2x4x8xf32>
   }
 }

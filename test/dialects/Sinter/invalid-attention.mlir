@@ -163,7 +163,7 @@ func.func @attention_grad_c8(%q: tensor<1x4x4x8xf32>, %k: tensor<1x6x2x8xf32>, %
 // -----
 
 func.func @attention_c9(%q: tensor<1x4x4x8xf32>) {
-  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and if it is not 0 a seed [2], or [3] with four extents of the whole}}
   %0 = sinter.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, dropout = 0.1 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
   return
@@ -172,7 +172,7 @@ func.func @attention_c9(%q: tensor<1x4x4x8xf32>) {
 // -----
 
 func.func @attention_c9_one(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
-  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and if it is not 0 a seed [2], or [3] with four extents of the whole}}
   %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64, dropout = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
   return
@@ -181,7 +181,7 @@ func.func @attention_c9_one(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
 // -----
 
 func.func @attention_c9_none(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
-  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and if it is not 0 a seed [2], or [3] with four extents of the whole}}
   %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<2xi32>) -> tensor<1x4x4x8xf32>
   return
@@ -190,7 +190,7 @@ func.func @attention_c9_none(%q: tensor<1x4x4x8xf32>, %seed: tensor<2xi32>) {
 // -----
 
 func.func @attention_c9_seed(%q: tensor<1x4x4x8xf32>, %seed: tensor<4xi32>) {
-  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and if it is not 0 a seed [2], or [3] with four extents of the whole}}
   %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64, dropout = 0.5 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<4xi32>) -> tensor<1x4x4x8xf32>
   return
@@ -198,8 +198,17 @@ func.func @attention_c9_seed(%q: tensor<1x4x4x8xf32>, %seed: tensor<4xi32>) {
 
 // -----
 
+func.func @attention_c9_whole(%q: tensor<1x4x4x8xf32>, %seed: tensor<3xi32>) {
+  // expected-error @below {{or [3] with four extents of the whole}}
+  %0 = sinter.attention %q, %q, %q, %seed {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>, scale = 1.0 : f64, dropout = 0.5 : f64, whole = array<i64: 1, 8, 4>}
+      : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<3xi32>) -> tensor<1x4x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @attention_grad_c9(%q: tensor<1x4x4x8xf32>, %l: tensor<1x4x4xf32>) {
-  // expected-error @below {{expected a dropout of at least 0 and below 1, and a seed [2] if it is not 0}}
+  // expected-error @below {{expected a dropout of at least 0 and below 1, and if it is not 0 a seed [2], or [3] with four extents of the whole}}
   %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64, dropout = -0.5 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>)
   return

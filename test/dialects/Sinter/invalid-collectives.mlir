@@ -113,3 +113,33 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
     return
   }
 }
+
+// -----
+
+module attributes {sinter.grid = #sinter.grid<data = 2>} {
+  func.func @shard_c1(%x: tensor<4x8xf32>) {
+    // expected-error @below {{expected a list of axes for each dimension and nothing unreduced, got #sinter.sharding<[["data"]]>}}
+    %0 = sinter.shard %x {sharding = #sinter.sharding<[["data"]]>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {sinter.grid = #sinter.grid<data = 2>} {
+  func.func @shard_c1_term(%x: tensor<4xf32>) {
+    // expected-error @below {{nothing unreduced}}
+    %0 = sinter.shard %x {sharding = #sinter.sharding<[[]] unreduced ["data"]>} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {sinter.grid = #sinter.grid<data = 2>} {
+  func.func @shard_c2(%x: tensor<4xf32>) {
+    // expected-error @below {{expected axes of #sinter.grid<data = 2>, got "tensor"}}
+    %0 = sinter.shard %x {sharding = #sinter.sharding<[["tensor"]]>} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+}

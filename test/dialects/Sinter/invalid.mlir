@@ -252,8 +252,16 @@ func.func @cross_entropy_c3(%x: tensor<4x8xf32>, %t: tensor<4xi32>) {
 // -----
 
 func.func @dropout_c1(%x: tensor<4x8xf32>, %s: tensor<1xi32>) {
-  // expected-error @below {{expected seed to be [2], got 'tensor<1xi32>'}}
+  // expected-error @below {{expected seed to be [2], or [3] with an extent of the whole for each dimension, got 'tensor<1xi32>'}}
   %0 = sinter.dropout %x, %s {probability = 0.5 : f64, stream = 0 : i64} : (tensor<4x8xf32>, tensor<1xi32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c1_whole(%x: tensor<4x8xf32>, %s: tensor<3xi32>) {
+  // expected-error @below {{expected seed to be [2], or [3] with an extent of the whole for each dimension, got 'tensor<3xi32>'}}
+  %0 = sinter.dropout %x, %s {probability = 0.5 : f64, stream = 0 : i64, whole = array<i64: 8>} : (tensor<4x8xf32>, tensor<3xi32>) -> tensor<4x8xf32>
   return
 }
 

@@ -48,7 +48,8 @@ public:
       : op(op), nest(cast<ShardableOpInterface>(op).getLoopNest()), loop(loop) {}
 
   bool exist() const {
-    if (nest.loops[loop] == LoopKind::Whole)
+    // What follows from where a half stands is told it by Sharding (PartitionTest).
+    if (nest.loops[loop] == LoopKind::Whole || nest.placed)
       return false;
     auto isEven = [&](Value value, unsigned tensor) {
       auto shape = cast<RankedTensorType>(value.getType()).getShape();
@@ -182,7 +183,7 @@ TEST_F(LoopNests, HalvesAreTheWhole) {
                 << op->getName().getStringRef().str() << ", loop " << loop << ", result " << i;
     }
   });
-  EXPECT_GT(compared, 80u) << "loops that are split";
+  EXPECT_GT(compared, 70u) << "loops that are split";
 }
 
 TEST_F(LoopNests, EveryOpOfAGraphHasOne) {

@@ -37,15 +37,23 @@ func.func @rows(%x: !m, %w: !v, %g: !m, %ids: !ids, %dl: !r, %x3: tensor<4x2x6xf
   %9:2 = sinter.rms_norm_grad %x3, %w, %x3 {eps = 1.0e-5} : (tensor<4x2x6xf64>, !v, tensor<4x2x6xf64>) -> (tensor<4x2x6xf64>, tensor<2x6xf64>)
   %10:3 = sinter.layer_norm_grad %x, %w, %g {eps = 1.0e-5} : (!m, !v, !m) -> (!m, tensor<2x6xf64>, tensor<2x6xf64>)
   %11:2 = sinter.rms_norm_grad %w, %w, %w {eps = 1.0e-5} : (!v, !v, !v) -> (!v, tensor<1x6xf64>)
+  %13 = sinter.reshape %x : (!m) -> tensor<1x4x6xf64>
+  %14:2 = sinter.rms_norm_grad %13, %w, %13 {eps = 1.0e-5} : (tensor<1x4x6xf64>, !v, tensor<1x4x6xf64>) -> (tensor<1x4x6xf64>, tensor<4x6xf64>)
   %12 = sinter.linear_cross_entropy %x, %x3w, %ids {chunk = 3 : i64} : (!m, tensor<6x10xf64>, !ids) -> !r
   return
 }
 func.func @attention(%q: tensor<2x3x8x4xf64>, %k: tensor<2x5x4x4xf64>, %v: tensor<2x5x4x4xf64>, %start: tensor<2xi32>,
                      %first: tensor<2x3xi32>, %slopes: tensor<8xf64>, %lse: tensor<2x3x8xf64>, %seed: tensor<2xi32>,
-                     %cos: tensor<9x2xf64>, %rows: tensor<2x3x4x4xf64>) {
+                     %cos: tensor<9x2xf64>, %rows: tensor<2x3x4x4xf64>,
+                     %long: tensor<1x8x2x4xf64>, %later: tensor<1xi32>) {
   %0:2 = sinter.attention %q, %k, %v, %start, %first, %slopes {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2xi32>, tensor<2x3xi32>, tensor<8xf64>) -> (tensor<2x3x8x4xf64>, tensor<2x3x8xf64>)
   %1 = sinter.attention %q, %k, %v, %seed {scale = 0.5, dropout = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2xi32>) -> tensor<2x3x8x4xf64>
   %2:3 = sinter.attention_grad %q, %k, %v, %q, %lse, %lse, %slopes {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2x3x8x4xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>, tensor<8xf64>) -> (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>)
+  %5:3 = sinter.attention_grad %q, %k, %v, %q, %lse, %lse, %seed {scale = 0.5, dropout = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 1>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2x3x8x4xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>, tensor<2xi32>) -> (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>)
+  %6 = sinter.rotary %long, %cos, %cos : (tensor<1x8x2x4xf64>, tensor<9x2xf64>, tensor<9x2xf64>) -> tensor<1x8x2x4xf64>
+  %7 = sinter.attention %long, %long, %long, %seed {scale = 0.5, causal, window = 3 : i64, dropout = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1>} : (tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<2xi32>) -> tensor<1x8x2x4xf64>
+  %8 = sinter.attention %long, %long, %long, %later {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<1xi32>) -> tensor<1x8x2x4xf64>
+  %9 = sinter.rotary %long, %cos, %cos, %later : (tensor<1x8x2x4xf64>, tensor<9x2xf64>, tensor<9x2xf64>, tensor<1xi32>) -> tensor<1x8x2x4xf64>
   %3 = sinter.rotary %q, %cos, %cos, %start : (tensor<2x3x8x4xf64>, tensor<9x2xf64>, tensor<9x2xf64>, tensor<2xi32>) -> tensor<2x3x8x4xf64>
   %4 = sinter.cache_append %k, %rows, %start, %start : (tensor<2x5x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x5x4x4xf64>
   return
@@ -71,6 +79,7 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %16 = sinter.dropout %x, %seed {probability = 0.5, stream = 3 : i64} : (!m, tensor<2xi32>) -> !m
   %17 = sinter.cast %x : (!m) -> tensor<4x6xf32>
   %18 = sinter.stochastic_round %17, %seed, %seed : (tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x6xbf16>
+  %19 = sinter.shard %x {sharding = #sinter.sharding<[[], []]>} : (!m) -> !m
   %20 = sinter.embedding %x, %ids {transpose_table} : (!m, tensor<4x2xi32>) -> tensor<4x2x4xf64>
   return
 }

@@ -151,6 +151,57 @@ TEST_F(Partition, RanksComputeTheWhole) {
   EXPECT_GT(compared, 1000u);
 }
 
+/// Every way to split two dimensions along axes a and b, in either order.
+SmallVector<ShardingAttr> listShardings(MLIRContext *context) {
+  Builder builder(context);
+  SmallVector<ShardingAttr> all;
+  for (int a = -1; a < 2; ++a)
+    for (int b = -1; b < 2; ++b)
+      for (bool aFirst : {true, false}) {
+        SmallVector<StringRef> dims[2];
+        for (auto [dim, axis] : {std::pair(aFirst ? a : b, aFirst ? "a" : "b"),
+                                 std::pair(aFirst ? b : a, aFirst ? "b" : "a")})
+          if (dim >= 0)
+            dims[dim].push_back(axis);
+        auto sharding = ShardingAttr::get(context,
+                                          builder.getArrayAttr({builder.getStrArrayAttr(dims[0]),
+                                                                builder.getStrArrayAttr(dims[1])}),
+                                          nullptr);
+        if (!llvm::is_contained(all, sharding))
+          all.push_back(sharding);
+      }
+  return all;
+}
+
+// Of tensors that divide, and of some that do not.
+TEST_F(Partition, EveryShardingBecomesEveryOther) {
+  SmallVector<ShardingAttr> shardings = listShardings(&context);
+  EXPECT_EQ(shardings.size(), 11u);
+  GridAttr grid = GridAttr::get(
+      &context, {StringAttr::get(&context, "a"), StringAttr::get(&context, "b")}, {2, 3});
+  for (const SmallVector<int64_t> &shape :
+       std::vector<SmallVector<int64_t>>{{6, 12}, {12, 7}, {11, 13}}) {
+    auto type = RankedTensorType::get(shape, Float64Type::get(&context));
+    ReferenceTensor value = makeRandom(type);
+    for (ShardingAttr from : shardings)
+      for (ShardingAttr to : shardings) {
+        OpBuilder builder(&context);
+        Block block;
+        block.addArgument(type, builder.getUnknownLoc());
+        builder.setInsertionPointToEnd(&block);
+        auto op = ShardOp::create(builder, builder.getUnknownLoc(), type, block.getArgument(0), to);
+        OwningOpRef<ModuleOp> module = makeEntry(op, grid);
+        auto function = module->lookupSymbol<func::FuncOp>("entry");
+        function.setArgAttr(0, SinterDialect::kSharding, from);
+        function.setResultAttr(0, SinterDialect::kSharding, to);
+        auto moved = runRanks(partition(*module), grid, {value}, {type});
+        std::string text;
+        llvm::raw_string_ostream(text) << type << " from " << from << " to " << to;
+        ASSERT_EQ(moved[0].data(), value.data()) << text;
+      }
+  }
+}
+
 // ((0 + 1) + (2 + 3)) + (4 + 5), and the last one where there is no pair for it.
 TEST_F(Partition, TermsAreAddedInTheOrderOfTheTree) {
   for (int64_t ranks = 2; ranks <= 9; ++ranks) {

@@ -47,6 +47,13 @@ TEST(ThreadRanksTest, AbandonedCollectiveFails) {
   EXPECT_EQ(result.error().message(), "rank 1: is silent");
 }
 
+/// An executable for a grid, with no programs.
+std::shared_ptr<const Executable> loadGrid(std::vector<std::pair<std::string, uint64_t>> grid) {
+  Parts parts;
+  parts.grid = std::move(grid);
+  return parts.load().value();
+}
+
 TEST(GridTest, ReadsAxesInTheirOrder) {
   auto axes = parseGrid("tensor=3,data=2");
   ASSERT_TRUE(axes);
@@ -55,6 +62,19 @@ TEST(GridTest, ReadsAxesInTheirOrder) {
   EXPECT_EQ(axes->front().size, 2u);
   EXPECT_EQ(axes->back().name, "tensor");
   EXPECT_TRUE(parseGrid("")->empty());
+}
+
+TEST(GridTest, ReadsRowsAndColumns) {
+  auto axes = parseGrid("tensor=2x4,context=3");
+  ASSERT_TRUE(axes);
+  std::vector<std::pair<std::string, size_t>> expected = {
+      {"context", 3}, {"tensor.rows", 2}, {"tensor.columns", 4}};
+  ASSERT_EQ(axes->size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(std::pair((*axes)[i].name, (*axes)[i].size), expected[i]);
+  EXPECT_EQ(
+      describeGrid(loadGrid({{"context", 3}, {"tensor.rows", 2}, {"tensor.columns", 4}})->root()),
+      "context=3,tensor=2x4");
 }
 
 TEST(GridTest, RefusesWhatIsNoGrid) {
@@ -68,19 +88,21 @@ TEST(GridTest, RefusesWhatIsNoGrid) {
   EXPECT_EQ(why("data=2,,tensor=2"), "`grid` data=2,,tensor=2: ''" + form);
   EXPECT_EQ(why("data=99999999999999999999"),
             "`grid` data=99999999999999999999: 'data=99999999999999999999'" + form);
+  for (std::string_view text : {"tensor=2x", "tensor=x2", "tensor=2x0", "tensor=2x2x2"})
+    EXPECT_EQ(why(text), "`grid` " + std::string(text) + ": '" + std::string(text) +
+                             "' is not of the form tensor=N or tensor=RxC; write data=2,tensor=2, "
+                             "for example");
+  EXPECT_EQ(why("data=2x2"), "`grid` data=2x2: 'data=2x2'" + form);
+  EXPECT_EQ(why("tensor=2x2,tensor=2"),
+            "`grid` tensor=2x2,tensor=2: the axis 'tensor' is there twice; give it once");
+  EXPECT_EQ(why("tensor.rows=2"), "`grid` tensor.rows=2: there is no axis 'tensor.rows'; axes are "
+                                  "data, tensor, pipeline and context");
   EXPECT_EQ(why("model=2"), "`grid` model=2: there is no axis 'model'; axes are data, tensor, "
                             "pipeline and context");
   EXPECT_EQ(why("data=2,data=2"),
             "`grid` data=2,data=2: the axis 'data' is there twice; give it once");
   EXPECT_EQ(why("data=2048,tensor=2048"), "`grid` data=2048,tensor=2048: there are more than "
                                           "1048576 ranks; give fewer");
-}
-
-/// An executable for a grid, with no programs.
-std::shared_ptr<const Executable> loadGrid(std::vector<std::pair<std::string, uint64_t>> grid) {
-  Parts parts;
-  parts.grid = std::move(grid);
-  return parts.load().value();
 }
 
 TEST(GridTest, FindsPlacesAndGroups) {

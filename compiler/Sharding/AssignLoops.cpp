@@ -1,0 +1,221 @@
+#include "compiler/Sharding/AssignLoops.h"
+#include "compiler/Analysis/KernelLayouts.h"
+#include "runtime/Format/PipelineStages.h"
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+/// One op's assignment while it is decided.
+class OpLoops {
+public:
+  OpLoops(Operation *op, const LoopNest &nest, ArrayRef<ShardedValue> operands, GridAttr grid,
+          TargetAttr target, ArrayAttr manual)
+      : op(op), nest(nest), operands(operands), grid(grid), role(getRole(op)),
+        loopOf(grid.getNames().size()) {
+    // Along a pipeline it is layers that are split.
+    for (auto [axis, name] : llvm::enumerate(grid.getNames()))
+      if (grid.getSizes()[axis] > 1 && !(manual && llvm::is_contained(manual, name)) &&
+          name != runtime::kPipelineAxis)
+        axes.push_back(axis);
+    if (target && isa<CostOpInterface>(op))
+      ns = CostModel(target).getCost(op).ns;
+  }
+
+  /// Stays with what operands are split along, the first of them first.
+  void inherit() {
+    for (auto [i, value] : llvm::enumerate(operands))
+      for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
+        for (Attribute name : value.sharding.getAxes(dim))
+          if (size_t axis = findAxis(name); axis < loopOf.size() && !loopOf[axis])
+            if (unsigned loop = getLoop(i, dim); mayTake(loop, axis))
+              loopOf[axis] = loop;
+  }
+
+  ArrayRef<size_t> getAxes() const { return axes; }
+  std::optional<unsigned> &getLoopOf(size_t axis) { return loopOf[axis]; }
+
+  bool isHeavy() const {
+    return role == FusionRole::Contraction || role == FusionRole::Attention ||
+           role == FusionRole::AttentionGrad;
+  }
+
+  /// Whether an operand is split along an axis; with `loop`, by that one.
+  bool isHeld(size_t axis, std::optional<unsigned> loop = std::nullopt) const {
+    for (auto [i, value] : llvm::enumerate(operands))
+      for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
+        if (llvm::is_contained(value.sharding.getAxes(dim), grid.getNames()[axis]) &&
+            (!loop || getLoop(i, dim) == *loop))
+          return true;
+    return false;
+  }
+
+  /// Loops that an axis may split, the first to be preferred: columns of what is heavy, the
+  /// outermost of all else.
+  SmallVector<unsigned> listCandidates(size_t axis) {
+    SmallVector<unsigned> loops;
+    if (loopOf[axis])
+      loops.push_back(*loopOf[axis]);
+    SmallVector<unsigned> ofResult;
+    for (AffineExpr expr : nest.maps[op->getNumOperands()].getResults())
+      ofResult.push_back(cast<AffineDimExpr>(expr).getPosition());
+    if (isHeavy())
+      std::reverse(ofResult.begin(), ofResult.end());
+    std::optional<unsigned> before = std::exchange(loopOf[axis], std::nullopt);
+    for (unsigned loop : ofResult)
+      if (!llvm::is_contained(loops, loop) && mayTake(loop, axis))
+        loops.push_back(loop);
+    loopOf[axis] = before;
+    return loops;
+  }
+
+  /// The axes of a loop: in the order of the operands that are split along them.
+  ArrayAttr getAxesOf(unsigned loop) const {
+    SmallVector<Attribute> names;
+    auto add = [&](Attribute name) {
+      size_t axis = findAxis(name);
+      if (axis < loopOf.size() && loopOf[axis] == loop && !llvm::is_contained(names, name))
+        names.push_back(name);
+    };
+    for (auto [i, value] : llvm::enumerate(operands))
+      for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
+        if (getLoop(i, dim) == loop)
+          llvm::for_each(value.sharding.getAxes(dim), add);
+    llvm::for_each(grid.getNames(), add);
+    return ArrayAttr::get(op->getContext(), names);
+  }
+
+  ShardingAttr getSharding(unsigned tensor) const {
+    SmallVector<Attribute> dims;
+    for (AffineExpr expr : nest.maps[tensor].getResults())
+      dims.push_back(getAxesOf(cast<AffineDimExpr>(expr).getPosition()));
+    return ShardingAttr::get(op->getContext(), ArrayAttr::get(op->getContext(), dims), nullptr);
+  }
+
+  /// Nanoseconds of what is decided; a result that nothing else is split like is gathered behind
+  /// it.
+  double getNs(Resharder &resharder, llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
+               llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) const {
+    double sum = ns;
+    for (size_t axis : axes)
+      if (loopOf[axis])
+        sum /= static_cast<double>(grid.getSizes()[axis]);
+    for (auto [i, value] : llvm::enumerate(operands))
+      if (ShardingAttr wanted = getSharding(i); wanted != value.sharding && !isFree(i, wanted))
+        sum += resharder.getNs(value.whole, value.sharding, wanted);
+    if (isHeavy())
+      return sum;
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      bool isNew = false;
+      for (int64_t dim = 0; dim < typeOf(result).getRank(); ++dim) {
+        unsigned loop = getLoop(op->getNumOperands() + i, dim);
+        isNew |= llvm::any_of(axes, [&](size_t axis) {
+          return loopOf[axis] == loop && !isHeld(axis, loop) &&
+                 !isWanted(result, dim, grid.getNames()[axis]);
+        });
+      }
+      if (isNew)
+        sum += resharder.getNs(
+            typeOf(result), getSharding(op->getNumOperands() + i),
+            ShardingAttr::getReplicated(op->getContext(), typeOf(result).getRank()));
+    }
+    return sum;
+  }
+
+private:
+  size_t findAxis(Attribute name) const {
+    for (size_t axis : axes)
+      if (grid.getNames()[axis] == name)
+        return axis;
+    return loopOf.size();
+  }
+
+  unsigned getLoop(unsigned tensor, int64_t dim) const {
+    return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
+  }
+
+  /// Whether a loop may be split along an axis, beside those that it is.
+  bool mayTake(unsigned loop, size_t axis) {
+    if (nest.loops[loop] != LoopKind::Parallel)
+      return false;
+    std::optional<unsigned> before = std::exchange(loopOf[axis], loop);
+    ArrayAttr all = getAxesOf(loop);
+    bool fits = divides(loop, grid.getSize(all), all.size()) && hasManyRows();
+    loopOf[axis] = before;
+    return fits;
+  }
+
+  /// Whether every rank's turns of a loop are its parts of all tensors: of dimensions of unlike
+  /// extents, and along several axes, that is so only of equal parts. Every rank has a turn.
+  bool divides(unsigned loop, int64_t ranks, size_t axesCount) const {
+    SmallVector<int64_t> extents;
+    unsigned tensor = 0;
+    auto collect = [&](Value value) {
+      for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim)
+        if (getLoop(tensor, dim) == loop)
+          extents.push_back(typeOf(value).getDimSize(dim));
+      ++tensor;
+    };
+    llvm::for_each(op->getOperands(), collect);
+    llvm::for_each(op->getResults(), collect);
+    if (axesCount == 1 && llvm::all_equal(extents))
+      return extents.front() >= ranks;
+    return llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
+  }
+
+  /// Whether a part of a product, or of an attention's queries, has as many rows as it takes for
+  /// sums in the order of the whole.
+  bool hasManyRows() const {
+    if (role != FusionRole::Contraction && role != FusionRole::Attention)
+      return true;
+    RankedTensorType whole = typeOf(op->getResult(0));
+    RankedTensorType part = getSharding(op->getNumOperands()).getLocalType(whole, grid);
+    auto rowsOf = [&](RankedTensorType type) {
+      return role == FusionRole::Contraction ? getRows(type) : type.getDimSize(1);
+    };
+    return rowsOf(part) == rowsOf(whole) || rowsOf(part) >= kManyRows;
+  }
+
+  Operation *op;
+  const LoopNest &nest;
+  ArrayRef<ShardedValue> operands;
+  GridAttr grid;
+  FusionRole role;
+  double ns = 0; ///< of all of the op
+  SmallVector<size_t> axes;
+  SmallVector<std::optional<unsigned>> loopOf; ///< by axis
+};
+} // namespace
+
+LoopAssignment LoopAssigner::assign(Operation *op, const LoopNest &nest,
+                                    ArrayRef<ShardedValue> operands,
+                                    llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
+                                    llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) {
+  OpLoops loops(op, nest, operands, grid, target, manual);
+  loops.inherit();
+  LoopAssignment result;
+  for (size_t axis : loops.getAxes()) {
+    if (!loops.isHeld(axis) && !loops.isHeavy())
+      continue;
+    SmallVector<unsigned> candidates = loops.listCandidates(axis);
+    if (candidates.empty()) {
+      if (loops.isHeld(axis))
+        result.unsplittable.push_back(grid.getNames()[axis]);
+      continue;
+    }
+    std::optional<std::pair<double, std::optional<unsigned>>> best;
+    auto consider = [&](std::optional<unsigned> loop) {
+      loops.getLoopOf(axis) = loop;
+      double ns = loops.getNs(resharder, isFree, isWanted);
+      if (!best || ns < best->first)
+        best = {ns, loop};
+    };
+    llvm::for_each(candidates, consider);
+    if (!loops.isHeavy())
+      consider(std::nullopt);
+    loops.getLoopOf(axis) = best->second;
+  }
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    result.axes.push_back(loops.getAxesOf(loop));
+  return result;
+}

@@ -1,0 +1,50 @@
+//===- AssignLoops.h - Along which axes the loops of an op are split -*- C++ -*-===//
+//
+// Of every op, axis by axis, the loop that is cheapest: what it takes to bring its operands there,
+// what the op takes, and where nothing else is split so, neither operands nor what the results are
+// used with, what it takes to have these whole again. A loop that an operand is split along costs
+// nothing to stay with; where it cannot, because it is summed over or needed whole, parts may be
+// exchanged for those of another loop (columns of logits for rows of a softmax) or gathered by
+// every rank. Products and attention are always split if they can be; all else only where an
+// operand is.
+//
+// An op that adds in an order of its own has the same bits in every part: loops that reduce are
+// never split, and rows of a product only where a part has enough of them (KernelLayouts.h).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Sharding/Resharding.h"
+
+namespace sinter {
+
+/// How an op is split.
+struct LoopAssignment {
+  llvm::SmallVector<mlir::ArrayAttr> axes; ///< of each loop
+  /// Axes along which an operand was split and the op has no loop that may be.
+  llvm::SmallVector<mlir::StringAttr> unsplittable;
+};
+
+/// Decides how ops are split over a grid.
+class LoopAssigner {
+public:
+  /// @param manual axes along which ranks compute on data of their own; null: none.
+  LoopAssigner(GridAttr grid, TargetAttr target, mlir::ArrayAttr manual, Resharder &resharder)
+      : grid(grid), target(target), manual(manual), resharder(resharder) {}
+
+  /// @param operands what there is of the op's operands.
+  /// @param isFree whether operand `i` is there, or made at no cost, under a sharding.
+  /// @param isWanted whether a use of a result wants a dimension split along an axis.
+  LoopAssignment assign(mlir::Operation *op, const LoopNest &nest,
+                        llvm::ArrayRef<ShardedValue> operands,
+                        llvm::function_ref<bool(unsigned i, ShardingAttr)> isFree,
+                        llvm::function_ref<bool(mlir::Value, int64_t, mlir::StringAttr)> isWanted);
+
+private:
+  GridAttr grid;
+  TargetAttr target;
+  mlir::ArrayAttr manual;
+  Resharder &resharder;
+};
+
+} // namespace sinter
