@@ -180,8 +180,8 @@ static Expected<double> measureEfficiency(const ClusterDevice &device, int64_t t
   options.threads = threads;
   options.mode.mode = "train";
   options.mode.sequence = 256;
-  options.batch = 2;
-  Repetition repetition{2, 8};
+  options.batch = 1;
+  Repetition repetition{1, 5};
   SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
   SINTER_TRY(std::vector<double> ms, measureTraining(*run->trainer, options.observer, repetition));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options));

@@ -276,11 +276,12 @@ void FusionGraph::mergeSiblings() {
           if (first >= second || groups[first].ops.empty() || groups[second].ops.empty() ||
               isFree(groups[first]) || isFree(groups[second]) ||
               !isWorthSharing(op->getResult(0), groups[first], groups[second]) ||
-              wouldCycle(first, second) || llvm::is_contained(getConsumers(first), second) ||
+              llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
             continue;
           Merged merged = evaluate({first, second}, /*onlyKernels=*/true);
-          if (merged.classification && merged.gain > kLeastGainNs)
+          // Looking for a cycle takes the longest.
+          if (merged.classification && merged.gain > kLeastGainNs && !wouldCycle(first, second))
             merge({first, second}, *merged.classification.kind, merged.cost);
         }
     }

@@ -223,11 +223,11 @@ private:
   /// other than by reading each element where one of it is written, or after that op.
   bool isNeededFrom(BlockArgument argument, Value buffer) {
     Operation *op = buffer.getDefiningOp();
-    for (Operation &user : entry.front())
-      if (!user.isBeforeInBlock(op) && !isAlias(&user))
-        for (OpOperand &operand : user.getOpOperands())
+    for (Operation *user = op; user; user = user->getNextNode())
+      if (!isAlias(user))
+        for (OpOperand &operand : user->getOpOperands())
           if (roots.get(operand.get()) == argument &&
-              (&user != op || !mayOverwrite(operand, buffer)))
+              (user != op || !mayOverwrite(operand, buffer)))
             return true;
     return false;
   }

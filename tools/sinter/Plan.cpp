@@ -59,9 +59,10 @@ static void printLayouts(const nlohmann::json &layouts) {
   for (size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
     const auto &layout = layouts[i];
     double ms = layout["step_ms"];
-    table.addRow(
-        {describeLayout(layout["grid"], layout["zero"]), ms == 0 ? "" : formatNumber(ms, 2),
-         ms == 0 ? "" : formatBytes(layout["planned_bytes"].get<uint64_t>()), layout["why"]});
+    table.addRow({describeLayout(layout["grid"], layout["zero"]),
+                  ms == 0 ? "" : formatNumber(ms, 2),
+                  ms == 0 ? "" : formatBytes(layout["planned_bytes"].get<uint64_t>()),
+                  showFlags(layout["why"].get<std::string>())});
   }
   table.print();
   if (layouts.size() > kShown)
