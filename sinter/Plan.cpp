@@ -49,6 +49,7 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
     report["spaces"]["batches"] = use.batches;
   }
   report["spaces"]["code"] = use.session.code;
+  report["spaces"]["state"] = use.session.state; // of a pipeline, that of the largest stage
   if (executable->isForCpu())
     report["spaces"]["process"] = use.process;
   report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
