@@ -48,8 +48,7 @@ public:
       : op(op), nest(cast<ShardableOpInterface>(op).getLoopNest()), loop(loop) {}
 
   bool exist() const {
-    // What follows from where a half stands is told it by Sharding (PartitionTest).
-    if (nest.loops[loop] == LoopKind::Whole || nest.placed)
+    if (nest.loops[loop] == LoopKind::Whole)
       return false;
     auto isEven = [&](Value value, unsigned tensor) {
       auto shape = cast<RankedTensorType>(value.getType()).getShape();
@@ -164,12 +163,15 @@ TEST_F(LoopNests, HalvesAreTheWhole) {
   unsigned compared = 0;
   module->walk([&](ShardableOpInterface shardable) {
     Operation *op = shardable;
+    LoopNest nest = shardable.getLoopNest();
+    ASSERT_EQ(nest.maps.size(), op->getNumOperands() + op->getNumResults());
+    // A half does not know where it stands; PartitionTest tells it.
+    if (nest.placed)
+      return;
     SmallVector<ReferenceTensor> operands;
     for (Type type : op->getOperandTypes())
       operands.push_back(makeRandom(cast<RankedTensorType>(type), random));
     SmallVector<ReferenceTensor> whole = cast<ReferenceOpInterface>(op).evaluate(operands);
-    LoopNest nest = shardable.getLoopNest();
-    ASSERT_EQ(nest.maps.size(), op->getNumOperands() + op->getNumResults());
     for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
       Halves halves(op, loop);
       if (!halves.exist())
