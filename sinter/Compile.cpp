@@ -91,6 +91,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   if (compile.isGpu() && compile.weights.starts_with("int"))
     return fail("`weights` " + compile.weights, "there are no kernels for GPUs that multiply by it",
                 "leave it out, or give `target` cpu");
+  if (compile.isGpu() && compile.activations == "int8")
+    return fail("`activations` int8", "there are no kernels for GPUs that sum integers",
+                "leave it out, or give `target` cpu");
   compile.cores = getThreads(options);
   compile.computeType = chooseComputeType(model, options);
   SINTER_TRY(compile.cacheType, chooseCacheType(options, *compile.computeType));
@@ -117,17 +120,24 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
     request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
   }
+  bool hasChannels = compile.weights == "int8"; // of 8 bits
   if (model.weights) {
     bool keepsIntegers = !compile.isGpu() && compile.weights != "float";
     for (const ParameterInfo &parameter : model.parameters()) {
       const Tensor &tensor = *model.weights->find(parameter.name);
       request.parameterTypes[parameter.name] = *tensor.dtype;
-      if (keepsIntegers && tensor.integers)
-        request.integerFormats[parameter.name] = tensor.integers->format;
+      if (!keepsIntegers || !tensor.integers)
+        continue;
+      IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
+      format.roundsRows &= compile.activations != "float";
+      hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
     for (const WeightFiles::File &file : model.weights->files())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
+  if (compile.activations == "int8" && !hasChannels)
+    return fail("`activations` int8", "the model has no weights of 8 bits with a scale a channel",
+                "give `weights` int8");
   return request;
 }
 

@@ -5,7 +5,7 @@ namespace fs = std::filesystem;
 
 /// The name of the tensor that has a part, without what names the part.
 static std::string_view getWhole(std::string_view name) {
-  for (std::string_view suffix : {integersSuffix, scalesSuffix})
+  for (std::string_view suffix : {integersSuffix, scalesSuffix, minimaSuffix})
     if (name.ends_with(suffix))
       return name.substr(0, name.size() - suffix.size());
   return name;
@@ -20,10 +20,13 @@ std::optional<runtime::StoredTensor> WeightFilesSource::find(std::string_view na
     if (name.ends_with(integersSuffix))
       return runtime::StoredTensor{
           matrix.format.dtype, {matrix.rows, matrix.columns}, tensor->data, matrix.integers};
+    bool ofMinima = name.ends_with(minimaSuffix);
+    if (ofMinima && !matrix.format.hasMinima)
+      return std::nullopt;
     return runtime::StoredTensor{DType::F32,
                                  {matrix.rows, matrix.columns / matrix.format.group},
                                  tensor->data,
-                                 matrix.scales};
+                                 ofMinima ? matrix.minima : matrix.scales};
   }
   if (!tensor || !tensor->dtype)
     return std::nullopt;

@@ -1,6 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/Recomputation.h"
+#include "compiler/Analysis/Target.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,6 +28,9 @@ static constexpr double kLibraryGemm = 0.75;
 // Generated kernels multiply 16-bit numbers at most so much faster than f32; a GPU's library also
 // has matrix units, which are several times as fast.
 static constexpr double kGeneratedPairs = 2.0;
+
+// How many bytes an instruction multiplies where it multiplies one f32.
+static constexpr double kFours = 4.0, kPairs = 2.0;
 
 static const Efficiency &getEfficiency(TargetAttr target) {
   return target.isGpu() ? kGpu : kProcessor;
@@ -219,7 +223,9 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   bool narrow = isNarrowProduct(op);
   switch (getRole(op)) {
   case FusionRole::Contraction:
-    if (narrow)
+    if (getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
+      rate *= hasByteDot(target) ? kFours : kPairs;
+    else if (narrow)
       rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);
     rate *= choice == GemmChoice::Library ? kLibraryGemm : reached.gemm;
     break;

@@ -21,6 +21,12 @@ PanelsAttr sinter::getScaledPanels(MLIRContext *context, TargetAttr target) {
   return PanelsAttr::get(context, getPanelWidth(target), /*interleave=*/1, /*depth=*/1);
 }
 
+PanelsAttr sinter::getBytePanels(MLIRContext *context, TargetAttr target) {
+  int64_t together = target && hasByteDot(target) ? 4 : 2;
+  return PanelsAttr::get(context, getPanelWidth(target), /*interleave=*/together,
+                         /*depth=*/together);
+}
+
 bool sinter::mayStayDense(Value rhs) {
   auto argument = dyn_cast<BlockArgument>(rhs);
   auto entry = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;

@@ -25,6 +25,10 @@ PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 /// as getPanels(), without padding along k.
 PanelsAttr getScaledPanels(mlir::MLIRContext *context, TargetAttr target);
 
+/// The panels of bytes that rows of bytes are multiplied by: pairs along k, or fours where an
+/// instruction multiplies those.
+PanelsAttr getBytePanels(mlir::MLIRContext *context, TargetAttr target);
+
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.
 bool mayStayDense(mlir::Value rhs);
 

@@ -142,6 +142,10 @@ bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
 
+bool sinter::hasByteDot(TargetAttr target) {
+  return target.hasFeature(target.getVectorBits() == 512 ? "avx512vnni" : "avxvnni");
+}
+
 std::optional<LibraryAttention> sinter::describeLibraryAttention(TargetAttr target) {
   if (!target.isGpu())
     return std::nullopt;

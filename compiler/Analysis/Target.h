@@ -35,6 +35,9 @@ TargetAttr requireTarget(mlir::ModuleOp module);
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);
 
+/// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
+bool hasByteDot(TargetAttr target);
+
 /// What a target's library computes of an attention's forward pass, beside our own kernel. It is
 /// said here and not asked, so that a program is the same wherever it is compiled; a library that
 /// is not there, or wants more, is passed over when the program is bound.

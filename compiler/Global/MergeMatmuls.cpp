@@ -85,9 +85,9 @@ private:
     llvm::DenseSet<Value> parameters = findParameterValues(function);
     // By left-hand side, and whether the product is done again: that must not be done at once.
     // Within it, by what the weight is and how the result is used.
-    llvm::MapVector<
-        std::pair<Value, unsigned>,
-        llvm::MapVector<std::tuple<int64_t, unsigned, Type, int64_t>, SmallVector<Product>>>
+    llvm::MapVector<std::pair<Value, unsigned>,
+                    llvm::MapVector<std::tuple<int64_t, unsigned, Type, int64_t, unsigned>,
+                                    SmallVector<Product>>>
         groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
       if (matmul.getTransposeLhs() || !constants.contains(matmul.getRhs()) ||
@@ -101,9 +101,10 @@ private:
       Product product = matchBias(matmul, constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
       int64_t group = matmul.getScales() ? matmul.getGroup() : 0;
-      groups[{matmul.getLhs(), again}][{classifyUse(product), matmul.getTransposeRhs(),
-                                        getElementTypeOrSelf(matmul.getRhs()), group}]
-          .push_back(product);
+      groups[{matmul.getLhs(), again}]
+            [{classifyUse(product), matmul.getTransposeRhs(), getElementTypeOrSelf(matmul.getRhs()),
+              group, bool(matmul.getMinima())}]
+                .push_back(product);
     }
     bool changed = false;
     for (auto &[key, classes] : groups) {
@@ -180,12 +181,13 @@ private:
     Location loc = first.getLoc();
     double apart = 0;
     int64_t columns = 0;
-    SmallVector<Value> weights, scales, biases;
+    SmallVector<Value> weights, scales, minima, biases;
     for (Product product : products) {
       apart += costs.getCost(product.matmul).ns;
       columns += product.matmul.getN();
       weights.push_back(product.matmul.getRhs());
       scales.push_back(product.matmul.getScales());
+      minima.push_back(product.matmul.getMinima());
       biases.push_back(product.bias);
     }
     RankedTensorType weightType = first.getRhs().getType(), resultType = first.getType();
@@ -196,16 +198,19 @@ private:
     unsigned dim = transposed ? 0 : 1;
     Value weight =
         join(builder, loc, RankedTensorType::get(sizes, weightType.getElementType()), weights, dim);
-    Value scale;
+    Value scale, minimum;
     if (first.getScales()) {
       sizes[1 - dim] /= first.getGroup();
       auto type = cast<RankedTensorType>(first.getScales().getType());
       scale = join(builder, loc, type.clone(sizes), scales, dim);
+      if (first.getMinima())
+        minimum = join(builder, loc, type.clone(sizes), minima, dim);
     }
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;
     auto merged = RankedTensorType::get(shape, resultType.getElementType());
-    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, scale, transposed);
+    auto matmul = MatmulOp::create(builder, loc, merged, first.getLhs(), weight, scale, minimum,
+                                   first.getRowScales(), transposed);
     matmul.setTf32(first.getTf32()); // a module has it of all products or of none
     Value result = addBias(builder, loc, matmul.getResult(), products);
 

@@ -49,15 +49,15 @@ private:
     }
   }
 
-  /// Where all users of `op` select the same rows of its only result and the op works row by row:
-  /// runs it on those rows of its operands instead.
+  /// Where all users of `op` select the same rows of its results and the op works row by row: runs
+  /// it on those rows of its operands instead.
   bool moveAbove(Operation *op) {
-    if (op->getNumResults() != 1 || op->use_empty())
+    if (op->use_empty())
       return false;
     LastRowOp selection;
-    for (Operation *user : op->getUsers()) {
-      auto other = dyn_cast<LastRowOp>(user);
-      if (!other || other.getOperand() != op->getResult(0) ||
+    for (OpOperand &use : op->getUses()) {
+      auto other = dyn_cast<LastRowOp>(use.getOwner());
+      if (!other || &use != &other.getOperandMutable() ||
           (selection && selection.getCount() != other.getCount()))
         return false;
       selection = other;
@@ -71,20 +71,23 @@ private:
       return false;
 
     OpBuilder builder(selection);
-    RankedTensorType selected = selection.getType();
+    auto selectedType = [](Value rows) {
+      RankedTensorType type = typeOf(rows);
+      return RankedTensorType::get({type.getDimSize(0), type.getDimSize(2)}, type.getElementType());
+    };
     IRMapping mapping;
     for (unsigned index : operands) {
       Value operand = op->getOperand(index);
-      auto type = RankedTensorType::get({selected.getDimSize(0), typeOf(operand).getDimSize(2)},
-                                        typeOf(operand).getElementType());
       if (!mapping.contains(operand))
-        mapping.map(operand, select(builder, selection, operand, type));
+        mapping.map(operand, select(builder, selection, operand, selectedType(operand)));
     }
     Operation *moved = builder.clone(*op, mapping);
-    moved->getResult(0).setType(selected);
+    for (OpResult result : moved->getResults())
+      result.setType(selectedType(result));
     adjustAttributes(moved);
     for (Operation *user : selections) {
-      user->getResult(0).replaceAllUsesWith(moved->getResult(0));
+      auto result = cast<OpResult>(cast<LastRowOp>(user).getOperand());
+      user->getResult(0).replaceAllUsesWith(moved->getResult(result.getResultNumber()));
       user->erase();
     }
     op->erase();
@@ -110,13 +113,17 @@ private:
     if (isSplatConstant(op))
       return true;
     auto shardable = dyn_cast<ShardableOpInterface>(op);
-    RankedTensorType result = typeOf(op->getResult(0));
-    if (!shardable || result.getRank() != 3)
+    if (!shardable || llvm::any_of(op->getResultTypes(), [](Type type) {
+          return cast<RankedTensorType>(type).getRank() != 3;
+        }))
       return false;
     LoopNest nest = shardable.getLoopNest();
     if (nest.placed)
       return false;
     AffineMap rows = nest.maps.back();
+    for (AffineMap map : ArrayRef(nest.maps).drop_front(op->getNumOperands()))
+      if (map.getResults().take_front(2) != rows.getResults().take_front(2))
+        return false;
     auto isRowLoop = [&](int64_t dim) {
       auto loop = dyn_cast<AffineDimExpr>(rows.getResult(dim));
       return loop && nest.loops[loop.getPosition()] == LoopKind::Parallel;

@@ -33,8 +33,11 @@ private:
   /// first one alive.
   Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
-    PanelsAttr panels = matmul.getScales() ? getScaledPanels(&getContext(), target)
-                                           : getPanels(type.getElementType(), target);
+    PanelsAttr panels = getPanels(type.getElementType(), target);
+    if (matmul.getRowScales() && type.getElementType().isInteger())
+      panels = getBytePanels(&getContext(), target);
+    else if (matmul.getScales())
+      panels = getScaledPanels(&getContext(), target);
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(), panels);
     auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
     if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
@@ -57,16 +60,17 @@ private:
     if (cast<RankedTensorType>(rhs.getType()).getEncoding() || makesPanels(matmul))
       return;
     OpBuilder builder(matmul);
-    Value scales = matmul.getScales();
-    if (matmul.getTransposeRhs()) {
-      rhs = transposeMatrix(builder, matmul.getLoc(), rhs);
-      if (scales)
-        scales = transposeMatrix(builder, matmul.getLoc(), scales);
-      matmul.setTransposeRhs(false);
-    }
-    matmul.getRhsMutable().assign(pack(builder, matmul, rhs));
-    if (scales)
-      matmul.getScalesMutable().assign(pack(builder, matmul, scales));
+    bool turned = matmul.getTransposeRhs();
+    auto packed = [&](Value matrix) {
+      return pack(builder, matmul,
+                  turned ? transposeMatrix(builder, matmul.getLoc(), matrix) : matrix);
+    };
+    matmul.getRhsMutable().assign(packed(rhs));
+    if (Value scales = matmul.getScales())
+      matmul.getScalesMutable().assign(packed(scales));
+    if (Value minima = matmul.getMinima())
+      matmul.getMinimaMutable().assign(packed(minima));
+    matmul.setTransposeRhs(false);
   }
 
   TargetAttr target;

@@ -74,6 +74,8 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(name);
     hasher.add(static_cast<uint64_t>(format.dtype));
     hasher.add(static_cast<uint64_t>(format.group));
+    hasher.add(static_cast<uint64_t>(format.hasMinima));
+    hasher.add(static_cast<uint64_t>(format.roundsRows));
   }
   hasher.add(request.contents.metadata);
   hasher.add(request.contents.attachments);

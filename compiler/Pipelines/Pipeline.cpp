@@ -63,6 +63,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     precision.tf32 = options.tf32;
     precision.weights = options.weights;
     precision.group = options.weightsGroup;
+    precision.activations = options.activations;
     precision.head = options.quantizesHead;
     return buildPrecisionPipeline(manager, precision);
   }

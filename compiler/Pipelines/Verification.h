@@ -56,7 +56,9 @@ private:
   bool isNarrow() const {
     const CompileOptions &options = request.options;
     return options.getComputeType() != DType::F32 || options.tf32 ||
-           options.weights.starts_with("int");
+           options.weights.starts_with("int") || options.activations == "int8" ||
+           llvm::any_of(request.integerFormats,
+                        [](const auto &format) { return format.second.roundsRows; });
   }
 
   CompileRequest request;

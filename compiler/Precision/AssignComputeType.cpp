@@ -101,10 +101,11 @@ private:
                                              : rounded;
     };
     function.walk([&](MatmulOp matmul) {
-      if (Value scales = matmul.getScales()) {
+      if (matmul.getScales()) {
         Type f32 = Float32Type::get(&getContext());
-        matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), f32));
-        matmul.getScalesMutable().assign(casts.get(scales, f32));
+        for (OpOperand &operand : matmul->getOpOperands())
+          if (isa<FloatType>(getElementTypeOrSelf(operand.get())))
+            operand.set(casts.get(operand.get(), f32));
         return widenResults(matmul);
       }
       matmul.getLhsMutable().assign(round(matmul.getLhs()));

@@ -27,6 +27,10 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
   Option<int64_t> group{*this, "group",
                         llvm::cl::desc("Elements of a weight's row that share a scale"),
                         llvm::cl::init(32)};
+  Option<std::string> activations{
+      *this, "activations",
+      llvm::cl::desc("What weights of 8 bits multiply: stored, float or int8"),
+      llvm::cl::init("stored")};
   Option<bool> head{*this, "quantize-head",
                     llvm::cl::desc("Quantize the weights of the last product, too"),
                     llvm::cl::init(false)};

@@ -11,7 +11,7 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     the rows of each attention are f32, and every state that an op rounds into (a KV cache) has the cache
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
-    What is multiplied by integers, and their scales, are f32.
+    What is multiplied by integers, if it is no integers itself, and all scales are f32.
 
     With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
     GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the
@@ -45,9 +45,9 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
   let summary = "multiplies by weights of 8 or 4 bits";
   let description = [{
     After it, a product by a parameter of the checkpoint is one by integers with scales, one for
-    each group of elements along k: `q = round(w / s)`, where of 8 bits `127 s` is the group's
-    largest magnitude and of 4 bits `-8 s` its number of the largest magnitude (what would be 8 is
-    7): the scales of GGUF's Q8_0 and Q4_0. The left-hand side stays f32. The
+    each group of elements along k (of all, a channel, where the group is 0): `q = round(w / s)`,
+    where of 8 bits `127 s` is the group's largest magnitude and of 4 bits `-8 s` its number of the
+    largest magnitude (what would be 8 is 7): the scales of GGUF's Q8_0 and Q4_0. The left-hand side stays f32. The
     formula stands in the entry; Layout moves it to `@prepare`.
 
     Left as they are: integers, weights that are also read as a table, that of the last product of an
@@ -81,15 +81,46 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"weights", "weights", "std::string", "\"int8\"", "What products multiply by: int8 or int4">,
-    Option<"group", "group", "int64_t", "32", "Elements along k that share a scale">,
+    Option<"group", "group", "int64_t", "32", "Elements along k that share a scale; 0 for all">,
     Option<"head", "head", "bool", "false", "The weights of an entry's last product, too">];
+}
+
+def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleOp"> {
+  let summary = "rounds what weights of 8 bits multiply, and sums integers";
+  let description = [{
+    After it, the left-hand side of every product by integers of 8 bits with one scale a column is
+    quantized row by row, and the product is one of integers, exact but for its scales. A value
+    that several products multiply is quantized once. GPUs have no kernels for it: there it is an
+    error.
+
+    Left as they are: products by groups of integers or with minima, whose sums are no whole
+    numbers, and those of more than 131071 elements, which might overflow.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-activations
+    func.func @decode(%x: tensor<4x32xf32>, %q: tensor<16x32xi8>, %s: tensor<16x1xf32>)
+        -> tensor<4x16xf32> attributes {sinter.entry} {
+      %0 = sinter.matmul %x, %q, %s {transpose_rhs}
+        : (tensor<4x32xf32>, tensor<16x32xi8>, tensor<16x1xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
+    // =>
+    func.func @decode(%x: tensor<4x32xf32>, %q: tensor<16x32xi8>, %s: tensor<16x1xf32>)
+        -> tensor<4x16xf32> attributes {sinter.entry} {
+      %integers, %scales = sinter.quantize %x : (tensor<4x32xf32>) -> (tensor<4x32xi8>, tensor<4x1xf32>)
+      %0 = sinter.matmul %integers, %q, %s rows %scales {transpose_rhs}
+        : (tensor<4x32xi8>, tensor<16x32xi8>, tensor<16x1xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+      return %0 : tensor<4x16xf32>
+    }
+    ```
+  }];
 }
 
 def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
   let summary = "verifies what holds after the Precision phase";
   let description = [{
-    After it every matmul of an entry multiplies f32 or bf16, for a GPU f16, too, and gives f32, as
-    row reductions and attentions do.
+    After it every matmul of an entry multiplies f32 or bf16, for a GPU f16, too, or rows of
+    integers, and gives f32, as row reductions and attentions do.
 
     ```mlir
     func.func @decode(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>) -> tensor<4x16xf32> attributes {sinter.entry} {
@@ -97,7 +128,7 @@ def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
       return %0 : tensor<4x16xf32>
     }
     // =>
-    error: expected operands of f32 or bf16 after Precision
+    error: expected operands of f32, bf16 or i8 after Precision
     ```
   }];
 }

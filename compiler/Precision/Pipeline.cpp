@@ -8,10 +8,12 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
   if (options.weights == "int8" || options.weights == "int4") {
     QuantizeWeightsPassOptions weights;
     weights.weights = options.weights;
-    weights.group = options.group;
+    weights.group = options.activations == "int8" ? 0 : options.group.getValue();
     weights.head = options.head;
     manager.addPass(createQuantizeWeightsPass(weights));
   }
+  if (options.activations == "int8")
+    manager.addPass(createQuantizeActivationsPass());
   AssignComputeTypePassOptions types;
   types.computeType = options.computeType;
   types.cacheType = options.cacheType;

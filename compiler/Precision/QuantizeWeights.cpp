@@ -96,8 +96,9 @@ struct QuantizeWeightsPass : sinter::impl::QuantizeWeightsPassBase<QuantizeWeigh
   using QuantizeWeightsPassBase::QuantizeWeightsPassBase;
 
   void runOnOperation() override {
-    if ((weights != "int8" && weights != "int4") || group < 1) {
-      getOperation().emitError("expected weights of int8 or int4 in groups of at least 1, got ")
+    if ((weights != "int8" && weights != "int4") || group < 0) {
+      getOperation().emitError("expected weights of int8 or int4 in groups of at least 1, or 0 for "
+                               "all, got ")
           << weights.getValue() << " in groups of " << group.getValue();
       return signalPassFailure();
     }
@@ -152,9 +153,12 @@ private:
     return true;
   }
 
+  /// Elements along k that share a scale.
+  int64_t getGroup(MatmulOp matmul) { return group ? group : matmul.getK(); }
+
   StringRef getReasonToRefuse(MatmulOp matmul) {
     Value rhs = matmul.getRhs();
-    if (matmul.getTransposeLhs() || matmul.getK() % group != 0)
+    if (matmul.getTransposeLhs() || matmul.getK() % getGroup(matmul) != 0)
       return "k is no multiple of the group";
     if (!head && isLast(matmul))
       return "it is the last product's";
@@ -180,7 +184,7 @@ private:
 
   void quantizeIn(func::FuncOp entry) {
     llvm::DenseSet<Value> values = findParameterValues(entry);
-    int64_t bits = weights == "int8" ? 8 : 4, count = 0, elements = 0;
+    int64_t bits = weights == "int8" ? 8 : 4, count = 0, elements = 0, scales = 0;
     for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
       if (!isWeight(matmul, values))
         continue;
@@ -196,6 +200,7 @@ private:
       quantize(matmul, bits);
       ++count;
       elements += matmul.getK() * matmul.getN();
+      scales += matmul.getK() / getGroup(matmul) * matmul.getN();
     }
     if (count > 0)
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("Quantized")
@@ -203,8 +208,9 @@ private:
                                          .function(entry.getName()))
           << llvm::formatv("{0} products of {1} by weights of {2}, a scale for {3} of them: {4:F1} "
                            "MB instead of {5:F1} in f32",
-                           count, entry.getName(), weights.getValue(), group.getValue(),
-                           elements * (bits / 8.0 + 4.0 / group) / 1e6, elements * 4 / 1e6)
+                           count, entry.getName(), weights.getValue(),
+                           group ? std::to_string(group) : "a channel",
+                           (elements * (bits / 8.0) + 4.0 * scales) / 1e6, elements * 4 / 1e6)
                  .str();
   }
 
@@ -219,7 +225,7 @@ private:
           TransposeOp::create(builder, matmul.getLoc(), turned, weight, ArrayRef<int64_t>{1, 0});
       matmul.setTransposeRhs(true);
     }
-    Quantized q = FormulaBuilder(builder, matmul.getLoc()).quantize(weight, group, bits);
+    Quantized q = FormulaBuilder(builder, matmul.getLoc()).quantize(weight, getGroup(matmul), bits);
     matmul.getRhsMutable().assign(q.integers);
     matmul.getScalesMutable().assign(q.scales);
   }

@@ -31,14 +31,15 @@ private:
     bool matrixUnits = target && target.hasMatrixUnits();
     if (role == FusionRole::Contraction && !matrixUnits) {
       Type operand = getElementTypeOrSelf(cast<MatmulOp>(op).getLhs());
-      if (!operand.isF32() && !operand.isBF16())
-        return op.emitError("expected operands of f32 or bf16 after Precision");
+      if (!operand.isF32() && !operand.isBF16() && !operand.isInteger(8))
+        return op.emitError("expected operands of f32, bf16 or i8 after Precision");
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
                        role == FusionRole::AttentionGrad || role == FusionRole::RowReduction ||
                        role == FusionRole::ColumnReduction;
     if (accumulates && !llvm::all_of(op->getResults(), [](Value result) {
-          return getElementTypeOrSelf(result).isF32();
+          Type type = getElementTypeOrSelf(result);
+          return type.isF32() || type.isInteger(8);
         }))
       return op.emitError("expected an f32 result after Precision");
     return success();

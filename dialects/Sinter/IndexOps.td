@@ -157,8 +157,8 @@ def LastRowOp : Sinter_ReferenceOp<"last_row", [Sinter_Shardable,
   let description = [{
     C1: operand is `[b, t, d]`, count `[b]`, the result `[b, d]` of operand's element type.
   }];
-  let arguments = (ins Sinter_FloatTensor:$operand, Sinter_IndexTensor:$count);
-  let results = (outs Sinter_FloatTensor:$result);
+  let arguments = (ins Sinter_Tensor:$operand, Sinter_IndexTensor:$count);
+  let results = (outs Sinter_Tensor:$result);
   let hasVerifier = 1;
 }
 

@@ -9,16 +9,17 @@ void MatmulOp::buildAdjoint(Adjoint &adjoint) {
   AdjointBuilder build(adjoint);
   Value gradient = adjoint.getGradient(getResult());
   auto multiply = [&](Value lhs, Value rhs, Value like, bool transposeLhs, bool transposeRhs,
-                      Value scales = {}) -> Value {
+                      Value scales = {}, Value minima = {}) -> Value {
     return MatmulOp::create(adjoint.getBuilder(), adjoint.getLoc(), like.getType(), lhs, rhs,
-                            scales, transposeRhs, transposeLhs);
+                            scales, minima, /*row_scales=*/Value(), transposeRhs, transposeLhs);
   };
   if (adjoint.isNeeded(getLhs())) {
     Value rhs = getRhs();
     adjoint.add(getLhs(),
                 getTransposeLhs()
                     ? multiply(rhs, gradient, getLhs(), getTransposeRhs(), /*transposeRhs=*/true)
-                    : multiply(gradient, rhs, getLhs(), false, !getTransposeRhs(), getScales()));
+                    : multiply(gradient, rhs, getLhs(), false, !getTransposeRhs(), getScales(),
+                               getMinima()));
   }
   if (getScales() || !adjoint.isNeeded(getRhs()))
     return;

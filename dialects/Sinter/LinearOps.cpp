@@ -1,4 +1,6 @@
+#include "dialects/Sinter/RowFormulas.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace sinter;
@@ -39,6 +41,8 @@ LogicalResult MatmulOp::verify() {
   if (getType().getShape() != ArrayRef(shape)) // matmul_c3
     return emitOpError("expected a result of lhs' shape with k replaced by n = ")
            << n << ", got " << getType();
+  if (isa<IntegerType>(lhs.getElementType()) != bool(getRowScales())) // matmul_c9
+    return emitOpError("expected integers with scales of rows or numbers without, got ") << lhs;
   if (!getScales() && lhs.getElementType() != rhs.getElementType() &&
       isa<FloatType>(rhs.getElementType())) // matmul_c4
     return emitOpError("expected lhs and rhs of one element type, got ")
@@ -46,8 +50,11 @@ LogicalResult MatmulOp::verify() {
   bool integers = isa<IntegerType>(rhs.getElementType());
   if (integers != bool(getScales())) // matmul_c6
     return emitOpError("expected integers with scales or numbers without, got ") << rhs;
-  if (!getScales())
-    return success();
+  return getScales() ? verifyScales() : success();
+}
+
+LogicalResult MatmulOp::verifyScales() {
+  RankedTensorType rhs = getRhs().getType();
   auto scales = cast<RankedTensorType>(getScales().getType());
   if (scales.getRank() != 2 ||
       !llvm::all_of(llvm::zip_equal(rhs.getShape(), scales.getShape()), [](auto extents) {
@@ -56,6 +63,21 @@ LogicalResult MatmulOp::verify() {
       })) // matmul_c7
     return emitOpError("expected scales of rank 2 whose extents divide those of rhs, got ")
            << scales << " for " << rhs;
+  if (getMinima() &&
+      cast<RankedTensorType>(getMinima().getType()).getShape() != scales.getShape()) // matmul_c8
+    return emitOpError("expected minima of scales' shape, got ")
+           << getMinima().getType() << " and " << scales;
+  if (!getRowScales())
+    return success();
+  SmallVector<int64_t> shape(getLhs().getType().getShape());
+  shape.back() = 1;
+  if (cast<RankedTensorType>(getRowScales().getType()).getShape() != ArrayRef(shape) ||
+      !rhs.getElementType().isInteger(8) || getMinima() || getGroup() != getK() ||
+      scales.getNumElements() != getN() || getK() > kMostSummedBytes) // matmul_c10
+    return emitOpError("expected scales of rows of lhs' shape with k replaced by 1, and rhs of 8 "
+                       "bits with a scale a column, no minima and k of at most ")
+           << kMostSummedBytes << ", got " << getRowScales().getType() << " and " << rhs << " with "
+           << scales;
   return success();
 }
 
@@ -64,21 +86,77 @@ SmallVector<ReferenceTensor> MatmulOp::evaluate(ArrayRef<ReferenceTensor> operan
   int64_t m = getM(), n = getN(), k = getK();
   int64_t lhsM = getTransposeLhs() ? 1 : k, lhsK = getTransposeLhs() ? m : 1;
   int64_t rhsK = getTransposeRhs() ? 1 : n, rhsN = getTransposeRhs() ? k : 1;
-  // rhs with its scales multiplied in.
+  // rhs with its scales multiplied in and its minima added.
   ReferenceTensor rhs = operands[1];
   if (getScales()) {
     int64_t columns = rhs.getShape()[1], scaleColumns = operands[2].getShape()[1];
     int64_t a = rhs.getShape()[0] / operands[2].getShape()[0], b = columns / scaleColumns;
-    for (int64_t i = 0; i < rhs.getNumElements(); ++i)
-      rhs[i] *= operands[2][i / columns / a * scaleColumns + i % columns / b];
+    for (int64_t i = 0; i < rhs.getNumElements(); ++i) {
+      int64_t block = i / columns / a * scaleColumns + i % columns / b;
+      rhs[i] = rhs[i] * operands[2][block] + (getMinima() ? operands[3][block] : 0.0);
+    }
   }
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t p = 0; p < k; ++p)
         sum += operands[0][i * lhsM + p * lhsK] * rhs[p * rhsK + j * rhsN];
-      result[i * n + j] = sum;
+      result[i * n + j] = getRowScales() ? sum * operands.back()[i] : sum;
     }
   result.round();
   return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
+// QuantizeOp
+//===----------------------------------------------------------------------===//
+
+/// What a row's largest magnitude is taken to be at least, so that nothing is divided by zero.
+static constexpr double kLeastMagnitude = 1e-30;
+static constexpr double kLargestInteger = 127;
+
+int64_t QuantizeOp::getFlops() { return 4 * getOperand().getType().getNumElements(); }
+FusionRole QuantizeOp::getFusionRole() { return FusionRole::RowReduction; }
+
+LogicalResult QuantizeOp::verify() {
+  ArrayRef<int64_t> shape = getOperand().getType().getShape();
+  if (shape.empty() || getIntegers().getType().getShape() != shape) // quantize_c1
+    return emitOpError("expected integers of the operand's shape, of rank 1 at least, got ")
+           << getOperand().getType() << " and " << getIntegers().getType();
+  SmallVector<int64_t> rows(shape);
+  rows.back() = 1;
+  if (getScales().getType().getShape() != ArrayRef(rows)) // quantize_c2
+    return emitOpError("expected scales of the operand's shape with 1 for the last dimension, got ")
+           << getOperand().getType() << " and " << getScales().getType();
+  return success();
+}
+
+SmallVector<Value> QuantizeOp::decompose(OpBuilder &builder) {
+  RankedTensorType f32 = getOperand().getType().clone(builder.getF32Type());
+  RowBuilder rows{builder, getLoc(), f32};
+  Value x = rows.cast(getOperand(), f32.getElementType());
+  Value magnitudes = MaximumOp::create(builder, getLoc(), x, NegOp::create(builder, getLoc(), x));
+  Value least = ConstantOp::create(builder, getLoc(), rows.rowType, kLeastMagnitude);
+  Value largest =
+      MaximumOp::create(builder, getLoc(), rows.reduce(magnitudes, ReductionKind::Max), least);
+  Value step = ConstantOp::create(builder, getLoc(), rows.rowType, 1.0 / kLargestInteger);
+  Value scales = rows.mul(largest, step);
+  Value quotients = DivOp::create(builder, getLoc(), x, rows.spread(scales));
+  Value rounded = RoundOp::create(builder, getLoc(), quotients);
+  return {CastOp::create(builder, getLoc(), getIntegers().getType(), rounded),
+          ReshapeOp::create(builder, getLoc(), getScales().getType(), scales)};
+}
+
+SmallVector<ReferenceTensor> QuantizeOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor integers(getIntegers().getType()), scales(getScales().getType());
+  int64_t width = integers.getShape().back();
+  for (int64_t i = 0; i < scales.getNumElements(); ++i) {
+    double largest = kLeastMagnitude;
+    for (double x : operands[0].data().slice(i * width, width))
+      largest = std::max(largest, std::abs(x));
+    scales[i] = largest / kLargestInteger;
+    for (int64_t j = i * width; j < (i + 1) * width; ++j)
+      integers[j] = std::nearbyint(operands[0][j] / scales[i]);
+  }
+  return {std::move(integers), std::move(scales)};
 }

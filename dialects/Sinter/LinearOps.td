@@ -4,7 +4,8 @@
 
 include "dialects/Sinter/SinterAttributes.td"
 
-def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differentiable]> {
+def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differentiable,
+    AttrSizedOperandSegments]> {
   let summary = "result[..., n] = sum over k of lhs[..., k] * rhs[k, n]";
   let description = [{
     Accumulated in f32 whatever the operands' type (f64 for f64); the result is rounded once.
@@ -29,19 +30,50 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
        : (tensor<1x768xf32>, tensor<3072x768xi8>, tensor<3072x24xf32>) -> tensor<1x3072xf32>
     ```
 
+    With minima each block has a number, of the scales' shape, that is added to its elements:
+    `rhs[i, j] * scales[i / a, j / b] + minima[i / a, j / b]`. Files that store zero points `z`
+    mean the minima `-z * scale`.
+
+    ```mlir
+    %y = sinter.matmul %x, %q, %scales minima %minima {transpose_rhs}
+       : (tensor<1x768xf32>, tensor<3072x768xi4>, tensor<3072x24xf32>, tensor<3072x24xf32>)
+       -> tensor<1x3072xf32>
+    ```
+
+    With scales of rows lhs holds integers, too, as sinter.quantize makes them, and a column of rhs
+    has one scale. Sums are then exact: `result[..., n] = sum of lhs[..., k] * rhs[k, n]` in whole
+    numbers of 32 bits, `* scales[n] * row_scales[...]`.
+
+    ```mlir
+    %q, %rows = sinter.quantize %x : (tensor<8x768xf32>) -> (tensor<8x768xi8>, tensor<8x1xf32>)
+    %y = sinter.matmul %q, %w, %scales rows %rows {transpose_rhs}
+       : (tensor<8x768xi8>, tensor<3072x768xi8>, tensor<3072x1xf32>, tensor<8x1xf32>)
+       -> tensor<8x3072xf32>
+    ```
+
     C1: rhs has rank 2 and lhs at least 1. C2: k agrees. C3: the result is lhs' shape with k
     replaced by n. C4: lhs and rhs have the same element type, unless there are scales. C5: a
     transposed lhs has rank 2, and there are no scales. C6: rhs has integers if and only if there
-    are scales. C7: scales has rank 2 and extents that divide those of rhs.
+    are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has scales'
+    shape. C9: lhs has integers if and only if it has scales of rows. C10: these have lhs' shape
+    with k replaced by 1; rhs then holds 8 bits, with a scale a column and no minima, and k is at
+    most 131071, for which no sum overflows.
   }];
-  let arguments = (ins Sinter_FloatTensor:$lhs, Sinter_RhsTensor:$rhs,
-                       Optional<Sinter_FloatTensor>:$scales, UnitAttr:$transpose_rhs,
+  let arguments = (ins Sinter_LhsTensor:$lhs, Sinter_RhsTensor:$rhs,
+                       Optional<Sinter_FloatTensor>:$scales,
+                       Optional<Sinter_FloatTensor>:$minima,
+                       Optional<Sinter_FloatTensor>:$row_scales, UnitAttr:$transpose_rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$tf32);
   let results = (outs Sinter_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`,` $scales^)? (`minima` $minima^)? (`rows` $row_scales^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
       CArg<"bool", "false">:$transposeRhs, CArg<"bool", "false">:$transposeLhs), [{
-    build($_builder, $_state, type, lhs, rhs, /*scales=*/::mlir::Value(), transposeRhs, transposeLhs);
+    build($_builder, $_state, type, lhs, rhs, /*scales=*/::mlir::Value(),
+          /*minima=*/::mlir::Value(), /*row_scales=*/::mlir::Value(), transposeRhs, transposeLhs);
   }]>];
   let extraClassDeclaration = [{
     /// Rows of the result: the product of its leading dimensions.
@@ -52,7 +84,31 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
     int64_t getK();
     /// Elements along k that share a scale. @pre there are scales
     int64_t getGroup();
+    /// The largest k for which sums of products of bytes fit 32 bits.
+    static constexpr int64_t kMostSummedBytes = 0x7fffffff / (128 * 128);
+    /// Checks what goes with scales. @pre there are scales
+    ::mlir::LogicalResult verifyScales();
   }];
+}
+
+def QuantizeOp : Sinter_ReferenceOp<"quantize", [Sinter_Shardable,
+    DeclareOpInterfaceMethods<ComposedOpInterface>]> {
+  let summary = "each row as integers of 8 bits times one scale";
+  let description = [{
+    `scales[..., 0] = max(max over k of |x[..., k]|, 1e-30) / 127` and
+    `integers[..., k] = round(x[..., k] / scales[..., 0])`, to the even one of two. Rows of zeros
+    are zeros. With it a product's left-hand side is rounded token by token, while it runs
+    (Dettmers et al., "LLM.int8()", 2022, section 2).
+
+    C1: integers has operand's shape. C2: scales has it with 1 for the last dimension.
+
+    ```mlir
+    %q, %scales = sinter.quantize %x : (tensor<8x768xf32>) -> (tensor<8x768xi8>, tensor<8x1xf32>)
+    ```
+  }];
+  let arguments = (ins StaticShapeTensorOf<[F32, BF16, F16]>:$operand);
+  let results = (outs StaticShapeTensorOf<[I8]>:$integers, StaticShapeTensorOf<[F32]>:$scales);
+  let hasVerifier = 1;
 }
 
 #endif // SINTER_LINEAR_OPS

@@ -13,10 +13,12 @@ LoopNest MatmulOp::getLoopNest() {
     return makeLoopNest(*this, getTransposeRhs() ? "k m, n k -> m n" : "k m, k n -> m n");
   // A part of k or n might end within a block that shares a scale.
   if (getScales())
-    return makeLoopNest(*this, getTransposeRhs() ? "... K, N K, A B -> ... N"
-                                                 : "... K, K N, A B -> ... N");
+    return makeLoopNest(*this, getTransposeRhs() ? "... K, N K, A B, C D, ... L -> ... N"
+                                                 : "... K, K N, A B, C D, ... L -> ... N");
   return makeLoopNest(*this, getTransposeRhs() ? "... k, n k -> ... n" : "... k, k n -> ... n");
 }
+
+LoopNest QuantizeOp::getLoopNest() { return makeLoopNest(*this, "... K -> ... K, ... L"); }
 
 LoopNest ReduceOp::getLoopNest() {
   LoopNest nest = makeLoopNest(*this, "... k -> ...");

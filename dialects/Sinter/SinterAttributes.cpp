@@ -28,14 +28,19 @@ static std::string checkRank(ArrayRef<int64_t> shape, size_t rank) {
 
 std::string PanelsAttr::checkShape(ArrayRef<int64_t> shape) const { return checkRank(shape, 2); }
 
+/// Elements of a panel, with the row of sums that panels of four bytes end with.
+static int64_t getPanelElements(PanelsAttr panels, int64_t k) {
+  int64_t rows = llvm::alignTo(k, panels.getDepth()) + (panels.getInterleave() == 4 ? 4 : 0);
+  return rows * panels.getWidth();
+}
+
 int64_t PanelsAttr::getStorageElements(ArrayRef<int64_t> shape) const {
-  return llvm::alignTo(shape[0], getDepth()) * llvm::alignTo(shape[1], getWidth());
+  return getPanelElements(*this, shape[0]) * llvm::divideCeil(shape[1], getWidth());
 }
 
 AffineMap PanelsAttr::getOffsetMap(ArrayRef<int64_t> shape) const {
   AffineExpr k = getAffineDimExpr(0, getContext()), n = getAffineDimExpr(1, getContext());
-  int64_t panel = llvm::alignTo(shape[0], getDepth()) * getWidth();
-  AffineExpr offset = n.floorDiv(getWidth()) * panel +
+  AffineExpr offset = n.floorDiv(getWidth()) * getPanelElements(*this, shape[0]) +
                       k.floorDiv(getInterleave()) * (getWidth() * getInterleave()) +
                       (n % getWidth()) * getInterleave() + k % getInterleave();
   return AffineMap::get(2, 0, offset);

@@ -78,6 +78,10 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
     Of integers of four bits a panel is `[k][width / 2]` bytes, each of which has column `j` in its
     lower half and column `j + width / 2` in its upper one: the bytes that fill a vector become two
     of neighbouring columns.
+
+    Panels of bytes with interleave 4 are for instructions that multiply unsigned by signed bytes,
+    where what is signed has 128 added. They end with a row of `width` integers of 32 bits that
+    take it off again: -128 times the sum of each column.
   }];
   let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth);
   let assemblyFormat = "`<` struct(params) `>`";

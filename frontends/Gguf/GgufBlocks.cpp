@@ -46,9 +46,10 @@ int high(uint8_t byte) { return byte >> 4; }
 //===----------------------------------------------------------------------===//
 
 // x = d (q - 8)
-void splitQ40(const std::byte *block, int8_t *out, float *scale) {
+void splitQ40(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  *scale = fields.f16();
+  int8_t *out = parts.integers;
+  *parts.scales = fields.f16();
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
     out[i] = static_cast<int8_t>(low(q[i]) - 8);
@@ -57,13 +58,14 @@ void splitQ40(const std::byte *block, int8_t *out, float *scale) {
 }
 
 // x = d q + m
-void dequantizeQ41(const std::byte *block, float *out) {
+void splitQ41(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  float d = fields.f16(), m = fields.f16();
+  *parts.scales = fields.f16();
+  *parts.minima = fields.f16();
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
-    out[i] = float(low(q[i])) * d + m;
-    out[i + 16] = float(high(q[i])) * d + m;
+    parts.integers[i] = static_cast<int8_t>(low(q[i]));
+    parts.integers[i + 16] = static_cast<int8_t>(high(q[i]));
   }
 }
 
@@ -76,25 +78,29 @@ template <typename Fn> void forEachFive(uint32_t h, const uint8_t *q, Fn fn) {
 }
 
 // x = d (q - 16)
-void splitQ50(const std::byte *block, int8_t *out, float *scale) {
+void splitQ50(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  *scale = fields.f16();
+  int8_t *out = parts.integers;
+  *parts.scales = fields.f16();
   uint32_t h = fields.u32();
   forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = static_cast<int8_t>(q - 16); });
 }
 
 // x = d q + m
-void dequantizeQ51(const std::byte *block, float *out) {
+void splitQ51(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  float d = fields.f16(), m = fields.f16();
+  *parts.scales = fields.f16();
+  *parts.minima = fields.f16();
   uint32_t h = fields.u32();
-  forEachFive(h, fields.bytes(16), [&](int i, int q) { out[i] = float(q) * d + m; });
+  forEachFive(h, fields.bytes(16),
+              [&](int i, int q) { parts.integers[i] = static_cast<int8_t>(q); });
 }
 
 // x = d q
-void splitQ80(const std::byte *block, int8_t *out, float *scale) {
+void splitQ80(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  *scale = fields.f16();
+  int8_t *out = parts.integers;
+  *parts.scales = fields.f16();
   std::memcpy(out, fields.bytes(kBlock), kBlock);
 }
 
@@ -103,9 +109,10 @@ constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113};
 
 // x = d table[q]
-void splitIq4Nl(const std::byte *block, int8_t *out, float *scale) {
+void splitIq4Nl(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
-  *scale = fields.f16();
+  int8_t *out = parts.integers;
+  *parts.scales = fields.f16();
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
     out[i] = kIq4Values[low(q[i])];
@@ -114,12 +121,13 @@ void splitIq4Nl(const std::byte *block, int8_t *out, float *scale) {
 }
 
 // OCP's MXFP4: x = 2^(e - 127) times an e2m1 number, here twice that and half the power.
-void splitMxfp4(const std::byte *block, int8_t *out, float *scale) {
+void splitMxfp4(const std::byte *block, const BlockParts &parts) {
   constexpr int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   Fields fields(block);
   uint32_t e = *fields.bytes(1);
   // 2^-128 and 2^-127 are subnormal.
-  *scale = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
+  *parts.scales = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
+  int8_t *out = parts.integers;
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
     out[i] = twice[low(q[i])];
@@ -132,28 +140,31 @@ void splitMxfp4(const std::byte *block, int8_t *out, float *scale) {
 //===----------------------------------------------------------------------===//
 
 // Sixteen parts of 16; two bits an element: x = d scale q - dmin min, scale and min of four bits.
-void dequantizeQ2K(const std::byte *block, float *out) {
+void splitQ2K(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
   const uint8_t *scales = fields.bytes(16), *q = fields.bytes(64);
   float d = fields.f16(), dmin = fields.f16();
+  int8_t *out = parts.integers;
+  for (int i = 0; i < 16; ++i) {
+    parts.scales[i] = d * float(low(scales[i]));
+    parts.minima[i] = -(dmin * float(high(scales[i])));
+  }
   for (int half = 0; half < 2; ++half, q += 32)
     for (int shift = 0; shift < 8; shift += 2)
-      for (int part = 0; part < 2; ++part, ++scales) {
-        float scale = d * float(low(*scales)), min = dmin * float(high(*scales));
-        for (int i = 0; i < 16; ++i)
-          *out++ = scale * float(q[part * 16 + i] >> shift & 3) - min;
-      }
+      for (int i = 0; i < 32; ++i)
+        *out++ = static_cast<int8_t>(q[i] >> shift & 3);
 }
 
 // Sixteen parts of 16; two bits and, in `h`, a third one: x = d (scale - 32) (q - 4), scales of
 // six bits.
-void splitQ3K(const std::byte *block, int8_t *out, float *scales) {
+void splitQ3K(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
+  int8_t *out = parts.integers;
   const uint8_t *h = fields.bytes(32), *q = fields.bytes(64), *packed = fields.bytes(12);
   float d = fields.f16();
   for (int i = 0; i < 16; ++i) {
     int lower = i < 8 ? low(packed[i]) : high(packed[i - 8]);
-    scales[i] = d * float((lower | (packed[8 + i % 4] >> 2 * (i / 4) & 3) << 4) - 32);
+    parts.scales[i] = d * float((lower | (packed[8 + i % 4] >> 2 * (i / 4) & 3) << 4) - 32);
   }
   for (int half = 0, bit = 0; half < 2; ++half, q += 32)
     for (int shift = 0; shift < 8; shift += 2, ++bit)
@@ -168,46 +179,52 @@ struct ScaleAndMin {
   ScaleAndMin(const uint8_t *packed, int i)
       : scale(i < 4 ? packed[i] & 63 : low(packed[i + 4]) | packed[i - 4] >> 6 << 4),
         min(i < 4 ? packed[i + 4] & 63 : high(packed[i + 4]) | packed[i] >> 6 << 4) {}
+
+  void write(float d, float dmin, int i, const BlockParts &parts) const {
+    parts.scales[i] = d * float(scale);
+    parts.minima[i] = -(dmin * float(min));
+  }
 };
 
 // Eight parts of 32, of four bits: x = d scale q - dmin min.
-void dequantizeQ4K(const std::byte *block, float *out) {
+void splitQ4K(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
   float d = fields.f16(), dmin = fields.f16();
   const uint8_t *packed = fields.bytes(12), *q = fields.bytes(128);
+  int8_t *out = parts.integers;
   for (int part = 0; part < 8; ++part) {
-    ScaleAndMin of(packed, part);
-    float scale = d * float(of.scale), min = dmin * float(of.min);
+    ScaleAndMin(packed, part).write(d, dmin, part, parts);
     for (int i = 0; i < 32; ++i) {
       uint8_t byte = q[part / 2 * 32 + i];
-      *out++ = scale * float(part % 2 ? high(byte) : low(byte)) - min;
+      *out++ = static_cast<int8_t>(part % 2 ? high(byte) : low(byte));
     }
   }
 }
 
 // The same with a fifth bit in `h`.
-void dequantizeQ5K(const std::byte *block, float *out) {
+void splitQ5K(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
   float d = fields.f16(), dmin = fields.f16();
   const uint8_t *packed = fields.bytes(12), *h = fields.bytes(32), *q = fields.bytes(128);
+  int8_t *out = parts.integers;
   for (int part = 0; part < 8; ++part) {
-    ScaleAndMin of(packed, part);
-    float scale = d * float(of.scale), min = dmin * float(of.min);
+    ScaleAndMin(packed, part).write(d, dmin, part, parts);
     for (int i = 0; i < 32; ++i) {
       uint8_t byte = q[part / 2 * 32 + i];
       int fifth = (h[i] >> part & 1) << 4;
-      *out++ = scale * float((part % 2 ? high(byte) : low(byte)) | fifth) - min;
+      *out++ = static_cast<int8_t>((part % 2 ? high(byte) : low(byte)) | fifth);
     }
   }
 }
 
 // Sixteen parts of 16, of four bits and two in `h`: x = d scale (q - 32), scales of eight bits.
-void splitQ6K(const std::byte *block, int8_t *out, float *scales) {
+void splitQ6K(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
+  int8_t *out = parts.integers;
   const uint8_t *lower = fields.bytes(128), *h = fields.bytes(64), *ofParts = fields.bytes(16);
   float d = fields.f16();
   for (int i = 0; i < 16; ++i)
-    scales[i] = d * float(static_cast<int8_t>(ofParts[i]));
+    parts.scales[i] = d * float(static_cast<int8_t>(ofParts[i]));
   for (int half = 0; half < 2; ++half, lower += 64, h += 32)
     for (int quarter = 0; quarter < 4; ++quarter)
       for (int i = 0; i < 32; ++i) {
@@ -218,14 +235,15 @@ void splitQ6K(const std::byte *block, int8_t *out, float *scales) {
 }
 
 // Eight parts of 32: x = d (scale - 32) table[q], scales of six bits.
-void splitIq4Xs(const std::byte *block, int8_t *out, float *scales) {
+void splitIq4Xs(const std::byte *block, const BlockParts &parts) {
   Fields fields(block);
+  int8_t *out = parts.integers;
   float d = fields.f16();
   uint16_t upper = fields.u16();
   const uint8_t *lower = fields.bytes(4), *q = fields.bytes(128);
   for (int part = 0; part < 8; ++part, q += 16, out += 32) {
     int bits = part % 2 ? high(lower[part / 2]) : low(lower[part / 2]);
-    scales[part] = d * float((bits | (upper >> 2 * part & 3) << 4) - 32);
+    parts.scales[part] = d * float((bits | (upper >> 2 * part & 3) << 4) - 32);
     for (int i = 0; i < 16; ++i) {
       out[i] = kIq4Values[low(q[i])];
       out[i + 16] = kIq4Values[high(q[i])];
@@ -236,20 +254,20 @@ void splitIq4Xs(const std::byte *block, int8_t *out, float *scales) {
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},
-    {2, "Q4_0", kBlock, 18, {}, {}, splitQ40, {DType::I4, 32}},
-    {3, "Q4_1", kBlock, 20, {}, dequantizeQ41},
-    {6, "Q5_0", kBlock, 22, {}, {}, splitQ50, {DType::I8, 32}},
-    {7, "Q5_1", kBlock, 24, {}, dequantizeQ51},
-    {8, "Q8_0", kBlock, 34, {}, {}, splitQ80, {DType::I8, 32}},
-    {10, "Q2_K", kSuper, 84, {}, dequantizeQ2K},
-    {11, "Q3_K", kSuper, 110, {}, {}, splitQ3K, {DType::I4, 16}},
-    {12, "Q4_K", kSuper, 144, {}, dequantizeQ4K},
-    {13, "Q5_K", kSuper, 176, {}, dequantizeQ5K},
-    {14, "Q6_K", kSuper, 210, {}, {}, splitQ6K, {DType::I8, 16}},
-    {20, "IQ4_NL", kBlock, 18, {}, {}, splitIq4Nl, {DType::I8, 32}},
-    {23, "IQ4_XS", kSuper, 136, {}, {}, splitIq4Xs, {DType::I8, 32}},
+    {2, "Q4_0", kBlock, 18, {}, splitQ40, {DType::I4, 32}},
+    {3, "Q4_1", kBlock, 20, {}, splitQ41, {DType::I4, 32, true}},
+    {6, "Q5_0", kBlock, 22, {}, splitQ50, {DType::I8, 32}},
+    {7, "Q5_1", kBlock, 24, {}, splitQ51, {DType::I8, 32, true}},
+    {8, "Q8_0", kBlock, 34, {}, splitQ80, {DType::I8, 32}},
+    {10, "Q2_K", kSuper, 84, {}, splitQ2K, {DType::I4, 16, true}},
+    {11, "Q3_K", kSuper, 110, {}, splitQ3K, {DType::I4, 16}},
+    {12, "Q4_K", kSuper, 144, {}, splitQ4K, {DType::I4, 32, true}},
+    {13, "Q5_K", kSuper, 176, {}, splitQ5K, {DType::I8, 32, true}},
+    {14, "Q6_K", kSuper, 210, {}, splitQ6K, {DType::I8, 16}},
+    {20, "IQ4_NL", kBlock, 18, {}, splitIq4Nl, {DType::I8, 32}},
+    {23, "IQ4_XS", kSuper, 136, {}, splitIq4Xs, {DType::I8, 32}},
     {30, "BF16", 1, 2, DType::BF16},
-    {39, "MXFP4", kBlock, 17, {}, {}, splitMxfp4, {DType::I8, 32}},
+    {39, "MXFP4", kBlock, 17, {}, splitMxfp4, {DType::I8, 32}},
 };
 
 } // namespace
@@ -257,23 +275,31 @@ constexpr GgufType kTypes[] = {
 void GgufType::dequantize(std::span<const std::byte> blocks, std::span<float> out) const {
   assert(blocks.size() / blockBytes * blockElements == out.size());
   std::array<int8_t, kSuper> integers;
-  std::array<float, kSuper / 16> scales;
+  std::array<float, kSuper / 16> scales, minima;
   for (size_t i = 0; i < blocks.size() / blockBytes; ++i) {
+    splitBlock(blocks.data() + i * blockBytes, {integers.data(), scales.data(), minima.data()});
     float *elements = out.data() + i * blockElements;
-    if (!splitBlock) {
-      dequantizeBlock(blocks.data() + i * blockBytes, elements);
-      continue;
-    }
-    splitBlock(blocks.data() + i * blockBytes, integers.data(), scales.data());
-    for (uint32_t element = 0; element < blockElements; ++element)
+    for (uint32_t element = 0; element < blockElements; ++element) {
       elements[element] = float(integers[element]) * scales[element / format.group];
+      if (format.hasMinima)
+        elements[element] += minima[element / format.group];
+    }
   }
 }
 
-void GgufType::split(std::span<const std::byte> blocks, int8_t *integers, float *scales) const {
-  for (size_t i = 0; i < blocks.size() / blockBytes; ++i)
-    splitBlock(blocks.data() + i * blockBytes, integers + i * blockElements,
-               scales + i * (blockElements / format.group));
+void GgufType::split(std::span<const std::byte> blocks, const BlockParts &parts) const {
+  size_t groups = blockElements / static_cast<size_t>(format.group);
+  for (size_t i = 0; i < blocks.size() / blockBytes; ++i) {
+    BlockParts ofBlock = {parts.integers + i * blockElements, parts.scales + i * groups,
+                          parts.minima + i * groups};
+    splitBlock(blocks.data() + i * blockBytes, ofBlock);
+    if (!format.hasMinima || format.dtype != DType::I4)
+      continue;
+    for (size_t element = 0; element < blockElements; ++element)
+      ofBlock.integers[element] -= 8;
+    for (size_t group = 0; group < groups; ++group)
+      ofBlock.minima[group] += 8 * ofBlock.scales[group];
+  }
 }
 
 const GgufType *findGgufType(uint32_t id) {

@@ -17,6 +17,13 @@
 
 namespace sinter {
 
+/// Where the parts of blocks go: element = integer * scale + minimum.
+struct BlockParts {
+  int8_t *integers;
+  float *scales;
+  float *minima; ///< not written where the format has none
+};
+
 /// How one element type of GGUF lies in a file.
 struct GgufType {
   uint32_t id = 0; ///< as files write it
@@ -24,17 +31,16 @@ struct GgufType {
   uint32_t blockElements = 1, blockBytes = 1;
   /// Set for types that are elements as they are: F32, F16, BF16.
   std::optional<DType> plain = std::nullopt;
-  /// Writes the elements of one block; null for plain types and those that are split.
-  void (*dequantizeBlock)(const std::byte *block, float *out) = nullptr;
-  /// Of types whose elements are integers times scales: the parts of one block.
-  void (*splitBlock)(const std::byte *block, int8_t *integers, float *scales) = nullptr;
+  /// Splits one block; null for plain types. Codes of types with minima count from 0 on.
+  void (*splitBlock)(const std::byte *block, const BlockParts &parts) = nullptr;
   IntegerFormat format = {};
 
   /// Dequantizes whole blocks. @pre `blocks` is a multiple of blockBytes, `out` has their elements
   void dequantize(std::span<const std::byte> blocks, std::span<float> out) const;
 
-  /// Splits whole blocks. @pre there is splitBlock, and room for their elements and scales
-  void split(std::span<const std::byte> blocks, int8_t *integers, float *scales) const;
+  /// Splits whole blocks, into integers that are signed: those of four bits with minima lose 8.
+  /// @pre there is splitBlock, and room for their elements, scales and minima
+  void split(std::span<const std::byte> blocks, const BlockParts &parts) const;
 };
 
 /// The type of this number; null where weights of it cannot be read.

@@ -172,29 +172,37 @@ TensorDecoder decodeRows(const Rows &rows) {
       }};
 }
 
-/// The integers and the scales of rows of blocks, one row an item.
+/// The parts of rows of blocks, one row an item.
 IntegerMatrix splitRows(const Rows &rows) {
+  enum class Part { Integers, Scales, Minima };
   const GgufType &type = *rows.tensor.type;
   uint64_t rowBytes = rows.tensor.data.size() / static_cast<uint64_t>(rows.count);
   std::span<const std::byte> data = rows.tensor.data;
-  auto decode = [=, &type](bool wantsScales) {
+  auto decode = [=, &type](Part part) {
     return TensorDecoder{
         static_cast<uint64_t>(rows.count),
         [=, &type](uint64_t begin, uint64_t end, std::byte *out) {
           auto columns = static_cast<size_t>(rows.columns);
           std::vector<int8_t> integers(columns);
           std::vector<float> scales(columns / static_cast<size_t>(type.format.group));
-          size_t bytes = wantsScales ? scales.size() * sizeof(float) : integers.size();
+          std::vector<float> minima(scales.size());
+          std::span<const std::byte> wanted =
+              part == Part::Integers
+                  ? std::as_bytes(std::span(integers))
+                  : std::as_bytes(std::span(part == Part::Scales ? scales : minima));
           for (uint64_t i = begin; i < end; ++i) {
             auto from = static_cast<uint64_t>(rows.source(static_cast<int64_t>(i)));
-            type.split(data.subspan(from * rowBytes, rowBytes), integers.data(), scales.data());
-            const void *part = wantsScales ? static_cast<const void *>(scales.data())
-                                           : static_cast<const void *>(integers.data());
-            std::memcpy(out + i * bytes, part, bytes);
+            type.split(data.subspan(from * rowBytes, rowBytes),
+                       {integers.data(), scales.data(), minima.data()});
+            std::ranges::copy(wanted, out + i * wanted.size());
           }
         }};
   };
-  return {type.format, rows.count, rows.columns, decode(false), decode(true)};
+  IntegerMatrix matrix{type.format, rows.count, rows.columns, decode(Part::Integers),
+                       decode(Part::Scales)};
+  if (type.format.hasMinima)
+    matrix.minima = decode(Part::Minima);
+  return matrix;
 }
 
 /// A block of each row an item, which becomes as many rows.
@@ -326,7 +334,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       std::swap(tensor.shape[0], tensor.shape[1]);
     tensor.dtype = DType::F32;
     tensor.decoder = change == Change::Transposed ? decodeTransposed(rows) : decodeRows(rows);
-    if (stored.type->splitBlock && stored.shape.size() == 2 && change != Change::OneAdded)
+    if (!stored.type->plain && stored.shape.size() == 2 && change != Change::OneAdded)
       tensor.integers = splitRows(rows);
     tensors.push_back(std::move(tensor));
   }

@@ -110,8 +110,10 @@ private:
       return selectEntries(part, ref, 0);
     };
     Value integers = getPart(integersSuffix, linear.in, integer);
-    Value scales = getPart(scalesSuffix, linear.in / format.group, graph.getF32());
-    return graph.scaledMatmul(x, integers, scales);
+    Value scales = getPart(scalesSuffix, linear.in / format.group, graph.getF32()), minima;
+    if (format.hasMinima)
+      minima = getPart(minimaSuffix, linear.in / format.group, graph.getF32());
+    return graph.scaledMatmul(x, integers, scales, minima, format.roundsRows);
   }
 
   Value buildProduct(Value x, const LinearSpec &linear) {

@@ -175,10 +175,30 @@ Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transpo
                           transposeLhs);
 }
 
-Value GraphBuilder::scaledMatmul(Value lhs, Value integers, Value scales) {
+QuantizeOp GraphBuilder::quantize(Value rows) {
+  QuantizeOp &made = quantized[rows];
+  if (made)
+    return made;
+  RankedTensorType type = getType(rows);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = 1;
+  made = QuantizeOp::create(builder, location, type.clone(builder.getI8Type()),
+                            type.clone(shape, builder.getF32Type()), rows);
+  return made;
+}
+
+Value GraphBuilder::scaledMatmul(Value lhs, Value integers, Value scales, Value minima,
+                                 bool roundsRows) {
   SmallVector<int64_t> shape(getType(lhs).getShape());
   shape.back() = getType(integers).getDimSize(0);
-  return MatmulOp::create(builder, location, getType(lhs).clone(shape), lhs, integers, scales,
+  Type result = getType(lhs).clone(shape);
+  Value rowScales;
+  if (roundsRows) {
+    QuantizeOp rows = quantize(lhs);
+    lhs = rows.getIntegers();
+    rowScales = rows.getScales();
+  }
+  return MatmulOp::create(builder, location, result, lhs, integers, scales, minima, rowScales,
                           /*transpose_rhs=*/true);
 }
 

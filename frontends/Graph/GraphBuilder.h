@@ -87,8 +87,10 @@ public:
   /// lhs . rhs, with either transposed (lhs is a matrix then).
   mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs,
                      bool transposeLhs = false);
-  /// lhs by the transpose of integers `[n, k]` with scales `[n, k / group]`.
-  mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value integers, mlir::Value scales);
+  /// lhs by the transpose of integers `[n, k]` with scales, and minima or null, `[n, k / group]`.
+  /// @param roundsRows lhs is rounded to 8 bits, row by row.
+  mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value integers, mlir::Value scales,
+                           mlir::Value minima, bool roundsRows);
   /// @param padding the row that is not trained, if there is one.
   mlir::Value embedding(mlir::Value table, mlir::Value ids,
                         std::optional<int64_t> padding = std::nullopt);
@@ -148,6 +150,10 @@ private:
     mlir::Value next;
   };
 
+  /// The rows of a value as integers, made once.
+  QuantizeOp quantize(mlir::Value rows);
+
+  llvm::DenseMap<mlir::Value, QuantizeOp> quantized;
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp function;

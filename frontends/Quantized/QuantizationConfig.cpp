@@ -2,6 +2,7 @@
 #include "frontends/Spec/ConfigReader.h"
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 namespace sinter {
 namespace {
@@ -76,12 +77,21 @@ Expected<void> readWeights(const Json &object, const std::string &where, WeightS
   return config.finish();
 }
 
-/// Quantized activations are read and not acted on.
-Expected<void> readActivations(const Json &object, const std::string &where) {
+/// Whether activations are rounded to integers of 8 bits token by token.
+Expected<bool> readActivations(const Json &object, const std::string &where) {
   ConfigReader config(object, where);
-  config.ignore({"num_bits", "type", "symmetric", "group_size", "strategy", "block_structure",
-                 "dynamic", "actorder", "observer", "observer_kwargs", "zp_dtype", "scale_dtype"});
-  return config.finish();
+  auto is = [&](const char *key, const Json &wanted, const Json &fallback) {
+    const Json *value = config.value(key);
+    return (value ? *value : fallback) == wanted;
+  };
+  // All are read, so that the reader knows them.
+  const bool matches[] = {is("num_bits", 8, 8), is("type", "int", "int"),
+                          is("symmetric", true, true), is("dynamic", true, false),
+                          is("strategy", "token", nullptr)};
+  config.ignore({"group_size", "block_structure", "actorder", "observer", "observer_kwargs",
+                 "zp_dtype", "scale_dtype"});
+  SINTER_CHECK(config.finish());
+  return std::ranges::all_of(matches, std::identity());
 }
 
 /// The format that a name means; naive is Int or Float, as the weights say.
@@ -120,8 +130,9 @@ Expected<WeightScheme> readGroup(const Json &object, const std::string &where,
   scheme.format = *found;
   scheme.isOfConv1D = std::ranges::find(targets, "Conv1D") != targets.end();
   SINTER_CHECK(readWeights(*weights, where + ": weights", scheme));
-  if (inputs && inputs->is_object())
-    SINTER_CHECK(readActivations(*inputs, where + ": input_activations"));
+  if (inputs && inputs->is_object()) {
+    SINTER_TRY(scheme.roundsRows, readActivations(*inputs, where + ": input_activations"));
+  }
   return scheme;
 }
 

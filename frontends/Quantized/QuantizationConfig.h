@@ -1,8 +1,9 @@
 //===- QuantizationConfig.h - How a checkpoint's weights are quantized ------===//
 //
-// The `quantization_config` of a config.json. What it says of activations is read and checked, but
-// activations are computed in the type of the products: that loses less than the checkpoint's
-// makers took into account.
+// The `quantization_config` of a config.json. Activations that it wants rounded to 8 bits token by
+// token, with scales found at run time, are; whatever else it says of them is read, and they are
+// computed in the type of the products: that loses less than the checkpoint's makers took into
+// account.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -33,6 +34,7 @@ struct WeightScheme {
   int64_t groupSize = 0;   ///< columns of a Group; 0: all
   int64_t blockRows = 0, blockColumns = 0;
   bool isOfConv1D = false; ///< the model wants the weight as [in, out]
+  bool roundsRows = false; ///< activations are integers of 8 bits, with a scale a token
 };
 
 struct QuantizationConfig {

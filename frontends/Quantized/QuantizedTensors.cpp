@@ -92,6 +92,7 @@ private:
     tensor.file = codes.file;
     tensor.offset = codes.offset;
     tensor.decoder = weight.decoder();
+    tensor.integers = weight.integers();
     joined.push_back(std::move(tensor));
     return {};
   }
@@ -202,8 +203,9 @@ private:
     for (const WeightScheme &scheme : config.schemes) {
       if (!fits(scheme))
         continue;
-      if (chosen && (chosen->bits != scheme.bits || chosen->scales != scheme.scales ||
-                     chosen->isOfConv1D != scheme.isOfConv1D))
+      if (chosen &&
+          (chosen->bits != scheme.bits || chosen->scales != scheme.scales ||
+           chosen->isOfConv1D != scheme.isOfConv1D || chosen->roundsRows != scheme.roundsRows))
         return mistake(codes, "several of config_groups fit it");
       chosen = &scheme;
     }
@@ -254,6 +256,7 @@ private:
     weight.rowGroup = sizes.rowGroup;
     weight.columnGroup = sizes.columnGroup;
     weight.isTransposed = scheme->isOfConv1D;
+    weight.roundsRows = scheme->roundsRows;
     SINTER_TRY(weight.scales, readMatrix(*scales, sizes.rows, sizes.columns));
     if (!isPacked) {
       SINTER_TRY(weight.codes, readMatrix(codes, rows, columns));

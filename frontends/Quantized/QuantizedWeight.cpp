@@ -54,4 +54,63 @@ TensorDecoder QuantizedWeight::decoder() const {
           }};
 }
 
+TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
+  int64_t step = codes.rowsTogether();
+  auto items = static_cast<uint64_t>((codes.rows + step - 1) / step);
+  return {items, [matrix = codes, step, shift](uint64_t begin, uint64_t end, std::byte *out) {
+            std::vector<float> block(static_cast<size_t>(step * matrix.columns));
+            for (uint64_t item = begin; item < end; ++item) {
+              int64_t first = static_cast<int64_t>(item) * step;
+              int64_t count = std::min(step, matrix.rows - first);
+              matrix.read(first, count, block.data());
+              for (int64_t i = 0; i < count * matrix.columns; ++i)
+                out[first * matrix.columns + i] = static_cast<std::byte>(
+                    static_cast<int8_t>(block[static_cast<size_t>(i)] - static_cast<float>(shift)));
+            }
+          }};
+}
+
+TensorDecoder QuantizedWeight::decodeGroups(bool ofMinima, int shift) const {
+  return {1, [weight = *this, ofMinima, shift](uint64_t, uint64_t, std::byte *bytes) {
+            int64_t groups = weight.scales.columns, rows = weight.scales.rows;
+            std::vector<float> scaleOf(static_cast<size_t>(rows * groups)), zeroOf(scaleOf.size());
+            weight.scales.read(0, rows, scaleOf.data());
+            if (ofMinima)
+              weight.zeros->read(0, rows, zeroOf.data());
+            auto *out = reinterpret_cast<float *>(bytes);
+            for (int64_t row = 0; row < weight.codes.rows; ++row)
+              for (int64_t group = 0; group < groups; ++group) {
+                auto at = static_cast<size_t>(row / weight.rowGroup * groups + group);
+                *out++ =
+                    ofMinima ? (static_cast<float>(shift) - zeroOf[at]) * scaleOf[at] : scaleOf[at];
+              }
+          }};
+}
+
+std::optional<IntegerMatrix> QuantizedWeight::integers() const {
+  using Element = StoredMatrix::Element;
+  bool isInteger = codes.element == Element::I8 || codes.element == Element::Bits;
+  int64_t group = std::min(columnGroup, codes.columns);
+  if (!isInteger || groupOf || codes.columns % group != 0)
+    return std::nullopt;
+  // Signed codes go from -offset on, those without an offset from 0 on.
+  bool countsFromZero = codes.element == Element::Bits && codes.offset == 0;
+  if (countsFromZero && !zeros)
+    return std::nullopt;
+  int shift = countsFromZero ? 1 << (codes.bits - 1) : 0;
+  IntegerMatrix matrix;
+  matrix.format.dtype = codes.bits <= 4 ? DType::I4 : DType::I8;
+  matrix.format.group = group;
+  matrix.format.hasMinima = zeros.has_value();
+  matrix.format.roundsRows =
+      roundsRows && !zeros && group == codes.columns && matrix.format.dtype == DType::I8;
+  matrix.rows = codes.rows;
+  matrix.columns = codes.columns;
+  matrix.integers = decodeIntegers(shift);
+  matrix.scales = decodeGroups(/*ofMinima=*/false, shift);
+  if (zeros)
+    matrix.minima = decodeGroups(/*ofMinima=*/true, shift);
+  return matrix;
+}
+
 } // namespace sinter

@@ -21,12 +21,21 @@ struct QuantizedWeight {
   int64_t rowGroup = 1, columnGroup = 1;
   std::shared_ptr<const std::vector<uint32_t>> groupOf; ///< of each column; null: in order
   bool isTransposed = false;                            ///< wanted as [columns, rows]
+  /// Whether what is multiplied is meant to be rounded to 8 bits, row by row.
+  bool roundsRows = false;
 
   /// Makes the f32 elements. The data that the parts are in must outlive it.
   TensorDecoder decoder() const;
 
+  /// The same as integers, scales and, where there are zero points, minima, `[rows, columns]` even
+  /// if it is wanted transposed; nothing where codes are no integers or groups are not in order or
+  /// of unlike sizes. Codes that count from 0 on lose half of their range, which minima gain.
+  std::optional<IntegerMatrix> integers() const;
+
 private:
   void decodeRows(int64_t first, int64_t count, float *out) const;
+  TensorDecoder decodeIntegers(int shift) const;
+  TensorDecoder decodeGroups(bool ofMinima, int shift) const;
 };
 
 } // namespace sinter

@@ -223,9 +223,9 @@ private:
     bool integers = pack.dtype() == fb::DType::I8 || pack.dtype() == fb::DType::I4;
     if (!integers && !scope.isComputeType(pack.dtype()))
       return bad("packs into a type other than f32, bf16, i8 and i4");
-    PackedRhs layout{pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width(),
-                     /*isScales=*/pack.dtype() == fb::DType::F32 && pack.depth() == 1};
+    PackedRhs layout = panelsOf(pack);
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
+        (layout.together != 1 && layout.together != 2 && layout.together != 4) ||
         pack.interleave() != layout.interleave() || pack.depth() != layout.depth())
       return bad("asks for panels of an unknown layout");
     SINTER_CHECK(scope.verifyWritable(pack.out(), "out"));

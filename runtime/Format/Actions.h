@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/Format/Executable_generated.h"
+#include "runtime/Format/PackedRhs.h"
 #include <cassert>
 #include <cstdlib>
 #include <optional>
@@ -46,6 +47,17 @@ template <typename Holder, typename Fn> decltype(auto) visitAction(const Holder 
   }
   assert(false && "an action that was not verified");
   std::abort();
+}
+
+/// The panels that a Pack writes.
+inline PackedRhs panelsOf(const fb::Pack &pack) {
+  auto dtype = static_cast<DType>(pack.dtype());
+  return {pack.k(),
+          pack.n(),
+          dtype,
+          pack.width(),
+          /*isScales=*/dtype == DType::F32 && pack.depth() == 1,
+          /*together=*/dtype == DType::I8 ? pack.interleave() : 1};
 }
 
 /// What a command does with a slice.

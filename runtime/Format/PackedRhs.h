@@ -3,9 +3,13 @@
 // A [k, n] matrix in panels: n is cut into panels of `width` columns, k is padded to a multiple of
 // `depth`, both with zeros; a panel is [k / interleave][width][interleave], contiguous: of f32
 // depth 16 and interleave 1, of bf16 depth 32 and interleave 2, so that one load has pairs along k.
-// Integers and their scales, of which each block of k has a row, are not padded along k. Integers
-// of four bits are [k][width / 2] bytes, with column j in the lower half and j + width / 2 in the
-// upper.
+// Integers that are widened, and scales, of which each block of k has a row, are not padded along
+// k. Integers of four bits are [k][width / 2] bytes, with column j in the lower half and j + width
+// / 2 in the upper.
+//
+// Bytes that are multiplied by bytes are pairs or fours along k. Panels of fours end with a row of
+// `width` integers of 32 bits, -128 times the sum of each column: an instruction that multiplies
+// unsigned by signed bytes gets the other side with 128 added, and this takes it off again.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,16 +24,20 @@ struct PackedRhs {
   DType dtype = DType::F32; ///< F32, BF16, I8 or I4
   uint64_t width = 64;      ///< 16, 32 or 64
   bool isScales = false;    ///< F32: not padded along k
+  uint64_t together = 1;    ///< I8: bytes along k that are neighbours: 1, 2 or 4
 
   constexpr bool isInteger() const { return dtype == DType::I8 || dtype == DType::I4; }
-  constexpr uint64_t interleave() const { return dtype == DType::BF16 ? 2 : 1; }
+  constexpr uint64_t interleave() const { return dtype == DType::BF16 ? 2 : together; }
   constexpr uint64_t depth() const {
-    return isInteger() || isScales ? 1 : dtype == DType::BF16 ? 32 : 16;
+    return isInteger() || isScales ? together : dtype == DType::BF16 ? 32 : 16;
   }
+  constexpr bool endsWithSums() const { return together == 4; }
   constexpr uint64_t paddedK() const { return (k + depth() - 1) / depth() * depth(); }
   constexpr uint64_t count() const { return (n + width - 1) / width; }
   /// Bytes of one panel.
-  constexpr uint64_t panelBytes() const { return bytesOf(dtype, paddedK() * width); }
+  constexpr uint64_t panelBytes() const {
+    return bytesOf(dtype, paddedK() * width) + (endsWithSums() ? width * sizeof(int32_t) : 0);
+  }
   /// Bytes of the whole matrix.
   constexpr uint64_t bytes() const { return count() * panelBytes(); }
 };

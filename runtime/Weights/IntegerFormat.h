@@ -1,8 +1,9 @@
 //===- IntegerFormat.h - Weights that are integers times scales -*- C++ -*-===//
 //
-// A matrix of which each group of a row's elements shares a scale, element = integer * scale. Files
-// in blocks hold such; besides their numbers in f32 the runtime can have both parts, under names of
-// their own: "w:integers", [n, k], and "w:scales", [n, k / group] of f32.
+// A matrix of which each group of a row's elements shares a scale, and maybe a minimum: element =
+// integer * scale + minimum. Files hold such; besides their numbers in f32 the runtime can have the
+// parts, under names of their own: "w:integers", [n, k], "w:scales" and "w:minima", [n, k / group]
+// of f32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,11 +14,15 @@
 
 namespace sinter {
 
-inline constexpr std::string_view integersSuffix = ":integers", scalesSuffix = ":scales";
+inline constexpr std::string_view integersSuffix = ":integers", scalesSuffix = ":scales",
+                                  minimaSuffix = ":minima";
 
 struct IntegerFormat {
   DType dtype = DType::I8; ///< I8 or I4, which both have a byte an element
   int64_t group = 0;       ///< elements of a row that share a scale
+  bool hasMinima = false;
+  /// Whether what is multiplied is meant to be rounded to 8 bits, row by row, too.
+  bool roundsRows = false;
 };
 
 } // namespace sinter

@@ -41,12 +41,13 @@ struct TensorDecoder {
   explicit operator bool() const { return static_cast<bool>(decode); }
 };
 
-/// A matrix whose elements are integers times scales, exactly; both of it row by row as they are
-/// used, `[out, in]`.
+/// A matrix whose elements are integers times scales (and plus minima); its parts row by row as
+/// they are used, `[out, in]`.
 struct IntegerMatrix {
   IntegerFormat format;
   int64_t rows = 0, columns = 0;
   TensorDecoder integers, scales;
+  TensorDecoder minima = {}; ///< where the format has them
 };
 
 /// One tensor of a weight file. The data are row-major, little-endian and aligned to nothing.

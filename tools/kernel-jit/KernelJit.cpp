@@ -62,8 +62,23 @@ static void writeHalf(char *start, RankedTensorType type, int64_t offset, int8_t
                                               : (byte & 15) | value << 4);
 }
 
+/// Panels of four bytes end with -128 times the sums of columns.
+static void addToSum(char *start, RankedTensorType type, int64_t column, int8_t value) {
+  auto panels = cast<PanelsAttr>(type.getEncoding());
+  int64_t width = panels.getWidth(), rows = llvm::alignTo(type.getDimSize(0), panels.getDepth());
+  char *sums = start + column / width * (rows + 4) * width + rows * width;
+  int32_t sum;
+  memcpy(&sum, sums + 4 * (column % width), 4);
+  sum -= 128 * value;
+  memcpy(sums + 4 * (column % width), &sum, 4);
+}
+
 void GuardedStorage::write(const ReferenceTensor &tensor) {
   memset(start, 0, bytes);
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (panels && panels.getInterleave() == 4)
+    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+      addToSum(start, type, i % type.getDimSize(1), static_cast<int8_t>(tensor[i]));
   forElements(type, [&](int64_t i, int64_t offset) {
     if (type.getElementType().isInteger(4))
       writeHalf(start, type, offset, static_cast<int8_t>(tensor[i]));
@@ -95,6 +110,8 @@ ReferenceTensor GuardedStorage::read() const {
       tensor[i] = reinterpret_cast<const _Float16 *>(start)[offset];
     } else if (type.getElementType().isInteger(32)) {
       tensor[i] = reinterpret_cast<const int32_t *>(start)[offset];
+    } else if (type.getElementType().isInteger(8)) {
+      tensor[i] = static_cast<int8_t>(start[offset]);
     } else {
       uint16_t half;
       memcpy(&half, start + 2 * offset, 2);

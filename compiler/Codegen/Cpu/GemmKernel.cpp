@@ -27,14 +27,22 @@
 // on their way from memory: one row asks for them ahead, which took 0.84 of the time for 8 bits and
 // 0.63 for 4 (GPT-2 124M on one core of Zen 5).
 //
+// Rows of bytes are multiplied as they are (VectorBuilder::byteDot), into exact sums of 32 bits,
+// which the scales of rows and columns make numbers. Each tile of rows is first copied as the words
+// that the columns then take from it.
+//
+// Minima of groups meet the sum of a row's group: these are summed up before, once for all columns.
+//
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/LhsScratch.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Codegen/Loops/StridedInput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +62,8 @@ constexpr int64_t kScratchRows = kBlockRows + 16;
 constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
 /// How far ahead of its use a row is asked for where integers are multiplied by few rows.
 constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
+/// Bytes of the stack for what is kept of a tile's rows of bytes, or of their sums.
+constexpr int64_t kLhsScratchBytes = 40 * 1024;
 /// Rows of a block at the least, of those that are as tall as the scratch.
 constexpr int64_t kFewestRows = 96;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
@@ -72,11 +82,16 @@ struct GemmPlan {
   Rhs rhs = Rhs::Panels;
   int64_t panelWidth = 0, panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
-  // Of integers: their width, the scales, in panels of the same columns, and the k that share one.
+  // Of integers: their width, the scales and minima, in panels of the same columns, and the k that
+  // share one.
   int64_t integerBits = 0;
   unsigned scalesArgument = 0;
+  std::optional<unsigned> minimaArgument;
   int64_t group = 0;
-  int64_t m = 0, n = 0, k = 0;
+  // Of rows of bytes: how many are multiplied together, 0 for numbers, and the rows' scales.
+  int64_t bytesOfWord = 0;
+  unsigned rowScalesArgument = 0;
+  int64_t m = 0, n = 0, k = 0; // k of bytes is padded to whole words
 
   int64_t columnBlocks = 0; // of work items, along the results' columns
   int64_t rowBlock = 0;     // rows of a work item
@@ -145,21 +160,46 @@ LogicalResult findLhs(GemmPlan &plan) {
   return success();
 }
 
-LogicalResult findScales(GemmPlan &plan, PanelsAttr panels) {
-  auto argument = dyn_cast<BlockArgument>(plan.matmul.getScales());
-  auto type = cast<RankedTensorType>(plan.matmul.getScales().getType());
+/// The number of an argument that holds scales or minima of each column.
+FailureOr<unsigned> findScales(GemmPlan &plan, Value scales) {
+  auto argument = dyn_cast<BlockArgument>(scales);
+  auto type = cast<RankedTensorType>(scales.getType());
+  auto panels = PanelsAttr::get(type.getContext(), plan.panelWidth, /*interleave=*/1, /*depth=*/1);
   if (!argument || type.getEncoding() != panels || !type.getElementType().isF32() ||
-      panels.getDepth() != 1 || type.getDimSize(1) != plan.n)
-    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels like "
-                                 "those of rhs, without padding along k, got ")
+      type.getDimSize(1) != plan.n)
+    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels as "
+                                 "wide as those of rhs, without padding along k, got ")
            << type;
-  plan.scalesArgument = argument.getArgNumber();
+  return argument.getArgNumber();
+}
+
+LogicalResult findIntegers(GemmPlan &plan) {
+  FailureOr<unsigned> scales = findScales(plan, plan.matmul.getScales());
+  if (failed(scales))
+    return failure();
+  plan.scalesArgument = *scales;
   plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
   plan.group = plan.matmul.getGroup();
+  if (Value minima = plan.matmul.getMinima()) {
+    FailureOr<unsigned> found = findScales(plan, minima);
+    if (failed(found))
+      return failure();
+    plan.minimaArgument = *found;
+  }
+  if (Value rows = plan.matmul.getRowScales()) {
+    auto argument = dyn_cast<BlockArgument>(rows);
+    if (!argument || cast<RankedTensorType>(rows.getType()).getEncoding() ||
+        !getElementTypeOrSelf(rows).isF32())
+      return plan.matmul.emitError("expected an input of f32 scales of each row, got ")
+             << rows.getType();
+    plan.rowScalesArgument = argument.getArgNumber();
+    plan.k = llvm::alignTo(plan.k, plan.bytesOfWord);
+  }
   return success();
 }
 
-LogicalResult findRhs(GemmPlan &plan, int64_t lanes) {
+LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
+  int64_t lanes = target.getVectorBits() / 32;
   auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
   if (!argument)
     return plan.matmul.emitError("expected the matmul's rhs to be an input");
@@ -173,18 +213,24 @@ LogicalResult findRhs(GemmPlan &plan, int64_t lanes) {
       return plan.matmul.emitError("expected integers in panels, got ") << type;
     return success();
   }
-  int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
+  if (plan.matmul.getRowScales())
+    plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
+  int64_t interleave = type.getElementType().isBF16() ? 2 : std::max<int64_t>(1, plan.bytesOfWord);
   bool halves = type.getElementType().isInteger(4);
   if (!panels || plan.matmul.getTransposeRhs() || (halves && panels.getWidth() != 2 * lanes) ||
       kItemColumns % panels.getWidth() != 0 || panels.getWidth() % lanes != 0 ||
-      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
+      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0 ||
+      (plan.matmul.getScales() && panels.getDepth() != interleave))
     return plan.matmul.emitError("expected rhs [k, n] in panels of whole vectors, several of which "
                                  "are ")
            << kItemColumns << " columns, with interleave " << interleave << ", got " << type;
   plan.panelWidth = panels.getWidth();
   plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * plan.panelWidth;
-  plan.pairs = interleave == 2;
-  return plan.matmul.getScales() ? findScales(plan, panels) : success();
+  plan.pairs = type.getElementType().isBF16();
+  // Behind the bytes, what their -128 adds up to.
+  if (plan.bytesOfWord == 4)
+    plan.panelElements += 4 * plan.panelWidth;
+  return plan.matmul.getScales() ? findIntegers(plan) : success();
 }
 
 FailureOr<GemmPlan> makePlan(func::FuncOp kernel, TargetAttr target) {
@@ -198,19 +244,19 @@ FailureOr<GemmPlan> makePlan(func::FuncOp kernel, TargetAttr target) {
   if (!plan.matmul)
     return kernel.emitError("expected a matmul in a GEMM kernel");
   Type element = plan.matmul.getLhs().getType().getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return plan.matmul.emitError("expected operands of f32 or bf16, got ") << element;
+  if (!element.isF32() && !element.isBF16() && !element.isInteger(8))
+    return plan.matmul.emitError("expected operands of f32, bf16 or i8, got ") << element;
   plan.m = plan.matmul.getM();
   plan.n = plan.matmul.getN();
   plan.k = plan.matmul.getK();
-  if (failed(findLhs(plan)) || failed(findRhs(plan, target.getVectorBits() / 32)))
+  if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
     return failure();
   return plan;
 }
 
 /// Chooses tiles and blocks for the target.
 void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
-  int64_t elementBytes = plan.pairs ? 2 : 4;
+  int64_t elementBytes = plan.bytesOfWord ? 1 : plan.pairs ? 2 : 4;
   int64_t lanes = target.getVectorBits() / 32, itemVectors = kItemColumns / lanes;
   plan.columnBlocks = llvm::divideCeil(columns, kItemColumns);
 
@@ -245,8 +291,14 @@ void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
                    plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
   if (plan.copiesLhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
-  // Groups stay whole.
-  int64_t unit = plan.group ? std::lcm<int64_t>(32, plan.group) : 32;
+  // What a tile keeps of its rows: words of bytes, or sums of groups.
+  int64_t keptBytes = plan.bytesOfWord      ? plan.tileRows * plan.k * 4 / plan.bytesOfWord
+                      : plan.minimaArgument ? plan.tileRows * plan.k / plan.group * 4
+                                            : 0;
+  blocks = std::max<int64_t>(blocks, llvm::divideCeil(keptBytes, kLhsScratchBytes));
+  // Groups stay whole, and vectors of words.
+  int64_t unit = std::lcm<int64_t>(32, plan.bytesOfWord ? lanes * plan.bytesOfWord
+                                                        : std::max<int64_t>(1, plan.group));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
 
   int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
@@ -274,7 +326,12 @@ public:
     bool whole = plan.kBlock >= plan.k;
     int64_t sets = epilogue.getProductOffsets().size();
     scratchRows = whole ? plan.tileRows : plan.rowBlock;
-    scratch = builder.scratch(sets * scratchRows * kItemColumns, builder.getF32Type());
+    scratch = builder.scratch(sets * scratchRows * kItemColumns,
+                              plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
+    if (MatmulOp matmul = plan.matmul; plan.bytesOfWord)
+      byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
+    if (plan.minimaArgument)
+      groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
     if (plan.copiesRhs)
       copied = builder.scratch(plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -331,6 +388,11 @@ private:
   /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd,
   /// :]
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
+    auto place = [&](int64_t r, Value k) { return lhsAt(row, r, k); };
+    if (byteRows)
+      byteRows->copy(arguments[plan.lhsArgument], place, rows, kBegin, kEnd);
+    if (groupSums)
+      groupSums->sum(arguments[plan.lhsArgument], place, rows, kBegin, kEnd);
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
       for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
         RegisterTile tile = makeTile(rows, row, offset, c);
@@ -340,14 +402,16 @@ private:
           return builder.add(offsetOfRow, (c + v) * lanes);
         };
         SmallVector<Value> sums = tile.zeros(builder);
-        if (!first)
-          for (int64_t i = 0; i < rows * tile.vectors; ++i)
-            sums[i] = builder.load(scratch, at(i / tile.vectors, i % tile.vectors));
+        for (int64_t i = 0; i < rows * tile.vectors; ++i)
+          if (!first)
+            sums[i] = builder.loadStored(scratch, at(i / tile.vectors, i % tile.vectors));
+          else if (plan.bytesOfWord == 4)
+            sums[i] = loadSums(offset + (c + i % tile.vectors) * lanes);
         // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
-        sums = plan.group ? accumulateGroups(tile, offset, c, kBegin, kEnd, sums)
-                          : tile.accumulate(builder, kBegin, even, sums);
+        sums = plan.group && !byteRows ? accumulateGroups(tile, offset, c, kBegin, kEnd, sums)
+                                       : tile.accumulate(builder, kBegin, even, sums);
         if (odd) {
           tile.lhs = [&](int64_t r, Value k) {
             return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k),
@@ -385,12 +449,24 @@ private:
         int64_t column = offset + (firstVector + i % tile.vectors) * lanes;
         Value at = builder.add(panelAt(column, groups * plan.panelWidth),
                                builder.mul(row, plan.panelWidth));
-        Value scale =
-            builder.load(arguments[plan.scalesArgument], builder.add(at, column % plan.panelWidth));
-        next.push_back(builder.fma(ofGroup[i], scale, carried[i]));
+        at = builder.add(at, column % plan.panelWidth);
+        Value scale = builder.load(arguments[plan.scalesArgument], at);
+        Value sum = builder.fma(ofGroup[i], scale, carried[i]);
+        if (groupSums)
+          sum = builder.fma(groupSums->getSplat(i / tile.vectors, k),
+                            builder.load(arguments[*plan.minimaArgument], at), sum);
+        next.push_back(sum);
       }
       return next;
     });
+  }
+
+  /// What the sums of bytes of a vector of columns begin with.
+  Value loadSums(int64_t column) {
+    int64_t at = plan.k * plan.panelWidth + column % plan.panelWidth * plan.bytesOfWord;
+    Value bytes = builder.loadBytes(arguments[plan.rhsArgument],
+                                    builder.add(panelAt(column, plan.panelElements), at));
+    return vector::BitCastOp::create(builder, builder.vectorOf(builder.getI32Type()), bytes);
   }
 
   /// Bytes of a row of a panel of integers.
@@ -427,7 +503,8 @@ private:
     RegisterTile tile;
     tile.rows = rows;
     tile.vectors = plan.tileVectors;
-    tile.depth = plan.pairs ? 2 : 1;
+    tile.depth = plan.bytesOfWord ? plan.bytesOfWord : plan.pairs ? 2 : 1;
+    tile.bytes = plan.bytesOfWord != 0;
     tile.matrixRows = plan.m;
     tile.lhs = [this, row](int64_t r, Value k) {
       Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
@@ -435,8 +512,9 @@ private:
       if (plan.copiesLhs && r == 0)
         builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(k), row),
                          plan.kBlock * plan.lhsStrideK);
-      return plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
-                        : builder.loadSplat(lhs, lhsAt(row, r, k));
+      return byteRows     ? byteRows->getSplat(r, k)
+             : plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
+                          : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
     Value column =
         builder.add(builder.mul(columnBlock, kItemColumns), offset + firstVector * lanes);
@@ -464,13 +542,15 @@ private:
     if (plan.integerBits == 4)
       return loadHalves(offset, firstVector, k);
     Value rhs = arguments[plan.rhsArgument];
-    int64_t interleave = plan.pairs ? 2 : 1;
+    int64_t interleave = plan.pairs ? 2 : std::max<int64_t>(1, plan.bytesOfWord);
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
       int64_t column = offset + (firstVector + v) * lanes;
       Value at = builder.add(panelAt(column, plan.panelElements), builder.mul(k, plan.panelWidth));
       at = builder.add(at, column % plan.panelWidth * interleave);
-      vectors.push_back(plan.pairs ? builder.loadPairs(rhs, at) : builder.load(rhs, at));
+      vectors.push_back(plan.bytesOfWord ? builder.loadBytes(rhs, at)
+                        : plan.pairs     ? builder.loadPairs(rhs, at)
+                                         : builder.load(rhs, at));
     }
     return vectors;
   }
@@ -614,11 +694,22 @@ private:
         SmallVector<Value> product;
         for (size_t set = 0; set < epilogue.getProductOffsets().size(); ++set) {
           Value at = builder.mul(builder.add(r, set * scratchRows), kItemColumns);
-          product.push_back(builder.load(scratch, builder.add(at, v * lanes)));
+          product.push_back(builder.loadStored(scratch, builder.add(at, v * lanes)));
+          if (plan.bytesOfWord)
+            product.back() = scale(product.back(), builder.add(row, r),
+                                   epilogue.getProductOffsets()[set] + v * lanes);
         }
         epilogue.emit(builder, arguments, builder.add(row, r), column, product, mask);
       }
     });
+  }
+
+  /// Sums of bytes as numbers.
+  Value scale(Value sums, Value row, int64_t column) {
+    Value at = builder.add(panelAt(column, plan.panelWidth), column % plan.panelWidth);
+    Value scaled =
+        builder.mulF(builder.toFloat(sums), builder.load(arguments[plan.scalesArgument], at));
+    return builder.mulF(scaled, builder.loadSplat(arguments[plan.rowScalesArgument], row));
   }
 
   VectorBuilder builder;
@@ -628,6 +719,8 @@ private:
   int64_t lanes;
   Value scratch;
   int64_t scratchRows = 0;
+  std::optional<ByteRows> byteRows;
+  std::optional<GroupSums> groupSums;
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;
   Value blockBegin; // their first k

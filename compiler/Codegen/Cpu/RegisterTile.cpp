@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Analysis/KernelLayouts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -9,7 +10,9 @@ int64_t RegisterTile::getMaxRows(TargetAttr target, int64_t vectors) {
 }
 
 SmallVector<Value> RegisterTile::zeros(VectorBuilder &builder) const {
-  return SmallVector<Value>(rows * vectors, builder.splat(0.0));
+  Type element = bytes ? Type(builder.getI32Type()) : builder.getF32Type();
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(builder.vectorOf(element)));
+  return SmallVector<Value>(rows * vectors, zero);
 }
 
 SmallVector<Value> RegisterTile::step(VectorBuilder &builder, Value k,
@@ -21,8 +24,9 @@ SmallVector<Value> RegisterTile::step(VectorBuilder &builder, Value k,
     Value element = lhs(r, k);
     for (int64_t v = 0; v < vectors; ++v) {
       Value accumulator = accumulators[r * vectors + v];
-      next.push_back(depth == 2 ? builder.pairDot(accumulator, element, vectorsOfRhs[v])
-                                : builder.fma(element, vectorsOfRhs[v], accumulator));
+      next.push_back(bytes        ? builder.byteDot(accumulator, element, vectorsOfRhs[v])
+                     : depth == 2 ? builder.pairDot(accumulator, element, vectorsOfRhs[v])
+                                  : builder.fma(element, vectorsOfRhs[v], accumulator));
     }
   }
   return next;
@@ -53,7 +57,8 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
   });
   for (int64_t chain = 1; chain < chains; ++chain)
     for (int64_t i = 0; i < count; ++i)
-      carried[i] = builder.addF(carried[i], carried[chain * count + i]);
+      carried[i] = bytes ? builder.addI(carried[i], carried[chain * count + i])
+                         : builder.addF(carried[i], carried[chain * count + i]);
   carried.truncate(count);
 
   std::optional<int64_t> extent = getConstantIntValue(builder.sub(end, begin));

@@ -24,8 +24,11 @@ namespace sinter {
 struct RegisterTile {
   int64_t rows = 1;
   int64_t vectors = 1;
-  /// Elements of k that a step takes: 1, or 2 where pairs of bf16 are multiplied.
+  /// Elements of k that a step takes: 1, or 2 where pairs of bf16 are multiplied, or as many bytes
+  /// as are a word.
   int64_t depth = 1;
+  /// Bytes are multiplied: lhs are words of them, and accumulators integers.
+  bool bytes = false;
   /// Rows of the whole matrix.
   int64_t matrixRows = 1;
   /// lhs(row, k): element (or pair) k of a row in every lane.

@@ -194,9 +194,16 @@ Value VectorBuilder::laneIndices(Value base) {
   return arith::AddIOp::create(*this, splatI32(base), iota);
 }
 
-Value VectorBuilder::maskBelow(Value count) {
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, laneIndices(index(0)),
-                               splatI32(count));
+Value VectorBuilder::maskBelow(Value count) { return maskBelow(count, lanes); }
+
+Value VectorBuilder::maskBelow(Value count, int64_t lanes) {
+  auto type = VectorType::get({lanes}, getI32Type());
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
+  Value iota =
+      arith::ConstantOp::create(*this, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  Value limit = arith::IndexCastOp::create(*this, getI32Type(), count);
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, iota,
+                               vector::BroadcastOp::create(*this, type, limit));
 }
 
 Value VectorBuilder::maskOfKept(Value number, Value seed, int64_t stream, double probability) {
@@ -264,7 +271,7 @@ std::pair<Value, Value> VectorBuilder::loadHalves(Value memory, Value offset) {
 
 void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) {
   Type element = elementOf(memory);
-  if (!element.isF32())
+  if (isa<FloatType>(element) && !element.isF32())
     vector = arith::TruncFOp::create(*this, vectorOf(element), vector);
   if (mask)
     vector::MaskedStoreOp::create(*this, memory, offset, mask, vector);
@@ -286,6 +293,10 @@ void VectorBuilder::storeScalar(Value scalar, Value memory, Value offset) {
 
 Value VectorBuilder::loadSplat(Value memory, Value offset) {
   return splat(loadScalar(memory, offset));
+}
+
+Value VectorBuilder::splatStored(Value memory, Value offset) {
+  return splat(memref::LoadOp::create(*this, memory, offset));
 }
 
 void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
@@ -342,4 +353,59 @@ Value VectorBuilder::splatPair(Value memory, Value offset, bool alone) {
     bits = vector::ExtractOp::create(*this, word, 0);
   }
   return vector::BitCastOp::create(*this, vectorOf(elementOf(memory), 2), splat(bits));
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+int64_t VectorBuilder::getBytesOfWord() const { return hasByteDot(target) ? 4 : 2; }
+
+Value VectorBuilder::addI(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+
+Value VectorBuilder::toFloat(Value integers) {
+  return arith::SIToFPOp::create(*this, vectorOf(getF32Type()), integers);
+}
+
+Value VectorBuilder::loadBytes(Value memory, Value offset) {
+  VectorType bytes = vectorOf(getI8Type(), getBytesOfWord());
+  Value loaded = vector::LoadOp::create(*this, bytes, memory, offset);
+  if (hasByteDot(target))
+    return loaded;
+  return arith::ExtSIOp::create(*this, bytes.clone(getI16Type()), loaded);
+}
+
+Value VectorBuilder::loadWords(Value memory, Value offset, Value mask) {
+  VectorType bytes = vectorOf(getI8Type(), getBytesOfWord());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(*this,
+                                     DenseElementsAttr::get(bytes, static_cast<int8_t>(value)));
+  };
+  Value loaded;
+  if (mask)
+    loaded = vector::MaskedLoadOp::create(*this, bytes, memory, offset, mask, constant(0));
+  else
+    loaded = vector::LoadOp::create(*this, bytes, memory, offset);
+  if (hasByteDot(target))
+    loaded = arith::XOrIOp::create(*this, loaded, constant(-128));
+  else
+    loaded = arith::ExtSIOp::create(*this, bytes.clone(getI16Type()), loaded);
+  return vector::BitCastOp::create(*this, vectorOf(getI32Type()), loaded);
+}
+
+// Without an instruction on bytes they are multiplied as halves of 16 bits: the one that takes
+// bytes (vpmaddubsw) adds two products of up to 255 * 128 in 16 bits, and saturates.
+Value VectorBuilder::byteDot(Value acc, Value words, Value bytes) {
+  words = vector::BitCastOp::create(*this, bytes.getType(), words);
+  auto call = [&](StringRef name, ValueRange operands) -> Value {
+    return LLVM::CallIntrinsicOp::create(*this, acc.getType(), getStringAttr(name), operands)
+        .getResult(0);
+  };
+  if (hasByteDot(target))
+    return call(lanes == 16 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256",
+                {acc, words, bytes});
+  StringRef pairs = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                    : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                 : "llvm.x86.sse2.pmadd.wd";
+  return addI(acc, call(pairs, {words, bytes}));
 }

@@ -74,8 +74,9 @@ public:
   /// Which lanes of elements `number`, `number` + 1, ... a dropout keeps (emitIsKept); `seed` is
   /// memory of two words. @pre numbers are less than 2^32.
   mlir::Value maskOfKept(mlir::Value number, mlir::Value seed, int64_t stream, double probability);
-  /// Lane i is on for i < count (an index).
+  /// Lane i, of as many as f32 has or of so many, is on for i < count (an index).
   mlir::Value maskBelow(mlir::Value count);
+  mlir::Value maskBelow(mlir::Value count, int64_t lanes);
   /// base + lane number, as i32.
   mlir::Value laneIndices(mlir::Value base);
   mlir::Value splatI32(mlir::Value index);
@@ -90,6 +91,8 @@ public:
   void store(mlir::Value vector, mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// One element in every lane.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value offset);
+  /// The same in the storage's type.
+  mlir::Value splatStored(mlir::Value memory, mlir::Value offset);
   /// One element as a scalar f32.
   mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
@@ -104,6 +107,21 @@ public:
   mlir::Value loadPairs(mlir::Value memory, mlir::Value offset);
   /// Two neighbouring elements in every pair; with `alone`, the first one and zero.
   mlir::Value splatPair(mlir::Value memory, mlir::Value offset, bool alone = false);
+
+  // Bytes along k, as many as an instruction multiplies and adds into a word of 32 bits: four, or
+  // two as halves of 16 bits.
+  /// How many they are.
+  int64_t getBytesOfWord() const;
+  /// acc + the sum of the products of a word's bytes, exactly.
+  /// @param words of lhs, i32 @param bytes of rhs, as loadBytes() gives them
+  mlir::Value byteDot(mlir::Value acc, mlir::Value words, mlir::Value bytes);
+  /// Bytes of panels, a vector of words.
+  mlir::Value loadBytes(mlir::Value memory, mlir::Value offset);
+  /// Bytes of a row as words of lhs: fours with 128 added to each byte, which makes them unsigned.
+  mlir::Value loadWords(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  mlir::Value addI(mlir::Value a, mlir::Value b);
+  /// Integers as f32, rounded.
+  mlir::Value toFloat(mlir::Value integers);
 
 private:
   /// The lanes combined, in every lane, in a fixed order.

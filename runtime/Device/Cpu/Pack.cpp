@@ -320,22 +320,45 @@ void packBytes(const PackedRhs &layout, const ByteColumns &columns, uint64_t pan
   }
 }
 
+// The same where several bytes along k are neighbours. @pre where panels end with sums the rows are
+// all rows
+void packTogether(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel,
+                  uint8_t *rows, uint64_t begin, uint64_t end) {
+  uint64_t together = layout.together, shift = static_cast<uint64_t>(std::countr_zero(together));
+  uint64_t padded = end == layout.k ? layout.paddedK() : end;
+  uint8_t *sums = rows + layout.paddedK() * layout.width;
+  for (uint64_t j = 0; j < layout.width; ++j) {
+    ByteColumns::Column column = columns.get(panel * layout.width + j);
+    int32_t sum = 0;
+    for (uint64_t p = begin; p < padded; ++p) {
+      uint8_t byte = p < end ? column.at(p) : 0;
+      rows[(((p >> shift) * layout.width + j) << shift) + (p & (together - 1))] = byte;
+      sum += static_cast<int8_t>(byte);
+    }
+    sum *= -128;
+    if (layout.endsWithSums())
+      std::memcpy(sums + j * sizeof(sum), &sum, sizeof(sum));
+  }
+}
+
 } // namespace
 
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
           void *out) {
-  uint64_t blocks = (layout.k + rowsOfTask - 1) / rowsOfTask;
+  uint64_t rows = layout.endsWithSums() ? layout.k : rowsOfTask;
+  uint64_t blocks = (layout.k + rows - 1) / rows;
   uint64_t panels = columnsOfTask / layout.width;
   pool.run((layout.count() + panels - 1) / panels * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      uint64_t first = i / blocks * panels, row = i % blocks * rowsOfTask;
+      uint64_t first = i / blocks * panels, row = i % blocks * rows;
       uint64_t last = std::min(first + panels, layout.count());
-      uint64_t rowEnd = std::min(row + rowsOfTask, layout.k);
+      uint64_t rowEnd = std::min(row + rows, layout.k);
       if (!layout.isInteger())
         packRows(layout, sources, static_cast<std::byte *>(out), first, last, row, rowEnd);
       for (uint64_t panel = first; layout.isInteger() && panel < last; ++panel)
-        packBytes(layout, ByteColumns(sources), panel,
-                  static_cast<uint8_t *>(out) + panel * layout.panelBytes(), row, rowEnd);
+        (layout.together == 1 ? packBytes : packTogether)(
+            layout, ByteColumns(sources), panel,
+            static_cast<uint8_t *>(out) + panel * layout.panelBytes(), row, rowEnd);
     }
   });
 }

@@ -49,8 +49,7 @@ private:
 
   void add(const fb::Pack &pack, const fb::Command &) {
     PackStep step;
-    step.layout = {pack.k(), pack.n(), static_cast<DType>(pack.dtype()), pack.width(),
-                   /*isScales=*/pack.dtype() == fb::DType::F32 && pack.depth() == 1};
+    step.layout = panelsOf(pack);
     step.out = address(pack.out());
     for (const fb::PackSource *source : *pack.sources())
       step.sources.push_back({address(source->slice()), static_cast<DType>(source->dtype()),

@@ -23,3 +23,30 @@ func.func @scaled(%x: tensor<4x64xf32> {sinter.input = "x"},
   %4 = sinter.matmul %x, %e {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xf32>) -> tensor<4x16xf32>
   return %0, %1, %2, %3, %4 : tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
 }
+
+// So do minima, and products of the same rows of integers; a product without minima stays apart.
+// CHECK-LABEL: func.func @minima
+// CHECK: %[[M:.*]] = sinter.concat %arg3, %arg6 {dim = 0 : i64} : {{.*}} -> tensor<32x2xf32>
+// CHECK: sinter.matmul %arg0, %{{.*}}, %{{.*}} minima %[[M]] {transpose_rhs} : {{.*}} -> tensor<4x32xf32>
+// CHECK: sinter.matmul %arg0, %arg7, %arg8 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+func.func @minima(%x: tensor<4x64xf32> {sinter.input = "x"},
+    %a: tensor<16x64xi4> {sinter.parameter = "a"}, %as: tensor<16x2xf32> {sinter.parameter = "as"}, %am: tensor<16x2xf32> {sinter.parameter = "am"},
+    %b: tensor<16x64xi4> {sinter.parameter = "b"}, %bs: tensor<16x2xf32> {sinter.parameter = "bs"}, %bm: tensor<16x2xf32> {sinter.parameter = "bm"},
+    %c: tensor<16x64xi4> {sinter.parameter = "c"}, %cs: tensor<16x2xf32> {sinter.parameter = "cs"})
+    -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a, %as minima %am {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  %1 = sinter.matmul %x, %b, %bs minima %bm {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  %2 = sinter.matmul %x, %c, %cs {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %0, %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: sinter.matmul %arg0, %{{.*}}, %{{.*}} rows %arg1 {transpose_rhs} : {{.*}} -> tensor<4x48xf32>
+func.func @rows(%x: tensor<4x64xi8> {sinter.input = "x"}, %r: tensor<4x1xf32> {sinter.input = "r"},
+    %a: tensor<32x64xi8> {sinter.parameter = "a"}, %as: tensor<32x1xf32> {sinter.parameter = "as"},
+    %b: tensor<16x64xi8> {sinter.parameter = "b"}, %bs: tensor<16x1xf32> {sinter.parameter = "bs"})
+    -> (tensor<4x32xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a, %as rows %r {transpose_rhs} : (tensor<4x64xi8>, tensor<32x64xi8>, tensor<32x1xf32>, tensor<4x1xf32>) -> tensor<4x32xf32>
+  %1 = sinter.matmul %x, %b, %bs rows %r {transpose_rhs} : (tensor<4x64xi8>, tensor<16x64xi8>, tensor<16x1xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x32xf32>, tensor<4x16xf32>
+}

@@ -64,3 +64,16 @@ func.func @one_row(%x: tensor<2x1x8xf32>, %count: tensor<2xi32>, %n: tensor<8xf3
   %1 = sinter.last_row %0, %count : (tensor<2x1x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
   return %1 : tensor<2x8xf32>
 }
+
+// Rows that are quantized: both results of the op, and both operands of the product.
+// CHECK-LABEL: func.func @quantized
+// CHECK: %[[X:.*]] = sinter.last_row %arg0, %arg1 : (tensor<2x4x8xf32>, tensor<2xi32>) -> tensor<2x8xf32>
+// CHECK: %[[Q:.*]], %[[R:.*]] = sinter.quantize %[[X]] : (tensor<2x8xf32>) -> (tensor<2x8xi8>, tensor<2x1xf32>)
+// CHECK: sinter.matmul %[[Q]], %arg2, %arg3 rows %[[R]] {transpose_rhs} : {{.*}} -> tensor<2x4xf32>
+func.func @quantized(%x: tensor<2x4x8xf32>, %count: tensor<2xi32>, %w: tensor<4x8xi8>, %s: tensor<4x1xf32>)
+    -> tensor<2x4xf32> attributes {sinter.entry} {
+  %q, %r = sinter.quantize %x : (tensor<2x4x8xf32>) -> (tensor<2x4x8xi8>, tensor<2x4x1xf32>)
+  %0 = sinter.matmul %q, %w, %s rows %r {transpose_rhs} : (tensor<2x4x8xi8>, tensor<4x8xi8>, tensor<4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+  %1 = sinter.last_row %0, %count : (tensor<2x4x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}

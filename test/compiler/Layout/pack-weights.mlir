@@ -1,5 +1,7 @@
 // RUN: sinter-opt %s --sinter-pack-weights | FileCheck %s
 // RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v3 --sinter-pack-weights | FileCheck %s --check-prefix=AVX2
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:cooperlake --sinter-pack-weights | FileCheck %s --check-prefix=VNNI
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:alderlake --sinter-pack-weights | FileCheck %s --check-prefix=AVXVNNI
 
 // Tiles of 8 elements in 16 registers are narrower.
 // AVX2-LABEL: func.func @plain
@@ -79,12 +81,38 @@ func.func @parameter(%x: tensor<256x512xf32> {sinter.input = "x"}, %w: tensor<51
 // AVX2: sinter.pack %{{.*}} -> tensor<64x16xi4, #sinter.panels<width = 16, interleave = 1, depth = 1>>
 // CHECK-LABEL: func.func @scaled
 // CHECK: %[[T:.*]] = sinter.transpose %arg1 {permutation = array<i64: 1, 0>} : (tensor<16x64xi4>) -> tensor<64x16xi4>
-// CHECK: %[[S:.*]] = sinter.transpose %arg2 {permutation = array<i64: 1, 0>} : (tensor<16x2xf32>) -> tensor<2x16xf32>
 // CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<64x16xi4>) -> tensor<64x16xi4, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: %[[S:.*]] = sinter.transpose %arg2 {permutation = array<i64: 1, 0>} : (tensor<16x2xf32>) -> tensor<2x16xf32>
 // CHECK: %[[R:.*]] = sinter.pack %[[S]] : (tensor<2x16xf32>) -> tensor<2x16xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
 // CHECK: sinter.matmul %arg0, %[[P]], %[[R]] :
 func.func @scaled(%x: tensor<4x64xf32>, %w: tensor<16x64xi4>, %s: tensor<16x2xf32>) -> tensor<4x16xf32>
     attributes {sinter.entry} {
   %y = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// Bytes that rows of bytes multiply: pairs along k, or fours where an instruction multiplies those.
+// AVX2-LABEL: func.func @bytes
+// AVX2: sinter.pack %{{.*}} -> tensor<62x16xi8, #sinter.panels<width = 16, interleave = 2, depth = 2>>
+// AVXVNNI-LABEL: func.func @bytes
+// AVXVNNI: sinter.pack %{{.*}} -> tensor<62x16xi8, #sinter.panels<width = 16, interleave = 4, depth = 4>>
+// VNNI-LABEL: func.func @bytes
+// VNNI: %[[P:.*]] = sinter.pack %{{.*}} -> tensor<62x16xi8, #sinter.panels<width = 32, interleave = 4, depth = 4>>
+// VNNI: %[[S:.*]] = sinter.pack %{{.*}} -> tensor<1x16xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// VNNI: sinter.matmul %arg0, %[[P]], %[[S]] rows %arg3 :
+func.func @bytes(%x: tensor<4x62xi8>, %w: tensor<16x62xi8>, %s: tensor<16x1xf32>, %r: tensor<4x1xf32>)
+    -> tensor<4x16xf32> attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s rows %r {transpose_rhs} : (tensor<4x62xi8>, tensor<16x62xi8>, tensor<16x1xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// Minima are packed as scales are.
+// CHECK-LABEL: func.func @minima
+// CHECK: %[[T:.*]] = sinter.transpose %arg3
+// CHECK: %[[M:.*]] = sinter.pack %[[T]] : (tensor<2x16xf32>) -> tensor<2x16xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: sinter.matmul %arg0, %{{.*}}, %{{.*}} minima %[[M]] :
+func.func @minima(%x: tensor<4x64xf32>, %w: tensor<16x64xi4>, %s: tensor<16x2xf32>, %m: tensor<16x2xf32>)
+    -> tensor<4x16xf32> attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s minima %m {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf32>, tensor<16x2xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }

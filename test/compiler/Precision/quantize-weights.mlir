@@ -2,6 +2,12 @@
 // RUN: sinter-opt %s --sinter-quantize-weights="weights=int4 group=16" | FileCheck %s --check-prefix=INT4
 // RUN: sinter-opt %s --sinter-quantize-weights="weights=int8 head" | FileCheck %s --check-prefix=HEAD
 
+// RUN: sinter-opt %s --sinter-quantize-weights="weights=int8 group=0 head" | FileCheck %s --check-prefix=CHANNEL
+
+// A scale a channel, where k is any number.
+// CHANNEL-LABEL: func.func @decode
+// CHANNEL: sinter.matmul %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xi8>, tensor<16x1xf32>)
+
 // CHECK-LABEL: func.func @decode
 // CHECK-DAG: %[[G:.*]] = sinter.reshape %arg1 : (tensor<64x32xf32>) -> tensor<64x1x32xf32>
 // CHECK: %[[N:.*]] = sinter.neg %[[G]]

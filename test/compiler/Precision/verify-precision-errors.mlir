@@ -2,7 +2,7 @@
 
 func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>) -> tensor<4x16xf32>
     attributes {sinter.entry} {
-  // expected-error @below {{expected operands of f32 or bf16 after Precision}}
+  // expected-error @below {{expected operands of f32, bf16 or i8 after Precision}}
   %y = sinter.matmul %x, %w : (tensor<4x8xf16>, tensor<8x16xf16>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -81,6 +82,50 @@ std::string scaledProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t
     })",
                        m, k, n, bits, k / group, width)
       .str();
+}
+
+/// The same with minima.
+std::string minimaProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t group,
+                          int64_t width) {
+  return llvm::formatv(R"(
+    #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #panels>,
+                              %s: tensor<{4}x{2}xf32, #panels>, %m: tensor<{4}x{2}xf32, #panels>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %0 = sinter.matmul %x, %q, %s minima %m
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #panels>, tensor<{4}x{2}xf32, #panels>,
+           tensor<{4}x{2}xf32, #panels>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, bits, k / group, width)
+      .str();
+}
+
+/// A kernel that multiplies rows of bytes [m, k] by bytes [k, n] in panels of this layout.
+std::string byteProduct(int64_t m, int64_t k, int64_t n, int64_t width, int64_t interleave) {
+  return llvm::formatv(R"(
+    #panels = #sinter.panels<width = {3}, interleave = {4}, depth = {4}>
+    #scales = #sinter.panels<width = {3}, interleave = 1, depth = 1>
+    func.func private @kernel(%x: tensor<{0}x{1}xi8>, %w: tensor<{1}x{2}xi8, #panels>,
+                              %s: tensor<1x{2}xf32, #scales>, %r: tensor<{0}x1xf32>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %0 = sinter.matmul %x, %w, %s rows %r
+        : (tensor<{0}x{1}xi8>, tensor<{1}x{2}xi8, #panels>, tensor<1x{2}xf32, #scales>,
+           tensor<{0}x1xf32>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, width, interleave)
+      .str();
+}
+
+/// The largest bytes, whose pairs overflow 16 bits.
+sinter::ReferenceTensor makeExtremes(unsigned index, mlir::RankedTensorType type) {
+  if (!type.getElementType().isInteger())
+    return makeNormal(type, index);
+  sinter::ReferenceTensor tensor(type);
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+    tensor[i] = index == 0 && i % 3 == 0 ? 127 : -128;
+  return tensor;
 }
 
 /// Every integer of a type, others in each row, and normal numbers.
@@ -177,12 +222,60 @@ INSTANTIATE_TEST_SUITE_P(Gemm, ScaledShapes,
                                          Shape{13, 96, 130}, Shape{100, 3072, 72},
                                          Shape{300, 32, 65}));
 
+// Minima of groups that are vectors, several of them, and parts of one.
+TEST_P(ScaledShapes, Minima) {
+  auto [m, k, n] = GetParam();
+  for (int64_t bits : {8, 4})
+    for (int64_t group : {int64_t(8), int64_t(32), k}) {
+      expectSameAsReference(minimaProduct(m, k, n, bits, group, 32), 2e-6, getHostTarget(512),
+                            makeScaled);
+      expectSameAsReference(minimaProduct(m, k, n, bits, group, 16), 2e-6, getHostTarget(256),
+                            makeScaled);
+    }
+}
+
+class ByteShapes : public testing::TestWithParam<Shape> {};
+
+// Sums are exact: what is rounded are the sum as f32, and its products with two scales.
+TEST_P(ByteShapes, Rows) {
+  auto [m, k, n] = GetParam();
+  for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)}) {
+    sinter::PanelsAttr panels = sinter::getBytePanels(&getContext(), target);
+    std::string text = byteProduct(m, k, n, panels.getWidth(), panels.getInterleave());
+    expectSameAsReference(text, 2e-7, target, makeScaled);
+    expectSameAsReference(text, 2e-7, target, makeExtremes);
+  }
+}
+
+// A k that is no word, one that is no vector, several blocks of k, and of rows.
+INSTANTIATE_TEST_SUITE_P(Gemm, ByteShapes,
+                         testing::Values(Shape{1, 64, 64}, Shape{1, 1, 1}, Shape{1, 770, 100},
+                                         Shape{2, 67, 65}, Shape{5, 32, 33}, Shape{8, 130, 192},
+                                         Shape{13, 96, 130}, Shape{15, 5003, 33},
+                                         Shape{300, 70, 65}));
+
+TEST(GemmKernel, RefusesBytesInPanelsOfOtherInstructions) {
+  expectError(byteProduct(1, 64, 64, 32, 2), "with interleave 4, got", "cpu:cooperlake");
+  expectError(byteProduct(1, 64, 64, 32, 4), "with interleave 2, got", "cpu:x86-64-v4");
+}
+
+TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
+  std::string text = minimaProduct(1, 64, 64, 8, 32, 32);
+  size_t at = text.rfind("tensor<2x64xf32, #panels>");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 25, "tensor<2x64xf32>");
+  at = text.find("%m: tensor<2x64xf32, #panels>");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 29, "%m: tensor<2x64xf32>");
+  expectError(text, "expected an input of f32 scales of each column, in panels as wide as those");
+}
+
 TEST(GemmKernel, RefusesScalesOfOtherPanels) {
   std::string text = scaledProduct(1, 64, 64, 8, 32, 32);
   size_t at = text.find("tensor<2x64xf32, #panels>");
   for (; at != std::string::npos; at = text.find("tensor<2x64xf32, #panels>"))
     text.replace(at, 25, "tensor<2x64xf32>");
-  expectError(text, "expected an input of f32 scales of each column, in panels like those of rhs");
+  expectError(text, "expected an input of f32 scales of each column, in panels as wide as those");
 }
 
 TEST(GemmKernel, RefusesHalvesThatAreNoVectors) {

@@ -96,6 +96,15 @@ func.func @updates(%p: !m, %s: !s, %r: !r, %w: tensor<4x6xf32>, %n: tensor<4x6xb
   %5:2 = sinter.carry %p, %p : (!m, !m) -> (!m, !m)
   return
 }
+func.func @integers(%x: tensor<4x6xf32>, %q: tensor<4x6xi8>, %w: tensor<8x6xi8>, %s: tensor<8x2xf32>,
+                    %c: tensor<8x1xf32>, %r: tensor<4x1xf32>) {
+  %0:2 = sinter.quantize %x : (tensor<4x6xf32>) -> (tensor<4x6xi8>, tensor<4x1xf32>)
+  %1 = sinter.matmul %x, %w, %s minima %s {transpose_rhs}
+    : (tensor<4x6xf32>, tensor<8x6xi8>, tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<4x8xf32>
+  %2 = sinter.matmul %q, %w, %c rows %r {transpose_rhs}
+    : (tensor<4x6xi8>, tensor<8x6xi8>, tensor<8x1xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return
+}
 )";
 
 } // namespace sinter::test

@@ -132,7 +132,7 @@ template <typename T> std::vector<T> decodeAll(const TensorDecoder &decoder, siz
 }
 
 // Of every type that has them, where rows are in another order and where they are columns.
-TEST(GgufTensors, IntegersTimesScalesAreTheNumbers) {
+TEST(GgufTensors, IntegersTimesScalesAndMinimaAreTheNumbers) {
   constexpr size_t rows = 8, columns = 512;
   for (const GgufType &type : ggufTypes()) {
     if (type.plain)
@@ -154,9 +154,7 @@ TEST(GgufTensors, IntegersTimesScalesAreTheNumbers) {
       auto tensors = nameGgufTensors(*read, "m.gguf", 0);
       ASSERT_TRUE(tensors) << tensors.error().message();
       const Tensor &tensor = tensors->front();
-      ASSERT_EQ(tensor.integers.has_value(), type.splitBlock != nullptr);
-      if (!tensor.integers)
-        continue;
+      ASSERT_TRUE(tensor.integers);
       const IntegerMatrix &matrix = *tensor.integers;
       ASSERT_EQ(matrix.rows, static_cast<int64_t>(rows));
       ASSERT_EQ(matrix.columns, static_cast<int64_t>(columns));
@@ -164,14 +162,22 @@ TEST(GgufTensors, IntegersTimesScalesAreTheNumbers) {
       auto numbers = decodeAll<float>(tensor.decoder, rows * columns);
       auto integers = decodeAll<int8_t>(matrix.integers, rows * columns);
       auto scales = decodeAll<float>(matrix.scales, rows * columns / group);
+      std::vector<float> minima(scales.size());
+      if (matrix.format.hasMinima)
+        minima = decodeAll<float>(matrix.minima, minima.size());
       for (size_t i = 0; i < rows; ++i)
         for (size_t j = 0; j < columns; ++j) {
           int8_t integer = integers[i * columns + j];
           if (matrix.format.dtype == DType::I4)
             ASSERT_TRUE(integer >= -8 && integer < 8);
-          ASSERT_EQ(static_cast<float>(integer) * scales[(i * columns + j) / group],
-                    numbers[transposed ? j * rows + i : i * columns + j])
-              << i << ", " << j;
+          size_t at = (i * columns + j) / group;
+          float expected = numbers[transposed ? j * rows + i : i * columns + j];
+          float element = static_cast<float>(integer) * scales[at] + minima[at];
+          // The minimum of integers that lost 8 is rounded once more.
+          float rounding = matrix.format.hasMinima
+                               ? 16 * 6e-8f * std::abs(scales[at]) + 6e-8f * std::abs(minima[at])
+                               : 0;
+          ASSERT_NEAR(element, expected, rounding) << i << ", " << j;
         }
     }
   }

@@ -46,6 +46,28 @@ TEST(QuantizationConfig, KnowsBothNamesOfAwqsKeys) {
   EXPECT_EQ((*read)->schemes.front().groupSize, 64);
 }
 
+// By token, found at run time, of 8 bits: others are left to be numbers.
+TEST(QuantizationConfig, KnowsActivationsThatAreRoundedByToken) {
+  auto roundsRows = [](const std::string &activations) {
+    auto read = readQuantizationConfig(
+        wrap(R"({"quant_method": "compressed-tensors", "format": "int-quantized", "config_groups":
+                {"group_0": {"targets": ["Linear"], "weights": {"strategy": "channel"},
+                             "input_activations": )" +
+             activations + "}}}"),
+        "config.json");
+    EXPECT_TRUE(read) << read.error().message();
+    return (*read)->schemes.front().roundsRows;
+  };
+  EXPECT_TRUE(roundsRows(R"({"num_bits": 8, "type": "int", "symmetric": true, "dynamic": true,
+                             "strategy": "token", "observer": null})"));
+  EXPECT_FALSE(roundsRows("null"));
+  EXPECT_FALSE(roundsRows(R"({"num_bits": 8, "dynamic": false, "strategy": "tensor"})"));
+  EXPECT_FALSE(roundsRows(R"({"num_bits": 8, "dynamic": true, "strategy": "tensor"})"));
+  EXPECT_FALSE(roundsRows(R"({"num_bits": 4, "dynamic": true, "strategy": "token"})"));
+  EXPECT_FALSE(roundsRows(R"({"type": "float", "dynamic": true, "strategy": "token"})"));
+  EXPECT_FALSE(roundsRows(R"({"symmetric": false, "dynamic": true, "strategy": "token"})"));
+}
+
 struct Mistake {
   std::string config, expected;
 };

@@ -33,6 +33,36 @@ std::vector<std::byte> round(const std::vector<float> &values, DType type) {
   return bytes;
 }
 
+template <typename T> std::vector<T> decodePart(const TensorDecoder &decoder, int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  for (uint64_t item = 0; item < decoder.items; ++item)
+    decoder.decode(item, item + 1, reinterpret_cast<std::byte *>(values.data()));
+  return values;
+}
+
+/// Integers times scales plus minima are the tensor's numbers, up to the rounding of minima.
+void expectSame(const IntegerMatrix &matrix, const Tensor &tensor) {
+  int64_t count = matrix.rows * matrix.columns, groups = count / matrix.format.group;
+  auto integers = decodePart<int8_t>(matrix.integers, count);
+  auto scales = decodePart<float>(matrix.scales, groups);
+  std::vector<float> minima(scales.size());
+  if (matrix.format.hasMinima)
+    minima = decodePart<float>(matrix.minima, groups);
+  std::vector<float> numbers = decode(tensor, 1000);
+  bool turned = tensor.shape[0] != matrix.rows;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t row = i / matrix.columns, column = i % matrix.columns;
+    auto at = static_cast<size_t>(i / matrix.format.group);
+    auto integer = static_cast<float>(integers[static_cast<size_t>(i)]);
+    float expected = numbers[static_cast<size_t>(turned ? column * matrix.rows + row : i)];
+    if (matrix.format.dtype == DType::I4)
+      ASSERT_TRUE(integer >= -8 && integer < 8);
+    ASSERT_NEAR(integer * scales[at] + minima[at], expected,
+                2e-7f * (std::abs(minima[at]) + std::abs(integer * scales[at])))
+        << row << ", " << column;
+  }
+}
+
 class QuantizedLayer : public testing::TestWithParam<const char *> {};
 
 TEST_P(QuantizedLayer, IsWhatItsPackageMakesOfIt) {
@@ -52,6 +82,12 @@ TEST_P(QuantizedLayer, IsWhatItsPackageMakesOfIt) {
     std::vector<std::byte> rounded = round(decode(*weight, step), *wanted.dtype);
     EXPECT_TRUE(std::ranges::equal(rounded, wanted.data)) << step;
   }
+  // In parts, where codes are integers and each column's group is where it is: the same numbers.
+  std::string_view name = GetParam();
+  EXPECT_EQ(weight->integers.has_value(),
+            name.find("fp8") == name.npos && name.find("shuffled") == name.npos);
+  if (weight->integers)
+    expectSame(*weight->integers, *weight);
   // Nothing is left of the parts.
   for (const Tensor &tensor : files->tensors())
     EXPECT_TRUE(tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias")) << tensor.name;
@@ -98,6 +134,10 @@ TEST(QuantizedTensors, ConvolutionsOfOneDimensionAreTransposed) {
   ASSERT_TRUE(files) << files.error().message();
   const Tensor *weight = files->find("a.weight");
   EXPECT_EQ(weight->shape, (std::vector<int64_t>{3, 2}));
+  ASSERT_TRUE(weight->integers);
+  EXPECT_EQ(weight->integers->rows, 2);
+  EXPECT_FALSE(weight->integers->format.roundsRows);
+  expectSame(*weight->integers, *weight);
   EXPECT_EQ(decode(*weight, 1), (std::vector<float>{1, 8, 2, 10, 3, -12}));
 }
 

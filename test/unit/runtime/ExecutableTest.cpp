@@ -302,6 +302,27 @@ TEST(ExecutableTest, Packs) {
   };
   expect([](PackParts &p) { p.width = 48; }, "panels of an unknown layout");
   expect([](PackParts &p) { p.dtype = fb::DType::BF16; }, "panels of an unknown layout");
+  expect(
+      [](PackParts &p) {
+        p.dtype = fb::DType::I8;
+        p.interleave = p.depth = 3;
+      },
+      "panels of an unknown layout");
+  expect(
+      [](PackParts &p) {
+        p.dtype = fb::DType::I8;
+        p.interleave = 4;
+        p.depth = 2;
+      },
+      "panels of an unknown layout");
+  // Without room for the sums that fours of bytes end with.
+  expect(
+      [](PackParts &p) {
+        p.dtype = p.sources[0].dtype = fb::DType::I8;
+        p.interleave = p.depth = 4;
+        p.out = slice(Space::Parameter, 0, 20 * 128);
+      },
+      "has not the size of panels of [20, 70]");
   expect([](PackParts &p) { p.sources[0].n = 69; }, "sources with 69 of its 70 columns");
   expect([](PackParts &p) { p.sources[0].n = 71; }, "more columns than it packs");
   expect([](PackParts &p) { p.sources.push_back(p.sources[0]); }, "more columns than it packs");

@@ -133,6 +133,46 @@ TEST(PackTest, Integers) {
         }
 }
 
+// Bytes that bytes are multiplied by: padded along k, and fours end with -128 times their sums.
+TEST(PackTest, BytesThatAreMultipliedTogether) {
+  constexpr uint64_t n = 70, width = 32;
+  for (uint64_t together : {2, 4})
+    for (bool transposed : {false, true})
+      for (uint64_t k : {1, 3, 8, 515, 1030}) {
+        SCOPED_TRACE(::testing::Message()
+                     << together << " together, k " << k << (transposed ? " transposed" : ""));
+        std::vector<int8_t> values(n * k);
+        for (size_t i = 0; i < values.size(); ++i)
+          values[i] = static_cast<int8_t>(i * 37 % 256);
+        PackSource source{values.data(), DType::I8, n, transposed ? k : n, transposed};
+        PackedRhs layout{k, n, DType::I8, width, /*isScales=*/false, together};
+        uint64_t padded = (k + together - 1) / together * together;
+        ASSERT_EQ(layout.panelBytes(), (padded + (together == 4 ? 4 : 0)) * width);
+        Buffer out(layout.bytes());
+        std::memset(out.data(), 0x55, layout.bytes());
+        ThreadPool pool(2);
+        pack(pool, layout, std::span(&source, 1), out.data());
+        for (uint64_t column = 0; column < layout.count() * width; ++column) {
+          const auto *panel =
+              reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.panelBytes();
+          int32_t sum = 0;
+          for (uint64_t p = 0; p < padded; ++p) {
+            bool inside = column < n && p < k;
+            int8_t expected = !inside ? 0 : values[transposed ? column * k + p : p * n + column];
+            sum += expected;
+            ASSERT_EQ(panel[(p / together * width + column % width) * together + p % together],
+                      expected)
+                << "row " << p << " column " << column;
+          }
+          int32_t found;
+          std::memcpy(&found, panel + padded * width + column % width * sizeof(found),
+                      sizeof(found));
+          if (together == 4)
+            ASSERT_EQ(found, -128 * sum) << "column " << column;
+        }
+      }
+}
+
 TEST(PackTest, ScalesAreNotPadded) {
   PackedRhs layout{3, 20, DType::F32, 16, /*isScales=*/true};
   EXPECT_EQ(layout.bytes(), 2 * 3 * 16 * sizeof(float));

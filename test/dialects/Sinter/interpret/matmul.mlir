@@ -46,3 +46,34 @@ func.func @matmul_scaled() {
   check.expect_const %1, dense<[[27.0, -12.0]]> : tensor<1x2xf32> : tensor<1x2xf32>
   return
 }
+
+// A minimum for each group of two: rhs is [[1.25, -4], [3.25, -2], [-11, 5], [1.5, 1]].
+func.func @matmul_minima() {
+  %x = sinter.constant dense<[[1.0, 2.0, -1.0, 4.0]]> : tensor<1x4xf32>
+  %q = sinter.constant dense<[[2, -8], [6, -4], [-4, 8], [1, 0]]> : tensor<4x2xi8>
+  %s = sinter.constant dense<[[0.5, 0.5], [2.5, 0.5]]> : tensor<2x2xf32>
+  %m = sinter.constant dense<[[0.25, 0.0], [-1.0, 1.0]]> : tensor<2x2xf32>
+  %0 = sinter.matmul %x, %q, %s minima %m : (tensor<1x4xf32>, tensor<4x2xi8>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  check.expect_const %0, dense<[[24.75, -9.0]]> : tensor<1x2xf32> : tensor<1x2xf32>
+  return
+}
+
+// Sums of integers, by the scale of the row and of the column.
+func.func @matmul_rows() {
+  %x = sinter.constant dense<[[1, 2, -1, 4], [-128, 0, 0, 127]]> : tensor<2x4xi8>
+  %q = sinter.constant dense<[[2, 6, -4, 1], [-128, -4, 8, 0]]> : tensor<2x4xi8>
+  %s = sinter.constant dense<[[0.5], [2.0]]> : tensor<2x1xf32>
+  %r = sinter.constant dense<[[2.0], [0.25]]> : tensor<2x1xf32>
+  %0 = sinter.matmul %x, %q, %s rows %r {transpose_rhs} : (tensor<2x4xi8>, tensor<2x4xi8>, tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  check.expect_const %0, dense<[[22.0, -576.0], [-16.125, 8192.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
+  return
+}
+
+// The scale is the largest magnitude over 127; halves go to the even integer, zeros stay zeros.
+func.func @quantize() {
+  %x = sinter.constant dense<[[-254.0, 5.0, 3.0, -1.0], [0.0, 0.0, 0.0, 0.0], [63.5, 0.25, -0.75, 0.1]]> : tensor<3x4xf32>
+  %q, %s = sinter.quantize %x : (tensor<3x4xf32>) -> (tensor<3x4xi8>, tensor<3x1xf32>)
+  check.expect_const %q, dense<[[-127, 2, 2, 0], [0, 0, 0, 0], [127, 0, -2, 0]]> : tensor<3x4xi8> : tensor<3x4xi8>
+  check.expect_const %s, dense<[[2.0], [0.0], [0.5]]> : tensor<3x1xf32> : tensor<3x1xf32>
+  return
+}

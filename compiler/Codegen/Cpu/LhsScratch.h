@@ -1,0 +1,57 @@
+//===- LhsScratch.h - What a product keeps of its rows ----------*- C++ -*-===//
+//
+// What the tiles of a block of columns need of a few rows of the left-hand side beside, or instead
+// of, their elements: made once for all columns of a work item.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Codegen/Cpu/VectorBuilder.h"
+#include <functional>
+
+namespace sinter {
+
+/// Where element k of a row is in the memory of the left-hand side.
+using LhsPlace = std::function<mlir::Value(int64_t row, mlir::Value k)>;
+
+/// Rows of bytes as the words that are multiplied (VectorBuilder::byteDot).
+class ByteRows {
+public:
+  /// @param depth the most k of a copy, a multiple of 32; @param k of a whole row
+  ByteRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k);
+
+  /// Copies bytes [kBegin, kEnd) of rows; beyond the last k there are any, which only zeros meet.
+  void copy(mlir::Value lhs, const LhsPlace &place, int64_t rows, mlir::Value kBegin,
+            mlir::Value kEnd);
+
+  /// The word at k in every lane.
+  mlir::Value getSplat(int64_t row, mlir::Value k) const;
+
+private:
+  VectorBuilder &builder;
+  int64_t rowWords, k;
+  mlir::Value words, begin;
+};
+
+/// Sums of rows over groups of k, by which minima are multiplied.
+class GroupSums {
+public:
+  /// @param depth the most k of which there are sums, whole groups
+  GroupSums(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t group);
+
+  /// Sums the groups of [kBegin, kEnd).
+  void sum(mlir::Value lhs, const LhsPlace &place, int64_t rows, mlir::Value kBegin,
+           mlir::Value kEnd);
+
+  /// The sum of the group that begins at k in every lane.
+  mlir::Value getSplat(int64_t row, mlir::Value k) const;
+
+private:
+  mlir::Value at(int64_t row, mlir::Value k) const;
+
+  VectorBuilder &builder;
+  int64_t rowGroups, group;
+  mlir::Value sums, begin;
+};
+
+} // namespace sinter

@@ -1,0 +1,83 @@
+#include "compiler/Precision/Passes.h"
+#include "dialects/Sinter/SinterDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sinter {
+#define GEN_PASS_DEF_QUANTIZEACTIVATIONSPASS
+#include "compiler/Precision/Passes.h.inc"
+} // namespace sinter
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct QuantizeActivationsPass
+    : sinter::impl::QuantizeActivationsPassBase<QuantizeActivationsPass> {
+  using QuantizeActivationsPassBase::QuantizeActivationsPassBase;
+
+  void runOnOperation() override {
+    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu()) {
+      getOperation().emitError(
+          "expected a processor as the target: there are no kernels for a GPU that sum integers");
+      return signalPassFailure();
+    }
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (entry->hasAttr(SinterDialect::kEntry))
+        quantizeIn(entry);
+  }
+
+private:
+  void quantizeIn(func::FuncOp entry) {
+    llvm::DenseMap<Value, QuantizeOp> quantized;
+    unsigned products = 0;
+    for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
+      if (!matmul.getScales() || matmul.getRowScales())
+        continue;
+      if (StringRef reason = getReasonToRefuse(matmul); !reason.empty()) {
+        remark::missed(matmul.getLoc(), remark::RemarkOpts::name("ActivationsNotQuantized")
+                                            .category("sinter-precision")
+                                            .function(entry.getName()))
+            << llvm::formatv("a product multiplies numbers: {0}", reason).str();
+        continue;
+      }
+      QuantizeOp &rows = quantized[matmul.getLhs()];
+      if (!rows)
+        rows = quantize(matmul);
+      matmul.getLhsMutable().assign(rows.getIntegers());
+      matmul.getRowScalesMutable().assign(rows.getScales());
+      ++products;
+    }
+    if (products > 0)
+      remark::passed(entry.getLoc(), remark::RemarkOpts::name("ActivationsQuantized")
+                                         .category("sinter-precision")
+                                         .function(entry.getName()))
+          << llvm::formatv("{0} products of {1} sum integers: rows of {2} values are rounded to 8 "
+                           "bits",
+                           products, entry.getName(), quantized.size())
+                 .str();
+  }
+
+  static StringRef getReasonToRefuse(MatmulOp matmul) {
+    auto scales = cast<RankedTensorType>(matmul.getScales().getType());
+    if (!getElementTypeOrSelf(matmul.getRhs()).isInteger(8) || matmul.getMinima() ||
+        scales.getNumElements() != matmul.getN() || matmul.getGroup() != matmul.getK())
+      return "its weights are no integers of 8 bits with a scale a column";
+    if (matmul.getK() > MatmulOp::kMostSummedBytes)
+      return "its sums might overflow";
+    return {};
+  }
+
+  /// The rows of a product's left-hand side, where they are defined.
+  static QuantizeOp quantize(MatmulOp matmul) {
+    TypedValue<RankedTensorType> lhs = matmul.getLhs();
+    SmallVector<int64_t> rows(lhs.getType().getShape());
+    rows.back() = 1;
+    OpBuilder builder(matmul);
+    builder.setInsertionPointAfterValue(lhs);
+    return QuantizeOp::create(builder, matmul.getLoc(), lhs.getType().clone(builder.getI8Type()),
+                              RankedTensorType::get(rows, builder.getF32Type()), lhs);
+  }
+};
+} // namespace
