@@ -20,6 +20,7 @@ static void complete(BenchResult &result, const runtime::Executable &executable,
     for (const fb::Command *command : *program->commands()) {
       flops += command->flops();
       result.bytes += command->bytes();
+      result.predictedMs += 1e-6 * double(command->predicted_ns());
       least += 1e3 * leastSeconds(runtime::workOf(*command), result.limits);
     }
     result.arenaBytes = std::max(result.arenaBytes, program->arena_bytes());

@@ -12,6 +12,7 @@ struct BenchResult {
   int64_t threads = 1, batch = 1, sequence = 1, context = 0;
   std::vector<double> milliseconds; ///< of the repetitions, in ascending order
   double tokensPerSecond = 0;       ///< by the median
+  double predictedMs = 0;           ///< of a repetition, by the cost model
   double compileMs = 0;
   uint64_t peakBytes = 0, plannedBytes = 0; ///< held at most, as measured and as planned
   uint64_t arenaBytes = 0, arenaLowerBoundBytes = 0;

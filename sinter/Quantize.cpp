@@ -1,5 +1,6 @@
 #include "sinter/Quantize.h"
 #include "runtime/Base/HalfFloat.h"
+#include "sinter/Bench.h"
 #include "sinter/Compile.h"
 #include "sinter/Gptq.h"
 #include "sinter/QuantizedFolder.h"
@@ -192,6 +193,7 @@ private:
   Expected<void> addWide(QuantizedFolder &folder);
   Expected<void> quantizeGroup(const LayerGroup &group, const Grams &grams,
                                QuantizedFolder &folder);
+  Expected<DecodeRate> measureRate(const Model &measured) const;
   Expected<Encoded> encode(const Layer &layer, const std::vector<double> *gram);
   void keep(const Layer &layer, const Encoded &encoded, QuantizedFolder &folder);
 
@@ -235,6 +237,18 @@ Expected<Evaluation> Quantizer::measure(const Model &measured,
   static_cast<RunOptions &>(evaluation) = options;
   evaluation.files = {options.calibrate};
   return evaluateTokens(measured, evaluation, tokens);
+}
+
+/// How fast a model decodes, early in its context.
+Expected<DecodeRate> Quantizer::measureRate(const Model &measured) const {
+  constexpr int64_t kContext = 16, kIterations = 20;
+  StepModeOptions decode;
+  static_cast<RunOptions &>(decode) = options;
+  decode.batch = 1;
+  decode.mode.mode = "decode";
+  decode.mode.context = std::min(kContext, measured.spec.maxPositions - 1);
+  SINTER_TRY(BenchResult result, bench(measured, decode, {.iterations = kIterations}));
+  return DecodeRate{1e3 / result.predictedMs, result.tokensPerSecond};
 }
 
 /// The model with what the layers are now.
@@ -368,6 +382,7 @@ Expected<Quantization> Quantizer::run() {
   SINTER_TRY(QuantizedFolder folder, QuantizedFolder::create(options.out));
   if (keptOut) {
     SINTER_TRY(result.before, measure(model, *keptOut));
+    SINTER_TRY(result.rateBefore, measureRate(model));
   }
   if (options.maxLoss || usesGptq)
     for (const auto &groups : blocks)
@@ -408,6 +423,7 @@ Expected<Quantization> Quantizer::run() {
   if (keptOut) {
     SINTER_TRY(Model quantized, Model::open(options.out, options.observer));
     SINTER_TRY(result.after, measure(quantized, *keptOut));
+    SINTER_TRY(result.rateAfter, measureRate(quantized));
   }
   return std::move(result);
 }

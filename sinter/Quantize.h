@@ -31,6 +31,11 @@ struct QuantizedLayer {
   std::optional<double> loss;
 };
 
+/// Tokens a second of a slot that decodes one after another.
+struct DecodeRate {
+  double predicted = 0, measured = 0;
+};
+
 struct Quantization {
   std::vector<QuantizedLayer> layers;       ///< all that can be quantized, in the model's order
   uint64_t bytesBefore = 0, bytesAfter = 0; ///< of the files of weights
@@ -38,6 +43,8 @@ struct Quantization {
   double bitsPerWeight = 0;                 ///< of these, with their scales
   /// On the part of `calibrate` that nothing was calibrated on.
   std::optional<Evaluation> before, after;
+  /// Beside those.
+  std::optional<DecodeRate> rateBefore, rateAfter;
 };
 
 /// Quantizes the layers of a model's blocks and writes it as a Hugging Face directory in the format

@@ -25,10 +25,19 @@ static void printObject(const Quantization &result) {
                                    {"bits_per_weight", result.bitsPerWeight},
                                    {"perplexity_before", nullptr},
                                    {"perplexity_after", nullptr},
+                                   {"decode_tokens_per_second_before", nullptr},
+                                   {"decode_tokens_per_second_after", nullptr},
                                    {"layers", layers}};
   if (result.before && result.after) {
     object["perplexity_before"] = result.before->perplexity;
     object["perplexity_after"] = result.after->perplexity;
+  }
+  auto rate = [](const DecodeRate &decode) {
+    return nlohmann::ordered_json{{"predicted", decode.predicted}, {"measured", decode.measured}};
+  };
+  if (result.rateBefore && result.rateAfter) {
+    object["decode_tokens_per_second_before"] = rate(*result.rateBefore);
+    object["decode_tokens_per_second_after"] = rate(*result.rateAfter);
   }
   printJson(object);
 }
@@ -48,6 +57,14 @@ static void printTable(const Quantization &result, const QuantizeOptions &option
   if (result.before && result.after)
     table.addRow({"perplexity", formatNumber(result.before->perplexity, 4),
                   formatNumber(result.after->perplexity, 4)});
+  auto addRate = [&](const char *name, double DecodeRate::*rate) {
+    table.addRow({name, formatNumber((*result.rateBefore).*rate, 1),
+                  formatNumber((*result.rateAfter).*rate, 1)});
+  };
+  if (result.rateBefore && result.rateAfter) {
+    addRate("decode, tokens/s", &DecodeRate::measured);
+    addRate("predicted, tokens/s", &DecodeRate::predicted);
+  }
   table.print();
   std::printf("%zu of %zu layers quantized, %s bits a weight with their scales\n",
               result.layers.size() - wide, result.layers.size(),
