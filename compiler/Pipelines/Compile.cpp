@@ -91,7 +91,9 @@ static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation
 static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
                                                         int64_t release, CompileResult &result) {
   auto compilation = std::make_unique<Compilation>(request);
-  if (request.reports && failed(collectDecisions(compilation->getContext(), result.decisions)))
+  // Planning asks for the memory alone, and finding out what was declined takes long.
+  if (request.reports && request.code &&
+      failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
   SINTER_TRY(std::vector<PassStep> steps, listPasses(*compilation, last, release, request.code));

@@ -32,8 +32,8 @@ struct CompileRequest {
   /// The tensors that products are to read as integers with scales.
   std::map<std::string, IntegerFormat> integerFormats;
   ExecutableContents contents; ///< what the executable is to carry along
-  /// Whether the result says what was decided and where the memory goes, too. That takes
-  /// time of its own.
+  /// Whether the result says what was decided, where code is made, and where the memory goes, too.
+  /// That takes time of its own.
   bool reports = false;
   /// Without code the result is for planning alone: all that an executable says of its memory, at a
   /// part of the time, but kernels that only end the process.
@@ -59,7 +59,7 @@ struct Decision {
 struct CompileResult {
   std::vector<std::byte> executable;     ///< as writeExecutable and Executable::fromBytes take it
   std::string text;                      ///< what `emit` or `stopAfter` asked for
-  std::vector<Decision> decisions;       ///< where the request wants reports
+  std::vector<Decision> decisions;       ///< where the request wants reports, and code
   std::map<std::string, double> phaseMs; ///< wall time of each phase
   /// JSON, see compiler/Executable/MemoryReport.h; empty unless the request wants reports.
   std::string memoryReport;
