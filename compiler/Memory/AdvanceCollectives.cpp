@@ -24,50 +24,58 @@ static bool overlap(Value a, Value b) {
              std::min(one.getOffset() + one.getBytes(), other.getOffset() + other.getBytes());
 }
 
-/// Whether two commands must keep their order.
-static bool conflict(plan::CommandInterface a, plan::CommandInterface b) {
-  auto touches = [](ArrayRef<Value> some, ArrayRef<Value> others) {
-    return llvm::any_of(some, [&](Value one) {
-      return llvm::any_of(others, [&](Value other) { return overlap(one, other); });
-    });
-  };
-  SmallVector<Value> writesA = a.getWrites(), writesB = b.getWrites();
-  return touches(writesA, b.getReads()) || touches(writesA, writesB) ||
-         touches(a.getReads(), writesB);
-}
-
 namespace {
+
+/// A command, and what it reads and writes.
+struct ListedCommand {
+  plan::CommandInterface op;
+  SmallVector<Value> reads, writes;
+  int64_t ns;
+  bool communicates;
+
+  /// Whether two commands must keep their order.
+  bool conflicts(const ListedCommand &other) const {
+    auto touch = [](ArrayRef<Value> some, ArrayRef<Value> others) {
+      return llvm::any_of(some, [&](Value one) {
+        return llvm::any_of(others, [&](Value each) { return overlap(one, each); });
+      });
+    };
+    return touch(writes, other.reads) || touch(writes, other.writes) || touch(reads, other.writes);
+  }
+};
 
 /// A program's list of commands, and the bytes that live at each.
 class CommandList {
 public:
-  explicit CommandList(plan::ProgramOp program)
-      : commands(getCommands(program)), live(commands.size()) {
-    for (auto [index, command] : llvm::enumerate(commands))
-      places[command] = index;
+  explicit CommandList(plan::ProgramOp program) {
+    for (plan::CommandInterface command : getCommands(program)) {
+      places[command] = commands.size();
+      commands.push_back({command, command.getReads(), command.getWrites(),
+                          command.getPredictedNs(), communicates(command)});
+    }
+    live.resize(commands.size());
     for (const Life &life : getLives(program))
       count(life.slice, getSliceBytes(life.slice));
     peak = *llvm::max_element(live);
   }
 
   size_t size() const { return commands.size(); }
-  plan::CommandInterface operator[](size_t index) const { return commands[index]; }
+  const ListedCommand &operator[](size_t index) const { return commands[index]; }
 
-  /// The first command behind `index` that must follow it; size() where none must.
-  size_t findFollower(size_t index) const {
-    size_t other = index + 1;
-    while (other < size() && !conflict(commands[index], commands[other]))
-      ++other;
-    return other;
-  }
-
-  /// What the commands between two take that compute.
-  int64_t nsBetween(size_t first, size_t last) const {
-    int64_t ns = 0;
-    for (size_t i = first + 1; i < last; ++i)
-      if (plan::CommandInterface command = commands[i]; !communicates(command))
-        ns += command.getPredictedNs();
-    return ns;
+  /// The first command behind a collective that must follow it, and what those between both take
+  /// that compute; no further than they take as long as it does.
+  struct Follower {
+    size_t index;
+    int64_t hidden = 0;
+  };
+  Follower findFollower(size_t index) const {
+    Follower found{index + 1};
+    for (; found.index < size() && found.hidden < commands[index].ns &&
+           !commands[index].conflicts(commands[found.index]);
+         ++found.index)
+      if (!commands[found.index].communicates)
+        found.hidden += commands[found.index].ns;
+    return found;
   }
 
   /// Moves a command to another place. Where more bytes would live than ever did, leaves it.
@@ -82,7 +90,7 @@ private:
   /// Whether no more bytes live afterwards than before all moves.
   bool shift(size_t from, size_t to) {
     llvm::SmallSetVector<Value, 8> own;
-    for (Value operand : commands[from]->getOperands())
+    for (Value operand : commands[from].op->getOperands())
       if (isPlacedByMemory(operand))
         own.insert(operand);
     for (Value slice : own)
@@ -95,7 +103,7 @@ private:
     rotate(commands.begin());
     rotate(live.begin());
     for (size_t i = first; i <= last; ++i)
-      places[commands[i]] = i;
+      places[commands[i].op] = i;
     // What lives at a place between two others lives at both.
     live[to] =
         std::min(to > 0 ? live[to - 1] : INT64_MAX, to + 1 < size() ? live[to + 1] : INT64_MAX);
@@ -127,17 +135,17 @@ private:
 
   /// Puts a command's op, and before it what it needs, where the list has it.
   void put(size_t index) {
-    Operation *op = commands[index];
+    Operation *op = commands[index].op;
     if (index + 1 < size())
-      op->moveBefore(commands[index + 1]);
+      op->moveBefore(commands[index + 1].op);
     else
-      op->moveAfter(commands[index - 1]);
+      op->moveAfter(commands[index - 1].op);
     for (Value operand : op->getOperands())
       if (Operation *slice = operand.getDefiningOp(); !slice->isBeforeInBlock(op))
         slice->moveBefore(op);
   }
 
-  SmallVector<plan::CommandInterface> commands;
+  std::vector<ListedCommand> commands;
   llvm::DenseMap<Operation *, size_t> places; ///< of the commands
   SmallVector<int64_t> live;                  ///< bytes of allocs, at the most, by command
   int64_t peak = INT64_MAX;                   ///< before all moves
@@ -158,16 +166,15 @@ private:
     CommandList list(program);
     int64_t all = 0, hidden = 0;
     for (size_t i = 0; i < list.size(); ++i)
-      if (communicates(list[i]))
+      if (list[i].communicates)
         advance(list, i);
     for (size_t i = list.size(); i-- > 0;)
-      if (communicates(list[i]))
+      if (list[i].communicates)
         delayFollowers(list, i);
     for (size_t i = 0; i < list.size(); ++i)
-      if (communicates(list[i])) {
-        int64_t own = list[i].getPredictedNs();
-        all += own;
-        hidden += std::min(own, list.nsBetween(i, list.findFollower(i)));
+      if (list[i].communicates) {
+        all += list[i].ns;
+        hidden += std::min(list[i].ns, list.findFollower(i).hidden);
       }
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("Collectives")
                                            .category("sinter-memory")
@@ -178,11 +185,10 @@ private:
   /// Up to where what is between it and who needs it takes as long as it does. Collectives stay in
   /// their order, which all ranks have.
   void advance(CommandList &list, size_t index) {
-    size_t follower = list.findFollower(index), to = index;
-    int64_t left = list[index].getPredictedNs() - list.nsBetween(index, follower);
-    while (to > 0 && left > 0 && !communicates(list[to - 1]) &&
-           !conflict(list[to - 1], list[index]))
-      left -= list[--to].getPredictedNs();
+    size_t to = index;
+    int64_t left = list[index].ns - list.findFollower(index).hidden;
+    while (to > 0 && left > 0 && !list[to - 1].communicates && !list[to - 1].conflicts(list[index]))
+      left -= list[--to].ns;
     for (; to < index; ++to)
       if (list.move(index, to)) {
         ++numAdvanced;
@@ -192,14 +198,15 @@ private:
 
   /// The same with who needs it, down.
   void delayFollowers(CommandList &list, size_t index) {
-    size_t follower = list.findFollower(index), to = follower;
-    if (follower == list.size() || communicates(list[follower]) ||
-        isa<plan::AlternativesOp>(list[follower]))
+    auto [follower, hidden] = list.findFollower(index);
+    int64_t left = list[index].ns - hidden;
+    if (follower == list.size() || left <= 0 || list[follower].communicates ||
+        isa<plan::AlternativesOp>(list[follower].op))
       return;
-    int64_t left = list[index].getPredictedNs() - list.nsBetween(index, follower);
-    while (to + 1 < list.size() && left > 0 && !conflict(list[follower], list[to + 1]))
-      if (++to; !communicates(list[to]))
-        left -= list[to].getPredictedNs();
+    size_t to = follower;
+    while (to + 1 < list.size() && left > 0 && !list[follower].conflicts(list[to + 1]))
+      if (++to; !list[to].communicates)
+        left -= list[to].ns;
     for (; to > follower; --to)
       if (list.move(follower, to)) {
         ++numDelayed;

@@ -21,7 +21,7 @@ Expected<void> ProgressThread::run(const Recording &walked, ThreadPool &threads,
   uint64_t number = ++begun;
   begun.notify_all();
   walk(own, begin);
-  if (!recording->steps.empty() && ended.load() != number)
+  if (ended.load() != number)
     begin(recording->lastCollective);
   for (uint64_t last; (last = ended.load()) != number;)
     ended.wait(last);
