@@ -73,6 +73,8 @@ FakeCuda::FakeCuda(FakeOptions options) {
   // Without a GPU there still is what the driver says.
   for (int i = 0; i < std::max(options.devices, 1); ++i)
     devices.push_back(std::make_unique<FakeDevice>(options, i));
+  if (!options.lastName.empty())
+    devices.back()->options.name = options.lastName;
   const Tables &tables = allTables();
   runtime::cuda::installCudaApi(&tables.driver);
   runtime::cuda::installNvrtcApi(&tables.nvrtc);

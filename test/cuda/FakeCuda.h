@@ -47,6 +47,7 @@ struct FakeOptions {
   int devices = 1;
   int driverVersion = 13000;
   std::string name = "Fake GPU";
+  std::string lastName = {}; ///< of the last GPU, where that is of another kind
   int major = 9, minor = 0; ///< compute capability
   size_t memoryBytes = size_t(4) << 30;
   size_t attentionWorkspace = 256; ///< that cuDNN wants

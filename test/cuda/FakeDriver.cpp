@@ -149,9 +149,11 @@ CUresult cuDeviceGet(CUdevice *handle, int ordinal) {
   *handle = ordinal;
   return ordinal < device().options.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+CUresult cuDeviceGetName(char *name, int size, CUdevice ordinal) {
   SINTER_CALL_ANYWHERE(cuDeviceGetName);
-  snprintf(name, size_t(size), "%s", device().options.name.c_str());
+  if (!find(ordinal))
+    return CUDA_ERROR_INVALID_DEVICE;
+  snprintf(name, size_t(size), "%s", find(ordinal)->options.name.c_str());
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {

@@ -74,9 +74,10 @@ std::vector<float> expectedOf(size_t rank, size_t run) {
 
 class NcclRanksTest : public ::testing::Test {
 protected:
-  void open(int devices, unsigned streamSeed = 0) {
+  void open(int devices, unsigned streamSeed = 0, const std::string &lastName = "") {
     gpu.reset();
     FakeOptions options;
+    options.lastName = lastName;
     options.devices = devices;
     options.streamSeed = streamSeed;
     gpu = std::make_unique<FakeCuda>(options);
@@ -165,6 +166,19 @@ TEST_F(NcclRanksTest, NeedAGpuEach) {
   EXPECT_EQ(refused, int(kRanks));
 }
 
+TEST_F(NcclRanksTest, NeedGpusOfOneKind) {
+  open(kRanks, 0, "Other GPU");
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    auto session = bind(communicator);
+    EXPECT_FALSE(session);
+    EXPECT_EQ(session.error().message(),
+              "rank 3: runs on Other GPU, and rank 0 on Fake GPU, which need not give the same "
+              "bits; give all ranks GPUs of one kind");
+    return {};
+  });
+  EXPECT_TRUE(done);
+}
+
 TEST_F(NcclRanksTest, SayWhatNcclSays) {
   open(kRanks);
   gpu->failCall("ncclCommInitRankConfig", ncclSystemError);
@@ -186,6 +200,7 @@ TEST_F(NcclRanksTest, DoNotWaitForARankThatHasEnded) {
     std::atomic<int> told = 0;
     auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
       SINTER_TRY(auto session, bind(communicator));
+      SINTER_CHECK(communicator.barrier());
       SINTER_CHECK(runSome(*session, communicator.rank(), runs));
       if (communicator.rank() == 2)
         return fail("weights", "are not there", "");
