@@ -79,10 +79,10 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
   request.maxNewTokens = options.maxNewTokens;
   request.sampling = {static_cast<float>(options.temperature), options.topK,
                       static_cast<float>(options.topP), options.seed.value_or(0)};
-  if (static_cast<int64_t>(request.prompt.size()) > capacity())
+  if (static_cast<int64_t>(request.prompt.size()) > maxSequence())
     return fail("the conversation",
                 "with this message it has " + std::to_string(request.prompt.size()) +
-                    " tokens, the KV cache holds " + std::to_string(capacity()),
+                    " tokens, the KV cache holds " + std::to_string(maxSequence()),
                 "begin a new one, or give a larger `max_seq`");
   StreamDecoder decoder(tokenizer);
   for (int32_t token : request.prompt)
@@ -105,7 +105,7 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
   generated.reason = ended ? StopReason::EndOfSequence : result.reason;
   generated.times = generator->times();
   generated.peakBytes = measureHeld(session->memory(), !session->executable().isForCpu());
-  generated.maxSequence = capacity();
+  generated.maxSequence = maxSequence();
 
   history = std::move(request.prompt);
   history.insert(history.end(), generated.ids.begin(), generated.ids.end());

@@ -68,7 +68,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   SINTER_TRY(Generator generator, Generator::create(*session));
   noteStretchedPositions(executable, options.observer);
   auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;
-  if (auto warning = checkTrainedLength(executable, std::min(positions, generator.capacity())))
+  if (auto warning = checkTrainedLength(executable, std::min(positions, generator.maxSequence())))
     options.observer.warn(*warning);
 
   // The new text depends on what stands before it: a space at the very beginning is dropped.
@@ -92,6 +92,6 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   generated.reason = results.front().reason;
   generated.times = generator.times();
   generated.peakBytes = measureHeld(session->memory(), !executable.isForCpu());
-  generated.maxSequence = generator.capacity();
+  generated.maxSequence = generator.maxSequence();
   return generated;
 }

@@ -53,7 +53,7 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
   if (executable->isForCpu())
     report["spaces"]["process"] = use.process;
   report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
-  report["prepare_arena_bytes"] = use.session.prepareArena;
+  report["preprocess_arena_bytes"] = use.session.preprocessArena;
   report["planned_bytes"] = use.peak();
   report["outside"] = describeOutside(model, options);
   return report;

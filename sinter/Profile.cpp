@@ -120,7 +120,7 @@ static Expected<ProfileResult> profileGraph(const Model &model, const ProfileOpt
   SINTER_TRY(auto session, runtime::Session::bind(compiled.executable, binding));
   const fb::Program *program = nullptr;
   for (const fb::Program *other : *compiled.executable->root().programs())
-    if (other->name()->string_view() != "prepare" && std::exchange(program, other))
+    if (other->name()->string_view() != "preprocess" && std::exchange(program, other))
       return fail(path, "it has several entries", "give a graph of one entry");
   SINTER_TRY(size_t index, session->program(program->name()->string_view()));
   std::mt19937 random(static_cast<uint32_t>(options.seed));

@@ -20,7 +20,7 @@ Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
   } else {
     session.seed = options.seed;
   }
-  Progress progress(options.observer, "preparing weights", 0);
+  Progress progress(options.observer, "preprocessing weights", 0);
   bool onCpu = runner.executable().isForCpu();
   session.progress = [&](uint64_t done, uint64_t) {
     progress.advance(done);

@@ -20,8 +20,8 @@ public:
   const runtime::Executable &executable() const { return *loaded.executable; }
   /// Milliseconds from the model's description to its executable.
   double compileMs() const { return loaded.compileMs; }
-  /// The most that was held while weights were prepared, or is held now, as the system counts it
-  /// (measureHeld); and what was planned, with the process.
+  /// The most that was held while weights were preprocessed, or is held now, as the system counts
+  /// it (measureHeld); and what was planned, with the process.
   uint64_t getPeakBytes() const;
   uint64_t getPlannedBytes() const;
   /// Tokens that a step of this entry takes of each slot.

@@ -19,10 +19,10 @@ static llvm::DenseSet<Value> findValuesFrom(func::FuncOp entry, ArrayRef<StringR
 }
 
 llvm::DenseSet<Value> sinter::findParameterValues(func::FuncOp entry) {
-  return findValuesFrom(entry, {SinterDialect::kParameter, SinterDialect::kPrepared});
+  return findValuesFrom(entry, {SinterDialect::kParameter, SinterDialect::kPreprocessed});
 }
 
 llvm::DenseSet<Value> sinter::findWeightValues(func::FuncOp entry) {
   return findValuesFrom(
-      entry, {SinterDialect::kParameter, SinterDialect::kPrepared, SinterDialect::kState});
+      entry, {SinterDialect::kParameter, SinterDialect::kPreprocessed, SinterDialect::kState});
 }

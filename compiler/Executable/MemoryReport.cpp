@@ -38,12 +38,12 @@ public:
     int64_t always = parameters + constants + codeBytes;
     int64_t resident = always + states + arena + input + output;
     json report;
-    report["planned_bytes"] = std::max(resident, always + prepareArena);
+    report["planned_bytes"] = std::max(resident, always + preprocessArena);
     report["resident_bytes"] = resident;
     report["spaces"] = {{"parameter", parameters}, {"state", states},  {"arena", arena},
                         {"input", input},          {"output", output}, {"constant", constants},
                         {"code", codeBytes}};
-    report["prepare_arena_bytes"] = prepareArena;
+    report["preprocess_arena_bytes"] = preprocessArena;
     report["checkpoint_bytes"] = checkpoint;
     report["largest"] = describeOwners();
     report["programs"] = std::move(programs);
@@ -123,11 +123,12 @@ private:
   }
 
   void addSlices(plan::ProgramOp program) {
-    bool prepare = program.getSymName() == "prepare";
+    bool preprocess = program.getSymName() == "preprocess";
     auto [inputBytes, outputBytes] = getStepBytes(program);
     int64_t arenaBytes = program.getArenaBytes().value_or(0);
-    (prepare ? prepareArena : arena) = std::max(prepare ? prepareArena : arena, arenaBytes);
-    if (!prepare) {
+    (preprocess ? preprocessArena : arena) =
+        std::max(preprocess ? preprocessArena : arena, arenaBytes);
+    if (!preprocess) {
       input = std::max(input, inputBytes);
       output = std::max(output, outputBytes);
     }
@@ -136,7 +137,7 @@ private:
       switch (slice.getSpace()) {
       case plan::Space::Parameter:
         parameters = std::max(parameters, getEnd(slice));
-        if (slice.getName() && (prepare || !owners.contains({"parameter", *slice.getName()})))
+        if (slice.getName() && (preprocess || !owners.contains({"parameter", *slice.getName()})))
           owners[{"parameter", *slice.getName()}] = {nameParameter(slice), "parameter", bytes};
         break;
       case plan::Space::State:
@@ -158,7 +159,7 @@ private:
     }
   }
 
-  /// A prepared parameter by the checkpoint's tensors that it is made of.
+  /// A preprocessed parameter by the checkpoint's tensors that it is made of.
   static std::string nameParameter(plan::SliceOp slice) {
     std::string names;
     for (Operation *user : slice->getUsers()) {
@@ -196,7 +197,7 @@ private:
   ModuleOp plan;
   int64_t codeBytes;
   int64_t parameters = 0, states = 0, arena = 0, input = 0, output = 0, constants = 0;
-  int64_t prepareArena = 0, checkpoint = 0;
+  int64_t preprocessArena = 0, checkpoint = 0;
   llvm::MapVector<std::pair<StringRef, StringRef>, Owner> owners; ///< by space and name
   std::vector<Owner> arenaOwners;
 };

@@ -8,7 +8,7 @@
 //     "resident_bytes": 1200,          what it holds while steps run
 //     "spaces": { "parameter": , "state": , "arena": , "input": , "output": , "constant": ,
 //                 "code":  },
-//     "prepare_arena_bytes": 10,
+//     "preprocess_arena_bytes": 10,
 //     "checkpoint_bytes": 999,         tensors read while binding, in mapped files
 //     "largest": [ { "owner": "lm_head.weight", "space": "parameter", "bytes": 99 }, ... ],
 //     "programs": [ {
@@ -21,8 +21,8 @@
 //   }
 //
 // The prediction follows the runtime's own account (MemoryUse in runtime/Session/Session.h): one
-// arena, input and output region as large as the largest program's; preparing the weights holds
-// the arena of `prepare` in place of states and step memory, and the larger of both is the peak.
+// arena, input and output region as large as the largest program's; preprocessing the weights holds
+// the arena of `preprocess` in place of states and step memory, and the larger of both is the peak.
 // `sinter plan` adds what only the runtime knows: "process" (and of training "snapshot" and
 // "batches") among the spaces, and "outside", bytes that no budget counts: { "libraries and
 // program": , "files of weights": , "tokenizer":  }. A buffer is labelled by the command that first

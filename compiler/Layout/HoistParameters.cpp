@@ -38,19 +38,19 @@ struct SameComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
-/// The entry @prepare while it grows: each parameter and each computation once.
-class Preparation {
+/// The entry @preprocess while it grows: each parameter and each computation once.
+class Preprocessing {
 public:
-  explicit Preparation(ModuleOp module) : builder(OpBuilder::atBlockBegin(module.getBody())) {
-    function = func::FuncOp::create(builder, module.getLoc(), SinterDialect::kPrepareEntry,
+  explicit Preprocessing(ModuleOp module) : builder(OpBuilder::atBlockBegin(module.getBody())) {
+    function = func::FuncOp::create(builder, module.getLoc(), SinterDialect::kPreprocessEntry,
                                     builder.getFunctionType({}, {}));
     function->setAttr(SinterDialect::kEntry, builder.getUnitAttr());
     function.addEntryBlock();
     builder.setInsertionPointToEnd(&function.front());
   }
 
-  /// The name under which @prepare gives `value` of an entry.
-  StringAttr prepare(func::FuncOp entry, Value value) {
+  /// The name under which @preprocess gives `value` of an entry.
+  StringAttr add(func::FuncOp entry, Value value) {
     Value copy = import(entry, value);
     auto [found, isNew] = names.try_emplace(copy);
     if (isNew)
@@ -71,7 +71,7 @@ public:
     };
     function.setAllArgAttrs(parameters);
     function.setAllResultAttrs(llvm::map_to_vector(
-        names, [&](auto &pair) { return bind(SinterDialect::kPrepared, pair.second); }));
+        names, [&](auto &pair) { return bind(SinterDialect::kPreprocessed, pair.second); }));
   }
 
 private:
@@ -116,18 +116,18 @@ struct HoistParametersPass : sinter::impl::HoistParametersPassBase<HoistParamete
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry)) {
-        if (function.getName() == SinterDialect::kPrepareEntry)
+        if (function.getName() == SinterDialect::kPreprocessEntry)
           return; // Hoisted already.
         entries.push_back(function);
       }
-    Preparation preparation(getOperation());
+    Preprocessing preprocessing(getOperation());
     for (func::FuncOp entry : entries)
-      hoistFrom(entry, preparation);
-    preparation.finish();
+      hoistFrom(entry, preprocessing);
+    preprocessing.finish();
   }
 
 private:
-  void hoistFrom(func::FuncOp entry, Preparation &preparation) {
+  void hoistFrom(func::FuncOp entry, Preprocessing &preprocessing) {
     llvm::DenseSet<Value> values = findParameterValues(entry);
     // What depends on a parameter, or is a table of numbers: else there is nothing to gain.
     llvm::DenseSet<Value> worthwhile;
@@ -163,17 +163,17 @@ private:
         llvm::map_to_vector(frontier, [](auto &pair) { return pair.first; });
     std::reverse(hoisted.begin(), hoisted.end());
     // Two values of an entry may turn out to be one.
-    llvm::MapVector<StringAttr, Value> prepared;
+    llvm::MapVector<StringAttr, Value> preprocessed;
     SmallVector<StringAttr> names;
     for (Value value : hoisted) {
-      names.push_back(preparation.prepare(entry, value));
-      prepared.insert({names.back(), value});
+      names.push_back(preprocessing.add(entry, value));
+      preprocessed.insert({names.back(), value});
     }
     unsigned first = entry.getNumArguments();
-    addArguments(entry, prepared);
+    addArguments(entry, preprocessed);
     int64_t bytes = 0;
     for (auto [value, name] : llvm::zip_equal(hoisted, names)) {
-      unsigned index = first + std::distance(prepared.begin(), prepared.find(name));
+      unsigned index = first + std::distance(preprocessed.begin(), preprocessed.find(name));
       Value(value).replaceUsesWithIf(entry.getArgument(index), [&](OpOperand &use) {
         return staying.contains(use.getOwner());
       });
@@ -186,18 +186,19 @@ private:
     remark::passed(
         entry.getLoc(),
         remark::RemarkOpts::name("Hoisted").category("sinter-layout").function(entry.getName()))
-        << llvm::formatv("{0} values of {1:F1} MB are prepared once", hoisted.size(), bytes / 1e6)
+        << llvm::formatv("{0} values of {1:F1} MB are preprocessed once", hoisted.size(),
+                         bytes / 1e6)
                .str();
   }
 
-  /// Appends an argument for each prepared value, of its type.
-  void addArguments(func::FuncOp entry, const llvm::MapVector<StringAttr, Value> &prepared) {
-    SmallVector<unsigned> indices(prepared.size(), entry.getNumArguments());
+  /// Appends an argument for each preprocessed value, of its type.
+  void addArguments(func::FuncOp entry, const llvm::MapVector<StringAttr, Value> &preprocessed) {
+    SmallVector<unsigned> indices(preprocessed.size(), entry.getNumArguments());
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> attributes;
     SmallVector<Location> locations;
-    auto key = StringAttr::get(&getContext(), SinterDialect::kPrepared);
-    for (auto &[name, value] : prepared) {
+    auto key = StringAttr::get(&getContext(), SinterDialect::kPreprocessed);
+    for (auto &[name, value] : preprocessed) {
       types.push_back(value.getType());
       attributes.push_back(DictionaryAttr::get(&getContext(), NamedAttribute(key, name)));
       locations.push_back(value.getLoc());

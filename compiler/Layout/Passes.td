@@ -10,7 +10,7 @@ def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
     After it, on a GPU, the right-hand side of a matmul that is a parameter, or a part of one, is
     stored `[n, k]`: a warp of a GEMV then computes whole sums, and there are 2 to 16
     times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The
-    transposition is prepared once, with the rounding. Parameters that a step changes (states) stay
+    transposition is preprocessed once, with the rounding. Parameters that a step changes (states) stay
     as they are.
 
     ```mlir
@@ -223,8 +223,8 @@ def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
   let summary = "computes once what depends on parameters alone";
   let description = [{
     After it no entry packs, concatenates or computes on parameters and constants alone: such
-    values are results of the entry `@prepare`, bound once, and arguments of the entries, under the
-    same name `sinter.prepared`. Equal values of several entries are one. What only spreads or cuts
+    values are results of the entry `@preprocess`, bound once, and arguments of the entries, under the
+    same name `sinter.preprocessed`. Equal values of several entries are one. What only spreads or cuts
     a parameter (broadcast, slice, reshape) stays where it is: a kernel does that with addresses.
 
     ```mlir
@@ -236,12 +236,13 @@ def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
       return %1 : tensor<4x8xf32>
     }
     // =>
-    func.func @prepare(%w: tensor<8x8xf32> {sinter.parameter = "w"})
-        -> (tensor<8x8xf32, #panels> {sinter.prepared = "p0"}) attributes {sinter.entry} {
+    func.func @preprocess(%w: tensor<8x8xf32> {sinter.parameter = "w"})
+        -> (tensor<8x8xf32, #panels> {sinter.preprocessed = "p0"}) attributes {sinter.entry} {
       %0 = sinter.pack %w : (tensor<8x8xf32>) -> tensor<8x8xf32, #panels>
       return %0 : tensor<8x8xf32, #panels>
     }
-    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32, #panels> {sinter.prepared = "p0"})
+    func.func @decode(%x: tensor<4x8xf32> {sinter.input = "x"},
+                     %p: tensor<8x8xf32, #panels> {sinter.preprocessed = "p0"})
         -> tensor<4x8xf32> attributes {sinter.entry} {
       %0 = sinter.matmul %x, %p : (tensor<4x8xf32>, tensor<8x8xf32, #panels>) -> tensor<4x8xf32>
       return %0 : tensor<4x8xf32>

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace sinter;
 
 /// Whether a matrix is a parameter, a part of one or put together of such, rounded or not: it is
-/// prepared once.
+/// preprocessed once.
 static bool isWeight(Value matrix) {
   while (matrix.getDefiningOp<CastOp>() || matrix.getDefiningOp<SliceOp>())
     matrix = matrix.getDefiningOp()->getOperand(0);

@@ -156,7 +156,7 @@ struct AdvanceCollectivesPass : sinter::impl::AdvanceCollectivesPassBase<Advance
 
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (program.getSymName() != SinterDialect::kPrepareEntry &&
+      if (program.getSymName() != SinterDialect::kPreprocessEntry &&
           llvm::any_of(getCommands(program), communicates))
         spread(program);
   }

@@ -50,7 +50,8 @@ struct AssignStreamsPass : sinter::impl::AssignStreamsPassBase<AssignStreamsPass
     if (!target)
       return;
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (program.getSymName() != SinterDialect::kPrepareEntry && // which runs command by command
+      if (program.getSymName() !=
+              SinterDialect::kPreprocessEntry && // which runs command by command
           hasStreams(program, target))
         assign(program, target);
   }

@@ -122,7 +122,7 @@ def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
     streams that they begin after: the fewest with which any two commands of which one writes what
     the other touches keep their order (Streams.h says how). A remark says what was put beside what
     is in stream 0, and what both ways are predicted to take. The list is as it was, and right in
-    one stream too. `@prepare` runs command by command and is left alone. What moves bytes between
+    one stream too. `@preprocess` runs command by command and is left alone. What moves bytes between
     ranks has stream 1 for itself, on a processor, too.
 
     ```mlir

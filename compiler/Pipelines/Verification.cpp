@@ -73,7 +73,7 @@ Expected<std::vector<std::byte>> Verification::compileRest(ModuleOp fused,
   return serialize(*module, code, request.contents);
 }
 
-/// What an entry is run on, as its arguments and those of @prepare ask for it.
+/// What an entry is run on, as its arguments and those of @preprocess ask for it.
 static RunRequest makeRunRequest(ModuleOp module, StringRef entry, const GeneratedInputs &inputs) {
   RunRequest run;
   run.entry = entry.str();
@@ -81,7 +81,7 @@ static RunRequest makeRunRequest(ModuleOp module, StringRef entry, const Generat
   auto add = [](RunValues &values, StringRef name, const ReferenceTensor &tensor) {
     values[name.str()] = tensor.data().vec();
   };
-  for (StringRef name : {StringRef(SinterDialect::kPrepareEntry), entry}) {
+  for (StringRef name : {StringRef(SinterDialect::kPreprocessEntry), entry}) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);

@@ -48,7 +48,7 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
     each group of elements along k (of all, a channel, where the group is 0): `q = round(w / s)`,
     where of 8 bits `127 s` is the group's largest magnitude and of 4 bits `-8 s` its number of the
     largest magnitude (what would be 8 is 7): the scales of GGUF's Q8_0 and Q4_0. The left-hand side stays f32. The
-    formula stands in the entry; Layout moves it to `@prepare`.
+    formula stands in the entry; Layout moves it to `@preprocess`.
 
     Left as they are: integers, weights that are also read as a table, that of the last product of an
     entry (logits are most sensitive, and a head is often a table's transpose) unless `head`, and those

@@ -15,7 +15,7 @@ SmallVector<std::string> sinter::listEntries(ModuleOp module) {
   SmallVector<std::string> entries;
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(SinterDialect::kEntry) &&
-        function.getName() != SinterDialect::kPrepareEntry)
+        function.getName() != SinterDialect::kPreprocessEntry)
       entries.push_back(function.getName().str());
   return entries;
 }

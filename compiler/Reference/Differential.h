@@ -41,7 +41,8 @@ struct Difference {
 
 using Differences = llvm::SmallVector<Difference>;
 
-/// The names of the entries that are compared: all but @prepare, which has no meaning of its own.
+/// The names of the entries that are compared: all but @preprocess, which has no meaning of its
+/// own.
 llvm::SmallVector<std::string> listEntries(mlir::ModuleOp module);
 
 /// Compares what one entry computes in two modules that are to mean the same. Gradients that only

@@ -14,10 +14,11 @@ SmallVector<ReferenceTensor> sinter::evaluateFunction(func::FuncOp function,
 /// What results of an entry are called beside others: "logits", "state:k_cache.0", "gradient:w".
 static std::string getResultName(func::FuncOp function, unsigned index) {
   DictionaryAttr attributes = function.getResultAttrDict(index);
-  constexpr std::pair<StringRef, const char *> kKinds[] = {{SinterDialect::kOutput, ""},
-                                                           {SinterDialect::kState, "state:"},
-                                                           {SinterDialect::kPrepared, "prepared:"},
-                                                           {SinterDialect::kGradient, "gradient:"}};
+  constexpr std::pair<StringRef, const char *> kKinds[] = {
+      {SinterDialect::kOutput, ""},
+      {SinterDialect::kState, "state:"},
+      {SinterDialect::kPreprocessed, "preprocessed:"},
+      {SinterDialect::kGradient, "gradient:"}};
   for (auto [attribute, prefix] : kKinds)
     if (StringRef name = getBoundName(attributes, attribute); !name.empty())
       return prefix + name.str();
@@ -74,12 +75,12 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return module.emitError("expected an entry function named ") << entry;
-  NamedTensors prepared, states, results;
+  NamedTensors preprocessed, states, results;
   for (int64_t step = 0; step < inputs.steps; ++step) {
     SmallVector<ReferenceTensor> arguments;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);
-      StringRef name = getBoundName(attributes, SinterDialect::kPrepared);
+      StringRef name = getBoundName(attributes, SinterDialect::kPreprocessed);
       if (name.empty()) {
         StringRef state = getBoundName(attributes, SinterDialect::kState);
         auto before = states.find(("state:" + state).str());
@@ -87,15 +88,15 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
                                                    : before->second);
         continue;
       }
-      if (prepared.empty()) {
-        auto made = evaluateEntry(module, SinterDialect::kPrepareEntry, inputs);
+      if (preprocessed.empty()) {
+        auto made = evaluateEntry(module, SinterDialect::kPreprocessEntry, inputs);
         if (failed(made))
           return failure();
-        prepared = std::move(*made);
+        preprocessed = std::move(*made);
       }
-      auto found = prepared.find(("prepared:" + name).str());
-      if (found == prepared.end())
-        return function.emitError("expected @prepare to have a result named ") << name;
+      auto found = preprocessed.find(("preprocessed:" + name).str());
+      if (found == preprocessed.end())
+        return function.emitError("expected @preprocess to have a result named ") << name;
       arguments.push_back(found->second);
     }
     FailureOr<SmallVector<ReferenceTensor>> values = evaluateWhole(function, arguments);

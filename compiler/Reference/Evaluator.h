@@ -42,11 +42,11 @@ mlir::FailureOr<ReferenceTensor> joinShards(llvm::ArrayRef<ReferenceTensor> part
                                             mlir::RankedTensorType whole, ShardingAttr sharding,
                                             GridAttr grid, std::string &reason);
 
-/// Evaluates an entry function on generated inputs: parameters, states and inputs by name, prepared
-/// parameters through @prepare, which then must exist. Of a module for a grid all ranks are run,
-/// and what they hold parts of is taken apart and put together again, so that arguments and results
-/// are those of the module for one. An entry with states is run for `inputs.steps` steps, each on
-/// the states that the one before it left.
+/// Evaluates an entry function on generated inputs: parameters, states and inputs by name,
+/// preprocessed parameters through @preprocess, which then must exist. Of a module for a grid all
+/// ranks are run, and what they hold parts of is taken apart and put together again, so that
+/// arguments and results are those of the module for one. An entry with states is run for
+/// `inputs.steps` steps, each on the states that the one before it left.
 /// @returns results by name (states as "state:<name>", gradients as "gradient:<parameter>"), those
 /// of a later step as nameAtStep has it.
 mlir::FailureOr<NamedTensors> evaluateEntry(mlir::ModuleOp module, llvm::StringRef entry,

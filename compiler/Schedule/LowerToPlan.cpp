@@ -30,7 +30,7 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
     for (func::FuncOp entry : entries)
       entry.erase();
     placeFlights(module, spaces);
-    copyUnprepared(module, spaces);
+    copyUnprocessed(module, spaces);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       // A GPU's kernels are still to be printed, with what they compute in their heads.
       if (function->hasAttr(SinterDialect::kKernel) && !function->hasAttr(kBlockAttribute))
@@ -75,16 +75,16 @@ private:
     }
   }
 
-  /// Copies what steps read of the checkpoint as it is, in `@prepare`, which is made if need be.
-  static void copyUnprepared(ModuleOp module, SharedSpaces &spaces) {
-    if (spaces.unprepared.empty())
+  /// Copies what steps read of the checkpoint as it is, in `@preprocess`, which is made if need be.
+  static void copyUnprocessed(ModuleOp module, SharedSpaces &spaces) {
+    if (spaces.unprocessed.empty())
       return;
     Location loc = module.getLoc();
-    auto program = module.lookupSymbol<plan::ProgramOp>(SinterDialect::kPrepareEntry);
+    auto program = module.lookupSymbol<plan::ProgramOp>(SinterDialect::kPreprocessEntry);
     if (!program) {
       OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-      program = plan::ProgramOp::create(builder, loc, SinterDialect::kPrepareEntry, IntegerAttr(),
-                                        IntegerAttr());
+      program = plan::ProgramOp::create(builder, loc, SinterDialect::kPreprocessEntry,
+                                        IntegerAttr(), IntegerAttr());
       program.getBody().emplaceBlock();
     }
     llvm::DenseMap<StringRef, Value> checkpoint;
@@ -96,11 +96,11 @@ private:
       return plan::SliceOp::create(builder, loc, plan::SliceType::get(type.getContext()), space,
                                    offset, getStorageBytes(type), name, TypeAttr::get(type));
     };
-    for (auto [tensor, type] : spaces.unprepared) {
+    for (auto [tensor, type] : spaces.unprocessed) {
       Value &source = checkpoint[tensor];
       if (!source)
         source = createSlice(Space::Checkpoint, 0, tensor, type);
-      StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
+      StringAttr name = builder.getStringAttr(getUnprocessedName(tensor));
       Value out = createSlice(Space::Parameter, *spaces.parameters.place(name, type), name, type);
       plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0,
                            2 * getStorageBytes(type), /*shared_bytes=*/0, /*private_bytes=*/0,

@@ -49,7 +49,7 @@ static StringRef findObstacle(const Instance &instance, const LibraryAttention &
   if (instance.flag("hasSlopes") || instance.real("softcap") != 0 || instance.real("dropout") != 0)
     return "expected no ALiBi, soft cap or dropout";
   // A query without a key has weights of zero here, and equal ones there.
-  if (instance.number("window") && instance.number("length") > instance.number("capacity"))
+  if (instance.number("window") && instance.number("length") > instance.number("maxSequence"))
     return "expected a key for every query";
   int64_t elements = library.alignedBytes / 2;
   bool aligned = instance.number("headSize") % elements == 0;
@@ -126,7 +126,7 @@ private:
         builder, launch.getLoc(), plan::SliceType::get(builder.getContext()), workspaceBytes);
     return plan::AttentionOp::create(
         builder, launch.getLoc(), instance.number("batch"), instance.number("length"),
-        instance.number("capacity"), instance.number("heads"), instance.number("keyHeads"),
+        instance.number("maxSequence"), instance.number("heads"), instance.number("keyHeads"),
         instance.number("headSize"), instance.type("Element"), instance.type("Result"),
         layout("query"), layout("key"), layout("value"),
         APFloat(static_cast<float>(instance.real("scale"))), instance.flag("causal"),

@@ -83,10 +83,10 @@ def LowerToPlanPass : Pass<"sinter-lower-to-plan", "mlir::ModuleOp"> {
     After it every entry is a `plan.program` of its name, every constant that is not computed in a
     kernel a `plan.constant`, and no op of the graph is left but in a GPU's kernels, which are
     printed with what they compute (the loop kernels in `@kernels` stay, too).
-    States, prepared parameters and constants have one offset for all programs, inputs and outputs
+    States, preprocessed parameters and constants have one offset for all programs, inputs and outputs
     one in their own program; all are multiples of 64. What lives inside a step is a `plan.alloc`.
 
-    Only `@prepare` reads the checkpoint: a `sinter.parameter` of another entry is copied there
+    Only `@preprocess` reads the checkpoint: a `sinter.parameter` of another entry is copied there
     to the parameter space.
 
     `call_kernel` becomes `plan.launch` with the kernel's `sinter.grid`, a `library_gemm` fusion
@@ -163,7 +163,7 @@ def VerifySchedulePass : Pass<"sinter-verify-schedule", "mlir::ModuleOp"> {
   let description = [{
     After it: a module holds programs, constants and kernels only; a slice is made before
     the commands that use it; what a step allocates is written before it is read; commands write
-    to state, output and alloc slices only, `@prepare` also to parameters, and only `@prepare` reads
+    to state, output and alloc slices only, `@preprocess` also to parameters, and only `@preprocess` reads
     the checkpoint; named slices of one name
     and space agree across programs, and others do not overlap.
 

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace sinter;
 using plan::Space;
 
-std::string sinter::getUnpreparedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
+std::string sinter::getUnprocessedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
 
 int64_t sinter::getPipelineStage(Operation *entry) {
   auto stage = entry->getAttrOfType<IntegerAttr>(kPipelineStage);
@@ -65,13 +65,13 @@ private:
     };
     const Kind argumentKinds[] = {
         {SinterDialect::kParameter, Space::Checkpoint, nullptr},
-        {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kPreprocessed, Space::Parameter, &spaces.parameters},
         {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kInput, Space::Input, &inputs},
         {kFlight, Space::State, nullptr},
     };
     const Kind resultKinds[] = {
-        {SinterDialect::kPrepared, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kPreprocessed, Space::Parameter, &spaces.parameters},
         {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kOutput, Space::Output, &outputs},
         {kFlight, Space::State, nullptr},
@@ -82,8 +82,8 @@ private:
         continue;
       if (kind.attribute == kFlight)
         return bindFlight(name, type, loc);
-      if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPrepareEntry)
-        return bindUnprepared(name, type, loc);
+      if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPreprocessEntry)
+        return bindUnprocessed(name, type, loc);
       Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
       if (slice)
         return slice;
@@ -130,14 +130,14 @@ private:
                                  attributes.getAs<NormalAttr>(SinterDialect::kInitializer)}});
   }
 
-  /// Only `@prepare` sees the checkpoint; it will copy the tensor here.
-  FailureOr<Value> bindUnprepared(StringAttr tensor, Type type, Location loc) {
-    StringAttr name = builder.getStringAttr(getUnpreparedName(tensor));
+  /// Only `@preprocess` sees the checkpoint; it will copy the tensor here.
+  FailureOr<Value> bindUnprocessed(StringAttr tensor, Type type, Location loc) {
+    StringAttr name = builder.getStringAttr(getUnprocessedName(tensor));
     FailureOr<int64_t> offset = spaces.parameters.place(name, type);
     if (failed(offset))
       return emitError(loc, "expected ")
              << tensor << " to have one type in all entries, got " << type;
-    spaces.unprepared[tensor] = type;
+    spaces.unprocessed[tensor] = type;
     return Value(plan::SliceOp::create(builder, loc, sliceType, Space::Parameter, *offset,
                                        getStorageBytes(type), name, TypeAttr::get(type)));
   }

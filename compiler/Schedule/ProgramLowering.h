@@ -20,8 +20,9 @@ struct SharedSpaces {
   /// The checkpoint's tensors, and how each begins without one (null: the default of its name).
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::RankedTensorType, NormalAttr>> checkpoint;
   ConstantSpace constants;
-  /// Tensors of the checkpoint that steps read as they are: `@prepare` copies them to parameters.
-  llvm::MapVector<mlir::StringAttr, mlir::Type> unprepared;
+  /// Tensors of the checkpoint that steps read as they are: `@preprocess` copies them to
+  /// parameters.
+  llvm::MapVector<mlir::StringAttr, mlir::Type> unprocessed;
 };
 
 /// The stage of a pipeline that an entry or a program is of; 0 without one.
@@ -30,8 +31,8 @@ int64_t getPipelineStage(mlir::Operation *entry);
 /// The place along the pipeline of a stage's ranks.
 int64_t getPipelinePlace(mlir::Operation *entry, int64_t stage);
 
-/// The name among the parameters of a checkpoint's tensor that nothing prepares.
-std::string getUnpreparedName(mlir::StringAttr tensor);
+/// The name among the parameters of a checkpoint's tensor that nothing preprocesses.
+std::string getUnprocessedName(mlir::StringAttr tensor);
 
 /// Creates, before an entry, the plan.program of its name; the entry stays. Emits an error and
 /// fails on what a plan cannot hold.

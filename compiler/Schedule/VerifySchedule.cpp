@@ -23,7 +23,7 @@ static bool isWritable(Space space, plan::ProgramOp program) {
   case Space::Arena:
     return true;
   case Space::Parameter:
-    return program.getSymName() == "prepare";
+    return program.getSymName() == "preprocess";
   default:
     return false;
   }
@@ -60,8 +60,8 @@ private:
         return op.emitError("expected only slices and commands in a program");
       for (Value read : command.getReads()) {
         auto slice = read.getDefiningOp<plan::SliceOp>();
-        if (slice && slice.getSpace() == Space::Checkpoint && program.getSymName() != "prepare")
-          return op.emitError("expected the checkpoint to be read in @prepare only");
+        if (slice && slice.getSpace() == Space::Checkpoint && program.getSymName() != "preprocess")
+          return op.emitError("expected the checkpoint to be read in @preprocess only");
         if (read.getDefiningOp<plan::AllocOp>() && !written.contains(read))
           return op.emitError("expected what it reads to be written before")
                      .attachNote(read.getLoc())

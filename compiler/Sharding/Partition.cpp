@@ -61,7 +61,7 @@ private:
         values[argument] = {parts.addArgument(type, argument.getLoc()), type, replicated(type)};
         continue;
       }
-      // A checkpoint has all of a tensor; which part a rank prepares it sees itself.
+      // A checkpoint has all of a tensor; which part a rank preprocesses it sees itself.
       if (function.getArgAttr(i, SinterDialect::kParameter)) {
         function.removeArgAttr(i, SinterDialect::kSharding);
         ShardedValue all{parts.addArgument(type, argument.getLoc()), type, replicated(type)};

@@ -116,7 +116,7 @@ def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [Sinter_Shardable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>, AllTypesMatch<["cache", "result"]>]> {
   let summary = "writes a chunk's rows into a cache: result[b, start[b] + t] = rows[b, t]";
   let description = [{
-    For `t < count[b]` and `start[b] + t` within the capacity; all else keeps the cache's value.
+    For `t < count[b]` and `start[b] + t` below max_sequence; all else keeps the cache's value.
 
     C1: cache is `[b, c, h, d]`, rows `[b, t, h, d]`. C2: start and count are `[b]`.
     Rows are rounded to the cache's element type.

@@ -64,7 +64,7 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
-  if (failed(verifyName(op, what, attribute, {kParameter, kPrepared, kState, kInput, kFlight},
+  if (failed(verifyName(op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
                         {kDonated, kRole, kInitializer, kSharding, kWhole, kReceive})))
     return failure();
   StringRef key = attribute.getName();
@@ -109,7 +109,7 @@ LogicalResult SinterDialect::verifyRegionResultAttribute(Operation *op, unsigned
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (function && failed(verifySharding(op, what, attribute, function.getResultTypes()[index])))
     return failure();
-  return verifyName(op, what, attribute, {kOutput, kState, kPrepared, kGradient, kFlight},
+  return verifyName(op, what, attribute, {kOutput, kState, kPreprocessed, kGradient, kFlight},
                     {kSharding, kWhole, kSend});
 }
 

@@ -20,13 +20,13 @@ def SinterDialect : Dialect {
     function arguments. An entry function's arguments carry what they are bound to:
 
     - `sinter.parameter = "model.norm.weight"`: a tensor of the checkpoint, by name;
-    - `sinter.prepared = "..."`: a result of `@prepare`, by position of the same name;
+    - `sinter.preprocessed = "..."`: a result of `@preprocess`, by position of the same name;
     - `sinter.state = "k_cache.0"`: lives from step to step, zero at first;
     - `sinter.input = "tokens"`: set by the caller before each step;
     - `sinter.donated = 3 : i64`: result 3 takes over this argument's memory.
 
     Results carry `sinter.output = "logits"`, `sinter.state = "k_cache.0"` or
-    `sinter.prepared = "..."`.
+    `sinter.preprocessed = "..."`.
 
     A parameter and a state also say what they are, so that nothing behind a frontend has to go back
     to the model's description:
@@ -63,7 +63,7 @@ def SinterDialect : Dialect {
 
     /// Names of the attributes of entry functions' arguments and results.
     static constexpr ::llvm::StringLiteral kParameter = "sinter.parameter";
-    static constexpr ::llvm::StringLiteral kPrepared = "sinter.prepared";
+    static constexpr ::llvm::StringLiteral kPreprocessed = "sinter.preprocessed";
     static constexpr ::llvm::StringLiteral kState = "sinter.state";
     static constexpr ::llvm::StringLiteral kInput = "sinter.input";
     static constexpr ::llvm::StringLiteral kOutput = "sinter.output";
@@ -91,8 +91,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kSharding = "sinter.sharding";
     /// The type of the whole tensor where an argument or a result is a rank's part (a TypeAttr).
     static constexpr ::llvm::StringLiteral kWhole = "sinter.whole";
-    /// Name of the entry function that prepares parameters.
-    static constexpr ::llvm::StringLiteral kPrepareEntry = "prepare";
+    /// Name of the entry function that preprocesses parameters.
+    static constexpr ::llvm::StringLiteral kPreprocessEntry = "preprocess";
   }];
 }
 

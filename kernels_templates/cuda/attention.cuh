@@ -6,9 +6,9 @@
 // Parameters P of every attention template:
 //
 //   Query, Element, Result       element types of q; of k and v; of what the template says
-//   batch, length, heads, headSize, capacity, keyHeads
+//   batch, length, heads, headSize, maxSequence, keyHeads
 //                                q is [batch, length, heads, headSize], k and v are
-//                                [batch, capacity, keyHeads, headSize]
+//                                [batch, maxSequence, keyHeads, headSize]
 //   queryOffset, queryBatchStride, queryRowStride, queryHeadStride   (long long)
 //   keyOffset, keyBatchStride, keyRowStride, keyHeadStride           element (b, t, h, i) of q is
 //   valueOffset, valueBatchStride, valueRowStride, valueHeadStride   at offset + b * batch stride +
@@ -43,7 +43,7 @@ struct Keys {
 
 /// @param first the first key of the query's document, ignored without `hasFirst`.
 template <class P> SINTER_DEVICE Keys visible_keys(int position, int first) {
-  Keys keys = {0, P::capacity};
+  Keys keys = {0, P::maxSequence};
   if constexpr (P::causal)
     keys.end = min_of(keys.end, position + 1);
   if constexpr (P::window > 0)
@@ -118,9 +118,9 @@ template <class P> SINTER_DEVICE float shape_score(float product, float slope, i
 /// differences are numbers.
 constexpr float kNothing = -3.0e38f;
 
-/// The number of a row's first weight in `[batch, heads, length, capacity]`.
+/// The number of a row's first weight in `[batch, heads, length, maxSequence]`.
 template <class P> SINTER_DEVICE unsigned long long weight_number(int slot, int head, int t) {
-  return ((static_cast<unsigned long long>(slot) * P::heads + head) * P::length + t) * P::capacity;
+  return ((static_cast<unsigned long long>(slot) * P::heads + head) * P::length + t) * P::maxSequence;
 }
 
 /// Whether dropout keeps a weight.
@@ -174,7 +174,7 @@ template <class P, int ROWS> struct QueryTile {
     Keys result = visible_keys<P>(start + row, 0);
     result.end = visible_keys<P>(start + row + rows - 1, 0).end;
     if constexpr (P::hasFirst) {
-      int smallest = P::capacity;
+      int smallest = P::maxSequence;
       for (int r = threadIdx.x; r < rows; r += THREADS)
         smallest = min_of(smallest, first_of<P>(first, slot, row + r));
       result.begin = max_of(result.begin, -block_reduce_max<THREADS>(-smallest));

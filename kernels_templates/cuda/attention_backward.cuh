@@ -53,12 +53,12 @@
 //   matrices = attention_forward's, and Gradient is Element
 //   groups   = matrices && warpgroups && (headSize == 64 || headSize == 128)
 //   tall     = matrices && (groups || (headSize <= 128 && dropout == 0)) &&
-//              keys:    batch * keyHeads * ceil(capacity / 128) >= 264
+//              keys:    batch * keyHeads * ceil(maxSequence / 128) >= 264
 //              queries: batch * heads * ceil(length / 128) >= 264,
 //              if 128 rows fit into sharedMemory
 //   rows     = matrices ? (tall ? 128 : 64) : headSize > 64 ? 32 : 64
 //   passing  = groups ? 64 : matrices ? (headSize > 64 ? 32 : 64) : headSize > 128 ? 16 : 32
-//   grid     = keys:    batch * keyHeads * ceil(capacity / rows)
+//   grid     = keys:    batch * keyHeads * ceil(maxSequence / rows)
 //              queries: batch * heads * ceil(length / rows)
 //   block    = groups ? 2 rows : keys && matrices && headSize > 128 ? 256 : 128
 //   info     = 16 (keys ? 2 passing : rows)
@@ -100,7 +100,7 @@ template <class P> SINTER_CONSTEXPR int attention_backward_keys_block() {
   return attention::backward_block<P, true>();
 }
 template <class P> SINTER_CONSTEXPR long long attention_backward_keys_grid() {
-  return P::batch * P::keyHeads * divide_up(P::capacity, attention::backward_rows<P, true>());
+  return P::batch * P::keyHeads * divide_up(P::maxSequence, attention::backward_rows<P, true>());
 }
 template <class P> SINTER_CONSTEXPR int attention_backward_keys_shared() {
   return attention::backward_shared<P, true>();

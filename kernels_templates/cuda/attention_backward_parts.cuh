@@ -39,7 +39,7 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_matrices_shared(int 
 /// for which it needs registers, or there are two warpgroups.
 template <class P, bool KEYS> SINTER_CONSTEXPR bool backward_is_tall() {
   constexpr long long kTiles =
-      KEYS ? P::keyHeads * divide_up(P::capacity, 128) : P::heads * divide_up(P::length, 128);
+      KEYS ? P::keyHeads * divide_up(P::maxSequence, 128) : P::heads * divide_up(P::length, 128);
   return backward_uses_matrices<P>() && P::batch * kTiles >= SINTER_FULL_GRID &&
          backward_matrices_shared<P, KEYS>(128) <= P::sharedMemory &&
          (backward_uses_warpgroups<P>() || (P::headSize <= 128 && P::dropout == 0));
@@ -152,7 +152,7 @@ template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
       head = keyHead * kGroup<P>;
       // The first keys are seen by the most queries: they go first.
       row = blockIdx.x / (P::batch * P::keyHeads) * ROWS;
-      rows = min_of(ROWS, P::capacity - row);
+      rows = min_of(ROWS, P::maxSequence - row);
       start = start_of<P>(operands.starts, slot);
       begin = 0;
       end = P::length;
@@ -230,7 +230,7 @@ template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
 
   /// Where row `row + r` of a result begins.
   SINTER_DEVICE long long result_row(int r) const {
-    constexpr int kLength = KEYS ? P::capacity : P::length;
+    constexpr int kLength = KEYS ? P::maxSequence : P::length;
     constexpr int kHeads = KEYS ? P::keyHeads : P::heads;
     return ((static_cast<long long>(slot) * kLength + row + r) * kHeads +
             (KEYS ? keyHead : head)) *

@@ -32,7 +32,7 @@
 //   matrices = attention_forward's
 //   rows     = matrices ? 16 : headSize > 128 ? 2 : 4
 //   groups   = batch keyHeads ceil(length (heads / keyHeads) / rows)
-//   splits   = min(ceil(264 / groups), ceil(capacity / 256))
+//   splits   = min(ceil(264 / groups), ceil(maxSequence / 256))
 //   grid     = groups splits
 //   stages   = headSize > 128 ? 2 : 3, or 2 where 3 do not fit into sharedMemory
 //   shared   = 16 rows (headSize + 4) + 32 rows,
@@ -61,7 +61,7 @@ template <class P> SINTER_CONSTEXPR int decode_groups() {
 /// Two blocks for each of 132 processors fill a machine; a part of less than 256 keys is not worth
 /// its combining.
 template <class P> SINTER_CONSTEXPR int decode_splits() {
-  return static_cast<int>(min_of(divide_up(264, decode_groups<P>()), divide_up(P::capacity, 256)));
+  return static_cast<int>(min_of(divide_up(264, decode_groups<P>()), divide_up(P::maxSequence, 256)));
 }
 /// Memory for the queries and the warps' tiles of keys and values, with matrix instructions.
 template <class P> SINTER_CONSTEXPR int decode_copies(int stages) {

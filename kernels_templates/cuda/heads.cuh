@@ -20,12 +20,12 @@
 
 namespace sinter {
 
-/// HEADS heads, of elements T in memory. CAPACITY is the rows of a slot of the cache
-/// [slots, CAPACITY, HEADS, size] that they are appended to (sinter.cache_append), or 0 for rows of
+/// HEADS heads, of elements T in memory. MAX_SEQUENCE is the rows of a slot of the cache
+/// [slots, MAX_SEQUENCE, HEADS, size] that they are appended to (sinter.cache_append), or 0 for rows of
 /// their own.
-template <class T, int HEADS, bool ROTATES, int CAPACITY> struct HeadPart {
+template <class T, int HEADS, bool ROTATES, int MAX_SEQUENCE> struct HeadPart {
   using Element = T;
-  static constexpr int kHeads = HEADS, kCapacity = CAPACITY;
+  static constexpr int kHeads = HEADS, kMaxSequence = MAX_SEQUENCE;
   static constexpr bool kRotates = ROTATES;
 };
 
@@ -97,13 +97,13 @@ private:
       }
     }
     T *to = static_cast<T *>(operands.out[PLACE]);
-    if constexpr (PART::kCapacity == 0) {
+    if constexpr (PART::kMaxSequence == 0) {
       to += static_cast<long long>(row) * kColumns;
     } else {
       if (token >= operands.count[slot] ||
-          static_cast<unsigned>(at) >= static_cast<unsigned>(PART::kCapacity))
+          static_cast<unsigned>(at) >= static_cast<unsigned>(PART::kMaxSequence))
         return;
-      to += (static_cast<long long>(slot) * PART::kCapacity + at) * kColumns;
+      to += (static_cast<long long>(slot) * PART::kMaxSequence + at) * kColumns;
     }
     to[column - BEGIN] = from_float<T>(first);
     if constexpr (kIsPaired)

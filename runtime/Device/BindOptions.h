@@ -27,7 +27,7 @@ struct BindOptions {
   const WeightSource *weights = nullptr;
   std::optional<uint64_t> seed;
 
-  /// The programs to bind, "prepare" excepted; empty for all. What is not bound takes no memory.
+  /// The programs to bind, "preprocess" excepted; empty for all. What is not bound takes no memory.
   std::vector<std::string> programs;
 
   KernelTable kernels;
@@ -47,7 +47,7 @@ struct BindOptions {
   /// Called with what went wrong but only costs time; without it that goes to the standard error.
   std::function<void(const Error &)> onWarning;
 
-  /// Called as commands of `prepare` are done, with their number and that of all.
+  /// Called as commands of `preprocess` are done, with their number and that of all.
   std::function<void(uint64_t done, uint64_t all)> progress;
 };
 

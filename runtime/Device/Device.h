@@ -25,7 +25,7 @@ struct SelectedProgram {
 /// What a device is made for.
 struct DevicePlan {
   std::shared_ptr<const Executable> executable;
-  std::vector<SelectedProgram> programs; ///< without `prepare`
+  std::vector<SelectedProgram> programs; ///< without `preprocess`
   ThreadPool *pool = nullptr;            ///< outlives the device
   /// Of the spaces; what the device itself takes is not yet in it.
   MemoryUse use;
@@ -41,7 +41,7 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Takes memory, reads the weights, runs `prepare` on them and records the programs.
+  /// Takes memory, reads the weights, runs `preprocess` on them and records the programs.
   virtual Expected<void> bind(const BindOptions &options) = 0;
 
   /// What it holds since bind().

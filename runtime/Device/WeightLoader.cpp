@@ -89,8 +89,8 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable, const We
         result.data[i] = {result.made.data() + *offsets[i],
                           bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i)))};
   }
-  if (const fb::Program *prepare = executable.program("prepare"))
-    result.findUses(*prepare);
+  if (const fb::Program *preprocess = executable.program("preprocess"))
+    result.findUses(*preprocess);
   return result;
 }
 
@@ -115,11 +115,11 @@ void WeightLoader::findUses(const fb::Program &program) {
 }
 
 uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSource *weights) {
-  const fb::Program *prepare = executable.program("prepare");
-  if (!prepare)
+  const fb::Program *preprocess = executable.program("preprocess");
+  if (!preprocess)
     return 0;
   WeightLoader uses;
-  uses.findUses(*prepare);
+  uses.findUses(*preprocess);
   auto bytes = [&](uint32_t index) -> uint64_t {
     const fb::CheckpointTensor &tensor = *executable.root().checkpoint()->Get(index);
     if (weights) {
@@ -134,7 +134,7 @@ uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSourc
   for (size_t i = 0; i < uses.begins.size(); ++i) {
     for (uint32_t tensor : uses.begins[i])
       there += bytes(tensor);
-    forEachSlice(*prepare->commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
+    forEachSlice(*preprocess->commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
                  [&](const fb::Slice &slice) {
                    if (slice.space() == fb::Space::Parameter && made.insert(slice.offset()).second)
                      there += slice.bytes();

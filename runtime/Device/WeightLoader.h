@@ -1,9 +1,9 @@
-//===- WeightLoader.h - The tensors that `prepare` reads --------*- C++ -*-===//
+//===- WeightLoader.h - The tensors that `preprocess` reads --------*- C++ -*-===//
 //
 // Each tensor of the executable's list lies either in the weight files' mapping or, where there are
 // no files or they store it in another form, in memory of ours that is filled from the seed or
 // decoded just before its first use and given back after its last. So only the tensors in use take
-// memory, beside the prepared parameters.
+// memory, beside the preprocessed parameters.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,7 +25,7 @@ public:
   static Expected<WeightLoader> open(const Executable &executable, const WeightSource *weights,
                                      uint64_t seed);
 
-  /// Bytes that random and decoded weights take for a time while `prepare` runs, beyond all
+  /// Bytes that random and decoded weights take for a time while `preprocess` runs, beyond all
   /// parameters: a tensor is there beside the parameters that were made before it, while the others
   /// are not yet. Without `weights` all are random.
   static uint64_t madeBytes(const Executable &executable, const WeightSource *weights);

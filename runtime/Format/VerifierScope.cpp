@@ -89,7 +89,7 @@ Expected<void> VerifierScope::verifyText(const flatbuffers::String *text, const 
 std::optional<uint64_t> VerifierScope::spaceBytes(const fb::Slice &slice) const {
   switch (slice.space()) {
   case fb::Space::Checkpoint:
-    if (!isPrepare() || !executable.checkpoint() ||
+    if (!isPreprocess() || !executable.checkpoint() ||
         slice.index() >= executable.checkpoint()->size())
       return std::nullopt;
     {
@@ -106,11 +106,11 @@ std::optional<uint64_t> VerifierScope::spaceBytes(const fb::Slice &slice) const 
     return executable.state_bytes();
   case fb::Space::Constant:
     return executable.constants() ? executable.constants()->size() : 0;
-  // Nobody sets inputs of `prepare`, or reads outputs.
+  // Nobody sets inputs of `preprocess`, or reads outputs.
   case fb::Space::Input:
-    return program && !isPrepare() ? program->input_bytes() : 0;
+    return program && !isPreprocess() ? program->input_bytes() : 0;
   case fb::Space::Output:
-    return program && !isPrepare() ? program->output_bytes() : 0;
+    return program && !isPreprocess() ? program->output_bytes() : 0;
   case fb::Space::Arena:
     return program ? program->arena_bytes() : 0;
   }
@@ -152,7 +152,7 @@ Expected<void> VerifierScope::verifyWritable(const fb::Slice *slice, const char 
   SINTER_CHECK(verifySlice(slice, name));
   bool writable = slice->space() == fb::Space::State || slice->space() == fb::Space::Output ||
                   slice->space() == fb::Space::Arena ||
-                  (slice->space() == fb::Space::Parameter && isPrepare());
+                  (slice->space() == fb::Space::Parameter && isPreprocess());
   if (!writable)
     return bad(std::string(name) + " lies in a space that is only read here");
   return {};

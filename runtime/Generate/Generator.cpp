@@ -143,7 +143,7 @@ bool Generator::accept(Slot &slot, size_t index, int32_t token, const Callback &
   if (static_cast<int64_t>(slot.result.tokens.size()) >= slot.request->maxNewTokens)
     return stop(StopReason::MaxNewTokens);
   if (static_cast<int64_t>(slot.sequence.size()) > maxTokens)
-    return stop(StopReason::Capacity);
+    return stop(StopReason::MaxSequence);
   return true;
 }
 

@@ -37,7 +37,7 @@ struct GenerateRequest {
 };
 
 /// Why a slot stopped.
-enum class StopReason { EndOfSequence, MaxNewTokens, Capacity, Caller };
+enum class StopReason { EndOfSequence, MaxNewTokens, MaxSequence, Caller };
 
 struct GenerateResult {
   /// The new tokens; an end-of-sequence token is the last of them.
@@ -71,7 +71,7 @@ public:
   /// The limits of the executable.
   size_t batch() const { return slots; }
   int64_t vocabulary() const { return vocab; }
-  int64_t capacity() const { return maxTokens; }
+  int64_t maxSequence() const { return maxTokens; }
 
   /// Of the last run.
   const GenerateTimes &times() const { return lastTimes; }

@@ -18,7 +18,7 @@ std::string readableBytes(uint64_t bytes) {
 } // namespace
 
 uint64_t MemoryUse::peak() const {
-  uint64_t binding = parameter + prepareArena + constant + code;
+  uint64_t binding = parameter + preprocessArena + constant + code;
   return std::max(binding, resident());
 }
 
@@ -29,7 +29,7 @@ Expected<void> checkMemory(const std::string &executable, const MemoryUse &use, 
   std::vector<std::pair<uint64_t, const char *>> owners = {
       {use.parameter, "weights"}, {use.state, "caches"},
       {use.arena, "activations"}, {use.output, "outputs"},
-      {use.input, "inputs"},      {use.prepareArena, "preparing the weights"},
+      {use.input, "inputs"},      {use.preprocessArena, "preprocessing the weights"},
   };
   std::sort(owners.rbegin(), owners.rend());
   std::string list;

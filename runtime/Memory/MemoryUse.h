@@ -12,8 +12,8 @@ namespace sinter::runtime {
 /// are the system's to take back and stand apart.
 struct MemoryUse {
   uint64_t parameter = 0, state = 0, arena = 0, input = 0, output = 0, constant = 0, code = 0;
-  uint64_t prepareArena = 0; ///< held only while binding
-  uint64_t checkpoint = 0;   ///< all tensors that `prepare` reads, as stored
+  uint64_t preprocessArena = 0; ///< held only while binding
+  uint64_t checkpoint = 0;      ///< all tensors that `preprocess` reads, as stored
   /// Of the host's memory where the device has its own: mirrors of inputs and outputs, and what
   /// copies go through.
   uint64_t host = 0;

@@ -98,13 +98,13 @@ static Expected<void> checkRanks(const Executable &executable, const Communicato
 Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
   const auto *all = executable->root().programs();
   for (const std::string &name : names)
-    if (name == "prepare" || !executable->program(name))
+    if (name == "preprocess" || !executable->program(name))
       return fail(executable->name(), "it has no program '" + name + "'",
                   "compile the model again with this entry");
   for (flatbuffers::uoffset_t i = 0; all && i < all->size(); ++i) {
     const fb::Program *program = all->Get(i);
     std::string name = program->name()->str();
-    if (name == "prepare")
+    if (name == "preprocess")
       continue;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
       continue;
@@ -121,8 +121,8 @@ Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &nam
     use.state = root.state_bytes();
   use.parameter = root.parameter_bytes();
   use.constant = root.constants() ? root.constants()->size() : 0;
-  if (const fb::Program *program = executable->program("prepare"))
-    use.prepareArena = program->arena_bytes();
+  if (const fb::Program *program = executable->program("preprocess"))
+    use.preprocessArena = program->arena_bytes();
   return {};
 }
 

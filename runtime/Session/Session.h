@@ -2,7 +2,7 @@
 //
 // The runtime's second and third stage. *Bind* allocates one region per space on the device that
 // the executable was compiled for, resolves every slice to an address, makes the library's GEMM
-// kernels, reads the weights and runs `prepare` on them. *Record* turns each program into a flat
+// kernels, reads the weights and runs `preprocess` on them. *Record* turns each program into a flat
 // list of steps that hold nothing but addresses and functions; *run* walks it. Nothing is
 // allocated, compiled or locked on that walk.
 //

@@ -48,7 +48,7 @@ struct FakeOptions {
   int driverVersion = 13000;
   std::string name = "Fake GPU";
   std::string lastName = {}; ///< of the last GPU, where that is of another kind
-  int major = 9, minor = 0; ///< compute capability
+  int major = 9, minor = 0;  ///< compute capability
   size_t memoryBytes = size_t(4) << 30;
   size_t attentionWorkspace = 256; ///< that cuDNN wants
   bool checked = false;            ///< kernels run in the emulator's checked mode

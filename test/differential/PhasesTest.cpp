@@ -73,12 +73,12 @@ protected:
     return steps ? std::move(*steps) : std::vector<PassStep>();
   }
 
-  /// The results of every entry but @prepare, which feeds the others.
+  /// The results of every entry but @preprocess, which feeds the others.
   std::map<std::string, NamedTensors> evaluate() {
     std::map<std::string, NamedTensors> results;
     for (auto function : module->getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry) &&
-          function.getName() != SinterDialect::kPrepareEntry) {
+          function.getName() != SinterDialect::kPreprocessEntry) {
         FailureOr<NamedTensors> values =
             evaluateEntry(*module, function.getName(), inputs[function.getName().str()]);
         EXPECT_TRUE(succeeded(values)) << function.getName().str();

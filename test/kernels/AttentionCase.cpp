@@ -90,7 +90,7 @@ Parameters AttentionCase::getParameters() const {
                        {"length", std::to_string(p.length)},
                        {"heads", std::to_string(p.heads)},
                        {"headSize", std::to_string(p.headSize)},
-                       {"capacity", std::to_string(p.maxSequence)},
+                       {"maxSequence", std::to_string(p.maxSequence)},
                        {"keyHeads", std::to_string(p.keyHeads)},
                        {"scale", number(p.scale)},
                        {"causal", p.causal ? "true" : "false"},

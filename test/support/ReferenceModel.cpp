@@ -81,7 +81,7 @@ void ReferenceModel::build(int64_t batch, int64_t chunk, std::vector<std::string
 
 void ReferenceModel::reset() {
   states.clear();
-  prepared.clear();
+  preprocessed.clear();
 }
 
 ReferenceTensor ReferenceModel::argument(mlir::func::FuncOp function, unsigned index,
@@ -98,10 +98,10 @@ ReferenceTensor ReferenceModel::argument(mlir::func::FuncOp function, unsigned i
       value[i] = elementOf(tensor, i);
     return value;
   }
-  if (std::string name = bound(SinterDialect::kPrepared); !name.empty()) {
-    if (prepared.empty())
-      prepare();
-    return prepared.at(name);
+  if (std::string name = bound(SinterDialect::kPreprocessed); !name.empty()) {
+    if (preprocessed.empty())
+      preprocess();
+    return preprocessed.at(name);
   }
   if (std::string name = bound(SinterDialect::kState); !name.empty()) {
     auto state = states.find(name);
@@ -121,15 +121,15 @@ ReferenceTensor ReferenceModel::argument(mlir::func::FuncOp function, unsigned i
   return value;
 }
 
-void ReferenceModel::prepare() {
-  auto function = module->lookupSymbol<mlir::func::FuncOp>(SinterDialect::kPrepareEntry);
+void ReferenceModel::preprocess() {
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(SinterDialect::kPreprocessEntry);
   std::vector<ReferenceTensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     arguments.push_back(argument(function, i, {}, {}));
   auto results = evaluateFunction(function, arguments);
   for (unsigned i = 0; i < results.size(); ++i) {
-    auto name = function.getResultAttrOfType<mlir::StringAttr>(i, SinterDialect::kPrepared);
-    prepared[name.getValue().str()] = std::move(results[i]);
+    auto name = function.getResultAttrOfType<mlir::StringAttr>(i, SinterDialect::kPreprocessed);
+    preprocessed[name.getValue().str()] = std::move(results[i]);
   }
 }
 

@@ -35,8 +35,8 @@ public:
   /// Builds the graph for chunks of `chunk` tokens of each of `batch` slots; steps return logits.
   void build(int64_t batch, int64_t chunk, std::vector<std::string> entries);
 
-  /// To be called when a pass has changed the module: caches are empty again and `prepare`, where
-  /// there is one, will run anew.
+  /// To be called when a pass has changed the module: caches are empty again and `preprocess`,
+  /// where there is one, will run anew.
   void reset();
 
   /// Runs an entry on tokens [start, start + count) of each slot; returns its logits.
@@ -63,11 +63,11 @@ public:
 private:
   ReferenceTensor argument(mlir::func::FuncOp function, unsigned index,
                            const std::vector<int64_t> &start, const std::vector<int64_t> &count);
-  void prepare();
+  void preprocess();
   double stepError(const std::string &entry, std::vector<int64_t> &start,
                    const std::vector<int64_t> &count);
 
-  std::map<std::string, ReferenceTensor> states, prepared;
+  std::map<std::string, ReferenceTensor> states, preprocessed;
 };
 
 } // namespace sinter::test

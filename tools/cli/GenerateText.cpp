@@ -50,8 +50,8 @@ static const char *nameOf(StopReason reason) {
     return "end_of_sequence";
   case StopReason::MaxNewTokens:
     return "max_new_tokens";
-  case StopReason::Capacity:
-    return "capacity";
+  case StopReason::MaxSequence:
+    return "max_seq";
   case StopReason::Caller:
     return "output_closed";
   }
@@ -108,7 +108,7 @@ Expected<void> cli::generateText(const LoadedModel &model, const GenerateFlags &
   if (!isFirstRank())
     return {};
   printTimes(result.times);
-  if (result.reason == StopReason::Capacity)
+  if (result.reason == StopReason::MaxSequence)
     std::fprintf(stderr, "stopped early: all %lld positions of the cache are taken (--max-seq)\n",
                  static_cast<long long>(result.maxSequence));
   return {};

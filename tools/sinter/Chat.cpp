@@ -86,7 +86,7 @@ static bool readMessage(bool isTerminal, std::string &message) {
 }
 
 static void printEnd(const Generated &answer) {
-  if (answer.reason == StopReason::Capacity)
+  if (answer.reason == StopReason::MaxSequence)
     std::fprintf(stderr,
                  "stopped early: all %lld positions of the cache are taken (--max-seq); /clear "
                  "begins a new conversation\n",

@@ -28,10 +28,9 @@ void cli::addRankFlags(CLI::App &command, RunOptions &options) {
 }
 
 void cli::addStepFlags(CLI::App &command, RunOptions &options) {
-  addOptions<RunOptions>(
-      command, options,
-      {"cache_dtype", "weights", "weights_group", "activations", "quantize_head",
-                                                   "seed", "batch", "max_seq"});
+  addOptions<RunOptions>(command, options,
+                         {"cache_dtype", "weights", "weights_group", "activations", "quantize_head",
+                          "seed", "batch", "max_seq"});
 }
 
 Expected<void> cli::runOnRanks(RunOptions &options, const std::string &model,

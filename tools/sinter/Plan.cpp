@@ -3,8 +3,8 @@
 #include "sinter/Plan.h"
 #include "compiler/Executable/PlanHtml.h"
 #include "runtime/Base/AtomicFile.h"
-#include "tools/cli/OneLine.h"
 #include "tools/cli/Checks.h"
+#include "tools/cli/OneLine.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <memory>

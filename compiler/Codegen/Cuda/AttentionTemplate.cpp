@@ -103,7 +103,7 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
   instance.set("length", operands.length);
   instance.set("heads", operands.heads);
   instance.set("headSize", operands.headSize);
-  instance.set("capacity", operands.maxSequence);
+  instance.set("maxSequence", operands.maxSequence);
   instance.set("keyHeads", operands.keyHeads);
   instance.setStrides("query", operands.query);
   instance.setStrides("key", key);

@@ -36,7 +36,7 @@ static bool isConstantWeight(Value value) {
   auto entry =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return entry && (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kParameter) ||
-                   entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPrepared));
+                   entry.getArgAttr(argument.getArgNumber(), SinterDialect::kPreprocessed));
 }
 
 /// Whether an entry is made of small kernels of ours: there are products, and none is so large that

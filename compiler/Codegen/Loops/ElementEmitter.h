@@ -6,8 +6,8 @@
 // its elements. What keeps this cheap:
 //
 // - *Scopes.* An element that was emitted is remembered as long as its code dominates. Before a
-//   loop is entered, `prepare` emits all that does not change with its counter: a norm's scale, a
-//   rotary table's row, an embedding's id. A reduction is the extreme case: a whole loop.
+//   loop is entered, `preprocess` emits all that does not change with its counter: a norm's scale,
+//   a rotary table's row, an embedding's id. A reduction is the extreme case: a whole loop.
 // - *Segments.* Where a concat or a rotation has a boundary inside a loop's range, the loop is cut
 //   there, so that inside there is nothing to decide and the loop vectorizes.
 // - *Row buffers.* A value that is expensive, goes into a reduction and is needed again after it

@@ -57,11 +57,11 @@ public:
 private:
   Expected<void> loadKernels(const KernelTable &table);
   void addMadeWeights(const BindOptions &options) {
-    use.prepareArena += WeightLoader::madeBytes(*plan.executable, options.weights);
+    use.preprocessArena += WeightLoader::madeBytes(*plan.executable, options.weights);
   }
   Expected<void> allocate(bool debug);
   void recordPrograms();
-  Expected<void> prepare(const BindOptions &options);
+  Expected<void> preprocess(const BindOptions &options);
   Resolver resolver(const Region &arenaInUse, const WeightLoader *checkpoint, uint32_t stage = 0,
                     uint64_t slot = 0);
   Expected<void> runStep(const Recording &recording, size_t step) const;
@@ -178,15 +178,15 @@ void CpuDevice::recordPrograms() {
     progressThread = std::make_unique<ProgressThread>();
 }
 
-Expected<void> CpuDevice::prepare(const BindOptions &options) {
-  const fb::Program *program = plan.executable->program("prepare");
+Expected<void> CpuDevice::preprocess(const BindOptions &options) {
+  const fb::Program *program = plan.executable->program("preprocess");
   if (!program)
     return {};
   SINTER_TRY(WeightLoader checkpoint,
              WeightLoader::open(*plan.executable, options.weights,
                                 options.seed.value_or(plan.executable->root().seed())));
   use.checkpoint = checkpoint.bytes();
-  SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preparing the weights"));
+  SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preprocessing the weights"));
   Recording recording = record(*program, resolver(scratch, &checkpoint));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
     SINTER_CHECK(checkpoint.beforeCommand(*plan.pool, i));
@@ -219,7 +219,7 @@ Expected<void> CpuDevice::bind(const BindOptions &options) {
   progress = communicator ? communicator->progress : nullptr;
   pipelined = communicator && countStages(plan.executable->root()) != 0;
   recordPrograms();
-  SINTER_CHECK(prepare(options));
+  SINTER_CHECK(preprocess(options));
   return {};
 }
 

@@ -2,8 +2,8 @@
 //
 // In debug mode every byte that a command has no slice of is hashed before and after it. A kernel
 // that strays is caught at the command that strays, whatever it hit: another live value, a state,
-// a prepared weight, or (through the regions' guards) memory of nobody. The arena starts each run
-// full of NaNs, so what is read before it is written shows in the results.
+// a preprocessed weight, or (through the regions' guards) memory of nobody. The arena starts each
+// run full of NaNs, so what is read before it is written shows in the results.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -117,7 +117,7 @@ private:
 
   Expected<void> loadKernels();
   Expected<void> allocate(DeviceMemory &memory, uint64_t bytes, const char *owner);
-  Expected<void> prepare(const BindOptions &options);
+  Expected<void> preprocess(const BindOptions &options);
   Expected<void> allocateSteps();
   CUdeviceptr address(const fb::Slice &slice, const DeviceMemory &arenaInUse,
                       const CheckpointMemory *checkpoint) const;
@@ -194,7 +194,7 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   if (communicator && communicator->size() > 1) {
     SINTER_TRY(own->ranks, NcclRanks::open(*context, *communicator));
   }
-  SINTER_CHECK(prepare(options));
+  SINTER_CHECK(preprocess(options));
   SINTER_CHECK(allocateSteps());
   if (plan.executable->root().tune())
     own->tuner.emplace(*context, own->pool.get());
@@ -236,8 +236,8 @@ Expected<void> CudaDevice::loadKernels() {
   std::vector<const fb::Program *> programs;
   for (const SelectedProgram &selected : plan.programs)
     programs.push_back(selected.program);
-  if (const fb::Program *prepare = plan.executable->program("prepare"))
-    programs.push_back(prepare);
+  if (const fb::Program *preprocess = plan.executable->program("preprocess"))
+    programs.push_back(preprocess);
   SINTER_CHECK(own->kernels.load(*plan.executable, programs, *plan.pool));
   use.code = own->kernels.codeBytes();
   return {};
@@ -285,8 +285,8 @@ CUdeviceptr CudaDevice::address(const fb::Slice &slice, const DeviceMemory &aren
 
 // Records and enqueues one command after the other, since the tensors' addresses are known only
 // while they are there.
-Expected<void> CudaDevice::prepare(const BindOptions &options) {
-  const fb::Program *program = plan.executable->program("prepare");
+Expected<void> CudaDevice::preprocess(const BindOptions &options) {
+  const fb::Program *program = plan.executable->program("preprocess");
   if (!program || !program->commands())
     return {};
   SINTER_TRY(WeightLoader checkpoint,
@@ -295,7 +295,7 @@ Expected<void> CudaDevice::prepare(const BindOptions &options) {
   use.checkpoint = checkpoint.bytes();
   {
     DeviceMemory scratch;
-    SINTER_CHECK(allocate(scratch, program->arena_bytes(), "preparing the weights"));
+    SINTER_CHECK(allocate(scratch, program->arena_bytes(), "preprocessing the weights"));
     UploadPlan uploads = UploadPlan::of(*plan.executable);
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
@@ -331,7 +331,7 @@ Expected<void> CudaDevice::prepare(const BindOptions &options) {
         options.progress(i + 1, count);
     }
   }
-  SINTER_CHECK(context->wait(plan.executable->name() + ": preparing the weights"));
+  SINTER_CHECK(context->wait(plan.executable->name() + ": preprocessing the weights"));
   own->pool->trim();
   return {};
 }

@@ -23,15 +23,15 @@ const fb::Slice *copiedFromCheckpoint(const fb::Command &command) {
 
 UploadPlan UploadPlan::of(const Executable &executable) {
   UploadPlan plan;
-  const fb::Program *prepare = executable.program("prepare");
-  if (!prepare || !prepare->commands())
+  const fb::Program *preprocess = executable.program("preprocess");
+  if (!preprocess || !preprocess->commands())
     return plan;
-  flatbuffers::uoffset_t count = prepare->commands()->size();
+  flatbuffers::uoffset_t count = preprocess->commands()->size();
   plan.begins.resize(count);
   plan.ends.resize(count);
   std::map<uint32_t, size_t> last;
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
-    const fb::Command &command = *prepare->commands()->Get(i);
+    const fb::Command &command = *preprocess->commands()->Get(i);
     if (!copiedFromCheckpoint(command))
       forEachSlice(command, [&](const fb::Slice &slice) {
         if (slice.space() == fb::Space::Checkpoint && !last.contains(slice.index()))

@@ -1,7 +1,7 @@
 //===- UploadPlan.h - Checkpoint tensors on their way to a GPU --*- C++ -*-===//
 //
-// A checkpoint tensor that a kernel of `prepare` reads is on the device from the first command that
-// reads it to the last. One that is only copied goes straight to where it is copied to.
+// A checkpoint tensor that a kernel of `preprocess` reads is on the device from the first command
+// that reads it to the last. One that is only copied goes straight to where it is copied to.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,7 +12,7 @@
 namespace sinter::runtime::cuda {
 
 struct UploadPlan {
-  /// Tensors by the commands of `prepare` before which they come and after which they go.
+  /// Tensors by the commands of `preprocess` before which they come and after which they go.
   std::vector<std::vector<uint32_t>> begins, ends;
   uint64_t peakBytes = 0; ///< of all that are there at a time
 

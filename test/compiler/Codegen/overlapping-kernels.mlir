@@ -22,7 +22,7 @@
 // CUDA: trained(const float *__restrict__ x0
 // CUDA: large(
 // CUDA-NOT: pdl_wait
-func.func @decode(%x: tensor<1x64xf32> {sinter.input = "x"}, %w: tensor<6144xf32> {sinter.prepared = "w"},
+func.func @decode(%x: tensor<1x64xf32> {sinter.input = "x"}, %w: tensor<6144xf32> {sinter.preprocessed = "w"},
                   %t: tensor<96x64xf32> {sinter.state = "t"}) -> (tensor<1x96xf32>, tensor<1x96xf32>) attributes {sinter.entry} {
   %0 = sinter.reshape %w : (tensor<6144xf32>) -> tensor<96x64xf32>
   %1 = sinter.call_kernel @product(%x, %0) : (tensor<1x64xf32>, tensor<96x64xf32>) -> tensor<1x96xf32>

@@ -182,11 +182,11 @@ func.func @embeddings(%wte: tensor<64x8xf32>, %wpe: tensor<16x8xf32>, %tokens: t
   return %h : tensor<2x4x8xf32>
 }
 
-// CHECK-LABEL: func.func @prepare
+// CHECK-LABEL: func.func @preprocess
 // CHECK: sinter.fusion pack(%arg0, %arg1
 // CHECK: sinter.concat
 // CHECK: sinter.pack
-func.func @prepare(%a: tensor<16x8xbf16>, %b: tensor<32x8xf32>) -> tensor<8x32xf32, #panels>
+func.func @preprocess(%a: tensor<16x8xbf16>, %b: tensor<32x8xf32>) -> tensor<8x32xf32, #panels>
     attributes {sinter.entry} {
   %0 = sinter.cast %a : (tensor<16x8xbf16>) -> tensor<16x8xf32>
   %1 = sinter.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>

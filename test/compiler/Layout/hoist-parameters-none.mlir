@@ -1,9 +1,9 @@
 // RUN: sinter-opt %s --sinter-hoist-parameters | FileCheck %s
 
 // Kernels spread and cut parameters with addresses; constants alone are no parameters. Nothing is
-// left to prepare, and there is no entry for it.
+// left to preprocess, and there is no entry for it.
 
-// CHECK-NOT: func.func @prepare
+// CHECK-NOT: func.func @preprocess
 // CHECK-LABEL: func.func @entry
 // CHECK-SAME: sinter.parameter = "b"
 // CHECK: sinter.slice

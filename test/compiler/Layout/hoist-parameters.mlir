@@ -6,19 +6,19 @@
 
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 
-// Both entries pack the same weight: it is prepared once. The scale of the norm is computed once.
-// CHECK-LABEL: func.func @prepare
+// Both entries pack the same weight: it is preprocessed once. The scale of the norm is computed once.
+// CHECK-LABEL: func.func @preprocess
 // CHECK-SAME: sinter.parameter = "n"
 // CHECK-SAME: sinter.parameter = "w"
-// CHECK-SAME: -> (tensor<8xf32> {sinter.prepared = "p0"}, tensor<8x16xf32, {{.*}}> {sinter.prepared = "p1"}) attributes {sinter.entry}
+// CHECK-SAME: -> (tensor<8xf32> {sinter.preprocessed = "p0"}, tensor<8x16xf32, {{.*}}> {sinter.preprocessed = "p1"}) attributes {sinter.entry}
 // CHECK: sinter.add
 // CHECK-COUNT-1: sinter.pack
 // CHECK-NOT: sinter.pack
 
 // CHECK-LABEL: func.func @prefill
 // CHECK-NOT: sinter.parameter
-// CHECK-DAG: sinter.prepared = "p0"
-// CHECK-DAG: sinter.prepared = "p1"
+// CHECK-DAG: sinter.preprocessed = "p0"
+// CHECK-DAG: sinter.preprocessed = "p1"
 // CHECK-NOT: sinter.pack
 // CHECK: sinter.rms_norm
 // CHECK: sinter.matmul
@@ -35,7 +35,7 @@ func.func @prefill(%x: tensor<4x8xf32> {sinter.input = "x"},
 }
 
 // CHECK-LABEL: func.func @decode
-// CHECK-SAME: sinter.prepared = "p1"
+// CHECK-SAME: sinter.preprocessed = "p1"
 // CHECK-NOT: sinter.pack
 func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"},
                   %w: tensor<8x16xf32> {sinter.parameter = "w"}) -> tensor<1x16xf32>

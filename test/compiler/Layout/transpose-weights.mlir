@@ -3,7 +3,7 @@
 
 // CPU-NOT: sinter.transpose
 
-// Rounded first, so that both are prepared at once; a part of a parameter is one, too.
+// Rounded first, so that both are preprocessed at once; a part of a parameter is one, too.
 // CHECK-LABEL: func.func @weights
 // CHECK: %[[C:.*]] = sinter.cast %arg1
 // CHECK: %[[T:.*]] = sinter.transpose %[[C]] {permutation = array<i64: 1, 0>} : (tensor<8x16xbf16>) -> tensor<16x8xbf16>

@@ -42,8 +42,8 @@ plan.program @hidden {
 
 // -----
 
-// CHECK-LABEL: plan.program @prepare
-plan.program @prepare {
+// CHECK-LABEL: plan.program @preprocess
+plan.program @preprocess {
   %w = plan.slice parameter[0, 64] "w"
   %v = plan.slice parameter[64, 128] "v"
   %a = plan.slice parameter[192, 64] "a"

@@ -8,13 +8,13 @@
 
 // REMARK-NOT: Function=decode
 // REMARK-NOT: Function=large
-// REMARK-NOT: Function=prepare
+// REMARK-NOT: Function=preprocess
 // REMARK: Missed{{.*}}Streams{{.*}}Function=little{{.*}}2 streams with 0 events would take {{.*}}; beside others were small (1)
 module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
     memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
     l3_bytes = 52428800>} {
-  plan.program @prepare attributes {arena_bytes = 1024 : i64, arena_lower_bound = 1024 : i64} {
+  plan.program @preprocess attributes {arena_bytes = 1024 : i64, arena_lower_bound = 1024 : i64} {
     %w = plan.slice checkpoint[0, 256] "w"
     %a = plan.slice parameter[0, 256] "a"
     %b = plan.slice parameter[256, 256] "b"

@@ -41,7 +41,7 @@ func.func @second(%x: tensor<4xf32> {sinter.state = "s", sinter.donated = 0 : i6
 
 // -----
 
-func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.prepared = "p"})
+func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.preprocessed = "p"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
   // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
   %y = sinter.fusion library_gemm(%x, %p : tensor<2x8xf32>, tensor<8x8xf32>) -> (tensor<2x8xf32>) {
@@ -55,8 +55,8 @@ func.func @epilogue(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32
 
 // -----
 
-func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.prepared = "p"},
-    %v: tensor<8xf32> {sinter.prepared = "v"})
+func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8x8xf32> {sinter.preprocessed = "p"},
+    %v: tensor<8xf32> {sinter.preprocessed = "v"})
     -> (tensor<2x8xf32> {sinter.output = "y"}) attributes {sinter.entry} {
   // expected-error @below {{expected one product and an epilogue of the library's post-ops}}
   %y = sinter.fusion library_gemm(%x, %p, %v : tensor<2x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>) {
@@ -74,7 +74,7 @@ func.func @scaled_columns(%x: tensor<2x8xf32> {sinter.input = "x"}, %p: tensor<8
 !panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
 
 func.func @pack_arithmetic(%w: tensor<8x8xf32> {sinter.parameter = "w"})
-    -> (!panels {sinter.prepared = "p"}) attributes {sinter.entry} {
+    -> (!panels {sinter.preprocessed = "p"}) attributes {sinter.entry} {
   // expected-error @below {{expected slices, transposes, casts and concatenations before the pack, got sinter.neg}}
   %y = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels) {
   ^bb0(%a: tensor<8x8xf32>):
@@ -90,7 +90,7 @@ func.func @pack_arithmetic(%w: tensor<8x8xf32> {sinter.parameter = "w"})
 !panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
 
 func.func @pack_rounds(%w: tensor<8x8xf32> {sinter.parameter = "w"})
-    -> (!panels {sinter.prepared = "p"}) attributes {sinter.entry} {
+    -> (!panels {sinter.preprocessed = "p"}) attributes {sinter.entry} {
   // expected-error @below {{expected no narrowing cast before the last one}}
   %y = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels) {
   ^bb0(%a: tensor<8x8xf32>):

@@ -2,7 +2,7 @@
 
 // A step that reads the checkpoint's tensors as they are gets them from a copy made once.
 
-// CHECK-LABEL: plan.program @prepare
+// CHECK-LABEL: plan.program @preprocess
 // CHECK: %[[W:.*]] = plan.slice checkpoint[0, 32] "w" : tensor<8xf32>
 // CHECK: %[[P:.*]] = plan.slice parameter[0, 32] "w (as stored)" : tensor<8xf32>
 // CHECK: plan.copy(%[[W]]) -> (%[[P]])

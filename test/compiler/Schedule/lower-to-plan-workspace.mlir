@@ -9,9 +9,9 @@
 // CHECK: plan.gemm({{.*}}) workspace(%[[THREE]])
 // CHECK: %[[MOST:.*]] = plan.alloc 33554432
 // CHECK: plan.gemm({{.*}}) workspace(%[[MOST]])
-func.func @decode(%x: tensor<100x64xbf16> {sinter.input = "x"}, %v: tensor<64x120xbf16> {sinter.prepared = "v"},
-                  %y: tensor<100x130xbf16> {sinter.input = "y"}, %w: tensor<130x200xbf16> {sinter.prepared = "w"},
-                  %z: tensor<100x65536xbf16> {sinter.input = "z"}, %u: tensor<65536x120xbf16> {sinter.prepared = "u"})
+func.func @decode(%x: tensor<100x64xbf16> {sinter.input = "x"}, %v: tensor<64x120xbf16> {sinter.preprocessed = "v"},
+                  %y: tensor<100x130xbf16> {sinter.input = "y"}, %w: tensor<130x200xbf16> {sinter.preprocessed = "w"},
+                  %z: tensor<100x65536xbf16> {sinter.input = "z"}, %u: tensor<65536x120xbf16> {sinter.preprocessed = "u"})
     -> (tensor<100x120xf32> {sinter.output = "a"}, tensor<100x200xf32> {sinter.output = "b"},
         tensor<100x120xf32> {sinter.output = "c"}) attributes {sinter.entry} {
   %0 = sinter.fusion library_gemm(%x, %v : tensor<100x64xbf16>, tensor<64x120xbf16>) -> (tensor<100x120xf32>) {

@@ -28,10 +28,10 @@ func.func private @add(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
-// CHECK-LABEL: plan.program @prepare
-func.func @prepare(%w: tensor<8xf32> {sinter.parameter = "norm.weight"},
+// CHECK-LABEL: plan.program @preprocess
+func.func @preprocess(%w: tensor<8xf32> {sinter.parameter = "norm.weight"},
     %q: tensor<16x8xf32> {sinter.parameter = "q.weight"}, %k: tensor<8x16xf32> {sinter.parameter = "k.weight"})
-    -> (tensor<8xf32> {sinter.prepared = "p0"}, !panels {sinter.prepared = "p1"})
+    -> (tensor<8xf32> {sinter.preprocessed = "p0"}, !panels {sinter.preprocessed = "p1"})
     attributes {sinter.entry} {
   // CHECK-DAG: %[[W:.*]] = plan.slice checkpoint[0, 32] "norm.weight" : tensor<8xf32>
   // CHECK-DAG: %[[Q:.*]] = plan.slice checkpoint[0, 512] "q.weight"
@@ -56,7 +56,7 @@ func.func @prepare(%w: tensor<8xf32> {sinter.parameter = "norm.weight"},
 
 // CHECK-LABEL: plan.program @decode
 func.func @decode(%x: tensor<1x8xf32> {sinter.input = "x"}, %s: !slots {sinter.input = "start"},
-    %n: !slots {sinter.input = "count"}, %w: tensor<8xf32> {sinter.prepared = "p0"},
+    %n: !slots {sinter.input = "count"}, %w: tensor<8xf32> {sinter.preprocessed = "p0"},
     %p: tensor<8x24xf32> {sinter.input = "head"},
     %c: !cache {sinter.state = "v_cache.0", sinter.donated = 1 : i64})
     -> (tensor<24xf32> {sinter.output = "logits"}, !cache {sinter.state = "v_cache.0"})

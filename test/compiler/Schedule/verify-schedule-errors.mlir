@@ -25,9 +25,9 @@ plan.program @decode {
 
 // -----
 
-plan.program @prepare {
+plan.program @preprocess {
   %w = plan.slice checkpoint[0, 64] "w"
-  // expected-error @below {{expected nothing to be written to the checkpoint space in @prepare}}
+  // expected-error @below {{expected nothing to be written to the checkpoint space in @preprocess}}
   plan.fill 0 -> (%w)
 }
 
@@ -63,7 +63,7 @@ plan.program @overlap {
 plan.program @decode {
   %w = plan.slice checkpoint[0, 64] "w"
   %y = plan.slice output[0, 64] "y"
-  // expected-error @below {{expected the checkpoint to be read in @prepare only}}
+  // expected-error @below {{expected the checkpoint to be read in @preprocess only}}
   plan.copy(%w) -> (%y)
 }
 

@@ -1,7 +1,7 @@
 // RUN: sinter-opt %s --sinter-verify-schedule | FileCheck %s
 
-// CHECK-LABEL: plan.program @prepare
-plan.program @prepare {
+// CHECK-LABEL: plan.program @preprocess
+plan.program @preprocess {
   %w = plan.slice checkpoint[0, 32] "w" : tensor<8xf32>
   %p = plan.slice parameter[64, 32] "p1" : tensor<8xf32>
   plan.copy(%w) -> (%p)

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.prepared, sinter.state, sinter.input, sinter.donated, sinter.role, sinter.initializer}}
+// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.preprocessed, sinter.state, sinter.input, sinter.donated, sinter.role, sinter.initializer}}
 func.func @dialect_c1_argument(%x: tensor<4xf32> {sinter.input = "x"},
                                %w: tensor<4xf32> {sinter.paramter = "w"}) attributes {sinter.entry} {
   return
@@ -8,7 +8,7 @@ func.func @dialect_c1_argument(%x: tensor<4xf32> {sinter.input = "x"},
 
 // -----
 
-// expected-error @below {{unknown attribute 'sinter.parameter' of result 0: expected one of sinter.output, sinter.state, sinter.prepared, sinter.gradient}}
+// expected-error @below {{unknown attribute 'sinter.parameter' of result 0: expected one of sinter.output, sinter.state, sinter.preprocessed, sinter.gradient}}
 func.func @dialect_c1_result(%x: tensor<4xf32>) -> (tensor<4xf32> {sinter.parameter = "w"})
     attributes {sinter.entry} {
   return %x : tensor<4xf32>

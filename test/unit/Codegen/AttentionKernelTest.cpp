@@ -21,7 +21,7 @@ struct Case {
 
 void PrintTo(const Case &c, std::ostream *out) {
   *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
-       << ",size=" << c.headSize << ",capacity=" << c.maxSequence;
+       << ",size=" << c.headSize << ",maxSequence=" << c.maxSequence;
 }
 
 std::string makeKernel(const Case &c) {

@@ -21,7 +21,7 @@ plan.parameter "w" : tensor<16x8xf32> mean 0.0 deviation 0.5
 plan.parameter "v" : tensor<8xf32> mean 1.0 deviation 0.0
 plan.constant 0 dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
 plan.constant 64 dense<5> : tensor<2xi32>
-plan.program @prepare {
+plan.program @preprocess {
   %w = plan.slice checkpoint[0, 512] "w" : tensor<16x8xf32>
   %v = plan.slice checkpoint[0, 32] "v" : tensor<8xf32>
   %half = plan.slice checkpoint[256, 256] "w"
@@ -137,7 +137,7 @@ TEST_F(SerializeTest, Commands) {
   ASSERT_EQ(norm->outputs()->size(), 1u);
   EXPECT_EQ(norm->outputs()->Get(0), fb::DType::F32);
   EXPECT_EQ(commands[2]->action_as_Fill()->value(), 3);
-  const fb::Pack *pack = executable->program("prepare")->commands()->Get(0)->action_as_Pack();
+  const fb::Pack *pack = executable->program("preprocess")->commands()->Get(0)->action_as_Pack();
   ASSERT_EQ(pack->sources()->size(), 2u);
   EXPECT_EQ(pack->sources()->Get(1)->slice()->offset(), 256u);
   EXPECT_EQ(pack->sources()->Get(1)->slice()->index(), 0u);
@@ -311,9 +311,9 @@ TEST_F(SerializeTest, MemoryReport) {
   EXPECT_EQ(decode["buffers"][0]["last"], 3);
 }
 
-TEST_F(SerializeTest, PreparingCanBeThePeak) {
+TEST_F(SerializeTest, PreprocessingCanBeThePeak) {
   for (auto program : module->getOps<plan::ProgramOp>())
-    if (program.getSymName() == "prepare")
+    if (program.getSymName() == "preprocess")
       program.setArenaBytes(100000);
   auto report = nlohmann::json::parse(makeMemoryReport(*module, 0), nullptr, false);
   EXPECT_EQ(report["planned_bytes"], 4160 + 128 + 100000);

@@ -319,12 +319,12 @@ TEST_F(CudaSessionTest, MemoryIsThatOfThePlan) {
   EXPECT_EQ(predicted->peak(), use.peak());
   EXPECT_EQ(predicted->host, use.host);
   EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
-  EXPECT_EQ(use.prepareArena, 2 * n * k * 4); // the weight as stored beside the scratch
+  EXPECT_EQ(use.preprocessArena, 2 * n * k * 4); // the weight as stored beside the scratch
   EXPECT_GE(use.reserved, use.resident() - use.code);
   EXPECT_GE(gpu->statistics().usedBytes, use.resident() - use.code);
 }
 
-TEST_F(CudaSessionTest, WhatPreparingTakesIsGoneBeforeTheStepsTakeTheirs) {
+TEST_F(CudaSessionTest, WhatPreprocessingTakesIsGoneBeforeTheStepsTakeTheirs) {
   Parts parts = model();
   for (Parts::Program &program : parts.programs) {
     program.arenaBytes = 1 << 20;
@@ -507,7 +507,7 @@ TEST_F(CudaSessionTest, TooLargeForTheGpu) {
       {"cache", fb::DType::F32, {int64_t(bytes / 4)}, slice(Space::State, 64, bytes)});
   EXPECT_EQ(bindError(parts),
             "test.sinter: needs 3.0 GiB of the memory of Fake GPU (caches 3.0 GiB, activations 0.0 "
-            "MiB, preparing the weights 0.0 MiB), 1.0 MiB are available; use a smaller model, "
+            "MiB, preprocessing the weights 0.0 MiB), 1.0 MiB are available; use a smaller model, "
             "batch, sequence or type");
   EXPECT_EQ(gpu->calls("cuMemAllocFromPoolAsync"), 0u);
 }

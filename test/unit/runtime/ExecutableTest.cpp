@@ -238,7 +238,7 @@ TEST(ExecutableTest, LaunchesAreThoseOfTheirKernels) {
   EXPECT_TRUE(parts.load());
 }
 
-TEST(ExecutableTest, PrepareHasNoInputs) {
+TEST(ExecutableTest, PreprocessHasNoInputs) {
   Parts parts = smallModel();
   parts.programs[0].inputBytes = 280;
   parts.programs[0].commands[1] =

@@ -169,7 +169,7 @@ TEST(GeneratorTest, StopReasons) {
   std::vector<int32_t> full(maxSequence, 2);
   GenerateResult last = run(full, 100); // the cache is full, yet the last logits give one token
   EXPECT_EQ(last.tokens.size(), 1u);
-  EXPECT_EQ(last.reason, StopReason::Capacity);
+  EXPECT_EQ(last.reason, StopReason::MaxSequence);
 }
 
 // Finds nothing to draw by after the token 13.

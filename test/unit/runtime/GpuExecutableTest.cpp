@@ -376,8 +376,9 @@ TEST(GpuExecutableTest, MemoryIsPredictedWithoutAGpu) {
   EXPECT_EQ(use->arena, 4096u);
   EXPECT_EQ(use->constant, 64u);
   EXPECT_GT(use->code, 0u);
-  // The scratch of `prepare` and the tensor that a kernel of it reads, not the one that is copied.
-  EXPECT_EQ(use->prepareArena, 2 * 8 * 4 * 4u);
+  // The scratch of `preprocess` and the tensor that a kernel of it reads, not the one that is
+  // copied.
+  EXPECT_EQ(use->preprocessArena, 2 * 8 * 4 * 4u);
   EXPECT_GE(use->host, use->input + use->output);
 }
 

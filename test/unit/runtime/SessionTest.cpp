@@ -165,9 +165,9 @@ TEST(SessionTest, MemoryIsCounted) {
   // Of random weights one lies beside the parameters that are made: here the first, when the bias
   // is not yet.
   MemoryUse random = predictMemory(*smallModel().load(), options(nullptr)).value();
-  EXPECT_EQ(random.prepareArena - use.prepareArena, n * k * 4 - n * 4);
+  EXPECT_EQ(random.preprocessArena - use.preprocessArena, n * k * 4 - n * 4);
   auto filled = *Session::bind(*smallModel().load(), options(nullptr));
-  EXPECT_EQ(filled->memory().prepareArena, random.prepareArena);
+  EXPECT_EQ(filled->memory().preprocessArena, random.preprocessArena);
 }
 
 TEST(SessionTest, WeightErrors) {
@@ -245,11 +245,11 @@ TEST(SessionTest, UnknownNames) {
   BindOptions with = options(nullptr);
   with.programs = {"walk"};
   EXPECT_FALSE(Session::bind(executable, with));
-  with.programs = {"prepare"};
+  with.programs = {"preprocess"};
   EXPECT_FALSE(Session::bind(executable, with));
   auto session = *Session::bind(executable, options(nullptr));
   EXPECT_FALSE(session->program("walk"));
-  EXPECT_FALSE(session->program("prepare"));
+  EXPECT_FALSE(session->program("preprocess"));
   EXPECT_FALSE(session->input(0, "z", DType::F32));
   EXPECT_FALSE(session->input(0, "x", DType::I32));
   EXPECT_FALSE(session->output(0, "x", DType::F32));

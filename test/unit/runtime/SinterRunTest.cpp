@@ -85,7 +85,7 @@ TEST_F(SinterRunTest, PrintsIds) {
   Outcome json = run(model + " --tokens 1,2 --json --max-new-tokens 100");
   EXPECT_EQ(json.status, 0) << json.err;
   EXPECT_NE(json.out.find("\"ids\":[0,0,0,0,0,0,0]"), std::string::npos) << json.out;
-  EXPECT_NE(json.out.find("\"stop\":\"capacity\""), std::string::npos) << json.out;
+  EXPECT_NE(json.out.find("\"stop\":\"max_seq\""), std::string::npos) << json.out;
 }
 
 TEST_F(SinterRunTest, BadArguments) {

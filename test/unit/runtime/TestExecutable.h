@@ -423,7 +423,7 @@ inline void multiplySmallRows(void *const *slices, int64_t begin, int64_t end) {
 }
 
 /// out[m, n] = (x[m, k] . w[n, k]^T + bias) * 2, by the kernels "linear" and "double" whose items
-/// are rows: one program "run", one "prepare".
+/// are rows: one program "run", one "preprocess".
 inline Parts smallModel() {
   using fb::Space;
   constexpr uint64_t m = 3, n = 70, k = 20;
@@ -434,11 +434,11 @@ inline Parts smallModel() {
   uint64_t panels = PackedRhs{k, n, DType::F32}.bytes();
   parts.parameterBytes = panels + n * 4;
   parts.programs.resize(2);
-  Parts::Program &prepare = parts.programs[0];
-  prepare.name = "prepare";
+  Parts::Program &preprocess = parts.programs[0];
+  preprocess.name = "preprocess";
   fb::Slice weight = slice(Space::Parameter, 0, panels);
   fb::Slice bias = slice(Space::Parameter, panels, n * 4);
-  prepare.commands = {
+  preprocess.commands = {
       pack({k, n, weight, {{slice(Space::Checkpoint, 0, n * k * 4, 0), n, k}}}),
       copy(slice(Space::Checkpoint, 0, n * 4, 1), bias),
   };
@@ -456,9 +456,9 @@ inline Parts smallModel() {
   return parts;
 }
 
-/// The small model on a GPU: `prepare` makes the weight by the kernel "addOne" and copies the bias,
-/// "run" multiplies by the library and the kernel "doubleAll", and the state "runs" counts runs by
-/// "countRun".
+/// The small model on a GPU: `preprocess` makes the weight by the kernel "addOne" and copies the
+/// bias, "run" multiplies by the library and the kernel "doubleAll", and the state "runs" counts
+/// runs by "countRun".
 inline Parts smallGpuModel(uint64_t m = 3, uint64_t n = 8, uint64_t k = 4) {
   using fb::Space;
   Parts parts;
@@ -476,11 +476,12 @@ inline Parts smallGpuModel(uint64_t m = 3, uint64_t n = 8, uint64_t k = 4) {
   fb::Slice bias = slice(Space::Parameter, weightBytes, n * 4);
   fb::Slice scratch = slice(Space::Arena, 0, weightBytes);
   parts.programs.resize(2);
-  Parts::Program &prepare = parts.programs[0];
-  prepare.name = "prepare";
-  prepare.arenaBytes = weightBytes;
-  prepare.commands = {launch(0, 1, {slice(Space::Checkpoint, 0, weightBytes, 0), scratch}, "add"),
-                      copy(scratch, weight), copy(slice(Space::Checkpoint, 0, n * 4, 1), bias)};
+  Parts::Program &preprocess = parts.programs[0];
+  preprocess.name = "preprocess";
+  preprocess.arenaBytes = weightBytes;
+  preprocess.commands = {
+      launch(0, 1, {slice(Space::Checkpoint, 0, weightBytes, 0), scratch}, "add"),
+      copy(scratch, weight), copy(slice(Space::Checkpoint, 0, n * 4, 1), bias)};
   Parts::Program &run = parts.programs[1];
   run.name = "run";
   run.inputBytes = m * k * 4;
