@@ -5,6 +5,7 @@
 #include "dialects/Sinter/Stage.h"
 #include "llvm/ADT/StringSet.h"
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace sinter;
@@ -160,14 +161,21 @@ Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, String
                 std::to_string(stages) + " stages of a pipeline are more than the model's " +
                     std::to_string(layers.size()) + " layers",
                 "give fewer");
+  SmallVector<double> costs = predictLayers(entry, layers);
   SmallVector<size_t> ends;
   if (layerRanges.empty()) {
-    ends = balance(predictLayers(entry, layers), stages);
+    ends = balance(costs, stages);
   } else {
     SINTER_TRY(ends, parseStageLayers(layerRanges, stages, layers.size()));
   }
   ModelStages result;
   result.count = stages;
+  double all = std::accumulate(costs.begin(), costs.end(), 0.0);
+  for (size_t begin = 0; size_t end : ends) {
+    double own = std::accumulate(costs.begin() + begin, costs.begin() + end, 0.0);
+    result.parts.push_back({begin, end, all == 0 ? 0 : own / all});
+    begin = end;
+  }
   uint32_t stage = 0;
   for (auto [i, name] : llvm::enumerate(layers)) {
     stage += i == ends[stage];

@@ -30,6 +30,13 @@ public:
   static Expected<ModelStages> make(mlir::ModuleOp module, uint32_t stages, llvm::StringRef layers);
 
   uint32_t getCount() const { return count; }
+  /// The layers of a stage, the first one and that behind the last, and its part of the predicted
+  /// time.
+  struct Part {
+    size_t begin = 0, end = 0;
+    double share = 0;
+  };
+  llvm::ArrayRef<Part> getParts() const { return parts; }
   /// The stage that ops of this place in the model are of.
   uint32_t getStage(mlir::Location location) const;
   /// The stage that has a state; none where no parameter is in its name.
@@ -43,6 +50,7 @@ private:
   void placeParameters(mlir::func::FuncOp entry);
 
   uint32_t count = 1;
+  llvm::SmallVector<Part> parts;
   llvm::StringMap<uint32_t> stages; ///< by layer or another name of a place in the model
   llvm::StringMap<uint32_t> homes;  ///< by parameter
   llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> copies;

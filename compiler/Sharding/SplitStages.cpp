@@ -2,7 +2,9 @@
 #include "compiler/Sharding/StageEntries.h"
 #include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "mlir/IR/Remarks.h"
 #include "runtime/Format/PipelineStages.h"
+#include <cmath>
 
 namespace sinter {
 #define GEN_PASS_DEF_SPLITSTAGESPASS
@@ -38,6 +40,7 @@ struct SplitStagesPass : sinter::impl::SplitStagesPassBase<SplitStagesPass> {
         return signalPassFailure();
     shareCopies(*model);
     setSlots();
+    explain(*model);
   }
 
 private:
@@ -140,6 +143,17 @@ private:
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> arguments, results;
   };
+
+  void explain(const ModelStages &model) {
+    auto slots = getOperation()->getAttrOfType<DenseI64ArrayAttr>(kPipelineSlots);
+    for (auto [stage, part] : llvm::enumerate(model.getParts()))
+      remark::passed(getOperation().getLoc(),
+                     remark::RemarkOpts::name("PipelineStage").category("sinter-sharding"))
+          << remark::add("stage {0} of a pipeline: layers {1} to {2}, {3} % of the predicted time, "
+                         "microbatches in flight: {4}",
+                         stage, part.begin, part.end - 1,
+                         static_cast<int64_t>(std::lround(100 * part.share)), slots[stage]);
+  }
 
   /// A stage that sends past its neighbour goes on before that has arrived, as far as all places
   /// are ahead of each other.

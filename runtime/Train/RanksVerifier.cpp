@@ -18,13 +18,16 @@ struct Message {
   const fb::Program *program = nullptr;
 };
 
+/// A run of a program, for a slot.
+using Run = std::pair<const fb::Program *, uint64_t>;
+
 /// The ranks at one place, of which one stands for all.
 struct Actor {
   size_t rank = 0;
-  std::vector<PlannedRun> runs; ///< in order
-  size_t run = 0, command = 0;  ///< that comes next; command 0 of a run waits for its own messages
-  size_t meetings = 0;          ///< collectives between places so far
-  std::map<std::pair<std::string, uint64_t>, std::vector<Message *>> sent; ///< by program and slot
+  std::vector<Run> runs;       ///< in order
+  size_t run = 0, command = 0; ///< that comes next; command 0 of a run waits for its own messages
+  size_t meetings = 0;         ///< collectives between places so far
+  std::map<Run, std::vector<Message *>> sent;
 
   bool isDone() const { return run == runs.size(); }
 };
@@ -48,12 +51,12 @@ public:
       SINTER_TRY(StepPlan own, StepPlan::make(executable, actor.rank, accumulate, validation));
       auto add = [&](const std::vector<std::string> &names) {
         for (const std::string &name : names)
-          actor.runs.push_back({name, 0});
+          actor.runs.emplace_back(executable.program(name), 0);
       };
       add(own.share);
       for (int step = 0; step < 2; ++step) {
         for (const PlannedTask &task : own.tasks) {
-          actor.runs.push_back(task.run);
+          actor.runs.emplace_back(executable.program(task.run.program), task.run.slot);
           add(task.carries);
         }
         add(own.update);
@@ -89,9 +92,7 @@ public:
 private:
   using Key = std::tuple<size_t, size_t, uint32_t>; ///< sender, receiver, channel
 
-  const fb::Program &programOf(const Actor &actor) const {
-    return *executable.program(actor.runs[actor.run].program);
-  }
+  static const fb::Program &programOf(const Actor &actor) { return *actor.runs[actor.run].first; }
 
   tl::unexpected<Error> bad(std::string why) const {
     return fail(executable.name(), std::move(why), "compile the model again");
@@ -102,12 +103,11 @@ private:
         *programOf(actor).commands()->Get(flatbuffers::uoffset_t(actor.command));
     return "rank " + std::to_string(actor.rank) + " at command " + std::to_string(actor.command) +
            " (" + (command.label() ? command.label()->str() : "") + ") of " +
-           actor.runs[actor.run].program;
+           programOf(actor).name()->str();
   }
 
-  std::vector<Message *> &sentBefore(Actor &actor) const {
-    const PlannedRun &own = actor.runs[actor.run];
-    return actor.sent[{own.program, own.slot}];
+  static std::vector<Message *> &sentBefore(Actor &actor) {
+    return actor.sent[actor.runs[actor.run]];
   }
 
   /// Runs the actor's next command, unless it waits.
@@ -200,8 +200,7 @@ private:
 
   /// The rank that an actor waits for.
   size_t findAwaited(const Actor &actor) const {
-    const PlannedRun &own = actor.runs[actor.run];
-    if (auto before = actor.sent.find({own.program, own.slot});
+    if (auto before = actor.sent.find(actor.runs[actor.run]);
         actor.command == 0 && before != actor.sent.end())
       for (const auto &[key, queue] : messages)
         for (const Message *message : queue)

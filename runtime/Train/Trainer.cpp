@@ -2,6 +2,7 @@
 #include "runtime/Base/Options.h"
 #include "runtime/Collective/RankProgress.h"
 #include "runtime/Data/BatchLoader.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/CheckpointSaver.h"
 #include "runtime/Train/RanksVerifier.h"
@@ -657,8 +658,9 @@ Session &Trainer::session() const { return *impl->session; }
 Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> executable,
                                          const TrainOptions &options, bool validation) {
   SINTER_CHECK(verifyRanks(*executable, options.accumulate, validation));
-  // Where nobody says which rank it is: of a stage that holds the most.
-  size_t rank = options.session.communicator ? rankOf(options) : findLargestRank(*executable);
+  // Of a pipeline's ranks the one that holds the most, so that all come to the same.
+  size_t rank =
+      countStages(executable->root()) == 0 ? rankOf(options) : findLargestRank(*executable);
   SINTER_TRY(StepPlan plan, StepPlan::make(*executable, rank, options.accumulate, validation));
   auto [rows, length] = findMicrobatchShape(*executable);
   BatchOptions batches = batchOptions(options, rows, length);

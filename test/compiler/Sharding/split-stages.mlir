@@ -1,6 +1,10 @@
 // RUN: sinter-opt %s --sinter-split-stages=microbatches=4 | FileCheck %s
 // RUN: sinter-opt %s --sinter-split-stages="microbatches=4 schedule=gpipe" | FileCheck %s --check-prefix=GPIPE
 // RUN: sinter-opt %s --sinter-split-stages="microbatches=4 schedule=zero-bubble" | FileCheck %s --check-prefix=BUBBLE
+// RUN: sinter-opt %s %remarks --sinter-split-stages=microbatches=4 -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: stage 0 of a pipeline: layers 0 to 0, {{[0-9]+}} % of the predicted time, microbatches in flight: 2
+// REMARK: stage 1 of a pipeline: layers 1 to 1, {{[0-9]+}} % of the predicted time, microbatches in flight: 1
 
 // Two layers that multiply by weights, of which the first one's is the head's, too.
 
