@@ -45,7 +45,7 @@ static Expected<BenchResult> benchTraining(const Model &model, const StepModeOpt
   result.threads = getThreads(options);
   result.batch = options.batch;
   result.sequence = options.mode.sequence;
-  SINTER_TRY(ProgramRuns runs, getStepRuns(run->executable(), accumulate));
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->executable(), options));
   complete(result, run->executable(), runs, accumulate * result.batch * result.sequence,
            double(accumulate) * getUsefulFlops(model.spec, result.batch, result.sequence));
   return result;

@@ -8,7 +8,7 @@
 using namespace sinter;
 
 /// The axes that a grid may have.
-static constexpr const char *kTrainingAxes[] = {"data", "tensor"};
+static constexpr const char *kTrainingAxes[] = {"data", "tensor", "pipeline"};
 static constexpr const char *kInferenceAxes[] = {"tensor"};
 
 /// Appends to `grids` those that give `devices` ranks along `axes`, with what `grid` has already.
@@ -65,7 +65,7 @@ static Expected<void> tryLayout(const Model &model, PlannedStep options,
   SINTER_TRY(runtime::TrainMemory memory, predictStepMemory(model, compiled.executable, options));
   layout.plannedBytes = memory.peak();
   layout.fits = most == 0 || layout.plannedBytes <= most;
-  SINTER_TRY(ProgramRuns runs, getModeRuns(*compiled.executable, options));
+  SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(*compiled.executable, options));
   SINTER_TRY(StepPrediction prediction,
              predictStep(*compiled.executable, runs, request.options, cluster));
   layout.stepMs = 1e3 * prediction.time.seconds;

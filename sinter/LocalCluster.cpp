@@ -188,7 +188,7 @@ static Expected<double> measureEfficiency(const ClusterDevice &device, int64_t t
   Cluster alone;
   alone.device = device;
   alone.device.efficiency = 1;
-  SINTER_TRY(ProgramRuns runs, getStepRuns(run->executable(), 1));
+  SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(run->executable(), options));
   SINTER_TRY(StepPrediction prediction,
              predictStep(run->executable(), runs, request.options, alone));
   return prediction.time.seconds * 1e3 / std::ranges::min(ms);

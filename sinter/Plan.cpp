@@ -93,7 +93,7 @@ static Expected<void> addPrediction(const CompileResult &compiled, const Compile
                                     nlohmann::json &report) {
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::fromFlatbuffer(compiled.executable, "the step"));
-  SINTER_TRY(ProgramRuns runs, getModeRuns(*executable, options));
+  SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(*executable, options));
   SINTER_TRY(StepPrediction prediction, predictStep(*executable, runs, request.options, cluster));
   report["prediction"] = describePrediction(prediction, cluster);
   report["prediction"]["device_bytes"] = cluster.device.memoryBytes;

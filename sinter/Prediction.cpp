@@ -3,6 +3,7 @@
 #include "compiler/Analysis/Target.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Trace/Limits.h"
 #include <algorithm>
 #include <cctype>
@@ -79,7 +80,8 @@ public:
           task.waits.push_back(indices[i]);
       // What is computed one after the other is one task.
       auto before = static_cast<uint32_t>(indices.size()) - 1;
-      bool joins = !tasks.empty() && !task.transfer && !tasks.back().transfer &&
+      auto computes = [](const Task &each) { return !each.transfer && !each.message; };
+      bool joins = !tasks.empty() && computes(task) && computes(tasks.back()) &&
                    task.waits.empty() && task.stream == tasks.back().stream &&
                    task.name == tasks.back().name && !awaited.contains(before);
       if (joins)
@@ -120,10 +122,24 @@ private:
       std::vector<uint32_t> axes(collective->axes()->begin(), collective->axes()->end());
       task.transfer = {collective->kind(), intern(groupAxes, axes),
                        std::max(collective->source()->bytes(), collective->out()->bytes())};
+    } else if (const fb::Send *send = command.action_as_Send()) {
+      task.message = {false, send->stage(), send->channel(), getPipelineGroup(),
+                      send->source()->bytes()};
+    } else if (const fb::Receive *receive = command.action_as_Receive()) {
+      task.message = {true, receive->stage(), receive->channel(), getPipelineGroup(),
+                      receive->out()->bytes()};
     } else {
       task.seconds = times.getSeconds(command);
     }
     return task;
+  }
+
+  /// What messages between stages are counted with.
+  uint32_t getPipelineGroup() {
+    uint32_t axis = 0;
+    while (executable.root().grid()->Get(axis)->name()->string_view() != kPipelineAxis)
+      ++axis;
+    return intern(groupAxes, std::vector<uint32_t>{axis});
   }
 
   static std::string describe(const fb::Command &command) {
@@ -166,7 +182,8 @@ static std::vector<std::vector<size_t>> findAlike(const StepTime &step) {
   return alike;
 }
 
-Expected<StepPrediction> sinter::predictStep(const Executable &executable, const ProgramRuns &runs,
+Expected<StepPrediction> sinter::predictStep(const Executable &executable,
+                                             const std::vector<ProgramRuns> &runs,
                                              const CompileOptions &compiled,
                                              const Cluster &cluster) {
   size_t count = countRanks(executable.root());
@@ -178,14 +195,17 @@ Expected<StepPrediction> sinter::predictStep(const Executable &executable, const
   SINTER_TRY(CommandTimes times, CommandTimes::make(compiled, cluster.device));
   TaskBuilder builder(executable, times);
   std::map<const fb::Program *, TaskList> lists;
-  for (const fb::Program *program : runs)
-    if (!lists.contains(program))
-      lists[program] = builder.build(*program);
+  for (const ProgramRuns &own : runs)
+    for (const fb::Program *program : own)
+      if (!lists.contains(program))
+        lists[program] = builder.build(*program);
   std::vector<SimulatedRank> ranks(count);
   for (size_t rank = 0; rank < count; ++rank) {
-    for (const fb::Program *program : runs)
+    for (const fb::Program *program : runs[rank])
       ranks[rank].lists.push_back(&lists[program]);
     ranks[rank].groups = builder.findGroups(rank);
+    for (uint32_t stage = 0; stage < countStages(executable.root()); ++stage)
+      ranks[rank].stages.push_back(findRankOfStage(executable.root(), stage, rank));
   }
   StepPrediction prediction;
   SINTER_TRY(prediction.time, simulate(cluster, ranks));

@@ -23,9 +23,10 @@ struct StepPrediction {
   std::vector<std::vector<size_t>> alike;
 };
 
-/// Plays `runs` on every rank that the executable is for. `compiled` says what it was compiled for.
-/// Fails where the cluster has fewer devices than there are ranks.
-Expected<StepPrediction> predictStep(const runtime::Executable &executable, const ProgramRuns &runs,
+/// Plays the runs of every rank that the executable is for, by rank. `compiled` says what it was
+/// compiled for. Fails where the cluster has fewer devices than there are ranks.
+Expected<StepPrediction> predictStep(const runtime::Executable &executable,
+                                     const std::vector<ProgramRuns> &runs,
                                      const CompileOptions &compiled,
                                      const runtime::Cluster &cluster);
 

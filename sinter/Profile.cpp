@@ -68,7 +68,7 @@ static Expected<ProfileResult> profileTraining(const ProfileOptions &options, co
                                                const Repetition &repetition) {
   SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
   size_t events = 0;
-  SINTER_TRY(ProgramRuns runs, getStepRuns(run->executable(), options.training.accumulate));
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->executable(), options));
   for (const fb::Program *program : runs)
     events += program->commands()->size() + 1;
   Traced traced(events * repetition.iterations);

@@ -1,8 +1,11 @@
 #include "sinter/StepMode.h"
 #include "runtime/Memory/ProcessMemory.h"
+#include "runtime/Collective/Grid.h"
+#include "runtime/Train/StepPlan.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "sinter/FitMemory.h"
 #include "sinter/TextModel.h"
+#include <algorithm>
 #include <random>
 
 using namespace sinter;
@@ -135,29 +138,40 @@ sinter::openRandomRun(const Model &model, const StepModeOptions &options, int64_
   return run;
 }
 
-Expected<ProgramRuns> sinter::getStepRuns(const runtime::Executable &executable,
-                                          int64_t accumulate) {
+Expected<ProgramRuns> sinter::getStepRuns(const runtime::Executable &executable, int64_t accumulate,
+                                          size_t rank) {
+  SINTER_TRY(runtime::StepPlan plan,
+             runtime::StepPlan::make(executable, rank, static_cast<uint64_t>(accumulate),
+                                     /*validation=*/false));
   ProgramRuns runs;
-  if (accumulate == 1) {
-    runs.push_back(executable.program("train_step"));
-    return runs;
+  auto add = [&](const std::string &name) { runs.push_back(executable.program(name)); };
+  for (const runtime::PlannedTask &task : plan.tasks) {
+    add(task.run.program);
+    std::ranges::for_each(task.carries, add);
   }
-  SINTER_TRY(runtime::GradientTree tree,
-             runtime::makeGradientTree(executable, static_cast<uint64_t>(accumulate)));
-  for (uint64_t i = 0; i < tree.microbatches(); ++i) {
-    runs.push_back(executable.program("accumulate"));
-    for (uint64_t carry = 1; carry <= tree.carriesAfter(i); ++carry)
-      runs.push_back(executable.program(runtime::carryProgram(carry)));
-  }
-  runs.push_back(executable.program("update"));
+  std::ranges::for_each(plan.update, add);
+  std::ranges::for_each(plan.share, add);
   return runs;
 }
 
-Expected<ProgramRuns> sinter::getModeRuns(const runtime::Executable &executable,
-                                          const StepModeOptions &options) {
-  if (options.isTraining())
-    return getStepRuns(executable, options.training.accumulate);
-  return ProgramRuns{executable.program(options.mode.mode)};
+Expected<ProgramRuns> sinter::getOwnStepRuns(const runtime::Executable &executable,
+                                             const RunOptions &options) {
+  return getStepRuns(executable, options.training.accumulate,
+                     options.communicator ? options.communicator->rank() : 0);
+}
+
+Expected<std::vector<ProgramRuns>> sinter::getModeRuns(const runtime::Executable &executable,
+                                                       const StepModeOptions &options) {
+  size_t ranks = runtime::countRanks(executable.root());
+  if (!options.isTraining())
+    return std::vector(ranks, ProgramRuns{executable.program(options.mode.mode)});
+  std::vector<ProgramRuns> runs;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    SINTER_TRY(ProgramRuns own,
+               getStepRuns(executable, options.training.accumulate, rank));
+    runs.push_back(std::move(own));
+  }
+  return runs;
 }
 
 Expected<runtime::TrainMemory>

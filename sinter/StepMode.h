@@ -77,13 +77,19 @@ Expected<std::unique_ptr<RandomRun>> openRandomRun(const Model &model,
 /// Programs that run one after the other.
 using ProgramRuns = std::vector<const fb::Program *>;
 
-/// What each rank runs in a training step: train_step, or accumulate and the carries of the
-/// gradients' tree for each of its microbatches, and update.
-Expected<ProgramRuns> getStepRuns(const runtime::Executable &executable, int64_t accumulate);
+/// What a rank runs in a training step of so many microbatches (runtime/Train/StepPlan.h). Fails
+/// where the executable was not compiled for it.
+Expected<ProgramRuns> getStepRuns(const runtime::Executable &executable, int64_t accumulate,
+                                  size_t rank);
 
-/// What each rank runs in a step of the mode: in training that of getStepRuns(), else its program.
-Expected<ProgramRuns> getModeRuns(const runtime::Executable &executable,
-                                  const StepModeOptions &options);
+/// The same of the rank that the options' communicator is, or of the only one.
+Expected<ProgramRuns> getOwnStepRuns(const runtime::Executable &executable,
+                                     const RunOptions &options);
+
+/// What each rank runs in a step of the mode, by rank: in training getStepRuns(), else the mode's
+/// program.
+Expected<std::vector<ProgramRuns>> getModeRuns(const runtime::Executable &executable,
+                                               const StepModeOptions &options);
 
 /// What a rank that runs the step would hold, with all of its process; nothing is allocated or
 /// read.

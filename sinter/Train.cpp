@@ -349,7 +349,7 @@ Expected<void> TrainRun::begin() {
 static constexpr int64_t kTracedSteps = 4;
 
 Expected<void> TrainRun::beginTrace() {
-  SINTER_TRY(ProgramRuns runs, getStepRuns(*compiled.executable, options.training.accumulate));
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(*compiled.executable, options));
   size_t events = 0;
   for (const fb::Program *program : runs)
     events += program->commands()->size() + 1;
@@ -392,7 +392,7 @@ Expected<void> TrainRun::reportRanks(TrainResult &result) const {
   if (!trace)
     return {};
   const runtime::Executable &executable = *compiled.executable;
-  SINTER_TRY(ProgramRuns runs, getStepRuns(executable, options.training.accumulate));
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(executable, options));
   auto [steps, count] = takeSteps(*trace, executable, runs.back()->name()->string_view());
   if (count == 0)
     return {};

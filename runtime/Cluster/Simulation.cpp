@@ -5,6 +5,8 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace sinter::runtime {
 namespace {
@@ -38,6 +40,13 @@ struct Group {
   const RankGroup *ranks;
   GroupSpread spread;
   std::map<uint32_t, Meeting> meetings; ///< by stream
+};
+
+/// Messages of one channel from one rank to another, which come in order.
+struct Channel {
+  std::deque<double> arrivals; ///< of those that nobody has received
+  std::optional<Arrival> receiver;
+  uint32_t stream = 0; ///< of the receiver
 };
 
 struct StreamState {
@@ -225,6 +234,13 @@ private:
       begin = std::max(begin, state.ends[i]);
     if (task.transfer)
       return meet(rank, stream, {rank, index, begin});
+    if (task.message) {
+      if (task.message->receives)
+        receive(rank, stream, {rank, index, begin});
+      else
+        send(rank, stream, {rank, index, begin});
+      return {};
+    }
     addSpan(state, {begin, begin + task.seconds, SpanKind::Compute, task.name, 0});
     finish(rank, stream, index, begin + task.seconds);
     return {};
@@ -281,6 +297,53 @@ private:
     return {};
   }
 
+  /// Seconds that a message takes between two ranks: as in a gather of both, of which each gets as
+  /// much.
+  double getSeconds(size_t from, size_t to, uint64_t bytes) const {
+    RankGroup pair;
+    pair.ranks = {from, to};
+    return predictCollective(cluster, findSpread(cluster, pair), fb::CollectiveKind::AllGather,
+                             2 * bytes);
+  }
+
+  void send(size_t rank, uint32_t stream, const Arrival &arrival) {
+    const Message &message = *taskOf(arrival).message;
+    size_t to = ranks[rank].stages[message.stage];
+    Channel &channel = channels[{rank, to, message.channel}];
+    channel.arrivals.push_back(arrival.time + getSeconds(rank, to, message.bytes));
+    sent[rank][message.group] += message.bytes;
+    finish(rank, stream, arrival.task, arrival.time);
+    if (std::optional<Arrival> receiver = std::exchange(channel.receiver, std::nullopt)) {
+      take(channel, channel.stream, *receiver);
+      ready.push_back(receiver->rank);
+    }
+  }
+
+  void receive(size_t rank, uint32_t stream, const Arrival &arrival) {
+    const Message &message = *taskOf(arrival).message;
+    Channel &channel = channels[{ranks[rank].stages[message.stage], rank, message.channel}];
+    if (!channel.arrivals.empty())
+      return take(channel, stream, arrival);
+    channel.receiver = arrival;
+    channel.stream = stream;
+    states[rank].streams[stream].isBlocked = true;
+  }
+
+  /// A message is there: what of the time that the receiver had to wait for it its bytes took, is
+  /// communication.
+  void take(Channel &channel, uint32_t stream, const Arrival &arrival) {
+    const Task &task = taskOf(arrival);
+    const Message &message = *task.message;
+    RankState &state = states[arrival.rank];
+    double there = channel.arrivals.front(), end = std::max(arrival.time, there);
+    channel.arrivals.pop_front();
+    double moving = getSeconds(ranks[arrival.rank].stages[message.stage], arrival.rank, message.bytes);
+    double begin = std::clamp(there - moving, arrival.time, end);
+    addSpan(state, {arrival.time, begin, SpanKind::Wait, task.name, message.group});
+    addSpan(state, {begin, end, SpanKind::Transfer, task.name, message.group});
+    finish(arrival.rank, stream, arrival.task, end);
+  }
+
   static std::string print(const Transfer &transfer) {
     return std::string(fb::EnumNameCollectiveKind(transfer.kind)) + " of " +
            std::to_string(transfer.bytes) + " bytes";
@@ -298,6 +361,12 @@ private:
                             "waits for rank " + std::to_string(other) + " in " +
                                 print(*taskOf(arrival).transfer) + ", which does not come",
                             "compile one program for both");
+    for (const auto &[key, channel] : channels)
+      if (channel.receiver && channel.receiver->rank == rank)
+        return fail("rank " + std::to_string(rank),
+                    "waits for a message of rank " + std::to_string(std::get<0>(key)) +
+                        " on channel " + std::to_string(std::get<2>(key)) + ", which does not come",
+                    "compile one program for both");
     return fail("rank " + std::to_string(rank), "waits for tasks that wait for it",
                 "compile its program again");
   }
@@ -306,6 +375,7 @@ private:
   std::span<const SimulatedRank> ranks;
   std::map<const TaskList *, Streams> streams;
   std::map<std::vector<size_t>, Group> groups;
+  std::map<std::tuple<size_t, size_t, uint32_t>, Channel> channels; ///< by sender and receiver
   std::vector<RankState> states;
   std::vector<std::vector<uint64_t>> sent; ///< by rank and group
   std::deque<size_t> ready;                ///< ranks that may go on

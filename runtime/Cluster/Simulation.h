@@ -27,10 +27,20 @@ struct Transfer {
   uint64_t bytes = 0; ///< the larger one of source and result
 };
 
-/// Computing, or a collective.
+/// A message between the stages of a pipeline. Who sends goes on; who receives waits for it.
+struct Message {
+  bool receives = false;
+  uint32_t stage = 0; ///< of the other rank
+  uint32_t channel = 0;
+  uint32_t group = 0; ///< that its bytes are counted with
+  uint64_t bytes = 0;
+};
+
+/// Computing, a collective or a message.
 struct Task {
   double seconds = 0; ///< of computing
   std::optional<Transfer> transfer;
+  std::optional<Message> message;
   uint32_t name = 0; ///< what it is, for people: an index of the caller's
   uint32_t stream = 0;
   std::vector<uint32_t> waits; ///< indices of earlier tasks of other streams
@@ -42,6 +52,7 @@ using TaskList = std::vector<Task>;
 struct SimulatedRank {
   std::vector<const TaskList *> lists;
   std::vector<RankGroup> groups; ///< as many on all ranks, of the same meaning
+  std::vector<size_t> stages;    ///< the rank that this one reaches each stage of a pipeline at
 };
 
 enum class SpanKind : uint8_t { Compute, Transfer, Wait };
