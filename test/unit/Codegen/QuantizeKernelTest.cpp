@@ -3,6 +3,7 @@
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 
+using namespace sinter::jit;
 using namespace sinter::test;
 
 namespace {
