@@ -72,6 +72,8 @@ struct Mistake {
   std::string config, expected;
 };
 
+void PrintTo(const Mistake &mistake, std::ostream *out) { *out << mistake.expected; }
+
 class QuantizationConfigError : public testing::TestWithParam<Mistake> {};
 
 TEST_P(QuantizationConfigError, IsOneLine) {

@@ -176,6 +176,8 @@ struct Damage {
   std::string expected;
 };
 
+void PrintTo(const Damage &damage, std::ostream *out) { *out << damage.expected; }
+
 class DamagedLayer : public testing::TestWithParam<Damage> {};
 
 TEST_P(DamagedLayer, IsOneLine) {
