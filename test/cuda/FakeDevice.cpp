@@ -250,8 +250,13 @@ CUresult FakeDevice::query(FakeStream &stream) {
     setCurrent(serial);
     progress(stream, stream.submitted);
     queried = false;
+    notify();
   });
   return CUDA_ERROR_NOT_READY;
+}
+
+void FakeDevice::finishQuery() {
+  waitUntil([this] { return !queried; });
 }
 
 void FakeDevice::record(FakeStream &stream, FakeEvent &event) {

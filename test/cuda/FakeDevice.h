@@ -149,6 +149,8 @@ public:
   CUresult synchronize(FakeEvent &event);
   /// Everything that was given to any stream.
   void drain();
+  /// Until no thread runs a stream because it was asked for: it may go then.
+  void finishQuery();
   /// Does a piece of work, whose turn it is in that order; what it has touched beside what was
   /// known before.
   std::vector<Access> execute(const Work &work, Timeline &order);

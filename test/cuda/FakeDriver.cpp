@@ -405,6 +405,7 @@ CUresult cuStreamDestroy(CUstream handle) {
   FakeStream *stream = device().streams.find(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
+  device().finishQuery();
   device().progress(*stream, stream->submitted);
   device().streams.erase(handle);
   return CUDA_SUCCESS;
