@@ -202,6 +202,7 @@ TEST_F(NcclRanksTest, DoNotWaitForARankThatHasEnded) {
       SINTER_TRY(auto session, bind(communicator));
       SINTER_CHECK(communicator.barrier());
       SINTER_CHECK(runSome(*session, communicator.rank(), runs));
+      SINTER_CHECK(communicator.barrier()); // all have what rank 2 sent
       if (communicator.rank() == 2)
         return fail("weights", "are not there", "");
       auto y = run(*session, communicator.rank(), runs);
