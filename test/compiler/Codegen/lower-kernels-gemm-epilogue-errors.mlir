@@ -104,7 +104,7 @@ func.func private @strided(%x0: tensor<8x4xf32>, %w: tensor<8x64xf32, #sinter.pa
 // -----
 
 func.func private @type(%x: tensor<4x8xf16>, %w: tensor<8x64xf16>) -> tensor<4x64xf32> attributes {sinter.kernel = "gemm"} {
-  // expected-error @below {{expected operands of f32 or bf16, got 'f16'}}
+  // expected-error @below {{expected operands of f32, bf16 or i8, got 'f16'}}
   %0 = sinter.matmul %x, %w : (tensor<4x8xf16>, tensor<8x64xf16>) -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }
