@@ -90,11 +90,8 @@ static Cluster describeThisMachine(size_t ranks) {
   return cluster;
 }
 
-/// A GPU by its data sheet.
-static Expected<Cluster> describeGpu(const std::string &target, size_t ranks) {
-  if (ranks > 1)
-    return fail("`cluster`", "nothing says how " + std::to_string(ranks) + " GPUs are linked",
-                "give h100x8, for example, or a file of your own");
+/// GPUs by their data sheet; the links of several are those of a cluster that is known.
+static Expected<Cluster> describeGpus(const std::string &target, size_t ranks) {
   mlir::MLIRContext context;
   context.loadDialect<SinterDialect>();
   SINTER_TRY(TargetAttr gpu, parseTarget(&context, target, /*cores=*/0));
@@ -109,6 +106,12 @@ static Expected<Cluster> describeGpu(const std::string &target, size_t ranks) {
                     1e9 * double(gpu.getGflopsBf16()),
                     1e9 * model.getBandwidth(MemoryLevel::Memory),
                     1};
+  if (ranks > 1) {
+    SINTER_TRY(Cluster linked, Cluster::find(ranks <= 8 ? "h100x8" : "h100x128"));
+    cluster.levels = linked.levels;
+    cluster.routing = linked.routing;
+    cluster.source += "; linked as " + linked.name;
+  }
   return cluster;
 }
 
@@ -117,7 +120,7 @@ Expected<Cluster> sinter::findCluster(const std::string &nameOrFile, const std::
   if (!nameOrFile.empty())
     return Cluster::find(nameOrFile);
   if (target.starts_with("cuda"))
-    return describeGpu(target, ranks);
+    return describeGpus(target, ranks);
   return describeThisMachine(ranks);
 }
 

@@ -1,6 +1,6 @@
 #include "sinter/StepMode.h"
-#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/StepPlan.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "sinter/FitMemory.h"
@@ -167,8 +167,7 @@ Expected<std::vector<ProgramRuns>> sinter::getModeRuns(const runtime::Executable
     return std::vector(ranks, ProgramRuns{executable.program(options.mode.mode)});
   std::vector<ProgramRuns> runs;
   for (size_t rank = 0; rank < ranks; ++rank) {
-    SINTER_TRY(ProgramRuns own,
-               getStepRuns(executable, options.training.accumulate, rank));
+    SINTER_TRY(ProgramRuns own, getStepRuns(executable, options.training.accumulate, rank));
     runs.push_back(std::move(own));
   }
   return runs;

@@ -337,7 +337,8 @@ private:
     RankState &state = states[arrival.rank];
     double there = channel.arrivals.front(), end = std::max(arrival.time, there);
     channel.arrivals.pop_front();
-    double moving = getSeconds(ranks[arrival.rank].stages[message.stage], arrival.rank, message.bytes);
+    double moving =
+        getSeconds(ranks[arrival.rank].stages[message.stage], arrival.rank, message.bytes);
     double begin = std::clamp(there - moving, arrival.time, end);
     addSpan(state, {arrival.time, begin, SpanKind::Wait, task.name, message.group});
     addSpan(state, {begin, end, SpanKind::Transfer, task.name, message.group});
