@@ -11,6 +11,13 @@
 #include <atomic>
 #include <map>
 
+namespace sinter {
+
+/// For the names of tests.
+inline void PrintTo(DType type, std::ostream *out) { *out << nameOf(type); }
+
+} // namespace sinter
+
 namespace sinter::test {
 
 /// How ranks share a run.

@@ -93,7 +93,18 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
                          ::testing::Combine(::testing::Values("gpt2", "llama", "gemma2"),
                                             ::testing::Values(DType::F32, DType::BF16)),
                          testName);
-INSTANTIATE_TEST_SUITE_P(WideModels, TrainingOnRanks,
+/// Where tiles, their tails and threads matter: each way to split once.
+class WideTrainingOnRanks : public TrainingOnRanks {};
+
+TEST_P(WideTrainingOnRanks, SameBits) {
+  compareLayouts({{"data=4", 3},
+                  {"tensor=3"},
+                  {"tensor=2x2"},
+                  {"context=4"},
+                  {"data=2,tensor=2,pipeline=2", 1}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, WideTrainingOnRanks,
                          ::testing::Values(std::tuple("wide-llama", DType::F32)), testName);
 
 /// Models of as many layers as there are stages.
