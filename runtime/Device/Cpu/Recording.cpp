@@ -10,6 +10,9 @@ namespace {
 
 // A launch that is predicted to be shorter than this costs more to share out than to do.
 constexpr uint64_t inlineBelowNs = 2000;
+// What a thread claims at a time, where that is several items: claims cost some 0.1 us, and whoever
+// claims last is waited for.
+constexpr uint64_t claimNs = 10'000;
 constexpr uint64_t bytesPerPiece = 256 << 10;
 
 template <typename Fn> void overPieces(ThreadPool &pool, uint64_t bytes, Fn fn) {
@@ -39,12 +42,22 @@ private:
     step.kernel = resolver.kernels[launch.kernel()];
     step.firstSlice = recording.slices.size();
     step.grid = launch.grid();
-    bool tiny = command.predicted_ns() != 0 && command.predicted_ns() < inlineBelowNs;
-    step.chunk = tiny ? std::max<uint64_t>(step.grid, 1) : resolver.pool.balancedChunk(step.grid);
+    step.chunk = chunkOf(step.grid, command.predicted_ns());
     if (launch.slices())
       for (flatbuffers::uoffset_t i = 0; i < launch.slices()->size(); ++i)
         recording.slices.push_back(address(launch.slices()->Get(i)));
     recording.steps.emplace_back(step);
+  }
+
+  /// Items that a thread claims at a time of a launch that is predicted to take so long, if known.
+  uint64_t chunkOf(uint64_t grid, uint64_t predictedNs) const {
+    uint64_t balanced = resolver.pool.balancedChunk(grid);
+    if (predictedNs == 0)
+      return balanced;
+    if (predictedNs < inlineBelowNs)
+      return std::max<uint64_t>(grid, 1);
+    uint64_t itemsOfClaim = claimNs * grid / (predictedNs * resolver.pool.size());
+    return std::clamp<uint64_t>(itemsOfClaim, 1, balanced);
   }
 
   void add(const fb::Pack &pack, const fb::Command &) {
