@@ -40,13 +40,13 @@ static Expected<BenchResult> benchTraining(const Model &model, const StepModeOpt
   SINTER_TRY(result.milliseconds, measureTraining(*run->trainer, options.observer, repetition));
   int64_t accumulate = options.training.accumulate;
   result.compileMs = run->compileMs;
-  result.peakBytes = run->trainer->peakBytes();
-  result.plannedBytes = run->trainer->memory().peak();
+  result.peakBytes = run->trainer->getPeakBytes();
+  result.plannedBytes = run->trainer->getMemory().getPeak();
   result.threads = getThreads(options);
   result.batch = options.batch;
   result.sequence = options.mode.sequence;
-  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->executable(), options));
-  complete(result, run->executable(), runs, accumulate * result.batch * result.sequence,
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->getExecutable(), options));
+  complete(result, run->getExecutable(), runs, accumulate * result.batch * result.sequence,
            double(accumulate) * getUsefulFlops(model.spec, result.batch, result.sequence));
   return result;
 }
@@ -61,18 +61,18 @@ Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
                                          mode.getMaxSequence(options.maxSequence)));
   BenchResult result;
   SINTER_TRY(result.milliseconds, measure(runner, options, repetition));
-  SINTER_TRY(result.batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(result.batch, runner.getExecutable().metadataNumber("batch"));
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   bool decodes = mode.mode == "decode";
   result.threads = getThreads(options);
   result.sequence = decodes ? 1 : mode.sequence;
   result.context = decodes ? mode.context : 0;
-  result.compileMs = runner.compileMs();
+  result.compileMs = runner.getCompileMs();
   result.peakBytes = runner.getPeakBytes();
   result.plannedBytes = runner.getPlannedBytes();
   complete(
-      result, runner.executable(),
-      ProgramRuns((result.sequence + chunk - 1) / chunk, runner.executable().program(mode.mode)),
+      result, runner.getExecutable(),
+      ProgramRuns((result.sequence + chunk - 1) / chunk, runner.getExecutable().program(mode.mode)),
       result.batch * result.sequence, 0);
   return result;
 }

@@ -79,10 +79,10 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
   request.maxNewTokens = options.maxNewTokens;
   request.sampling = {static_cast<float>(options.temperature), options.topK,
                       static_cast<float>(options.topP), options.seed.value_or(0)};
-  if (static_cast<int64_t>(request.prompt.size()) > maxSequence())
+  if (static_cast<int64_t>(request.prompt.size()) > getMaxSequence())
     return fail("the conversation",
                 "with this message it has " + std::to_string(request.prompt.size()) +
-                    " tokens, the KV cache holds " + std::to_string(maxSequence()),
+                    " tokens, the KV cache holds " + std::to_string(getMaxSequence()),
                 "begin a new one, or give a larger `max_seq`");
   StreamDecoder decoder(tokenizer);
   for (int32_t token : request.prompt)
@@ -103,9 +103,9 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
   generated.ids = std::move(result.tokens);
   bool ended = end && !generated.ids.empty() && generated.ids.back() == *end;
   generated.reason = ended ? StopReason::EndOfSequence : result.reason;
-  generated.times = generator->times();
-  generated.peakBytes = measureHeld(session->memory(), !session->executable().isForCpu());
-  generated.maxSequence = maxSequence();
+  generated.times = generator->getTimes();
+  generated.peakBytes = measureHeld(session->getMemory(), !session->getExecutable().isForCpu());
+  generated.maxSequence = getMaxSequence();
 
   history = std::move(request.prompt);
   history.insert(history.end(), generated.ids.begin(), generated.ids.end());

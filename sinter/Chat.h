@@ -37,8 +37,10 @@ public:
   /// Begins a new conversation.
   void clear();
 
-  size_t tokens() const { return history.size(); }                 ///< of the conversation
-  int64_t maxSequence() const { return generator->maxSequence(); } ///< tokens that the cache holds
+  size_t getTokens() const { return history.size(); } ///< of the conversation
+  int64_t getMaxSequence() const {
+    return generator->getMaxSequence();
+  } ///< tokens that the cache holds
 
 private:
   Chat(Tokenizer tokenizer, ChatTemplate chatTemplate, const ChatOptions &options)

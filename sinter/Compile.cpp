@@ -44,8 +44,8 @@ int64_t sinter::getThreads(const RunOptions &options) {
 static DType chooseComputeType(const Model &model, const RunOptions &options) {
   if (options.computeType)
     return *options.computeType;
-  bool stored = model.weights && !model.weights->tensors().empty() &&
-                model.weights->tensors().front().dtype == DType::BF16;
+  bool stored = model.weights && !model.weights->getTensors().empty() &&
+                model.weights->getTensors().front().dtype == DType::BF16;
   return stored && (isGpu(options) || runtime::hasCpuFeature("avx512bf16")) ? DType::BF16
                                                                             : DType::F32;
 }
@@ -104,7 +104,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   const RotarySpec &rotary = model.spec.rotary;
   bool followsLength = model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength();
   if (options.length && followsLength)
-    compile.ropeLength = std::max(options.length, rotary.unstretchedLength());
+    compile.ropeLength = std::max(options.length, rotary.getUnstretchedLength());
   request.onWarning = options.observer.onWarning;
   request.contents.seed = options.seed;
   request.contents.attachments = model.tokenizerFiles;
@@ -116,14 +116,14 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
   int64_t ropeLength = compile.ropeLength ? compile.ropeLength : maxSequence;
-  if (followsLength && ropeLength > rotary.unstretchedLength()) {
+  if (followsLength && ropeLength > rotary.getUnstretchedLength()) {
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
-    request.contents.metadata["trained_length"] = std::to_string(rotary.unstretchedLength());
+    request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   bool hasChannels = compile.weights == "int8"; // of 8 bits
   if (model.weights) {
     bool keepsIntegers = !compile.isGpu() && compile.weights != "float";
-    for (const ParameterInfo &parameter : model.parameters()) {
+    for (const ParameterInfo &parameter : model.getParameters()) {
       const Tensor &tensor = *model.weights->find(parameter.name);
       request.parameterTypes[parameter.name] = *tensor.dtype;
       if (!keepsIntegers || !tensor.integers)
@@ -132,7 +132,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       format.roundsRows &= compile.activations != "float";
       hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
-    for (const WeightFiles::File &file : model.weights->files())
+    for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
   if (compile.activations == "int8" && !hasChannels)
@@ -250,7 +250,7 @@ Expected<void> sinter::addWeights(const Model &model, bool embed, const Observer
     return {};
   }
   std::vector<ExpectedTensor> needed;
-  for (const ParameterInfo &parameter : model.parameters())
+  for (const ParameterInfo &parameter : model.getParameters())
     needed.push_back({parameter.name, parameter.shape});
   SINTER_TRY(request.contents.embeddedWeights, packWeights(needed, *model.weights));
   request.contents.weightFiles.clear();

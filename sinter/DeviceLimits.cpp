@@ -35,7 +35,7 @@ static runtime::Limits describeGpu(std::string_view target) {
 
 DeviceLimits::DeviceLimits(const runtime::Executable &executable, int64_t threads)
     : threads(threads) {
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   if (executable.isForCpu())
     host.emplace(static_cast<unsigned>(threads), getInstructionSet(root));
   else

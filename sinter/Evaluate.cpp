@@ -42,7 +42,7 @@ public:
       SINTER_CHECK(runner.step("logits", ids, start, count));
       SINTER_TRY(std::span<const float> logits, runner.getLogits("logits"));
       if (logits.size() != static_cast<size_t>(batch * chunk * vocabulary))
-        return fail(runner.executable().name(),
+        return fail(runner.getExecutable().getName(),
                     "its logits have another size than its batch and vocabulary",
                     "compile the model again");
       for (int64_t slot = 0; slot < batch; ++slot)
@@ -147,7 +147,7 @@ Expected<Evaluation> sinter::evaluateTokens(const Model &given, const EvaluateOp
   run.length = sequence;
   SINTER_TRY(Runner runner, Runner::open(given, run, {"logits"}, std::min(kChunk, sequence),
                                          std::max(options.maxSequence, sequence)));
-  SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(int64_t batch, runner.getExecutable().metadataNumber("batch"));
   SINTER_TRY(int64_t chunk, runner.getChunk("logits"));
   SINTER_TRY(std::optional<uint64_t> bytes, countBytes(model, options, tokens));
 

@@ -25,7 +25,7 @@ Expected<uint64_t> MemoryPlanner::getPeak(int64_t batch) {
   RunSize changed = size;
   changed.options.batch = batch;
   SINTER_TRY(runtime::TrainMemory memory, plan(changed, TrainingOptions::kLeastArena));
-  return peaks[batch] = memory.peak();
+  return peaks[batch] = memory.getPeak();
 }
 
 Expected<LargestBatch> sinter::findLargestBatch(MemoryPlanner &planner, uint64_t budget) {
@@ -83,10 +83,10 @@ public:
       : planner(planner), size(planner.getSize()), budget(budget) {
     // Of a run on the same states all but these stays, whatever becomes of the rest.
     const runtime::MemoryUse &use = least.session;
-    states =
-        least.peak() - std::min(least.peak(), use.arena + use.input + use.output + least.batches);
+    states = least.getPeak() -
+             std::min(least.getPeak(), use.arena + use.input + use.output + least.batches);
     // What an optimizer keeps, in the step and in the copy that checkpoints are written from.
-    uint64_t parameters = 4 * countElements(planner.getModel().parameters());
+    uint64_t parameters = 4 * countElements(planner.getModel().getParameters());
     moments = (use.state - std::min(use.state, parameters)) * (least.snapshot != 0 ? 2 : 1);
     moments = std::min(moments, states);
   }
@@ -142,7 +142,7 @@ private:
   Expected<uint64_t> getPeak(const Change &change) const {
     SINTER_TRY(runtime::TrainMemory memory,
                planner.plan(change.size, TrainingOptions::kLeastArena));
-    return memory.peak();
+    return memory.getPeak();
   }
 
   /// Adds the first that fits of changes of which each needs less than the one before, and all of
@@ -180,19 +180,19 @@ private:
 /// less than all of it.
 static Expected<bool> fitsWithLess(const MemoryPlanner &planner, uint64_t budget) {
   SINTER_TRY(runtime::TrainMemory memory, planner.plan(planner.getSize(), /*bound=*/0));
-  if (memory.peak() <= budget)
+  if (memory.getPeak() <= budget)
     return true;
-  uint64_t bound = getArenaBounds(memory.peak(), memory.session.arena, budget).front();
+  uint64_t bound = getArenaBounds(memory.getPeak(), memory.session.arena, budget).front();
   if (bound == TrainingOptions::kLeastArena)
     return false;
   SINTER_TRY(memory, planner.plan(planner.getSize(), bound));
-  return memory.peak() <= budget;
+  return memory.getPeak() <= budget;
 }
 
 tl::unexpected<Error> sinter::refuseBudget(const RunOptions &options,
                                            const runtime::TrainMemory &memory,
                                            const std::optional<std::string> &changes) {
-  std::string parts = formatBytes(memory.session.peak()) + " for the step";
+  std::string parts = formatBytes(memory.session.getPeak()) + " for the step";
   if (memory.snapshot != 0)
     parts += ", " + formatBytes(memory.snapshot) + " to write checkpoints from meanwhile";
   if (memory.process != 0)
@@ -204,7 +204,7 @@ tl::unexpected<Error> sinter::refuseBudget(const RunOptions &options,
     remedy += changes->empty() ? ", or a smaller model: no smaller batch or shorter row fits"
                                : "; what would fit: " + *changes;
   return fail("`memory_budget` " + options.memoryBudget,
-              "the run needs " + std::to_string(memory.peak()) + " bytes (" + parts + ")" +
+              "the run needs " + std::to_string(memory.getPeak()) + " bytes (" + parts + ")" +
                   (changes ? ", with all computed again that can be" : ""),
               remedy);
 }
@@ -215,10 +215,10 @@ Expected<void> sinter::checkBudget(const MemoryPlanner &planner) {
   if (budget == 0)
     return {};
   SINTER_TRY(runtime::TrainMemory least, planner.plan(size, TrainingOptions::kLeastArena));
-  if (least.peak() <= budget)
+  if (least.getPeak() <= budget)
     return {};
   // Where there is no room for all but the arena, no arena is small enough.
-  if (least.peak() - std::min(least.peak(), least.session.arena) <= budget) {
+  if (least.getPeak() - std::min(least.getPeak(), least.session.arena) <= budget) {
     SINTER_TRY(bool fits, fitsWithLess(planner, budget));
     if (fits)
       return {};

@@ -68,7 +68,8 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   SINTER_TRY(Generator generator, Generator::create(*session));
   noteStretchedPositions(executable, options.observer);
   auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;
-  if (auto warning = checkTrainedLength(executable, std::min(positions, generator.maxSequence())))
+  if (auto warning =
+          checkTrainedLength(executable, std::min(positions, generator.getMaxSequence())))
     options.observer.warn(*warning);
 
   // The new text depends on what stands before it: a space at the very beginning is dropped.
@@ -90,8 +91,8 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
     *generated.text += decoder->flush();
   generated.ids = std::move(results.front().tokens);
   generated.reason = results.front().reason;
-  generated.times = generator.times();
-  generated.peakBytes = measureHeld(session->memory(), !executable.isForCpu());
-  generated.maxSequence = generator.maxSequence();
+  generated.times = generator.getTimes();
+  generated.peakBytes = measureHeld(session->getMemory(), !executable.isForCpu());
+  generated.maxSequence = generator.getMaxSequence();
   return generated;
 }

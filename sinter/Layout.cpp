@@ -63,7 +63,7 @@ static Expected<void> tryLayout(const Model &model, PlannedStep options,
   request.code = false;
   SINTER_TRY(Compiled compiled, compileCached(request, options, model.path.string()));
   SINTER_TRY(runtime::TrainMemory memory, predictStepMemory(model, compiled.executable, options));
-  layout.plannedBytes = memory.peak();
+  layout.plannedBytes = memory.getPeak();
   layout.fits = most == 0 || layout.plannedBytes <= most;
   SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(*compiled.executable, options));
   SINTER_TRY(StepPrediction prediction,

@@ -28,8 +28,8 @@ Expected<LoadedModel> LoadedModel::open(std::shared_ptr<const runtime::Executabl
 Expected<Tokenizer> LoadedModel::openTokenizer() const {
   Tokenizer::Files files = getTokenizerFiles(*executable);
   if (files.empty())
-    return fail(executable->name(), "it has no tokenizer", "use `tokens` and `ids`");
-  return Tokenizer::fromFiles(files, executable->name());
+    return fail(executable->getName(), "it has no tokenizer", "use `tokens` and `ids`");
+  return Tokenizer::fromFiles(files, executable->getName());
 }
 
 Expected<std::vector<int32_t>> LoadedModel::encode(const std::string &text) const {

@@ -191,27 +191,28 @@ static Expected<double> measureEfficiency(const ClusterDevice &device, int64_t t
   Cluster alone;
   alone.device = device;
   alone.device.efficiency = 1;
-  SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(run->executable(), options));
+  SINTER_TRY(std::vector<ProgramRuns> runs, getModeRuns(run->getExecutable(), options));
   SINTER_TRY(StepPrediction prediction,
-             predictStep(run->executable(), runs, request.options, alone));
+             predictStep(run->getExecutable(), runs, request.options, alone));
   return prediction.time.seconds * 1e3 / std::ranges::min(ms);
 }
 
 /// Every `localRanks`-th rank: those that have this one's place on their machines.
 static RankGroup groupByPlace(const Communicator &communicator, size_t localRanks) {
   RankGroup group;
-  size_t first = communicator.rank() % localRanks;
+  size_t first = communicator.getRank() % localRanks;
   for (size_t rank = first; rank < communicator.size(); rank += localRanks)
     group.ranks.push_back(rank);
-  group.place = communicator.rank() / localRanks;
+  group.place = communicator.getRank() / localRanks;
   return group;
 }
 
 static RankGroup groupByMachine(const Communicator &communicator, size_t localRanks) {
   RankGroup group;
   group.ranks.resize(localRanks);
-  std::iota(group.ranks.begin(), group.ranks.end(), communicator.rank() / localRanks * localRanks);
-  group.place = communicator.rank() % localRanks;
+  std::iota(group.ranks.begin(), group.ranks.end(),
+            communicator.getRank() / localRanks * localRanks);
+  group.place = communicator.getRank() % localRanks;
   return group;
 }
 
@@ -272,7 +273,7 @@ Expected<Cluster> sinter::measureCluster(Communicator &communicator, size_t loca
     if (mean.bytesPerSecond[level] != 0)
       cluster.levels.push_back(
           {names[level], devices[level], mean.alpha[level], mean.bytesPerSecond[level]});
-  if (communicator.rank() == 0 && localRanks == communicator.size())
+  if (communicator.getRank() == 0 && localRanks == communicator.size())
     keep(cluster);
   return cluster;
 }

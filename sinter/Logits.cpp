@@ -19,7 +19,7 @@ Expected<Logits> sinter::computeLogits(const Model &model, RunOptions options,
   SINTER_TRY(Runner runner,
              Runner::open(model, options, {"logits"}, std::min(chunk, length), maxSequence));
   // An executable and a text have the positions that they were made for.
-  SINTER_TRY(int64_t positions, runner.executable().metadataNumber("max_seq"));
+  SINTER_TRY(int64_t positions, runner.getExecutable().metadataNumber("max_seq"));
   if (length > positions)
     return fail("`tokens`",
                 std::to_string(length) + " tokens do not fit the " + std::to_string(positions) +
@@ -27,17 +27,17 @@ Expected<Logits> sinter::computeLogits(const Model &model, RunOptions options,
                 "give fewer tokens, or compile with a larger `max_seq`");
   Logits logits;
   logits.rows = length;
-  SINTER_TRY(logits.vocabulary, runner.executable().metadataNumber("vocab_size"));
+  SINTER_TRY(logits.vocabulary, runner.getExecutable().metadataNumber("vocab_size"));
   for (int32_t id : ids)
     if (id >= logits.vocabulary)
       return fail("`tokens`",
                   "id " + std::to_string(id) + " is not below the vocabulary's " +
                       std::to_string(logits.vocabulary),
                   "check that the ids are this model's");
-  if (auto warning = checkTrainedLength(runner.executable(), length))
+  if (auto warning = checkTrainedLength(runner.getExecutable(), length))
     options.observer.warn(*warning);
   SINTER_TRY(chunk, runner.getChunk("logits"));
-  SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
+  SINTER_TRY(int64_t batch, runner.getExecutable().metadataNumber("batch"));
   Progress progress(options.observer, "logits", length);
   for (int64_t at = 0; at < length; at += chunk) {
     SINTER_CHECK(options.observer.checkStop("logits"));

@@ -9,9 +9,9 @@ Expected<std::vector<double>> sinter::measure(Runner &runner, const StepModeOpti
                                               const std::function<void()> &beforeCounted) {
   const ModeOptions &mode = options.mode;
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
-  SINTER_TRY(int64_t batch, runner.executable().metadataNumber("batch"));
-  SINTER_TRY(int64_t vocabulary, runner.executable().metadataNumber("vocab_size"));
-  SINTER_TRY(int64_t maxSequence, runner.executable().metadataNumber("max_seq"));
+  SINTER_TRY(int64_t batch, runner.getExecutable().metadataNumber("batch"));
+  SINTER_TRY(int64_t vocabulary, runner.getExecutable().metadataNumber("vocab_size"));
+  SINTER_TRY(int64_t maxSequence, runner.getExecutable().metadataNumber("max_seq"));
   int64_t needed = mode.mode == "decode" ? mode.context + 1 : mode.sequence;
   if (needed > maxSequence)
     return fail("`mode` " + mode.mode,
@@ -25,7 +25,7 @@ Expected<std::vector<double>> sinter::measure(Runner &runner, const StepModeOpti
     token = anyToken(random);
 
   // Caches that were never written to are one page of zeros, which is read faster than memory is.
-  SINTER_CHECK(runner.session().clearState());
+  SINTER_CHECK(runner.getSession().clearState());
   // A decode step reads the cache up to mode.context; a prefill starts from nothing, chunk by
   // chunk.
   int64_t first = mode.mode == "decode" ? mode.context : 0;

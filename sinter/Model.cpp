@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 /// Checks names and shapes of the weights, and that they are stored in types we compute from.
 static Expected<void> checkWeights(const Model &model) {
   std::vector<ExpectedTensor> expected;
-  for (const ParameterInfo &parameter : model.spec.parameters())
+  for (const ParameterInfo &parameter : model.spec.getParameters())
     expected.push_back({parameter.name, parameter.shape});
   // Writers of GPTQ give every layer a bias, of zeros where the model has none.
   auto isZeroBias = [&](std::string_view name) {

@@ -30,8 +30,8 @@ struct Model {
 
   bool isExecutable() const { return executable != nullptr; }
   /// The tensors of its checkpoint.
-  std::vector<ParameterInfo> parameters() const {
-    return text ? text->parameters : spec.parameters();
+  std::vector<ParameterInfo> getParameters() const {
+    return text ? text->parameters : spec.getParameters();
   }
   /// Fails where the model is an executable, which cannot be compiled in another way.
   Expected<void> requireDescription(const std::string &remedy) const;

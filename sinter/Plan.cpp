@@ -24,7 +24,7 @@ static nlohmann::json describeOutside(const Model &model, const PlanOptions &opt
   nlohmann::json outside = {{"libraries and program", runtime::readProcessMemory().mapped}};
   uint64_t weights = 0;
   if (model.weights)
-    for (const WeightFiles::File &file : model.weights->files())
+    for (const WeightFiles::File &file : model.weights->getFiles())
       weights += file.bytes;
   if (weights != 0)
     outside["files of weights"] = weights;
@@ -52,9 +52,9 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
   report["spaces"]["state"] = use.session.state; // of a pipeline, that of the largest stage
   if (executable->isForCpu())
     report["spaces"]["process"] = use.process;
-  report["resident_bytes"] = use.session.resident() + use.snapshot + use.batches + use.process;
+  report["resident_bytes"] = use.session.getResident() + use.snapshot + use.batches + use.process;
   report["preprocess_arena_bytes"] = use.session.preprocessArena;
-  report["planned_bytes"] = use.peak();
+  report["planned_bytes"] = use.getPeak();
   report["outside"] = describeOutside(model, options);
   return report;
 }

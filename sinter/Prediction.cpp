@@ -96,7 +96,7 @@ public:
   std::vector<RankGroup> findGroups(size_t rank) const {
     std::vector<RankGroup> groups;
     for (const auto &axes : groupAxes)
-      groups.push_back(findGroup(executable.root(), axes, rank));
+      groups.push_back(findGroup(executable.getRoot(), axes, rank));
     return groups;
   }
 
@@ -106,7 +106,7 @@ public:
     for (const auto &axes : groupAxes) {
       std::string &name = groups.emplace_back();
       for (uint32_t axis : axes)
-        name += (name.empty() ? "" : ",") + executable.root().grid()->Get(axis)->name()->str();
+        name += (name.empty() ? "" : ",") + executable.getRoot().grid()->Get(axis)->name()->str();
     }
     return groups;
   }
@@ -137,7 +137,7 @@ private:
   /// What messages between stages are counted with.
   uint32_t getPipelineGroup() {
     uint32_t axis = 0;
-    while (executable.root().grid()->Get(axis)->name()->string_view() != kPipelineAxis)
+    while (executable.getRoot().grid()->Get(axis)->name()->string_view() != kPipelineAxis)
       ++axis;
     return intern(groupAxes, std::vector<uint32_t>{axis});
   }
@@ -186,11 +186,11 @@ Expected<StepPrediction> sinter::predictStep(const Executable &executable,
                                              const std::vector<ProgramRuns> &runs,
                                              const CompileOptions &compiled,
                                              const Cluster &cluster) {
-  size_t count = countRanks(executable.root());
+  size_t count = countRanks(executable.getRoot());
   if (count > cluster.size())
     return fail("`cluster` " + cluster.name,
                 "it has " + std::to_string(cluster.size()) + " devices, and `grid` " +
-                    describeGrid(executable.root()) + " needs " + std::to_string(count),
+                    describeGrid(executable.getRoot()) + " needs " + std::to_string(count),
                 "give a larger one, or a smaller `grid`");
   SINTER_TRY(CommandTimes times, CommandTimes::make(compiled, cluster.device));
   TaskBuilder builder(executable, times);
@@ -204,8 +204,8 @@ Expected<StepPrediction> sinter::predictStep(const Executable &executable,
     for (const fb::Program *program : runs[rank])
       ranks[rank].lists.push_back(&lists[program]);
     ranks[rank].groups = builder.findGroups(rank);
-    for (uint32_t stage = 0; stage < countStages(executable.root()); ++stage)
-      ranks[rank].stages.push_back(findRankOfStage(executable.root(), stage, rank));
+    for (uint32_t stage = 0; stage < countStages(executable.getRoot()); ++stage)
+      ranks[rank].stages.push_back(findRankOfStage(executable.getRoot(), stage, rank));
   }
   StepPrediction prediction;
   SINTER_TRY(prediction.time, simulate(cluster, ranks));

@@ -23,7 +23,7 @@ struct Traced {
 /// Where the time of the traced steps went, and what the device chose.
 static Expected<ProfileResult> summarize(const ProfileOptions &options, const Traced &traced,
                                          const runtime::Session &session) {
-  const runtime::Executable &executable = session.executable();
+  const runtime::Executable &executable = session.getExecutable();
   bool training = options.isTraining();
   runtime::ProfileBy by;
   by.label = options.by == "op" || options.by == "both";
@@ -49,7 +49,7 @@ static Expected<ProfileResult> summarize(const ProfileOptions &options, const Tr
   result.runs = static_cast<int64_t>(traced.milliseconds.size());
   result.limits = limits;
   result.limitsAreMeasured = device.areMeasured();
-  result.alternatives = session.alternatives();
+  result.alternatives = session.getAlternatives();
   if (!options.communicator) {
     if (!options.trace.empty())
       SINTER_CHECK(runtime::writeChromeTrace(options.trace, traced.trace, executable, limits));
@@ -58,7 +58,7 @@ static Expected<ProfileResult> summarize(const ProfileOptions &options, const Tr
   SINTER_TRY(std::vector<runtime::Trace> traces,
              runtime::gatherTraces(*options.communicator, traced.trace, shareClock()));
   result.ranks = runtime::reportRanks(traces, executable);
-  if (!options.trace.empty() && options.communicator->rank() == 0)
+  if (!options.trace.empty() && options.communicator->getRank() == 0)
     SINTER_CHECK(
         runtime::writeChromeTrace(options.trace, traces, result.ranks->arrows, executable, limits));
   return result;
@@ -68,11 +68,11 @@ static Expected<ProfileResult> profileTraining(const ProfileOptions &options, co
                                                const Repetition &repetition) {
   SINTER_TRY(auto run, openRandomRun(model, options, repetition.warmup + repetition.iterations));
   size_t events = 0;
-  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->executable(), options));
+  SINTER_TRY(ProgramRuns runs, getOwnStepRuns(run->getExecutable(), options));
   for (const fb::Program *program : runs)
     events += program->commands()->size() + 1;
   Traced traced(events * repetition.iterations);
-  runtime::Session &session = run->trainer->session();
+  runtime::Session &session = run->trainer->getSession();
   SINTER_TRY(traced.milliseconds, measureTraining(*run->trainer, options.observer, repetition,
                                                   [&] { session.setTrace(&traced.trace); }));
   session.setTrace(nullptr);
@@ -119,7 +119,7 @@ static Expected<ProfileResult> profileGraph(const Model &model, const ProfileOpt
   binding.seed = options.seed;
   SINTER_TRY(auto session, runtime::Session::bind(compiled.executable, binding));
   const fb::Program *program = nullptr;
-  for (const fb::Program *other : *compiled.executable->root().programs())
+  for (const fb::Program *other : *compiled.executable->getRoot().programs())
     if (other->name()->string_view() != "preprocess" && std::exchange(program, other))
       return fail(path, "it has several entries", "give a graph of one entry");
   SINTER_TRY(size_t index, session->program(program->name()->string_view()));
@@ -155,12 +155,12 @@ Expected<ProfileResult> sinter::profile(const std::filesystem::path &path, Profi
   const ModeOptions &mode = options.mode;
   SINTER_TRY(Runner runner, Runner::open(model, options, {mode.mode}, mode.getChunk(),
                                          mode.getMaxSequence(options.maxSequence)));
-  const fb::Program &program = *runner.executable().program(mode.mode);
+  const fb::Program &program = *runner.getExecutable().program(mode.mode);
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   int64_t steps = mode.mode == "decode" ? 1 : (mode.sequence + chunk - 1) / chunk;
   Traced traced((program.commands()->size() + 1) * steps * repetition.iterations);
   SINTER_TRY(traced.milliseconds, measure(runner, options, repetition,
-                                          [&] { runner.session().setTrace(&traced.trace); }));
-  runner.session().setTrace(nullptr);
-  return summarize(options, traced, runner.session());
+                                          [&] { runner.getSession().setTrace(&traced.trace); }));
+  runner.getSession().setTrace(nullptr);
+  return summarize(options, traced, runner.getSession());
 }

@@ -278,7 +278,7 @@ Expected<Grams> Quantizer::measureGrams(size_t block) {
   run.batch = 1;
   run.length = window;
   SINTER_TRY(Runner runner, Runner::open(applyStandIns(), run, {entry}, window, window));
-  SINTER_TRY(size_t program, runner.session().program(entry));
+  SINTER_TRY(size_t program, runner.getSession().program(entry));
   Grams grams;
   std::vector<int32_t> tokens(static_cast<size_t>(window)), start = {0},
                                                             count = {static_cast<int32_t>(window)};
@@ -289,7 +289,7 @@ Expected<Grams> Quantizer::measureGrams(size_t block) {
     for (const LayerGroup &group : blocks[block]) {
       const std::string &tensor = group.front().tensor;
       SINTER_TRY(runtime::TensorView view,
-                 runner.session().output(program, "gram." + tensor, DType::F32));
+                 runner.getSession().output(program, "gram." + tensor, DType::F32));
       std::span<const float> values = view.as<float>();
       std::vector<double> &gram = grams[tensor];
       gram.resize(values.size());
@@ -306,7 +306,7 @@ Expected<void> Quantizer::addWide(QuantizedFolder &folder) {
     for (const LayerGroup &group : groups)
       for (const Layer &layer : group)
         quantizable.insert(layer.tensor);
-  for (const ParameterInfo &parameter : model.parameters())
+  for (const ParameterInfo &parameter : model.getParameters())
     if (!quantizable.contains(parameter.name))
       folder.add(parameter.name, *model.weights->find(parameter.name));
   wide.push_back(model.spec.head.name);
@@ -416,9 +416,9 @@ Expected<Quantization> Quantizer::run() {
     return fail("`max_loss` " + writeOption(*options.maxLoss),
                 "every layer raises the loss by more", "give a larger one, or another `scheme`");
   SINTER_CHECK(folder.finish(model, format, wide));
-  for (const WeightFiles::File &file : model.weights->files())
+  for (const WeightFiles::File &file : model.weights->getFiles())
     result.bytesBefore += file.bytes;
-  result.bytesAfter = folder.bytes();
+  result.bytesAfter = folder.getBytes();
   result.bitsPerWeight = 8 * double(quantizedBytes) / double(result.weights);
   if (keptOut) {
     SINTER_TRY(Model quantized, Model::open(options.out, options.observer));

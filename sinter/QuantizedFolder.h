@@ -39,7 +39,7 @@ public:
   Expected<void> finish(const Model &model, const QuantizationFormat &format,
                         const std::vector<std::string> &wide);
 
-  uint64_t bytes() const { return written; } ///< of the files of weights
+  uint64_t getBytes() const { return written; } ///< of the files of weights
 
 private:
   QuantizedFolder() = default;

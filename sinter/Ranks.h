@@ -35,14 +35,14 @@ public:
   static Expected<Ranks> open(const RankOptions &options);
 
   /// The others, or null where there are none.
-  runtime::Communicator *communicator() const { return opened.get(); }
+  runtime::Communicator *getCommunicator() const { return opened.get(); }
 
   /// Whether this rank is the one that prints.
-  bool isFirst() const { return !opened || opened->rank() == 0; }
+  bool isFirst() const { return !opened || opened->getRank() == 0; }
 
   /// Threads for each rank of this machine to have its share of the processors, 1 at the least.
   /// Where `sinter --ranks` started the ranks, they keep to processors of their own.
-  int64_t threads() const { return share; }
+  int64_t getThreads() const { return share; }
 
   /// Waits for all ranks where the work was done; where it was not tells the others the error.
   /// False where another rank says the same error, so that it need not be said again.

@@ -64,9 +64,9 @@ namespace {
 class GeneratedWeights : public runtime::WeightSource {
 public:
   GeneratedWeights(const runtime::Executable &executable, const RunValues &values) {
-    if (!executable.root().checkpoint())
+    if (!executable.getRoot().checkpoint())
       return;
-    for (const fb::CheckpointTensor *tensor : *executable.root().checkpoint()) {
+    for (const fb::CheckpointTensor *tensor : *executable.getRoot().checkpoint()) {
       auto found = values.find(tensor->name()->str());
       if (found == values.end())
         continue;
@@ -93,7 +93,7 @@ private:
 static uint64_t getBytes(const fb::Binding &binding) { return binding.slice()->bytes(); }
 
 static Expected<void> writeParameters(runtime::Session &session, const RunValues &parameters) {
-  if (const auto *states = session.executable().root().states())
+  if (const auto *states = session.getExecutable().getRoot().states())
     for (const fb::Binding *state : *states) {
       auto found = parameters.find(state->name()->str());
       if (found == parameters.end())
@@ -118,7 +118,7 @@ static Expected<RunValues> readResults(const runtime::Session &session, size_t p
                  session.output(program, output->name()->string_view(), type));
       values[output->name()->str()] = decode(view.bytes, type);
     }
-  if (const auto *states = session.executable().root().states())
+  if (const auto *states = session.getExecutable().getRoot().states())
     for (const fb::Binding *state : *states) {
       std::vector<std::byte> bytes(getBytes(*state));
       SINTER_CHECK(session.readState(state->name()->string_view(), bytes));

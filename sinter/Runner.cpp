@@ -21,7 +21,7 @@ Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
     session.seed = options.seed;
   }
   Progress progress(options.observer, "preprocessing weights", 0);
-  bool onCpu = runner.executable().isForCpu();
+  bool onCpu = runner.getExecutable().isForCpu();
   session.progress = [&](uint64_t done, uint64_t) {
     progress.advance(done);
     runner.held = std::max(runner.held, onCpu ? runtime::readProcessMemory().anonymous : 0);
@@ -31,21 +31,22 @@ Expected<Runner> Runner::open(const Model &model, const RunOptions &options,
 }
 
 uint64_t Runner::getPeakBytes() const {
-  return std::max(held, runtime::measureHeld(bound->memory(), !loaded.executable->isForCpu()));
+  return std::max(held, runtime::measureHeld(bound->getMemory(), !loaded.executable->isForCpu()));
 }
 
 uint64_t Runner::getPlannedBytes() const {
-  runtime::MemoryUse use = bound->memory();
-  return use.peak() + (loaded.executable->isForCpu()
-                           ? runtime::otherBytes(use, loaded.executable->flatbuffer().size())
-                           : 0);
+  runtime::MemoryUse use = bound->getMemory();
+  return use.getPeak() + (loaded.executable->isForCpu()
+                              ? runtime::otherBytes(use, loaded.executable->getFlatbuffer().size())
+                              : 0);
 }
 
 Expected<int64_t> Runner::getChunk(const std::string &entry) const {
   SINTER_TRY(size_t program, bound->program(entry));
   SINTER_TRY(runtime::TensorView tokens, bound->input(program, "tokens", DType::I32));
   if (tokens.shape.size() != 2 || tokens.shape[1] < 1)
-    return fail(loaded.executable->name(), "its 'tokens' are no rows", "compile the model again");
+    return fail(loaded.executable->getName(), "its 'tokens' are no rows",
+                "compile the model again");
   return tokens.shape[1];
 }
 
@@ -55,7 +56,7 @@ Expected<void> Runner::step(const std::string &entry, std::span<const int32_t> t
   auto set = [&](const char *name, std::span<const int32_t> values) -> Expected<void> {
     SINTER_TRY(runtime::TensorView view, bound->input(program, name, DType::I32));
     if (view.bytes.size() != values.size_bytes())
-      return fail(loaded.executable->name(),
+      return fail(loaded.executable->getName(),
                   std::string("its '") + name + "' has another size than its batch",
                   "compile the model again");
     std::ranges::copy(values, view.as<int32_t>().begin());

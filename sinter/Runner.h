@@ -16,10 +16,10 @@ public:
                                std::vector<std::string> entries, int64_t chunk,
                                int64_t maxSequence);
 
-  runtime::Session &session() { return *bound; }
-  const runtime::Executable &executable() const { return *loaded.executable; }
+  runtime::Session &getSession() { return *bound; }
+  const runtime::Executable &getExecutable() const { return *loaded.executable; }
   /// Milliseconds from the model's description to its executable.
-  double compileMs() const { return loaded.compileMs; }
+  double getCompileMs() const { return loaded.compileMs; }
   /// The most that was held while weights were preprocessed, or is held now, as the system counts
   /// it (measureHeld); and what was planned, with the process.
   uint64_t getPeakBytes() const;

@@ -127,7 +127,7 @@ sinter::openRandomRun(const Model &model, const StepModeOptions &options, int64_
   SINTER_TRY(uint64_t budget, options.getBudget());
   SINTER_TRY(runtime::TrainMemory memory,
              fitBudget(request, options, budget, train, /*validates=*/false, compiled));
-  if (budget != 0 && memory.peak() > budget)
+  if (budget != 0 && memory.getPeak() > budget)
     return refuseBudget(options, memory);
   run->compileMs = compiled.compileMs;
   if (model.weights)
@@ -157,12 +157,12 @@ Expected<ProgramRuns> sinter::getStepRuns(const runtime::Executable &executable,
 Expected<ProgramRuns> sinter::getOwnStepRuns(const runtime::Executable &executable,
                                              const RunOptions &options) {
   return getStepRuns(executable, options.training.accumulate,
-                     options.communicator ? options.communicator->rank() : 0);
+                     options.communicator ? options.communicator->getRank() : 0);
 }
 
 Expected<std::vector<ProgramRuns>> sinter::getModeRuns(const runtime::Executable &executable,
                                                        const StepModeOptions &options) {
-  size_t ranks = runtime::countRanks(executable.root());
+  size_t ranks = runtime::countRanks(executable.getRoot());
   if (!options.isTraining())
     return std::vector(ranks, ProgramRuns{executable.program(options.mode.mode)});
   std::vector<ProgramRuns> runs;
@@ -190,6 +190,6 @@ sinter::predictStepMemory(const Model &model,
   SINTER_TRY(use.session, runtime::predictMemory(executable, session));
   use.apart = !executable->isForCpu();
   if (!use.apart)
-    use.process = runtime::otherBytes(use.session, executable->flatbuffer().size());
+    use.process = runtime::otherBytes(use.session, executable->getFlatbuffer().size());
   return use;
 }

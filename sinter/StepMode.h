@@ -66,7 +66,7 @@ struct RandomRun {
   double compileMs = 0;
   std::unique_ptr<runtime::Trainer> trainer;
 
-  const runtime::Executable &executable() const { return trainer->session().executable(); }
+  const runtime::Executable &getExecutable() const { return trainer->getSession().getExecutable(); }
 };
 
 /// Compiles a training step and binds it to memory; tokens, and weights where the model has none,

@@ -183,7 +183,7 @@ Expected<void> TrainRun::adoptExecutable() {
   auto find = [&](std::string_view id) { return executable->metadata(id); };
   SINTER_CHECK(adoptOptions<TrainingOptions>(options.training, find, given, name));
   SINTER_CHECK(adoptOptions<CompileOptions>(options, find, given, name));
-  if (const auto *attachments = executable->root().attachments())
+  if (const auto *attachments = executable->getRoot().attachments())
     for (const fb::Attachment *file : *attachments)
       files[file->name()->str()].assign(reinterpret_cast<const char *>(file->content()->data()),
                                         file->content()->size());
@@ -212,7 +212,7 @@ Expected<void> TrainRun::getExecutable(CompileRequest request) {
     SINTER_CHECK(
         checkBudget(MemoryPlanner(model, {options, options.chunk, trainerOptions, validates})));
     // One rank compiles, the others find it in the cache.
-    bool waits = options.communicator && options.communicator->rank() != 0;
+    bool waits = options.communicator && options.communicator->getRank() != 0;
     if (waits)
       SINTER_CHECK(options.communicator->barrier());
     SINTER_TRY(compiled, compileCached(request, options, model.path.string()));
@@ -226,7 +226,7 @@ Expected<void> TrainRun::getExecutable(CompileRequest request) {
   SINTER_TRY(uint64_t budget, options.getBudget());
   SINTER_TRY(runtime::TrainMemory memory,
              fitBudget(std::move(request), options, budget, trainerOptions, validates, compiled));
-  if (budget != 0 && memory.peak() > budget)
+  if (budget != 0 && memory.getPeak() > budget)
     return refuseBudget(options, memory);
   return {};
 }
@@ -281,13 +281,13 @@ Expected<void> TrainRun::prepare() {
   SINTER_CHECK(getExecutable(std::move(request)));
   if (data->asBytes)
     files.merge(makeByteTokenizer());
-  std::string_view dtype = executable().metadata("dtype").value_or("f32");
+  std::string_view dtype = getExecutable().metadata("dtype").value_or("f32");
   // A processor widens f16 before it multiplies.
-  bool narrow = dtype == "bf16" || (dtype == "f16" && !executable().isForCpu());
+  bool narrow = dtype == "bf16" || (dtype == "f16" && !getExecutable().isForCpu());
   productType = narrow ? DType::BF16 : DType::F32;
   if (model.weights)
     trainerOptions.weights = &source.emplace(*model.weights);
-  parameters = static_cast<int64_t>(countElements(model.parameters()));
+  parameters = static_cast<int64_t>(countElements(model.getParameters()));
   flops = double(options.training.accumulate) *
           getUsefulFlops(model.spec, options.batch, options.chunk);
   trainerOptions.identity = identify();
@@ -330,7 +330,7 @@ Expected<void> TrainRun::begin() {
   if (options.communicator)
     SINTER_CHECK(beginTrace());
   // What all ranks know the first one writes; the folder is its own by now.
-  if (options.communicator && options.communicator->rank() != 0)
+  if (options.communicator && options.communicator->getRank() != 0)
     return {};
   if (!options.out.empty())
     for (const auto &[name, content] : files) {
@@ -339,8 +339,8 @@ Expected<void> TrainRun::begin() {
                                        std::as_bytes(std::span(written))));
     }
   if (std::string path = options.getLog(); !path.empty()) {
-    SINTER_TRY(log, TrainLog::open(path, trainer->nextStep()));
-    log->note(trainer->changes());
+    SINTER_TRY(log, TrainLog::open(path, trainer->getNextStep()));
+    log->note(trainer->getChanges());
   }
   return {};
 }
@@ -354,7 +354,7 @@ Expected<void> TrainRun::beginTrace() {
   for (const fb::Program *program : runs)
     events += program->commands()->size() + 1;
   trace.emplace(kTracedSteps * events);
-  trainer->session().setTrace(&*trace);
+  trainer->getSession().setTrace(&*trace);
   return {};
 }
 
@@ -371,11 +371,11 @@ void TrainRun::endTracedStep(const runtime::StepRecord &record) {
 static std::pair<runtime::Trace, int64_t> takeSteps(const runtime::Trace &trace,
                                                     const runtime::Executable &executable,
                                                     std::string_view last) {
-  runtime::Trace steps(trace.events().size());
+  runtime::Trace steps(trace.getEvents().size());
   std::vector<runtime::TraceEvent> step;
   int64_t count = 0;
-  for (const runtime::TraceEvent &event : trace.events()) {
-    auto name = executable.root().programs()->Get(event.program)->name()->string_view();
+  for (const runtime::TraceEvent &event : trace.getEvents()) {
+    auto name = executable.getRoot().programs()->Get(event.program)->name()->string_view();
     if (name == "evaluate")
       continue;
     step.push_back(event);
@@ -405,7 +405,7 @@ Expected<void> TrainRun::reportRanks(TrainResult &result) const {
 
 Expected<TrainResult> TrainRun::run() {
   SINTER_TRY(runtime::TrainResult done, trainer->run());
-  TrainResult result = {done.steps, done.stopped, done.seconds, trainer->peakBytes(), {}, 0};
+  TrainResult result = {done.steps, done.stopped, done.seconds, trainer->getPeakBytes(), {}, 0};
   SINTER_CHECK(reportRanks(result));
   return result;
 }

@@ -73,7 +73,7 @@ public:
   Expected<TrainResult> run();
 
   const TrainOptions &getOptions() const { return options; }
-  const runtime::Executable &executable() const { return *compiled.executable; }
+  const runtime::Executable &getExecutable() const { return *compiled.executable; }
   /// @pre begin() has succeeded
   runtime::Trainer &getTrainer() { return *trainer; }
   double getCompileMs() const { return compiled.compileMs; }

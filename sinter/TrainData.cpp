@@ -177,8 +177,8 @@ Expected<OpenData> sinter::openData(const Model &model, const DataOptions &optio
   }
   data.asBytes = opener.asBytes;
   constexpr size_t kDigits = 16;
-  data.fingerprint =
-      std::to_string(streams.train.size()) + " tokens " + streams.train.hash().substr(0, kDigits);
+  data.fingerprint = std::to_string(streams.train.size()) + " tokens " +
+                     streams.train.getHash().substr(0, kDigits);
   if (documentMask) {
     SINTER_TRY(data.endOfText, getDocumentEnd(model, options));
   }

@@ -22,15 +22,15 @@ Expected<runtime::TrainMemory> sinter::fitBudget(CompileRequest request, const R
                                                  bool validates, Compiled &compiled) {
   SINTER_TRY(runtime::TrainMemory memory,
              runtime::predictTrainMemory(compiled.executable, run, validates));
-  if (budget == 0 || memory.peak() <= budget || !request.graph)
+  if (budget == 0 || memory.getPeak() <= budget || !request.graph)
     return memory;
-  for (uint64_t bound : getArenaBounds(memory.peak(), memory.session.arena, budget)) {
+  for (uint64_t bound : getArenaBounds(memory.getPeak(), memory.session.arena, budget)) {
     request.options.training.arenaBudget = bound;
-    SINTER_TRY(Compiled smaller, compileCached(request, options, compiled.executable->name()));
+    SINTER_TRY(Compiled smaller, compileCached(request, options, compiled.executable->getName()));
     compiled.executable = std::move(smaller.executable);
     compiled.compileMs += smaller.compileMs;
     SINTER_TRY(memory, runtime::predictTrainMemory(compiled.executable, run, validates));
-    if (memory.peak() <= budget)
+    if (memory.getPeak() <= budget)
       break;
   }
   return memory;

@@ -20,7 +20,7 @@ static void cutDown(ModelSpec &spec, int64_t layers, const Observer &observer) {
   if (static_cast<int64_t>(spec.layers.size()) <= layers)
     return;
   size_t all = spec.layers.size();
-  int64_t parameters = spec.parameterCount();
+  int64_t parameters = spec.getParameterCount();
   spec.layers.resize(static_cast<size_t>(layers));
   auto millions = [](int64_t count) {
     char text[32];
@@ -28,7 +28,7 @@ static void cutDown(ModelSpec &spec, int64_t layers, const Observer &observer) {
     return std::string(text);
   };
   observer.note("checked with the first " + std::to_string(layers) + " of " + std::to_string(all) +
-                " layers (`layers`), " + millions(spec.parameterCount()) + " of " +
+                " layers (`layers`), " + millions(spec.getParameterCount()) + " of " +
                 millions(parameters) +
                 " parameters, which the reference holds in double precision");
 }

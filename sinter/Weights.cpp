@@ -55,7 +55,7 @@ static Expected<fs::path> locate(const fb::WeightFile &file, const fs::path &exe
 
 Expected<std::optional<WeightFiles>> sinter::openWeights(const runtime::Executable &executable,
                                                          const fs::path &executablePath) {
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   if (root.embedded_weights() && root.embedded_weights()->size() != 0) {
     std::span bytes(root.embedded_weights()->data(), root.embedded_weights()->size());
     SINTER_TRY(WeightFiles files, WeightFiles::fromBytes(std::as_bytes(bytes)));
@@ -71,11 +71,11 @@ Expected<std::optional<WeightFiles>> sinter::openWeights(const runtime::Executab
   // Several files come with an index, in the same directory.
   SINTER_TRY(WeightFiles files,
              WeightFiles::open(paths.size() == 1 ? paths[0] : paths[0].parent_path()));
-  for (size_t i = 0; i < files.files().size(); ++i)
+  for (size_t i = 0; i < files.getFiles().size(); ++i)
     for (const fb::WeightFile *file : *root.weight_files())
-      if (fs::path(file->path()->str()).filename() == files.files()[i].path.filename() &&
+      if (fs::path(file->path()->str()).filename() == files.getFiles()[i].path.filename() &&
           file->hash() && file->hash()->size() != 0 && file->hash()->str() != files.contentHash(i))
-        return fail(files.files()[i].path.string(),
+        return fail(files.getFiles()[i].path.string(),
                     "its content is not what the executable was compiled for",
                     "compile the model again");
   return std::optional(std::move(files));

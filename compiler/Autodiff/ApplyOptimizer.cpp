@@ -63,7 +63,7 @@ struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerP
       steps.front().emitError(tree.error().message());
       return signalPassFailure();
     }
-    split(steps.front(), trained, static_cast<int64_t>(tree->buffers()));
+    split(steps.front(), trained, static_cast<int64_t>(tree->getBuffers()));
   }
 
 private:

@@ -168,12 +168,12 @@ private:
     return llvm::all_of(op->getUsers(), [&](Operation *user) {
       if (!isForward(user) || user->hasTrait<OpTrait::IsTerminator>())
         return true;
-      return isMovement(user) ? isInner(user, group) : getGroup(user, scope()) == group;
+      return isMovement(user) ? isInner(user, group) : getGroup(user, getScope()) == group;
     });
   }
 
   /// Where an op's results are looked for: its block, or its layer.
-  StringRef scope() const { return granularity == "block" ? "block" : "layer"; }
+  StringRef getScope() const { return granularity == "block" ? "block" : "layer"; }
 
   SmallVector<Unit> findUnits() {
     for (Operation &op : block.without_terminator())
@@ -184,7 +184,7 @@ private:
     for (Operation &op : block.without_terminator()) {
       if (!kept.contains(&op) || getRole(&op) == FusionRole::Opaque)
         continue;
-      StringAttr group = getGroup(&op, scope());
+      StringAttr group = getGroup(&op, getScope());
       if (!group || !isInner(&op, group))
         continue;
       Unit one = measure(&op);

@@ -140,7 +140,7 @@ private:
       for (Type type : op.getOutputTypes().getAsValueRange<TypeAttr>())
         launch.outputs.push_back(::toFb(type));
       auto [known, isNew] = launches.try_emplace(op.getKernel(), launch);
-      if (!isNew && known->second.fingerprint() != launch.fingerprint())
+      if (!isNew && known->second.getFingerprint() != launch.getFingerprint())
         differing = op.getKernel();
     });
     if (!differing.empty())
@@ -157,7 +157,7 @@ private:
     kernel.grid = launch->second.grid;
     kernel.sliceBytes = launch->second.sliceBytes;
     kernel.outputs = launch->second.outputs;
-    return kernel.fingerprint();
+    return kernel.getFingerprint();
   }
 
   void addKernel(const std::string &name, Offset<fb::Kernel> kernel) {

@@ -188,8 +188,8 @@ private:
       return bad("tensor '" + tensor.name + "' is " + std::string(nameOfGgufType(type)) + " (" +
                      std::to_string(type) + "), which cannot be read",
                  "take a file of another quantization, such as Q4_K_M or Q8_0");
-    if (tensor.columns() % tensor.type->blockElements != 0)
-      return bad("tensor '" + tensor.name + "' has rows of " + std::to_string(tensor.columns()) +
+    if (tensor.getColumns() % tensor.type->blockElements != 0)
+      return bad("tensor '" + tensor.name + "' has rows of " + std::to_string(tensor.getColumns()) +
                  " elements, which blocks of " + std::to_string(tensor.type->blockElements) +
                  " do not fill");
     SINTER_TRY(tensor.offset, number<uint64_t>());
@@ -224,7 +224,7 @@ private:
 
 } // namespace
 
-int64_t GgufTensor::rows() const {
+int64_t GgufTensor::getRows() const {
   int64_t rows = 1;
   for (size_t i = 0; i + 1 < shape.size(); ++i)
     rows *= shape[i];
@@ -238,7 +238,7 @@ bool GgufFile::isGguf(std::span<const std::byte> bytes) {
 
 Expected<GgufFile> GgufFile::open(const std::filesystem::path &path) {
   SINTER_TRY(MappedFile mapping, MappedFile::open(path));
-  SINTER_TRY(GgufFile file, read(mapping.bytes(), path.string()));
+  SINTER_TRY(GgufFile file, read(mapping.getBytes(), path.string()));
   file.mapping = std::move(mapping);
   return file;
 }

@@ -31,8 +31,8 @@ struct GgufTensor {
   std::span<const std::byte> data;
   uint64_t offset = 0; ///< of the data from the start of the file
 
-  int64_t rows() const; ///< of the last extent; 1 for a tensor of one dimension
-  int64_t columns() const { return shape.empty() ? 1 : shape.back(); }
+  int64_t getRows() const; ///< of the last extent; 1 for a tensor of one dimension
+  int64_t getColumns() const { return shape.empty() ? 1 : shape.back(); }
 };
 
 struct GgufFile {

@@ -319,7 +319,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       continue;
     }
     bool byRows = change == Change::PairsTogether || change == Change::PartsApart;
-    Rows rows{stored, stored.rows(), stored.columns(), change};
+    Rows rows{stored, stored.getRows(), stored.getColumns(), change};
     if (byRows && vector)
       std::swap(rows.count, rows.columns);
     if (byRows)

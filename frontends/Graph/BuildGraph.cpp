@@ -24,7 +24,7 @@ public:
                  const GraphOptions &options)
       : graph(module, entry), spec(spec), options(options), entry(entry), batch(options.batch),
         chunk(entry == "decode" ? 1 : options.chunk), hasLoss(isLossEntry(entry)) {
-    for (const ParameterInfo &parameter : spec.parameters())
+    for (const ParameterInfo &parameter : spec.getParameters())
       initializers[parameter.name] = parameter.initializer;
   }
 
@@ -438,7 +438,7 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                 "the model has embeddings for " + std::to_string(spec.maxPositions) +
                     " positions, not for " + std::to_string(options.maxSequence),
                 "use a smaller `max_seq`");
-  for (const ParameterInfo &parameter : spec.parameters()) {
+  for (const ParameterInfo &parameter : spec.getParameters()) {
     auto stored = options.parameterTypes.find(parameter.name);
     if (stored != options.parameterTypes.end() && stored->second != DType::F32 &&
         stored->second != DType::F16 && stored->second != DType::BF16)

@@ -91,8 +91,8 @@ private:
     tensor.data = codes.data;
     tensor.file = codes.file;
     tensor.offset = codes.offset;
-    tensor.decoder = weight.decoder();
-    tensor.integers = weight.integers();
+    tensor.decoder = weight.getDecoder();
+    tensor.integers = weight.getIntegers();
     joined.push_back(std::move(tensor));
     return {};
   }

@@ -30,9 +30,9 @@ void QuantizedWeight::decodeRows(int64_t first, int64_t count, float *out) const
   }
 }
 
-TensorDecoder QuantizedWeight::decoder() const {
+TensorDecoder QuantizedWeight::getDecoder() const {
   constexpr int64_t transposedRows = 16; // a cache line of each column
-  int64_t step = isTransposed ? transposedRows : codes.rowsTogether();
+  int64_t step = isTransposed ? transposedRows : codes.getRowsTogether();
   auto items = static_cast<uint64_t>((codes.rows + step - 1) / step);
   return {items, [weight = *this, step](uint64_t begin, uint64_t end, std::byte *bytes) {
             auto *out = reinterpret_cast<float *>(bytes);
@@ -55,7 +55,7 @@ TensorDecoder QuantizedWeight::decoder() const {
 }
 
 TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
-  int64_t step = codes.rowsTogether();
+  int64_t step = codes.getRowsTogether();
   auto items = static_cast<uint64_t>((codes.rows + step - 1) / step);
   return {items, [matrix = codes, step, shift](uint64_t begin, uint64_t end, std::byte *out) {
             std::vector<float> block(static_cast<size_t>(step * matrix.columns));
@@ -87,7 +87,7 @@ TensorDecoder QuantizedWeight::decodeGroups(bool ofMinima, int shift) const {
           }};
 }
 
-std::optional<IntegerMatrix> QuantizedWeight::integers() const {
+std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   using Element = StoredMatrix::Element;
   bool isInteger = codes.element == Element::I8 || codes.element == Element::Bits;
   int64_t group = std::min(columnGroup, codes.columns);

@@ -25,12 +25,12 @@ struct QuantizedWeight {
   bool roundsRows = false;
 
   /// Makes the f32 elements. The data that the parts are in must outlive it.
-  TensorDecoder decoder() const;
+  TensorDecoder getDecoder() const;
 
   /// The same as integers, scales and, where there are zero points, minima, `[rows, columns]` even
   /// if it is wanted transposed; nothing where codes are no integers or groups are not in order or
   /// of unlike sizes. Codes that count from 0 on lose half of their range, which minima gain.
-  std::optional<IntegerMatrix> integers() const;
+  std::optional<IntegerMatrix> getIntegers() const;
 
 private:
   void decodeRows(int64_t first, int64_t count, float *out) const;

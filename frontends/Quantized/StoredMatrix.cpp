@@ -27,7 +27,7 @@ static void readElements(const StoredMatrix &matrix, int64_t first, int64_t coun
     }
 }
 
-int64_t StoredMatrix::rowsTogether() const {
+int64_t StoredMatrix::getRowsTogether() const {
   if (columnStride == 1)
     return 1;
   int64_t inLine = lineBytes / wordBytes;

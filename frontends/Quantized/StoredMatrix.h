@@ -36,7 +36,7 @@ struct StoredMatrix {
   const uint8_t *order = nullptr;
 
   /// Rows that are best read together: they share cache lines.
-  int64_t rowsTogether() const;
+  int64_t getRowsTogether() const;
 
   /// Writes rows [first, first + count) to `out`, [count, columns].
   void read(int64_t first, int64_t count, float *out) const;

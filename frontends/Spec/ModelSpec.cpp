@@ -48,7 +48,7 @@ private:
 
 } // namespace
 
-std::vector<ParameterInfo> ModelSpec::parameters() const {
+std::vector<ParameterInfo> ModelSpec::getParameters() const {
   ParameterList list(*this);
   list.add(embedding, {vocabSize, hiddenSize}, {0, initializerRange});
   if (positions == PositionKind::Learned)
@@ -85,8 +85,8 @@ uint64_t countElements(const std::vector<ParameterInfo> &parameters) {
   return count;
 }
 
-int64_t ModelSpec::parameterCount() const {
-  return static_cast<int64_t>(countElements(parameters()));
+int64_t ModelSpec::getParameterCount() const {
+  return static_cast<int64_t>(countElements(getParameters()));
 }
 
 bool ModelSpec::isKnownSurplus(std::string_view name) const {

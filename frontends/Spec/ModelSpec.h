@@ -147,10 +147,10 @@ struct ModelSpec {
   std::vector<std::string> surplusEndings;
 
   /// Every checkpoint tensor that the model needs, once, in the order of use, with its shape.
-  std::vector<ParameterInfo> parameters() const;
+  std::vector<ParameterInfo> getParameters() const;
 
   /// The number of elements of all parameters.
-  int64_t parameterCount() const;
+  int64_t getParameterCount() const;
 
   /// True for the names of tensors that a checkpoint may hold beyond parameters(): causal masks,
   /// inverse frequencies, the head of a model that ties it.

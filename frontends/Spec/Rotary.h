@@ -38,13 +38,13 @@ struct RotarySpec {
   std::vector<double> shortFactor, longFactor;  ///< longrope, dim / 2 each
 
   /// The components of a head that are rotated: dim, rounded up to an even number.
-  int64_t width() const { return (dim + 1) / 2 * 2; }
+  int64_t getWidth() const { return (dim + 1) / 2 * 2; }
 
   /// True where rotaryFrequencies() depends on its length.
   bool dependsOnLength() const { return type == RopeType::Dynamic || type == RopeType::LongRope; }
 
   /// The length up to which they are the same, where they depend on it.
-  int64_t unstretchedLength() const {
+  int64_t getUnstretchedLength() const {
     return type == RopeType::LongRope ? originalMaxPositions : maxPositions;
   }
 };

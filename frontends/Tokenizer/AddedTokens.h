@@ -43,7 +43,7 @@ public:
   bool isSpecial(std::string_view content) const { return specials.count(content) != 0; }
 
   /// The largest id plus one; 0 without tokens.
-  int32_t idLimit() const { return limit; }
+  int32_t getIdLimit() const { return limit; }
 
   /// Cuts the text's pieces at tokens that are searched in the text as given, or (`normalized`) as
   /// normalized. Their pieces get their ids.

@@ -113,7 +113,7 @@ Expected<BpeModel> BpeModel::read(const Reader &reader, Vocabulary vocabulary,
   if (type != "BPE")
     return reader.unknown("the tokenizer model", type);
   if (reader.has("dropout") &&
-      !(reader.value()["dropout"].is_number() && reader.value()["dropout"] == 0))
+      !(reader.getValue()["dropout"].is_number() && reader.getValue()["dropout"] == 0))
     return reader.bad("drops merges at random (dropout)");
 
   BpeModel model;
@@ -177,7 +177,7 @@ int32_t BpeModel::find(std::string_view token) const {
 }
 
 const std::string *BpeModel::token(int32_t id) const {
-  return id >= 0 && id < idLimit() ? tokenOfId[static_cast<size_t>(id)] : nullptr;
+  return id >= 0 && id < getIdLimit() ? tokenOfId[static_cast<size_t>(id)] : nullptr;
 }
 
 BpeModel::Scratch::Scratch(size_t bytes)

@@ -89,7 +89,7 @@ public:
 
   /// How many tokens there are, and the largest id plus one.
   size_t size() const { return ids.size(); }
-  int32_t idLimit() const { return static_cast<int32_t>(tokenOfId.size()); }
+  int32_t getIdLimit() const { return static_cast<int32_t>(tokenOfId.size()); }
 
   /// What encoding one text needs besides the model: words already seen, and room to work.
   class Scratch {

@@ -34,7 +34,7 @@ Expected<PostProcessor::Template> PostProcessor::readTemplate(const Reader &read
     SINTER_TRY(std::vector<Reader> ids, token.list("ids"));
     Part part;
     for (const Reader &element : ids) {
-      SINTER_TRY(int32_t id, readId(token, element.value()));
+      SINTER_TRY(int32_t id, readId(token, element.getValue()));
       part.ids.push_back(id);
     }
     parts.push_back(std::move(part));
@@ -49,7 +49,7 @@ Expected<PostProcessor::Template> PostProcessor::readClsSep(const Reader &reader
     SINTER_TRY(std::vector<Reader> pair, reader.list(key));
     if (pair.size() != 2)
       return reader.bad(std::string("needs a token and its id as ") + key);
-    SINTER_TRY(int32_t id, readId(reader, pair[1].value()));
+    SINTER_TRY(int32_t id, readId(reader, pair[1].getValue()));
     part->ids.push_back(id);
   }
   return parts;

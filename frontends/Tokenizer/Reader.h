@@ -24,7 +24,7 @@ public:
   Reader(const nlohmann::json &value, std::string file, std::string path)
       : json(&value), file(std::move(file)), path(std::move(path)) {}
 
-  const nlohmann::json &value() const { return *json; }
+  const nlohmann::json &getValue() const { return *json; }
 
   /// Whether this is an object that has `key` with a value other than null.
   bool has(const char *key) const;

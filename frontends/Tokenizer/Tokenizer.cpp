@@ -189,8 +189,8 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) co
   return decodeRaw(ids, skipSpecial, false);
 }
 
-int32_t Tokenizer::vocabSize() const {
-  return std::max(parts->model.idLimit(), parts->added.idLimit());
+int32_t Tokenizer::getVocabSize() const {
+  return std::max(parts->model.getIdLimit(), parts->added.getIdLimit());
 }
 
 std::optional<int32_t> Tokenizer::tokenId(std::string_view token) const {

@@ -60,7 +60,7 @@ public:
   std::string decode(std::span<const int32_t> ids, bool skipSpecial = true) const;
 
   /// One more than the largest id.
-  int32_t vocabSize() const;
+  int32_t getVocabSize() const;
 
   /// The id of a token, such as "<s>".
   std::optional<int32_t> tokenId(std::string_view token) const;

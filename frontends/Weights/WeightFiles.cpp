@@ -71,7 +71,7 @@ Expected<WeightFiles> WeightFiles::open(const fs::path &directoryOrFile) {
     SINTER_CHECK(weights.openIndex(path));
   } else {
     SINTER_TRY(MappedFile file, MappedFile::open(path));
-    SINTER_CHECK(weights.addFile(file.bytes(), path, path.string()));
+    SINTER_CHECK(weights.addFile(file.getBytes(), path, path.string()));
     weights.mappings.push_back(std::move(file));
   }
   SINTER_CHECK(weights.joinQuantized(path.parent_path() / "config.json"));
@@ -118,8 +118,8 @@ Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::
 
 Expected<void> WeightFiles::openIndex(const fs::path &index) {
   SINTER_TRY(MappedFile indexFile, MappedFile::open(index));
-  const char *text = reinterpret_cast<const char *>(indexFile.bytes().data());
-  Json json = Json::parse(text, text + indexFile.bytes().size(), nullptr, false);
+  const char *text = reinterpret_cast<const char *>(indexFile.getBytes().data());
+  Json json = Json::parse(text, text + indexFile.getBytes().size(), nullptr, false);
   const char *remedy = "download the index again";
   auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object())
@@ -138,7 +138,7 @@ Expected<void> WeightFiles::openIndex(const fs::path &index) {
     fs::path path = index.parent_path() / name;
     SINTER_TRY(MappedFile file, MappedFile::open(path));
     size_t first = all.size();
-    SINTER_CHECK(addFile(file.bytes(), path, path.string()));
+    SINTER_CHECK(addFile(file.getBytes(), path, path.string()));
     mappings.push_back(std::move(file));
     std::set<std::string> missing = listed;
     for (size_t i = first; i < all.size(); ++i)
@@ -193,7 +193,7 @@ const Tensor *WeightFiles::find(std::string_view name) const {
   return nullptr;
 }
 
-std::vector<std::string> WeightFiles::names() const {
+std::vector<std::string> WeightFiles::getNames() const {
   std::vector<std::string> names;
   for (const Tensor &tensor : all)
     names.push_back(tensor.name);
@@ -220,7 +220,7 @@ void WeightFiles::release(const Tensor &tensor) const {
 
 void WeightFiles::release() const {
   for (const MappedFile &mapping : mappings)
-    mapping.release(mapping.bytes());
+    mapping.release(mapping.getBytes());
 }
 
 std::optional<std::string> findWeights(const fs::path &directory) {
@@ -285,7 +285,7 @@ Expected<void> checkTensors(std::span<const ExpectedTensor> expected, const Weig
                   "store it as F32, F16 or BF16");
     used.insert(tensor);
   }
-  for (const Tensor &tensor : weights.tensors())
+  for (const Tensor &tensor : weights.getTensors())
     if (!used.contains(&tensor) && !isKnownSurplus(tensor.name))
       return fail("tensor '" + tensor.name + "'",
                   "the model described by config.json has no use for it",

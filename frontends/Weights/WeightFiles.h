@@ -40,12 +40,12 @@ public:
   const Tensor *find(std::string_view name) const;
 
   /// All tensors, sorted by name.
-  const std::vector<Tensor> &tensors() const { return all; }
+  const std::vector<Tensor> &getTensors() const { return all; }
 
   /// All names, sorted.
-  std::vector<std::string> names() const;
+  std::vector<std::string> getNames() const;
 
-  const std::vector<File> &files() const { return fileList; }
+  const std::vector<File> &getFiles() const { return fileList; }
 
   /// XXH3-128 of a file's content as 32 hexadecimal digits. Reads the whole file and drops its
   /// pages behind itself.

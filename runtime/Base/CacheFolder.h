@@ -47,8 +47,8 @@ public:
   /// nothing). Fails where that is no size.
   static Expected<Cache> standard();
 
-  const std::filesystem::path &folder() const { return root; }
-  uint64_t limit() const { return most; }
+  const std::filesystem::path &getFolder() const { return root; }
+  uint64_t getLimit() const { return most; }
 
   /// Where the file of this name is, or would be; empty where nothing is kept.
   std::filesystem::path pathOf(CacheKind kind, std::string_view name) const;

@@ -24,7 +24,7 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
-  std::span<const std::byte> bytes() const { return {data, size}; }
+  std::span<const std::byte> getBytes() const { return {data, size}; }
 
   /// Gives back the memory of the pages that lie wholly inside `part`; they are read again from the
   /// file when next touched. @pre `part` lies in bytes()

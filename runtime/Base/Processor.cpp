@@ -29,7 +29,7 @@ InstructionSet InstructionSet::of(std::span<const std::string> features) {
   return set;
 }
 
-std::string InstructionSet::name() const {
+std::string InstructionSet::getName() const {
   std::string name = vectorBytes == 64 ? "avx512" : vectorBytes == 32 ? "avx2" : "sse2";
   return name + (pairDot ? "+bf16" : "");
 }

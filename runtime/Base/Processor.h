@@ -17,7 +17,7 @@ struct InstructionSet {
   static InstructionSet of(std::span<const std::string> features);
 
   /// "avx512", "avx2" or "sse2", and "+bf16" where there are such dot products.
-  std::string name() const;
+  std::string getName() const;
 };
 
 /// Bytes of one of a processor's caches as Linux describes it: index 0 is the first level's for

@@ -45,7 +45,7 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-unsigned ThreadPool::threadIndex() { return currentIndex; }
+unsigned ThreadPool::getThreadIndex() { return currentIndex; }
 
 // Claims and runs chunks until none is left. The chunks are reported in one go: a thread that
 // holds an unreported chunk keeps the launch alive, so a failed claim is one of the same launch.

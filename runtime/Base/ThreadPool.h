@@ -41,7 +41,7 @@ public:
 
   /// The index in [0, size()) of the calling thread: 0 outside the pool. No two threads in one
   /// launch have the same.
-  static unsigned threadIndex();
+  static unsigned getThreadIndex();
 
   /// Calls `fn(begin, end)` for pieces of at most `chunk` items that cover [0, grid) and returns
   /// when all are done. `fn` must not throw.

@@ -110,7 +110,7 @@ Expected<BoxFiles> BoxFiles::parse(std::span<const std::byte> bytes, const std::
 Expected<void> BoxFiles::add(const fs::path &path, bool inBoxes) {
   SINTER_TRY(MappedFile opened, MappedFile::open(path));
   const MappedFile &file = *files.emplace_back(std::make_unique<MappedFile>(std::move(opened)));
-  return add(file.bytes(), path.string(), inBoxes, &file);
+  return add(file.getBytes(), path.string(), inBoxes, &file);
 }
 
 Expected<void> BoxFiles::add(std::span<const std::byte> bytes, const std::string &path,

@@ -53,14 +53,14 @@ Expected<void> removeCheckpoint(const fs::path &folder, const std::string &name)
 Expected<void> verifyFile(const fs::path &path, const Manifest::File &expected) {
   constexpr const char *remedy = "use another checkpoint";
   SINTER_TRY(MappedFile file, MappedFile::open(path));
-  if (file.bytes().size() != expected.bytes)
+  if (file.getBytes().size() != expected.bytes)
     return fail(path.string(),
-                "it has " + std::to_string(file.bytes().size()) + " bytes, its manifest says " +
+                "it has " + std::to_string(file.getBytes().size()) + " bytes, its manifest says " +
                     std::to_string(expected.bytes),
                 remedy);
   constexpr size_t step = size_t(16) << 20;
   ContentHash hash;
-  for (std::span<const std::byte> rest = file.bytes(); !rest.empty();) {
+  for (std::span<const std::byte> rest = file.getBytes(); !rest.empty();) {
     std::span<const std::byte> part = rest.first(std::min(step, rest.size()));
     hash.add(part);
     file.release(part);
@@ -76,8 +76,8 @@ Expected<void> verifyFile(const fs::path &path, const Manifest::File &expected) 
 Expected<Manifest> readManifest(const fs::path &checkpoint) {
   fs::path path = checkpoint / manifestName;
   SINTER_TRY(MappedFile file, MappedFile::open(path));
-  const char *text = reinterpret_cast<const char *>(file.bytes().data());
-  return Manifest::parse({text, file.bytes().size()}, path.string());
+  const char *text = reinterpret_cast<const char *>(file.getBytes().data());
+  return Manifest::parse({text, file.getBytes().size()}, path.string());
 }
 
 Expected<void> verifyCheckpoint(const fs::path &checkpoint) {

@@ -44,7 +44,7 @@ public:
   void startFinish(uint64_t step, Manifest manifest);
 
   /// What the last startFiles() wrote. @pre wait() has returned since
-  const Manifest &written() const { return manifest; }
+  const Manifest &getWritten() const { return manifest; }
 
 private:
   void work();

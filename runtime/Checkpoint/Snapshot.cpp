@@ -42,7 +42,7 @@ void Snapshot::useMemory(std::span<std::byte> given) {
 Expected<void> Snapshot::capture(ThreadPool &pool, const TensorReader &reader) {
   if (memory.empty()) {
     SINTER_TRY(own, Region::allocate(total, "the snapshot of a checkpoint"));
-    useMemory(own.bytes());
+    useMemory(own.getBytes());
   }
   std::vector<TensorCopy> elsewhere;
   for (const Piece &piece : pieces) {
@@ -58,14 +58,14 @@ Expected<void> Snapshot::capture(ThreadPool &pool, const TensorReader &reader) {
   return elsewhere.empty() ? Expected<void>() : reader(elsewhere);
 }
 
-std::vector<CheckpointFile> Snapshot::captured() const {
+std::vector<CheckpointFile> Snapshot::getCaptured() const {
   std::vector<CheckpointFile> result;
   for (const File &file : files)
     result.push_back({file.name, {memory.subspan(file.offset, file.bytes)}});
   return result;
 }
 
-std::vector<CheckpointFile> Snapshot::live() const {
+std::vector<CheckpointFile> Snapshot::getLive() const {
   std::vector<CheckpointFile> result;
   for (const File &file : files)
     result.push_back({file.name, {std::as_bytes(std::span(file.head))}});

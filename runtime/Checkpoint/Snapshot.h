@@ -38,7 +38,7 @@ public:
   static Expected<Snapshot> plan(std::span<const SnapshotFile> files);
 
   /// The memory that capture() takes. The tensors' data are not looked at for it.
-  uint64_t bytes() const { return total; }
+  uint64_t getBytes() const { return total; }
 
   /// Lets capture() copy to `memory`, of bytes() bytes, which outlives its use.
   void useMemory(std::span<std::byte> memory);
@@ -48,11 +48,11 @@ public:
   Expected<void> capture(ThreadPool &pool, const TensorReader &reader = {});
 
   /// The files as of the last capture(), each in one part that begins on a page.
-  std::vector<CheckpointFile> captured() const;
+  std::vector<CheckpointFile> getCaptured() const;
 
   /// The files with the tensors as they are, not copied: for when nothing changes any more.
   /// @pre all tensors are in the host's memory
-  std::vector<CheckpointFile> live() const;
+  std::vector<CheckpointFile> getLive() const;
 
 private:
   struct File {

@@ -37,7 +37,7 @@ void cutOut(TensorBox box, const TensorBox &hole, std::vector<TensorBox> &rest) 
 
 } // namespace
 
-uint64_t TensorBox::elements() const {
+uint64_t TensorBox::getElements() const {
   uint64_t count = 1;
   for (int64_t extent : shape)
     count *= static_cast<uint64_t>(extent);
@@ -71,7 +71,7 @@ std::optional<TensorBox> intersect(const TensorBox &a, const TensorBox &b) {
 
 void copyBox(const TensorBox &box, const TensorBox &inBox, std::span<const std::byte> in,
              const TensorBox &outBox, std::span<std::byte> out, size_t elementBytes) {
-  if (box.elements() == 0)
+  if (box.getElements() == 0)
     return;
   // The last dimensions that are whole in all three are one run with the one before them.
   size_t outer = box.shape.size();
@@ -100,20 +100,20 @@ void copyBox(const TensorBox &box, const TensorBox &inBox, std::span<const std::
 Expected<void> checkCover(const TensorBox &whole, std::span<const TensorBox> boxes,
                           const std::string &what) {
   std::vector<TensorBox> missing;
-  if (whole.elements() != 0)
+  if (whole.getElements() != 0)
     missing.push_back(whole);
   for (const TensorBox &box : boxes) {
     std::vector<TensorBox> rest;
     uint64_t taken = 0;
     for (const TensorBox &free : missing)
       if (std::optional<TensorBox> both = intersect(free, box)) {
-        taken += both->elements();
+        taken += both->getElements();
         cutOut(free, *both, rest);
       } else {
         rest.push_back(free);
       }
     missing = std::move(rest);
-    if (taken != box.elements())
+    if (taken != box.getElements())
       return fail(what, "elements of its part " + box.describe() + " are there twice", remedy);
   }
   if (!missing.empty())

@@ -15,7 +15,7 @@ namespace sinter::runtime {
 struct TensorBox {
   std::vector<int64_t> offset, shape;
 
-  uint64_t elements() const;
+  uint64_t getElements() const;
   /// "[0:4, 8:16]".
   std::string describe() const;
   bool operator==(const TensorBox &) const = default;

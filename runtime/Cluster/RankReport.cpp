@@ -21,7 +21,7 @@ public:
   RankReport run() {
     report.ranks.resize(traces.size());
     for (size_t rank = 0; rank < traces.size(); ++rank)
-      for (size_t i = 0; i < traces[rank].events().size(); ++i)
+      for (size_t i = 0; i < traces[rank].getEvents().size(); ++i)
         visit({rank, i});
     for (auto &[ranks, meetings] : groups)
       for (const Meeting &meeting : meetings)
@@ -45,7 +45,7 @@ private:
   };
 
   const TraceEvent &eventOf(const Visit &visit) const {
-    return traces[visit.rank].events()[visit.event];
+    return traces[visit.rank].getEvents()[visit.event];
   }
 
   void visit(const Visit &visit) {
@@ -53,12 +53,12 @@ private:
     if (event.command == TraceEvent::wholeRun)
       return;
     const fb::Command *command =
-        executable.root().programs()->Get(event.program)->commands()->Get(event.command);
+        executable.getRoot().programs()->Get(event.program)->commands()->Get(event.command);
     const fb::Collective *collective = command->action_as_Collective();
     RankGroup group;
     if (collective)
-      group = findGroup(executable.root(), {collective->axes()->data(), collective->axes()->size()},
-                        visit.rank);
+      group = findGroup(executable.getRoot(),
+                        {collective->axes()->data(), collective->axes()->size()}, visit.rank);
     if (group.size() < 2 || collective->kind() == fb::CollectiveKind::AllSlice) {
       report.ranks[visit.rank].computeNs += event.end - event.begin;
       return;
@@ -77,7 +77,7 @@ private:
   size_t nameGroup(const fb::Collective &collective) {
     std::string name;
     for (uint32_t axis : *collective.axes())
-      name += (name.empty() ? "" : ",") + executable.root().grid()->Get(axis)->name()->str();
+      name += (name.empty() ? "" : ",") + executable.getRoot().grid()->Get(axis)->name()->str();
     auto found = std::ranges::find(report.groups, name);
     auto index = static_cast<size_t>(found - report.groups.begin());
     if (found == report.groups.end())
@@ -131,11 +131,11 @@ Expected<std::vector<Trace>> gatherTraces(Communicator &communicator, const Trac
     int64_t now;
     uint64_t events;
   };
-  Header header = {Trace::now(), own.events().size()};
+  Header header = {Trace::now(), own.getEvents().size()};
   SINTER_TRY(std::vector<Header> headers,
              gather(communicator, std::span<const Header>(&header, 1)));
   size_t most = std::ranges::max_element(headers, {}, &Header::events)->events;
-  std::vector<TraceEvent> events = own.events();
+  std::vector<TraceEvent> events = own.getEvents();
   events.resize(most);
   SINTER_TRY(std::vector<TraceEvent> all,
              gather(communicator, std::span<const TraceEvent>(events)));

@@ -51,8 +51,8 @@ using TaskList = std::vector<Task>;
 /// What a rank does, one list after the other, each from when all of the one before is done.
 struct SimulatedRank {
   std::vector<const TaskList *> lists;
-  std::vector<RankGroup> groups; ///< as many on all ranks, of the same meaning
-  std::vector<size_t> stages;    ///< the rank that this one reaches each stage of a pipeline at
+  std::vector<RankGroup> groups;   ///< as many on all ranks, of the same meaning
+  std::vector<size_t> stages = {}; ///< the rank that this one reaches each stage of a pipeline at
 };
 
 enum class SpanKind : uint8_t { Compute, Transfer, Wait };

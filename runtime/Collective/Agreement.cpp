@@ -5,13 +5,13 @@
 namespace sinter::runtime {
 
 Expected<void> checkSameExecutable(Communicator &communicator, const Executable &executable) {
-  std::string hash = contentHash(executable.flatbuffer());
+  std::string hash = contentHash(executable.getFlatbuffer());
   std::string all(hash.size() * communicator.size(), ' ');
   SINTER_CHECK(communicator.allGather(makeWholeGroup(communicator), std::as_bytes(std::span(hash)),
                                       std::as_writable_bytes(std::span(all))));
   for (size_t i = 1; i < communicator.size(); ++i)
     if (all.compare(i * hash.size(), hash.size(), all, 0, hash.size()) != 0)
-      return fail(executable.name(),
+      return fail(executable.getName(),
                   "rank " + std::to_string(i) + " runs another executable than rank 0",
                   "give all ranks the same model, options and files, and processors of one kind "
                   "or a `target` that names one");

@@ -42,7 +42,7 @@ public:
   /// Where this rank tells how far it is; null where nobody asks.
   RankProgress *progress = nullptr;
 
-  virtual size_t rank() const = 0;
+  virtual size_t getRank() const = 0;
   virtual size_t size() const = 0;
 
   /// `all` is, place by place, the `part` of each rank. @pre all.size() == group.size() *
@@ -82,7 +82,7 @@ public:
 
   /// Why the collectives of this rank fail: what abandon() was called with, or that another rank
   /// has ended; nothing while they do not. Any thread may call it.
-  virtual std::optional<Error> failure() const = 0;
+  virtual std::optional<Error> getFailure() const = 0;
 };
 
 /// All ranks of a communicator.

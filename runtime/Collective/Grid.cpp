@@ -43,7 +43,7 @@ RankGroup makeWholeGroup(const Communicator &communicator) {
   RankGroup group;
   group.ranks.resize(communicator.size());
   std::iota(group.ranks.begin(), group.ranks.end(), 0);
-  group.place = communicator.rank();
+  group.place = communicator.getRank();
   return group;
 }
 

@@ -71,7 +71,7 @@ public:
     return {};
   }
 
-  size_t rank() const override { return self; }
+  size_t getRank() const override { return self; }
   size_t size() const override { return ranks; }
 
   Expected<void> allGather(const RankGroup &group, std::span<const std::byte> part,
@@ -149,7 +149,7 @@ public:
     abandoned = true;
   }
 
-  std::optional<Error> failure() const override {
+  std::optional<Error> getFailure() const override {
     if (!abandoned)
       return std::nullopt;
     std::lock_guard lock(mutex);
@@ -207,7 +207,7 @@ private:
       if (done)
         return {};
       if (abandoned) {
-        return tl::unexpected(*failure());
+        return tl::unexpected(*getFailure());
       }
       ::sched_yield();
     }

@@ -3,7 +3,7 @@
 namespace sinter::runtime {
 
 static const fb::Program *findProgram(const Executable *executable, uint64_t index) {
-  const auto *programs = executable ? executable->root().programs() : nullptr;
+  const auto *programs = executable ? executable->getRoot().programs() : nullptr;
   return programs && index < programs->size()
              ? programs->Get(static_cast<flatbuffers::uoffset_t>(index))
              : nullptr;

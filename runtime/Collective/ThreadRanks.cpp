@@ -42,7 +42,7 @@ class ThreadCommunicator final : public Communicator {
 public:
   ThreadCommunicator(Shared &shared, size_t number) : shared(shared), number(number) {}
 
-  size_t rank() const override { return number; }
+  size_t getRank() const override { return number; }
   size_t size() const override { return shared.ranks; }
 
   Expected<void> allGather(const RankGroup &group, std::span<const std::byte> part,
@@ -113,7 +113,7 @@ public:
     shared.changed.notify_all();
   }
 
-  std::optional<Error> failure() const override {
+  std::optional<Error> getFailure() const override {
     std::lock_guard lock(shared.mutex);
     return describeFailure();
   }

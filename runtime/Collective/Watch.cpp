@@ -114,7 +114,7 @@ struct Watch::Impl {
       ::close(wakeUp);
   }
 
-  bool isZero() const { return communicator.rank() == 0; }
+  bool isZero() const { return communicator.getRank() == 0; }
   void wake() const { ::eventfd_write(wakeUp, 1); }
   void tell(const WatchMessage &message) {
     for (Peer &peer : peers)
@@ -151,7 +151,7 @@ void Watch::Impl::rest() {
   std::vector<pollfd> entries = {{wakeUp, POLLIN, 0}};
   for (const Peer &peer : peers)
     if (peer.link.isOpen())
-      entries.push_back({peer.link.descriptor(), POLLIN, 0});
+      entries.push_back({peer.link.getDescriptor(), POLLIN, 0});
   ::poll(entries.data(), entries.size(), beat.count() / 2);
   eventfd_t count;
   if (entries.front().revents != 0)
@@ -345,7 +345,7 @@ bool Watch::end(const Error &error) {
     return true;
   }
   const auto &verdict = impl->verdict;
-  return verdict && verdict->ended && *verdict->ended != impl->communicator.rank() &&
+  return verdict && verdict->ended && *verdict->ended != impl->communicator.getRank() &&
          verdict->error.message() == error.message();
 }
 

@@ -182,7 +182,7 @@ Expected<std::vector<WatchLink>> acceptAll(int listening, const Endpoint &endpoi
     WatchLink link(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     Hello hello;
     if (!link.isOpen() ||
-        !readHello(link.descriptor(), hello, Clock::now() + std::chrono::seconds(1)))
+        !readHello(link.getDescriptor(), hello, Clock::now() + std::chrono::seconds(1)))
       continue;
     // Who does not know the token is no rank.
     if (std::memcmp(hello.token, endpoint.token, sizeof hello.token) != 0 || hello.rank == 0 ||
@@ -208,7 +208,7 @@ Expected<std::vector<WatchLink>> connectToZero(const Endpoint &endpoint, size_t 
     setPort(address, endpoint.port);
     WatchLink link(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     socklen_t size = four ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    int socket = link.descriptor(), error = 0;
+    int socket = link.getDescriptor(), error = 0;
     socklen_t errorSize = sizeof error;
     if (!link.isOpen() || (::connect(socket, reinterpret_cast<sockaddr *>(&address), size) != 0 &&
                            errno != EINPROGRESS))
@@ -297,7 +297,7 @@ Expected<std::vector<WatchLink>> connectRanks(Communicator &communicator,
                                               std::chrono::seconds patience) {
   Endpoint own;
   int listening = -1;
-  bool isZero = communicator.rank() == 0;
+  bool isZero = communicator.getRank() == 0;
   if (isZero) {
     bool alone = std::ranges::all_of(
         hosts, [&](const RankHost &host) { return host.machine == hosts[0].machine; });
@@ -315,7 +315,7 @@ Expected<std::vector<WatchLink>> connectRanks(Communicator &communicator,
     return fail(nameRank(0, hosts), "has no TCP to be reached by", "see whether its network is up");
   Clock::time_point until = Clock::now() + patience;
   return isZero ? acceptAll(listening, own, hosts, until)
-                : connectToZero(all[0], communicator.rank(), hosts, until);
+                : connectToZero(all[0], communicator.getRank(), hosts, until);
 }
 
 } // namespace sinter::runtime

@@ -36,7 +36,7 @@ public:
   WatchLink(WatchLink &&other) noexcept;
   WatchLink &operator=(WatchLink &&other) noexcept;
 
-  int descriptor() const { return socket; }
+  int getDescriptor() const { return socket; }
   bool isOpen() const { return socket >= 0; }
 
   /// Drops the message where the other end takes none.

@@ -19,13 +19,13 @@ Expected<void> BatchReader::check(uint64_t accumulate) const {
 }
 
 // Windows of T tokens that have all their targets.
-uint64_t BatchReader::windows() const { return (stream.size() - 1) / chosen.sequence; }
+uint64_t BatchReader::getWindows() const { return (stream.size() - 1) / chosen.sequence; }
 
 uint64_t BatchReader::rowBegin(uint64_t number, uint64_t row) const {
   uint64_t index = number * chosen.batch + row; // of this row among all rows of the run
   if (chosen.order == DataOrder::Sequential)
     return index * chosen.sequence;
-  uint64_t count = windows();
+  uint64_t count = getWindows();
   Permutation permutation(count, chosen.seed, index / count);
   return permutation(index % count) * chosen.sequence;
 }
@@ -43,13 +43,13 @@ std::array<int32_t, 2> BatchReader::seedOf(uint64_t number) const {
   return {static_cast<int32_t>(bits), static_cast<int32_t>(bits >> 32)};
 }
 
-uint64_t BatchReader::evaluationCount() const {
+uint64_t BatchReader::getEvaluationCount() const {
   uint64_t perBatch = chosen.batch * chosen.sequence;
   return (stream.size() - 1 + perBatch - 1) / perBatch;
 }
 
 void BatchReader::readForEvaluation(uint64_t number, Microbatch &out) const {
-  assert(number < evaluationCount() && "behind the last batch");
+  assert(number < getEvaluationCount() && "behind the last batch");
   resize(out);
   for (uint64_t row = 0; row < chosen.batch; ++row) {
     uint64_t begin = (number * chosen.batch + row) * chosen.sequence;

@@ -60,16 +60,16 @@ public:
   std::array<int32_t, 2> seedOf(uint64_t number) const;
 
   /// The microbatches that hold every window of the stream once, for evaluation.
-  uint64_t evaluationCount() const;
+  uint64_t getEvaluationCount() const;
 
   /// Fills `out` with one of these; where the stream ends before the batch does, targets are -1.
   /// @pre number < evaluationCount()
   void readForEvaluation(uint64_t number, Microbatch &out) const;
 
-  const BatchOptions &options() const { return chosen; }
+  const BatchOptions &getOptions() const { return chosen; }
 
 private:
-  uint64_t windows() const;
+  uint64_t getWindows() const;
   uint64_t rowBegin(uint64_t number, uint64_t row) const;
   void readRow(uint64_t begin, uint64_t count, uint64_t row, Microbatch &out) const;
   void resize(Microbatch &out) const;

@@ -35,7 +35,7 @@ Expected<TokenFile> openKept(const std::string &cache, TokenWidth width, int64_t
   Expected<std::string> line = readFile(cache + checksumExtension);
   if (!line)
     return fail(cache, "it has no checksum beside it", "");
-  if (*line != checksumLine(cache, tokens.hash()))
+  if (*line != checksumLine(cache, tokens.getHash()))
     return fail(cache, "its content is not what its checksum says", "");
   return tokens;
 }
@@ -56,10 +56,10 @@ bool isKeptForText(const std::string &path) {
 Expected<TokenizedText> openText(const std::string &path, std::string_view tokenizer,
                                  int64_t vocabulary, const Tokenize &tokenize) {
   SINTER_TRY(MappedFile text, MappedFile::open(path));
-  if (text.bytes().empty())
+  if (text.getBytes().empty())
     return fail(path, "it is empty", "give a file with text in it");
   TokenWidth width = tokenWidthFor(vocabulary);
-  std::string cache = cachePath(path, text.bytes(), tokenizer, width);
+  std::string cache = cachePath(path, text.getBytes(), tokenizer, width);
   std::optional<Error> damaged;
   if (std::error_code ignored; fs::exists(cache, ignored)) {
     Expected<TokenFile> tokens = openKept(cache, width, vocabulary);
@@ -67,8 +67,8 @@ Expected<TokenizedText> openText(const std::string &path, std::string_view token
       return TokenizedText{std::move(*tokens), true, std::nullopt, std::nullopt};
     damaged = std::move(tokens).error();
   }
-  const char *characters = reinterpret_cast<const char *>(text.bytes().data());
-  SINTER_TRY(std::vector<int32_t> ids, tokenize({characters, text.bytes().size()}));
+  const char *characters = reinterpret_cast<const char *>(text.getBytes().data());
+  SINTER_TRY(std::vector<int32_t> ids, tokenize({characters, text.getBytes().size()}));
   for (int32_t id : ids)
     if (id < 0 || id >= vocabulary)
       return fail(path,

@@ -49,7 +49,7 @@ std::vector<std::byte> packTokens(std::span<const int32_t> tokens, TokenWidth wi
 TokenFile::TokenFile(std::string source, MappedFile mapping, std::vector<std::byte> memory,
                      TokenWidth width)
     : source(std::move(source)), mapping(std::move(mapping)), memory(std::move(memory)),
-      content(this->memory.empty() ? this->mapping.bytes()
+      content(this->memory.empty() ? this->mapping.getBytes()
                                    : std::span<const std::byte>(this->memory)),
       width(width) {}
 

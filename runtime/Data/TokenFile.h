@@ -34,13 +34,13 @@ public:
   static Expected<TokenFile> fromMemory(std::string name, std::vector<std::byte> packed,
                                         TokenWidth width, int64_t vocabulary);
 
-  const std::string &name() const { return source; }
+  const std::string &getName() const { return source; }
 
   /// The number of ids.
   uint64_t size() const { return content.size() / static_cast<size_t>(width); }
 
   /// The content's hash (ContentHash.h), of the ids as they are packed.
-  const std::string &hash() const { return contentHash; }
+  const std::string &getHash() const { return contentHash; }
 
   /// Copies the ids from `begin` on. @pre begin + out.size() <= size()
   void read(uint64_t begin, std::span<int32_t> out) const;

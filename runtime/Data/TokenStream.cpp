@@ -35,10 +35,10 @@ void TokenStream::readAt(uint64_t position, std::span<int32_t> out) const {
   }
 }
 
-std::string TokenStream::hash() const {
+std::string TokenStream::getHash() const {
   ContentHash hash;
   for (const TokenFile &file : files->files)
-    hash.add(std::to_string(file.size()) + " ids " + file.hash() + "\n");
+    hash.add(std::to_string(file.size()) + " ids " + file.getHash() + "\n");
   hash.add(std::to_string(begin) + " to " + std::to_string(end));
   return hash.hex();
 }
@@ -54,7 +54,7 @@ TokenStream TokenStream::part(uint64_t from, uint64_t to) const {
 Expected<void> TokenStream::require(uint64_t needed, const std::string &purpose) const {
   if (size() >= needed)
     return {};
-  std::string name = files->files.front().name();
+  std::string name = files->files.front().getName();
   if (files->files.size() > 1)
     name += " and the other files";
   return fail(name,

@@ -21,7 +21,7 @@ public:
 
   /// 32 hexadecimal digits that change with any id of the files, also outside of the part, and with
   /// the part. What is hashed was read when the files were opened.
-  std::string hash() const;
+  std::string getHash() const;
 
   /// The ids [from, to) as a stream of their own. @pre from < to <= size()
   TokenStream part(uint64_t from, uint64_t to) const;

@@ -45,10 +45,10 @@ public:
   virtual Expected<void> bind(const BindOptions &options) = 0;
 
   /// What it holds since bind().
-  virtual MemoryUse memory() const = 0;
+  virtual MemoryUse getMemory() const = 0;
 
   /// What bind() chose where there are alternatives, a line each.
-  virtual std::vector<std::string> alternatives() const { return {}; }
+  virtual std::vector<std::string> getAlternatives() const { return {}; }
 
   /// Runs a program (an index into the plan's): the inputs go in, all commands run, the outputs
   /// come out.

@@ -58,7 +58,7 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable, const We
   result.executable = &executable;
   result.weights = weights;
   result.seed = seed;
-  const auto *tensors = executable.root().checkpoint();
+  const auto *tensors = executable.getRoot().checkpoint();
   size_t count = tensors ? tensors->size() : 0;
   std::vector<std::optional<uint64_t>> offsets;
   uint64_t madeBytes = 0;
@@ -121,7 +121,7 @@ uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSourc
   WeightLoader uses;
   uses.findUses(*preprocess);
   auto bytes = [&](uint32_t index) -> uint64_t {
-    const fb::CheckpointTensor &tensor = *executable.root().checkpoint()->Get(index);
+    const fb::CheckpointTensor &tensor = *executable.getRoot().checkpoint()->Get(index);
     if (weights) {
       std::optional<StoredTensor> stored = weights->find(tensor.name()->string_view());
       if (!stored || !stored->decoder)
@@ -143,11 +143,11 @@ uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSourc
     for (uint32_t tensor : uses.ends[i])
       there -= bytes(tensor);
   }
-  return most - std::min(most, executable.root().parameter_bytes());
+  return most - std::min(most, executable.getRoot().parameter_bytes());
 }
 
 void WeightLoader::make(ThreadPool &pool, uint32_t index) {
-  const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(index);
+  const fb::CheckpointTensor &tensor = *executable->getRoot().checkpoint()->Get(index);
   if (!weights)
     return fillRandomWeight(pool, {address(index), extents[index]},
                             static_cast<DType>(tensor.dtype()), {tensor.mean(), tensor.deviation()},
@@ -167,7 +167,7 @@ Expected<void> WeightLoader::beforeCommand(ThreadPool &pool, size_t command) {
     if (isMade(index))
       make(pool, index);
     if (weights &&
-        findNonFinite(pool, data[index], executable->root().checkpoint()->Get(index)->dtype()))
+        findNonFinite(pool, data[index], executable->getRoot().checkpoint()->Get(index)->dtype()))
       return tl::unexpected(describeNonFinite(pool));
   }
   return {};
@@ -180,7 +180,7 @@ Error WeightLoader::describeNonFinite(ThreadPool &pool) {
   for (uint32_t i = 0; i < data.size(); ++i) {
     if (isMade(i))
       make(pool, i);
-    const fb::CheckpointTensor &tensor = *executable->root().checkpoint()->Get(i);
+    const fb::CheckpointTensor &tensor = *executable->getRoot().checkpoint()->Get(i);
     std::optional<NonFiniteKind> kind = findNonFinite(pool, data[i], tensor.dtype());
     if (isMade(i))
       dropMade(i);
@@ -202,7 +202,7 @@ void WeightLoader::afterCommand(size_t command) {
     if (isMade(index))
       dropMade(index);
     if (weights)
-      weights->release(executable->root().checkpoint()->Get(index)->name()->string_view());
+      weights->release(executable->getRoot().checkpoint()->Get(index)->name()->string_view());
   }
 }
 

@@ -44,7 +44,7 @@ public:
   void afterCommand(size_t command);
 
   /// Bytes of all tensors, as stored.
-  uint64_t bytes() const { return total; }
+  uint64_t getBytes() const { return total; }
 
 private:
   void findUses(const fb::Program &program);

@@ -48,7 +48,7 @@ private:
       if (!isKnown(launch.outputs()->Get(i)))
         return bad("has an output of no known type");
     const fb::Kernel &kernel = *scope.executable.kernels()->Get(launch.kernel());
-    if (describeLaunch(kernel, launch).fingerprint() != kernel.fingerprint())
+    if (describeLaunch(kernel, launch).getFingerprint() != kernel.fingerprint())
       return bad("launches kernel '" + kernel.name()->str().substr(0, 80) +
                  "' otherwise than it was made for");
     return {};
@@ -68,7 +68,7 @@ private:
     if (scope.cpu)
       return bad("is a product of a library, which is for GPUs");
     if (!scope.isComputeType(gemm.dtype()) || !scope.isComputeType(gemm.out_dtype()))
-      return bad(std::string("is a product of types other than ") + scope.computeTypes());
+      return bad(std::string("is a product of types other than ") + scope.getComputeTypes());
     SINTER_CHECK(verifyOperands(gemm));
     SINTER_CHECK(scope.verifyWritable(gemm.out(), "out"));
     SINTER_CHECK(scope.verifyMatrix(gemm.out(), "out", gemm.m(), gemm.n(), gemm.out_stride(),
@@ -85,7 +85,7 @@ private:
         continue;
       if (!scope.isComputeType(step->dtype()))
         return bad(std::string("has an epilogue's operand of a type other than ") +
-                   scope.computeTypes());
+                   scope.getComputeTypes());
       SINTER_CHECK(scope.verifyMatrix(step->operand(), "an epilogue's operand", wide ? gemm.m() : 1,
                                       gemm.n(), wide ? step->stride() : gemm.n(), step->dtype()));
       bool same = wide && step->operand()->offset() == gemm.out()->offset() &&
@@ -226,7 +226,7 @@ private:
     PackedRhs layout = panelsOf(pack);
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
         (layout.together != 1 && layout.together != 2 && layout.together != 4) ||
-        pack.interleave() != layout.interleave() || pack.depth() != layout.depth())
+        pack.interleave() != layout.getInterleave() || pack.depth() != layout.getDepth())
       return bad("asks for panels of an unknown layout");
     SINTER_CHECK(scope.verifyWritable(pack.out(), "out"));
     SINTER_CHECK(scope.verifyPackedRhs(pack.out(), "out", layout));

@@ -12,7 +12,7 @@ Expected<std::string> architectureFor(Capability capability) {
     return std::string("sm_100");
   if (capability.major == 12)
     return std::string("sm_120");
-  return fail("a GPU of compute capability " + capability.text(), "is not supported",
+  return fail("a GPU of compute capability " + capability.toString(), "is not supported",
               "use one of capability 8.x, 9.0, 10.x or 12.x, or `target` cpu");
 }
 

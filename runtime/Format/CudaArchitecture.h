@@ -12,7 +12,7 @@ struct Capability {
   int major = 0, minor = 0;
 
   auto operator<=>(const Capability &) const = default;
-  std::string text() const { return std::to_string(major) + "." + std::to_string(minor); }
+  std::string toString() const { return std::to_string(major) + "." + std::to_string(minor); }
 };
 
 /// The architecture to compile for so that the code runs on a device of this capability: sm_80 for

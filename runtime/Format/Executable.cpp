@@ -40,7 +40,7 @@ Expected<std::shared_ptr<const Executable>> Executable::open(const std::string &
   auto bytes = std::make_unique<Bytes>();
   SINTER_TRY(MappedFile file, MappedFile::open(path));
   bytes->file = std::move(file);
-  SINTER_TRY(std::span<const std::byte> flatbuffer, openEnvelope(bytes->file->bytes(), path));
+  SINTER_TRY(std::span<const std::byte> flatbuffer, openEnvelope(bytes->file->getBytes(), path));
   std::shared_ptr<Executable> executable(
       new Executable(std::move(bytes), source.empty() ? path : source));
   SINTER_CHECK(executable->verify(flatbuffer));
@@ -63,21 +63,21 @@ Executable::fromFlatbuffer(std::span<const std::byte> flatbuffer, std::string_vi
 }
 
 bool Executable::isForCpu() const {
-  const flatbuffers::String *device = root().device();
+  const flatbuffers::String *device = getRoot().device();
   return !device || device->size() == 0 || device->string_view() == "cpu";
 }
 
 const fb::Program *Executable::program(std::string_view name) const {
-  if (root().programs())
-    for (const fb::Program *program : *root().programs())
+  if (getRoot().programs())
+    for (const fb::Program *program : *getRoot().programs())
       if (program->name()->string_view() == name)
         return program;
   return nullptr;
 }
 
 std::optional<std::string_view> Executable::metadata(std::string_view key) const {
-  if (root().metadata())
-    for (const fb::Metadata *entry : *root().metadata())
+  if (getRoot().metadata())
+    for (const fb::Metadata *entry : *getRoot().metadata())
       if (entry->key()->string_view() == key)
         return entry->value()->string_view();
   return std::nullopt;
@@ -116,8 +116,8 @@ Expected<int64_t> Executable::metadataNumber(std::string_view key) const {
 }
 
 std::optional<std::span<const std::byte>> Executable::attachment(std::string_view name) const {
-  if (root().attachments())
-    for (const fb::Attachment *entry : *root().attachments())
+  if (getRoot().attachments())
+    for (const fb::Attachment *entry : *getRoot().attachments())
       if (entry->name()->string_view() == name) {
         if (!entry->content())
           return std::span<const std::byte>();

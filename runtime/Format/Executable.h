@@ -39,16 +39,16 @@ public:
   fromFlatbuffer(std::span<const std::byte> flatbuffer, std::string_view source);
 
   /// The verified root.
-  const fb::Executable &root() const { return *verified; }
+  const fb::Executable &getRoot() const { return *verified; }
 
   /// The bytes of the flatbuffer, as writeExecutable takes them.
-  std::span<const std::byte> flatbuffer() const { return content; }
+  std::span<const std::byte> getFlatbuffer() const { return content; }
 
   /// True where its programs run on the processor, false where on a GPU.
   bool isForCpu() const;
 
   /// What errors call this executable.
-  const std::string &name() const { return source; }
+  const std::string &getName() const { return source; }
 
   /// The program of this name, or null.
   const fb::Program *program(std::string_view name) const;

@@ -6,7 +6,7 @@
 
 namespace sinter::runtime {
 
-uint64_t KernelLaunch::fingerprint() const {
+uint64_t KernelLaunch::getFingerprint() const {
   std::vector<uint64_t> words = {
       XXH3_64bits(name.data(), name.size()), grid, block, sharedBytes, waits, sliceBytes.size()};
   words.insert(words.end(), sliceBytes.begin(), sliceBytes.end());

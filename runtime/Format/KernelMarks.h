@@ -34,11 +34,11 @@ struct KernelLaunch {
   uint64_t grid = 0;
   uint32_t block = 0, sharedBytes = 0; ///< CUDA
   bool waits = false;                  ///< CUDA
-  std::vector<uint64_t> sliceBytes;
+  std::vector<uint64_t> sliceBytes = {};
   std::vector<fb::DType> outputs; ///< of the last slices
 
   /// The kernel's fingerprint; never 0.
-  uint64_t fingerprint() const;
+  uint64_t getFingerprint() const;
 };
 
 /// A launch of `kernel` as an executable has it.

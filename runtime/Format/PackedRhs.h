@@ -27,19 +27,19 @@ struct PackedRhs {
   uint64_t together = 1;    ///< I8: bytes along k that are neighbours: 1, 2 or 4
 
   constexpr bool isInteger() const { return dtype == DType::I8 || dtype == DType::I4; }
-  constexpr uint64_t interleave() const { return dtype == DType::BF16 ? 2 : together; }
-  constexpr uint64_t depth() const {
+  constexpr uint64_t getInterleave() const { return dtype == DType::BF16 ? 2 : together; }
+  constexpr uint64_t getDepth() const {
     return isInteger() || isScales ? together : dtype == DType::BF16 ? 32 : 16;
   }
   constexpr bool endsWithSums() const { return together == 4; }
-  constexpr uint64_t paddedK() const { return (k + depth() - 1) / depth() * depth(); }
+  constexpr uint64_t getPaddedK() const { return (k + getDepth() - 1) / getDepth() * getDepth(); }
   constexpr uint64_t count() const { return (n + width - 1) / width; }
   /// Bytes of one panel.
-  constexpr uint64_t panelBytes() const {
-    return bytesOf(dtype, paddedK() * width) + (endsWithSums() ? width * sizeof(int32_t) : 0);
+  constexpr uint64_t getPanelBytes() const {
+    return bytesOf(dtype, getPaddedK() * width) + (endsWithSums() ? width * sizeof(int32_t) : 0);
   }
   /// Bytes of the whole matrix.
-  constexpr uint64_t bytes() const { return count() * panelBytes(); }
+  constexpr uint64_t getBytes() const { return count() * getPanelBytes(); }
 };
 
 } // namespace sinter::runtime

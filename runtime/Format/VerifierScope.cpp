@@ -177,8 +177,8 @@ Expected<void> VerifierScope::verifyPackedRhs(const fb::Slice *slice, const char
   uint64_t k = layout.k, n = layout.n;
   bool bounded = k != 0 && n != 0 && k <= largestExtent && n <= largestExtent;
   if (!bounded ||
-      !boundedProduct(boundedProduct(layout.count(), layout.paddedK()), layout.width * 4) ||
-      slice->bytes() != layout.bytes())
+      !boundedProduct(boundedProduct(layout.count(), layout.getPaddedK()), layout.width * 4) ||
+      slice->bytes() != layout.getBytes())
     return bad(std::string(name) + " has not the size of panels of [" + std::to_string(k) + ", " +
                std::to_string(n) + "]");
   if (slice->offset() % 64 != 0)

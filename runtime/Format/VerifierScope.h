@@ -75,7 +75,7 @@ struct VerifierScope {
   bool isComputeType(fb::DType dtype) const {
     return dtype == fb::DType::F32 || dtype == fb::DType::BF16 || (!cpu && dtype == fb::DType::F16);
   }
-  const char *computeTypes() const { return cpu ? "f32 and bf16" : "f32, bf16 and f16"; }
+  const char *getComputeTypes() const { return cpu ? "f32 and bf16" : "f32, bf16 and f16"; }
 
   /// The ranks of a group along axes, which are those of the grid, each once.
   Expected<uint64_t> countRanks(const flatbuffers::Vector<uint32_t> *axes) const;

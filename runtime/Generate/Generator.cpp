@@ -15,7 +15,7 @@ struct Generator::Slot {
   size_t count = 0; ///< tokens in the current step
   bool running = true;
 
-  size_t waiting() const { return running ? sequence.size() - cached : 0; }
+  size_t getWaiting() const { return running ? sequence.size() - cached : 0; }
 };
 
 Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view name) {
@@ -40,7 +40,7 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
   for (const TensorView *ofSlots : {&start, &count, &temperature, &topK, &topP, &token})
     sound = sound && ofSlots->shape == Shape{tokens.shape[0]};
   if (!sound)
-    return fail(session->executable().name(),
+    return fail(session->getExecutable().getName(),
                 "the tensors of its program '" + std::string(name) + "' do not fit each other",
                 "compile the model again");
   slots = static_cast<size_t>(tokens.shape[0]);
@@ -58,14 +58,14 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
 
 Expected<Generator> Generator::create(Session &session) {
   Generator generator(session);
-  const Executable &executable = session.executable();
+  const Executable &executable = session.getExecutable();
   SINTER_TRY(generator.vocab, executable.metadataNumber("vocab_size"));
   SINTER_TRY(generator.maxTokens, executable.metadataNumber("max_seq"));
   SINTER_TRY(generator.endTokens, executable.metadataNumbers("eos_token_ids"));
   SINTER_TRY(generator.prefill, generator.findStep("prefill"));
   SINTER_TRY(generator.decode, generator.findStep("decode"));
   if (!generator.prefill && !generator.decode)
-    return fail(executable.name(), "it has neither a program 'prefill' nor a program 'decode'",
+    return fail(executable.getName(), "it has neither a program 'prefill' nor a program 'decode'",
                 "compile the model with `entry` prefill,decode");
   return generator;
 }
@@ -101,7 +101,7 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
 const Generator::Step &Generator::chooseStep(std::span<const Slot> active) const {
   size_t most = 0;
   for (const Slot &slot : active)
-    most = std::max(most, slot.waiting());
+    most = std::max(most, slot.getWaiting());
   if (!decode || (prefill && most > decode->chunk))
     return *prefill;
   return *decode;
@@ -110,14 +110,14 @@ const Generator::Step &Generator::chooseStep(std::span<const Slot> active) const
 // Writes a step's inputs for one slot: what waits, and how to draw what follows it. Without a slot,
 // or where nothing waits, the step's token is not used.
 void Generator::fill(const Step &step, size_t index, Slot *slot) const {
-  size_t count = slot ? std::min(slot->waiting(), step.chunk) : 0;
+  size_t count = slot ? std::min(slot->getWaiting(), step.chunk) : 0;
   step.start[index] = slot ? static_cast<int32_t>(slot->cached) : 0;
   step.count[index] = static_cast<int32_t>(count);
   int32_t *tokens = step.tokens.data() + index * step.chunk;
   if (count != 0)
     std::copy_n(slot->sequence.data() + slot->cached, count, tokens);
   std::fill(tokens + count, tokens + step.chunk, 0);
-  bool draws = count != 0 && count == slot->waiting();
+  bool draws = count != 0 && count == slot->getWaiting();
   SamplingOptions sampling = draws ? slot->request->sampling : SamplingOptions();
   step.temperature[index] = sampling.temperature;
   step.topK[index] = static_cast<int32_t>(std::min<int64_t>({sampling.topK, vocab, INT32_MAX}));
@@ -156,7 +156,7 @@ Expected<void> Generator::advance(std::span<Slot> active, const Callback &callba
   for (size_t i = 0; i < active.size(); ++i) {
     Slot &slot = active[i];
     slot.cached += slot.count;
-    if (slot.count == 0 || slot.waiting() != 0)
+    if (slot.count == 0 || slot.getWaiting() != 0)
       continue;
     if (step.token[i] < 0)
       return tl::unexpected(diagnose(step, slot));

@@ -69,12 +69,12 @@ public:
                                             const Callback &callback = {});
 
   /// The limits of the executable.
-  size_t batch() const { return slots; }
-  int64_t vocabulary() const { return vocab; }
-  int64_t maxSequence() const { return maxTokens; }
+  size_t getBatch() const { return slots; }
+  int64_t getVocabulary() const { return vocab; }
+  int64_t getMaxSequence() const { return maxTokens; }
 
   /// Of the last run.
-  const GenerateTimes &times() const { return lastTimes; }
+  const GenerateTimes &getTimes() const { return lastTimes; }
 
 private:
   // A step program with its inputs and output.

@@ -17,14 +17,14 @@ std::string readableBytes(uint64_t bytes) {
 
 } // namespace
 
-uint64_t MemoryUse::peak() const {
+uint64_t MemoryUse::getPeak() const {
   uint64_t binding = parameter + preprocessArena + constant + code;
-  return std::max(binding, resident());
+  return std::max(binding, getResident());
 }
 
 Expected<void> checkMemory(const std::string &executable, const MemoryUse &use, uint64_t available,
                            std::string_view memory) {
-  if (use.peak() <= available)
+  if (use.getPeak() <= available)
     return {};
   std::vector<std::pair<uint64_t, const char *>> owners = {
       {use.parameter, "weights"}, {use.state, "caches"},
@@ -36,7 +36,7 @@ Expected<void> checkMemory(const std::string &executable, const MemoryUse &use, 
   for (size_t i = 0; i < 3 && owners[i].first != 0; ++i)
     list += (i ? ", " : "") + std::string(owners[i].second) + " " + readableBytes(owners[i].first);
   return fail(executable,
-              "needs " + readableBytes(use.peak()) + " of " + std::string(memory) + " (" + list +
+              "needs " + readableBytes(use.getPeak()) + " of " + std::string(memory) + " (" + list +
                   "), " + readableBytes(available) + " are available",
               "use a smaller model, batch, sequence or type");
 }

@@ -22,9 +22,11 @@ struct MemoryUse {
   uint64_t reserved = 0;
 
   /// What is held while steps run.
-  uint64_t resident() const { return parameter + state + arena + input + output + constant + code; }
+  uint64_t getResident() const {
+    return parameter + state + arena + input + output + constant + code;
+  }
   /// The most that was ever held: while binding, or from then on.
-  uint64_t peak() const;
+  uint64_t getPeak() const;
 };
 
 /// Fails where `use` is more than the `available` bytes of `memory` ("memory", "the GPU's memory"),

@@ -29,7 +29,7 @@ public:
   static Expected<Region> allocate(uint64_t bytes, std::string_view owner, bool guard = false);
 
   std::byte *data() const { return base; }
-  std::span<std::byte> bytes() const { return {base, size}; }
+  std::span<std::byte> getBytes() const { return {base, size}; }
 
   /// False if somebody wrote just before or just behind the region. True without guards.
   bool guardsIntact() const;

@@ -60,7 +60,7 @@ struct Session::Impl {
   MemoryUse use; // of the spaces
   std::unique_ptr<Device> device;
 
-  DevicePlan plan() const { return {executable, programs, pool, use}; }
+  DevicePlan makePlan() const { return {executable, programs, pool, use}; }
   Expected<void> select(std::shared_ptr<const Executable> selected, const BindOptions &options);
   Expected<void> selectPrograms(const std::vector<std::string> &names);
 };
@@ -79,15 +79,15 @@ Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
 
 /// Fails where another number of ranks runs an executable than it was compiled for.
 static Expected<void> checkRanks(const Executable &executable, const Communicator *communicator) {
-  size_t needed = countRanks(executable.root());
+  size_t needed = countRanks(executable.getRoot());
   size_t given = communicator ? communicator->size() : 1;
   if (needed == given)
     return {};
   auto count = [](size_t ranks) {
     return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
   };
-  std::string grid = needed == 1 ? "" : " (" + describeGrid(executable.root()) + ")";
-  return fail(executable.name(),
+  std::string grid = needed == 1 ? "" : " (" + describeGrid(executable.getRoot()) + ")";
+  return fail(executable.getName(),
               "was compiled for " + count(needed) + grid + ", and " + count(given) +
                   (given == 1 ? " runs it" : " run it"),
               needed == 1 ? "give a `grid` that says what each does, data=" +
@@ -96,10 +96,10 @@ static Expected<void> checkRanks(const Executable &executable, const Communicato
 }
 
 Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
-  const auto *all = executable->root().programs();
+  const auto *all = executable->getRoot().programs();
   for (const std::string &name : names)
     if (name == "preprocess" || !executable->program(name))
-      return fail(executable->name(), "it has no program '" + name + "'",
+      return fail(executable->getName(), "it has no program '" + name + "'",
                   "compile the model again with this entry");
   for (flatbuffers::uoffset_t i = 0; all && i < all->size(); ++i) {
     const fb::Program *program = all->Get(i);
@@ -108,15 +108,15 @@ Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &nam
       continue;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
       continue;
-    uint64_t slots = countSlots(executable->root(), program->stage());
+    uint64_t slots = countSlots(executable->getRoot(), program->stage());
     for (uint64_t slot = 0; slot < slots; ++slot)
       programs.push_back({program, i, slot});
-    use.state = std::max(use.state, stateBytesOf(executable->root(), program->stage()));
+    use.state = std::max(use.state, stateBytesOf(executable->getRoot(), program->stage()));
     use.arena = std::max<uint64_t>(use.arena, program->arena_bytes());
     use.input = std::max<uint64_t>(use.input, program->input_bytes());
     use.output = std::max<uint64_t>(use.output, program->output_bytes());
   }
-  const fb::Executable &root = executable->root();
+  const fb::Executable &root = executable->getRoot();
   if (countStages(root) == 0)
     use.state = root.state_bytes();
   use.parameter = root.parameter_bytes();
@@ -140,10 +140,10 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
       ranks->progress->setExecutable(impl->executable);
   }
   if (impl->executable->isForCpu()) {
-    SINTER_CHECK(checkCpuFeatures(impl->executable->root(), impl->executable->name()));
-    impl->device = createCpuDevice(impl->plan());
+    SINTER_CHECK(checkCpuFeatures(impl->executable->getRoot(), impl->executable->getName()));
+    impl->device = createCpuDevice(impl->makePlan());
   } else {
-    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->plan(), options.communicator));
+    SINTER_TRY(impl->device, cuda::createCudaDevice(impl->makePlan(), options.communicator));
   }
   SINTER_CHECK(impl->device->bind(options));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
@@ -154,15 +154,15 @@ Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
   Session::Impl impl;
   SINTER_CHECK(impl.select(std::move(executable), options));
   if (impl.executable->isForCpu())
-    return predictCpuMemory(impl.plan(), options);
-  return cuda::predictCudaMemory(impl.plan());
+    return predictCpuMemory(impl.makePlan(), options);
+  return cuda::predictCudaMemory(impl.makePlan());
 }
 
 Expected<size_t> Session::program(std::string_view name, uint64_t slot) const {
   for (size_t i = 0; i < impl->programs.size(); ++i)
     if (impl->programs[i].program->name()->string_view() == name && impl->programs[i].slot == slot)
       return i;
-  return fail(impl->executable->name(), "no program '" + std::string(name) + "' is bound",
+  return fail(impl->executable->getName(), "no program '" + std::string(name) + "' is bound",
               "compile the model again with this entry");
 }
 
@@ -205,46 +205,46 @@ Expected<std::optional<NonFinite>> Session::runToNonFinite(size_t program) {
 Expected<TensorView> Session::input(size_t program, std::string_view name, DType dtype) const {
   return findTensor(impl->programs[program].program->inputs(),
                     impl->device->hostMemory(fb::Space::Input), name, dtype,
-                    impl->executable->name());
+                    impl->executable->getName());
 }
 
 Expected<TensorView> Session::output(size_t program, std::string_view name, DType dtype) const {
   return findTensor(impl->programs[program].program->outputs(),
                     impl->device->hostMemory(fb::Space::Output), name, dtype,
-                    impl->executable->name());
+                    impl->executable->getName());
 }
 
 Expected<TensorView> Session::state(std::string_view name) const {
-  const std::string &where = impl->executable->name();
+  const std::string &where = impl->executable->getName();
   SINTER_TRY(const fb::Binding *binding,
-             findBinding(impl->executable->root().states(), name, where));
+             findBinding(impl->executable->getRoot().states(), name, where));
   TensorView view = describe(*binding);
   view.bytes = impl->device->view(*binding->slice());
   return view;
 }
 
 Expected<void> Session::readState(std::string_view name, std::span<std::byte> out) const {
-  const std::string &where = impl->executable->name();
+  const std::string &where = impl->executable->getName();
   SINTER_TRY(const fb::Binding *binding,
-             findBinding(impl->executable->root().states(), name, where));
+             findBinding(impl->executable->getRoot().states(), name, where));
   assert(out.size() == binding->slice()->bytes());
   return impl->device->read(*binding->slice(), out);
 }
 
 Expected<void> Session::writeState(std::string_view name, std::span<const std::byte> bytes) {
-  const std::string &where = impl->executable->name();
+  const std::string &where = impl->executable->getName();
   SINTER_TRY(const fb::Binding *binding,
-             findBinding(impl->executable->root().states(), name, where));
+             findBinding(impl->executable->getRoot().states(), name, where));
   assert(bytes.size() == binding->slice()->bytes());
   return impl->device->write(*binding->slice(), bytes);
 }
 
 Expected<void> Session::beginCopies(std::span<const StateCopy> copies) {
-  const std::string &where = impl->executable->name();
+  const std::string &where = impl->executable->getName();
   std::vector<SliceCopy> slices;
   for (const StateCopy &copy : copies) {
     SINTER_TRY(const fb::Binding *binding,
-               findBinding(impl->executable->root().states(), copy.name, where));
+               findBinding(impl->executable->getRoot().states(), copy.name, where));
     assert(copy.out.size() == binding->slice()->bytes());
     slices.push_back({*binding->slice(), copy.out});
   }
@@ -259,9 +259,11 @@ Expected<void> Session::clearState() { return impl->device->clearState(); }
 
 void Session::setTrace(Trace *trace) { impl->trace = trace; }
 
-const Executable &Session::executable() const { return *impl->executable; }
-ThreadPool &Session::pool() const { return *impl->pool; }
-MemoryUse Session::memory() const { return impl->device->memory(); }
-std::vector<std::string> Session::alternatives() const { return impl->device->alternatives(); }
+const Executable &Session::getExecutable() const { return *impl->executable; }
+ThreadPool &Session::getPool() const { return *impl->pool; }
+MemoryUse Session::getMemory() const { return impl->device->getMemory(); }
+std::vector<std::string> Session::getAlternatives() const {
+  return impl->device->getAlternatives();
+}
 
 } // namespace sinter::runtime

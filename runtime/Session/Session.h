@@ -112,13 +112,13 @@ public:
   /// next call.
   void setTrace(Trace *trace);
 
-  const Executable &executable() const;
-  ThreadPool &pool() const;
-  MemoryUse memory() const;
+  const Executable &getExecutable() const;
+  ThreadPool &getPool() const;
+  MemoryUse getMemory() const;
 
   /// What the device chose when it was bound, where there are alternatives (--tune):
   /// a line each.
-  std::vector<std::string> alternatives() const;
+  std::vector<std::string> getAlternatives() const;
 
 private:
   friend Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,

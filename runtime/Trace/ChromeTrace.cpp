@@ -14,7 +14,7 @@ public:
   ChromeTrace(std::span<const Trace> ranks, const Executable &executable, const Limits &limits)
       : ranks(ranks), executable(executable), limits(limits) {
     for (const Trace &trace : ranks)
-      for (const TraceEvent &event : trace.events())
+      for (const TraceEvent &event : trace.getEvents())
         origin = std::min(origin, event.begin);
     for (rank = 0; rank < ranks.size(); ++rank)
       addRank();
@@ -22,8 +22,8 @@ public:
 
   /// An arrow leaves its rank when that comes, and ends when the other one has what it waited for.
   void addArrow(const TraceArrow &arrow) {
-    const TraceEvent &from = ranks[arrow.fromRank].events()[arrow.fromEvent];
-    const TraceEvent &to = ranks[arrow.toRank].events()[arrow.toEvent];
+    const TraceEvent &from = ranks[arrow.fromRank].getEvents()[arrow.fromEvent];
+    const TraceEvent &to = ranks[arrow.toRank].getEvents()[arrow.toEvent];
     size_t id = arrows++;
     auto addEnd = [&](const char *phase, size_t of, int64_t time) {
       rank = of;
@@ -50,12 +50,12 @@ private:
 
   /// All of one rank's trace.
   void addRank() {
-    std::string name = executable.name();
+    std::string name = executable.getName();
     describe("process_name",
              ranks.size() == 1 ? name : "rank " + std::to_string(rank) + ": " + name);
     describe("thread_name", "steps");
     // A run is noted when it has ended, after its commands.
-    std::span<const TraceEvent> rest = ranks[rank].events();
+    std::span<const TraceEvent> rest = ranks[rank].getEvents();
     while (!rest.empty()) {
       size_t commands = 0;
       while (commands < rest.size() && rest[commands].command != TraceEvent::wholeRun)

@@ -5,7 +5,7 @@
 namespace sinter::runtime {
 int64_t measuredTime(const Trace &trace) {
   int64_t total = 0;
-  for (const TraceEvent &event : trace.events())
+  for (const TraceEvent &event : trace.getEvents())
     if (event.command == TraceEvent::wholeRun)
       total += event.end - event.begin;
   return total;
@@ -16,7 +16,7 @@ std::vector<ProfileRow> profile(const Trace &trace, const Executable &executable
   std::map<std::tuple<fb::Stage, std::string, std::string>, ProfileRow> rows;
   int64_t attributed = 0;
   uint64_t runs = 0;
-  for (const TraceEvent &event : trace.events()) {
+  for (const TraceEvent &event : trace.getEvents()) {
     if (event.command == TraceEvent::wholeRun) {
       ++runs;
       continue;

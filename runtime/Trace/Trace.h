@@ -54,10 +54,10 @@ public:
     lost = 0;
   }
 
-  const std::vector<TraceEvent> &events() const { return list; }
+  const std::vector<TraceEvent> &getEvents() const { return list; }
 
   /// How many events did not fit.
-  uint64_t dropped() const { return lost; }
+  uint64_t getDropped() const { return lost; }
 
 private:
   std::vector<TraceEvent> list;

@@ -8,7 +8,7 @@
 namespace sinter::runtime {
 
 inline const fb::Program &programOf(const TraceEvent &event, const Executable &executable) {
-  return *executable.root().programs()->Get(event.program);
+  return *executable.getRoot().programs()->Get(event.program);
 }
 
 inline const fb::Command &commandOf(const TraceEvent &event, const Executable &executable) {

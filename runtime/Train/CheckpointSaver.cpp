@@ -41,7 +41,7 @@ Expected<void> CheckpointSaver::endPart() {
 }
 
 Expected<void> CheckpointSaver::startFinish() {
-  SINTER_TRY(std::vector<std::string> parts, ranks.gatherTexts(writer.written().toJson()));
+  SINTER_TRY(std::vector<std::string> parts, ranks.gatherTexts(writer.getWritten().toJson()));
   part = Part::Finish;
   if (!ranks.isFirst())
     return {};

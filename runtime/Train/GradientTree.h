@@ -43,15 +43,15 @@ public:
 
   /// Leaves of the whole tree; 1 where it is one sum after the other. With the step's microbatches
   /// it says which sum it is.
-  uint64_t leaves() const { return leafCount; }
+  uint64_t getLeaves() const { return leafCount; }
   /// Of a rank, in a step.
-  uint64_t microbatches() const { return count; }
+  uint64_t getMicrobatches() const { return count; }
   /// The number in the step of microbatch `index` of rank `rank`.
   uint64_t numberOf(uint64_t rank, uint64_t index) const {
     return sharing == Sharing::Blocks ? rank * count + index : index * ranks + rank;
   }
   /// Buffers of gradients that a rank has.
-  uint64_t buffers() const { return bufferCount; }
+  uint64_t getBuffers() const { return bufferCount; }
   /// How many of the carries 1 to buffers() - 1 follow the rank's microbatch `index`: carry i adds
   /// buffer i - 1 to buffer i.
   uint64_t carriesAfter(uint64_t index) const;

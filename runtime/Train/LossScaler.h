@@ -34,7 +34,7 @@ public:
   explicit LossScaler(const LossScalerOptions &options = {})
       : options(options), current{options.initial, 0} {}
 
-  float scale() const { return current.scale; }
+  float getScale() const { return current.scale; }
 
   /// Tells whether the gradients of a step that used scale() were finite.
   void update(bool finite);
@@ -42,7 +42,7 @@ public:
   /// No gradient survives a scale this small: the numbers that overflow are not the scale's fault.
   bool isExhausted() const { return current.scale < 0x1p-24f; }
 
-  const LossScalerState &state() const { return current; }
+  const LossScalerState &getState() const { return current; }
   void restore(const LossScalerState &state) { current = state; }
 
 private:

@@ -42,7 +42,7 @@ struct Meeting {
 class RankRuns {
 public:
   explicit RankRuns(const Executable &executable)
-      : executable(executable), root(executable.root()) {}
+      : executable(executable), root(executable.getRoot()) {}
 
   Expected<void> plan(uint64_t accumulate, bool validation) {
     for (uint32_t place = 0; place < countPlaces(root); ++place) {
@@ -95,7 +95,7 @@ private:
   static const fb::Program &programOf(const Actor &actor) { return *actor.runs[actor.run].first; }
 
   tl::unexpected<Error> bad(std::string why) const {
-    return fail(executable.name(), std::move(why), "compile the model again");
+    return fail(executable.getName(), std::move(why), "compile the model again");
   }
 
   std::string describe(const Actor &actor) const {
@@ -242,7 +242,7 @@ private:
 } // namespace
 
 Expected<void> verifyRanks(const Executable &executable, uint64_t accumulate, bool validation) {
-  if (countStages(executable.root()) == 0)
+  if (countStages(executable.getRoot()) == 0)
     return {};
   RankRuns runs(executable);
   SINTER_CHECK(runs.plan(accumulate, validation));

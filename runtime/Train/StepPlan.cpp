@@ -18,15 +18,15 @@ struct Pass {
 /// Those of an entry, in their order: of a pipeline the passes that there are of the rank's stages.
 std::vector<Pass> listPasses(const Executable &executable, size_t rank, std::string_view entry) {
   std::vector<Pass> passes;
-  uint32_t stages = countStages(executable.root());
+  uint32_t stages = countStages(executable.getRoot());
   if (stages == 0 && executable.program(entry))
     passes.push_back({std::string(entry)});
-  size_t place = findPlace(executable.root(), kPipelineAxis, rank);
+  size_t place = findPlace(executable.getRoot(), kPipelineAxis, rank);
   for (PipelinePass pass : {PipelinePass::Forward, PipelinePass::Backward, PipelinePass::Weights})
     for (uint32_t i = 0; i < stages; ++i) {
       uint32_t stage = pass == PipelinePass::Forward ? i : stages - 1 - i;
       std::string name = nameOfPass(entry, stage, pass);
-      if (placeOfStage(executable.root(), stage) == place && executable.program(name))
+      if (placeOfStage(executable.getRoot(), stage) == place && executable.program(name))
         passes.push_back({name, stage, pass});
     }
   return passes;
@@ -42,7 +42,7 @@ std::vector<std::string> namesOf(const std::vector<Pass> &passes) {
 /// The order in which a rank takes the passes of a step's microbatches.
 Expected<std::vector<PipelineTask>> orderPasses(const Executable &executable, size_t rank,
                                                 uint64_t microbatches) {
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   std::vector<PipelineTask> order;
   if (countStages(root) == 0) {
     for (uint64_t i = 0; i < microbatches; ++i)
@@ -58,7 +58,7 @@ Expected<std::vector<PipelineTask>> orderPasses(const Executable &executable, si
   SINTER_CHECK(shape.check());
   for (uint32_t stage = 0; stage < shape.stages; ++stage)
     if (countSlots(root, stage) < shape.slotsOf(stage))
-      return fail(executable.name(),
+      return fail(executable.getName(),
                   "stage " + std::to_string(stage) + " of its pipeline has slots for " +
                       std::to_string(countSlots(root, stage)) + " of the " +
                       std::to_string(shape.slotsOf(stage)) + " microbatches at a time",
@@ -73,8 +73,8 @@ Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t a
   for (auto [id, number] : {std::pair("leaves", &leaves), std::pair("zero", &zero)})
     if (std::optional<std::string_view> text = executable.metadata(id))
       if (!readOption(*text, *number) || leaves == 0)
-        return failMetadata(id, executable.name());
-  return GradientTree::make(accumulate, leaves, countRanks(executable.root(), "data"),
+        return failMetadata(id, executable.getName());
+  return GradientTree::make(accumulate, leaves, countRanks(executable.getRoot(), "data"),
                             zero >= 2 ? Sharing::Interleaved : Sharing::Blocks);
 }
 
@@ -87,7 +87,7 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
     std::vector<Pass> passes = listPasses(executable, rank, entry);
     if (!passes.empty())
       return passes;
-    return fail(executable.name(),
+    return fail(executable.getName(),
                 "it has no program '" + entry + "', which " + step +
                     (entry == "evaluate" ? " with validation data" : "") + " needs",
                 "compile the model for this training");
@@ -99,7 +99,7 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
     plan.update = namesOf(update);
   }
   std::vector<std::vector<Pass>> carries;
-  for (uint64_t carry = 1; carry < plan.tree.buffers(); ++carry) {
+  for (uint64_t carry = 1; carry < plan.tree.getBuffers(); ++carry) {
     SINTER_TRY(std::vector<Pass> own, find(carryProgram(carry)));
     carries.push_back(std::move(own));
   }
@@ -107,20 +107,20 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
     SINTER_TRY(std::vector<Pass> evaluate, find("evaluate"));
     plan.evaluate = namesOf(evaluate);
   }
-  std::string more = carryProgram(plan.tree.buffers());
+  std::string more = carryProgram(plan.tree.getBuffers());
   if (!listPasses(executable, rank, more).empty())
-    return fail(executable.name(), "it has a program '" + more + "', for more than " + step,
+    return fail(executable.getName(), "it has a program '" + more + "', for more than " + step,
                 "compile the model for this training");
   plan.share = namesOf(listPasses(executable, rank, "share"));
   SINTER_TRY(std::vector<PipelineTask> order,
-             orderPasses(executable, rank, plan.tree.microbatches()));
+             orderPasses(executable, rank, plan.tree.getMicrobatches()));
   for (const PipelineTask &next : order) {
     auto ofStage = [&](const Pass &pass) { return pass.stage == next.stage; };
     auto own = std::ranges::find_if(
         passes, [&](const Pass &pass) { return ofStage(pass) && pass.pass == next.pass; });
     if (own == passes.end())
       continue; // the last stage has gone backward already
-    uint64_t slots = countSlots(executable.root(), next.stage);
+    uint64_t slots = countSlots(executable.getRoot(), next.stage);
     PlannedTask &task = plan.tasks.emplace_back(
         PlannedTask{{own->name, next.microbatch % slots}, next.microbatch, {}});
     // Behind the stage's last pass it has the gradients of the microbatch.
@@ -135,7 +135,7 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
 }
 
 size_t findLargestRank(const Executable &executable) {
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   size_t largest = 0;
   uint64_t most = 0;
   for (uint32_t place = 0; place < countPlaces(root) && countStages(root) != 0; ++place) {
@@ -153,7 +153,7 @@ size_t findLargestRank(const Executable &executable) {
   return largest;
 }
 
-std::vector<std::string> StepPlan::names() const {
+std::vector<std::string> StepPlan::getNames() const {
   std::vector<std::string> all;
   for (const PlannedTask &task : tasks) {
     all.push_back(task.run.program);

@@ -35,7 +35,7 @@ struct StepPlan {
                                  bool validation);
 
   /// The names of all programs, each once.
-  std::vector<std::string> names() const;
+  std::vector<std::string> getNames() const;
 };
 
 /// The tree that a rank of an executable adds the gradients of a step of `accumulate` microbatches

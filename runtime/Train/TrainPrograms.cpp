@@ -28,8 +28,8 @@ Expected<TrainProgram> TrainProgram::find(const Session &session, std::string_vi
                                           uint64_t slot) {
   TrainProgram result;
   SINTER_TRY(result.program, session.program(name, slot));
-  const fb::Program &program = *session.executable().program(name);
-  auto [rows, length] = findMicrobatchShape(session.executable());
+  const fb::Program &program = *session.getExecutable().program(name);
+  auto [rows, length] = findMicrobatchShape(session.getExecutable());
   if (program.inputs())
     for (const fb::Binding *binding : *program.inputs())
       SINTER_CHECK(
@@ -41,7 +41,7 @@ Expected<TrainProgram> TrainProgram::find(const Session &session, std::string_vi
 Expected<void> TrainProgram::bindInput(const Session &session, const std::string &name,
                                        const Shape &microbatch) {
   auto bad = [&](const std::string &why) {
-    return fail(session.executable().name(), "its input '" + name + "' " + why, remedy);
+    return fail(session.getExecutable().getName(), "its input '" + name + "' " + why, remedy);
   };
   const std::pair<const char *, std::span<int32_t> *> arrays[] = {
       {"tokens", &tokens}, {"targets", &targets}, {"first", &first}, {"seed", &seed}};
@@ -73,14 +73,14 @@ Expected<void> TrainProgram::bindInput(const Session &session, const std::string
 }
 
 Expected<void> TrainProgram::bindOutputs(const Session &session, std::string_view name) {
-  const fb::Program &found = *session.executable().program(name);
+  const fb::Program &found = *session.getExecutable().program(name);
   const std::pair<const char *, const float **> outputs[] = {{"loss", &lossOut},
                                                              {"grad_norm", &gradNormOut}};
   for (const auto &[output, value] : outputs)
     if (contains(found.outputs(), output)) {
       SINTER_TRY(TensorView view, session.output(program, output, DType::F32));
       if (view.bytes.size() != sizeof(float))
-        return fail(session.executable().name(),
+        return fail(session.getExecutable().getName(),
                     "its output '" + std::string(output) + "' is no single number", remedy);
       *value = view.as<float>().data();
     }
@@ -114,7 +114,7 @@ void TrainProgram::set(const StepScalars &scalars) const {
 }
 
 std::array<uint64_t, 2> findMicrobatchShape(const Executable &executable) {
-  for (const fb::Program *program : *executable.root().programs())
+  for (const fb::Program *program : *executable.getRoot().programs())
     if (program->inputs() && program->name()->string_view() != "evaluate")
       for (const fb::Binding *input : *program->inputs())
         if (input->name()->string_view() == "tokens" && input->shape() &&
@@ -125,7 +125,7 @@ std::array<uint64_t, 2> findMicrobatchShape(const Executable &executable) {
 }
 
 bool hasInput(const Executable &executable, std::string_view name) {
-  return std::ranges::any_of(*executable.root().programs(), [&](const fb::Program *program) {
+  return std::ranges::any_of(*executable.getRoot().programs(), [&](const fb::Program *program) {
     return contains(program->inputs(), name);
   });
 }
@@ -142,7 +142,7 @@ static Expected<std::vector<TrainProgram>> findAll(const Session &session,
 
 Expected<TrainPrograms> TrainPrograms::find(const Session &session, const StepPlan &plan,
                                             size_t rank) {
-  const Executable &executable = session.executable();
+  const Executable &executable = session.getExecutable();
   TrainPrograms programs;
   programs.tree = plan.tree;
   for (const PlannedTask &task : plan.tasks) {
@@ -162,7 +162,7 @@ Expected<TrainPrograms> TrainPrograms::find(const Session &session, const StepPl
   auto hasLoss = [](const TrainProgram &program) { return program.hasLoss(); };
   auto hasNorm = [](const TrainProgram &program) { return program.hasGradNorm(); };
   bool isLastStage =
-      findPlace(executable.root(), kPipelineAxis, rank) + 1 == countPlaces(executable.root());
+      findPlace(executable.getRoot(), kPipelineAxis, rank) + 1 == countPlaces(executable.getRoot());
   bool whole = rows != 0 && length != 0;
   if (isLastStage)
     whole = whole &&
@@ -171,17 +171,17 @@ Expected<TrainPrograms> TrainPrograms::find(const Session &session, const StepPl
                                      : gives(programs.update, hasNorm)) &&
             (programs.evaluate.empty() || gives(programs.evaluate, hasLoss));
   if (!whole)
-    return fail(executable.name(),
+    return fail(executable.getName(),
                 "its programs lack tokens, 'loss' or 'grad_norm', or do not fit each other",
                 remedy);
   return programs;
 }
 
-double TrainPrograms::gradNorm() const {
+double TrainPrograms::getGradNorm() const {
   for (const TrainProgram &program : update)
     if (program.hasGradNorm())
-      return program.gradNorm();
-  return update.empty() ? tasks.back().program.gradNorm() : 0;
+      return program.getGradNorm();
+  return update.empty() ? tasks.back().program.getGradNorm() : 0;
 }
 
 } // namespace sinter::runtime

@@ -29,11 +29,11 @@ public:
   void setSeed(const std::array<int32_t, 2> &words) const;
   void set(const StepScalars &scalars) const;
 
-  size_t handle() const { return program; }
+  size_t getHandle() const { return program; }
 
   /// The outputs of the last run; only where the program has them.
-  double loss() const { return double(*lossOut); }
-  double gradNorm() const { return double(*gradNormOut); }
+  double getLoss() const { return double(*lossOut); }
+  double getGradNorm() const { return double(*gradNormOut); }
   bool hasLoss() const { return lossOut; }
   bool hasGradNorm() const { return gradNormOut; }
 
@@ -70,7 +70,7 @@ struct TrainPrograms {
   GradientTree tree;
 
   /// The norm of the last run, or 0 where another stage computes it.
-  double gradNorm() const;
+  double getGradNorm() const;
 
   /// Looks up the programs of a plan in a session, which has them. Fails where they do not fit each
   /// other.

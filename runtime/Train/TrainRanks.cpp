@@ -10,21 +10,21 @@ TrainRanks::TrainRanks(Communicator *communicator, const Executable &executable)
     return;
   all = makeWholeGroup(*communicator);
   // What was compiled for another number of ranks will be refused.
-  if (countRanks(executable.root()) != all.size() || !executable.root().grid())
+  if (countRanks(executable.getRoot()) != all.size() || !executable.getRoot().grid())
     return;
   uint32_t index = 0;
-  for (const fb::GridAxis *axis : *executable.root().grid()) {
+  for (const fb::GridAxis *axis : *executable.getRoot().grid()) {
     if (axis->name()->string_view() == "data")
-      data = findGroup(executable.root(), std::span(&index, 1), communicator->rank());
+      data = findGroup(executable.getRoot(), std::span(&index, 1), communicator->getRank());
     if (axis->name()->string_view() == kPipelineAxis)
-      pipeline = findGroup(executable.root(), std::span(&index, 1), communicator->rank());
+      pipeline = findGroup(executable.getRoot(), std::span(&index, 1), communicator->getRank());
     ++index;
   }
 }
 
 Expected<std::vector<std::byte>> TrainRanks::gatherOf(const std::vector<size_t> &members,
                                                       std::span<const std::byte> own) const {
-  auto found = std::ranges::find(members, rank());
+  auto found = std::ranges::find(members, getRank());
   if (found == members.end())
     return std::vector<std::byte>();
   return gather(RankGroup{members, static_cast<size_t>(found - members.begin())}, own);
@@ -51,7 +51,7 @@ Expected<void> TrainRanks::agree(Expected<void> own) const {
     return {};
   SINTER_TRY(std::vector<std::string> messages,
              gatherTexts(own ? std::string() : own.error().message()));
-  if (first == rank())
+  if (first == getRank())
     return own;
   return fail("rank " + std::to_string(first), messages[first], "");
 }

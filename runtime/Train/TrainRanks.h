@@ -20,13 +20,13 @@ public:
   TrainRanks(Communicator *communicator, const Executable &executable);
 
   /// Whether this is the rank that speaks for all: writes logs, warns, has an eye on the folder.
-  bool isFirst() const { return rank() == 0; }
-  size_t rank() const { return all.ranks.empty() ? 0 : all.ranks[all.place]; }
+  bool isFirst() const { return getRank() == 0; }
+  size_t getRank() const { return all.ranks.empty() ? 0 : all.ranks[all.place]; }
   size_t size() const { return std::max<size_t>(all.size(), 1); }
   /// Of the ranks that have microbatches of their own, along the axis data: their number, and which
   /// of them this one is.
-  size_t dataRanks() const { return std::max<size_t>(data.size(), 1); }
-  size_t dataPlace() const { return data.place; }
+  size_t getDataRanks() const { return std::max<size_t>(data.size(), 1); }
+  size_t getDataPlace() const { return data.place; }
 
   /// `own` of every rank along data, one after the other; of the same size on each.
   template <typename T> Expected<std::vector<T>> gather(std::span<const T> own) const {

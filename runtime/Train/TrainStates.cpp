@@ -33,8 +33,8 @@ using CheckpointTensors = std::map<std::string_view, const fb::CheckpointTensor 
 
 CheckpointTensors parametersOf(const Executable &executable) {
   CheckpointTensors parameters;
-  if (executable.root().checkpoint())
-    for (const fb::CheckpointTensor *tensor : *executable.root().checkpoint())
+  if (executable.getRoot().checkpoint())
+    for (const fb::CheckpointTensor *tensor : *executable.getRoot().checkpoint())
       parameters[tensor->name()->string_view()] = tensor;
   return parameters;
 }
@@ -139,7 +139,7 @@ Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &we
 
 std::vector<HeldState> describeStates(const Executable &executable, size_t rank) {
   CheckpointTensors parameters = parametersOf(executable);
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   std::vector<HeldState> states;
   if (!root.states())
     return states;
@@ -162,7 +162,7 @@ std::vector<HeldState> describeStates(const Executable &executable, size_t rank)
 
 std::vector<SnapshotFile> describeFiles(const Executable &executable,
                                         std::span<const HeldState> states, size_t rank) {
-  size_t ranks = countRanks(executable.root());
+  size_t ranks = countRanks(executable.getRoot());
   std::vector<SnapshotFile> files;
   for (bool parameters : {true, false}) {
     std::vector<BoxToWrite> boxes;
@@ -176,7 +176,7 @@ std::vector<SnapshotFile> describeFiles(const Executable &executable,
 }
 
 Expected<TrainStates> TrainStates::find(Session &session, size_t rank) {
-  const Executable &executable = session.executable();
+  const Executable &executable = session.getExecutable();
   TrainStates states;
   states.session = &session;
   states.states = describeStates(executable, rank);
@@ -193,7 +193,7 @@ Expected<TrainStates> TrainStates::find(Session &session, size_t rank) {
                                    [](const HeldState &state) { return state.part.tensor.name; });
     if (found == states.states.end() || found->part.tensor.dtype != DType::F32 ||
         tensor->dtype() != fb::DType::F32 || found->part.whole != extentsOf(tensor->shape()))
-      return fail(executable.name(),
+      return fail(executable.getName(),
                   "its parameter '" + std::string(name) + "' is no state of that shape in f32",
                   "compile the model for training");
   }
@@ -215,18 +215,18 @@ Expected<void> TrainStates::fillPart(const HeldState &state, const Fill &whole) 
     return fill(state.part.tensor, whole);
   TensorBox all = makeWholeBox(state.part.whole);
   size_t elementBytes = sizeOf(state.part.tensor.dtype);
-  std::vector<std::byte> bytes(all.elements() * elementBytes);
+  std::vector<std::byte> bytes(all.getElements() * elementBytes);
   SINTER_CHECK(whole(bytes));
   return fill(state.part.tensor, [&](std::span<std::byte> out) -> Expected<void> {
-    if (std::optional<TensorBox> own = intersect(all, state.box()))
-      copyBox(*own, all, bytes, state.box(), out, elementBytes);
+    if (std::optional<TensorBox> own = intersect(all, state.getBox()))
+      copyBox(*own, all, bytes, state.getBox(), out, elementBytes);
     return {};
   });
 }
 
 Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t seed) {
   SINTER_CHECK(session->clearState());
-  CheckpointTensors table = parametersOf(session->executable());
+  CheckpointTensors table = parametersOf(session->getExecutable());
   for (const HeldState &state : states) {
     if (!state.parameter || !state.held)
       continue;
@@ -236,7 +236,7 @@ Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t see
       if (weights)
         return copyWeight(all, *weights, out);
       const fb::CheckpointTensor &tensor = *table.at(all.name);
-      fillRandomWeight(session->pool(), out, all.dtype, {tensor.mean(), tensor.deviation()},
+      fillRandomWeight(session->getPool(), out, all.dtype, {tensor.mean(), tensor.deviation()},
                        all.name, seed);
       return {};
     }));
@@ -253,11 +253,11 @@ Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
     BoxFiles &files = state.parameter ? parameterFiles : optimizerFiles;
     if (!state.held) {
       // It has to be there, for the ranks that have it.
-      SINTER_CHECK(files.read(tensor.name, tensor.dtype, state.part.whole, state.box(), {}));
+      SINTER_CHECK(files.read(tensor.name, tensor.dtype, state.part.whole, state.getBox(), {}));
       continue;
     }
     SINTER_CHECK(fill(tensor, [&](std::span<std::byte> out) {
-      return files.read(tensor.name, tensor.dtype, state.part.whole, state.box(), out);
+      return files.read(tensor.name, tensor.dtype, state.part.whole, state.getBox(), out);
     }));
   }
   SINTER_CHECK(parameterFiles.checkAllRead());
@@ -297,7 +297,7 @@ Expected<std::span<const std::byte>> TrainStates::gather(const HeldState &state,
   if (!ranks.isFirst())
     return std::span<const std::byte>();
   TensorBox all = makeWholeBox(state.part.whole);
-  memory.resize(all.elements() * sizeOf(tensor.dtype));
+  memory.resize(all.getElements() * sizeOf(tensor.dtype));
   for (const auto &[rank, offset] : state.writers) {
     TensorBox box{offset, tensor.shape};
     size_t place = static_cast<size_t>(std::ranges::find(members, rank) - members.begin());

@@ -23,7 +23,7 @@ struct HeldState {
   std::vector<std::pair<size_t, std::vector<int64_t>>> writers = {};
 
   bool isSplit() const { return part.tensor.shape != part.whole; }
-  TensorBox box() const { return {part.offset, part.tensor.shape}; }
+  TensorBox getBox() const { return {part.offset, part.tensor.shape}; }
 };
 
 /// The states that a rank holds, without data: the parameters, which the executable's checkpoint
@@ -54,8 +54,8 @@ public:
 
   /// What this rank writes of a checkpoint, with the states' memory as data, where the processor
   /// can reach it.
-  const std::vector<SnapshotFile> &files() const { return written; }
-  bool inHostMemory() const { return session->executable().isForCpu(); }
+  const std::vector<SnapshotFile> &getFiles() const { return written; }
+  bool inHostMemory() const { return session->getExecutable().isForCpu(); }
 
   /// Copies states from where they are; for snapshots. Session::finishCopies() says when they are
   /// there.

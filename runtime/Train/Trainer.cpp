@@ -41,7 +41,7 @@ BatchOptions batchOptions(const TrainOptions &options, uint64_t batch, uint64_t 
 }
 
 size_t rankOf(const TrainOptions &options) {
-  return options.session.communicator ? options.session.communicator->rank() : 0;
+  return options.session.communicator ? options.session.communicator->getRank() : 0;
 }
 
 BindOptions bindOptions(const TrainOptions &options, const Executable &executable,
@@ -63,7 +63,7 @@ std::string firstOf(const std::vector<std::string> &texts) {
 
 void addProcess(TrainMemory &memory, const Executable &executable) {
   memory.apart = !executable.isForCpu();
-  memory.process = memory.apart ? 0 : otherBytes(memory.session, executable.flatbuffer().size());
+  memory.process = memory.apart ? 0 : otherBytes(memory.session, executable.getFlatbuffer().size());
 }
 
 } // namespace
@@ -124,7 +124,7 @@ struct Trainer::Impl {
   Expected<void> finish(bool saves);
   uint64_t measurePeak();
   Expected<bool> endStep();
-  TrainMemory memory() const;
+  TrainMemory getMemory() const;
 };
 
 /// A beta that the executable was compiled with, for its bias correction.
@@ -132,7 +132,7 @@ static Expected<double> readBeta(const Executable &executable, std::string_view 
   double beta = 0;
   std::optional<std::string_view> text = executable.metadata(id);
   if (!text || !readOption(*text, beta))
-    return failMetadata(id, executable.name());
+    return failMetadata(id, executable.getName());
   return beta;
 }
 
@@ -142,7 +142,7 @@ Expected<StepPlan> Trainer::Impl::check(const Executable &executable, bool valid
   if (options.accumulate == 0)
     return fail("`accumulate`", "it is 0", "give at least 1");
   SINTER_CHECK(verifyRanks(executable, options.accumulate, validates));
-  return StepPlan::make(executable, ranks.rank(), options.accumulate, validates);
+  return StepPlan::make(executable, ranks.getRank(), options.accumulate, validates);
 }
 
 // Of several ranks all begin to bind, or none; one that then cannot ends the run.
@@ -154,23 +154,23 @@ Expected<void> Trainer::Impl::bindSession(std::shared_ptr<const Executable> exec
   plan = *std::move(made);
   // What was done before, as tokenizing, leaves a heap that the run has no use for.
   ::malloc_trim(0);
-  BindOptions bound = bindOptions(options, *executable, plan.names());
+  BindOptions bound = bindOptions(options, *executable, plan.getNames());
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   return {};
 }
 
 Expected<void> Trainer::Impl::bind(TrainData data) {
   bool validates = data.validation.has_value();
-  SINTER_TRY(programs, TrainPrograms::find(*session, plan, ranks.rank()));
-  SINTER_TRY(states, TrainStates::find(*session, ranks.rank()));
-  if (options.endOfText && !hasInput(session->executable(), "first"))
-    return fail(session->executable().name(), "its programs know no documents",
+  SINTER_TRY(programs, TrainPrograms::find(*session, plan, ranks.getRank()));
+  SINTER_TRY(states, TrainStates::find(*session, ranks.getRank()));
+  if (options.endOfText && !hasInput(session->getExecutable(), "first"))
+    return fail(session->getExecutable().getName(), "its programs know no documents",
                 "compile the model with `document_mask`");
-  SINTER_TRY(beta1, readBeta(session->executable(), "beta1"));
-  SINTER_TRY(beta2, readBeta(session->executable(), "beta2"));
-  if (hasInput(session->executable(), "loss_scale"))
+  SINTER_TRY(beta1, readBeta(session->getExecutable(), "beta1"));
+  SINTER_TRY(beta2, readBeta(session->getExecutable(), "beta2"));
+  if (hasInput(session->getExecutable(), "loss_scale"))
     scaler.emplace(options.scaler);
-  auto [rows, length] = findMicrobatchShape(session->executable());
+  auto [rows, length] = findMicrobatchShape(session->getExecutable());
   BatchOptions batches = batchOptions(options, rows, length);
   describeRun(data);
   train.emplace(std::move(data.train), batches);
@@ -179,15 +179,15 @@ Expected<void> Trainer::Impl::bind(TrainData data) {
     SINTER_CHECK(data.validation->require(2, "a token and its target"));
     validation.emplace(std::move(*data.validation), batches);
   }
-  SINTER_TRY(snapshot, Snapshot::plan(states.files()));
+  SINTER_TRY(snapshot, Snapshot::plan(states.getFiles()));
   // Of the step alone the session has said so.
-  TrainMemory planned = memory();
+  TrainMemory planned = getMemory();
   uint64_t available = availableMemory();
-  if (!planned.apart && planned.session.peak() <= available)
-    if (auto shortage = describeShortage("the run", planned.peak(), available))
+  if (!planned.apart && planned.session.getPeak() <= available)
+    if (auto shortage = describeShortage("the run", planned.getPeak(), available))
       warn(*shortage);
   if (savesInBackground(options))
-    if (std::span<std::byte> memory = session->copyMemory(snapshot.bytes()); !memory.empty())
+    if (std::span<std::byte> memory = session->copyMemory(snapshot.getBytes()); !memory.empty())
       snapshot.useMemory(memory);
   return {};
 }
@@ -196,8 +196,8 @@ Expected<void> Trainer::Impl::bind(TrainData data) {
 void Trainer::Impl::describeRun(const TrainData &data) {
   identity = options.identity;
   identity.insert({
-      {"batch", std::to_string(findMicrobatchShape(session->executable())[0])},
-      {"seq", std::to_string(findMicrobatchShape(session->executable())[1])},
+      {"batch", std::to_string(findMicrobatchShape(session->getExecutable())[0])},
+      {"seq", std::to_string(findMicrobatchShape(session->getExecutable())[1])},
       {"accumulate", std::to_string(options.accumulate)},
       {"order", options.order == DataOrder::Sequential ? "sequential" : "shuffled"},
       {"seed", std::to_string(options.seed)},
@@ -205,7 +205,7 @@ void Trainer::Impl::describeRun(const TrainData &data) {
       {"the end of documents",
        options.endOfText ? "token " + std::to_string(*options.endOfText) : "not looked at"},
   });
-  identity["leaves"] = std::to_string(programs.tree.leaves());
+  identity["leaves"] = std::to_string(programs.tree.getLeaves());
 }
 
 // Fills the states, from the newest checkpoint where the run goes on.
@@ -229,7 +229,7 @@ Expected<void> Trainer::Impl::begin() {
 
 Expected<void> Trainer::Impl::runAll(std::span<const TrainProgram> some) {
   for (const TrainProgram &program : some)
-    SINTER_CHECK(session->run(program.handle()));
+    SINTER_CHECK(session->run(program.getHandle()));
   return {};
 }
 
@@ -250,8 +250,8 @@ Expected<std::optional<uint64_t>> Trainer::Impl::openFolder(const CheckpointFold
 Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {
   std::string path = (checkpoint / stateFile).string();
   SINTER_TRY(MappedFile file, MappedFile::open(path));
-  const char *text = reinterpret_cast<const char *>(file.bytes().data());
-  SINTER_TRY(RunState state, RunState::parse({text, file.bytes().size()}, path));
+  const char *text = reinterpret_cast<const char *>(file.getBytes().data());
+  SINTER_TRY(RunState state, RunState::parse({text, file.getBytes().size()}, path));
   SINTER_TRY(changes, state.checkOptions(identity, options.adjustable, checkpoint.string()));
   if (state.scaler.has_value() != scaler.has_value())
     return fail(checkpoint.string(),
@@ -282,7 +282,7 @@ Expected<uint64_t> Trainer::Impl::countTargets(std::span<const Microbatch> batch
 StepScalars Trainer::Impl::scalars(uint64_t targets) const {
   StepScalars result;
   result.lossWeight = 1 / double(std::max<uint64_t>(targets, 1));
-  result.lossScale = scaler ? double(scaler->scale()) : 1;
+  result.lossScale = scaler ? double(scaler->getScale()) : 1;
   result.learningRate = options.schedule.at(step);
   result.adamwLearningRate = options.adamwRate * result.learningRate;
   double update = double(updates + 1);
@@ -294,12 +294,13 @@ StepScalars Trainer::Impl::scalars(uint64_t targets) const {
 
 Expected<StepRecord> Trainer::Impl::runStep() {
   const GradientTree &tree = programs.tree;
-  uint64_t place = ranks.dataPlace(), first = tree.numberOf(place, 0);
+  uint64_t place = ranks.getDataPlace(), first = tree.numberOf(place, 0);
   if (!loader)
-    loader = std::make_unique<BatchLoader>(
-        *train,
-        StepShare{options.accumulate, first, tree.microbatches(), tree.numberOf(place, 1) - first},
-        step);
+    loader =
+        std::make_unique<BatchLoader>(*train,
+                                      StepShare{options.accumulate, first, tree.getMicrobatches(),
+                                                tree.numberOf(place, 1) - first},
+                                      step);
   Clock::time_point begin = Clock::now();
   if (const Communicator *others = options.session.communicator; others && others->progress)
     others->progress->beginStep(step);
@@ -310,9 +311,9 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   for (const StepTask &task : programs.tasks) {
     task.program.set(batches[task.microbatch]);
     task.program.set(values);
-    SINTER_CHECK(session->run(task.program.handle()));
+    SINTER_CHECK(session->run(task.program.getHandle()));
     if (task.program.hasLoss())
-      losses[task.microbatch] = task.program.loss();
+      losses[task.microbatch] = task.program.getLoss();
     for (size_t carry : task.carries)
       SINTER_CHECK(session->run(carry));
   }
@@ -320,15 +321,15 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   SINTER_TRY(losses, ranks.gather(std::span<const double>(losses)));
   std::vector<double> inOrder(losses.size());
   for (size_t i = 0; i < losses.size(); ++i)
-    inOrder[tree.numberOf(i / tree.microbatches(), i % tree.microbatches())] = losses[i];
+    inOrder[tree.numberOf(i / tree.getMicrobatches(), i % tree.getMicrobatches())] = losses[i];
   double loss = std::accumulate(inOrder.begin(), inOrder.end(), 0.0);
   for (const TrainProgram &update : programs.update) {
     update.setSeed(train->seedOf(step * options.accumulate + options.accumulate - 1));
     update.set(values);
-    SINTER_CHECK(session->run(update.handle()));
+    SINTER_CHECK(session->run(update.getHandle()));
   }
   SINTER_CHECK(runAll(programs.share));
-  double gradNorm = programs.gradNorm();
+  double gradNorm = programs.getGradNorm();
   SINTER_TRY(std::vector<double> norms, ranks.ofLastStage(std::span<const double>(&gradNorm, 1)));
   gradNorm = norms.front();
   bool skipped = scaler && !std::isfinite(gradNorm);
@@ -337,7 +338,7 @@ Expected<StepRecord> Trainer::Impl::runStep() {
   if (skipped ? scaler->isExhausted() : !std::isfinite(loss) || !std::isfinite(gradNorm))
     return tl::unexpected(diagnose(batches, values, loss, gradNorm));
 
-  uint64_t tokens = options.accumulate * train->options().batch * train->options().sequence;
+  uint64_t tokens = options.accumulate * train->getOptions().batch * train->getOptions().sequence;
   StepRecord record;
   record.step = step++;
   updates += skipped ? 0 : 1;
@@ -361,7 +362,7 @@ Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const 
   for (const StepTask &task : programs.tasks) {
     task.program.set(batches[task.microbatch]);
     task.program.set(values);
-    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(task.program.handle()));
+    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(task.program.getHandle()));
     for (size_t carry : task.carries)
       if (!found) {
         SINTER_TRY(found, session->runToNonFinite(carry));
@@ -375,7 +376,7 @@ Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const 
   const TrainProgram &update = programs.update.front();
   update.setSeed(batches.back().seed);
   update.set(values);
-  return session->runToNonFinite(update.handle());
+  return session->runToNonFinite(update.getHandle());
 }
 
 // "nan first shows in softmax of layer.1", of the first rank that finds one; empty where none does.
@@ -383,7 +384,7 @@ Expected<std::string> Trainer::Impl::describeNonFinite(std::span<const Microbatc
                                                        const StepScalars &values) {
   std::string own;
   // Along other axes than data, ranks compute microbatches together.
-  if (ranks.size() == ranks.dataRanks()) {
+  if (ranks.size() == ranks.getDataRanks()) {
     SINTER_TRY(std::optional<NonFinite> found, findNonFinite(batches, values));
     if (found)
       own = found->value + " first shows in " + found->label;
@@ -431,10 +432,10 @@ Expected<std::optional<double>> Trainer::Impl::evaluate(const std::atomic<bool> 
     uint64_t targets = 0, stops = 0;
   };
   Part sum;
-  uint64_t count = validation->evaluationCount(), together = ranks.dataRanks();
+  uint64_t count = validation->getEvaluationCount(), together = ranks.getDataRanks();
   for (uint64_t first = 0; first < count; first += together) {
     // Where there are fewer than ranks, some compute the last one for nothing.
-    uint64_t number = first + ranks.dataPlace();
+    uint64_t number = first + ranks.getDataPlace();
     validation->readForEvaluation(std::min(number, count - 1), evaluated);
     StepScalars values;
     values.lossWeight = 1 / double(std::max<uint64_t>(evaluated.valid, 1));
@@ -442,9 +443,9 @@ Expected<std::optional<double>> Trainer::Impl::evaluate(const std::atomic<bool> 
     for (const TrainProgram &program : programs.evaluate) {
       program.set(evaluated);
       program.set(values);
-      SINTER_CHECK(session->run(program.handle()));
+      SINTER_CHECK(session->run(program.getHandle()));
       if (program.hasLoss() && number < count && evaluated.valid != 0)
-        own = {program.loss() * double(evaluated.valid), evaluated.valid, own.stops};
+        own = {program.getLoss() * double(evaluated.valid), evaluated.valid, own.stops};
     }
     SINTER_TRY(std::vector<Part> parts, ranks.ofLastStage(std::span<const Part>(&own, 1)));
     SINTER_TRY(parts, ranks.gather(std::span<const Part>(parts)));
@@ -519,18 +520,18 @@ void Trainer::Impl::save() {
   bool background = savesInBackground(options), copies = background || !states.inHostMemory();
   Expected<void> ready = checkParameters("checkpoint");
   if (ready && copies)
-    ready = snapshot.capture(session->pool(), states.reader());
+    ready = snapshot.capture(session->getPool(), states.reader());
   if (ready = ranks.agree(std::move(ready)); !ready)
     return failSave(std::move(ready).error());
   RunState state;
   state.step = step;
   state.updates = updates;
   if (scaler)
-    state.scaler = scaler->state();
+    state.scaler = scaler->getState();
   state.options = options.adjustable;
   state.options.insert(identity.begin(), identity.end());
   stateJson = state.toJson();
-  std::vector<CheckpointFile> files = copies ? snapshot.captured() : snapshot.live();
+  std::vector<CheckpointFile> files = copies ? snapshot.getCaptured() : snapshot.getLive();
   if (ranks.isFirst())
     files.push_back({stateFile, {std::as_bytes(std::span(stateJson))}});
   if (Expected<void> started =
@@ -569,16 +570,16 @@ Expected<void> Trainer::Impl::finish(bool saves) {
 }
 
 uint64_t Trainer::Impl::measurePeak() {
-  held = std::max(held, measureHeld(session->memory(), !session->executable().isForCpu()));
+  held = std::max(held, measureHeld(session->getMemory(), !session->getExecutable().isForCpu()));
   return held;
 }
 
-TrainMemory Trainer::Impl::memory() const {
+TrainMemory Trainer::Impl::getMemory() const {
   TrainMemory memory;
-  memory.session = session->memory();
-  memory.snapshot = takesSnapshots(options, session->executable()) ? snapshot.bytes() : 0;
-  memory.batches = BatchLoader::bytes(train->options(), programs.tree.microbatches());
-  addProcess(memory, session->executable());
+  memory.session = session->getMemory();
+  memory.snapshot = takesSnapshots(options, session->getExecutable()) ? snapshot.getBytes() : 0;
+  memory.batches = BatchLoader::bytes(train->getOptions(), programs.tree.getMicrobatches());
+  addProcess(memory, session->getExecutable());
   return memory;
 }
 
@@ -649,18 +650,18 @@ Expected<double> Trainer::evaluate() {
 
 Expected<void> Trainer::writeModel(const std::string &path) const { return impl->writeModel(path); }
 
-uint64_t Trainer::nextStep() const { return impl->step; }
-const std::vector<OptionChange> &Trainer::changes() const { return impl->changes; }
-TrainMemory Trainer::memory() const { return impl->memory(); }
-uint64_t Trainer::peakBytes() { return impl->measurePeak(); }
-Session &Trainer::session() const { return *impl->session; }
+uint64_t Trainer::getNextStep() const { return impl->step; }
+const std::vector<OptionChange> &Trainer::getChanges() const { return impl->changes; }
+TrainMemory Trainer::getMemory() const { return impl->getMemory(); }
+uint64_t Trainer::getPeakBytes() { return impl->measurePeak(); }
+Session &Trainer::getSession() const { return *impl->session; }
 
 Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> executable,
                                          const TrainOptions &options, bool validation) {
   SINTER_CHECK(verifyRanks(*executable, options.accumulate, validation));
   // Of a pipeline's ranks the one that holds the most, so that all come to the same.
   size_t rank =
-      countStages(executable->root()) == 0 ? rankOf(options) : findLargestRank(*executable);
+      countStages(executable->getRoot()) == 0 ? rankOf(options) : findLargestRank(*executable);
   SINTER_TRY(StepPlan plan, StepPlan::make(*executable, rank, options.accumulate, validation));
   auto [rows, length] = findMicrobatchShape(*executable);
   BatchOptions batches = batchOptions(options, rows, length);
@@ -668,9 +669,9 @@ Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> execu
              Snapshot::plan(describeFiles(*executable, describeStates(*executable, rank), rank)));
   TrainMemory memory;
   SINTER_TRY(memory.session,
-             predictMemory(executable, bindOptions(options, *executable, plan.names())));
-  memory.snapshot = takesSnapshots(options, *executable) ? snapshot.bytes() : 0;
-  memory.batches = BatchLoader::bytes(batches, plan.tree.microbatches());
+             predictMemory(executable, bindOptions(options, *executable, plan.getNames())));
+  memory.snapshot = takesSnapshots(options, *executable) ? snapshot.getBytes() : 0;
+  memory.batches = BatchLoader::bytes(batches, plan.tree.getMicrobatches());
   addProcess(memory, *executable);
   return memory;
 }

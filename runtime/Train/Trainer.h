@@ -119,7 +119,9 @@ struct TrainMemory {
 
   /// The most that is ever to be held where the session's memory is. On the processor that is all
   /// of the process that no file holds.
-  uint64_t peak() const { return session.peak() + (apart ? 0 : snapshot + batches + process); }
+  uint64_t getPeak() const {
+    return session.getPeak() + (apart ? 0 : snapshot + batches + process);
+  }
 };
 
 /// What a trainer of these options would hold; nothing is allocated, opened or read.
@@ -163,20 +165,20 @@ public:
   Expected<void> writeModel(const std::string &path) const;
 
   /// The step that comes next: 0, or where the run was resumed.
-  uint64_t nextStep() const;
+  uint64_t getNextStep() const;
 
   /// Which of TrainOptions::adjustable are others than before the run was resumed.
-  const std::vector<OptionChange> &changes() const;
+  const std::vector<OptionChange> &getChanges() const;
 
   /// What is planned, which predictTrainMemory() says, too.
-  TrainMemory memory() const;
+  TrainMemory getMemory() const;
 
   /// The most that was held at the end of a step, or is held now, in bytes as the system counts
   /// them: of memory that no file holds, by all of this process; of a GPU's, by the session.
-  uint64_t peakBytes();
+  uint64_t getPeakBytes();
 
   /// For traces and for a look at the states.
-  Session &session() const;
+  Session &getSession() const;
 
 private:
   struct Impl;

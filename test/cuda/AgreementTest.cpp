@@ -55,19 +55,19 @@ protected:
     }
     cuda::CudaContext::Current current(*context);
     auto pools = cuda::CudaPool::create(*context);
-    auto architecture = cuda::architectureFor(context->capability());
+    auto architecture = cuda::architectureFor(context->getCapability());
     ASSERT_TRUE(pools && architecture);
     pool = std::move(*pools);
     auto code = cuda::compileCuda(source(), *architecture);
     ASSERT_TRUE(code) << code.error().message();
-    ASSERT_EQ(context->api().cuLibraryLoadData(&library, code->cubin.data(), nullptr, nullptr, 0,
-                                               nullptr, nullptr, 0),
+    ASSERT_EQ(context->getApi().cuLibraryLoadData(&library, code->cubin.data(), nullptr, nullptr, 0,
+                                                  nullptr, nullptr, 0),
               CUDA_SUCCESS);
   }
 
   static void TearDownTestSuite() {
     if (library)
-      context->api().cuLibraryUnload(library);
+      context->getApi().cuLibraryUnload(library);
     library = nullptr;
     pool = nullptr;
     context = nullptr;
@@ -77,7 +77,7 @@ protected:
   void SetUp() override {
     if (!reason.empty())
       GTEST_SKIP() << reason;
-    RecordProperty("device", context->name());
+    RecordProperty("device", context->getName());
   }
 
   static std::unique_ptr<cuda::CudaContext> open() {
@@ -95,21 +95,21 @@ protected:
 
   Words onDevice(const char *name, const simt::Launch &shape, const Words &in) {
     cuda::CudaContext::Current current(*context);
-    const cuda::CudaApi &api = context->api();
+    const cuda::CudaApi &api = context->getApi();
     auto given = pool->allocate(inputs * 4, "a test"),
          target = pool->allocate(outputs * 4, "a test");
     CUkernel kernel = nullptr;
     EXPECT_EQ(api.cuLibraryGetKernel(&kernel, library, name), CUDA_SUCCESS);
-    CUdeviceptr addresses[] = {given->address(), target->address()};
+    CUdeviceptr addresses[] = {given->getAddress(), target->getAddress()};
     void *arguments[] = {&addresses[0], &addresses[1]};
     Words out(outputs);
-    api.cuMemcpyHtoDAsync(addresses[0], in.data(), inputs * 4, context->stream());
-    api.cuMemsetD8Async(addresses[1], 0, outputs * 4, context->stream());
+    api.cuMemcpyHtoDAsync(addresses[0], in.data(), inputs * 4, context->getStream());
+    api.cuMemsetD8Async(addresses[1], 0, outputs * 4, context->getStream());
     EXPECT_EQ(api.cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), shape.grid, 1, 1,
-                                 shape.block, 1, 1, unsigned(shape.sharedBytes), context->stream(),
-                                 arguments, nullptr),
+                                 shape.block, 1, 1, unsigned(shape.sharedBytes),
+                                 context->getStream(), arguments, nullptr),
               CUDA_SUCCESS);
-    api.cuMemcpyDtoHAsync(out.data(), addresses[1], outputs * 4, context->stream());
+    api.cuMemcpyDtoHAsync(out.data(), addresses[1], outputs * 4, context->getStream());
     auto done = context->wait(name);
     EXPECT_TRUE(done) << done.error().message();
     return out;
@@ -148,7 +148,7 @@ TEST_F(AgreementTest, MatricesOfF16) { compareBits("agree_f16", agree_f16, {.blo
 // What descriptors, the swizzle and the fragments of a warpgroup mean; a device of another
 // architecture has no such products.
 TEST_F(AgreementTest, MatricesOfWarpgroups) {
-  if (context->capability() != cuda::Capability{9, 0})
+  if (context->getCapability() != cuda::Capability{9, 0})
     GTEST_SKIP() << "products of warpgroups are of compute capability 9.0 alone";
   simt::Launch shape = {.block = 128, .sharedBytes = 896 + 2 * 64 * 64 * 2};
   compareBits("agree_groups_bf16", agree_groups_bf16, shape);

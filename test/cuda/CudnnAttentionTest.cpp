@@ -50,7 +50,7 @@ protected:
     }
     ASSERT_TRUE(device) << device.error().message();
     context = std::move(*device);
-    RecordProperty("device", context->name());
+    RecordProperty("device", context->getName());
   }
   void TearDown() override {
     context = nullptr;
@@ -93,7 +93,7 @@ protected:
   /// Runs an attention; the result and, where it is asked for, the logsumexp.
   Expected<AttentionResult> run(const AttentionProblem &p, const Options &options) {
     CudaContext::Current current(*context);
-    const CudaApi &api = context->api();
+    const CudaApi &api = context->getApi();
     SINTER_TRY(auto pool, CudaPool::create(*context));
     std::vector<uint16_t> rows = makeRows(p, options);
     bool wide = options.outDtype == fb::DType::F32;
@@ -102,7 +102,8 @@ protected:
     SINTER_TRY(memory.out, pool->allocate((wide ? 4 : 2) * p.querySize(), "a test"));
     SINTER_TRY(memory.logsumexp, pool->allocate(4 * p.rows(), "a test"));
     SINTER_TRY(memory.workspace, pool->allocate(options.workspaceBytes, "a test"));
-    api.cuMemcpyHtoDAsync(memory.qkv.address(), rows.data(), 2 * rows.size(), context->stream());
+    api.cuMemcpyHtoDAsync(memory.qkv.getAddress(), rows.data(), 2 * rows.size(),
+                          context->getStream());
     CudnnLibrary library(*context);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(describe(builder, p, options, memory));
@@ -111,14 +112,14 @@ protected:
     SINTER_TRY(CudnnAttention bound, library.bind(*attention, [](const fb::Slice &slice) {
       return CUdeviceptr(slice.offset());
     }));
-    SINTER_CHECK(bound.enqueue(context->stream()));
+    SINTER_CHECK(bound.enqueue(context->getStream()));
     std::vector<uint16_t> narrowOut(wide ? 0 : p.querySize());
     std::vector<float> wideOut(wide ? p.querySize() : 0), logsumexp(p.rows());
     api.cuMemcpyDtoHAsync(wide ? static_cast<void *>(wideOut.data()) : narrowOut.data(),
-                          memory.out.address(), memory.out.bytes(), context->stream());
+                          memory.out.getAddress(), memory.out.getBytes(), context->getStream());
     if (options.logsumexp)
-      api.cuMemcpyDtoHAsync(logsumexp.data(), memory.logsumexp.address(), 4 * p.rows(),
-                            context->stream());
+      api.cuMemcpyDtoHAsync(logsumexp.data(), memory.logsumexp.getAddress(), 4 * p.rows(),
+                            context->getStream());
     SINTER_CHECK(context->wait("a test"));
     AttentionResult result;
     for (float value : wideOut)
@@ -136,15 +137,15 @@ protected:
       return fb::Slice(fb::Space::Arena, 0, address, bytes);
     };
     auto rows = [&](size_t offset) {
-      return slice(memory.qkv.address() + 2 * offset, memory.qkv.bytes() - 2 * offset);
+      return slice(memory.qkv.getAddress() + 2 * offset, memory.qkv.getBytes() - 2 * offset);
     };
     size_t width = rowOf(p), keys = size_t(p.heads) * p.headSize,
            values = keys + size_t(p.keyHeads) * p.headSize;
     fb::HeadStrides strides(width * p.length, width, p.headSize);
     fb::Slice query = rows(0), key = rows(keys), value = rows(values);
-    fb::Slice out = slice(memory.out.address(), memory.out.bytes());
-    fb::Slice logsumexp = slice(memory.logsumexp.address(), memory.logsumexp.bytes());
-    fb::Slice workspace = slice(memory.workspace.address(), memory.workspace.bytes());
+    fb::Slice out = slice(memory.out.getAddress(), memory.out.getBytes());
+    fb::Slice logsumexp = slice(memory.logsumexp.getAddress(), memory.logsumexp.getBytes());
+    fb::Slice workspace = slice(memory.workspace.getAddress(), memory.workspace.getBytes());
     return fb::CreateAttention(
         builder, p.batch, p.length, p.maxSequence, p.heads, p.keyHeads, p.headSize, options.dtype,
         options.outDtype, &query, &strides, &key, &strides, &value, &strides, &out,

@@ -91,11 +91,11 @@ Expected<std::unique_ptr<DeviceProgram>> DeviceProgram::compile(const CudaSource
   const CudaContext &context = *program->context;
   CudaContext::Current current(context);
   SINTER_TRY(program->pool, CudaPool::create(context));
-  SINTER_TRY(std::string architecture, architectureFor(context.capability()));
+  SINTER_TRY(std::string architecture, architectureFor(context.getCapability()));
   SINTER_TRY(CompiledCuda compiled, compileCuda(source, architecture));
   SINTER_CHECK(
-      context.check(context.api().cuLibraryLoadData(&program->library, compiled.cubin.data(),
-                                                    nullptr, nullptr, 0, nullptr, nullptr, 0),
+      context.check(context.getApi().cuLibraryLoadData(&program->library, compiled.cubin.data(),
+                                                       nullptr, nullptr, 0, nullptr, nullptr, 0),
                     source.name));
   return program;
 }
@@ -105,21 +105,21 @@ DeviceProgram::~DeviceProgram() {
     return;
   CudaContext::Current current(*context);
   if (library)
-    context->api().cuLibraryUnload(library);
+    context->getApi().cuLibraryUnload(library);
   pool.reset();
 }
 
 Expected<void> DeviceProgram::run(const std::string &kernel, unsigned grid, unsigned block,
                                   unsigned sharedBytes,
                                   std::span<const std::span<std::byte>> memory) {
-  const CudaApi &api = context->api();
+  const CudaApi &api = context->getApi();
   CudaContext::Current current(*context);
   CUkernel entry = nullptr;
   SINTER_CHECK(context->check(api.cuLibraryGetKernel(&entry, library, kernel.c_str()), kernel));
   if (sharedBytes > 48 << 10)
     SINTER_CHECK(context->check(
         api.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                 static_cast<int>(sharedBytes), entry, context->device()),
+                                 static_cast<int>(sharedBytes), entry, context->getDevice()),
         kernel));
   std::map<std::byte *, DeviceMemory> places;
   std::vector<CUdeviceptr> pointers;
@@ -127,23 +127,23 @@ Expected<void> DeviceProgram::run(const std::string &kernel, unsigned grid, unsi
     auto [place, isNew] = places.try_emplace(bytes.data());
     if (isNew) {
       SINTER_TRY(place->second, pool->allocate(bytes.size(), "a kernel's argument"));
-      SINTER_CHECK(context->check(api.cuMemcpyHtoDAsync(place->second.address(), bytes.data(),
-                                                        bytes.size(), context->stream()),
+      SINTER_CHECK(context->check(api.cuMemcpyHtoDAsync(place->second.getAddress(), bytes.data(),
+                                                        bytes.size(), context->getStream()),
                                   kernel));
     }
-    pointers.push_back(place->second.address());
+    pointers.push_back(place->second.getAddress());
   }
   std::vector<void *> arguments;
   for (CUdeviceptr &pointer : pointers)
     arguments.push_back(&pointer);
   SINTER_CHECK(context->check(api.cuLaunchKernel(reinterpret_cast<CUfunction>(entry), grid, 1, 1,
-                                                 block, 1, 1, sharedBytes, context->stream(),
+                                                 block, 1, 1, sharedBytes, context->getStream(),
                                                  arguments.data(), nullptr),
                               kernel));
   for (std::span<std::byte> bytes : memory)
     SINTER_CHECK(
-        context->check(api.cuMemcpyDtoHAsync(bytes.data(), places.at(bytes.data()).address(),
-                                             bytes.size(), context->stream()),
+        context->check(api.cuMemcpyDtoHAsync(bytes.data(), places.at(bytes.data()).getAddress(),
+                                             bytes.size(), context->getStream()),
                        kernel));
   return context->wait(kernel);
 }

@@ -70,7 +70,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
   request.contents.metadata = {{"vocab_size", std::to_string(spec.vocabSize)},
                                {"max_seq", std::to_string(options.maxSequence)},
                                {"eos_token_ids", ""}};
-  for (const ParameterInfo &parameter : spec.parameters())
+  for (const ParameterInfo &parameter : spec.getParameters())
     request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
   if (returnsLogits)
     returnLogits(request, spec);

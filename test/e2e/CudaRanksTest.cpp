@@ -100,7 +100,7 @@ TEST_P(CudaRanksLogits, AreThoseOfOne) {
       difference += std::pow(double(own[i]) - one[i], 2);
       norm += std::pow(one[i], 2);
     }
-    EXPECT_LE(std::sqrt(difference / norm), 1e-6) << "rank " << communicator.rank();
+    EXPECT_LE(std::sqrt(difference / norm), 1e-6) << "rank " << communicator.getRank();
     return Expected<void>();
   });
   EXPECT_TRUE(done) << done.error().message();

@@ -53,14 +53,14 @@ protected:
                                  {"eos_token_ids", "1,2"},
                                  {"model_type", spec.modelType}};
     request.contents.attachments = {{"tokenizer.json", "{}"}};
-    for (const ParameterInfo &parameter : spec.parameters())
+    for (const ParameterInfo &parameter : spec.getParameters())
       request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
     bytes = valueOf(sinter::compile(request)).executable;
     // What is not machine code.
     auto executable = valueOf(runtime::Executable::fromFlatbuffer(bytes, "whole"));
-    const auto *code = executable->root().code();
+    const auto *code = executable->getRoot().code();
     const auto *begin = reinterpret_cast<const std::byte *>(code->data());
-    size_t codeBegin = begin - executable->flatbuffer().data();
+    size_t codeBegin = begin - executable->getFlatbuffer().data();
     for (size_t i = 0; i < bytes.size(); ++i)
       if (i < codeBegin || i >= codeBegin + code->size())
         places.push_back(i);

@@ -30,7 +30,7 @@ class SeededWeights : public runtime::WeightSource {
 public:
   explicit SeededWeights(const ModelSpec &spec) {
     runtime::ThreadPool pool(1);
-    for (const ParameterInfo &parameter : spec.parameters()) {
+    for (const ParameterInfo &parameter : spec.getParameters()) {
       const std::vector<int64_t> &shape = parameter.shape;
       Initializer initializer{parameter.initializer.mean, 0.2};
       if (shape.size() > 1)

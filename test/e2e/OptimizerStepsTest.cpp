@@ -117,7 +117,7 @@ public:
   /// The bytes of all states.
   std::vector<std::byte> getStates() {
     std::vector<std::byte> all;
-    for (const fb::Binding *state : *session->executable().root().states()) {
+    for (const fb::Binding *state : *session->getExecutable().getRoot().states()) {
       std::span<const std::byte> bytes = valueOf(session->state(state->name()->str())).bytes;
       all.insert(all.end(), bytes.begin(), bytes.end());
     }

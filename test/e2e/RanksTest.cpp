@@ -52,7 +52,7 @@ protected:
       std::lock_guard lock(mutex);
       EXPECT_EQ(own.size(), one.size());
       auto [first, second] = std::ranges::mismatch(own, one);
-      EXPECT_EQ(first, own.end()) << "rank " << communicator.rank() << ", logit "
+      EXPECT_EQ(first, own.end()) << "rank " << communicator.getRank() << ", logit "
                                   << first - own.begin() << ": " << *first << " instead of "
                                   << *second;
       ++compared;

@@ -73,7 +73,7 @@ public:
   std::vector<runtime::StepRecord>
   train(const Layout &layout, const std::filesystem::path &directory, uint64_t steps = kSteps) {
     auto executable = compile(layout);
-    size_t ranks = runtime::countRanks(executable->root());
+    size_t ranks = runtime::countRanks(executable->getRoot());
     std::vector<std::vector<runtime::StepRecord>> records(ranks);
     std::atomic<bool> stop = false;
     auto run = [&](runtime::Communicator *communicator, size_t rank) -> Expected<void> {
@@ -99,7 +99,7 @@ public:
     Expected<void> done =
         ranks == 1 ? run(nullptr, 0)
                    : runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
-                       return run(&communicator, communicator.rank());
+                       return run(&communicator, communicator.getRank());
                      });
     EXPECT_TRUE(done) << done.error().message();
     for (const auto &own : records)
@@ -119,9 +119,9 @@ public:
     std::vector<std::byte> all;
     for (const runtime::HeldState &state : runtime::describeStates(*compile({}), 0)) {
       const TensorToWrite &tensor = state.part.tensor;
-      std::vector<std::byte> bytes(state.box().elements() * sizeOf(tensor.dtype));
+      std::vector<std::byte> bytes(state.getBox().getElements() * sizeOf(tensor.dtype));
       auto read = (state.parameter ? model : optimizer)
-                      .read(tensor.name, tensor.dtype, tensor.shape, state.box(), bytes);
+                      .read(tensor.name, tensor.dtype, tensor.shape, state.getBox(), bytes);
       EXPECT_TRUE(read) << read.error().message();
       all.insert(all.end(), bytes.begin(), bytes.end());
     }

@@ -59,7 +59,7 @@ TrainedModel::compile(const CompileOptions &options) const {
   CompileRequest request;
   request.graph = makeModelGraph(impl->spec);
   request.options = options;
-  for (const ParameterInfo &parameter : impl->spec.parameters())
+  for (const ParameterInfo &parameter : impl->spec.getParameters())
     request.parameterTypes[parameter.name] =
         impl->weights ? impl->weights->find(parameter.name)->dtype : DType::F32;
   auto executable = valueOf(runtime::Executable::fromFlatbuffer(
@@ -67,7 +67,7 @@ TrainedModel::compile(const CompileOptions &options) const {
   // Within 5 % and a few cache lines, which such small arenas feel. Of an update on ranks all but
   // two or three buffers are small: where these do not fit each other is felt, too.
   double most = options.grid.empty() ? 1.05 : 1.1;
-  for (const fb::Program *program : *executable->root().programs())
+  for (const fb::Program *program : *executable->getRoot().programs())
     EXPECT_LE(double(program->arena_bytes()), most * double(program->arena_lower_bound()) + 256)
         << program->name()->str();
   return executable;
@@ -104,14 +104,14 @@ TrainedSteps TrainedModel::train(std::shared_ptr<const runtime::Executable> exec
     result.losses.push_back(record.loss);
     result.norms.push_back(record.gradNorm);
   }
-  for (const fb::CheckpointTensor *tensor : *executable->root().checkpoint()) {
+  for (const fb::CheckpointTensor *tensor : *executable->getRoot().checkpoint()) {
     std::string_view name = tensor->name()->string_view();
     size_t count = 1;
-    for (int64_t extent : valueOf(trainer->session().state(name)).shape)
+    for (int64_t extent : valueOf(trainer->getSession().state(name)).shape)
       count *= static_cast<size_t>(extent);
     std::vector<float> values(count);
     Expected<void> read =
-        trainer->session().readState(name, std::as_writable_bytes(std::span(values)));
+        trainer->getSession().readState(name, std::as_writable_bytes(std::span(values)));
     EXPECT_TRUE(read) << read.error().message();
     result.parameters.insert(result.parameters.end(), values.begin(), values.end());
   }

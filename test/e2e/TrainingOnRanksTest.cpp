@@ -139,7 +139,7 @@ TEST(TrainingOnRanksBesideComputation, SameBits) {
        std::initializer_list<Layout>{{"data=2", 3}, {"data=2,tensor=2", 2}}) {
     SCOPED_TRACE(describe(layout));
     size_t beside = 0;
-    for (const fb::Program *program : *run.compile(layout)->root().programs())
+    for (const fb::Program *program : *run.compile(layout)->getRoot().programs())
       for (const fb::Command *command : *program->commands())
         beside += command->stream() == 1;
     EXPECT_GT(beside, 0u);
@@ -164,7 +164,7 @@ public:
     run.accumulate = microbatches;
     trainer = valueOf(Trainer::create(model.compile(options), {model.tokens(), std::nullopt}, run));
     StepPlan plan = valueOf(
-        StepPlan::make(session().executable(), /*rank=*/0, microbatches, /*validation=*/false));
+        StepPlan::make(session().getExecutable(), /*rank=*/0, microbatches, /*validation=*/false));
     programs = valueOf(TrainPrograms::find(session(), plan, /*rank=*/0));
     BatchOptions batch;
     batch.sequence = TrainedModel::kSequence;
@@ -172,7 +172,7 @@ public:
     reader.emplace(model.tokens(), batch);
   }
 
-  Session &session() { return trainer->session(); }
+  Session &session() { return trainer->getSession(); }
 
   /// Adds the gradient of microbatch `index` of a step of `count`.
   void accumulate(uint64_t index, uint64_t count) {
@@ -184,13 +184,13 @@ public:
     const TrainProgram &program = programs.tasks.front().program; // of all microbatches
     program.set(batch);
     program.set(scalars);
-    EXPECT_TRUE(session().run(program.handle()));
+    EXPECT_TRUE(session().run(program.getHandle()));
   }
 
   /// The gradients of all parameters, one after the other.
   std::vector<float> takeGradients() {
     std::vector<float> all;
-    for (const fb::CheckpointTensor *tensor : *session().executable().root().checkpoint()) {
+    for (const fb::CheckpointTensor *tensor : *session().getExecutable().getRoot().checkpoint()) {
       TensorView state = valueOf(session().state("gradient." + tensor->name()->str()));
       std::span<float> numbers = state.as<float>();
       all.insert(all.end(), numbers.begin(), numbers.end());

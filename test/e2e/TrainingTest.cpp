@@ -145,7 +145,7 @@ TEST(TrainingWithAccumulation, IsTheSameAsALargerBatch) {
 
 uint64_t getArena(const runtime::Executable &executable) {
   uint64_t bytes = 0;
-  for (const fb::Program *program : *executable.root().programs())
+  for (const fb::Program *program : *executable.getRoot().programs())
     bytes = std::max(bytes, program->arena_bytes());
   return bytes;
 }

@@ -13,12 +13,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (spec->layers.size() > 64)
     return 0; // sound, but slow to enumerate
-  if (spec->parameterCount() <= 0 || spec->headDim < 1 || spec->heads % spec->kvHeads != 0)
+  if (spec->getParameterCount() <= 0 || spec->headDim < 1 || spec->heads % spec->kvHeads != 0)
     std::abort();
   if (spec->positions == sinter::PositionKind::Rotary && spec->headDim < 4096)
     for (int64_t length : {int64_t(1), spec->maxPositions, 4 * spec->maxPositions})
       if (static_cast<int64_t>(sinter::rotaryFrequencies(spec->rotary, length).inverse.size()) !=
-          spec->rotary.width() / 2)
+          spec->rotary.getWidth() / 2)
         std::abort();
   if (spec->positions == sinter::PositionKind::Alibi && spec->heads < 4096 &&
       static_cast<int64_t>(sinter::alibiSlopes(spec->heads).size()) != spec->heads)

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       isFile ? Executable::fromFile(file, "fuzz") : Executable::fromFlatbuffer(bytes, "fuzz");
   if (!executable)
     return 0;
-  const sinter::fb::Executable &root = (*executable)->root();
+  const sinter::fb::Executable &root = (*executable)->getRoot();
   if (!(*executable)->isForCpu()) {
     (void)predictMemory(*executable); // all that needs no GPU
     return 0;

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   unsigned sum = 0;
-  for (const sinter::Tensor &tensor : weights->tensors()) {
+  for (const sinter::Tensor &tensor : weights->getTensors()) {
     for (std::byte byte : tensor.data)
       sum += std::to_integer<unsigned>(byte);
     if (!weights->find(tensor.name) || tensor.offset + tensor.data.size() > size)

@@ -10,7 +10,7 @@ namespace {
 struct Table {
   std::string element = "float";
   int tokens = 1, rows = 1, width = 1;
-  std::optional<int> padding;
+  std::optional<int> padding = {};
   bool hasInto = false;
   /// Ids are from [-spread, rows + spread).
   int spread = 0;

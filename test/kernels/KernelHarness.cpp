@@ -37,7 +37,7 @@ bool kernels::haveWarpgroups() {
   if (test::getKernelPlace() == test::KernelPlace::Emulator)
     return true;
   auto context = runtime::cuda::CudaContext::open();
-  return context && (*context)->capability() == runtime::cuda::Capability{9, 0};
+  return context && (*context)->getCapability() == runtime::cuda::Capability{9, 0};
 }
 
 /// All headers of the templates' folder, by name.

@@ -71,7 +71,7 @@ void ReferenceModel::build(int64_t batch, int64_t chunk, std::vector<std::string
   options.maxSequence = length + 3;
   options.ropeLength = length;
   options.entries = std::move(entries);
-  for (const ParameterInfo &parameter : spec.parameters())
+  for (const ParameterInfo &parameter : spec.getParameters())
     options.parameterTypes[parameter.name] = *weights.find(parameter.name)->dtype;
   module = valueOf(buildGraph(context, spec, options));
   sinter::returnLogits(*module);

@@ -9,21 +9,22 @@ using namespace sinter::runtime::cuda;
 Expected<bench::CopyRate> bench::measureCopyRate() {
   SINTER_TRY(auto context, CudaContext::open());
   CudaContext::Current current(*context);
-  SINTER_TRY(uint64_t free, context->freeBytes());
+  SINTER_TRY(uint64_t free, context->getFreeBytes());
   const uint64_t bytes = std::min(uint64_t(4) << 30, free / 8);
   SINTER_TRY(auto pool, CudaPool::create(*context));
   SINTER_TRY(DeviceMemory source, pool->allocate(bytes, "a copy's source"));
   SINTER_TRY(DeviceMemory out, pool->allocate(bytes, "a copy"));
   SINTER_TRY(CudaEvent begin, CudaEvent::create(*context, /*timed=*/true));
   SINTER_TRY(CudaEvent end, CudaEvent::create(*context, /*timed=*/true));
-  const CudaApi &api = context->api();
+  const CudaApi &api = context->getApi();
   auto copy = [&] {
     return context->check(
-        api.cuMemcpyDtoDAsync(out.address(), source.address(), bytes, context->stream()), "a copy");
+        api.cuMemcpyDtoDAsync(out.getAddress(), source.getAddress(), bytes, context->getStream()),
+        "a copy");
   };
-  SINTER_CHECK(context->check(api.cuMemsetD8Async(source.address(), 1, bytes, context->stream()),
-                              "a copy's source"));
-  CopyRate rate{context->name(), 0};
+  SINTER_CHECK(context->check(
+      api.cuMemsetD8Async(source.getAddress(), 1, bytes, context->getStream()), "a copy's source"));
+  CopyRate rate{context->getName(), 0};
   constexpr int kRepetitions = 10, kWarmup = 2;
   for (int i = 0; i < kWarmup + kRepetitions; ++i) {
     SINTER_CHECK(begin.record());

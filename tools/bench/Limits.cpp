@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     limits[name] = host.get(kind) * 1e-9;
   }
   nlohmann::json result = {
-      {"machine", host.machine()}, {"threads", threads}, {"limits", limits}, {"now", now}};
+      {"machine", host.getMachine()}, {"threads", threads}, {"limits", limits}, {"now", now}};
   std::printf("%s\n", result.dump().c_str());
   return 0;
 }

@@ -51,7 +51,7 @@ BENCHMARK(copy)->UseRealTime();
 void packWeights(benchmark::State &state, DType from, DType to, bool transposed) {
   constexpr uint64_t k = 3072, n = 3072;
   PackedRhs layout{k, n, to};
-  Region source = filled(k * n * 4), out = filled(layout.bytes());
+  Region source = filled(k * n * 4), out = filled(layout.getBytes());
   PackSource packed{source.data(), from, n, transposed ? k : n, transposed};
   for (auto _ : state)
     pack(pool(), layout, std::span(&packed, 1), out.data());

@@ -67,12 +67,12 @@ Expected<void> sinter::cli::runOnRanks(RankedCommand command,
   }
   options.onFailure = endWithOthers;
   SINTER_TRY(Ranks ranks, Ranks::open(options));
-  if (!ranks.communicator())
+  if (!ranks.getCommunicator())
     return work();
   delayTermination();
-  *command.communicator = ranks.communicator();
+  *command.communicator = ranks.getCommunicator();
   if (*command.threads == 0)
-    *command.threads = ranks.threads();
+    *command.threads = ranks.getThreads();
   if (!ranks.isFirst())
     beSilent(*command.observer);
   Expected<void> result = work();

@@ -226,6 +226,15 @@ def headers(tree):
 
 
 @rule
+def accessors(tree):
+    """What reads a member is getX(), or isX() or hasX(), except where all containers have another name."""
+    paths = [p for p in tree.files(".cpp", ".h") if p.parts[0] not in {"test", "kernels_templates"}]
+    inline = (r"^\s+[\w:<>,*& ]+[ &*]"
+              r"(?!(?:(?:get|is|has)[A-Z]\w*|get|size|begin|end|data)\()(\w+\(\)) const \{ return \w+; \}")
+    tree.each_line(paths, inline, "{0}: getX()")
+
+
+@rule
 def command_line_options(tree):
     """Global command line options stand in tools/ only."""
     paths = [p for p in tree.files(".cpp", ".h") if p.parts[0] != "tools"]

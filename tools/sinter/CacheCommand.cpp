@@ -57,8 +57,8 @@ static Expected<void> run(const CacheOptions &options) {
   std::vector<CacheFile> files = cache.list();
   std::ranges::reverse(files);
   if (options.json) {
-    nlohmann::json report = {{"folder", cache.folder().string()},
-                             {"limit_bytes", cache.limit()},
+    nlohmann::json report = {{"folder", cache.getFolder().string()},
+                             {"limit_bytes", cache.getLimit()},
                              {"bytes", sumBytes(files)},
                              {"files", files.size()}};
     if (options.list)
@@ -72,13 +72,13 @@ static Expected<void> run(const CacheOptions &options) {
     std::printf("removed %zu files, %s\n", removed.size(), formatBytes(sumBytes(removed)).c_str());
   if (options.list)
     printTable(files);
-  if (cache.folder().empty())
+  if (cache.getFolder().empty())
     std::printf("nothing is kept: %s\n",
-                cache.limit() == 0 ? "SINTER_CACHE_LIMIT is 0" : "there is no folder for it");
+                cache.getLimit() == 0 ? "SINTER_CACHE_LIMIT is 0" : "there is no folder for it");
   else
     std::printf("%s: %zu files, %s of at most %s (SINTER_CACHE_LIMIT)\n",
-                cache.folder().string().c_str(), files.size(), formatBytes(sumBytes(files)).c_str(),
-                formatBytes(cache.limit()).c_str());
+                cache.getFolder().string().c_str(), files.size(),
+                formatBytes(sumBytes(files)).c_str(), formatBytes(cache.getLimit()).c_str());
   return {};
 }
 

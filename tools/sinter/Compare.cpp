@@ -74,7 +74,7 @@ static Expected<Outcome> trainOne(const Model &model, const std::string &name,
   outcome.flops = run->getFlops();
   std::fprintf(stderr, "%s: %s parameters\n", name.c_str(),
                formatCount(double(outcome.parameters)).c_str());
-  DeviceLimits limits(run->executable(), getThreads(options));
+  DeviceLimits limits(run->getExecutable(), getThreads(options));
   progress.emplace(0, options.steps, outcome.flops, run->getProductType(), limits);
   SINTER_TRY(TrainResult result, run->run());
   progress.reset();

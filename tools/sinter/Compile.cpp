@@ -69,7 +69,7 @@ static Expected<void> run(Options &options) {
     return runtime::writeExecutable(options.output, result.executable);
   }
   SINTER_TRY(Compiled compiled, compileCached(request, options, options.model));
-  return runtime::writeExecutable(options.output, compiled.executable->flatbuffer());
+  return runtime::writeExecutable(options.output, compiled.executable->getFlatbuffer());
 }
 
 void sinter::cli::addCompile(CLI::App &program) {

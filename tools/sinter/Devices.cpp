@@ -41,7 +41,7 @@ static nlohmann::json describeGpu() {
     return report;
   }
   report["name"] = gpu->name;
-  report["capability"] = gpu->capability.text();
+  report["capability"] = gpu->capability.toString();
   report["multiprocessors"] = gpu->multiprocessors;
   report["driver"] = std::to_string(gpu->driverVersion / 1000) + "." +
                      std::to_string(gpu->driverVersion % 1000 / 10);

@@ -37,7 +37,7 @@ static Expected<void> run(const TokenizeOptions &options) {
     for (int32_t id : ids)
       if (!tokenizer.token(id))
         return fail("--decode", "id " + std::to_string(id) + " is not one of the tokenizer's",
-                    "ids are below " + std::to_string(tokenizer.vocabSize()));
+                    "ids are below " + std::to_string(tokenizer.getVocabSize()));
     std::string text = tokenizer.decode(ids);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};

@@ -54,7 +54,7 @@ static nlohmann::ordered_json summarize(TrainRun &run, const TrainResult &result
                                     {"parameters", run.getParameters()},
                                     {"flops_per_step", run.getFlops()},
                                     {"peak_bytes", result.peakBytes},
-                                    {"planned_bytes", run.getTrainer().memory().peak()}};
+                                    {"planned_bytes", run.getTrainer().getMemory().getPeak()}};
   TrainCurves curves = readTrainCurves(options.getLog());
   if (!curves.loss.empty())
     summary["loss"] = curves.loss.back().second;
@@ -109,7 +109,7 @@ static Section describeRanksOf(const TrainResult &result) {
 static Report makeReport(const std::string &name, TrainRun &run, const CLI::App &command,
                          const TrainResult *result) {
   TrainCurves curves = readTrainCurves(run.getOptions().getLog());
-  runtime::TrainMemory memory = run.getTrainer().memory();
+  runtime::TrainMemory memory = run.getTrainer().getMemory();
   Report report;
   report.title = "Training of " + name;
   if (!curves.loss.empty()) {
@@ -135,7 +135,7 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
       {"Memory", "step", "B", {draw("peak", curves.memory)}},
   };
   auto metadata = [&](const char *key) {
-    return std::string(run.executable().metadata(key).value_or(""));
+    return std::string(run.getExecutable().metadata(key).value_or(""));
   };
   Section model{"Model", {}, {}};
   model.rows = {{"type", metadata("model_type")},
@@ -145,7 +145,7 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
                 {"useful FLOPs of a step", formatCount(run.getFlops())},
                 {"training data", run.getFingerprint()},
                 {"parameters and optimizer", formatBytes(memory.session.state)},
-                {"planned memory", formatBytes(memory.peak())}};
+                {"planned memory", formatBytes(memory.getPeak())}};
   Section options{"Options", {}, {}};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_name(), value = option->get_default_str();
@@ -180,17 +180,17 @@ static Expected<void> run(Options &options, const CLI::App &command) {
       progress->show(record);
   };
   SINTER_TRY(std::unique_ptr<TrainRun> run, TrainRun::prepare(std::move(model), options));
-  DeviceLimits limits(run->executable(), getThreads(options));
+  DeviceLimits limits(run->getExecutable(), getThreads(options));
   SINTER_CHECK(run->begin());
   runtime::Trainer &trainer = run->getTrainer();
   if (!isFirstRank())
     return run->run().map([](const TrainResult &) {});
-  progress.emplace(trainer.nextStep(), options.steps, run->getFlops(), run->getProductType(),
+  progress.emplace(trainer.getNextStep(), options.steps, run->getFlops(), run->getProductType(),
                    limits);
-  if (trainer.nextStep() != 0)
-    progress->note("going on from step " + std::to_string(trainer.nextStep()));
+  if (trainer.getNextStep() != 0)
+    progress->note("going on from step " + std::to_string(trainer.getNextStep()));
   auto shown = [](const std::string &value) { return value.empty() ? "not set" : value; };
-  for (const runtime::OptionChange &change : trainer.changes())
+  for (const runtime::OptionChange &change : trainer.getChanges())
     progress->note("from here on --" + std::string(FlagName(change.name).text) + " is " +
                    shown(change.is) + ", it was " + shown(change.was));
   Expected<TrainResult> result = run->run();

@@ -59,10 +59,10 @@ void readType(ConfigReader &config, ConfigReader &rope, RotarySpec &rotary) {
     rotary.longFactor = rope.numbers("long_factor");
     for (const auto &[name, factors] :
          {std::pair("short_factor", &rotary.shortFactor), {"long_factor", &rotary.longFactor}})
-      if (static_cast<int64_t>(factors->size()) != rotary.width() / 2)
+      if (static_cast<int64_t>(factors->size()) != rotary.getWidth() / 2)
         config.mistake(what,
                        std::string("its ") + name + " has " + std::to_string(factors->size()) +
-                           " entries for " + std::to_string(rotary.width() / 2) + " frequencies",
+                           " entries for " + std::to_string(rotary.getWidth() / 2) + " frequencies",
                        "");
     if (rotary.originalMaxPositions < 2)
       config.mistake(what, "longrope needs an original_max_position_embeddings above 1", "");
@@ -100,9 +100,9 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
     config.mistake("partial_rotary_factor", "models of this type rotate whole heads", "remove it");
   }
   rotary.dim = static_cast<int64_t>(double(spec.headDim) * std::min(fraction, 2.0));
-  if (rotary.dim < 1 || rotary.width() > spec.headDim) {
+  if (rotary.dim < 1 || rotary.getWidth() > spec.headDim) {
     config.mistake(partial ? "partial_rotary_factor" : "head_dim",
-                   std::to_string(rotary.width()) + " of " + std::to_string(spec.headDim) +
+                   std::to_string(rotary.getWidth()) + " of " + std::to_string(spec.headDim) +
                        " components of a head would be rotated",
                    "");
     rotary.dim = 2;

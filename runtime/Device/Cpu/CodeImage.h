@@ -24,7 +24,7 @@ public:
   KernelFunction entry(uint64_t offset) const;
 
   /// Bytes of memory that the image occupies.
-  uint64_t bytes() const { return size; }
+  uint64_t getBytes() const { return size; }
 
 private:
   std::byte *base = nullptr;

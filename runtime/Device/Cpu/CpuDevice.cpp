@@ -20,7 +20,7 @@ public:
 
   Expected<MemoryUse> predict(const BindOptions &options);
   Expected<void> bind(const BindOptions &options) override;
-  MemoryUse memory() const override { return use; }
+  MemoryUse getMemory() const override { return use; }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
   Expected<void> start(size_t program) override {
@@ -30,7 +30,7 @@ public:
     return recordings[program].runStep(command, *plan.pool);
   }
   std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
-    return inputOrOutput == fb::Space::Input ? input.bytes() : output.bytes();
+    return inputOrOutput == fb::Space::Input ? input.getBytes() : output.getBytes();
   }
   std::span<std::byte> view(const fb::Slice &slice) const override;
   Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const override {
@@ -50,7 +50,7 @@ public:
   std::span<std::byte> copyMemory(uint64_t) override { return {}; }
   Expected<void> clearState() override {
     if (state.data())
-      std::memset(state.data(), 0, state.bytes().size());
+      std::memset(state.data(), 0, state.getBytes().size());
     return {};
   }
 
@@ -91,7 +91,7 @@ private:
 };
 
 Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
-  const fb::Executable &root = plan.executable->root();
+  const fb::Executable &root = plan.executable->getRoot();
   size_t count = root.kernels() ? root.kernels()->size() : 0;
   kernels.resize(count);
   bool needsCode = false;
@@ -107,7 +107,7 @@ Expected<void> CpuDevice::loadKernels(const KernelTable &table) {
     return {};
   SINTER_TRY(code,
              CodeImage::load(std::as_bytes(std::span(root.code()->data(), root.code()->size()))));
-  use.code = code.bytes();
+  use.code = code.getBytes();
   for (size_t i = 0; i < count; ++i)
     if (!kernels[i])
       kernels[i] =
@@ -142,7 +142,7 @@ Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *check
     case fb::Space::Parameter:
       return parameter.data() + slice.offset();
     case fb::Space::State:
-      return state.data() + offsetInSlot(plan.executable->root(), stage, slice.offset(), slot);
+      return state.data() + offsetInSlot(plan.executable->getRoot(), stage, slice.offset(), slot);
     case fb::Space::Input:
       return input.data() + slice.offset();
     case fb::Space::Output:
@@ -152,12 +152,12 @@ Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *check
     case fb::Space::Constant:
       // Kernels and copies only read constants; the executable's bytes serve them in place.
       return reinterpret_cast<std::byte *>(
-                 const_cast<uint8_t *>(plan.executable->root().constants()->data())) +
+                 const_cast<uint8_t *>(plan.executable->getRoot().constants()->data())) +
              slice.offset();
     }
     return nullptr;
   };
-  return {address, kernels, *plan.pool, plan.executable->root(), communicator};
+  return {address, kernels, *plan.pool, plan.executable->getRoot(), communicator};
 }
 
 std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
@@ -165,7 +165,7 @@ std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
                          : slice.space() == fb::Space::Input  ? &input
                          : slice.space() == fb::Space::Output ? &output
                                                               : &arena;
-  return region->bytes().subspan(slice.offset(), slice.bytes());
+  return region->getBytes().subspan(slice.offset(), slice.bytes());
 }
 
 void CpuDevice::recordPrograms() {
@@ -184,8 +184,8 @@ Expected<void> CpuDevice::preprocess(const BindOptions &options) {
     return {};
   SINTER_TRY(WeightLoader checkpoint,
              WeightLoader::open(*plan.executable, options.weights,
-                                options.seed.value_or(plan.executable->root().seed())));
-  use.checkpoint = checkpoint.bytes();
+                                options.seed.value_or(plan.executable->getRoot().seed())));
+  use.checkpoint = checkpoint.getBytes();
   SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preprocessing the weights"));
   Recording recording = record(*program, resolver(scratch, &checkpoint));
   for (size_t i = 0; i < recording.steps.size(); ++i) {
@@ -207,8 +207,9 @@ Expected<MemoryUse> CpuDevice::predict(const BindOptions &options) {
 Expected<void> CpuDevice::bind(const BindOptions &options) {
   SINTER_CHECK(loadKernels(options.kernels));
   addMadeWeights(options);
-  SINTER_CHECK(checkMemory(plan.executable->name(), use, memoryLimit(), "memory"));
-  if (auto shortage = describeShortage(plan.executable->name(), use.peak(), availableMemory())) {
+  SINTER_CHECK(checkMemory(plan.executable->getName(), use, memoryLimit(), "memory"));
+  if (auto shortage =
+          describeShortage(plan.executable->getName(), use.getPeak(), availableMemory())) {
     if (options.onWarning)
       options.onWarning(*shortage);
     else
@@ -217,7 +218,7 @@ Expected<void> CpuDevice::bind(const BindOptions &options) {
   SINTER_CHECK(allocate(options.debug));
   communicator = options.communicator;
   progress = communicator ? communicator->progress : nullptr;
-  pipelined = communicator && countStages(plan.executable->root()) != 0;
+  pipelined = communicator && countStages(plan.executable->getRoot()) != 0;
   recordPrograms();
   SINTER_CHECK(preprocess(options));
   return {};
@@ -273,7 +274,7 @@ Expected<void> CpuDevice::runChecked(size_t program) {
   const fb::Program &bound = *selected.program;
   const Recording &recording = recordings[program];
   auto inSlot = [&](uint64_t offset) {
-    return offsetInSlot(plan.executable->root(), bound.stage(), offset, selected.slot);
+    return offsetInSlot(plan.executable->getRoot(), bound.stage(), offset, selected.slot);
   };
   checks->poison();
   SINTER_CHECK(start(program));
@@ -284,7 +285,7 @@ Expected<void> CpuDevice::runChecked(size_t program) {
     SINTER_CHECK(runStep(recording, i));
     if (checks->hashOutside(command, inSlot) == before && checks->guardsIntact())
       continue;
-    std::string what = plan.executable->name() + ": program '" + bound.name()->str() +
+    std::string what = plan.executable->getName() + ": program '" + bound.name()->str() +
                        "', command " + std::to_string(i);
     if (command.label())
       what += " (" + command.label()->str() + ")";

@@ -10,7 +10,7 @@ namespace sinter::runtime {
 void DebugChecks::poison() {
   auto arena = regions.find(fb::Space::Arena);
   if (arena != regions.end() && arena->second->data())
-    std::memset(arena->second->data(), 0xff, arena->second->bytes().size());
+    std::memset(arena->second->data(), 0xff, arena->second->getBytes().size());
 }
 
 uint64_t DebugChecks::hashOutside(const fb::Command &command,
@@ -24,7 +24,7 @@ uint64_t DebugChecks::hashOutside(const fb::Command &command,
       uint64_t begin = space == fb::Space::State ? inSlot(slice.offset()) : slice.offset();
       touched.emplace_back(begin, begin + slice.bytes());
     });
-    touched.emplace_back(region->bytes().size(), region->bytes().size());
+    touched.emplace_back(region->getBytes().size(), region->getBytes().size());
     std::sort(touched.begin(), touched.end());
     uint64_t position = 0;
     for (auto [begin, end] : touched) {

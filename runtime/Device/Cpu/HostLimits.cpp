@@ -65,7 +65,8 @@ const char *nameOf(LimitKind kind) {
 }
 
 HostLimits::HostLimits(unsigned threads, const InstructionSet &set)
-    : HostLimits(processorName() + ", " + set.name() + ", " + std::to_string(threads) + " threads",
+    : HostLimits(processorName() + ", " + set.getName() + ", " + std::to_string(threads) +
+                     " threads",
                  cacheFolder(), [threads, set](LimitKind kind, RateTime time) {
                    return measureHost(threads, set, kind, time);
                  }) {}

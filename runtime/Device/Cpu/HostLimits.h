@@ -57,7 +57,7 @@ public:
 
   /// The processor, its instruction set and the threads: "NAME, family 25, ..., avx512+bf16, 2
   /// threads".
-  const std::string &machine() const { return name; }
+  const std::string &getMachine() const { return name; }
 
 private:
   void raise(LimitKind kind, double perSecond);

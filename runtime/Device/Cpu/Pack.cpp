@@ -226,7 +226,7 @@ SINTER_VECTOR_CLONES void packClone(const Part &part, DType from, DType to, bool
 // last rows, all that follow.
 void pad(const PackedRhs &layout, std::byte *panel, uint64_t columns, uint64_t begin,
          uint64_t end) {
-  uint64_t width = layout.width, pairs = layout.interleave();
+  uint64_t width = layout.width, pairs = layout.getInterleave();
   uint64_t wordBytes = pairs * sizeOf(layout.dtype);
   for (uint64_t p = begin; columns < width && p < end; p += pairs)
     std::memset(panel + (p / pairs * width + columns) * wordBytes, 0,
@@ -238,7 +238,7 @@ void pad(const PackedRhs &layout, std::byte *panel, uint64_t columns, uint64_t b
       std::memset(panel + (end / pairs * width + c) * wordBytes + wordBytes / 2, 0, wordBytes / 2);
   uint64_t next = (end + pairs - 1) / pairs;
   std::memset(panel + next * width * wordBytes, 0,
-              (layout.paddedK() / pairs - next) * width * wordBytes);
+              (layout.getPaddedK() / pairs - next) * width * wordBytes);
 }
 
 // Rows [rowBegin, rowEnd) of the panels [first, last) of `out`.
@@ -247,10 +247,10 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
   uint64_t width = layout.width;
   uint64_t begin = first * width, end = std::min(last * width, layout.n);
   Part part{};
-  part.out = out + first * layout.panelBytes();
+  part.out = out + first * layout.getPanelBytes();
   part.width = width;
   part.shift = static_cast<uint64_t>(std::countr_zero(width));
-  part.panelWords = layout.panelBytes() / sizeof(uint32_t);
+  part.panelWords = layout.getPanelBytes() / sizeof(uint32_t);
   part.begin = rowBegin;
   part.end = rowEnd;
   uint64_t sourceBegin = 0;
@@ -269,8 +269,8 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
     sourceBegin += source.n;
   }
   for (uint64_t panel = first; panel < last; ++panel)
-    pad(layout, out + panel * layout.panelBytes(), std::min(end - panel * width, width), rowBegin,
-        rowEnd);
+    pad(layout, out + panel * layout.getPanelBytes(), std::min(end - panel * width, width),
+        rowBegin, rowEnd);
 }
 
 //===----------------------------------------------------------------------===//
@@ -325,8 +325,8 @@ void packBytes(const PackedRhs &layout, const ByteColumns &columns, uint64_t pan
 void packTogether(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel,
                   uint8_t *rows, uint64_t begin, uint64_t end) {
   uint64_t together = layout.together, shift = static_cast<uint64_t>(std::countr_zero(together));
-  uint64_t padded = end == layout.k ? layout.paddedK() : end;
-  uint8_t *sums = rows + layout.paddedK() * layout.width;
+  uint64_t padded = end == layout.k ? layout.getPaddedK() : end;
+  uint8_t *sums = rows + layout.getPaddedK() * layout.width;
   for (uint64_t j = 0; j < layout.width; ++j) {
     ByteColumns::Column column = columns.get(panel * layout.width + j);
     int32_t sum = 0;
@@ -358,7 +358,7 @@ void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource>
       for (uint64_t panel = first; layout.isInteger() && panel < last; ++panel)
         (layout.together == 1 ? packBytes : packTogether)(
             layout, ByteColumns(sources), panel,
-            static_cast<uint8_t *>(out) + panel * layout.panelBytes(), row, rowEnd);
+            static_cast<uint8_t *>(out) + panel * layout.getPanelBytes(), row, rowEnd);
     }
   });
 }

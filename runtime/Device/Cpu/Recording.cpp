@@ -85,7 +85,7 @@ private:
     step.communicator = resolver.communicator;
     std::span<const uint32_t> axes(collective.axes()->data(), collective.axes()->size());
     step.group =
-        findGroup(resolver.executable, axes, step.communicator ? step.communicator->rank() : 0);
+        findGroup(resolver.executable, axes, step.communicator ? step.communicator->getRank() : 0);
     step.source = bytes(*collective.source());
     step.out = bytes(*collective.out());
     recording.steps.emplace_back(std::move(step));
@@ -94,15 +94,16 @@ private:
   void add(const fb::Send &send, const fb::Command &) {
     Communicator *communicator = resolver.communicator;
     recording.steps.emplace_back(SendStep{
-        communicator, findRankOfStage(resolver.executable, send.stage(), communicator->rank()),
+        communicator, findRankOfStage(resolver.executable, send.stage(), communicator->getRank()),
         send.channel(), bytes(*send.source())});
   }
 
   void add(const fb::Receive &receive, const fb::Command &) {
     Communicator *communicator = resolver.communicator;
-    recording.steps.emplace_back(ReceiveStep{
-        communicator, findRankOfStage(resolver.executable, receive.stage(), communicator->rank()),
-        receive.channel(), bytes(*receive.out())});
+    recording.steps.emplace_back(
+        ReceiveStep{communicator,
+                    findRankOfStage(resolver.executable, receive.stage(), communicator->getRank()),
+                    receive.channel(), bytes(*receive.out())});
   }
 
   void add(const fb::Gemm &, const fb::Command &) { refuseLibrary(); }

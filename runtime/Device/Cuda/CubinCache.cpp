@@ -47,10 +47,10 @@ std::optional<CompiledCuda> CubinCache::read(const fs::path &path) const {
   Expected<MappedFile> file = MappedFile::open(path);
   if (!file)
     return std::nullopt;
-  std::string_view content(reinterpret_cast<const char *>(file->bytes().data()),
-                           file->bytes().size());
+  std::string_view content(reinterpret_cast<const char *>(file->getBytes().data()),
+                           file->getBytes().size());
   if (content.size() < hashDigits ||
-      contentHash(file->bytes().subspan(hashDigits)) != content.substr(0, hashDigits))
+      contentHash(file->getBytes().subspan(hashDigits)) != content.substr(0, hashDigits))
     return std::nullopt;
   size_t head = content.find('\n');
   uint64_t logBytes = 0;
@@ -61,7 +61,7 @@ std::optional<CompiledCuda> CubinCache::read(const fs::path &path) const {
     return std::nullopt;
   CompiledCuda code;
   code.log = content.substr(head + 1, logBytes);
-  std::span<const std::byte> cubin = file->bytes().subspan(head + 1 + logBytes);
+  std::span<const std::byte> cubin = file->getBytes().subspan(head + 1 + logBytes);
   code.cubin.assign(cubin.begin(), cubin.end());
   code.kernels = parseResources(code.log);
   Cache::touch(path);
@@ -81,7 +81,7 @@ void CubinCache::write(const fs::path &path, const CompiledCuda &code) const {
 
 Expected<CompiledCuda> CubinCache::compile(const CudaSource &source,
                                            std::string_view architecture) const {
-  if (cache.folder().empty())
+  if (cache.getFolder().empty())
     return compileCuda(source, architecture);
   SINTER_TRY(fs::path path, pathOf(source, architecture));
   if (std::optional<CompiledCuda> cached = read(path))

@@ -126,7 +126,7 @@ CudaContext::~CudaContext() {
   driver.cuDevicePrimaryCtxRelease(ordinal);
 }
 
-Expected<uint64_t> CudaContext::freeBytes() const {
+Expected<uint64_t> CudaContext::getFreeBytes() const {
   size_t free = 0, total = 0;
   SINTER_CHECK(check(driver.cuMemGetInfo(&free, &total), model));
   return uint64_t(free);

@@ -27,14 +27,14 @@ public:
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
 
-  const CudaApi &api() const { return driver; }
-  CUdevice device() const { return ordinal; }
-  CUstream stream() const { return queue; }
-  Capability capability() const { return version; }
-  const std::string &name() const { return model; } ///< "NVIDIA H200"
+  const CudaApi &getApi() const { return driver; }
+  CUdevice getDevice() const { return ordinal; }
+  CUstream getStream() const { return queue; }
+  Capability getCapability() const { return version; }
+  const std::string &getName() const { return model; } ///< "NVIDIA H200"
 
   /// Bytes of the GPU's memory that nobody holds.
-  Expected<uint64_t> freeBytes() const;
+  Expected<uint64_t> getFreeBytes() const;
 
   /// An error if a call failed: the driver's name and words for it, after `what`. Where the GPU
   /// itself is to blame the remedy says so; what only a wrong kernel can cause is a defect.

@@ -8,16 +8,16 @@ Expected<std::unique_ptr<CudaCopies>> CudaCopies::create(const CudaContext &cont
   SINTER_TRY(CudaEvent reached, CudaEvent::create(context, /*timed=*/false));
   SINTER_TRY(CudaEvent done, CudaEvent::create(context, /*timed=*/false));
   std::unique_ptr<CudaCopies> result(new CudaCopies(context, std::move(reached), std::move(done)));
-  SINTER_CHECK(context.check(context.api().cuStreamCreate(&result->stream, CU_STREAM_NON_BLOCKING),
-                             copying));
+  SINTER_CHECK(context.check(
+      context.getApi().cuStreamCreate(&result->stream, CU_STREAM_NON_BLOCKING), copying));
   return result;
 }
 
 CudaCopies::~CudaCopies() {
   if (!stream)
     return;
-  context.api().cuStreamSynchronize(stream);
-  context.api().cuStreamDestroy(stream);
+  context.getApi().cuStreamSynchronize(stream);
+  context.getApi().cuStreamDestroy(stream);
 }
 
 Expected<void> CudaCopies::allocate(uint64_t bytes) {
@@ -32,7 +32,7 @@ Expected<void> CudaCopies::begin(std::span<const Copy> copies) {
   for (const Copy &copy : copies)
     if (result)
       result = context.check(
-          context.api().cuMemcpyDtoHAsync(copy.out.data(), copy.source, copy.out.size(), stream),
+          context.getApi().cuMemcpyDtoHAsync(copy.out.data(), copy.source, copy.out.size(), stream),
           copying);
   // Of what failed, too: copies before it are on their way.
   Expected<void> recorded = done.record(stream);

@@ -33,7 +33,7 @@ public:
 
   /// Takes the memory that is copied to. Fails where the system pins no more.
   Expected<void> allocate(uint64_t bytes);
-  std::span<std::byte> memory() const { return pinned.bytes(); }
+  std::span<std::byte> getMemory() const { return pinned.getBytes(); }
 
   /// Puts the copies into the stream, of what the context's stream will have left there.
   Expected<void> begin(std::span<const Copy> copies);
@@ -42,7 +42,7 @@ public:
   Expected<void> finish() const { return done.wait(); }
 
   /// The context's stream waits for what was begun.
-  Expected<void> holdUp() const { return done.holdUp(context.stream()); }
+  Expected<void> holdUp() const { return done.holdUp(context.getStream()); }
 
 private:
   CudaCopies(const CudaContext &context, CudaEvent reached, CudaEvent done)

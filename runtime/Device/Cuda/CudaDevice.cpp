@@ -64,7 +64,7 @@ struct Resources {
   explicit Resources(const CudaContext &context)
       : context(context), kernels(context), gemms(context), attentions(context), streams(context) {}
   // What is freed may still be in use.
-  ~Resources() { context.api().cuStreamSynchronize(context.stream()); }
+  ~Resources() { context.getApi().cuStreamSynchronize(context.getStream()); }
 
   const CudaContext &context;
   std::unique_ptr<CudaPool> pool;
@@ -93,16 +93,17 @@ public:
   }
 
   Expected<void> bind(const BindOptions &options) override;
-  MemoryUse memory() const override { return use; }
-  std::vector<std::string> alternatives() const override {
-    return own->tuner ? own->tuner->alternatives() : std::vector<std::string>();
+  MemoryUse getMemory() const override { return use; }
+  std::vector<std::string> getAlternatives() const override {
+    return own->tuner ? own->tuner->getAlternatives() : std::vector<std::string>();
   }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
   Expected<void> start(size_t program) override;
   Expected<void> runCommand(size_t program, size_t command) override;
   std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
-    return inputOrOutput == fb::Space::Input ? own->inputMirror.bytes() : own->outputMirror.bytes();
+    return inputOrOutput == fb::Space::Input ? own->inputMirror.getBytes()
+                                             : own->outputMirror.getBytes();
   }
   std::span<std::byte> view(const fb::Slice &) const override { return {}; }
   Expected<void> read(const fb::Slice &slice, std::span<std::byte> out) const override;
@@ -158,8 +159,8 @@ private:
 };
 
 std::string CudaDevice::nameOf(size_t program) const {
-  std::string text =
-      plan.executable->name() + ": program '" + plan.programs[program].program->name()->str() + "'";
+  std::string text = plan.executable->getName() + ": program '" +
+                     plan.programs[program].program->name()->str() + "'";
   return debug ? text : text + " (SINTER_CUDA_DEBUG=1 finds the command)";
 }
 
@@ -171,8 +172,8 @@ std::string CudaDevice::nameOf(size_t program) const {
 bool CudaDevice::mayOverlap() const {
   constexpr int driverForGraphs = 12030;
   int version = 0;
-  return context->capability() >= Capability{9, 0} &&
-         context->api().cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+  return context->getCapability() >= Capability{9, 0} &&
+         context->getApi().cuDriverGetVersion(&version) == CUDA_SUCCESS &&
          version >= driverForGraphs && !isSet("SINTER_CUDA_OVERLAP", "0");
 }
 
@@ -182,21 +183,23 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   onWarning = options.onWarning;
   CudaContext::Current current(*context);
   SINTER_CHECK(loadKernels());
-  SINTER_TRY(uint64_t free, context->freeBytes());
-  SINTER_CHECK(checkMemory(plan.executable->name(), use, free, "the memory of " + context->name()));
+  SINTER_TRY(uint64_t free, context->getFreeBytes());
+  SINTER_CHECK(
+      checkMemory(plan.executable->getName(), use, free, "the memory of " + context->getName()));
   SINTER_TRY(own->pool, CudaPool::create(*context));
   SINTER_TRY(own->transfer, CudaTransfer::create(*context, *plan.pool));
   SINTER_CHECK(allocate(own->parameter, use.parameter, "weights"));
   SINTER_CHECK(allocate(own->constant, use.constant, "constants"));
-  if (const auto *constants = plan.executable->root().constants(); constants && use.constant != 0)
+  if (const auto *constants = plan.executable->getRoot().constants();
+      constants && use.constant != 0)
     SINTER_CHECK(own->transfer->upload(std::as_bytes(std::span(constants->data(), use.constant)),
-                                       own->constant.address()));
+                                       own->constant.getAddress()));
   if (communicator && communicator->size() > 1) {
     SINTER_TRY(own->ranks, NcclRanks::open(*context, *communicator));
   }
   SINTER_CHECK(preprocess(options));
   SINTER_CHECK(allocateSteps());
-  if (plan.executable->root().tune())
+  if (plan.executable->getRoot().tune())
     own->tuner.emplace(*context, own->pool.get());
   CudaResolver resolver{
       [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); },
@@ -206,29 +209,29 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
       own->attentions,
       own->tuner ? &*own->tuner : nullptr,
       mayOverlap(),
-      communicator ? communicator->rank() : 0,
+      communicator ? communicator->getRank() : 0,
       own->ranks.get()};
   for (const SelectedProgram &selected : plan.programs) {
     size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
     SINTER_TRY(CudaProgram steps,
                CudaProgram::record(*context, *selected.program, 0, count, resolver));
-    SINTER_CHECK(own->streams.require(steps.streams()));
+    SINTER_CHECK(own->streams.require(steps.getStreams()));
     size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
     own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange)});
   }
   if (own->ranks)
     for (const DeviceMemory *memory : {&own->state, &own->arena})
-      SINTER_CHECK(own->ranks->registerMemory(memory->address(), memory->bytes()));
-  if (const std::optional<Error> &refusal = own->attentions.refusal())
+      SINTER_CHECK(own->ranks->registerMemory(memory->getAddress(), memory->getBytes()));
+  if (const std::optional<Error> &refusal = own->attentions.getRefusal())
     warn({refusal->what, refusal->why, "our own kernels compute it"});
   if (!options.copiedStates.empty()) {
     SINTER_TRY(own->copies, CudaCopies::create(*context));
   }
   if (own->tuner) {
-    SINTER_CHECK(context->wait(plan.executable->name() + ": choosing among alternatives"));
+    SINTER_CHECK(context->wait(plan.executable->getName() + ": choosing among alternatives"));
     own->pool->trim(); // of what timing took
   }
-  use.reserved = own->pool->statistics().reservedHigh;
+  use.reserved = own->pool->getStatistics().reservedHigh;
   return clearState(); // commands may have been tried
 }
 
@@ -239,7 +242,7 @@ Expected<void> CudaDevice::loadKernels() {
   if (const fb::Program *preprocess = plan.executable->program("preprocess"))
     programs.push_back(preprocess);
   SINTER_CHECK(own->kernels.load(*plan.executable, programs, *plan.pool));
-  use.code = own->kernels.codeBytes();
+  use.code = own->kernels.getCodeBytes();
   return {};
 }
 
@@ -249,7 +252,8 @@ Expected<void> CudaDevice::allocate(DeviceMemory &memory, uint64_t bytes, const 
   if (bytes == 0)
     return {};
   return context->check(
-      context->api().cuMemsetD8Async(memory.address(), 0, bytes, context->stream()), owner);
+      context->getApi().cuMemsetD8Async(memory.getAddress(), 0, bytes, context->getStream()),
+      owner);
 }
 
 Expected<void> CudaDevice::allocateSteps() {
@@ -266,19 +270,19 @@ CUdeviceptr CudaDevice::address(const fb::Slice &slice, const DeviceMemory &aren
                                 const CheckpointMemory *checkpoint) const {
   switch (slice.space()) {
   case fb::Space::Checkpoint:
-    return checkpoint->at(slice.index()).address() + slice.offset();
+    return checkpoint->at(slice.index()).getAddress() + slice.offset();
   case fb::Space::Parameter:
-    return own->parameter.address() + slice.offset();
+    return own->parameter.getAddress() + slice.offset();
   case fb::Space::State:
-    return own->state.address() + slice.offset();
+    return own->state.getAddress() + slice.offset();
   case fb::Space::Input:
-    return own->input.address() + slice.offset();
+    return own->input.getAddress() + slice.offset();
   case fb::Space::Output:
-    return own->output.address() + slice.offset();
+    return own->output.getAddress() + slice.offset();
   case fb::Space::Constant:
-    return own->constant.address() + slice.offset();
+    return own->constant.getAddress() + slice.offset();
   case fb::Space::Arena:
-    return arenaInUse.address() + slice.offset();
+    return arenaInUse.getAddress() + slice.offset();
   }
   return 0;
 }
@@ -291,8 +295,8 @@ Expected<void> CudaDevice::preprocess(const BindOptions &options) {
     return {};
   SINTER_TRY(WeightLoader checkpoint,
              WeightLoader::open(*plan.executable, options.weights,
-                                options.seed.value_or(plan.executable->root().seed())));
-  use.checkpoint = checkpoint.bytes();
+                                options.seed.value_or(plan.executable->getRoot().seed())));
+  use.checkpoint = checkpoint.getBytes();
   {
     DeviceMemory scratch;
     SINTER_CHECK(allocate(scratch, program->arena_bytes(), "preprocessing the weights"));
@@ -300,7 +304,7 @@ Expected<void> CudaDevice::preprocess(const BindOptions &options) {
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
                           *plan.executable, own->kernels, own->gemms, own->attentions};
-    resolver.rank = communicator ? communicator->rank() : 0;
+    resolver.rank = communicator ? communicator->getRank() : 0;
     resolver.ranks = own->ranks.get();
     flatbuffers::uoffset_t count = program->commands()->size();
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
@@ -317,7 +321,7 @@ Expected<void> CudaDevice::preprocess(const BindOptions &options) {
         for (uint32_t tensor : uploads.begins[i]) {
           std::span<const std::byte> content = checkpoint.content(tensor);
           SINTER_TRY(there[tensor], own->pool->allocate(content.size(), "a tensor of the weights"));
-          SINTER_CHECK(named(own->transfer->upload(content, there[tensor].address()), what));
+          SINTER_CHECK(named(own->transfer->upload(content, there[tensor].getAddress()), what));
         }
         SINTER_TRY(CudaProgram step, CudaProgram::record(*context, *program, i, i + 1, resolver));
         SINTER_CHECK(named(step.enqueueAlone(0), what));
@@ -331,7 +335,7 @@ Expected<void> CudaDevice::preprocess(const BindOptions &options) {
         options.progress(i + 1, count);
     }
   }
-  SINTER_CHECK(context->wait(plan.executable->name() + ": preprocessing the weights"));
+  SINTER_CHECK(context->wait(plan.executable->getName() + ": preprocessing the weights"));
   own->pool->trim();
   return {};
 }
@@ -344,8 +348,8 @@ Expected<void> CudaDevice::carryIn(size_t program) const {
   uint64_t bytes = plan.programs[program].program->input_bytes();
   if (bytes == 0)
     return {};
-  CUresult result = context->api().cuMemcpyHtoDAsync(
-      own->input.address(), own->inputMirror.bytes().data(), bytes, context->stream());
+  CUresult result = context->getApi().cuMemcpyHtoDAsync(
+      own->input.getAddress(), own->inputMirror.getBytes().data(), bytes, context->getStream());
   return ofProgram(context->check(result, "its inputs"), program);
 }
 
@@ -353,8 +357,8 @@ Expected<void> CudaDevice::carryOut(size_t program) const {
   uint64_t bytes = plan.programs[program].program->output_bytes();
   if (bytes == 0)
     return {};
-  CUresult result = context->api().cuMemcpyDtoHAsync(
-      own->outputMirror.bytes().data(), own->output.address(), bytes, context->stream());
+  CUresult result = context->getApi().cuMemcpyDtoHAsync(
+      own->outputMirror.getBytes().data(), own->output.getAddress(), bytes, context->getStream());
   return ofProgram(context->check(result, "its outputs"), program);
 }
 
@@ -389,7 +393,7 @@ Expected<void> CudaDevice::wait() const {
 size_t CudaDevice::findFirstChange(const fb::Program &program,
                                    const std::vector<std::string> &copiedStates) const {
   std::vector<fb::Slice> copied;
-  if (const auto *states = plan.executable->root().states())
+  if (const auto *states = plan.executable->getRoot().states())
     for (const fb::Binding *state : *states)
       if (std::ranges::find(copiedStates, state->name()->string_view()) != copiedStates.end())
         copied.push_back(*state->slice());
@@ -435,9 +439,9 @@ Expected<void> CudaDevice::walkWaiting(size_t program) const {
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(waitForCopies());
   if (use.arena != 0)
-    SINTER_CHECK(context->check(
-        context->api().cuMemsetD8Async(own->arena.address(), 0xff, use.arena, context->stream()),
-        nameOf(program)));
+    SINTER_CHECK(context->check(context->getApi().cuMemsetD8Async(own->arena.getAddress(), 0xff,
+                                                                  use.arena, context->getStream()),
+                                nameOf(program)));
   for (size_t i = 0; i < own->programs[program].steps.size(); ++i)
     SINTER_CHECK(enqueueAndWait(program, i));
   return carryOut(program);
@@ -541,20 +545,20 @@ Expected<void> CudaDevice::runCommand(size_t program, size_t command) {
 Expected<void> CudaDevice::read(const fb::Slice &slice, std::span<std::byte> out) const {
   CudaContext::Current current(*context);
   return named(own->transfer->download(address(slice, own->arena, nullptr), out),
-               [&] { return plan.executable->name(); });
+               [&] { return plan.executable->getName(); });
 }
 
 Expected<void> CudaDevice::write(const fb::Slice &slice, std::span<const std::byte> bytes) {
   CudaContext::Current current(*context);
   SINTER_CHECK(waitForCopies());
   return named(own->transfer->upload(bytes, address(slice, own->arena, nullptr)),
-               [&] { return plan.executable->name(); });
+               [&] { return plan.executable->getName(); });
 }
 
 // What is not in the memory for it would stop the steps, so it is waited for.
 Expected<void> CudaDevice::beginCopies(std::span<const SliceCopy> copies) {
   CudaContext::Current current(*context);
-  std::span<std::byte> there = own->copies ? own->copies->memory() : std::span<std::byte>();
+  std::span<std::byte> there = own->copies ? own->copies->getMemory() : std::span<std::byte>();
   auto isThere = [&](std::span<std::byte> out) {
     return out.data() >= there.data() && out.data() + out.size() <= there.data() + there.size();
   };
@@ -582,7 +586,7 @@ std::span<std::byte> CudaDevice::copyMemory(uint64_t bytes) {
     warning.remedy = "steps wait for every copy of the states";
     warn(warning);
   }
-  return own->copies->memory();
+  return own->copies->getMemory();
 }
 
 Expected<void> CudaDevice::clearState() {
@@ -590,9 +594,9 @@ Expected<void> CudaDevice::clearState() {
     return {};
   CudaContext::Current current(*context);
   SINTER_CHECK(waitForCopies());
-  return context->check(
-      context->api().cuMemsetD8Async(own->state.address(), 0, use.state, context->stream()),
-      plan.executable->name() + ": clearing its states");
+  return context->check(context->getApi().cuMemsetD8Async(own->state.getAddress(), 0, use.state,
+                                                          context->getStream()),
+                        plan.executable->getName() + ": clearing its states");
 }
 
 } // namespace

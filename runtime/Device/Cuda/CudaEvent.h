@@ -13,8 +13,8 @@ public:
   static Expected<CudaEvent> create(const CudaContext &context, bool timed) {
     CudaEvent event(context);
     SINTER_CHECK(
-        context.check(context.api().cuEventCreate(&event.handle, timed ? CU_EVENT_DEFAULT
-                                                                       : CU_EVENT_DISABLE_TIMING),
+        context.check(context.getApi().cuEventCreate(
+                          &event.handle, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING),
                       "an event"));
     return event;
   }
@@ -23,32 +23,32 @@ public:
   CudaEvent &operator=(CudaEvent &&) = delete;
   ~CudaEvent() {
     if (handle)
-      context.api().cuEventDestroy(handle);
+      context.getApi().cuEventDestroy(handle);
   }
 
   /// In the context's stream.
-  Expected<void> record() const { return record(context.stream()); }
+  Expected<void> record() const { return record(context.getStream()); }
   Expected<void> record(CUstream stream) const {
-    return context.check(context.api().cuEventRecord(handle, stream), "an event");
+    return context.check(context.getApi().cuEventRecord(handle, stream), "an event");
   }
 
   /// What the stream is given from now on begins when the event is reached, as it was recorded
   /// last.
   Expected<void> holdUp(CUstream stream) const {
-    return context.check(context.api().cuStreamWaitEvent(stream, handle, CU_EVENT_WAIT_DEFAULT),
+    return context.check(context.getApi().cuStreamWaitEvent(stream, handle, CU_EVENT_WAIT_DEFAULT),
                          "an event");
   }
 
   /// Waits until it is reached; at once where it was never recorded.
   Expected<void> wait() const {
-    return context.check(context.api().cuEventSynchronize(handle), "an event");
+    return context.check(context.getApi().cuEventSynchronize(handle), "an event");
   }
 
   /// The time that the GPU took from `begin` to this. @pre both are reached
   Expected<float> millisecondsSince(const CudaEvent &begin) const {
     float milliseconds = 0;
     SINTER_CHECK(context.check(
-        context.api().cuEventElapsedTime(&milliseconds, begin.handle, handle), "an event"));
+        context.getApi().cuEventElapsedTime(&milliseconds, begin.handle, handle), "an event"));
     return milliseconds;
   }
 

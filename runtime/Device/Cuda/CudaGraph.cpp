@@ -4,14 +4,15 @@ namespace sinter::runtime::cuda {
 
 Expected<CudaGraph> CudaGraph::capture(const CudaContext &context,
                                        const std::function<Expected<void>()> &enqueue) {
-  const CudaApi &api = context.api();
+  const CudaApi &api = context.getApi();
   const std::string what = "capturing a graph";
   // Other threads may go on using the driver meanwhile.
   SINTER_CHECK(context.check(
-      api.cuStreamBeginCapture(context.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what));
+      api.cuStreamBeginCapture(context.getStream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what));
   Expected<void> enqueued = enqueue();
   CUgraph recorded = nullptr;
-  Expected<void> ended = context.check(api.cuStreamEndCapture(context.stream(), &recorded), what);
+  Expected<void> ended =
+      context.check(api.cuStreamEndCapture(context.getStream(), &recorded), what);
   CudaGraph result(context);
   if (enqueued && ended)
     ended = context.check(api.cuGraphInstantiate(&result.graph, recorded, 0), what);
@@ -21,7 +22,7 @@ Expected<CudaGraph> CudaGraph::capture(const CudaContext &context,
     enqueued.error().what = what + ": " + enqueued.error().what;
   SINTER_CHECK(std::move(enqueued));
   SINTER_CHECK(std::move(ended));
-  SINTER_CHECK(context.check(api.cuGraphUpload(result.graph, context.stream()), what));
+  SINTER_CHECK(context.check(api.cuGraphUpload(result.graph, context.getStream()), what));
   return result;
 }
 

@@ -15,7 +15,7 @@ public:
   CudaGraph &operator=(CudaGraph &&) = delete;
   ~CudaGraph() {
     if (graph)
-      context.api().cuGraphExecDestroy(graph);
+      context.getApi().cuGraphExecDestroy(graph);
   }
 
   /// Captures what `enqueue` puts into the stream and uploads it. Nothing of it runs. Fails where
@@ -25,7 +25,7 @@ public:
 
   /// Puts all of it into the stream.
   Expected<void> enqueue() const {
-    return context.check(context.api().cuGraphLaunch(graph, context.stream()), "");
+    return context.check(context.getApi().cuGraphLaunch(graph, context.getStream()), "");
   }
 
 private:

@@ -19,7 +19,7 @@ CudaSource sourceOf(const fb::KernelProgram &program, uint32_t index) {
 
 CudaKernels::~CudaKernels() {
   for (CUlibrary library : libraries)
-    context.api().cuLibraryUnload(library);
+    context.getApi().cuLibraryUnload(library);
 }
 
 Expected<CUlibrary> CudaKernels::loadCode(std::span<const std::byte> code,
@@ -27,8 +27,8 @@ Expected<CUlibrary> CudaKernels::loadCode(std::span<const std::byte> code,
   // An executable aligns it to nothing, and the driver reads it as what it is, a file of words.
   std::vector<std::byte> aligned(code.begin(), code.end());
   CUlibrary library = nullptr;
-  SINTER_CHECK(context.check(context.api().cuLibraryLoadData(&library, aligned.data(), nullptr,
-                                                             nullptr, 0, nullptr, nullptr, 0),
+  SINTER_CHECK(context.check(context.getApi().cuLibraryLoadData(&library, aligned.data(), nullptr,
+                                                                nullptr, 0, nullptr, nullptr, 0),
                              what));
   libraries.push_back(library);
   bytes += code.size();
@@ -39,9 +39,9 @@ Expected<CUlibrary> CudaKernels::loadCode(std::span<const std::byte> code,
 Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &executable,
                                                            std::span<const uint32_t> programs,
                                                            ThreadPool &threads) {
-  SINTER_TRY(std::string architecture, architectureFor(context.capability()));
-  const std::string what = executable.name() + ": its kernels for " + architecture;
-  const auto &all = *executable.root().kernel_programs();
+  SINTER_TRY(std::string architecture, architectureFor(context.getCapability()));
+  const std::string what = executable.getName() + ": its kernels for " + architecture;
+  const auto &all = *executable.getRoot().kernel_programs();
   std::vector<CUlibrary> loaded(programs.size());
   std::vector<CudaSource> sources;
   std::vector<size_t> missing;
@@ -72,12 +72,12 @@ Expected<std::vector<CUlibrary>> CudaKernels::loadPrograms(const Executable &exe
 Expected<void> CudaKernels::load(const Executable &executable,
                                  std::span<const fb::Program *const> programs,
                                  ThreadPool &threads) {
-  const fb::Executable &root = executable.root();
-  SINTER_TRY(Capability wanted, capabilityOf(root.device()->string_view(), executable.name()));
-  if (context.capability() < wanted)
-    return fail(executable.name(),
-                "is for GPUs of compute capability " + wanted.text() + " and later, " +
-                    context.name() + " has " + context.capability().text(),
+  const fb::Executable &root = executable.getRoot();
+  SINTER_TRY(Capability wanted, capabilityOf(root.device()->string_view(), executable.getName()));
+  if (context.getCapability() < wanted)
+    return fail(executable.getName(),
+                "is for GPUs of compute capability " + wanted.toString() + " and later, " +
+                    context.getName() + " has " + context.getCapability().toString(),
                 "compile the model for this GPU");
   std::set<uint32_t> used, files;
   for (const fb::Program *program : programs)
@@ -93,8 +93,9 @@ Expected<void> CudaKernels::load(const Executable &executable,
     const fb::Kernel &kernel = *root.kernels()->Get(index);
     LoadedKernel &entry = kernels[index];
     auto position = std::distance(files.begin(), files.find(kernel.program()));
-    std::string what = executable.name() + ": kernel '" + kernel.name()->str().substr(0, 80) + "'";
-    const CudaApi &api = context.api();
+    std::string what =
+        executable.getName() + ": kernel '" + kernel.name()->str().substr(0, 80) + "'";
+    const CudaApi &api = context.getApi();
     SINTER_CHECK(
         context.check(api.cuLibraryGetKernel(&entry.handle, loaded[static_cast<size_t>(position)],
                                              kernel.name()->c_str()),
@@ -107,7 +108,7 @@ Expected<void> CudaKernels::load(const Executable &executable,
       SINTER_CHECK(context.check(
           api.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                    static_cast<int>(entry.sharedBytes), entry.handle,
-                                   context.device()),
+                                   context.getDevice()),
           what + " with " + std::to_string(entry.sharedBytes) + " bytes of shared memory"));
   }
   return {};

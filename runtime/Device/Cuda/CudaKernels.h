@@ -39,7 +39,7 @@ public:
   const LoadedKernel &operator[](uint32_t index) const { return kernels[index]; }
 
   /// Bytes of machine code that were loaded.
-  uint64_t codeBytes() const { return bytes; }
+  uint64_t getCodeBytes() const { return bytes; }
 
 private:
   Expected<std::vector<CUlibrary>> loadPrograms(const Executable &executable,

@@ -7,7 +7,7 @@ namespace sinter::runtime::cuda {
 
 MemoryUse predictCudaMemory(const DevicePlan &plan) {
   const Executable &executable = *plan.executable;
-  const fb::Executable &root = executable.root();
+  const fb::Executable &root = executable.getRoot();
   MemoryUse use = plan.use;
   use.preprocessArena += UploadPlan::of(executable).peakBytes;
   use.host = use.input + use.output + stagingBytes;
@@ -19,7 +19,7 @@ MemoryUse predictCudaMemory(const DevicePlan &plan) {
   for (uint32_t kernel : kernels)
     files.insert(root.kernels()->Get(kernel)->program());
   // The verifier knows the device.
-  std::string architecture = capabilityOf(root.device()->string_view(), executable.name())
+  std::string architecture = capabilityOf(root.device()->string_view(), executable.getName())
                                  .and_then(architectureFor)
                                  .value_or("");
   for (uint32_t file : files)

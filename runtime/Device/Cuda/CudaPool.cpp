@@ -6,7 +6,7 @@ namespace sinter::runtime::cuda {
 
 DeviceMemory::~DeviceMemory() {
   if (base)
-    context->api().cuMemFreeAsync(base, context->stream());
+    context->getApi().cuMemFreeAsync(base, context->getStream());
 }
 
 Expected<std::unique_ptr<CudaPool>> CudaPool::create(const CudaContext &context) {
@@ -14,9 +14,9 @@ Expected<std::unique_ptr<CudaPool>> CudaPool::create(const CudaContext &context)
   CUmemPoolProps properties = {};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = context.device();
-  const CudaApi &api = context.api();
-  const std::string what = "the memory pool of " + context.name();
+  properties.location.id = context.getDevice();
+  const CudaApi &api = context.getApi();
+  const std::string what = "the memory pool of " + context.getName();
   SINTER_CHECK(context.check(api.cuMemPoolCreate(&result->pool, &properties), what));
   cuuint64_t keep = std::numeric_limits<cuuint64_t>::max();
   SINTER_CHECK(context.check(
@@ -26,7 +26,7 @@ Expected<std::unique_ptr<CudaPool>> CudaPool::create(const CudaContext &context)
 
 CudaPool::~CudaPool() {
   if (pool)
-    context.api().cuMemPoolDestroy(pool);
+    context.getApi().cuMemPoolDestroy(pool);
 }
 
 Expected<DeviceMemory> CudaPool::allocate(uint64_t bytes, const char *owner) const {
@@ -34,21 +34,21 @@ Expected<DeviceMemory> CudaPool::allocate(uint64_t bytes, const char *owner) con
   if (bytes == 0)
     return memory;
   CUdeviceptr address = 0;
-  SINTER_CHECK(
-      context.check(context.api().cuMemAllocFromPoolAsync(&address, bytes, pool, context.stream()),
-                    std::to_string(bytes) + " bytes of " + context.name() + " for " + owner));
+  SINTER_CHECK(context.check(
+      context.getApi().cuMemAllocFromPoolAsync(&address, bytes, pool, context.getStream()),
+      std::to_string(bytes) + " bytes of " + context.getName() + " for " + owner));
   memory.context = &context;
   memory.base = address;
   memory.size = bytes;
   return memory;
 }
 
-void CudaPool::trim() const { context.api().cuMemPoolTrimTo(pool, 0); }
+void CudaPool::trim() const { context.getApi().cuMemPoolTrimTo(pool, 0); }
 
-CudaPool::Statistics CudaPool::statistics() const {
+CudaPool::Statistics CudaPool::getStatistics() const {
   auto get = [&](CUmemPool_attribute attribute) {
     cuuint64_t value = 0;
-    context.api().cuMemPoolGetAttribute(pool, attribute, &value);
+    context.getApi().cuMemPoolGetAttribute(pool, attribute, &value);
     return uint64_t(value);
   };
   return {get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), get(CU_MEMPOOL_ATTR_USED_MEM_HIGH),
@@ -57,7 +57,7 @@ CudaPool::Statistics CudaPool::statistics() const {
 
 PinnedMemory::~PinnedMemory() {
   if (base)
-    context->api().cuMemFreeHost(base);
+    context->getApi().cuMemFreeHost(base);
 }
 
 Expected<PinnedMemory> PinnedMemory::allocate(const CudaContext &context, uint64_t bytes,
@@ -66,7 +66,7 @@ Expected<PinnedMemory> PinnedMemory::allocate(const CudaContext &context, uint64
   if (bytes == 0)
     return memory;
   void *address = nullptr;
-  SINTER_CHECK(context.check(context.api().cuMemHostAlloc(&address, bytes, 0),
+  SINTER_CHECK(context.check(context.getApi().cuMemHostAlloc(&address, bytes, 0),
                              std::to_string(bytes) + " bytes of pinned memory for " + owner));
   std::memset(address, 0, bytes);
   memory.context = &context;

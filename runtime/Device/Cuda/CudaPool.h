@@ -28,8 +28,8 @@ public:
   }
   ~DeviceMemory();
 
-  CUdeviceptr address() const { return base; }
-  uint64_t bytes() const { return size; }
+  CUdeviceptr getAddress() const { return base; }
+  uint64_t getBytes() const { return size; }
 
 private:
   friend class CudaPool;
@@ -58,7 +58,7 @@ public:
   /// Gives all that is not in use back to the GPU. @pre the stream is idle
   void trim() const;
 
-  Statistics statistics() const;
+  Statistics getStatistics() const;
 
 private:
   explicit CudaPool(const CudaContext &context) : context(context) {}
@@ -84,7 +84,7 @@ public:
   static Expected<PinnedMemory> allocate(const CudaContext &context, uint64_t bytes,
                                          const char *owner);
 
-  std::span<std::byte> bytes() const { return {base, size}; }
+  std::span<std::byte> getBytes() const { return {base, size}; }
 
 private:
   const CudaContext *context = nullptr;

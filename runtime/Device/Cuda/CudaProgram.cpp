@@ -39,7 +39,7 @@ template <typename Action> std::string nameOf(const fb::Executable &, const Acti
 // What a choice between this alternative and others depends on. How fast a kernel is depends on its
 // code, which its source stands for, and on how much it is launched for.
 std::string describe(const CudaResolver &resolver, const fb::Launch &launch) {
-  const fb::Executable &root = resolver.executable.root();
+  const fb::Executable &root = resolver.executable.getRoot();
   const fb::Kernel &kernel = *root.kernels()->Get(launch.kernel());
   const fb::KernelProgram &program = *root.kernel_programs()->Get(kernel.program());
   ContentHash source;
@@ -79,8 +79,8 @@ Expected<void> clearOperands(const CudaContext &context, const fb::Command &comm
     bool ofSteps = slice.space() != fb::Space::Parameter && slice.space() != fb::Space::Constant &&
                    slice.space() != fb::Space::Checkpoint;
     if (ofSteps && slice.bytes() != 0 && cleared)
-      cleared = context.check(context.api().cuMemsetD8Async(resolver.address(slice), 0,
-                                                            slice.bytes(), context.stream()),
+      cleared = context.check(context.getApi().cuMemsetD8Async(resolver.address(slice), 0,
+                                                               slice.bytes(), context.getStream()),
                               "clearing what is tried on");
   });
   return cleared;
@@ -164,7 +164,7 @@ Expected<size_t> CudaProgram::choose(const fb::Command &command,
         return;
       }
       alternatives.push_back(
-          {nameOf(resolver.executable.root(), action),
+          {nameOf(resolver.executable.getRoot(), action),
            [&tried, step = possible.size()] { return tried.enqueueAlone(step); }});
       possible.push_back(alternative);
       problem += describe(resolver, action) + '\n';
@@ -219,7 +219,7 @@ static tl::unexpected<Error> refuseStages() {
 // What sends nothing is a copy of this rank's part.
 Expected<void> CudaProgram::add(const fb::Collective &collective, const CudaResolver &resolver) {
   std::span<const uint32_t> axes(collective.axes()->data(), collective.axes()->size());
-  RankGroup group = findGroup(resolver.executable.root(), axes, resolver.rank);
+  RankGroup group = findGroup(resolver.executable.getRoot(), axes, resolver.rank);
   CUdeviceptr source = resolver.address(*collective.source()),
               out = resolver.address(*collective.out());
   uint64_t bytes = collective.out()->bytes();
@@ -243,7 +243,7 @@ Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
 }
 
 CudaProgram::Branches CudaProgram::branches(size_t begin, size_t end) const {
-  std::vector<std::optional<size_t>> first(streams()), final(streams());
+  std::vector<std::optional<size_t>> first(getStreams()), final(getStreams());
   for (size_t i = begin; i < end; ++i) {
     uint32_t stream = steps[i].stream;
     if (!first[stream])
@@ -257,7 +257,7 @@ CudaProgram::Branches CudaProgram::branches(size_t begin, size_t end) const {
     });
   };
   Branches result;
-  for (uint32_t stream = 1; stream < streams(); ++stream) {
+  for (uint32_t stream = 1; stream < getStreams(); ++stream) {
     if (!first[stream])
       continue;
     if (std::ranges::none_of(steps[*first[stream]].waits, isOfWalk))
@@ -275,8 +275,8 @@ CUresult CudaProgram::launch(const LaunchStep &step, CUstream stream, bool overl
   void **own = const_cast<void **>(parameters.data()) + step.firstArgument;
   auto function = reinterpret_cast<CUfunction>(step.kernel.handle);
   if (!overlaps)
-    return context->api().cuLaunchKernel(function, step.grid, 1, 1, step.kernel.block, 1, 1,
-                                         step.kernel.sharedBytes, stream, own, nullptr);
+    return context->getApi().cuLaunchKernel(function, step.grid, 1, 1, step.kernel.block, 1, 1,
+                                            step.kernel.sharedBytes, stream, own, nullptr);
   CUlaunchAttribute early{};
   early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   early.value.programmaticStreamSerializationAllowed = 1;
@@ -288,7 +288,7 @@ CUresult CudaProgram::launch(const LaunchStep &step, CUstream stream, bool overl
   config.hStream = stream;
   config.attrs = &early;
   config.numAttrs = 1;
-  return context->api().cuLaunchKernelEx(&config, function, own, nullptr);
+  return context->getApi().cuLaunchKernelEx(&config, function, own, nullptr);
 }
 
 Expected<void> CudaProgram::enqueue(size_t command, size_t begin,
@@ -303,11 +303,11 @@ Expected<void> CudaProgram::enqueue(size_t command, size_t begin,
 }
 
 Expected<void> CudaProgram::enqueueAlone(size_t command) const {
-  return enqueue(steps[command], context->stream(), /*overlaps=*/false);
+  return enqueue(steps[command], context->getStream(), /*overlaps=*/false);
 }
 
 Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool overlaps) const {
-  const CudaApi &api = context->api();
+  const CudaApi &api = context->getApi();
   if (const auto *gemm = std::get_if<LtGemm>(&step.action))
     return gemm->enqueue(stream);
   if (const auto *attention = std::get_if<CudnnAttention>(&step.action))
@@ -327,7 +327,7 @@ Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool over
 std::string nameOfCommand(const Executable &executable, const fb::Program &program, size_t command,
                           size_t alternative) {
   const fb::Command &named = *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(command));
-  std::string text = executable.name() + ": program '" + program.name()->str() + "', command " +
+  std::string text = executable.getName() + ": program '" + program.name()->str() + "', command " +
                      std::to_string(command);
   std::string label = named.label() ? named.label()->str() : "";
   if (named.layer() && named.layer()->size() != 0)
@@ -336,7 +336,7 @@ std::string nameOfCommand(const Executable &executable, const fb::Program &progr
     text += " (" + label + ")";
   visitAlternative(named, alternative, [&]<typename Action>(const Action &action) {
     if constexpr (std::is_same_v<Action, fb::Launch>)
-      text += ", " + nameOf(executable.root(), action);
+      text += ", " + nameOf(executable.getRoot(), action);
   });
   return text;
 }

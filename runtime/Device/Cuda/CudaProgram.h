@@ -74,7 +74,7 @@ public:
 
   size_t size() const { return steps.size(); }
   /// How many streams its commands are in.
-  size_t streams() const { return last.size(); }
+  size_t getStreams() const { return last.size(); }
 
   /// Of the commands [begin, end), those streams beside the context's that have to be told when to
   /// begin, and those that nothing in the context's waits for at the end.

@@ -4,8 +4,8 @@ namespace sinter::runtime::cuda {
 
 CudaStreams::~CudaStreams() {
   for (const Stream &stream : others) {
-    context.api().cuStreamSynchronize(stream.handle);
-    context.api().cuStreamDestroy(stream.handle);
+    context.getApi().cuStreamSynchronize(stream.handle);
+    context.getApi().cuStreamDestroy(stream.handle);
   }
 }
 
@@ -17,8 +17,8 @@ Expected<void> CudaStreams::require(size_t count) {
     }
     SINTER_TRY(CudaEvent end, CudaEvent::create(context, /*timed=*/false));
     CUstream handle = nullptr;
-    SINTER_CHECK(
-        context.check(context.api().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "a stream"));
+    SINTER_CHECK(context.check(context.getApi().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
+                               "a stream"));
     others.push_back({handle, std::move(end)});
   }
   return {};
@@ -36,7 +36,7 @@ Expected<void> CudaStreams::join(const std::vector<uint32_t> &streams) const {
   for (uint32_t stream : streams) {
     const Stream &joined = others[stream - 1];
     SINTER_CHECK(joined.end.record(joined.handle));
-    SINTER_CHECK(joined.end.holdUp(context.stream()));
+    SINTER_CHECK(joined.end.holdUp(context.getStream()));
   }
   return {};
 }

@@ -25,7 +25,7 @@ public:
   Expected<void> require(size_t count);
 
   CUstream operator[](size_t stream) const {
-    return stream == 0 ? context.stream() : others[stream - 1].handle;
+    return stream == 0 ? context.getStream() : others[stream - 1].handle;
   }
 
   /// What these streams are given from now on begins when all that is in stream 0 is done.

@@ -18,7 +18,7 @@ Expected<std::unique_ptr<CudaTransfer>> CudaTransfer::create(const CudaContext &
   uint64_t half = stagingBytes / 2;
   for (size_t i = 0; i < 2; ++i) {
     SINTER_TRY(CudaEvent done, CudaEvent::create(context, /*timed=*/false));
-    result->buffers.push_back({result->memory.bytes().subspan(i * half, half), std::move(done)});
+    result->buffers.push_back({result->memory.getBytes().subspan(i * half, half), std::move(done)});
   }
   return result;
 }
@@ -35,14 +35,14 @@ void CudaTransfer::copy(std::byte *out, const std::byte *source, uint64_t bytes)
 }
 
 Expected<void> CudaTransfer::upload(std::span<const std::byte> source, CUdeviceptr out) {
-  const CudaApi &api = context.api();
+  const CudaApi &api = context.getApi();
   for (size_t at = 0, turn = 0; at < source.size(); ++turn) {
     Buffer &buffer = buffers[turn % 2];
     SINTER_CHECK(buffer.done.wait());
     uint64_t bytes = std::min<uint64_t>(buffer.bytes.size(), source.size() - at);
     copy(buffer.bytes.data(), source.data() + at, bytes);
     SINTER_CHECK(context.check(
-        api.cuMemcpyHtoDAsync(out + at, buffer.bytes.data(), bytes, context.stream()), copying));
+        api.cuMemcpyHtoDAsync(out + at, buffer.bytes.data(), bytes, context.getStream()), copying));
     SINTER_CHECK(buffer.done.record());
     at += bytes;
   }
@@ -50,14 +50,14 @@ Expected<void> CudaTransfer::upload(std::span<const std::byte> source, CUdevicep
 }
 
 Expected<void> CudaTransfer::download(CUdeviceptr source, std::span<std::byte> out) {
-  const CudaApi &api = context.api();
+  const CudaApi &api = context.getApi();
   auto bytesAt = [&](size_t at) {
     return std::min<uint64_t>(buffers[0].bytes.size(), out.size() - at);
   };
   auto begin = [&](size_t at, size_t turn) -> Expected<void> {
     Buffer &buffer = buffers[turn % 2];
     SINTER_CHECK(context.check(
-        api.cuMemcpyDtoHAsync(buffer.bytes.data(), source + at, bytesAt(at), context.stream()),
+        api.cuMemcpyDtoHAsync(buffer.bytes.data(), source + at, bytesAt(at), context.getStream()),
         copying));
     return buffer.done.record();
   };

@@ -64,7 +64,7 @@ public:
   std::string describe(const fb::Attention &attention) const;
 
   /// The first error of a bind.
-  const std::optional<Error> &refusal() const { return refused; }
+  const std::optional<Error> &getRefusal() const { return refused; }
 
 private:
   friend class CudnnAttention;

@@ -60,7 +60,7 @@ Expected<void> LtLibrary::open() {
   if (handle)
     return {};
   SINTER_TRY(api, ltApi());
-  return check(api->cublasLtCreate(&handle), "matrix products on " + context.name());
+  return check(api->cublasLtCreate(&handle), "matrix products on " + context.getName());
 }
 
 std::string LtLibrary::describe(const fb::Gemm &gemm) const {
@@ -138,7 +138,7 @@ Expected<size_t> LtLibrary::tune(const LtGemm &gemm, const std::string &sizes, s
     alternatives.push_back(
         {"algorithm " + std::to_string(alternatives.size()) + " of cuBLASLt for " + sizes, [&] {
            return check(candidate.state == CUBLAS_STATUS_SUCCESS
-                            ? gemm.call(candidate.algo, context.stream())
+                            ? gemm.call(candidate.algo, context.getStream())
                             : candidate.state,
                         "a product");
          }});

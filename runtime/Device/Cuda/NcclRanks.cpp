@@ -28,7 +28,7 @@ Expected<void> NcclRanks::start() {
   RankGroup whole = makeWholeGroup(control);
   all = whole.ranks;
   ncclUniqueId own{};
-  if (control.rank() == 0)
+  if (control.getRank() == 0)
     SINTER_CHECK(settle(api.ncclGetUniqueId(&own), nullptr, "ncclGetUniqueId"));
   std::vector<ncclUniqueId> drawn(control.size());
   SINTER_CHECK(control.allGather(whole, std::as_bytes(std::span(&own, 1)),
@@ -37,7 +37,7 @@ Expected<void> NcclRanks::start() {
   Group root{};
   ncclResult_t begun =
       api.ncclCommInitRankConfig(&root.communicator, static_cast<int>(control.size()),
-                                 drawn.front(), static_cast<int>(control.rank()), &config);
+                                 drawn.front(), static_cast<int>(control.getRank()), &config);
   if (root.communicator)
     groups.emplace(all, root);
   return settle(begun, root.communicator, "ncclCommInitRankConfig");
@@ -68,7 +68,7 @@ tl::unexpected<Error> NcclRanks::describe(int result, ncclComm *communicator,
 Expected<void> NcclRanks::settle(int result, ncclComm *communicator, const char *call) const {
   auto code = static_cast<ncclResult_t>(result);
   while (code == ncclInProgress) {
-    if (std::optional<Error> failed = control.failure())
+    if (std::optional<Error> failed = control.getFailure())
       return tl::unexpected(std::move(*failed));
     ::sched_yield();
     if (ncclResult_t asked = api.ncclCommGetAsyncError(communicator, &code); asked != ncclSuccess)
@@ -164,10 +164,10 @@ void NcclRanks::abort() {
 
 Expected<void> NcclRanks::wait() {
   while (true) {
-    CUresult result = context.api().cuStreamQuery(context.stream());
+    CUresult result = context.getApi().cuStreamQuery(context.getStream());
     if (result != CUDA_ERROR_NOT_READY)
       return context.check(result, "");
-    if (std::optional<Error> failed = control.failure()) {
+    if (std::optional<Error> failed = control.getFailure()) {
       abort();
       return tl::unexpected(std::move(*failed));
     }

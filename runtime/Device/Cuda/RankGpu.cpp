@@ -55,7 +55,7 @@ Expected<int> chooseGpu(Communicator &ranks) {
   if (api->cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0)
     return fail(first.name, "the NVIDIA driver counts no GPU", "see what nvidia-smi says");
   SINTER_TRY(std::vector<Host> hosts, gather(ranks, describeHost()));
-  size_t rank = ranks.rank();
+  size_t rank = ranks.getRank();
   auto before =
       std::count(hosts.begin(), hosts.begin() + static_cast<ptrdiff_t>(rank), hosts[rank]);
   int chosen = static_cast<int>(before) % count;

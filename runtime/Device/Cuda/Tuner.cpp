@@ -39,9 +39,9 @@ std::optional<size_t> readTuning(const std::filesystem::path &file, size_t count
 
 std::string Tuner::keyOf(const std::string &problem, size_t count) const {
   int driver = 0;
-  context.api().cuDriverGetVersion(&driver);
+  context.getApi().cuDriverGetVersion(&driver);
   ContentHash hash;
-  hash.add(problem + "\n" + std::to_string(count) + "\n" + context.name() + "\n" +
+  hash.add(problem + "\n" + std::to_string(count) + "\n" + context.getName() + "\n" +
            std::to_string(driver));
   return hash.hex();
 }
@@ -74,8 +74,8 @@ Expected<size_t> Tuner::choose(const std::string &problem,
 
 DeviceMemory Tuner::takeCacheSize() const {
   int bytes = 0;
-  if (!pool || context.api().cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
-                                                  context.device()) != CUDA_SUCCESS)
+  if (!pool || context.getApi().cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+                                                     context.getDevice()) != CUDA_SUCCESS)
     return {};
   return pool->allocate(static_cast<uint64_t>(bytes), "timing").value_or(DeviceMemory());
 }
@@ -108,9 +108,10 @@ Expected<size_t> Tuner::measure(std::span<const Alternative> alternatives) const
       }
       float time = 0;
       for (int run = 0; run < runsOfRound; ++run) {
-        if (inCache.bytes() != 0)
-          SINTER_CHECK(context.check(context.api().cuMemsetD8Async(
-                                         inCache.address(), 0, inCache.bytes(), context.stream()),
+        if (inCache.getBytes() != 0)
+          SINTER_CHECK(context.check(context.getApi().cuMemsetD8Async(inCache.getAddress(), 0,
+                                                                      inCache.getBytes(),
+                                                                      context.getStream()),
                                      "clearing the L2 cache"));
         SINTER_CHECK(begin.record());
         SINTER_CHECK(named(alternatives[i].run(), alternatives[i]));

@@ -51,7 +51,7 @@ public:
                           const std::function<Expected<void>()> &before = {});
 
   /// What was chosen, each once: "kernel 'k7', of 3 alternatives".
-  const std::vector<std::string> &alternatives() const { return made; }
+  const std::vector<std::string> &getAlternatives() const { return made; }
 
 private:
   Expected<size_t> measure(std::span<const Alternative> alternatives) const;

@@ -44,7 +44,7 @@ UploadPlan UploadPlan::of(const Executable &executable) {
     plan.ends[command].push_back(tensor);
   uint64_t there = 0;
   auto bytes = [&](uint32_t tensor) {
-    return bytesOf(*executable.root().checkpoint()->Get(tensor));
+    return bytesOf(*executable.getRoot().checkpoint()->Get(tensor));
   };
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     for (uint32_t tensor : plan.begins[i])

@@ -30,8 +30,8 @@ TEST(ExampleModels, sizesAreThoseInTheNames) {
   auto large = loadModelSpec(kExamples / "models/gpt2-124m.json");
   auto small = loadModelSpec(kExamples / "models/gpt2-1m.json");
   ASSERT_TRUE(large && small);
-  EXPECT_EQ(large->parameterCount(), 124439808); // GPT-2 as published
-  EXPECT_NEAR(double(small->parameterCount()), 1e6, 1e5);
+  EXPECT_EQ(large->getParameterCount(), 124439808); // GPT-2 as published
+  EXPECT_NEAR(double(small->getParameterCount()), 1e6, 1e5);
 }
 
 TEST(ExampleModels, sharedLayersHaveHalfTheParameters) {
@@ -48,14 +48,14 @@ TEST(ExampleModels, shakespeareIsWhole) {
   auto weights = WeightFiles::open(directory);
   ASSERT_TRUE(weights) << weights.error().message();
   std::vector<ExpectedTensor> expected;
-  for (const ParameterInfo &parameter : spec->parameters())
+  for (const ParameterInfo &parameter : spec->getParameters())
     expected.push_back({parameter.name, parameter.shape});
   auto checked = checkTensors(expected, *weights, [](std::string_view) { return false; });
   EXPECT_TRUE(checked) << checked.error().message();
 
   auto tokenizer = Tokenizer::fromDirectory(directory);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message();
-  EXPECT_EQ(tokenizer->vocabSize(), spec->vocabSize);
+  EXPECT_EQ(tokenizer->getVocabSize(), spec->vocabSize);
   auto ids = tokenizer->encode("ROMEO:\n");
   ASSERT_TRUE(ids);
   EXPECT_EQ(*ids, (std::vector<int32_t>{859, 26, 199})); // expected.json

@@ -85,7 +85,7 @@ TEST_F(SerializeTest, RuntimeBelievesIt) { ASSERT_TRUE(load()); }
 TEST_F(SerializeTest, Spaces) {
   auto executable = load();
   ASSERT_TRUE(executable);
-  const fb::Executable &root = executable->root();
+  const fb::Executable &root = executable->getRoot();
   EXPECT_EQ(root.parameter_bytes(), 4096u + 64u);
   EXPECT_EQ(root.state_bytes(), 512u + 64u);
   ASSERT_EQ(root.constants()->size(), 128u);
@@ -102,7 +102,7 @@ TEST_F(SerializeTest, Spaces) {
 TEST_F(SerializeTest, Bindings) {
   auto executable = load();
   ASSERT_TRUE(executable);
-  const fb::Executable &root = executable->root();
+  const fb::Executable &root = executable->getRoot();
   ASSERT_EQ(root.checkpoint()->size(), 2u);
   EXPECT_EQ(root.checkpoint()->Get(0)->name()->str(), "w");
   EXPECT_EQ(root.checkpoint()->Get(0)->shape()->Get(1), 8);
@@ -129,7 +129,7 @@ TEST_F(SerializeTest, Commands) {
   EXPECT_EQ(commands[0]->private_bytes(), 32u);
   const fb::Launch *norm = commands[0]->action_as_Launch();
   ASSERT_TRUE(norm);
-  EXPECT_EQ(executable->root().kernels()->Get(norm->kernel())->name()->str(), "norm");
+  EXPECT_EQ(executable->getRoot().kernels()->Get(norm->kernel())->name()->str(), "norm");
   EXPECT_EQ(norm->grid(), 7u);
   ASSERT_EQ(norm->slices()->size(), 3u);
   EXPECT_EQ(norm->slices()->Get(1)->space(), fb::Space::Parameter);
@@ -153,15 +153,15 @@ TEST_F(SerializeTest, WhatIsCarriedAlong) {
   ASSERT_TRUE(executable);
   EXPECT_EQ(executable->metadata("vocab_size"), "24");
   EXPECT_EQ(executable->attachment("tokenizer.json")->size(), 2u);
-  EXPECT_EQ(executable->root().weight_files()->Get(0)->hash()->str(), "ff");
-  EXPECT_EQ(executable->root().seed(), 42u);
-  EXPECT_EQ(executable->root().code()->size(), 256u + 8u); // its hash behind it
+  EXPECT_EQ(executable->getRoot().weight_files()->Get(0)->hash()->str(), "ff");
+  EXPECT_EQ(executable->getRoot().seed(), 42u);
+  EXPECT_EQ(executable->getRoot().code()->size(), 256u + 8u); // its hash behind it
 }
 
 TEST_F(SerializeTest, TensorsBeginAsTheyAreDeclared) {
   auto executable = load();
   ASSERT_TRUE(executable);
-  const auto *tensors = executable->root().checkpoint();
+  const auto *tensors = executable->getRoot().checkpoint();
   EXPECT_EQ(tensors->Get(0)->deviation(), 0.5);
   EXPECT_EQ(tensors->Get(1)->mean(), 1);
   // A state of a declared name is trained, and begins as the checkpoint's tensor.
@@ -171,7 +171,7 @@ TEST_F(SerializeTest, TensorsBeginAsTheyAreDeclared) {
                             llvm::APFloat(0.25));
   executable = load();
   ASSERT_TRUE(executable);
-  tensors = executable->root().checkpoint();
+  tensors = executable->getRoot().checkpoint();
   ASSERT_EQ(tensors->size(), 3u);
   EXPECT_EQ(tensors->Get(2)->name()->str(), "v_cache.0");
   EXPECT_EQ(tensors->Get(2)->deviation(), 0.25);
@@ -271,7 +271,7 @@ plan.program @decode {
   ASSERT_TRUE(bytes) << bytes.error().message();
   auto executable = runtime::Executable::fromFlatbuffer(*bytes, "test");
   ASSERT_TRUE(executable) << executable.error().message();
-  EXPECT_TRUE((*executable)->root().tune());
+  EXPECT_TRUE((*executable)->getRoot().tune());
   const auto &commands = *(*executable)->program("decode")->commands();
   ASSERT_EQ(commands.size(), 1u);
   EXPECT_EQ(commands[0]->label()->str(), "norm");

@@ -71,7 +71,7 @@ TEST(GgufFile, ReadsEntriesAndTensors) {
   ASSERT_EQ(read->tensors.size(), 2u);
   const GgufTensor &a = read->tensors[0], &b = read->tensors[1];
   EXPECT_EQ(a.shape, (std::vector<int64_t>{2, 4})); // the file's extents begin with the fastest
-  EXPECT_EQ(a.rows(), 2);
+  EXPECT_EQ(a.getRows(), 2);
   EXPECT_EQ(a.data.size(), 32u);
   EXPECT_EQ(b.data.size(), 34u);
   EXPECT_EQ(b.data.data() + b.data.size(), bytesOf(file).data() + file.size());

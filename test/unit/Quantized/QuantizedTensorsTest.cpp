@@ -74,7 +74,7 @@ TEST_P(QuantizedLayer, IsWhatItsPackageMakesOfIt) {
   auto expected = WeightFiles::open(alone.path);
   ASSERT_TRUE(expected) << expected.error().message();
   const Tensor *weight = files->find("layers.0.proj.weight");
-  const Tensor &wanted = expected->tensors().front();
+  const Tensor &wanted = expected->getTensors().front();
   ASSERT_TRUE(weight);
   EXPECT_EQ(weight->dtype, DType::F32);
   ASSERT_EQ(weight->shape, wanted.shape);
@@ -89,7 +89,7 @@ TEST_P(QuantizedLayer, IsWhatItsPackageMakesOfIt) {
   if (weight->integers)
     expectSame(*weight->integers, *weight);
   // Nothing is left of the parts.
-  for (const Tensor &tensor : files->tensors())
+  for (const Tensor &tensor : files->getTensors())
     EXPECT_TRUE(tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias")) << tensor.name;
 }
 

@@ -21,7 +21,7 @@ ModelSpec parse(const std::string &text) {
 }
 
 bool needs(const ModelSpec &spec, const std::string &name, std::vector<int64_t> shape) {
-  for (const ParameterInfo &parameter : spec.parameters())
+  for (const ParameterInfo &parameter : spec.getParameters())
     if (parameter.name == name)
       return parameter.shape == shape;
   return false;
@@ -151,7 +151,7 @@ TEST(Families, SinterSharesLayers) {
   EXPECT_EQ(runs.layers[3].path, "layers.3");
   ModelSpec listed = parse(config("sinter", R"("share_layers": [0, 1, 1, 0])"));
   EXPECT_EQ(listed.layers[3].parameterGroup, 0);
-  EXPECT_EQ(listed.parameters().size(), 20u); // embedding, norm, 2 sets of 9
+  EXPECT_EQ(listed.getParameters().size(), 20u); // embedding, norm, 2 sets of 9
 }
 
 TEST(Families, SinterChoices) {

@@ -26,12 +26,12 @@ TEST_P(Fixture, ConfigAndWeightsAgree) {
   Expected<WeightFiles> weights = WeightFiles::open(path / "model.safetensors");
   ASSERT_TRUE(weights) << weights.error().message();
   std::vector<ExpectedTensor> expected;
-  for (const ParameterInfo &parameter : spec->parameters())
+  for (const ParameterInfo &parameter : spec->getParameters())
     expected.push_back({parameter.name, parameter.shape});
   Expected<void> checked = checkTensors(
       expected, *weights, [&](std::string_view name) { return spec->isKnownSurplus(name); });
   EXPECT_TRUE(checked) << checked.error().message();
-  EXPECT_GT(spec->parameterCount(), 1000);
+  EXPECT_GT(spec->getParameterCount(), 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Fixture, testing::ValuesIn(fixtures()), [](const auto &info) {

@@ -21,7 +21,7 @@ class PublishedConfig : public testing::TestWithParam<Published> {};
 TEST_P(PublishedConfig, HasItsParameters) {
   Expected<ModelSpec> spec = parseModelSpec(GetParam().config, "config.json");
   ASSERT_TRUE(spec) << spec.error().message();
-  EXPECT_EQ(spec->parameterCount(), GetParam().parameters);
+  EXPECT_EQ(spec->getParameterCount(), GetParam().parameters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,

@@ -108,7 +108,7 @@ TEST(Rotary, LongRopeChoosesItsFactorsByTheLength) {
 TEST(Rotary, OddPartsAreRoundedUp) {
   RotarySpec spec = rotary(RopeType::Default, 10000);
   spec.dim = 5;
-  EXPECT_EQ(spec.width(), 6);
+  EXPECT_EQ(spec.getWidth(), 6);
   EXPECT_EQ(rotaryFrequencies(spec, 64).inverse.size(), 3u);
 }
 

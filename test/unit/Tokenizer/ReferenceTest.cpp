@@ -66,7 +66,7 @@ TEST(MixedText, IsTheTextThatTheReferenceSaw) {
 
 TEST_P(ReferenceTest, Cases) {
   Tokenizer tokenizer = load();
-  EXPECT_EQ(tokenizer.vocabSize(), want()["vocabulary"].get<int32_t>());
+  EXPECT_EQ(tokenizer.getVocabSize(), want()["vocabulary"].get<int32_t>());
   const nlohmann::json &cases = expected()["cases"];
   for (size_t i = 0; i < cases.size(); ++i) {
     std::string text = cases[i];
@@ -128,7 +128,7 @@ TEST_F(SharedTest, Gpt2) {
     GTEST_SKIP() << SINTER_SHARED "/tokenizers/gpt2 is not present";
   Expected<Tokenizer> tokenizer = Tokenizer::fromDirectory(path);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message();
-  EXPECT_EQ(tokenizer->vocabSize(), 50257);
+  EXPECT_EQ(tokenizer->getVocabSize(), 50257);
   EXPECT_EQ(tokenizer->tokenId("<|endoftext|>"), 50256);
   EXPECT_EQ(tokenizer->encode("Hello world<|endoftext|>").value(),
             (std::vector<int32_t>{15496, 995, 50256}));
@@ -143,7 +143,7 @@ TEST_F(SharedTest, Stories260k) {
     GTEST_SKIP() << SINTER_SHARED "/models/stories260k is not present";
   Expected<Tokenizer> tokenizer = Tokenizer::fromDirectory(path);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message();
-  EXPECT_EQ(tokenizer->vocabSize(), 512);
+  EXPECT_EQ(tokenizer->getVocabSize(), 512);
   std::vector<int32_t> ids = tokenizer->encode(mixedText()).value();
   EXPECT_EQ(ids.size(), 811778u);
   EXPECT_EQ(hashOf(ids), "1ea07c552050ce22");

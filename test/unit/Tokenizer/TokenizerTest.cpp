@@ -57,7 +57,7 @@ TEST(Tokenizer, LooksUpTokens) {
   Json json = small();
   json["added_tokens"] = {{{"id", 5}, {"content", "<s>"}, {"special", true}}};
   Tokenizer tokenizer = loaded(json);
-  EXPECT_EQ(tokenizer.vocabSize(), 6);
+  EXPECT_EQ(tokenizer.getVocabSize(), 6);
   EXPECT_EQ(tokenizer.tokenId("<s>"), 5);
   EXPECT_EQ(tokenizer.tokenId("abc"), 4);
   EXPECT_EQ(tokenizer.tokenId("abd"), std::nullopt);

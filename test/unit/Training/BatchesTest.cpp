@@ -139,7 +139,7 @@ TEST(Batches, RowsAreMaskedAlone) {
 
 TEST(Batches, EvaluationReadsEverythingOnce) {
   BatchReader reader(countingStream(15), sized(2, 3, DataOrder::Shuffled));
-  ASSERT_EQ(reader.evaluationCount(), 3u);
+  ASSERT_EQ(reader.getEvaluationCount(), 3u);
   Microbatch batch;
   uint64_t valid = 0;
   for (uint64_t number = 0; number < 3; ++number) {

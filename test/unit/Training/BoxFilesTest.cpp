@@ -27,7 +27,7 @@ TEST(TensorBox, CopiesWhatIsInBoth) {
         TensorBox{{2, 1, 1}, {3, 3, 1}}, TensorBox{{4, 3, 2}, {1, 1, 1}}}) {
     TensorBox larger = box; // with a margin, which stays
     larger.shape[1] += 2;
-    std::vector<int32_t> out(larger.elements(), -1);
+    std::vector<int32_t> out(larger.getElements(), -1);
     copyBox(box, all, std::as_bytes(std::span(whole)), larger,
             std::as_writable_bytes(std::span(out)), 4);
     for (int64_t i = 0; i < larger.shape[0]; ++i)
@@ -73,7 +73,7 @@ struct BoxFilesTest : ::testing::Test {
   void write(const std::vector<SnapshotFile> &files) const {
     auto snapshot = Snapshot::plan(files);
     ASSERT_TRUE(snapshot) << snapshot.error().message();
-    ASSERT_TRUE(folder.write(1, snapshot->live()));
+    ASSERT_TRUE(folder.write(1, snapshot->getLive()));
   }
 
   std::string errorOf() const {

@@ -130,13 +130,13 @@ TEST(Snapshot, KeepsWhatWas) {
       {"optimizer.safetensors", {{"m", DType::F32, {3}, bytes(moment)}}}};
   auto snapshot = Snapshot::plan(files);
   ASSERT_TRUE(snapshot);
-  EXPECT_GE(snapshot->bytes(), 700'003u * 4);
-  EXPECT_LE(snapshot->bytes(), 700'003u * 4 + 4 * 4096);
+  EXPECT_GE(snapshot->getBytes(), 700'003u * 4);
+  EXPECT_LE(snapshot->getBytes(), 700'003u * 4 + 4 * 4096);
   for (float value : {3.0f, 4.0f}) {
     std::fill(weight.begin(), weight.end(), value);
     ASSERT_TRUE(snapshot->capture(pool));
     std::fill(weight.begin(), weight.end(), 0.0f);
-    std::vector<CheckpointFile> images = snapshot->captured();
+    std::vector<CheckpointFile> images = snapshot->getCaptured();
     ASSERT_EQ(images.size(), 2u);
     EXPECT_EQ(images[1].name, "optimizer.safetensors");
     for (const CheckpointFile &image : images) {
@@ -162,7 +162,7 @@ TEST(Snapshot, LiveFilesAreTheCapturedOnes) {
   auto snapshot = Snapshot::plan(files);
   ASSERT_TRUE(snapshot);
   ASSERT_TRUE(snapshot->capture(pool));
-  std::vector<CheckpointFile> captured = snapshot->captured(), live = snapshot->live();
+  std::vector<CheckpointFile> captured = snapshot->getCaptured(), live = snapshot->getLive();
   ASSERT_EQ(live.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     std::vector<std::byte> joined;
@@ -179,14 +179,14 @@ TEST(Snapshot, TensorsElsewhereAreReadToMemoryThatIsGiven) {
       {"f", {{"w", DType::F32, {2}, {}}, {"v", DType::F32, {1}, {}}}}};
   auto snapshot = Snapshot::plan(files);
   ASSERT_TRUE(snapshot);
-  std::vector<std::byte> memory(snapshot->bytes());
+  std::vector<std::byte> memory(snapshot->getBytes());
   snapshot->useMemory(memory);
   std::vector<TensorCopy> asked;
   ASSERT_TRUE(snapshot->capture(pool, [&](std::span<const TensorCopy> copies) -> Expected<void> {
     asked.assign(copies.begin(), copies.end());
     return {};
   }));
-  std::vector<CheckpointFile> captured = snapshot->captured();
+  std::vector<CheckpointFile> captured = snapshot->getCaptured();
   EXPECT_EQ(captured[0].parts[0].data(), memory.data());
   for (const TensorCopy &copy : asked) // later than capture()
     std::fill(copy.out.begin(), copy.out.end(), std::byte(copy.name == "w" ? 1 : 2));

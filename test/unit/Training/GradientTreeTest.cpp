@@ -14,8 +14,8 @@ namespace {
 
 /// What a rank has in its last buffer after the microbatches with these gradients.
 float runBuffers(const GradientTree &tree, std::span<const float> gradients) {
-  EXPECT_EQ(tree.microbatches(), gradients.size());
-  std::vector<float> buffers(tree.buffers());
+  EXPECT_EQ(tree.getMicrobatches(), gradients.size());
+  std::vector<float> buffers(tree.getBuffers());
   for (size_t i = 0; i < gradients.size(); ++i) {
     buffers[0] += gradients[i];
     for (uint64_t carry = 1; carry <= tree.carriesAfter(i); ++carry) {
@@ -52,8 +52,8 @@ TEST(GradientTree, IsTheSameSumOverAnyRanks) {
         std::vector<float> terms;
         for (uint64_t rank = 0; rank < ranks; ++rank)
           terms.push_back(
-              runBuffers(*tree, std::span(gradients).subspan(rank * tree->microbatches(),
-                                                             tree->microbatches())));
+              runBuffers(*tree, std::span(gradients).subspan(rank * tree->getMicrobatches(),
+                                                             tree->getMicrobatches())));
         EXPECT_EQ(sumOfTree<float>(terms, ranks), expected)
             << accumulate << " " << leaves << " " << ranks;
         shared += ranks > 1;
@@ -72,7 +72,7 @@ TEST(GradientTree, IsTheSameSumWhereRanksSumEachMicrobatch) {
         continue;
       }
       std::vector<float> gradients = wildNumbers(accumulate), rounds;
-      for (uint64_t i = 0; i < tree->microbatches(); ++i) {
+      for (uint64_t i = 0; i < tree->getMicrobatches(); ++i) {
         std::vector<float> terms;
         for (uint64_t rank = 0; rank < ranks; ++rank)
           terms.push_back(gradients[tree->numberOf(rank, i)]);
@@ -90,7 +90,7 @@ TEST(GradientTree, IsTheSameSumWhereRanksSumEachMicrobatch) {
 
 TEST(GradientTree, HasNoMoreBuffersThanItNeeds) {
   auto buffers = [](uint64_t accumulate, uint64_t leaves, uint64_t ranks = 1) {
-    return GradientTree::make(accumulate, leaves, ranks)->buffers();
+    return GradientTree::make(accumulate, leaves, ranks)->getBuffers();
   };
   EXPECT_EQ(buffers(1, 8), 1u);
   EXPECT_EQ(buffers(2, 8), 1u); // two leaves of one microbatch
@@ -109,7 +109,7 @@ TEST(GradientTree, HasNoMoreBuffersThanItNeeds) {
 
 TEST(GradientTree, SaysWhichSumItIs) {
   auto leaves = [](uint64_t accumulate, uint64_t leaves, uint64_t ranks = 1) {
-    return GradientTree::make(accumulate, leaves, ranks)->leaves();
+    return GradientTree::make(accumulate, leaves, ranks)->getLeaves();
   };
   EXPECT_EQ(leaves(1, 8), 1u);
   EXPECT_EQ(leaves(2, 8), 1u);

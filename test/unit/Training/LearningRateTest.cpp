@@ -111,9 +111,9 @@ TEST(LossScaler, GrowsAfterTheInterval) {
   LossScaler scaler({8, 2, 0.5, 3});
   scaler.update(true);
   scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 8);
+  EXPECT_EQ(scaler.getScale(), 8);
   scaler.update(true);
-  EXPECT_EQ(scaler.state(), (LossScalerState{16, 0}));
+  EXPECT_EQ(scaler.getState(), (LossScalerState{16, 0}));
 }
 
 TEST(LossScaler, BacksOffAndBeginsToCountAgain) {
@@ -121,28 +121,28 @@ TEST(LossScaler, BacksOffAndBeginsToCountAgain) {
   scaler.update(true);
   scaler.update(true);
   scaler.update(false);
-  EXPECT_EQ(scaler.state(), (LossScalerState{4, 0}));
+  EXPECT_EQ(scaler.getState(), (LossScalerState{4, 0}));
   scaler.update(true);
   scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 4);
+  EXPECT_EQ(scaler.getScale(), 4);
   scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 8);
+  EXPECT_EQ(scaler.getScale(), 8);
 }
 
 TEST(LossScaler, NeverBecomesInfinite) {
   LossScaler scaler({0x1p127f, 2, 0.5, 1});
   scaler.update(true);
-  EXPECT_EQ(scaler.state(), (LossScalerState{0x1p127f, 0}));
+  EXPECT_EQ(scaler.getState(), (LossScalerState{0x1p127f, 0}));
 }
 
 TEST(LossScaler, DefaultsAreThoseOfPyTorch) {
   LossScaler scaler;
-  EXPECT_EQ(scaler.scale(), 65536);
+  EXPECT_EQ(scaler.getScale(), 65536);
   for (int i = 0; i < 1999; ++i)
     scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 65536);
+  EXPECT_EQ(scaler.getScale(), 65536);
   scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 131072);
+  EXPECT_EQ(scaler.getScale(), 131072);
 }
 
 TEST(LossScaler, KnowsWhenNoScaleHelps) {
@@ -157,7 +157,7 @@ TEST(LossScaler, GoesOnFromAState) {
   LossScaler scaler({8, 2, 0.5, 3});
   scaler.restore({32, 2});
   scaler.update(true);
-  EXPECT_EQ(scaler.scale(), 64);
+  EXPECT_EQ(scaler.getScale(), 64);
 }
 
 } // namespace

@@ -38,7 +38,7 @@ std::string whyNot(const Parts &parts) {
 TEST(PipelineExecutableTest, SaysWhoRunsWhatAndWhere) {
   auto executable = twoStages().load();
   ASSERT_TRUE(executable) << executable.error().message();
-  const fb::Executable &root = (*executable)->root();
+  const fb::Executable &root = (*executable)->getRoot();
   EXPECT_EQ(countStages(root), 2u);
   EXPECT_EQ(countSlots(root, 0), 3u);
   EXPECT_EQ(stateBytesOf(root, 0), 64u + 3 * 128);
@@ -48,8 +48,8 @@ TEST(PipelineExecutableTest, SaysWhoRunsWhatAndWhere) {
   // Ranks 0 and 1 are at place 0 of the pipeline, 2 and 3 at place 1.
   EXPECT_EQ(findRankOfStage(root, 1, 1), 3u);
   EXPECT_EQ(findRankOfStage(root, 0, 2), 0u);
-  EXPECT_EQ(countStages((*smallModel().load())->root()), 0u);
-  EXPECT_EQ(countSlots((*smallModel().load())->root(), 0), 1u);
+  EXPECT_EQ(countStages((*smallModel().load())->getRoot()), 0u);
+  EXPECT_EQ(countSlots((*smallModel().load())->getRoot(), 0), 1u);
 }
 
 TEST(PipelineExecutableTest, RefusesStagesThatCannotBe) {

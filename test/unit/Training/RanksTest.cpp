@@ -64,7 +64,7 @@ std::vector<RunResult> runRanks(const TrainModel &model, const TrainOptions &opt
     (void)run(nullptr, 0);
   else
     (void)runThreadRanks(model.ranks, [&](Communicator &communicator) {
-      return run(&communicator, communicator.rank());
+      return run(&communicator, communicator.getRank());
     });
   return runs;
 }
@@ -211,7 +211,7 @@ TEST(Ranks, EachByteIsWrittenOnce) {
       continue;
     auto file = MappedFile::open(entry.path());
     ASSERT_TRUE(file);
-    auto tensors = readSafetensors(file->bytes(), "file");
+    auto tensors = readSafetensors(file->getBytes(), "file");
     ASSERT_TRUE(tensors);
     for (const Tensor &tensor : *tensors)
       bytes += tensor.data.size();
@@ -238,14 +238,14 @@ TEST(Ranks, MemoryIsPredictedOnEach) {
     TrainOptions own = options;
     own.session.communicator = &communicator;
     SINTER_TRY(auto executable, model.parts().load());
-    SINTER_TRY(predicted[communicator.rank()], predictTrainMemory(executable, own, false));
+    SINTER_TRY(predicted[communicator.getRank()], predictTrainMemory(executable, own, false));
     SINTER_TRY(auto trainer, makeTrainer(model, own, regularIds(900)));
-    planned[communicator.rank()] = trainer->memory();
+    planned[communicator.getRank()] = trainer->getMemory();
     return {};
   });
   ASSERT_TRUE(result) << result.error().message();
   for (size_t rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(predicted[rank].peak(), planned[rank].peak()) << rank;
+    EXPECT_EQ(predicted[rank].getPeak(), planned[rank].getPeak()) << rank;
     EXPECT_EQ(predicted[rank].batches, 2u * 2 * 3 * 8 * 4); // two microbatches of eight
     EXPECT_EQ(predicted[rank].session.state, uint64_t(2 * parameterCount + 18) * 4);
   }

@@ -203,7 +203,7 @@ TEST_F(Resume, WhatMayBeChangedIsTold) {
     std::vector<std::string> changes;
     auto trainer = makeTrainer({}, with);
     EXPECT_TRUE(trainer);
-    for (const OptionChange &change : (*trainer)->changes())
+    for (const OptionChange &change : (*trainer)->getChanges())
       changes.push_back(change.name + " " + change.was + " " + change.is);
     return changes;
   };

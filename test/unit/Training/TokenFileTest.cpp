@@ -131,7 +131,7 @@ TEST(TokenStream, TheHashIsOfEveryIdAndOfThePart) {
     std::vector<TokenFile> files;
     for (const std::vector<int32_t> &content : contents)
       files.push_back(tokenFile(content));
-    return TokenStream(std::move(files)).hash();
+    return TokenStream(std::move(files)).getHash();
   };
   std::string hash = hashOf({ids});
   EXPECT_EQ(hashOf({ids}), hash);
@@ -143,9 +143,9 @@ TEST(TokenStream, TheHashIsOfEveryIdAndOfThePart) {
     ids[place] = 7;
   }
   TokenStream whole = countingStream(10);
-  EXPECT_NE(whole.part(0, 9).hash(), whole.hash());
-  EXPECT_NE(whole.part(0, 9).hash(), whole.part(1, 10).hash());
-  EXPECT_EQ(whole.part(1, 9).hash(), countingStream(10).part(1, 9).hash());
+  EXPECT_NE(whole.part(0, 9).getHash(), whole.getHash());
+  EXPECT_NE(whole.part(0, 9).getHash(), whole.part(1, 10).getHash());
+  EXPECT_EQ(whole.part(1, 9).getHash(), countingStream(10).part(1, 9).getHash());
 }
 
 TEST(TokenStream, NamesTheFileWithTooFewTokens) {

@@ -159,7 +159,7 @@ inline Parts TrainModel::parts() const {
   parts.metadata = {{"beta1", "0.9"}, {"beta2", "0.95"}, {"leaves", std::to_string(leaves)}};
   if (ranks > 1)
     parts.grid = {{"data", ranks}};
-  uint64_t buffers = GradientTree::make(microbatches, leaves, ranks)->buffers();
+  uint64_t buffers = GradientTree::make(microbatches, leaves, ranks)->getBuffers();
   if (buffers > 1 || ranks > 1)
     for (const char *name : {"carry", "addRanks", "updatePart", "place"})
       parts.kernels.emplace_back(name);

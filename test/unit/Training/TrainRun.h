@@ -46,11 +46,11 @@ makeTrainer(const TrainModel &model, TrainOptions options,
 
 inline std::vector<float> stateOf(const Trainer &trainer, std::string_view name) {
   size_t count = 1;
-  TensorView state = *trainer.session().state(name);
+  TensorView state = *trainer.getSession().state(name);
   for (int64_t extent : state.shape)
     count *= static_cast<size_t>(extent);
   std::vector<float> values(count);
-  EXPECT_TRUE(trainer.session().readState(name, std::as_writable_bytes(std::span(values))));
+  EXPECT_TRUE(trainer.getSession().readState(name, std::as_writable_bytes(std::span(values))));
   return values;
 }
 

@@ -94,7 +94,7 @@ TEST(Trainer, AnUpdateHasTheSeedOfItsLastMicrobatch) {
   model.seeds = true;
   auto trainer = makeTrainer(model, options);
   ASSERT_TRUE(trainer) << trainer.error().message();
-  Session &session = (*trainer)->session();
+  Session &session = (*trainer)->getSession();
   BatchOptions batches;
   batches.batch = 2;
   batches.sequence = 4;
@@ -225,8 +225,8 @@ TEST(Trainer, MemoryIsPredicted) {
     ASSERT_TRUE(trainer) << trainer.error().message();
     auto predicted = predictTrainMemory(*model.parts().load(), options, false);
     ASSERT_TRUE(predicted) << predicted.error().message();
-    TrainMemory measured = (*trainer)->memory();
-    EXPECT_EQ(predicted->peak(), measured.peak());
+    TrainMemory measured = (*trainer)->getMemory();
+    EXPECT_EQ(predicted->getPeak(), measured.getPeak());
     EXPECT_EQ(predicted->session.state, uint64_t(3 * parameterCount * 4));
     // Both files end on pages of their own.
     EXPECT_EQ(predicted->snapshot, saveEvery ? 8192u : 0u);
@@ -298,11 +298,11 @@ TEST(Trainer, LossScalerSkipsSteps) {
   auto trainer = makeTrainer(model, options, ids);
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE((*trainer)->step());
-  EXPECT_EQ((*trainer)->session().input(0, "update", DType::F32)->as<float>()[0], 3);
-  EXPECT_EQ((*trainer)->session().input(0, "loss_scale", DType::F32)->as<float>()[0], 2048);
+  EXPECT_EQ((*trainer)->getSession().input(0, "update", DType::F32)->as<float>()[0], 3);
+  EXPECT_EQ((*trainer)->getSession().input(0, "loss_scale", DType::F32)->as<float>()[0], 2048);
   ASSERT_TRUE((*trainer)->step());
-  EXPECT_EQ((*trainer)->session().input(0, "update", DType::F32)->as<float>()[0], 3);
-  EXPECT_EQ((*trainer)->session().input(0, "loss_scale", DType::F32)->as<float>()[0], 1024);
+  EXPECT_EQ((*trainer)->getSession().input(0, "update", DType::F32)->as<float>()[0], 3);
+  EXPECT_EQ((*trainer)->getSession().input(0, "loss_scale", DType::F32)->as<float>()[0], 1024);
 }
 
 TEST(Trainer, LossScalerGivesUpWhereNoScaleHelps) {

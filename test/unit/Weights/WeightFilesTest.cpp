@@ -23,8 +23,8 @@ TEST(WeightFiles, OpensADirectoryWithOneFile) {
   ASSERT_TRUE(weights) << messageOf(weights);
   ASSERT_NE(weights->find("a"), nullptr);
   EXPECT_EQ(weights->find("b"), nullptr);
-  EXPECT_EQ(weights->names(), std::vector<std::string>{"a"});
-  EXPECT_EQ(weights->files()[0].bytes, oneTensor("a").size());
+  EXPECT_EQ(weights->getNames(), std::vector<std::string>{"a"});
+  EXPECT_EQ(weights->getFiles()[0].bytes, oneTensor("a").size());
 }
 
 TEST(WeightFiles, OpensTheOnlyFileOfAnyName) {
@@ -41,8 +41,8 @@ TEST(WeightFiles, OpensShards) {
                   R"({"weight_map":{"a":"2.safetensors","b":"1.safetensors"}})");
   auto weights = WeightFiles::open(directory.path);
   ASSERT_TRUE(weights) << messageOf(weights);
-  EXPECT_EQ(weights->names(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(weights->files()[weights->find("a")->file].path.filename(), "2.safetensors");
+  EXPECT_EQ(weights->getNames(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(weights->getFiles()[weights->find("a")->file].path.filename(), "2.safetensors");
 }
 
 TEST(WeightFiles, FindsTensorsOfABareBaseModel) {
@@ -144,8 +144,8 @@ TEST(PackWeights, GathersWhatIsNeededUnderItsName) {
   ASSERT_TRUE(bytes) << bytes.error().message();
   auto packed = WeightFiles::fromBytes(*bytes);
   ASSERT_TRUE(packed) << messageOf(packed);
-  EXPECT_EQ(packed->names(), std::vector<std::string>{"embed_out.weight"});
-  EXPECT_EQ(std::to_integer<char>(packed->tensors()[0].data[7]), '8');
+  EXPECT_EQ(packed->getNames(), std::vector<std::string>{"embed_out.weight"});
+  EXPECT_EQ(std::to_integer<char>(packed->getTensors()[0].data[7]), '8');
 }
 
 TEST(PackWeights, NamesWhatIsMissing) {

@@ -28,28 +28,28 @@ TEST_F(CudaPoolTest, CountsWhatItGives) {
   auto pool = std::move(*CudaPool::create(*context));
   {
     DeviceMemory first = std::move(*pool->allocate(1000, "first"));
-    EXPECT_NE(first.address(), 0u);
-    EXPECT_EQ(first.bytes(), 1000u);
+    EXPECT_NE(first.getAddress(), 0u);
+    EXPECT_EQ(first.getBytes(), 1000u);
     DeviceMemory second = std::move(*pool->allocate(500, "second"));
-    EXPECT_EQ(pool->statistics().used, 1500u);
+    EXPECT_EQ(pool->getStatistics().used, 1500u);
     second = DeviceMemory(std::move(*pool->allocate(300, "third")));
     ASSERT_TRUE(context->wait("the stream"));
-    EXPECT_EQ(pool->statistics().used, 1300u);
+    EXPECT_EQ(pool->getStatistics().used, 1300u);
   }
   // What is given back stays in the pool until it is trimmed.
   ASSERT_TRUE(context->wait("the stream"));
-  EXPECT_EQ(pool->statistics().used, 0u);
-  EXPECT_EQ(pool->statistics().usedHigh, 1800u);
-  EXPECT_EQ(pool->statistics().reserved, 1800u);
+  EXPECT_EQ(pool->getStatistics().used, 0u);
+  EXPECT_EQ(pool->getStatistics().usedHigh, 1800u);
+  EXPECT_EQ(pool->getStatistics().reserved, 1800u);
   pool->trim();
-  EXPECT_EQ(pool->statistics().reserved, 0u);
-  EXPECT_EQ(pool->statistics().reservedHigh, 1800u);
+  EXPECT_EQ(pool->getStatistics().reserved, 0u);
+  EXPECT_EQ(pool->getStatistics().reservedHigh, 1800u);
 }
 
 TEST_F(CudaPoolTest, NothingIsNothing) {
   auto pool = std::move(*CudaPool::create(*context));
-  EXPECT_EQ(pool->allocate(0, "nobody")->address(), 0u);
-  EXPECT_TRUE(PinnedMemory::allocate(*context, 0, "nobody")->bytes().empty());
+  EXPECT_EQ(pool->allocate(0, "nobody")->getAddress(), 0u);
+  EXPECT_TRUE(PinnedMemory::allocate(*context, 0, "nobody")->getBytes().empty());
   EXPECT_EQ(gpu.calls("cuMemAllocFromPoolAsync") + gpu.calls("cuMemHostAlloc"), 0u);
 }
 
@@ -69,7 +69,7 @@ TEST_F(CudaPoolTest, ErrorsNameTheOwner) {
 
 TEST_F(CudaPoolTest, PinnedMemoryIsZeroed) {
   PinnedMemory memory = std::move(*PinnedMemory::allocate(*context, 100, "inputs"));
-  for (std::byte byte : memory.bytes())
+  for (std::byte byte : memory.getBytes())
     EXPECT_EQ(byte, std::byte{0});
 }
 
@@ -86,9 +86,9 @@ TEST_F(CudaPoolTest, TransfersKeepTheirOrder) {
     for (size_t i = 0; i < bytes; i += 97)
       sent[i] = std::byte(uint8_t((number = number * 1664525 + 1013904223) >> 24));
     std::vector<std::byte> expected(sent.begin(), sent.begin() + ptrdiff_t(bytes));
-    ASSERT_TRUE(transfer->upload(std::span(sent).first(bytes), memory.address()));
+    ASSERT_TRUE(transfer->upload(std::span(sent).first(bytes), memory.getAddress()));
     std::fill(sent.begin(), sent.begin() + ptrdiff_t(bytes), std::byte{0xcc});
-    ASSERT_TRUE(transfer->download(memory.address(), std::span(received).first(bytes)));
+    ASSERT_TRUE(transfer->download(memory.getAddress(), std::span(received).first(bytes)));
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), received.begin())) << bytes;
   }
 }

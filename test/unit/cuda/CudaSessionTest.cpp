@@ -276,8 +276,8 @@ TEST_F(CudaSessionTest, TunedProductsAreRemembered) {
                "double", "layer.0", {fb::DType::F32});
     auto session = bound(parts);
     ran = gpu->statistics().products - ran;
-    EXPECT_EQ(session->alternatives().size(), 1u);
-    EXPECT_NE(session->alternatives()[0].find(" of cuBLASLt for 3 x 8 x 4, of "),
+    EXPECT_EQ(session->getAlternatives().size(), 1u);
+    EXPECT_NE(session->getAlternatives()[0].find(" of cuBLASLt for 3 x 8 x 4, of "),
               std::string::npos);
     runOnce(*session, 1);
     EXPECT_EQ(runsOf(*session), 1);
@@ -315,13 +315,13 @@ TEST_F(CudaSessionTest, MemoryIsThatOfThePlan) {
   auto predicted = predictMemory(*model().load());
   ASSERT_TRUE(predicted) << predicted.error().message();
   auto session = bound();
-  MemoryUse use = session->memory();
-  EXPECT_EQ(predicted->peak(), use.peak());
+  MemoryUse use = session->getMemory();
+  EXPECT_EQ(predicted->getPeak(), use.getPeak());
   EXPECT_EQ(predicted->host, use.host);
   EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
   EXPECT_EQ(use.preprocessArena, 2 * n * k * 4); // the weight as stored beside the scratch
-  EXPECT_GE(use.reserved, use.resident() - use.code);
-  EXPECT_GE(gpu->statistics().usedBytes, use.resident() - use.code);
+  EXPECT_GE(use.reserved, use.getResident() - use.code);
+  EXPECT_GE(gpu->statistics().usedBytes, use.getResident() - use.code);
 }
 
 TEST_F(CudaSessionTest, WhatPreprocessingTakesIsGoneBeforeTheStepsTakeTheirs) {
@@ -331,7 +331,7 @@ TEST_F(CudaSessionTest, WhatPreprocessingTakesIsGoneBeforeTheStepsTakeTheirs) {
     program.commands.push_back(fill(slice(Space::Arena, (1 << 20) - 64, 64), 0));
   }
   auto session = bound(parts);
-  EXPECT_LT(session->memory().reserved, 2u << 20);
+  EXPECT_LT(session->getMemory().reserved, 2u << 20);
 }
 
 TEST_F(CudaSessionTest, PredictingNeedsNoGpu) {
@@ -456,8 +456,8 @@ TEST_F(CudaSessionTest, ProfilesAddUp) {
   session->setTrace(&trace);
   for (int i = 0; i < 3; ++i)
     runOnce(*session, float(i));
-  EXPECT_EQ(trace.events().size(), 12u);
-  std::vector<ProfileRow> rows = profile(trace, session->executable(), {}, {});
+  EXPECT_EQ(trace.getEvents().size(), 12u);
+  std::vector<ProfileRow> rows = profile(trace, session->getExecutable(), {}, {});
   ASSERT_EQ(rows.size(), 4u);
   int64_t sum = 0;
   for (const ProfileRow &row : rows) {

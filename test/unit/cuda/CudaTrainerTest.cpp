@@ -253,10 +253,10 @@ TEST_F(CudaTrainerTest, MemoryIsTheGpus) {
   ASSERT_TRUE(predicted);
   auto trainer = makeTrainer(model(true), options);
   ASSERT_TRUE(trainer) << trainer.error().message();
-  EXPECT_EQ((*trainer)->memory().peak(), predicted->peak());
-  EXPECT_EQ((*trainer)->memory().snapshot, predicted->snapshot);
+  EXPECT_EQ((*trainer)->getMemory().getPeak(), predicted->getPeak());
+  EXPECT_EQ((*trainer)->getMemory().snapshot, predicted->snapshot);
   EXPECT_GT(predicted->snapshot, 0u);
-  EXPECT_EQ(predicted->peak(), predicted->session.peak()); // the snapshot is the host's
+  EXPECT_EQ(predicted->getPeak(), predicted->session.getPeak()); // the snapshot is the host's
 }
 
 TEST_F(CudaTrainerTest, AGpuThatFailsEndsTheRun) {

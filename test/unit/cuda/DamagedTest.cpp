@@ -26,9 +26,9 @@ TEST(CudaDamagedTest, DoesNoHarm) {
   std::vector<std::pair<size_t, size_t>> code;
   auto add = [&](const auto &vector) {
     auto *begin = reinterpret_cast<const std::byte *>(vector.data());
-    code.emplace_back(begin - whole->flatbuffer().data(), vector.size());
+    code.emplace_back(begin - whole->getFlatbuffer().data(), vector.size());
   };
-  const fb::KernelProgram &program = *whole->root().kernel_programs()->Get(0);
+  const fb::KernelProgram &program = *whole->getRoot().kernel_programs()->Get(0);
   add(*program.source());
   add(*program.cubins()->Get(0)->bytes());
   size_t refused = 0, ran = 0;

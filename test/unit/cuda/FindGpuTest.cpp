@@ -12,7 +12,7 @@ TEST(FindGpuTest, DescribesTheFirstOne) {
   Expected<GpuInfo> gpu = findGpu();
   ASSERT_TRUE(gpu) << gpu.error().message();
   EXPECT_EQ(gpu->name, "Fake GPU");
-  EXPECT_EQ(gpu->capability.text(), "8.6");
+  EXPECT_EQ(gpu->capability.toString(), "8.6");
   EXPECT_EQ(gpu->driverVersion, 12040);
   EXPECT_GT(gpu->multiprocessors, 0);
   EXPECT_EQ(*targetFor(gpu->capability), "cuda:sm_80");

@@ -128,7 +128,7 @@ TEST_F(NcclRanksTest, MoveBytesAsProcessorsDo) {
       open(kRanks, seed);
       auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
         SINTER_TRY(auto session, bind(communicator, device));
-        return runSome(*session, communicator.rank(), 5);
+        return runSome(*session, communicator.getRank(), 5);
       });
       EXPECT_TRUE(done) << done.error().message();
       if (device.empty())
@@ -145,7 +145,7 @@ TEST_F(NcclRanksTest, TracedRunsAreTheSame) {
     SINTER_TRY(auto session, bind(communicator));
     Trace trace(64);
     session->setTrace(&trace);
-    return runSome(*session, communicator.rank(), 2);
+    return runSome(*session, communicator.getRank(), 2);
   });
   EXPECT_TRUE(done) << done.error().message();
 }
@@ -184,7 +184,7 @@ TEST_F(NcclRanksTest, SayWhatNcclSays) {
   gpu->failCall("ncclCommInitRankConfig", ncclSystemError);
   auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
     SINTER_TRY(auto session, bind(communicator));
-    ADD_FAILURE() << "rank " << communicator.rank() << " goes on";
+    ADD_FAILURE() << "rank " << communicator.getRank() << " goes on";
     return {};
   });
   ASSERT_FALSE(done);
@@ -201,11 +201,11 @@ TEST_F(NcclRanksTest, DoNotWaitForARankThatHasEnded) {
     auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
       SINTER_TRY(auto session, bind(communicator));
       SINTER_CHECK(communicator.barrier());
-      SINTER_CHECK(runSome(*session, communicator.rank(), runs));
+      SINTER_CHECK(runSome(*session, communicator.getRank(), runs));
       SINTER_CHECK(communicator.barrier()); // all have what rank 2 sent
-      if (communicator.rank() == 2)
+      if (communicator.getRank() == 2)
         return fail("weights", "are not there", "");
-      auto y = run(*session, communicator.rank(), runs);
+      auto y = run(*session, communicator.getRank(), runs);
       EXPECT_FALSE(y);
       EXPECT_NE(y.error().message().find("rank 2: has ended with an error"), std::string::npos)
           << y.error().message();
@@ -233,14 +233,14 @@ TEST_F(NcclRanksTest, NameARankThatDoesNotCome) {
     };
     SINTER_TRY(auto watch, Watch::start(communicator, options));
     SINTER_TRY(auto session, bind(communicator));
-    SINTER_CHECK(runSome(*session, communicator.rank(), 3));
-    if (communicator.rank() == 1) {
+    SINTER_CHECK(runSome(*session, communicator.getRank(), 3));
+    if (communicator.getRank() == 1) {
       communicator.progress->beginCommand(0, 4); // a copy
       while (told < kRanks && std::chrono::steady_clock::now() < begin + std::chrono::seconds(30))
         continue;
       return {};
     }
-    auto y = run(*session, communicator.rank(), 3);
+    auto y = run(*session, communicator.getRank(), 3);
     EXPECT_FALSE(y);
     EXPECT_NE(y.error().message().find("rank 1 on "), std::string::npos) << y.error().message();
     EXPECT_TRUE(watch->end(y.error()));
@@ -254,12 +254,12 @@ TEST_F(NcclRanksTest, SayWhatNcclFindsWhileTheyWait) {
   open(kRanks);
   auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
     SINTER_TRY(auto session, bind(communicator));
-    SINTER_CHECK(runSome(*session, communicator.rank(), 3));
+    SINTER_CHECK(runSome(*session, communicator.getRank(), 3));
     SINTER_CHECK(communicator.barrier());
-    if (communicator.rank() == 3)
+    if (communicator.getRank() == 3)
       gpu->breakCommunication(3, ncclRemoteError);
-    SINTER_CHECK(runSome(*session, communicator.rank(), 4));
-    ADD_FAILURE() << "rank " << communicator.rank() << " goes on";
+    SINTER_CHECK(runSome(*session, communicator.getRank(), 4));
+    ADD_FAILURE() << "rank " << communicator.getRank() << " goes on";
     return {};
   });
   ASSERT_FALSE(done);

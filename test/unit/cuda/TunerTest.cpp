@@ -112,15 +112,15 @@ protected:
     context = std::move(*CudaContext::open());
     current.emplace(*context);
     CUmemPoolProps properties{};
-    ASSERT_EQ(context->api().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-    ASSERT_EQ(context->api().cuMemAllocFromPoolAsync(&memory, bytes, pool, context->stream()),
+    ASSERT_EQ(context->getApi().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+    ASSERT_EQ(context->getApi().cuMemAllocFromPoolAsync(&memory, bytes, pool, context->getStream()),
               CUDA_SUCCESS);
   }
   void TearDown() override {
     if (memory) {
-      context->api().cuMemFreeAsync(memory, context->stream());
-      context->api().cuStreamSynchronize(context->stream());
-      context->api().cuMemPoolDestroy(pool);
+      context->getApi().cuMemFreeAsync(memory, context->getStream());
+      context->getApi().cuStreamSynchronize(context->getStream());
+      context->getApi().cuMemPoolDestroy(pool);
     }
     current.reset();
     context.reset();
@@ -131,7 +131,7 @@ protected:
     return {"filling", [this, size] {
               ++runs;
               return context->check(
-                  context->api().cuMemsetD8Async(memory, 0, size, context->stream()), "");
+                  context->getApi().cuMemsetD8Async(memory, 0, size, context->getStream()), "");
             }};
   }
   static Tuner::Alternative refusing() {
@@ -294,8 +294,8 @@ TEST_F(AlternativesTest, TheFastestIsTakenAndRemembered) {
     EXPECT_EQ(added(*session), 2);
   EXPECT_GE(gpu->statistics().kernels, 12u);
   EXPECT_EQ(remembered().size(), 2u);
-  ASSERT_EQ(session->alternatives().size(), 2u);
-  EXPECT_EQ(session->alternatives()[0], "kernel 'fast', of 2 alternatives");
+  ASSERT_EQ(session->getAlternatives().size(), 2u);
+  EXPECT_EQ(session->getAlternatives()[0], "kernel 'fast', of 2 alternatives");
   session.reset();
   unsigned ran = gpu->statistics().kernels;
   session = bound(model());
@@ -343,7 +343,7 @@ TEST_F(AlternativesTest, WithoutTuningTheFirstIsTaken) {
   parts.tune = false;
   auto session = bound(parts);
   EXPECT_EQ(gpu->statistics().kernels, 0u);
-  EXPECT_TRUE(session->alternatives().empty());
+  EXPECT_TRUE(session->getAlternatives().empty());
   EXPECT_EQ(added(*session), 1);
   EXPECT_TRUE(remembered().empty());
 }

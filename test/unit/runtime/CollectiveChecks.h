@@ -19,9 +19,9 @@ inline std::vector<RankGroup> makeGroups(const Communicator &communicator) {
   std::vector<RankGroup> groups = {makeWholeGroup(communicator)};
   for (size_t stride = 2; stride < communicator.size(); ++stride) {
     RankGroup group;
-    for (size_t rank = communicator.rank() % stride; rank < communicator.size(); rank += stride)
+    for (size_t rank = communicator.getRank() % stride; rank < communicator.size(); rank += stride)
       group.ranks.push_back(rank);
-    group.place = communicator.rank() / stride;
+    group.place = communicator.getRank() / stride;
     groups.push_back(group);
     std::ranges::reverse(group.ranks);
     group.place = group.size() - 1 - group.place;
@@ -37,7 +37,7 @@ inline Expected<void> expect(bool holds, const std::string &what) {
 }
 
 inline Expected<void> checkMoves(Communicator &communicator, const RankGroup &group, size_t bytes) {
-  size_t rank = communicator.rank(), places = group.size();
+  size_t rank = communicator.getRank(), places = group.size();
   std::vector<std::byte> part(bytes), all(bytes * places), in(bytes * places), out(bytes * places);
   for (size_t i = 0; i < bytes; ++i)
     part[i] = byteOf(rank, 0, i);
@@ -64,7 +64,7 @@ Expected<void> checkSum(Communicator &communicator, const RankGroup &group, size
   };
   std::vector<T> in(elements), out(elements);
   for (size_t i = 0; i < elements; ++i)
-    in[i] = valueOf(communicator.rank(), i);
+    in[i] = valueOf(communicator.getRank(), i);
   SINTER_CHECK(communicator.allReduce(group, std::as_bytes(std::span(in)),
                                       std::as_writable_bytes(std::span(out)),
                                       sizeof(T) == 4 ? DType::F32 : DType::F64));
@@ -90,7 +90,7 @@ Expected<void> checkSum(Communicator &communicator, const RankGroup &group, size
 /// their way at a time.
 inline Expected<void> checkMessages(Communicator &communicator, size_t bytes) {
   constexpr size_t rounds = 3;
-  size_t rank = communicator.rank(), ranks = communicator.size();
+  size_t rank = communicator.getRank(), ranks = communicator.size();
   size_t next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   std::vector<std::vector<std::byte>> sent;
   for (size_t round = 0; round < rounds; ++round)

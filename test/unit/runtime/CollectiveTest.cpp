@@ -24,7 +24,7 @@ TEST(ThreadRanksTest, RunsEveryCollective) {
 TEST(ThreadRanksTest, FailingRankEndsTheOthers) {
   std::atomic<int> ended = 0;
   auto result = runThreadRanks(4, [&](Communicator &communicator) -> Expected<void> {
-    if (communicator.rank() == 2)
+    if (communicator.getRank() == 2)
       return fail("weights", "are not there", "");
     auto met = communicator.barrier();
     EXPECT_FALSE(met);
@@ -38,7 +38,7 @@ TEST(ThreadRanksTest, FailingRankEndsTheOthers) {
 
 TEST(ThreadRanksTest, AbandonedCollectiveFails) {
   auto result = runThreadRanks(2, [&](Communicator &communicator) -> Expected<void> {
-    if (communicator.rank() == 1)
+    if (communicator.getRank() == 1)
       return {};
     std::jthread other([&] { communicator.abandon({"rank 1", "is silent", ""}); });
     return communicator.barrier();
@@ -72,9 +72,9 @@ TEST(GridTest, ReadsRowsAndColumns) {
   ASSERT_EQ(axes->size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(std::pair((*axes)[i].name, (*axes)[i].size), expected[i]);
-  EXPECT_EQ(
-      describeGrid(loadGrid({{"context", 3}, {"tensor.rows", 2}, {"tensor.columns", 4}})->root()),
-      "context=3,tensor=2x4");
+  EXPECT_EQ(describeGrid(
+                loadGrid({{"context", 3}, {"tensor.rows", 2}, {"tensor.columns", 4}})->getRoot()),
+            "context=3,tensor=2x4");
 }
 
 TEST(GridTest, RefusesWhatIsNoGrid) {
@@ -107,7 +107,7 @@ TEST(GridTest, RefusesWhatIsNoGrid) {
 
 TEST(GridTest, FindsPlacesAndGroups) {
   auto executable = loadGrid({{"data", 2}, {"tensor", 3}});
-  const fb::Executable &root = executable->root();
+  const fb::Executable &root = executable->getRoot();
   EXPECT_EQ(countRanks(root), 6u);
   EXPECT_EQ(countRanks(root, "tensor"), 3u);
   EXPECT_EQ(countRanks(root, "pipeline"), 1u);
@@ -170,13 +170,13 @@ TEST(CollectiveCommandTest, RunsOnRanks) {
     auto valueOf = [](size_t rank, size_t i) { return float(100 * rank + i); };
     auto x = session->input(run, "x", DType::F32)->as<float>();
     for (size_t i = 0; i < 3; ++i)
-      x[i] = valueOf(communicator.rank(), i);
+      x[i] = valueOf(communicator.getRank(), i);
     SINTER_CHECK(session->run(run));
     auto output = [&](const char *name) {
       auto values = session->output(run, name, DType::F32)->as<float>();
       return std::vector<float>(values.begin(), values.end());
     };
-    size_t rank = communicator.rank(), row = rank / 2 * 2;
+    size_t rank = communicator.getRank(), row = rank / 2 * 2;
     std::vector<float> gathered, exchanged, sum, cut;
     for (size_t i = 0; i < 6; ++i) {
       gathered.push_back(valueOf(row + i / 3, i % 3));
@@ -225,7 +225,7 @@ TEST(CollectiveCommandTest, RefusesDifferentExecutables) {
     BindOptions options;
     options.threads = 1;
     options.communicator = &communicator;
-    auto session = Session::bind(communicator.rank() == 3 ? other : executable, options);
+    auto session = Session::bind(communicator.getRank() == 3 ? other : executable, options);
     EXPECT_FALSE(session);
     EXPECT_EQ(session.error().why, "rank 3 runs another executable than rank 0");
     return {};

@@ -288,7 +288,7 @@ TEST(ExecutableTest, Stages) {
 }
 
 TEST(ExecutableTest, Packs) {
-  uint64_t panels = PackedRhs{20, 70, DType::F32}.bytes();
+  uint64_t panels = PackedRhs{20, 70, DType::F32}.getBytes();
   Parts model = smallModel();
   auto expect = [&](auto change, std::string_view part) {
     PackParts parts{20,

@@ -128,7 +128,7 @@ TEST(GeneratorTest, RaggedBatches) {
       EXPECT_EQ((*results)[i].tokens, expected(requests[i])) << i;
       EXPECT_EQ((*results)[i].tokens, streamed[i]);
     }
-    EXPECT_EQ(generator->times().promptTokens, 15u);
+    EXPECT_EQ(generator->getTimes().promptTokens, 15u);
     // Fewer prompts than slots, in a cache that holds older ones.
     auto again = generator->run(std::span(requests).subspan(2));
     EXPECT_EQ((*again)[0].tokens, expected(requests[2]));

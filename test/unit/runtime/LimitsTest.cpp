@@ -147,13 +147,13 @@ TEST_F(HostLimitsTest, WhatIsNearerIsNoSlower) {
 }
 
 TEST(RatesTest, InstructionsAreThoseThatMayBeUsedAndAreThere) {
-  EXPECT_EQ(InstructionSet::of({}).name(), "sse2");
+  EXPECT_EQ(InstructionSet::of({}).getName(), "sse2");
   std::vector<std::string> avx2 = {"avx2", "fma"}, all = cpuFeatures();
-  std::string name = InstructionSet::of(avx2).name();
+  std::string name = InstructionSet::of(avx2).getName();
   EXPECT_EQ(name, hasCpuFeature("avx2") && hasCpuFeature("fma") ? "avx2" : "sse2");
   EXPECT_GE(InstructionSet::of(all).vectorBytes, InstructionSet::of(avx2).vectorBytes);
   std::vector<std::string> unknown = {"avx9"};
-  EXPECT_EQ(InstructionSet::of(unknown).name(), "sse2");
+  EXPECT_EQ(InstructionSet::of(unknown).getName(), "sse2");
 }
 
 TEST(RatesTest, EveryLevelOfInstructionsRuns) {
@@ -166,12 +166,12 @@ TEST(RatesTest, EveryLevelOfInstructionsRuns) {
     double bf16 = measureMultiplyAdds(1, set, DType::BF16, brief).perSecond;
     // No core does 10^13 of anything a second; how slow a busy one is, nobody knows.
     for (double rate : {f32, bf16}) {
-      EXPECT_GT(rate, 0) << set.name();
-      EXPECT_LT(rate, 1e13) << set.name();
+      EXPECT_GT(rate, 0) << set.getName();
+      EXPECT_LT(rate, 1e13) << set.getName();
     }
     double loads = measureLoads(1, set, 1 << 14, brief).perSecond;
-    EXPECT_GT(loads, 0) << set.name();
-    EXPECT_LT(loads, 1e13) << set.name();
+    EXPECT_GT(loads, 0) << set.getName();
+    EXPECT_LT(loads, 1e13) << set.getName();
   }
 }
 
@@ -202,7 +202,7 @@ TEST(LimitsTest, ACommandsWorkIsCountedOnce) {
   command.sharedBytes = 20;
   command.privateBytes = 30;
   auto executable = *parts.load();
-  Work work = workOf(*executable->root().programs()->Get(1)->commands()->Get(0));
+  Work work = workOf(*executable->getRoot().programs()->Get(1)->commands()->Get(0));
   EXPECT_EQ(work.flops, 6);
   EXPECT_EQ(work.narrowFlops, 4);
   EXPECT_EQ(work.memoryBytes, 50);

@@ -11,7 +11,7 @@ using namespace sinter::runtime;
 static Expected<void> run() {
   SINTER_TRY(std::unique_ptr<Communicator> communicator, openMpi());
   std::optional<LaunchedRank> launched = findLaunchedRank();
-  SINTER_CHECK(testing::expect(launched && launched->rank == communicator->rank() &&
+  SINTER_CHECK(testing::expect(launched && launched->rank == communicator->getRank() &&
                                    launched->size == communicator->size(),
                                "the environment"));
   SINTER_TRY(std::unique_ptr<Watch> watch, Watch::start(*communicator, {}));

@@ -37,14 +37,14 @@ void check(const Case &test) {
   for (size_t i = 0; i < sources.size(); ++i)
     sources[i].data = buffers[i].data() + test.misalignment;
 
-  Buffer out(layout.bytes());
-  std::memset(out.data(), 0x55, layout.bytes());
+  Buffer out(layout.getBytes());
+  std::memset(out.data(), 0x55, layout.getBytes());
   ThreadPool pool(2);
   pack(pool, layout, sources, out.data());
 
-  uint64_t inter = layout.interleave();
+  uint64_t inter = layout.getInterleave();
   for (uint64_t panel = 0; panel < layout.count(); ++panel)
-    for (uint64_t p = 0; p < layout.paddedK(); ++p)
+    for (uint64_t p = 0; p < layout.getPaddedK(); ++p)
       for (uint64_t j = 0; j < test.width; ++j) {
         uint64_t column = panel * test.width + j;
         float expected = 0;
@@ -58,7 +58,7 @@ void check(const Case &test) {
           if (test.to == DType::BF16)
             expected = bf16ToFloat(floatToBf16(expected));
         }
-        uint64_t index = panel * layout.panelBytes() / sizeOf(test.to) +
+        uint64_t index = panel * layout.getPanelBytes() / sizeOf(test.to) +
                          (p / inter) * test.width * inter + j * inter + p % inter;
         ASSERT_EQ(loadAt(out.data(), index, test.to), expected)
             << "panel " << panel << " row " << p << " column " << j;
@@ -101,8 +101,8 @@ void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transpos
   }
   for (size_t i = 0; i < sources.size(); ++i)
     sources[i].data = values[i].data();
-  Buffer out(layout.bytes());
-  std::memset(out.data(), 0x55, layout.bytes());
+  Buffer out(layout.getBytes());
+  std::memset(out.data(), 0x55, layout.getBytes());
   ThreadPool pool(2);
   pack(pool, layout, sources, out.data());
   for (uint64_t column = 0; column < layout.count() * width; ++column)
@@ -114,7 +114,7 @@ void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transpos
       if (s < sources.size())
         expected = values[s][transposed ? of * sources[s].stride + p : p * sources[s].stride + of];
       const auto *panel =
-          reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.panelBytes();
+          reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.getPanelBytes();
       uint64_t j = column % width, half = width / 2;
       int8_t found = to == DType::I8 ? panel[p * width + j]
                      : j < half      ? static_cast<int8_t>(panel[p * half + j] << 4) >> 4
@@ -147,14 +147,14 @@ TEST(PackTest, BytesThatAreMultipliedTogether) {
         PackSource source{values.data(), DType::I8, n, transposed ? k : n, transposed};
         PackedRhs layout{k, n, DType::I8, width, /*isScales=*/false, together};
         uint64_t padded = (k + together - 1) / together * together;
-        ASSERT_EQ(layout.panelBytes(), (padded + (together == 4 ? 4 : 0)) * width);
-        Buffer out(layout.bytes());
-        std::memset(out.data(), 0x55, layout.bytes());
+        ASSERT_EQ(layout.getPanelBytes(), (padded + (together == 4 ? 4 : 0)) * width);
+        Buffer out(layout.getBytes());
+        std::memset(out.data(), 0x55, layout.getBytes());
         ThreadPool pool(2);
         pack(pool, layout, std::span(&source, 1), out.data());
         for (uint64_t column = 0; column < layout.count() * width; ++column) {
-          const auto *panel =
-              reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.panelBytes();
+          const auto *panel = reinterpret_cast<const int8_t *>(out.data()) +
+                              column / width * layout.getPanelBytes();
           int32_t sum = 0;
           for (uint64_t p = 0; p < padded; ++p) {
             bool inside = column < n && p < k;
@@ -175,12 +175,12 @@ TEST(PackTest, BytesThatAreMultipliedTogether) {
 
 TEST(PackTest, ScalesAreNotPadded) {
   PackedRhs layout{3, 20, DType::F32, 16, /*isScales=*/true};
-  EXPECT_EQ(layout.bytes(), 2 * 3 * 16 * sizeof(float));
+  EXPECT_EQ(layout.getBytes(), 2 * 3 * 16 * sizeof(float));
   std::vector<float> values(20 * 3);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(i);
   PackSource source{values.data(), DType::F32, 20, 3, /*transposed=*/true};
-  Buffer out(layout.bytes());
+  Buffer out(layout.getBytes());
   ThreadPool pool(1);
   pack(pool, layout, std::span(&source, 1), out.data());
   for (uint64_t panel = 0; panel < 2; ++panel)
@@ -208,12 +208,12 @@ TEST(PackTest, EveryHalfAndHardFloats) {
     for (bool transposed : {false, true}) {
       PackedRhs layout{transposed ? 65536u : 1u, transposed ? 16u : 65536u, to};
       PackSource source{data, from, layout.n, transposed ? 0 : layout.n, transposed};
-      Buffer out(layout.bytes());
+      Buffer out(layout.getBytes());
       pack(pool, layout, std::span(&source, 1), out.data());
-      uint64_t pairs = layout.interleave();
+      uint64_t pairs = layout.getInterleave();
       for (uint64_t i = 0; i < 65536; ++i) {
         uint64_t row = transposed ? i : 0, column = transposed ? 15 : i;
-        const std::byte *panel = out.data() + column / layout.width * layout.panelBytes();
+        const std::byte *panel = out.data() + column / layout.width * layout.getPanelBytes();
         uint64_t at = (row / pairs * layout.width + column % layout.width) * pairs + row % pairs;
         uint32_t bits = 0;
         std::memcpy(&bits, panel + at * sizeOf(to), sizeOf(to));

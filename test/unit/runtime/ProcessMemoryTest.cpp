@@ -31,7 +31,7 @@ Growth measureRegion(uint64_t bytes) {
   auto result = runInChild("measuring", [&]() -> ChildResult {
     Growth before{countAnonymous(), readProcessMemory().anonymous};
     SINTER_TRY(Region region, Region::allocate(bytes, "a test"));
-    std::ranges::fill(region.bytes(), std::byte{1});
+    std::ranges::fill(region.getBytes(), std::byte{1});
     Growth growth{countAnonymous() - before.counted, readProcessMemory().anonymous - before.said};
     std::vector<std::byte> packed(sizeof growth);
     std::memcpy(packed.data(), &growth, sizeof growth);

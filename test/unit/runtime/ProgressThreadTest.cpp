@@ -73,7 +73,7 @@ TEST(ProgressThreadTest, CollectivesRunBesideCommands) {
       SINTER_CHECK(communicator.barrier());
       used = 0;
       SINTER_CHECK(communicator.barrier());
-      x.as<float>()[0] = float(communicator.rank() * (run + 1));
+      x.as<float>()[0] = float(communicator.getRank() * (run + 1));
       SINTER_CHECK(session->run(program));
       EXPECT_EQ(y.as<float>()[0], 0);
       EXPECT_EQ(y.as<float>()[1], float(run + 1));
@@ -92,7 +92,7 @@ TEST(ProgressThreadTest, FailsWithItsCollective) {
     SINTER_TRY(size_t program, session->program("run"));
     SINTER_TRY(TensorView x, session->input(program, "x", DType::F32));
     x.as<float>()[0] = 1;
-    if (communicator.rank() == 1)
+    if (communicator.getRank() == 1)
       return fail("weights", "are not there", "");
     Expected<void> ran = session->run(program);
     EXPECT_FALSE(ran);

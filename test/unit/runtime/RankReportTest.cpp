@@ -68,13 +68,13 @@ TEST(RankReportTest, CollectivesThatNotAllHaveAreLeftOut) {
 TEST(RankReportTest, TracesAreGathered) {
   auto result = runThreadRanks(3, [](Communicator &communicator) -> Expected<void> {
     Trace own(2);
-    for (size_t i = 0; i < communicator.rank(); ++i)
-      own.add({0, 0, int64_t(i), int64_t(10 + communicator.rank())});
+    for (size_t i = 0; i < communicator.getRank(); ++i)
+      own.add({0, 0, int64_t(i), int64_t(10 + communicator.getRank())});
     SINTER_TRY(std::vector<Trace> all, gatherTraces(communicator, own, /*oneClock=*/true));
     EXPECT_EQ(all.size(), 3u);
-    EXPECT_TRUE(all[0].events().empty());
-    EXPECT_EQ(all[2].events().size(), 2u);
-    EXPECT_EQ(all[2].events()[1].end, 12);
+    EXPECT_TRUE(all[0].getEvents().empty());
+    EXPECT_EQ(all[2].getEvents().size(), 2u);
+    EXPECT_EQ(all[2].getEvents()[1].end, 12);
     return {};
   });
   EXPECT_TRUE(result);

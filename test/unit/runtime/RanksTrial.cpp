@@ -59,7 +59,7 @@ Parts makeProgram(size_t ranks) {
 
 static Expected<void> run(const Options &options) {
   Communicator *communicator = options.communicator;
-  bool isFaulty = communicator && communicator->rank() == options.faulty;
+  bool isFaulty = communicator && communicator->getRank() == options.faulty;
   Parts parts = makeProgram(communicator ? communicator->size() : 1);
   if (isFaulty && options.fault == "program")
     ++parts.seed;
@@ -71,7 +71,7 @@ static Expected<void> run(const Options &options) {
   SINTER_TRY(auto session, Session::bind(executable, binding));
   SINTER_TRY(size_t program, session->program("train_step"));
   if (!options.folder.empty()) {
-    std::string name = std::to_string(communicator ? communicator->rank() : 0);
+    std::string name = std::to_string(communicator ? communicator->getRank() : 0);
     std::ofstream(options.folder + "/" + name) << ::getpid() << "\n";
   }
   for (uint64_t step = 0; step < options.steps; ++step) {

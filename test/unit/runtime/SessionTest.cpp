@@ -153,21 +153,21 @@ TEST(SessionTest, TensorsThatNoModelDescribesHaveInitializersToo) {
 TEST(SessionTest, MemoryIsCounted) {
   Weights weights;
   auto session = *Session::bind(*smallModel().load(), options(&weights));
-  MemoryUse use = session->memory();
-  EXPECT_EQ(use.parameter, (PackedRhs{k, n, DType::F32}.bytes() + n * 4));
+  MemoryUse use = session->getMemory();
+  EXPECT_EQ(use.parameter, (PackedRhs{k, n, DType::F32}.getBytes() + n * 4));
   EXPECT_EQ(use.arena, m * n * 4 + 256);
   EXPECT_EQ(use.input, m * k * 4);
   EXPECT_EQ(use.output, m * n * 4);
   EXPECT_EQ(use.checkpoint, n * k * 4 + n * 4);
-  EXPECT_EQ(use.peak(), use.resident());
+  EXPECT_EQ(use.getPeak(), use.getResident());
   MemoryUse predicted = predictMemory(*smallModel().load(), options(&weights)).value();
-  EXPECT_EQ(predicted.peak(), use.peak());
+  EXPECT_EQ(predicted.getPeak(), use.getPeak());
   // Of random weights one lies beside the parameters that are made: here the first, when the bias
   // is not yet.
   MemoryUse random = predictMemory(*smallModel().load(), options(nullptr)).value();
   EXPECT_EQ(random.preprocessArena - use.preprocessArena, n * k * 4 - n * 4);
   auto filled = *Session::bind(*smallModel().load(), options(nullptr));
-  EXPECT_EQ(filled->memory().preprocessArena, random.preprocessArena);
+  EXPECT_EQ(filled->getMemory().preprocessArena, random.preprocessArena);
 }
 
 TEST(SessionTest, WeightErrors) {
@@ -348,7 +348,7 @@ TEST(SessionTest, MachineCodeIsCalled) {
   auto session = Session::bind(*parts.load(), with);
   ASSERT_TRUE(session);
   EXPECT_TRUE((*session)->run(0));
-  EXPECT_GT((*session)->memory().code, 0u);
+  EXPECT_GT((*session)->getMemory().code, 0u);
 }
 
 TEST(TraceTest, RowsAddUpToTheRuns) {
@@ -359,11 +359,11 @@ TEST(TraceTest, RowsAddUpToTheRuns) {
     runOnce(*session);
   session->setTrace(nullptr);
   runOnce(*session);
-  EXPECT_EQ(trace.events().size(), 15u);
+  EXPECT_EQ(trace.getEvents().size(), 15u);
   for (ProfileBy by : {ProfileBy{.label = true, .layer = false, .stage = false},
                        ProfileBy{.label = false, .layer = true, .stage = false},
                        ProfileBy{.label = true, .layer = true, .stage = true}}) {
-    std::vector<ProfileRow> rows = profile(trace, session->executable(), {}, by);
+    std::vector<ProfileRow> rows = profile(trace, session->getExecutable(), {}, by);
     ASSERT_EQ(rows.size(), 3u);
     int64_t sum = 0;
     for (const ProfileRow &row : rows) {
@@ -387,11 +387,11 @@ TEST(TraceTest, ARooflineIsNoMoreThanWhatWasMeasured) {
     runOnce(*session);
   Limits limits = {.flops = 1e9, .memoryBytes = 1e9};
   for (ProfileBy by : {ProfileBy{}, ProfileBy{.label = false, .layer = true}})
-    for (const ProfileRow &row : profile(trace, session->executable(), limits, by))
+    for (const ProfileRow &row : profile(trace, session->getExecutable(), limits, by))
       EXPECT_LE(row.rooflineNs, double(row.measuredNs)) << row.label << row.layer;
   limits.flops = 1e30;
   double least = 0;
-  for (const ProfileRow &row : profile(trace, session->executable(), limits, {}))
+  for (const ProfileRow &row : profile(trace, session->getExecutable(), limits, {}))
     least += row.rooflineNs;
   EXPECT_NEAR(least, 3, 1e-6); // three times a byte at a byte a nanosecond
 }
@@ -405,7 +405,7 @@ TEST(TraceTest, RowsOfStagesFollowTheStep) {
   session->setTrace(&trace);
   runOnce(*session);
   std::vector<ProfileRow> rows =
-      profile(trace, session->executable(), {}, {.label = false, .layer = false, .stage = true});
+      profile(trace, session->getExecutable(), {}, {.label = false, .layer = false, .stage = true});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].stage, "backward");
   EXPECT_EQ(rows[1].stage, "optimizer");
@@ -417,10 +417,10 @@ TEST(TraceTest, FullTraceCountsWhatItDrops) {
   Trace trace(2);
   session->setTrace(&trace);
   runOnce(*session);
-  EXPECT_EQ(trace.events().size(), 2u);
-  EXPECT_EQ(trace.dropped(), 1u);
+  EXPECT_EQ(trace.getEvents().size(), 2u);
+  EXPECT_EQ(trace.getDropped(), 1u);
   trace.clear();
-  EXPECT_EQ(trace.dropped(), 0u);
+  EXPECT_EQ(trace.getDropped(), 0u);
 }
 
 TEST(TraceTest, WritesJson) {
@@ -431,7 +431,7 @@ TEST(TraceTest, WritesJson) {
   session->setTrace(&trace);
   runOnce(*session);
   std::string path = ::testing::TempDir() + "sinter-trace-" + std::to_string(getpid()) + ".json";
-  ASSERT_TRUE(writeChromeTrace(path, trace, session->executable(), {}));
+  ASSERT_TRUE(writeChromeTrace(path, trace, session->getExecutable(), {}));
   std::ifstream file(path);
   std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_NE(text.find("\"a \\\"quoted\\\" label\""), std::string::npos) << text;
@@ -441,7 +441,7 @@ TEST(TraceTest, WritesJson) {
                            "\"name\":\"GB/s\",\"ph\":\"C\""})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   std::filesystem::remove(path);
-  EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->executable(), {}));
+  EXPECT_FALSE(writeChromeTrace("/absent/folder/trace.json", trace, session->getExecutable(), {}));
 }
 
 } // namespace

@@ -107,7 +107,7 @@ struct Parts {
       found->block = block;
       found->sharedBytes = sharedBytes;
     }
-    return found->fingerprint();
+    return found->getFingerprint();
   }
 
   /// A return at each kernel's entry, with its mark.
@@ -414,7 +414,7 @@ inline void multiplySmallRows(void *const *slices, int64_t begin, int64_t end) {
   auto *product = static_cast<float *>(slices[3]);
   for (int64_t i = begin; i < end; ++i)
     for (int64_t j = 0; j < n; ++j) {
-      const float *column = panels + j / width * int64_t(layout.paddedK()) * width + j % width;
+      const float *column = panels + j / width * int64_t(layout.getPaddedK()) * width + j % width;
       float sum = bias[j];
       for (int64_t p = 0; p < k; ++p)
         sum += x[i * k + p] * column[p * width];
@@ -431,7 +431,7 @@ inline Parts smallModel() {
   parts.kernels = {"double", "linear"};
   parts.checkpoint = {{"w.weight", fb::DType::F32, {int64_t(n), int64_t(k)}, {}},
                       {"w.bias", fb::DType::F32, {int64_t(n)}, {}}};
-  uint64_t panels = PackedRhs{k, n, DType::F32}.bytes();
+  uint64_t panels = PackedRhs{k, n, DType::F32}.getBytes();
   parts.parameterBytes = panels + n * 4;
   parts.programs.resize(2);
   Parts::Program &preprocess = parts.programs[0];

@@ -48,9 +48,9 @@ TEST(ThreadPoolTest, NestedLaunchesRunInPlace) {
   std::vector<std::atomic<int>> counts(64);
   pool.run(8, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      unsigned outer = ThreadPool::threadIndex();
+      unsigned outer = ThreadPool::getThreadIndex();
       pool.run(8, 1, [&](uint64_t from, uint64_t to) {
-        EXPECT_EQ(ThreadPool::threadIndex(), outer);
+        EXPECT_EQ(ThreadPool::getThreadIndex(), outer);
         for (uint64_t j = from; j < to; ++j)
           ++counts[i * 8 + j];
       });
@@ -78,7 +78,7 @@ TEST(ThreadPoolTest, ThreadIndicesAreDistinctWithinALaunch) {
   ThreadPool pool(4);
   std::vector<std::atomic<int>> inside(pool.size());
   pool.run(256, 1, [&](uint64_t, uint64_t) {
-    unsigned index = ThreadPool::threadIndex();
+    unsigned index = ThreadPool::getThreadIndex();
     ASSERT_LT(index, pool.size());
     EXPECT_EQ(inside[index].fetch_add(1), 0);
     std::this_thread::yield();

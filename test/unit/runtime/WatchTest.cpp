@@ -19,7 +19,7 @@ public:
   Expected<std::unique_ptr<Watch>> start(Communicator &communicator, double timeout = 0.6) {
     WatchOptions options;
     options.timeout = std::chrono::duration<double>(timeout);
-    options.onFailure = [this, rank = communicator.rank()](const Error &error) {
+    options.onFailure = [this, rank = communicator.getRank()](const Error &error) {
       std::lock_guard lock(mutex);
       errors[rank] = error.message();
     };
@@ -59,7 +59,7 @@ TEST(WatchTest, SaysNothingOfRanksThatAreDone) {
     SINTER_TRY(auto watch, verdicts.start(communicator));
     EXPECT_TRUE(communicator.progress);
     // One is longer at it than another may be silent.
-    if (communicator.rank() == 1)
+    if (communicator.getRank() == 1)
       std::this_thread::sleep_for(std::chrono::milliseconds(900));
     return {};
   });
@@ -76,7 +76,7 @@ TEST(WatchTest, TellsOthersOfAnError) {
       communicator.progress->setExecutable(executable);
       communicator.progress->beginStep(7);
       communicator.progress->beginCommand(0, 0);
-      if (communicator.rank() == failing) {
+      if (communicator.getRank() == failing) {
         EXPECT_FALSE(watch->end({"weights", "are not there", "put them there"}));
         return {};
       }
@@ -120,8 +120,8 @@ TEST(WatchTest, FindsAStuckRank) {
       SINTER_TRY(auto watch, verdicts.start(communicator));
       communicator.progress->setExecutable(executable);
       communicator.progress->beginStep(12);
-      communicator.progress->beginCommand(0, communicator.rank() == stuck ? 0 : 1);
-      if (communicator.rank() != stuck) {
+      communicator.progress->beginCommand(0, communicator.getRank() == stuck ? 0 : 1);
+      if (communicator.getRank() != stuck) {
         auto met = communicator.barrier();
         EXPECT_FALSE(met);
         EXPECT_TRUE(watch->end(met.error()));
@@ -204,7 +204,7 @@ struct Connection {
     other = WatchLink(ends[1]);
   }
   void write(std::string_view text) {
-    EXPECT_EQ(::send(other.descriptor(), text.data(), text.size(), 0), ssize_t(text.size()));
+    EXPECT_EQ(::send(other.getDescriptor(), text.data(), text.size(), 0), ssize_t(text.size()));
   }
   WatchLink one, other;
 };
