@@ -89,10 +89,6 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (!trains && axis.name == runtime::kPipelineAxis)
       return fail(what, "a pipeline is for training yet",
                   "give tensor=" + std::to_string(axis.size));
-    // Logits of Gemma 2 in bf16 by rows and columns differed from one device's.
-    bool splitsRows = axis.name == runtime::kTensorRows || axis.name == "context";
-    if (!trains && splitsRows && options.getComputeType() != DType::F32)
-      return fail(what, "rows are split for inference in f32 alone", "give `dtype` f32");
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));

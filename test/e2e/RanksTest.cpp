@@ -85,6 +85,8 @@ class RowsOnRanks : public Ranks {};
 
 TEST_P(RowsOnRanks, TwoAlongContext) { expectSameBits(2, "context=2", DType::F32); }
 TEST_P(RowsOnRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2", DType::F32); }
+TEST_P(RowsOnRanks, TwoAlongContextInBf16) { expectSameBits(2, "context=2", DType::BF16); }
+TEST_P(RowsOnRanks, FourAlongRowsAndColumnsInBf16) { expectSameBits(4, "tensor=2x2", DType::BF16); }
 
 INSTANTIATE_TEST_SUITE_P(Models, RowsOnRanks, testing::Values("gpt2", "llama", "gemma2"), testName);
 

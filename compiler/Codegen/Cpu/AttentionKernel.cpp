@@ -52,7 +52,7 @@ public:
     if (pairValues())
       weights = builder.scratch(plan.tileRows * plan.keyBlock, keyType());
     if (plan.keys == AttentionPlan::Keys::Copied)
-      copiedKeys = builder.scratch(plan.keyBlock * plan.headSize, f32);
+      copiedKeys = builder.scratch(plan.keyBlock * keyDepth(), plan.pairs ? keyType() : f32);
     if (plan.firstArgument)
       firsts = builder.scratch(plan.blockRows, builder.getI32Type());
 
@@ -75,6 +75,8 @@ public:
 
 private:
   Type keyType() { return getElementTypeOrSelf(op.getKey().getType()); }
+  /// Elements of a key in panels: whole pairs.
+  int64_t keyDepth() { return llvm::alignTo(plan.headSize, plan.pairs ? 2 : 1); }
   /// Whether weights times values are products of pairs too.
   bool pairValues() const { return plan.pairs; }
 
@@ -225,7 +227,7 @@ private:
     builder.loop(builder.index(0), blockRows, 1, [&](Value r) { finishRow(r); });
   }
 
-  /// Keys [key, key + keyBlock) as panels [keyBlock / lanes][headSize][lanes] of f32.
+  /// Keys [key, key + keyBlock) as panels [keyBlock / lanes][keyDepth][lanes] of f32, or of pairs.
   void copyKeys(Value key, Value end) {
     Value count = builder.min(builder.sub(end, key), builder.index(plan.keyBlock));
     ArrayRef<int64_t> strides = plan.denseKey.strides;
@@ -234,7 +236,7 @@ private:
                     plan.denseKey.offset);
     Value groups = builder.div(builder.add(count, lanes - 1), lanes);
     builder.loop(builder.index(0), groups, 1, [&](Value group) {
-      Value panel = builder.mul(group, plan.headSize * lanes);
+      Value panel = builder.mul(group, keyDepth() * lanes);
       for (int64_t d = 0; d < rowWidth; d += lanes) {
         SmallVector<Value> rows;
         for (int64_t i = 0; i < lanes; ++i) {
@@ -246,8 +248,14 @@ private:
                                       maskOfColumns(d)));
         }
         SmallVector<Value> columns = builder.transpose(rows);
-        for (int64_t i = 0; i < std::min(lanes, plan.headSize - d); ++i)
-          builder.store(columns[i], copiedKeys, builder.add(panel, (d + i) * lanes));
+        int64_t step = plan.pairs ? 2 : 1;
+        for (int64_t i = 0; i < std::min(lanes, keyDepth() - d); i += step) {
+          Value at = builder.add(panel, (d + i) * lanes);
+          if (plan.pairs)
+            builder.storePairs(columns[i], columns[i + 1], copiedKeys, at);
+          else
+            builder.store(columns[i], copiedKeys, at);
+        }
       }
     });
   }
@@ -255,9 +263,9 @@ private:
   /// Offset of element d of the vector of positions `vector` of the block at `key`.
   Value keyVectorAt(Value key, int64_t vector, Value d) {
     if (plan.keys == AttentionPlan::Keys::Copied)
-      return builder.add(builder.mul(d, lanes), vector * plan.headSize * lanes);
+      return builder.add(builder.mul(d, lanes), vector * keyDepth() * lanes);
     int64_t interleave = plan.pairs ? 2 : 1, width = plan.panelWidth;
-    int64_t depth = llvm::alignTo(plan.headSize, interleave);
+    int64_t depth = keyDepth();
     int64_t panels = llvm::divideCeil(plan.maxSequence, width);
     Value head =
         builder.mul(builder.add(builder.mul(slot, plan.keyHeads), keyHead), panels * width * depth);

@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,6 +22,9 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
       return failure();
     plan.denseKey = *dense;
     plan.keyArgument = dense->argument;
+    // As getKeyLayout(): how keys lie changes no bit.
+    plan.pairs =
+        element.isBF16() && hasPairDot(target) && getElementTypeOrSelf(plan.op.getValue()).isBF16();
     return success();
   }
   FailureOr<unsigned> argument = findArgument(plan.op.getKey(), plan.op, "a key cache");

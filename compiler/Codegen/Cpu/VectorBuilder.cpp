@@ -340,6 +340,14 @@ Value VectorBuilder::loadPairs(Value memory, Value offset) {
   return vector::LoadOp::create(*this, vectorOf(elementOf(memory), 2), memory, offset);
 }
 
+void VectorBuilder::storePairs(Value first, Value second, Value memory, Value offset) {
+  auto narrow = [&](Value vector) {
+    return arith::TruncFOp::create(*this, vectorOf(elementOf(memory)), vector);
+  };
+  Value pairs = vector::InterleaveOp::create(*this, narrow(first), narrow(second));
+  vector::StoreOp::create(*this, pairs, memory, offset);
+}
+
 Value VectorBuilder::splatPair(Value memory, Value offset, bool alone) {
   Value bits;
   if (alone) {
