@@ -17,6 +17,12 @@ PanelsAttr sinter::getPanels(Type elementType, TargetAttr target) {
                          /*interleave=*/narrow ? 2 : 1, /*depth=*/narrow ? 32 : 16);
 }
 
+PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
+  int64_t together = getBytePanels(elementType.getContext(), target).getInterleave();
+  return PanelsAttr::get(elementType.getContext(), getPanelWidth(target),
+                         /*interleave=*/elementType.isInteger(4) ? 4 : together, /*depth=*/32);
+}
+
 PanelsAttr sinter::getScaledPanels(MLIRContext *context, TargetAttr target) {
   return PanelsAttr::get(context, getPanelWidth(target), /*interleave=*/1, /*depth=*/1);
 }

@@ -21,8 +21,12 @@ inline constexpr int64_t kManyRows = 4;
 /// these are 14 rows of 32 columns (and 6 of 64), with 16 registers of 8 elements 6 of 16.
 PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 
-/// The panels of integers, and those of their scales, of which each group of k has a row: as wide
-/// as getPanels(), without padding along k.
+/// The panels of integers that rows of numbers are multiplied by: fours along k of four bits, and
+/// bytes as getBytePanels() has them.
+PanelsAttr getIntegerPanels(mlir::Type elementType, TargetAttr target);
+
+/// The panels of integers' scales, of which each group of k has a row: as wide as getPanels(),
+/// without padding along k.
 PanelsAttr getScaledPanels(mlir::MLIRContext *context, TargetAttr target);
 
 /// The panels of bytes that rows of bytes are multiplied by: pairs along k, or fours where an

@@ -34,8 +34,9 @@ private:
   Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
     PanelsAttr panels = getPanels(type.getElementType(), target);
-    if (matmul.getRowScales() && type.getElementType().isInteger())
-      panels = getBytePanels(&getContext(), target);
+    if (type.getElementType().isInteger())
+      panels = matmul.getRowScales() ? getBytePanels(&getContext(), target)
+                                     : getIntegerPanels(type.getElementType(), target);
     else if (matmul.getScales())
       panels = getScaledPanels(&getContext(), target);
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(), panels);

@@ -28,9 +28,11 @@ static std::string checkRank(ArrayRef<int64_t> shape, size_t rank) {
 
 std::string PanelsAttr::checkShape(ArrayRef<int64_t> shape) const { return checkRank(shape, 2); }
 
-/// Elements of a panel, with the row of sums that panels of four bytes end with.
+/// Elements of a panel, with the row of sums that panels of four bytes end with which bytes are
+/// multiplied by: those are padded to whole words.
 static int64_t getPanelElements(PanelsAttr panels, int64_t k) {
-  int64_t rows = llvm::alignTo(k, panels.getDepth()) + (panels.getInterleave() == 4 ? 4 : 0);
+  bool endsWithSums = panels.getInterleave() == 4 && panels.getDepth() == 4;
+  int64_t rows = llvm::alignTo(k, panels.getDepth()) + (endsWithSums ? 4 : 0);
   return rows * panels.getWidth();
 }
 

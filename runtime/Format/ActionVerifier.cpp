@@ -225,7 +225,8 @@ private:
       return bad("packs into a type other than f32, bf16, i8 and i4");
     PackedRhs layout = panelsOf(pack);
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
-        (layout.together != 1 && layout.together != 2 && layout.together != 4) ||
+        (integers && layout.together != 2 && layout.together != 4) ||
+        (layout.dtype == DType::I4 && (layout.together != 4 || !layout.isWeightOnly)) ||
         pack.interleave() != layout.getInterleave() || pack.depth() != layout.getDepth())
       return bad("asks for panels of an unknown layout");
     SINTER_CHECK(scope.verifyWritable(pack.out(), "out"));

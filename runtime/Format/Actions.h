@@ -52,12 +52,14 @@ template <typename Holder, typename Fn> decltype(auto) visitAction(const Holder 
 /// The panels that a Pack writes.
 inline PackedRhs panelsOf(const fb::Pack &pack) {
   auto dtype = static_cast<DType>(pack.dtype());
+  bool isInteger = dtype == DType::I8 || dtype == DType::I4;
   return {pack.k(),
           pack.n(),
           dtype,
           pack.width(),
           /*isScales=*/dtype == DType::F32 && pack.depth() == 1,
-          /*together=*/dtype == DType::I8 ? pack.interleave() : 1};
+          /*together=*/isInteger ? pack.interleave() : 1,
+          /*isWeightOnly=*/isInteger && pack.depth() == 32};
 }
 
 /// What a command does with a slice.

@@ -2,11 +2,12 @@
 //
 // Measures what the machine can do (multiply-adds in registers, reading memory), then the GEMM,
 // attention and rows kernels that the compiler generates for it, each as a share of its limit. All
-// on as many threads as the target has cores, or on `--threads=N`; work items are handed out one by
-// one.
+// on as many threads as the target has cores, or on `--threads=N`; work items are handed out as
+// the runtime does, some at a time.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/KernelLayouts.h"
 #include "tools/kernel-jit/KernelJit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
@@ -67,6 +68,9 @@ private:
   const std::function<void(int)> *current = nullptr;
   std::vector<std::thread> threads;
 };
+
+/// How many times a thread claims some of a kernel's work items.
+constexpr int64_t kClaims = 8;
 
 /// How many threads to run on; the target's cores unless the command line says `--threads=N`.
 int threadCount = 0;
@@ -243,9 +247,10 @@ public:
     ArrayRef<void *> own = ArrayRef(slices).slice(next * each, each);
     next = (next + 1) % (slices.size() / each);
     std::atomic<int64_t> item = 0;
+    int64_t grid = jit.getGrid(), claim = llvm::divideCeil(grid, kClaims * getCrew().size());
     getCrew().run([&](int) {
-      for (int64_t i; (i = item.fetch_add(1, std::memory_order_relaxed)) < jit.getGrid();)
-        jit.run(own, i, i + 1);
+      for (int64_t i; (i = item.fetch_add(claim, std::memory_order_relaxed)) < grid;)
+        jit.run(own, i, std::min(i + claim, grid));
     });
   }
 
@@ -264,6 +269,9 @@ private:
     else if (tensor.getElementType().isInteger(32))
       for (int64_t i = 0; i < bytes / 4; ++i)
         static_cast<int32_t *>(memory)[i] = static_cast<int32_t>(i * 7919 % 50257);
+    else
+      for (int64_t i = 0; i < bytes; ++i)
+        static_cast<uint8_t *>(memory)[i] = static_cast<uint8_t>(i % 251);
     return memory;
   }
 
@@ -353,6 +361,33 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
   double least = measure(state, work);
   double flops = 2.0 * m * k * n, bytes = double(k) * n * (pairs ? 2 : 4);
   setProductRates(state, least, flops, pairs);
+  state.counters["GB/s"] = bytes / least * 1e-9;
+  state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
+}
+
+/// Weight-only integers, a scale for each 32 of a column.
+void runIntegers(benchmark::State &state, int64_t bits) {
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2), group = 32;
+  PanelsAttr panels = getIntegerPanels(IntegerType::get(&getContext(), bits), getHostTarget());
+  std::string text = llvm::formatv(
+      R"(
+    #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
+    #scales = #sinter.panels<width = {5}, interleave = 1, depth = 1>
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{1}x{2}xi{3}, #integers>,
+                              %s: tensor<{4}x{2}xf32, #scales>)
+        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %w, %s
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #scales>)
+        -> tensor<{0}x{2}xf32>
+      return %p : tensor<{0}x{2}xf32>
+    })",
+      m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(), panels.getDepth());
+  Workload work(text, /*cold=*/m <= 16);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  double least = measure(state, work);
+  double bytes = double(k) * n * bits / 8 + double(k) / group * n * 4;
+  setProductRates(state, least, 2.0 * m * k * n, /*pairs=*/false);
   state.counters["GB/s"] = bytes / least * 1e-9;
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
 }
@@ -549,6 +584,16 @@ void addSamples() {
           ->Unit(benchmark::kMicrosecond);
 }
 
+void addIntegers(int64_t bits) {
+  auto *family =
+      benchmark::RegisterBenchmark(("integers/" + std::to_string(bits)).c_str(),
+                                   [=](benchmark::State &state) { runIntegers(state, bits); });
+  family->UseManualTime()->Unit(benchmark::kMicrosecond);
+  for (int64_t m : {1, 2, 4, 8, 64, 512})
+    for (auto [k, n] : {std::pair<int64_t, int64_t>{768, 3072}, {3072, 768}, {5632, 2048}})
+      family->Args({m, k, n});
+}
+
 void addGemms(const std::string &element, const std::string &epilogue) {
   auto *family = benchmark::RegisterBenchmark(
       ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
@@ -616,6 +661,8 @@ int main(int argc, char **argv) {
     addGradients(element, "add");
     addAttentions(element);
   }
+  addIntegers(8);
+  addIntegers(4);
   addGemms("f32", "gelu");
   addGemms("f32", "forward");
   addTraining();

@@ -54,12 +54,14 @@ static void forElements(RankedTensorType type, llvm::function_ref<void(int64_t, 
   }
 }
 
-/// Integers of four bits in panels: a byte of row k has columns j and j + width / 2.
+/// Integers of four bits in panels: a row of words has columns j in the lower halves of its bytes
+/// and columns j + width / 2 in the upper ones.
 static void writeHalf(char *start, RankedTensorType type, int64_t offset, int8_t value) {
-  int64_t width = cast<PanelsAttr>(type.getEncoding()).getWidth(), column = offset % width;
-  char &byte = start[offset / width * (width / 2) + column % (width / 2)];
-  byte = static_cast<char>(column < width / 2 ? (byte & 0xf0) | (value & 15)
-                                              : (byte & 15) | value << 4);
+  auto panels = cast<PanelsAttr>(type.getEncoding());
+  int64_t row = panels.getWidth() * panels.getInterleave(), place = offset % row;
+  char &byte = start[offset / row * (row / 2) + place % (row / 2)];
+  byte =
+      static_cast<char>(place < row / 2 ? (byte & 0xf0) | (value & 15) : (byte & 15) | value << 4);
 }
 
 /// Panels of four bytes end with -128 times the sums of columns.
@@ -76,7 +78,7 @@ static void addToSum(char *start, RankedTensorType type, int64_t column, int8_t 
 void GuardedStorage::write(const ReferenceTensor &tensor) {
   memset(start, 0, bytes);
   auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
-  if (panels && panels.getInterleave() == 4)
+  if (panels && panels.getInterleave() == 4 && panels.getDepth() == 4)
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
       addToSum(start, type, i % type.getDimSize(1), static_cast<int8_t>(tensor[i]));
   forElements(type, [&](int64_t i, int64_t offset) {

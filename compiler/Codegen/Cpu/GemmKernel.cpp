@@ -22,10 +22,11 @@
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
-// Integers are widened to f32 in registers. What a group of them sums up to is multiplied by their
-// scale once, not each of them. They take so many instructions a line that too few lines are
-// on their way from memory: one row asks for them ahead, which took 0.84 of the time for 8 bits and
-// 0.63 for 4 (GPT-2 124M on one core of Zen 5).
+// Weight-only integers are widened to f32 in registers, a word of them at a time, or multiply few
+// rows as integers (FixedPointRows.h). What a group of them sums up to is multiplied by their scale
+// once, not each of them. Few rows ask ahead for the lines of integers that take so many
+// instructions that too few lines would be on their way from memory: all but those of 8 bits in
+// fixed point, of which the processor sees the streams itself (Zen 4).
 //
 // Rows of bytes are multiplied as they are (VectorBuilder::byteDot), into exact sums of 32 bits,
 // which the scales of rows and columns make numbers. Each tile of rows is first copied as the words
@@ -38,13 +39,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/KernelLayouts.h"
-#include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/FixedPointRows.h"
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
+#include "compiler/Codegen/Cpu/GemmPlan.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/LhsScratch.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
-#include "compiler/Codegen/Loops/StridedInput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -54,267 +54,8 @@ using namespace sinter;
 
 namespace {
 
-/// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
-/// have 128 KiB of stack in all.
-constexpr int64_t kScratchRows = kBlockRows + 16;
-/// Bytes of the same stack for a block of the columns that the kernel copies itself: one strip, or
-/// several.
-constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
 /// How far ahead of its use a row is asked for where integers are multiplied by few rows.
 constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
-/// Bytes of the stack for what is kept of a tile's rows of bytes, or of their sums.
-constexpr int64_t kLhsScratchBytes = 40 * 1024;
-/// Rows of a block at the least, of those that are as tall as the scratch.
-constexpr int64_t kFewestRows = 96;
-/// And for a block of a transposed left-hand side: k of the block, and rows.
-constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
-
-/// What a kernel computes and how it is cut.
-struct GemmPlan {
-  enum class Rhs { Panels, Dense, DenseTransposed };
-
-  MatmulOp matmul;
-  unsigned lhsArgument = 0, rhsArgument = 0;
-  // Element [row, k] of lhs: offset + place of the row + k * strideK. Rows are `stride` apart, or,
-  // in panels, columns of panels `lhsPanelElements` apart.
-  int64_t lhsStride = 0, lhsStrideK = 1, lhsOffset = 0;
-  int64_t lhsPanelWidth = 0, lhsPanelElements = 0;
-  Rhs rhs = Rhs::Panels;
-  int64_t panelWidth = 0, panelElements = 0;
-  bool pairs = false; // rhs holds pairs of bf16
-  // Of integers: their width, the scales and minima, in panels of the same columns, and the k that
-  // share one.
-  int64_t integerBits = 0;
-  unsigned scalesArgument = 0;
-  std::optional<unsigned> minimaArgument;
-  int64_t group = 0;
-  // Of rows of bytes: how many are multiplied together, 0 for numbers, and the rows' scales.
-  int64_t bytesOfWord = 0;
-  unsigned rowScalesArgument = 0;
-  int64_t m = 0, n = 0, k = 0; // k of bytes is padded to whole words
-
-  int64_t columnBlocks = 0; // of work items, along the results' columns
-  int64_t rowBlock = 0;     // rows of a work item
-  int64_t rowBlocks = 0;
-  int64_t kBlock = 0;
-  int64_t tileRows = 0;
-  int64_t tileVectors = 0;
-  bool copiesRhs = false; // the kernel makes the strips that it reads
-  bool copiesLhs = false; // the kernel copies its block of rows
-};
-
-/// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
-LogicalResult findTransposedLhs(GemmPlan &plan) {
-  Value lhs = plan.matmul.getLhs();
-  RankedTensorType type = plan.matmul.getLhs().getType();
-  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
-  if (!panels) {
-    if (!type.getElementType().isF32())
-      return plan.matmul.emitError("expected a transposed lhs of f32 or in panels, got ") << type;
-    FailureOr<StridedInput> input = StridedInput::trace(lhs);
-    if (failed(input))
-      return failure();
-    plan.lhsArgument = input->argument;
-    plan.lhsOffset = input->offset;
-    plan.lhsStrideK = input->strides[0];
-    plan.lhsStride = input->strides[1];
-    return success();
-  }
-  auto argument = dyn_cast<BlockArgument>(lhs);
-  int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
-  if (!argument || panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
-    return plan.matmul.emitError("expected a packed lhs to be an input with interleave ")
-           << interleave << ", got " << type;
-  plan.lhsArgument = argument.getArgNumber();
-  plan.lhsStride = interleave;
-  plan.lhsStrideK = plan.lhsPanelWidth = panels.getWidth();
-  plan.lhsPanelElements = llvm::alignTo(plan.k, panels.getDepth()) * panels.getWidth();
-  return success();
-}
-
-/// Finds lhs as a matrix inside an argument.
-LogicalResult findLhs(GemmPlan &plan) {
-  if (plan.matmul.getTransposeLhs())
-    return findTransposedLhs(plan);
-  FailureOr<StridedInput> lhs = StridedInput::trace(plan.matmul.getLhs());
-  if (failed(lhs))
-    return failure();
-  ArrayRef<int64_t> shape = plan.matmul.getLhs().getType().getShape();
-  int64_t rank = shape.size();
-  plan.lhsArgument = lhs->argument;
-  plan.lhsOffset = lhs->offset;
-  // Dimensions before k, from the inside out, must be those of one matrix.
-  plan.lhsStride = plan.k;
-  int64_t rows = 1;
-  for (int64_t i = rank - 2; i >= 0; --i) {
-    if (shape[i] == 1)
-      continue;
-    if (rows == 1)
-      plan.lhsStride = lhs->strides[i];
-    else if (lhs->strides[i] != plan.lhsStride * rows)
-      return plan.matmul.emitError("expected rows of lhs at one distance from each other");
-    rows *= shape[i];
-  }
-  if (plan.k > 1 && lhs->strides.back() != 1)
-    return plan.matmul.emitError("expected rows of lhs to be contiguous");
-  return success();
-}
-
-/// The number of an argument that holds scales or minima of each column.
-FailureOr<unsigned> findScales(GemmPlan &plan, Value scales) {
-  auto argument = dyn_cast<BlockArgument>(scales);
-  auto type = cast<RankedTensorType>(scales.getType());
-  auto panels = PanelsAttr::get(type.getContext(), plan.panelWidth, /*interleave=*/1, /*depth=*/1);
-  if (!argument || type.getEncoding() != panels || !type.getElementType().isF32() ||
-      type.getDimSize(1) != plan.n)
-    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels as "
-                                 "wide as those of rhs, without padding along k, got ")
-           << type;
-  return argument.getArgNumber();
-}
-
-LogicalResult findIntegers(GemmPlan &plan) {
-  FailureOr<unsigned> scales = findScales(plan, plan.matmul.getScales());
-  if (failed(scales))
-    return failure();
-  plan.scalesArgument = *scales;
-  plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
-  plan.group = plan.matmul.getGroup();
-  if (Value minima = plan.matmul.getMinima()) {
-    FailureOr<unsigned> found = findScales(plan, minima);
-    if (failed(found))
-      return failure();
-    plan.minimaArgument = *found;
-  }
-  if (Value rows = plan.matmul.getRowScales()) {
-    auto argument = dyn_cast<BlockArgument>(rows);
-    if (!argument || cast<RankedTensorType>(rows.getType()).getEncoding() ||
-        !getElementTypeOrSelf(rows).isF32())
-      return plan.matmul.emitError("expected an input of f32 scales of each row, got ")
-             << rows.getType();
-    plan.rowScalesArgument = argument.getArgNumber();
-    plan.k = llvm::alignTo(plan.k, plan.bytesOfWord);
-  }
-  return success();
-}
-
-LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
-  int64_t lanes = target.getVectorBits() / 32;
-  auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
-  if (!argument)
-    return plan.matmul.emitError("expected the matmul's rhs to be an input");
-  RankedTensorType type = plan.matmul.getRhs().getType();
-  plan.rhsArgument = argument.getArgNumber();
-  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
-  if (!panels && !type.getEncoding()) {
-    plan.rhs =
-        plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
-    if (plan.matmul.getScales())
-      return plan.matmul.emitError("expected integers in panels, got ") << type;
-    return success();
-  }
-  if (plan.matmul.getRowScales())
-    plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
-  int64_t interleave = type.getElementType().isBF16() ? 2 : std::max<int64_t>(1, plan.bytesOfWord);
-  bool halves = type.getElementType().isInteger(4);
-  if (!panels || plan.matmul.getTransposeRhs() || (halves && panels.getWidth() != 2 * lanes) ||
-      kItemColumns % panels.getWidth() != 0 || panels.getWidth() % lanes != 0 ||
-      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0 ||
-      (plan.matmul.getScales() && panels.getDepth() != interleave))
-    return plan.matmul.emitError("expected rhs [k, n] in panels of whole vectors, several of which "
-                                 "are ")
-           << kItemColumns << " columns, with interleave " << interleave << ", got " << type;
-  plan.panelWidth = panels.getWidth();
-  plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * plan.panelWidth;
-  plan.pairs = type.getElementType().isBF16();
-  // Behind the bytes, what their -128 adds up to.
-  if (plan.bytesOfWord == 4)
-    plan.panelElements += 4 * plan.panelWidth;
-  return plan.matmul.getScales() ? findIntegers(plan) : success();
-}
-
-FailureOr<GemmPlan> makePlan(func::FuncOp kernel, TargetAttr target) {
-  GemmPlan plan;
-  for (Operation &op : kernel.front())
-    if (auto matmul = dyn_cast<MatmulOp>(op)) {
-      if (plan.matmul)
-        return matmul.emitError("expected one matmul in a GEMM kernel");
-      plan.matmul = matmul;
-    }
-  if (!plan.matmul)
-    return kernel.emitError("expected a matmul in a GEMM kernel");
-  Type element = plan.matmul.getLhs().getType().getElementType();
-  if (!element.isF32() && !element.isBF16() && !element.isInteger(8))
-    return plan.matmul.emitError("expected operands of f32, bf16 or i8, got ") << element;
-  plan.m = plan.matmul.getM();
-  plan.n = plan.matmul.getN();
-  plan.k = plan.matmul.getK();
-  if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
-    return failure();
-  return plan;
-}
-
-/// Chooses tiles and blocks for the target.
-void cut(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
-  int64_t elementBytes = plan.bytesOfWord ? 1 : plan.pairs ? 2 : 4;
-  int64_t lanes = target.getVectorBits() / 32, itemVectors = kItemColumns / lanes;
-  plan.columnBlocks = llvm::divideCeil(columns, kItemColumns);
-
-  // All rows at once where the registers hold them against all columns; else the widest tile that
-  // still has several rows.
-  plan.tileVectors = itemVectors;
-  while (plan.tileVectors > 1 &&
-         RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, kManyRows))
-    plan.tileVectors /= 2;
-  // A few rows more than that fit against half of them, if these are whole panels: streams of their
-  // own, while a second tile of rows would wait for memory behind the first one.
-  if (plan.tileVectors * lanes > std::max(plan.panelWidth, lanes) &&
-      plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
-      plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
-    plan.tileVectors /= 2;
-  int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
-  plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
-
-  // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
-  // block of rows while columns after columns do.
-  int64_t rowBytes = kItemColumns * elementBytes * sets;
-  int64_t blocks =
-      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
-  bool strips = plan.tileVectors < itemVectors;
-  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
-  if (plan.copiesRhs) {
-    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (kItemColumns * 4);
-    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
-  }
-  plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
-                   plan.lhsStride == 1 && plan.m > plan.tileRows &&
-                   plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
-  if (plan.copiesLhs)
-    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
-  // What a tile keeps of its rows: words of bytes, or sums of groups.
-  int64_t keptBytes = plan.bytesOfWord      ? plan.tileRows * plan.k * 4 / plan.bytesOfWord
-                      : plan.minimaArgument ? plan.tileRows * plan.k / plan.group * 4
-                                            : 0;
-  blocks = std::max<int64_t>(blocks, llvm::divideCeil(keptBytes, kLhsScratchBytes));
-  // Groups stay whole, and vectors of words.
-  int64_t unit = std::lcm<int64_t>(32, plan.bytesOfWord ? lanes * plan.bytesOfWord
-                                                        : std::max<int64_t>(1, plan.group));
-  plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
-
-  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
-  // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
-  if (strips && plan.copiesRhs)
-    mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),
-                                   kFewestRows, mostRows);
-  int64_t rows =
-      std::min(mostRows, std::max<int64_t>(plan.tileRows,
-                                           target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
-  rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
-  int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
-  plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
-  plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);
-}
-
 class GemmEmitter {
 public:
   GemmEmitter(func::FuncOp loopKernel, TargetAttr target, const GemmPlan &plan,
@@ -332,6 +73,9 @@ public:
       byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
     if (plan.minimaArgument)
       groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
+    if (plan.segment)
+      fixedPointRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k, plan.segment,
+                             plan.integerBits);
     if (plan.copiesRhs)
       copied = builder.scratch(plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -339,6 +83,10 @@ public:
       copiedLhsStride = (llvm::divideCeil(plan.rowBlock, lanes) | 1) * lanes;
       copiedLhs = builder.scratch(plan.kBlock * copiedLhsStride, builder.getF32Type());
     }
+    // Rows that every item has are kept for all of them.
+    keepsRows = whole && plan.m <= plan.tileRows;
+    if (keepsRows)
+      prepareRows(plan.m, builder.index(0), builder.index(0), builder.index(plan.k));
     builder.loop(begin, end, 1, [&](Value item) {
       columnBlock = builder.rem(item, plan.columnBlocks);
       firstRow = builder.mul(builder.div(item, plan.columnBlocks), plan.rowBlock);
@@ -385,14 +133,23 @@ private:
     builder.ifThen(isLast, [&] { body(plan.m - full, builder.index(full)); });
   }
 
+  /// Makes what is kept of rows beside their elements.
+  void prepareRows(int64_t rows, Value row, Value kBegin, Value kEnd) {
+    Value lhs = arguments[plan.lhsArgument];
+    auto place = [&](int64_t r, Value k) { return lhsAt(row, r, k); };
+    if (byteRows)
+      byteRows->copy(lhs, place, rows, kBegin, kEnd);
+    if (groupSums)
+      groupSums->sum(lhs, place, rows, kBegin, kEnd);
+    if (fixedPointRows)
+      fixedPointRows->convert(lhs, place, rows, kBegin, kEnd);
+  }
+
   /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd,
   /// :]
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
-    auto place = [&](int64_t r, Value k) { return lhsAt(row, r, k); };
-    if (byteRows)
-      byteRows->copy(arguments[plan.lhsArgument], place, rows, kBegin, kEnd);
-    if (groupSums)
-      groupSums->sum(arguments[plan.lhsArgument], place, rows, kBegin, kEnd);
+    if (!keepsRows)
+      prepareRows(rows, row, kBegin, kEnd);
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
       for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
         RegisterTile tile = makeTile(rows, row, offset, c);
@@ -428,20 +185,8 @@ private:
   SmallVector<Value> accumulateGroups(const RegisterTile &tile, int64_t offset, int64_t firstVector,
                                       Value kBegin, Value kEnd, ValueRange sums) {
     return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
-      RegisterTile ahead = tile;
-      if (plan.m <= plan.tileRows)
-        ahead.rhs = [&, places = placesAhead(offset, firstVector, k),
-                     calls = 0](Value row) mutable {
-          bool newLine = calls++ % std::max<int64_t>(1, kLineBytes / rowBytes()) == 0;
-          for (Value place : newLine ? ArrayRef<Value>(places) : ArrayRef<Value>())
-            memref::PrefetchOp::create(
-                builder, arguments[plan.rhsArgument],
-                builder.add(place, builder.mul(builder.sub(row, k), rowBytes())),
-                /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-          return tile.rhs(row);
-        };
-      SmallVector<Value> ofGroup =
-          ahead.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
+      SmallVector<Value> ofGroup = fixedPointRows ? sumSegments(tile, offset, firstVector, k)
+                                                  : sumGroup(tile, offset, firstVector, k);
       SmallVector<Value> next;
       Value row = builder.div(k, plan.group);
       int64_t groups = plan.k / plan.group;
@@ -461,6 +206,35 @@ private:
     });
   }
 
+  /// The sums of a group by numbers, its integers widened.
+  SmallVector<Value> sumGroup(RegisterTile tile, int64_t offset, int64_t firstVector, Value k) {
+    // Groups begin with a word where each is whole words.
+    tile.together = plan.group % plan.together == 0 ? plan.together : 1;
+    tile.rhs = [&, ahead = linesAhead(offset, firstVector, k)](Value row) mutable {
+      ahead(row, tile.together);
+      return loadWidened(offset, firstVector, row, tile.together);
+    };
+    return tile.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
+  }
+
+  /// The same in fixed point, a segment after the other.
+  SmallVector<Value> sumSegments(const RegisterTile &tile, int64_t offset, int64_t firstVector,
+                                 Value k) {
+    auto accumulate = [&](Value at, ValueRange sums) {
+      return fixedPointRows->accumulate(
+          tile.rows, at,
+          [&, ahead = linesAhead(offset, firstVector, at)](Value row) mutable {
+            ahead(row, plan.together);
+            return loadWords(offset, firstVector, row);
+          },
+          sums);
+    };
+    if (plan.segment >= plan.group)
+      return accumulate(k, tile.zeros(builder));
+    Value end = builder.add(k, llvm::alignTo(plan.group, plan.segment));
+    return builder.loop(k, end, plan.segment, tile.zeros(builder), accumulate);
+  }
+
   /// What the sums of bytes of a vector of columns begin with.
   Value loadSums(int64_t column) {
     int64_t at = plan.k * plan.panelWidth + column % plan.panelWidth * plan.bytesOfWord;
@@ -472,18 +246,30 @@ private:
   /// Bytes of a row of a panel of integers.
   int64_t rowBytes() const { return plan.panelWidth * plan.integerBits / 8; }
 
-  /// Where the bytes are that the streams of a tile of integers reach some time after those of a
-  /// group.
-  SmallVector<Value> placesAhead(int64_t offset, int64_t firstVector, Value k) {
+  /// Asks for what the streams of a tile of integers reach some time after rows of a group or
+  /// segment, when it is told of `count` rows from one on: for each line once.
+  std::function<void(Value row, int64_t count)> linesAhead(int64_t offset, int64_t firstVector,
+                                                           Value k) {
+    if (plan.m > plan.tileRows || (plan.segment && plan.integerBits == 8))
+      return [](Value, int64_t) {};
     Value rhs = arguments[plan.rhsArgument];
     int64_t last = cast<MemRefType>(rhs.getType()).getNumElements() - plan.group * rowBytes();
     SmallVector<Value> places;
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
-      Value at = builder.add(panelAt(offset + (firstVector + v) * lanes, plan.k * rowBytes()),
+      Value at = builder.add(panelAt(offset + (firstVector + v) * lanes, panelBytes()),
                              builder.mul(k, rowBytes()));
       places.push_back(builder.min(builder.add(at, kBytesAhead), builder.index(last)));
     }
-    return places;
+    return [this, rhs, places, k, told = int64_t(0)](Value row, int64_t count) mutable {
+      int64_t line = llvm::alignTo(told, kLineBytes), end = told + count * rowBytes();
+      for (; line < end; line += kLineBytes)
+        for (Value place : places) {
+          Value at = builder.add(place, builder.mul(builder.sub(row, k), rowBytes()));
+          memref::PrefetchOp::create(builder, rhs, builder.add(at, line - told),
+                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+        }
+      told = end;
+    };
   }
 
   Value lhsAt(Value row, int64_t r, Value k) {
@@ -539,8 +325,6 @@ private:
   }
 
   SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
-    if (plan.integerBits == 4)
-      return loadHalves(offset, firstVector, k);
     Value rhs = arguments[plan.rhsArgument];
     int64_t interleave = plan.pairs ? 2 : std::max<int64_t>(1, plan.bytesOfWord);
     SmallVector<Value> vectors;
@@ -555,17 +339,34 @@ private:
     return vectors;
   }
 
-  /// Integers of four bits: a vector of bytes has a panel's first vector of columns in the lower
-  /// halves and its second one in the upper halves.
-  SmallVector<Value> loadHalves(int64_t offset, int64_t firstVector, Value k) {
-    SmallVector<Value> vectors;
-    for (int64_t v = 0; v < plan.tileVectors; v += 2) {
+  int64_t panelBytes() const { return plan.panelElements * plan.integerBits / 8; }
+
+  /// Words of weight-only integers at the word of k. Of four bits one has a panel's first vector of
+  /// columns in the lower halves of its bytes and its second one in the upper halves.
+  SmallVector<Value> loadWords(int64_t offset, int64_t firstVector, Value k) {
+    SmallVector<Value> words;
+    Value row = builder.mul(builder.div(k, plan.together), plan.together * rowBytes());
+    for (int64_t v = 0; v < plan.tileVectors; v += 8 / plan.integerBits) {
       int64_t column = offset + (firstVector + v) * lanes;
-      Value at =
-          builder.add(panelAt(column, plan.panelElements / 2), builder.mul(k, plan.panelWidth / 2));
-      auto [lower, upper] = builder.loadHalves(arguments[plan.rhsArgument], at);
-      vectors.append({lower, upper});
+      Value at = builder.add(panelAt(column, panelBytes()), row);
+      at = builder.add(at, column % plan.panelWidth * plan.together * plan.integerBits / 8);
+      words.push_back(plan.segment && plan.together == 2
+                          ? builder.loadBytes(arguments[plan.rhsArgument], at)
+                          : builder.loadWords(arguments[plan.rhsArgument], at, plan.together));
     }
+    return words;
+  }
+
+  /// `count` rows of weight-only integers as numbers: one, or those of a word.
+  SmallVector<Value> loadWidened(int64_t offset, int64_t firstVector, Value k, int64_t count) {
+    SmallVector<Value> words = loadWords(offset, firstVector, k), vectors;
+    Value first = count == 1 ? builder.rem(k, plan.together) : builder.index(0);
+    for (int64_t i = 0; i < count; ++i)
+      for (Value word : words)
+        for (int64_t half = 0; half < 8; half += plan.integerBits)
+          vectors.push_back(builder.widen(word, plan.together,
+                                          builder.add(builder.mul(builder.add(first, i), 8), half),
+                                          plan.integerBits));
     return vectors;
   }
 
@@ -721,6 +522,8 @@ private:
   int64_t scratchRows = 0;
   std::optional<ByteRows> byteRows;
   std::optional<GroupSums> groupSums;
+  std::optional<FixedPointRows> fixedPointRows;
+  bool keepsRows = false;  // what is kept of rows is made once for all items
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;
   Value blockBegin; // their first k
@@ -731,7 +534,7 @@ private:
 
 FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                            const TargetAttr &target) {
-  FailureOr<GemmPlan> plan = makePlan(tensorKernel, target);
+  FailureOr<GemmPlan> plan = makeGemmPlan(tensorKernel, target);
   if (failed(plan))
     return failure();
   FailureOr<GemmEpilogue> epilogue = GemmEpilogue::analyze(tensorKernel, plan->matmul);
@@ -742,7 +545,7 @@ FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::Func
     if (offset % kItemColumns != 0 || (offsets.size() > 1 && epilogue->getColumns() % kItemColumns))
       return plan->matmul.emitError("expected the product to be sliced at multiples of ")
              << kItemColumns << " columns, got " << offset;
-  cut(*plan, target, epilogue->getColumns(), offsets.size());
+  cutGemm(*plan, target, epilogue->getColumns(), offsets.size());
   ValueRange arguments = loopKernel.getArguments();
   GemmEmitter(loopKernel, target, *plan, *epilogue)
       .emit(arguments.drop_back().back(), arguments.back());

@@ -17,7 +17,7 @@ void ByteRows::copy(Value lhs, const LhsPlace &place, int64_t rows, Value kBegin
   int64_t step = builder.getLanes() * builder.getBytesOfWord();
   auto copyStep = [&](Value at, Value mask) {
     for (int64_t row = 0; row < rows; ++row)
-      builder.store(builder.loadWords(lhs, place(row, at), mask), words,
+      builder.store(builder.loadLhsWords(lhs, place(row, at), mask), words,
                     builder.add(builder.div(builder.sub(at, begin), builder.getBytesOfWord()),
                                 row * rowWords));
   };

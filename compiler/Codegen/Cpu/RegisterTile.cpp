@@ -18,17 +18,19 @@ SmallVector<Value> RegisterTile::zeros(VectorBuilder &builder) const {
 SmallVector<Value> RegisterTile::step(VectorBuilder &builder, Value k,
                                       ValueRange accumulators) const {
   SmallVector<Value> vectorsOfRhs = rhs(k);
-  assert(static_cast<int64_t>(vectorsOfRhs.size()) == vectors);
-  SmallVector<Value> next;
-  for (int64_t r = 0; r < rows; ++r) {
-    Value element = lhs(r, k);
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value accumulator = accumulators[r * vectors + v];
-      next.push_back(bytes        ? builder.byteDot(accumulator, element, vectorsOfRhs[v])
-                     : depth == 2 ? builder.pairDot(accumulator, element, vectorsOfRhs[v])
-                                  : builder.fma(element, vectorsOfRhs[v], accumulator));
+  assert(static_cast<int64_t>(vectorsOfRhs.size()) == together * vectors);
+  SmallVector<Value> next(accumulators);
+  for (int64_t i = 0; i < together; ++i)
+    for (int64_t r = 0; r < rows; ++r) {
+      Value element = lhs(r, builder.add(k, i * depth));
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = next[r * vectors + v];
+        Value ofRhs = vectorsOfRhs[i * vectors + v];
+        sum = bytes        ? builder.byteDot(sum, element, ofRhs)
+              : depth == 2 ? builder.pairDot(sum, element, ofRhs)
+                           : builder.fma(element, ofRhs, sum);
+      }
     }
-  }
   return next;
 }
 
@@ -39,7 +41,7 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
   int64_t chains = matrixRows < kManyRows ? llvm::divideCeil(latencyTimesPipes, count) : 1;
   // Few accumulators make short steps: several a turn hide the loop's own work.
   int64_t unroll = count >= 16 ? 2 : 2 * llvm::divideCeil(latencyTimesPipes, count);
-  int64_t turn = unroll * depth;
+  int64_t ofStep = depth * together, turn = unroll * ofStep;
 
   SmallVector<Value> carried(accumulators);
   for (int64_t chain = 1; chain < chains; ++chain)
@@ -50,7 +52,7 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
     for (int64_t u = 0; u < unroll; ++u) {
       int64_t first = (u % chains) * count;
       SmallVector<Value> chain =
-          step(builder, builder.add(k, u * depth), ValueRange(next).slice(first, count));
+          step(builder, builder.add(k, u * ofStep), ValueRange(next).slice(first, count));
       llvm::copy(chain, next.begin() + first);
     }
     return next;
@@ -64,6 +66,6 @@ SmallVector<Value> RegisterTile::accumulate(VectorBuilder &builder, Value begin,
   std::optional<int64_t> extent = getConstantIntValue(builder.sub(end, begin));
   if (extent && *extent % turn == 0)
     return carried;
-  return builder.loop(whole, end, depth, carried,
+  return builder.loop(whole, end, ofStep, carried,
                       [&](Value k, ValueRange values) { return step(builder, k, values); });
 }

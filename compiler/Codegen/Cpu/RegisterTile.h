@@ -27,13 +27,15 @@ struct RegisterTile {
   /// Elements of k that a step takes: 1, or 2 where pairs of bf16 are multiplied, or as many bytes
   /// as are a word.
   int64_t depth = 1;
+  /// Steps whose vectors of rhs come together, as one load has them.
+  int64_t together = 1;
   /// Bytes are multiplied: lhs are words of them, and accumulators integers.
   bool bytes = false;
   /// Rows of the whole matrix.
   int64_t matrixRows = 1;
   /// lhs(row, k): element (or pair) k of a row in every lane.
   std::function<mlir::Value(int64_t row, mlir::Value k)> lhs;
-  /// rhs(k): `vectors` vectors.
+  /// rhs(k): `vectors` vectors, of k and of the steps that come together with it.
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value k)> rhs;
 
   /// Most rows of a tile of this many vectors that leaves registers for the operands.
@@ -43,11 +45,11 @@ struct RegisterTile {
   llvm::SmallVector<mlir::Value> zeros(VectorBuilder &builder) const;
 
   /// Adds the products for k in [begin, end) to `accumulators` (row by row); returns their values.
-  /// @pre end - begin is a multiple of depth.
+  /// @pre end - begin is a multiple of depth * together.
   llvm::SmallVector<mlir::Value> accumulate(VectorBuilder &builder, mlir::Value begin,
                                             mlir::Value end, mlir::ValueRange accumulators) const;
 
-  /// One step at k.
+  /// One step at k, or several that come together.
   llvm::SmallVector<mlir::Value> step(VectorBuilder &builder, mlir::Value k,
                                       mlir::ValueRange accumulators) const;
 };

@@ -237,38 +237,6 @@ Value VectorBuilder::load(Value memory, Value offset, Value mask) {
              : arith::ExtFOp::create(*this, vectorOf(getF32Type()), vector).getResult();
 }
 
-std::pair<Value, Value> VectorBuilder::loadHalves(Value memory, Value offset) {
-  VectorType integers = vectorOf(getI32Type());
-  Value bytes = arith::ExtSIOp::create(*this, integers, loadStored(memory, offset));
-  auto constant = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, value));
-  };
-  Value upper = arith::ShRSIOp::create(*this, bytes, constant(4));
-  // With 512 bits a register holds all 16 numbers, and four bits of each lane choose one.
-  if (lanes == 16 && target.hasFeature("avx512f")) {
-    SmallVector<float> numbers;
-    for (int i = 0; i < 16; ++i)
-      numbers.push_back(static_cast<float>(i < 8 ? i : i - 16));
-    VectorType floats = vectorOf(getF32Type());
-    Value table =
-        arith::ConstantOp::create(*this, DenseElementsAttr::get(floats, ArrayRef<float>(numbers)));
-    auto look = [&](Value indices) -> Value {
-      return LLVM::CallIntrinsicOp::create(*this, floats,
-                                           getStringAttr("llvm.x86.avx512.permvar.sf.512"),
-                                           ValueRange{table, indices})
-          .getResult(0);
-    };
-    return {look(bytes), look(upper)};
-  }
-  // The sign is that of the half: to the top, and back.
-  Value lower = arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, bytes, constant(28)),
-                                       constant(28));
-  auto widen = [&](Value value) -> Value {
-    return arith::SIToFPOp::create(*this, vectorOf(getF32Type()), value);
-  };
-  return {widen(lower), widen(upper)};
-}
-
 void VectorBuilder::store(Value vector, Value memory, Value offset, Value mask) {
   Type element = elementOf(memory);
   if (isa<FloatType>(element) && !element.isF32())
@@ -311,16 +279,17 @@ Value VectorBuilder::scratch(int64_t elements, Type element) {
                                   getI64IntegerAttr(64));
 }
 
+Value VectorBuilder::callIntrinsic(Type result, StringRef name, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(*this, result, getStringAttr(name), operands).getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // Pairs of bf16
 //===----------------------------------------------------------------------===//
 
 Value VectorBuilder::pairDot(Value acc, Value a, Value b) {
   if (hasPairDot(target))
-    return LLVM::CallIntrinsicOp::create(*this, acc.getType(),
-                                         getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-                                         ValueRange{acc, a, b})
-        .getResult(0);
+    return callIntrinsic(acc.getType(), "llvm.x86.avx512bf16.dpbf16ps.512", {acc, a, b});
   // A bf16 is the upper half of an f32: widening is a shift or a mask.
   VectorType integers = vectorOf(getI32Type());
   auto half = [&](Value pairs, bool upper) -> Value {
@@ -369,12 +338,6 @@ Value VectorBuilder::splatPair(Value memory, Value offset, bool alone) {
 
 int64_t VectorBuilder::getBytesOfWord() const { return hasByteDot(target) ? 4 : 2; }
 
-Value VectorBuilder::addI(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
-
-Value VectorBuilder::toFloat(Value integers) {
-  return arith::SIToFPOp::create(*this, vectorOf(getF32Type()), integers);
-}
-
 Value VectorBuilder::loadBytes(Value memory, Value offset) {
   VectorType bytes = vectorOf(getI8Type(), getBytesOfWord());
   Value loaded = vector::LoadOp::create(*this, bytes, memory, offset);
@@ -383,7 +346,7 @@ Value VectorBuilder::loadBytes(Value memory, Value offset) {
   return arith::ExtSIOp::create(*this, bytes.clone(getI16Type()), loaded);
 }
 
-Value VectorBuilder::loadWords(Value memory, Value offset, Value mask) {
+Value VectorBuilder::loadLhsWords(Value memory, Value offset, Value mask) {
   VectorType bytes = vectorOf(getI8Type(), getBytesOfWord());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(*this,
@@ -401,19 +364,84 @@ Value VectorBuilder::loadWords(Value memory, Value offset, Value mask) {
   return vector::BitCastOp::create(*this, vectorOf(getI32Type()), loaded);
 }
 
+Value VectorBuilder::pairsOfHalvesDot(Value acc, Value a, Value b) {
+  StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                   : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                : "llvm.x86.sse2.pmadd.wd";
+  return addI(acc, callIntrinsic(acc.getType(), name, {a, b}));
+}
+
 // Without an instruction on bytes they are multiplied as halves of 16 bits: the one that takes
 // bytes (vpmaddubsw) adds two products of up to 255 * 128 in 16 bits, and saturates.
 Value VectorBuilder::byteDot(Value acc, Value words, Value bytes) {
   words = vector::BitCastOp::create(*this, bytes.getType(), words);
-  auto call = [&](StringRef name, ValueRange operands) -> Value {
-    return LLVM::CallIntrinsicOp::create(*this, acc.getType(), getStringAttr(name), operands)
-        .getResult(0);
-  };
-  if (hasByteDot(target))
-    return call(lanes == 16 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256",
-                {acc, words, bytes});
-  StringRef pairs = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
-                    : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
-                                 : "llvm.x86.sse2.pmadd.wd";
-  return addI(acc, call(pairs, {words, bytes}));
+  if (!hasByteDot(target))
+    return pairsOfHalvesDot(acc, words, bytes);
+  return callIntrinsic(
+      acc.getType(), lanes == 16 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256",
+      {acc, words, bytes});
+}
+
+Value VectorBuilder::multiplyBytes(Value unsignedWords, Value bytes) {
+  StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddubs.w.512"
+                   : lanes == 8 ? "llvm.x86.avx2.pmadd.ub.sw"
+                                : "llvm.x86.ssse3.pmadd.ub.sw.128";
+  Value unsignedBytes = vector::BitCastOp::create(*this, bytes.getType(), unsignedWords);
+  return callIntrinsic(vectorOf(getI16Type(), 2), name, {unsignedBytes, bytes});
+}
+
+Value VectorBuilder::addHalves(Value acc, Value halves) {
+  Value ones = arith::ConstantOp::create(*this, getOneAttr(halves.getType()));
+  return pairsOfHalvesDot(acc, halves, ones);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+Value VectorBuilder::integers(int64_t value) {
+  return arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(vectorOf(getI32Type()), static_cast<int32_t>(value)));
+}
+
+Value VectorBuilder::addI(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+
+Value VectorBuilder::toFloat(Value integers) {
+  return arith::SIToFPOp::create(*this, vectorOf(getF32Type()), integers);
+}
+
+Value VectorBuilder::roundToInteger(Value numbers) {
+  Value rounded = math::RoundEvenOp::create(*this, numbers);
+  return arith::FPToSIOp::create(*this, vectorOf(getI32Type()), rounded);
+}
+
+Value VectorBuilder::loadWords(Value memory, Value offset, int64_t bytes) {
+  Value loaded = vector::LoadOp::create(*this, vectorOf(getI8Type(), bytes), memory, offset);
+  Value words = vector::BitCastOp::create(
+      *this, vectorOf(getIntegerType(static_cast<unsigned>(8 * bytes))), loaded);
+  return bytes == 4 ? words
+                    : arith::ExtSIOp::create(*this, vectorOf(getI32Type()), words).getResult();
+}
+
+Value VectorBuilder::widen(Value words, int64_t bytes, Value place, int64_t bits) {
+  VectorType floats = vectorOf(getF32Type());
+  std::optional<int64_t> known = getConstantIntValue(place);
+  // With 512 bits a register holds all 16 numbers, and four bits of each lane choose one.
+  if (bits == 4 && lanes == 16 && target.hasFeature("avx512f")) {
+    SmallVector<float> numbers;
+    for (int i = 0; i < 16; ++i)
+      numbers.push_back(static_cast<float>(i < 8 ? i : i - 16));
+    Value table =
+        arith::ConstantOp::create(*this, DenseElementsAttr::get(floats, ArrayRef<float>(numbers)));
+    Value indices =
+        known == 0 ? words : arith::ShRUIOp::create(*this, words, splatI32(place)).getResult();
+    return callIntrinsic(floats, "llvm.x86.avx512.permvar.sf.512", {table, indices});
+  }
+  // The sign is that of the integer: to the top, and back. The last one is at the top but for the
+  // sign of its word.
+  if (known && *known + bits == 8 * bytes)
+    return toFloat(arith::ShRSIOp::create(*this, words, integers(*known)));
+  Value up = splatI32(sub(index(32 - bits), place));
+  return toFloat(
+      arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, up), integers(32 - bits)));
 }

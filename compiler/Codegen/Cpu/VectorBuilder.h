@@ -61,6 +61,9 @@ public:
   mlir::Value select(mlir::Value mask, mlir::Value a, mlir::Value b);
   /// Rounds every lane to `type` and back; nothing for f32.
   mlir::Value roundTo(mlir::Value vector, mlir::Type type);
+  /// The lanes combined, in every lane, in a fixed order.
+  mlir::Value combineLanes(mlir::Value vector,
+                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
   /// The largest lane, in every lane.
   mlir::Value horizontalMax(mlir::Value vector);
   /// The sum of the lanes as a scalar, in a fixed order.
@@ -85,9 +88,6 @@ public:
   mlir::Value load(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// The same in the storage's type.
   mlir::Value loadStored(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
-  /// A byte a lane, of which signed integers of four bits are the lower and the upper half: those
-  /// and these.
-  std::pair<mlir::Value, mlir::Value> loadHalves(mlir::Value memory, mlir::Value offset);
   void store(mlir::Value vector, mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// One element in every lane.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value offset);
@@ -120,15 +120,30 @@ public:
   /// Bytes of panels, a vector of words.
   mlir::Value loadBytes(mlir::Value memory, mlir::Value offset);
   /// Bytes of a row as words of lhs: fours with 128 added to each byte, which makes them unsigned.
-  mlir::Value loadWords(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  mlir::Value loadLhsWords(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
+  /// Products of bytes by signed bytes, the sum of each two in 16 bits, which saturate.
+  mlir::Value multiplyBytes(mlir::Value unsignedWords, mlir::Value bytes);
+  /// acc + the sum of a word's halves of 16 bits.
+  mlir::Value addHalves(mlir::Value acc, mlir::Value halves);
+
+  // Integers of 32 bits.
+  /// One in every lane, by its lower bits.
+  mlir::Value integers(int64_t value);
   mlir::Value addI(mlir::Value a, mlir::Value b);
   /// Integers as f32, rounded.
   mlir::Value toFloat(mlir::Value integers);
+  /// The nearest integers, even ones of two.
+  mlir::Value roundToInteger(mlir::Value numbers);
+  /// A word of so many neighbouring bytes, 2 or 4, a lane; two are extended by their sign.
+  mlir::Value loadWords(mlir::Value memory, mlir::Value offset, int64_t bytes);
+  /// The signed integers of so many bits that begin at bit `place` (an index) of each word of so
+  /// many bytes, as f32.
+  mlir::Value widen(mlir::Value words, int64_t bytes, mlir::Value place, int64_t bits);
 
 private:
-  /// The lanes combined, in every lane, in a fixed order.
-  mlir::Value combineLanes(mlir::Value vector,
-                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  mlir::Value callIntrinsic(mlir::Type result, llvm::StringRef name, mlir::ValueRange operands);
+  /// acc + the sums of pairs of products of 16 bits.
+  mlir::Value pairsOfHalvesDot(mlir::Value acc, mlir::Value a, mlir::Value b);
 
   TargetAttr target;
   int64_t lanes;

@@ -305,34 +305,25 @@ private:
   std::span<const PackSource> sources;
 };
 
-// Rows [begin, end) of one panel, of which `rows` is the first.
-void packBytes(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel, uint8_t *rows,
-               uint64_t begin, uint64_t end) {
+// Rows [begin, end) of one panel, of which `rows` is the first, and with the last ones the padding.
+// @pre where panels end with sums the rows are all rows
+void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel,
+                  uint8_t *rows, uint64_t begin, uint64_t end) {
   bool halves = layout.dtype == DType::I4;
   uint64_t width = halves ? layout.width / 2 : layout.width;
+  uint64_t together = layout.together, shift = static_cast<uint64_t>(std::countr_zero(together));
+  uint64_t padded = end == layout.k ? layout.getPaddedK() : end;
+  uint8_t *sums = rows + layout.getPaddedK() * width;
   for (uint64_t j = 0; j < width; ++j) {
     ByteColumns::Column lower = columns.get(panel * layout.width + j), upper;
     if (halves)
       upper = columns.get(panel * layout.width + width + j);
-    for (uint64_t p = begin; p < end; ++p)
-      rows[p * width + j] =
-          halves ? static_cast<uint8_t>((lower.at(p) & 15) | upper.at(p) << 4) : lower.at(p);
-  }
-}
-
-// The same where several bytes along k are neighbours. @pre where panels end with sums the rows are
-// all rows
-void packTogether(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel,
-                  uint8_t *rows, uint64_t begin, uint64_t end) {
-  uint64_t together = layout.together, shift = static_cast<uint64_t>(std::countr_zero(together));
-  uint64_t padded = end == layout.k ? layout.getPaddedK() : end;
-  uint8_t *sums = rows + layout.getPaddedK() * layout.width;
-  for (uint64_t j = 0; j < layout.width; ++j) {
-    ByteColumns::Column column = columns.get(panel * layout.width + j);
     int32_t sum = 0;
     for (uint64_t p = begin; p < padded; ++p) {
-      uint8_t byte = p < end ? column.at(p) : 0;
-      rows[(((p >> shift) * layout.width + j) << shift) + (p & (together - 1))] = byte;
+      uint8_t byte = 0;
+      if (p < end)
+        byte = halves ? static_cast<uint8_t>((lower.at(p) & 15) | upper.at(p) << 4) : lower.at(p);
+      rows[(((p >> shift) * width + j) << shift) + (p & (together - 1))] = byte;
       sum += static_cast<int8_t>(byte);
     }
     sum *= -128;
@@ -356,9 +347,8 @@ void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource>
       if (!layout.isInteger())
         packRows(layout, sources, static_cast<std::byte *>(out), first, last, row, rowEnd);
       for (uint64_t panel = first; layout.isInteger() && panel < last; ++panel)
-        (layout.together == 1 ? packBytes : packTogether)(
-            layout, ByteColumns(sources), panel,
-            static_cast<uint8_t *>(out) + panel * layout.getPanelBytes(), row, rowEnd);
+        packIntegers(layout, ByteColumns(sources), panel,
+                     static_cast<uint8_t *>(out) + panel * layout.getPanelBytes(), row, rowEnd);
     }
   });
 }

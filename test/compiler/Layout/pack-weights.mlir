@@ -76,12 +76,12 @@ func.func @parameter(%x: tensor<256x512xf32> {sinter.input = "x"}, %w: tensor<51
   return %0 : tensor<256x16384xf32>
 }
 
-// Integers and their scales: panels as wide, which no k is padded in.
+// Integers of four bits: fours along k. Their scales are in panels as wide, which no k is padded in.
 // AVX2-LABEL: func.func @scaled
-// AVX2: sinter.pack %{{.*}} -> tensor<64x16xi4, #sinter.panels<width = 16, interleave = 1, depth = 1>>
+// AVX2: sinter.pack %{{.*}} -> tensor<64x16xi4, #sinter.panels<width = 16, interleave = 4, depth = 32>>
 // CHECK-LABEL: func.func @scaled
 // CHECK: %[[T:.*]] = sinter.transpose %arg1 {permutation = array<i64: 1, 0>} : (tensor<16x64xi4>) -> tensor<64x16xi4>
-// CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<64x16xi4>) -> tensor<64x16xi4, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<64x16xi4>) -> tensor<64x16xi4, #sinter.panels<width = 32, interleave = 4, depth = 32>>
 // CHECK: %[[S:.*]] = sinter.transpose %arg2 {permutation = array<i64: 1, 0>} : (tensor<16x2xf32>) -> tensor<2x16xf32>
 // CHECK: %[[R:.*]] = sinter.pack %[[S]] : (tensor<2x16xf32>) -> tensor<2x16xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
 // CHECK: sinter.matmul %arg0, %[[P]], %[[R]] :

@@ -66,38 +66,51 @@ std::string denseProduct(int64_t m, int64_t k, int64_t n, bool transposed) {
       .str();
 }
 
+/// The panels of integers of `bits` for a target.
+sinter::PanelsAttr panelsOf(int64_t bits, sinter::TargetAttr target) {
+  return sinter::getIntegerPanels(mlir::IntegerType::get(&getContext(), bits), target);
+}
+
+sinter::PanelsAttr makePanels(int64_t width, int64_t interleave, int64_t depth) {
+  return sinter::PanelsAttr::get(&getContext(), width, interleave, depth);
+}
+
 /// A kernel that multiplies [m, k] by integers of `bits`, [k, n] in panels, with a scale for
 /// `group` of a column.
 std::string scaledProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t group,
-                          int64_t width) {
+                          sinter::PanelsAttr panels) {
   return llvm::formatv(R"(
+    #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #panels>,
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #integers>,
                               %s: tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #panels>, tensor<{4}x{2}xf32, #panels>)
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
-                       m, k, n, bits, k / group, width)
+                       m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(),
+                       panels.getDepth())
       .str();
 }
 
 /// The same with minima.
 std::string minimaProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t group,
-                          int64_t width) {
+                          sinter::PanelsAttr panels) {
   return llvm::formatv(R"(
+    #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #panels>,
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #integers>,
                               %s: tensor<{4}x{2}xf32, #panels>, %m: tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s minima %m
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #panels>, tensor<{4}x{2}xf32, #panels>,
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #panels>,
            tensor<{4}x{2}xf32, #panels>) -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
-                       m, k, n, bits, k / group, width)
+                       m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(),
+                       panels.getDepth())
       .str();
 }
 
@@ -209,10 +222,9 @@ TEST_P(ScaledShapes, Integers) {
   auto [m, k, n] = GetParam();
   for (int64_t bits : {8, 4})
     for (int64_t group : {int64_t(32), k}) {
-      expectSameAsReference(scaledProduct(m, k, n, bits, group, 32), 2e-6, getHostTarget(512),
-                            makeScaled);
-      expectSameAsReference(scaledProduct(m, k, n, bits, group, 16), 2e-6, getHostTarget(256),
-                            makeScaled);
+      for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+        expectSameAsReference(scaledProduct(m, k, n, bits, group, panelsOf(bits, target)), 2e-6,
+                              target, makeScaled);
     }
 }
 
@@ -227,10 +239,95 @@ TEST_P(ScaledShapes, Minima) {
   auto [m, k, n] = GetParam();
   for (int64_t bits : {8, 4})
     for (int64_t group : {int64_t(8), int64_t(32), k}) {
-      expectSameAsReference(minimaProduct(m, k, n, bits, group, 32), 2e-6, getHostTarget(512),
-                            makeScaled);
-      expectSameAsReference(minimaProduct(m, k, n, bits, group, 16), 2e-6, getHostTarget(256),
-                            makeScaled);
+      for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+        expectSameAsReference(minimaProduct(m, k, n, bits, group, panelsOf(bits, target)), 2e-6,
+                              target, makeScaled);
+    }
+}
+
+/// Normal numbers of which a few are as much larger, and integers as above.
+sinter::ReferenceTensor makeOutliers(unsigned index, mlir::RankedTensorType type, double size) {
+  sinter::ReferenceTensor tensor = makeScaled(index, type);
+  if (index == 0)
+    for (int64_t i = 5; i < tensor.getNumElements(); i += 61)
+      tensor[i] *= size;
+  return tensor;
+}
+
+// What is large makes the numbers of its segment coarser, in the same proportion to the sum.
+TEST(FewRows, OutliersStayWithinTheBound) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+      for (double size : {1e2, 1e6})
+        for (int64_t group : {int64_t(32), int64_t(768)})
+          expectSameAsReference(scaledProduct(1, 768, 64, bits, group, panelsOf(bits, target)),
+                                1e-6, target, [&](unsigned index, mlir::RankedTensorType type) {
+                                  return makeOutliers(index, type, size);
+                                });
+}
+
+// Numbers near either end of f32's exponents, and none but zeros.
+TEST(FewRows, TakeNumbersOfAnySize) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+      for (double size : {0.0, 1e-30, 1e30})
+        expectSameAsReference(scaledProduct(1, 64, 64, bits, 32, panelsOf(bits, target)), 1e-6,
+                              target, [&](unsigned index, mlir::RankedTensorType type) {
+                                sinter::ReferenceTensor tensor = makeScaled(index, type);
+                                for (double &value : tensor.data())
+                                  value *= index == 0 ? size : 1;
+                                tensor.round();
+                                return tensor;
+                              });
+}
+
+// Segments of groups of several sizes, one of which words straddle.
+TEST(FewRows, TakeGroupsOfAnySize) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+      for (auto [k, group] : {std::pair<int64_t, int64_t>{48, 16},
+                              {48, 8},
+                              {60, 20},
+                              {128, 64},
+                              {80, 40},
+                              {24, 6},
+                              {22, 22},
+                              {15, 5}})
+        for (int64_t m : {3, 5})
+          expectSameAsReference(scaledProduct(m, k, 40, bits, group, panelsOf(bits, target)), 2e-6,
+                                target, makeScaled);
+}
+
+/// Runs a kernel of one row on numbers of which one is `number`; returns the first result.
+double runWith(float number, int64_t bits, sinter::TargetAttr target) {
+  KernelJit jit(getContext(), scaledProduct(1, 64, 32, bits, 32, panelsOf(bits, target)), target);
+  EXPECT_EQ(jit.getError(), "");
+  std::vector<GuardedStorage> storage;
+  llvm::SmallVector<void *> slices;
+  auto add = [&](mlir::Type type, unsigned index, bool isResult) {
+    auto tensorType = mlir::cast<mlir::RankedTensorType>(type);
+    GuardedStorage &memory = storage.emplace_back(tensorType);
+    if (!isResult) {
+      sinter::ReferenceTensor tensor = makeScaled(index, tensorType);
+      if (index == 0)
+        tensor[40] = number;
+      memory.write(tensor);
+    }
+    slices.push_back(memory.data());
+  };
+  for (auto [i, type] : llvm::enumerate(jit.getKernel().getArgumentTypes()))
+    add(type, static_cast<unsigned>(i), /*isResult=*/false);
+  add(jit.getKernel().getResultTypes().front(), 0, /*isResult=*/true);
+  jit.run(slices, 0, jit.getGrid());
+  return storage.back().read()[0];
+}
+
+TEST(FewRows, GiveNoNumberWhereOneIsNotFinite) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)}) {
+      EXPECT_TRUE(std::isfinite(runWith(1, bits, target)));
+      EXPECT_TRUE(std::isnan(runWith(NAN, bits, target)));
+      EXPECT_TRUE(std::isnan(runWith(-INFINITY, bits, target)));
     }
 }
 
@@ -255,12 +352,13 @@ INSTANTIATE_TEST_SUITE_P(Gemm, ByteShapes,
                                          Shape{300, 70, 65}));
 
 TEST(GemmKernel, RefusesBytesInPanelsOfOtherInstructions) {
-  expectError(byteProduct(1, 64, 64, 32, 2), "with interleave 4, got", "cpu:cooperlake");
-  expectError(byteProduct(1, 64, 64, 32, 4), "with interleave 2, got", "cpu:x86-64-v4");
+  expectError(byteProduct(1, 64, 64, 32, 2), "with interleave 4 and depth 4, got",
+              "cpu:cooperlake");
+  expectError(byteProduct(1, 64, 64, 32, 4), "with interleave 2 and depth 2, got", "cpu:x86-64-v4");
 }
 
 TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
-  std::string text = minimaProduct(1, 64, 64, 8, 32, 32);
+  std::string text = minimaProduct(1, 64, 64, 8, 32, makePanels(32, 4, 32));
   size_t at = text.rfind("tensor<2x64xf32, #panels>");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 25, "tensor<2x64xf32>");
@@ -271,7 +369,7 @@ TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
 }
 
 TEST(GemmKernel, RefusesScalesOfOtherPanels) {
-  std::string text = scaledProduct(1, 64, 64, 8, 32, 32);
+  std::string text = scaledProduct(1, 64, 64, 8, 32, makePanels(32, 4, 32));
   size_t at = text.find("tensor<2x64xf32, #panels>");
   for (; at != std::string::npos; at = text.find("tensor<2x64xf32, #panels>"))
     text.replace(at, 25, "tensor<2x64xf32>");
@@ -279,8 +377,15 @@ TEST(GemmKernel, RefusesScalesOfOtherPanels) {
 }
 
 TEST(GemmKernel, RefusesHalvesThatAreNoVectors) {
-  expectError(scaledProduct(1, 64, 64, 4, 32, 64),
+  expectError(scaledProduct(1, 64, 64, 4, 32, makePanels(64, 4, 32)),
               "expected rhs [k, n] in panels of whole vectors");
+}
+
+TEST(GemmKernel, RefusesWeightsInPanelsOfBytes) {
+  expectError(scaledProduct(1, 64, 64, 8, 32, makePanels(32, 4, 4)),
+              "with interleave 4 and depth 32, got");
+  expectError(scaledProduct(1, 64, 64, 4, 32, makePanels(32, 2, 32)),
+              "with interleave 4 and depth 32, got", "cpu:x86-64-v4");
 }
 
 /// The body of a kernel after a product %p of the given result types.

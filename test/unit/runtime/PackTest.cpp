@@ -83,12 +83,15 @@ TEST(PackTest, MoreRowsThanATaskHas) {
           check({k, {80}, DType::F32, to, transposed, 0, 0, width});
 }
 
-// Integers in panels: a byte each, or two columns of half a panel's distance in one.
-void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transposed,
-                   uint64_t width) {
+// Weight-only integers in panels: a byte each, or two columns of half a panel's distance in one.
+void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transposed, uint64_t width,
+                   uint64_t together) {
   SCOPED_TRACE(::testing::Message() << nameOf(to) << " k " << k << " first n " << ns[0]
-                                    << (transposed ? " transposed" : "") << " width " << width);
-  PackedRhs layout{k, 0, to, width};
+                                    << (transposed ? " transposed" : "") << " width " << width
+                                    << " together " << together);
+  PackedRhs layout{k, 0, to, width, /*isScales=*/false, together, /*isWeightOnly=*/true};
+  uint64_t padded = (k + 31) / 32 * 32;
+  ASSERT_EQ(layout.getPanelBytes(), padded * width / (to == DType::I4 ? 2 : 1));
   std::vector<std::vector<int8_t>> values;
   std::vector<PackSource> sources;
   for (uint64_t n : ns) {
@@ -106,19 +109,21 @@ void checkIntegers(DType to, uint64_t k, std::vector<uint64_t> ns, bool transpos
   ThreadPool pool(2);
   pack(pool, layout, sources, out.data());
   for (uint64_t column = 0; column < layout.count() * width; ++column)
-    for (uint64_t p = 0; p < k; ++p) {
+    for (uint64_t p = 0; p < padded; ++p) {
       int8_t expected = 0;
       uint64_t of = column, s = 0;
       for (; s < sources.size() && of >= sources[s].n; ++s)
         of -= sources[s].n;
-      if (s < sources.size())
+      if (s < sources.size() && p < k)
         expected = values[s][transposed ? of * sources[s].stride + p : p * sources[s].stride + of];
       const auto *panel =
           reinterpret_cast<const int8_t *>(out.data()) + column / width * layout.getPanelBytes();
       uint64_t j = column % width, half = width / 2;
-      int8_t found = to == DType::I8 ? panel[p * width + j]
-                     : j < half      ? static_cast<int8_t>(panel[p * half + j] << 4) >> 4
-                                     : panel[p * half + j - half] >> 4;
+      uint64_t columns = to == DType::I8 ? width : half;
+      int8_t byte = panel[(p / together * columns + j % columns) * together + p % together];
+      int8_t found = to == DType::I8 ? byte
+                     : j < half      ? static_cast<int8_t>(static_cast<int8_t>(byte << 4) >> 4)
+                                     : static_cast<int8_t>(byte >> 4);
       ASSERT_EQ(found, expected) << "row " << p << " column " << column;
     }
 }
@@ -127,10 +132,13 @@ TEST(PackTest, Integers) {
   for (DType to : {DType::I8, DType::I4})
     for (bool transposed : {false, true})
       for (uint64_t width : {16, 32, 64})
-        for (uint64_t k : {1, 2, 33, 600}) {
-          checkIntegers(to, k, {1}, transposed, width);
-          checkIntegers(to, k, {70, 5, 64}, transposed, width);
-        }
+        for (uint64_t k : {1, 2, 33, 600})
+          for (uint64_t together : {2, 4}) {
+            if (to == DType::I4 && together != 4)
+              continue;
+            checkIntegers(to, k, {1}, transposed, width, together);
+            checkIntegers(to, k, {70, 5, 64}, transposed, width, together);
+          }
 }
 
 // Bytes that bytes are multiplied by: padded along k, and fours end with -128 times their sums.

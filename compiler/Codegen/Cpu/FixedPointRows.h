@@ -1,0 +1,78 @@
+//===- FixedPointRows.h - Numbers multiplied as integers --------*- C++ -*-===//
+//
+// Products of few rows of numbers by weight-only integers are bound by how many instructions a
+// weight takes: widened to f32 and multiplied, 16 of them take three. An instruction on bytes
+// multiplies and adds 64. So rows are made fixed point, and the sums of a segment are exact:
+//
+//   2^(e-1) <= the largest |x| of the segment < 2^e,  X = round(x 2^(23-e))
+//   X = D0 + 2^8 D1 + 2^16 D2             three signed digits of a byte
+//   sum w x ~ 2^(e-23) (sum w D0 + 2^8 sum w D1 + 2^16 sum w D2)
+//
+// (where the highest digit would be 128, e is one more)
+//
+// Instructions on bytes want one side unsigned. Weights get 8 or 128 added, and the sums begin with
+// what takes it off again: that many times the sum of the segment's digits. Where bytes of 8 bits
+// would saturate (no VNNI), they are widened to 16 bits, and two digits are as wide. Of 4 bits they
+// do not: eight sums of two products, 15 * 128 at most, fit 16 bits.
+//
+//   x = 1.5, -0.25: e = 1, X = 6291456, -1048576, digits (0, 0, 96) and (0, 0, -16).
+//
+// An x is off by at most 2^(e-24), at most 2^-22.99 of the segment's largest, so a segment's sum by
+// 2^-22.99 max |x| sum |w|, about as much as rounding each step of a sum in f32 does. An outlier
+// makes the numbers of its own segment alone coarser. The order in which a segment is added does
+// not matter: a row has the same bits in every product of few rows. Where a number is infinite or
+// NaN, the sum is NaN.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Codegen/Cpu/LhsScratch.h"
+
+namespace sinter {
+
+class FixedPointRows {
+public:
+  /// How many k share a scale of the row, of groups that share one of the weights; 0 where words of
+  /// `together` weights would belong to two groups.
+  static int64_t getSegment(int64_t group, int64_t k, int64_t together);
+  /// Bytes that are kept of a k of a row, at most.
+  static constexpr int64_t kBytesOfElement = 5;
+
+  /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight
+  FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k, int64_t segment,
+                 int64_t bits);
+
+  /// Makes elements [kBegin, kEnd) of rows fixed point, whole segments or up to the last k; what is
+  /// missing of the last segment is zero.
+  void convert(mlir::Value lhs, const LhsPlace &place, int64_t rows, mlir::Value kBegin,
+               mlir::Value kEnd);
+
+  /// The weights of `vectors` vectors of columns at the word of k, as memory has them: the columns'
+  /// words, of four bits those of two vectors in one.
+  using WordsOfWeights = std::function<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
+
+  /// Adds the products of the segment at k to f32 sums, row by row; returns their values.
+  llvm::SmallVector<mlir::Value> accumulate(int64_t rows, mlir::Value k,
+                                            const WordsOfWeights &weights,
+                                            mlir::ValueRange sums) const;
+
+private:
+  void convertSegment(mlir::Value lhs, const LhsPlace &place, int64_t row, mlir::Value k,
+                      bool isLast);
+  llvm::SmallVector<mlir::Value> unpack(mlir::ValueRange words) const;
+  mlir::Value dot(mlir::Value sum, mlir::Value weights, mlir::Value digits) const;
+  mlir::Value segmentAt(int64_t row, mlir::Value k) const;
+
+  VectorBuilder &builder;
+  int64_t k, segment, bits;
+  int64_t together;  // weights of a word
+  int64_t digits;    // of a number
+  bool addsHalves;   // sums of a segment are of 16 bits
+  int64_t planeWords, rowSegments;
+  mlir::Value planes;      // [row][digit][word]
+  mlir::Value scales;      // [row][segment]
+  mlir::Value corrections; // [row][segment][the lower digits', the highest one's]
+  mlir::Value begin;
+};
+
+} // namespace sinter

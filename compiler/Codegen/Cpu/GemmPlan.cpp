@@ -1,0 +1,250 @@
+#include "compiler/Codegen/Cpu/GemmPlan.h"
+#include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/FixedPointRows.h"
+#include "compiler/Codegen/Cpu/RegisterTile.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+
+/// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
+/// have 128 KiB of stack in all.
+constexpr int64_t kScratchRows = kBlockRows + 16;
+/// Bytes of the same stack for a block of the columns that the kernel copies itself: one strip, or
+/// several.
+constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
+/// Bytes of the stack for what is kept of a tile's rows of bytes, or of their sums; of few rows in
+/// fixed point, beside which the scratch is small.
+constexpr int64_t kLhsScratchBytes = 40 * 1024, kFixedPointBytes = 88 * 1024;
+/// Rows of a block at the least, of those that are as tall as the scratch.
+constexpr int64_t kFewestRows = 96;
+/// And for a block of a transposed left-hand side: k of the block, and rows.
+constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
+
+/// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
+LogicalResult findTransposedLhs(GemmPlan &plan) {
+  Value lhs = plan.matmul.getLhs();
+  RankedTensorType type = plan.matmul.getLhs().getType();
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (!panels) {
+    if (!type.getElementType().isF32())
+      return plan.matmul.emitError("expected a transposed lhs of f32 or in panels, got ") << type;
+    FailureOr<StridedInput> input = StridedInput::trace(lhs);
+    if (failed(input))
+      return failure();
+    plan.lhsArgument = input->argument;
+    plan.lhsOffset = input->offset;
+    plan.lhsStrideK = input->strides[0];
+    plan.lhsStride = input->strides[1];
+    return success();
+  }
+  auto argument = dyn_cast<BlockArgument>(lhs);
+  int64_t interleave = type.getElementType().isBF16() ? 2 : 1;
+  if (!argument || panels.getInterleave() != interleave || panels.getDepth() % interleave != 0)
+    return plan.matmul.emitError("expected a packed lhs to be an input with interleave ")
+           << interleave << ", got " << type;
+  plan.lhsArgument = argument.getArgNumber();
+  plan.lhsStride = interleave;
+  plan.lhsStrideK = plan.lhsPanelWidth = panels.getWidth();
+  plan.lhsPanelElements = llvm::alignTo(plan.k, panels.getDepth()) * panels.getWidth();
+  return success();
+}
+
+/// Finds lhs as a matrix inside an argument.
+LogicalResult findLhs(GemmPlan &plan) {
+  if (plan.matmul.getTransposeLhs())
+    return findTransposedLhs(plan);
+  FailureOr<StridedInput> lhs = StridedInput::trace(plan.matmul.getLhs());
+  if (failed(lhs))
+    return failure();
+  ArrayRef<int64_t> shape = plan.matmul.getLhs().getType().getShape();
+  int64_t rank = shape.size();
+  plan.lhsArgument = lhs->argument;
+  plan.lhsOffset = lhs->offset;
+  // Dimensions before k, from the inside out, must be those of one matrix.
+  plan.lhsStride = plan.k;
+  int64_t rows = 1;
+  for (int64_t i = rank - 2; i >= 0; --i) {
+    if (shape[i] == 1)
+      continue;
+    if (rows == 1)
+      plan.lhsStride = lhs->strides[i];
+    else if (lhs->strides[i] != plan.lhsStride * rows)
+      return plan.matmul.emitError("expected rows of lhs at one distance from each other");
+    rows *= shape[i];
+  }
+  if (plan.k > 1 && lhs->strides.back() != 1)
+    return plan.matmul.emitError("expected rows of lhs to be contiguous");
+  return success();
+}
+
+/// The number of an argument that holds scales or minima of each column.
+FailureOr<unsigned> findScales(GemmPlan &plan, Value scales) {
+  auto argument = dyn_cast<BlockArgument>(scales);
+  auto type = cast<RankedTensorType>(scales.getType());
+  auto panels = PanelsAttr::get(type.getContext(), plan.panelWidth, /*interleave=*/1, /*depth=*/1);
+  if (!argument || type.getEncoding() != panels || !type.getElementType().isF32() ||
+      type.getDimSize(1) != plan.n)
+    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels as "
+                                 "wide as those of rhs, without padding along k, got ")
+           << type;
+  return argument.getArgNumber();
+}
+
+LogicalResult findIntegers(GemmPlan &plan) {
+  FailureOr<unsigned> scales = findScales(plan, plan.matmul.getScales());
+  if (failed(scales))
+    return failure();
+  plan.scalesArgument = *scales;
+  plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
+  plan.group = plan.matmul.getGroup();
+  if (plan.m < kManyRows && !plan.bytesOfWord && !plan.matmul.getTransposeLhs())
+    plan.segment = FixedPointRows::getSegment(plan.group, plan.k, plan.together);
+  if (Value minima = plan.matmul.getMinima()) {
+    FailureOr<unsigned> found = findScales(plan, minima);
+    if (failed(found))
+      return failure();
+    plan.minimaArgument = *found;
+  }
+  if (Value rows = plan.matmul.getRowScales()) {
+    auto argument = dyn_cast<BlockArgument>(rows);
+    if (!argument || cast<RankedTensorType>(rows.getType()).getEncoding() ||
+        !getElementTypeOrSelf(rows).isF32())
+      return plan.matmul.emitError("expected an input of f32 scales of each row, got ")
+             << rows.getType();
+    plan.rowScalesArgument = argument.getArgNumber();
+    plan.k = llvm::alignTo(plan.k, plan.bytesOfWord);
+  }
+  return success();
+}
+
+LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
+  int64_t lanes = target.getVectorBits() / 32;
+  auto argument = dyn_cast<BlockArgument>(plan.matmul.getRhs());
+  if (!argument)
+    return plan.matmul.emitError("expected the matmul's rhs to be an input");
+  RankedTensorType type = plan.matmul.getRhs().getType();
+  plan.rhsArgument = argument.getArgNumber();
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (!panels && !type.getEncoding()) {
+    plan.rhs =
+        plan.matmul.getTransposeRhs() ? GemmPlan::Rhs::DenseTransposed : GemmPlan::Rhs::Dense;
+    if (plan.matmul.getScales())
+      return plan.matmul.emitError("expected integers in panels, got ") << type;
+    return success();
+  }
+  if (plan.matmul.getRowScales())
+    plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
+  bool halves = type.getElementType().isInteger(4);
+  if (plan.matmul.getScales())
+    plan.together = halves || hasByteDot(target) ? 4 : 2;
+  int64_t interleave = type.getElementType().isBF16() ? 2 : plan.together;
+  // Weight-only integers are padded to whole segments, others to words.
+  int64_t depth = !plan.matmul.getScales() ? 0 : plan.bytesOfWord ? interleave : 32;
+  if (!panels || plan.matmul.getTransposeRhs() || (halves && panels.getWidth() != 2 * lanes) ||
+      kItemColumns % panels.getWidth() != 0 || panels.getWidth() % lanes != 0 ||
+      panels.getInterleave() != interleave || panels.getDepth() % interleave != 0 ||
+      (depth != 0 && panels.getDepth() != depth))
+    return plan.matmul.emitError("expected rhs [k, n] in panels of whole vectors, several of which "
+                                 "are ")
+           << kItemColumns << " columns, with interleave " << interleave
+           << (depth != 0 ? " and depth " + std::to_string(depth) : "") << ", got " << type;
+  plan.panelWidth = panels.getWidth();
+  plan.panelElements = llvm::alignTo(plan.k, panels.getDepth()) * plan.panelWidth;
+  plan.pairs = type.getElementType().isBF16();
+  // Behind the bytes, what their -128 adds up to.
+  if (plan.bytesOfWord == 4)
+    plan.panelElements += 4 * plan.panelWidth;
+  return plan.matmul.getScales() ? findIntegers(plan) : success();
+}
+
+} // namespace
+
+FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target) {
+  GemmPlan plan;
+  for (Operation &op : kernel.front())
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      if (plan.matmul)
+        return matmul.emitError("expected one matmul in a GEMM kernel");
+      plan.matmul = matmul;
+    }
+  if (!plan.matmul)
+    return kernel.emitError("expected a matmul in a GEMM kernel");
+  Type element = plan.matmul.getLhs().getType().getElementType();
+  if (!element.isF32() && !element.isBF16() && !element.isInteger(8))
+    return plan.matmul.emitError("expected operands of f32, bf16 or i8, got ") << element;
+  plan.m = plan.matmul.getM();
+  plan.n = plan.matmul.getN();
+  plan.k = plan.matmul.getK();
+  if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
+    return failure();
+  return plan;
+}
+
+void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
+  int64_t elementBytes = plan.bytesOfWord ? 1 : plan.pairs ? 2 : 4;
+  int64_t lanes = target.getVectorBits() / 32, itemVectors = kItemColumns / lanes;
+  plan.columnBlocks = llvm::divideCeil(columns, kItemColumns);
+
+  // All rows at once where the registers hold them against all columns; else the widest tile that
+  // still has several rows.
+  plan.tileVectors = itemVectors;
+  while (plan.tileVectors > 1 &&
+         RegisterTile::getMaxRows(target, plan.tileVectors) < std::min<int64_t>(plan.m, kManyRows))
+    plan.tileVectors /= 2;
+  // A few rows more than that fit against half of them, if these are whole panels: streams of their
+  // own, while a second tile of rows would wait for memory behind the first one.
+  if (plan.tileVectors * lanes > std::max(plan.panelWidth, lanes) &&
+      plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
+      plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
+    plan.tileVectors /= 2;
+  // In fixed point a number has several sums; panels are streams of their own.
+  if (plan.segment)
+    plan.tileVectors = plan.panelWidth / lanes;
+  int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
+  plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
+
+  // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
+  // block of rows while columns after columns do.
+  int64_t rowBytes = kItemColumns * elementBytes * sets;
+  int64_t blocks =
+      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
+  bool strips = plan.tileVectors < itemVectors;
+  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
+  if (plan.copiesRhs) {
+    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (kItemColumns * 4);
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
+  }
+  plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
+                   plan.lhsStride == 1 && plan.m > plan.tileRows &&
+                   plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
+  if (plan.copiesLhs)
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
+  // What a tile keeps of its rows: words of bytes, or sums of groups.
+  int64_t keptBytes = plan.bytesOfWord      ? plan.tileRows * plan.k * 4 / plan.bytesOfWord
+                      : plan.minimaArgument ? plan.tileRows * plan.k / plan.group * 4
+                                            : 0;
+  if (plan.segment)
+    keptBytes += plan.tileRows * plan.k * FixedPointRows::kBytesOfElement;
+  blocks = std::max<int64_t>(
+      blocks, llvm::divideCeil(keptBytes, plan.segment ? kFixedPointBytes : kLhsScratchBytes));
+  // Groups stay whole, and vectors of words.
+  int64_t unit = std::lcm<int64_t>(32, plan.bytesOfWord ? lanes * plan.bytesOfWord
+                                                        : std::max<int64_t>(1, plan.group));
+  plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
+
+  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
+  // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
+  if (strips && plan.copiesRhs)
+    mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),
+                                   kFewestRows, mostRows);
+  int64_t rows =
+      std::min(mostRows, std::max<int64_t>(plan.tileRows,
+                                           target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
+  rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
+  int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
+  plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
+  plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);
+}

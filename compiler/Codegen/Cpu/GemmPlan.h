@@ -1,0 +1,58 @@
+//===- GemmPlan.h - What a product's kernel computes and how ----*- C++ -*-===//
+//
+// Read from the kernel on tensors: where operands are and in which layout. Then cut for the target:
+// how large tiles and blocks are, and what a kernel copies.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Analysis/KernelLayouts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sinter {
+
+/// What a kernel computes and how it is cut.
+struct GemmPlan {
+  enum class Rhs { Panels, Dense, DenseTransposed };
+
+  MatmulOp matmul;
+  unsigned lhsArgument = 0, rhsArgument = 0;
+  // Element [row, k] of lhs: offset + place of the row + k * strideK. Rows are `stride` apart, or,
+  // in panels, columns of panels `lhsPanelElements` apart.
+  int64_t lhsStride = 0, lhsStrideK = 1, lhsOffset = 0;
+  int64_t lhsPanelWidth = 0, lhsPanelElements = 0;
+  Rhs rhs = Rhs::Panels;
+  int64_t panelWidth = 0, panelElements = 0;
+  bool pairs = false; // rhs holds pairs of bf16
+  // Of integers: their width, the scales and minima, in panels of the same columns, and the k that
+  // share one.
+  int64_t integerBits = 0;
+  unsigned scalesArgument = 0;
+  std::optional<unsigned> minimaArgument;
+  int64_t group = 0;
+  int64_t together = 1; // integers along k that are neighbours
+  int64_t segment = 0;  // of rows in fixed point (FixedPointRows), 0 where there are none
+  // Of rows of bytes: how many are multiplied together, 0 for numbers, and the rows' scales.
+  int64_t bytesOfWord = 0;
+  unsigned rowScalesArgument = 0;
+  int64_t m = 0, n = 0, k = 0; // k of bytes is padded to whole words
+
+  int64_t columnBlocks = 0; // of work items, along the results' columns
+  int64_t rowBlock = 0;     // rows of a work item
+  int64_t rowBlocks = 0;
+  int64_t kBlock = 0;
+  int64_t tileRows = 0;
+  int64_t tileVectors = 0;
+  bool copiesRhs = false; // the kernel makes the strips that it reads
+  bool copiesLhs = false; // the kernel copies its block of rows
+};
+
+/// The plan of a kernel's only matmul, not cut yet; fails with a diagnostic where no kernel reads
+/// its operands.
+mlir::FailureOr<GemmPlan> makeGemmPlan(mlir::func::FuncOp kernel, TargetAttr target);
+
+/// Chooses tiles and blocks for the target. @param columns of the results @param sets of columns of
+/// the product that a result's columns are computed from
+void cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets);
+
+} // namespace sinter
