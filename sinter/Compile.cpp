@@ -55,6 +55,10 @@ static Expected<DType> chooseCacheType(const RunOptions &options, DType compute)
   bool gpu = isGpu(options);
   if (options.cacheType == DType::F16 && !gpu)
     return fail("`cache_dtype` f16", "processors have no caches of it", "give bf16 or f32");
+  if (gpu && options.cacheType && sizeOf(*options.cacheType) == 1)
+    return fail("`cache_dtype` " + writeOption(*options.cacheType),
+                "there are no kernels for GPUs that read caches of 8 bits",
+                "give f32, bf16 or f16, or `target` cpu");
   if (options.cacheType)
     return *options.cacheType;
   return compute == DType::F16 && !gpu ? DType::F32 : compute;

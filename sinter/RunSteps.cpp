@@ -1,4 +1,5 @@
 #include "sinter/RunSteps.h"
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Session/Session.h"
 #include <cstring>
@@ -40,6 +41,12 @@ static void encode(const std::vector<double> &values, DType type, std::span<std:
     case DType::F64:
       store(place, values[i]);
       break;
+    case DType::I8:
+      store(place, static_cast<int8_t>(values[i]));
+      break;
+    case DType::E4M3:
+      store(place, floatToE4M3(narrow));
+      break;
     default:
       store(place, narrow);
     }
@@ -50,11 +57,13 @@ static std::vector<double> decode(std::span<const std::byte> bytes, DType type) 
   std::vector<double> values(bytes.size() / sizeOf(type));
   for (size_t i = 0; i < values.size(); ++i) {
     const std::byte *place = bytes.data() + i * sizeOf(type);
-    values[i] = type == DType::BF16  ? bf16ToFloat(load<uint16_t>(place))
-                : type == DType::F16 ? f16ToFloat(load<uint16_t>(place))
-                : type == DType::I32 ? load<int32_t>(place)
-                : type == DType::F64 ? load<double>(place)
-                                     : load<float>(place);
+    values[i] = type == DType::BF16   ? bf16ToFloat(load<uint16_t>(place))
+                : type == DType::F16  ? f16ToFloat(load<uint16_t>(place))
+                : type == DType::I32  ? load<int32_t>(place)
+                : type == DType::F64  ? load<double>(place)
+                : type == DType::I8   ? load<int8_t>(place)
+                : type == DType::E4M3 ? e4m3ToFloat(load<uint8_t>(place))
+                                      : load<float>(place);
   }
   return values;
 }

@@ -49,7 +49,8 @@ bool sinter::makesPanels(MatmulOp matmul) {
 
 Attribute sinter::getKeyLayout(Type elementType, TargetAttr target) {
   bool pairs = elementType.isBF16() && hasPairDot(target);
-  return KeyPanelsAttr::get(target.getContext(), /*width=*/16, /*interleave=*/pairs ? 2 : 1);
+  int64_t width = elementType.getIntOrFloatBitWidth() == 8 ? 64 : 16;
+  return KeyPanelsAttr::get(target.getContext(), width, /*interleave=*/pairs ? 2 : 1);
 }
 
 Attribute sinter::getValueLayout(Type elementType, TargetAttr target) {

@@ -43,10 +43,11 @@ bool mayStayDense(mlir::Value rhs);
 bool makesPanels(MatmulOp matmul);
 
 /// The layout of a key cache of this element type that attention reads fastest: panels of 16
-/// positions, and of pairs along d for bf16 where the target multiplies pairs in one instruction.
+/// positions, and of pairs along d for bf16 where the target multiplies pairs in one instruction;
+/// of 8 bits panels of 64 positions, a line an element of the query.
 mlir::Attribute getKeyLayout(mlir::Type elementType, TargetAttr target);
 
-/// The same of a value cache: one head's rows contiguous.
+/// The same of a value cache, or of scales: one head's rows contiguous.
 mlir::Attribute getValueLayout(mlir::Type elementType, TargetAttr target);
 
 } // namespace sinter

@@ -31,6 +31,8 @@ DType sinter::toDType(Type elementType) {
     return DType::I8;
   if (elementType.isInteger(4))
     return DType::I4;
+  if (isa<Float8E4M3FNType>(elementType))
+    return DType::E4M3;
   assert(elementType.isInteger(32) && "expected an element type of the graph");
   return DType::I32;
 }

@@ -16,7 +16,7 @@ using namespace sinter;
 namespace {
 /// How the entries use a state, and where it appears.
 struct StateUses {
-  bool keys = false, values = false, other = false;
+  bool keys = false, rows = false, other = false; ///< rows: values, or scales
   SmallVector<Value> appearances;
 };
 
@@ -56,9 +56,16 @@ private:
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
       if (auto attention = dyn_cast<AttentionOp>(user)) {
-        uses.keys |= use == attention.getKeyMutable();
-        uses.values |= use == attention.getValueMutable();
-        uses.other |= use != attention.getKeyMutable() && use != attention.getValueMutable();
+        bool isKey = &use == &attention.getKeyMutable();
+        auto isScale = [&](MutableOperandRange scales) {
+          return !scales.empty() && use.getOperandNumber() == scales[0].getOperandNumber();
+        };
+        bool isRow = &use == &attention.getValueMutable() ||
+                     isScale(attention.getKeyScalesMutable()) ||
+                     isScale(attention.getValueScalesMutable());
+        uses.keys |= isKey;
+        uses.rows |= isRow;
+        uses.other |= !isKey && !isRow;
       } else if (auto append = dyn_cast<CacheAppendOp>(user);
                  append && use == append.getCacheMutable()) {
         collectUses(append.getResult(), uses);
@@ -71,7 +78,7 @@ private:
   void assignLayout(StringAttr name, const StateUses &uses, TargetAttr target) {
     auto opts = remark::RemarkOpts::name("CacheLayout").category("sinter-layout");
     Location loc = uses.appearances.front().getLoc();
-    if (uses.other || uses.keys == uses.values) {
+    if (uses.other || uses.keys == uses.rows) {
       remark::missed(loc, opts) << (name.getValue() +
                                     " stays dense: it is not read only as keys or only as values")
                                        .str();

@@ -100,11 +100,11 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
 def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
   let summary = "lays KV caches out for the attention that reads them";
   let description = [{
-    After it a state that is appended to and read as an attention's keys, or as its values, has the
-    layout that the target's attention kernels want (Analysis/KernelLayouts.h: `#sinter.key_panels`
-    and `#sinter.head_major`): arguments, results and the ops in between. A state that some entry
-    uses otherwise, or as both, stays dense in all of them: the entries share its memory. For a GPU
-    all stay dense.
+    After it a state that is appended to and read as an attention's keys, or as its values, or as the
+    scales of either, has the layout that the target's attention kernels want
+    (Analysis/KernelLayouts.h: `#sinter.key_panels` and `#sinter.head_major`): arguments,
+    results and the ops in between. A state that some entry uses otherwise, or as both, stays dense in
+    all of them: the entries share its memory. For a GPU all stay dense.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-caches
@@ -120,7 +120,7 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
       %0 = sinter.cache_append %k, %r, %start, %count : (!cache, !rows, !slots, !slots) -> !cache
       %1 = sinter.cache_append %v, %r, %start, %count : (!cache, !rows, !slots, !slots) -> !cache
       %2 = sinter.attention %q, %0, %1, %start
-        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.5}
+        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 0.5}
         : (!rows, !cache, !cache, !slots) -> !rows
       return %2, %0, %1 : !rows, !cache, !cache
     }
@@ -138,7 +138,7 @@ def PackCachesPass : Pass<"sinter-pack-caches", "mlir::ModuleOp"> {
       %0 = sinter.cache_append %k, %r, %start, %count : (!keys, !rows, !slots, !slots) -> !keys
       %1 = sinter.cache_append %v, %r, %start, %count : (!values, !rows, !slots, !slots) -> !values
       %2 = sinter.attention %q, %0, %1, %start
-        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.5}
+        {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 0.5}
         : (!rows, !keys, !values, !slots) -> !rows
       return %2, %0, %1 : !rows, !keys, !values
     }

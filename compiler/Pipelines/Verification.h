@@ -55,8 +55,8 @@ private:
   /// Whether the options ask for roundings beyond those of f32.
   bool isNarrow() const {
     const CompileOptions &options = request.options;
-    return options.getComputeType() != DType::F32 || options.tf32 ||
-           options.weights.starts_with("int") || options.activations == "int8" ||
+    return options.getComputeType() != DType::F32 || sizeOf(options.getCacheType()) == 1 ||
+           options.tf32 || options.weights.starts_with("int") || options.activations == "int8" ||
            llvm::any_of(request.integerFormats,
                         [](const auto &format) { return format.second.roundsRows; });
   }

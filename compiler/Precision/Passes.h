@@ -16,7 +16,8 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
                                   llvm::cl::desc("Element type of products: f32 or bf16"),
                                   llvm::cl::init("f32")};
   Option<std::string> cacheType{*this, "cache-type",
-                                llvm::cl::desc("Element type of KV caches: f32, bf16 or f16"),
+                                llvm::cl::desc("Element type of KV caches: f32, bf16, f16, int8 or "
+                                               "fp8"),
                                 llvm::cl::init("f32")};
   Option<bool> tf32{*this, "tf32",
                     llvm::cl::desc("Products of f32 may round their operands to TF32"),

@@ -116,6 +116,47 @@ def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleO
   }];
 }
 
+def QuantizeCachesPass : Pass<"sinter-quantize-caches", "mlir::ModuleOp"> {
+  let summary = "holds keys and values in 8 bits";
+  let description = [{
+    After it, a KV cache is two states: numbers of 8 bits, and under the name with `.scales` behind
+    it what each row of a token and a head is multiplied with. Rows are quantized before they are
+    appended, and attention reads both states; no kernel ever writes a widened cache to memory.
+
+    Left as they are: caches that something but an attention reads, and those of an attention whose
+    other cache stays. A cache is quantized in all entries or in none. GPUs have no kernels for
+    them: there it is an error.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-caches=cache-type=int8
+    func.func @decode(%q: tensor<1x1x2x8xf32>, %r: tensor<1x1x2x8xf32>, %start: tensor<1xi32>, %count: tensor<1xi32>,
+                      %k: tensor<1x32x2x8xf32> {sinter.state = "k", sinter.donated = 1 : i64},
+                      %v: tensor<1x32x2x8xf32> {sinter.state = "v", sinter.donated = 2 : i64})
+        -> (tensor<1x1x2x8xf32>, tensor<1x32x2x8xf32> {sinter.state = "k"}, tensor<1x32x2x8xf32> {sinter.state = "v"})
+        attributes {sinter.entry} {
+      %k1 = sinter.cache_append %k, %r, %start, %count
+        : (tensor<1x32x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
+      %v1 = sinter.cache_append %v, %r, %start, %count
+        : (tensor<1x32x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
+      %y = sinter.attention %q, %k1, %v1, %start
+        {causal, scale = 0.35, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
+        : (tensor<1x1x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1xi32>) -> tensor<1x1x2x8xf32>
+      return %y, %k1, %v1 : tensor<1x1x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1x32x2x8xf32>
+    }
+    // =>
+      ...
+      %rounded, %scales = sinter.quantize %r : (tensor<1x1x2x8xf32>) -> (tensor<1x1x2x8xi8>, tensor<1x1x2x1xf32>)
+      %k1 = sinter.cache_append %k, %rounded, %start, %count
+        : (tensor<1x32x2x8xi8>, tensor<1x1x2x8xi8>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xi8>
+      %ks1 = sinter.cache_append %ks, %scales, %start, %count
+        : (tensor<1x32x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x1xf32>
+      ...
+    ```
+  }];
+  let options = [
+    Option<"cacheType", "cache-type", "std::string", "\"int8\"", "What caches hold: int8 or fp8 (e4m3)">];
+}
+
 def VerifyPrecisionPass : Pass<"sinter-verify-precision", "mlir::ModuleOp"> {
   let summary = "verifies what holds after the Precision phase";
   let description = [{

@@ -16,9 +16,12 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
     manager.addPass(createQuantizeActivationsPass());
   AssignComputeTypePassOptions types;
   types.computeType = options.computeType;
-  types.cacheType = options.cacheType;
+  bool ofBytes = options.cacheType == "int8" || options.cacheType == "fp8";
+  types.cacheType = ofBytes ? "f32" : options.cacheType.getValue();
   types.tf32 = options.tf32;
   manager.addPass(createAssignComputeTypePass(types));
+  if (ofBytes)
+    manager.addPass(createQuantizeCachesPass({options.cacheType.getValue()}));
   manager.addPass(createVerifyPrecisionPass());
 }
 

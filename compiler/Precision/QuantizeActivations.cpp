@@ -45,7 +45,7 @@ private:
       QuantizeOp &rows = quantized[matmul.getLhs()];
       if (!rows)
         rows = quantize(matmul);
-      matmul.getLhsMutable().assign(rows.getIntegers());
+      matmul.getLhsMutable().assign(rows.getRounded());
       matmul.getRowScalesMutable().assign(rows.getScales());
       ++products;
     }

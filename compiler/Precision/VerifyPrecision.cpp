@@ -39,7 +39,7 @@ private:
                        role == FusionRole::ColumnReduction;
     if (accumulates && !llvm::all_of(op->getResults(), [](Value result) {
           Type type = getElementTypeOrSelf(result);
-          return type.isF32() || type.isInteger(8);
+          return type.isF32() || type.getIntOrFloatBitWidth() == 8;
         }))
       return op.emitError("expected an f32 result after Precision");
     return success();

@@ -1,4 +1,5 @@
 #include "compiler/Reference/Evaluator.h"
+#include "compiler/Analysis/QuantizedStates.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include <cmath>
 #include <limits>
@@ -23,6 +24,18 @@ static std::string getResultName(func::FuncOp function, unsigned index) {
     if (StringRef name = getBoundName(attributes, attribute); !name.empty())
       return prefix + name.str();
   return "result " + std::to_string(index);
+}
+
+/// Puts what states of 8 bits stand for in the place of their numbers and scales.
+static void multiplyScales(NamedTensors &values) {
+  for (auto &[name, rows] : values) {
+    auto scales = values.find(name + kScalesSuffix.str());
+    if (scales == values.end() || rows.getType().getElementTypeBitWidth() != 8)
+      continue;
+    for (int64_t i = 0; i < rows.getNumElements(); ++i)
+      rows[i] *= scales->second[i / rows.getShape().back()];
+    values.erase(scales);
+  }
 }
 
 std::string sinter::nameAtStep(std::string name, int64_t step) {
@@ -102,12 +115,16 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
     FailureOr<SmallVector<ReferenceTensor>> values = evaluateWhole(function, arguments);
     if (failed(values))
       return failure();
+    NamedTensors ofStep;
     for (auto [i, value] : llvm::enumerate(*values)) {
       std::string name = getResultName(function, i);
       if (StringRef(name).starts_with("state:"))
         states[name] = value;
-      results[nameAtStep(std::move(name), step)] = std::move(value);
+      ofStep[std::move(name)] = std::move(value);
     }
+    multiplyScales(ofStep);
+    for (auto &[name, value] : ofStep)
+      results[nameAtStep(name, step)] = std::move(value);
     if (states.empty())
       break;
   }

@@ -47,8 +47,8 @@ mlir::FailureOr<ReferenceTensor> joinShards(llvm::ArrayRef<ReferenceTensor> part
 /// ranks are run, and what they hold parts of is taken apart and put together again, so that
 /// arguments and results are those of the module for one. An entry with states is run for
 /// `inputs.steps` steps, each on the states that the one before it left.
-/// @returns results by name (states as "state:<name>", gradients as "gradient:<parameter>"), those
-/// of a later step as nameAtStep has it.
+/// @returns results by name (states as "state:<name>", those of 8 bits times their scales,
+/// gradients as "gradient:<parameter>"), those of a later step as nameAtStep has it.
 mlir::FailureOr<NamedTensors> evaluateEntry(mlir::ModuleOp module, llvm::StringRef entry,
                                             const GeneratedInputs &inputs);
 

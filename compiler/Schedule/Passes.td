@@ -133,7 +133,8 @@ def OfferLibraryAttentionPass : Pass<"sinter-offer-library-attention", "mlir::Mo
     //   --sinter-offer-library-attention
     !rows = tensor<2x40x2x64xbf16>
     func.func private @attend(%q: !rows) -> !rows attributes {sinter.kernel = "attention"} {
-      %0:2 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+      %0:2 = sinter.attention %q, %q, %q
+        {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
         : (!rows, !rows, !rows) -> (tensor<2x40x2x64xf32>, tensor<2x40x2xf32>)
       %1 = sinter.cast %0#0 : (tensor<2x40x2x64xf32>) -> !rows
       return %1 : !rows

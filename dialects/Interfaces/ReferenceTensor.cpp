@@ -32,7 +32,7 @@ ReferenceTensor ReferenceTensor::reshaped(RankedTensorType newType) const {
 
 void ReferenceTensor::round() {
   auto element = dyn_cast<FloatType>(type.getElementType());
-  if (!element || element.getWidth() != 16)
+  if (!element || element.getWidth() > 16)
     return;
   for (double &value : values) {
     bool lost;

@@ -90,6 +90,14 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (!hasShapeOrAbsent(getLogsumexp(), q.getShape().take_front(3))) // attention_c8
     return emitOpError("expected logsumexp to be [b, t, h]");
+  SmallVector<int64_t> scales(getKey().getType().getShape());
+  scales.back() = 1;
+  bool hasBytes = getKey().getType().getElementTypeBitWidth() == 8;
+  if (bool(getKeyScales()) != hasBytes || bool(getValueScales()) != hasBytes ||
+      !hasShapeOrAbsent(getKeyScales(), scales) ||
+      !hasShapeOrAbsent(getValueScales(), scales)) // attention_c10
+    return emitOpError("expected key_scales and value_scales [b, s, g, 1] exactly for k and v of 8 "
+                       "bits");
   return success();
 }
 
@@ -117,9 +125,10 @@ namespace {
 /// The softmax of one query of one head, straight from its definition.
 template <typename Op> class SoftmaxRow {
 public:
+  /// @param k the keys, with their scales
   /// @param next the operand after the ones that are always there.
-  SoftmaxRow(Op op, ArrayRef<ReferenceTensor> operands, const ReferenceTensor *next)
-      : op(op), q(operands[0]), k(operands[1]) {
+  SoftmaxRow(Op op, const ReferenceTensor &q, const ReferenceTensor &k, const ReferenceTensor *next)
+      : op(op), q(q), k(k) {
     auto take = [&](Value value) { return value ? next++ : nullptr; };
     start = take(op.getStart());
     first = take(op.getFirst());
@@ -200,10 +209,22 @@ private:
 };
 } // namespace
 
+/// Rows times their scales.
+static ReferenceTensor multiplyRows(ReferenceTensor rows, const ReferenceTensor &scales) {
+  for (int64_t i = 0; i < rows.getNumElements(); ++i)
+    rows[i] *= scales[i / rows.getShape().back()];
+  return rows;
+}
+
 SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
+  const ReferenceTensor &q = operands[0];
+  ReferenceTensor k = operands[1], v = operands[2];
+  if (getKeyScales()) { // the last two operands
+    k = multiplyRows(std::move(k), operands[operands.size() - 2]);
+    v = multiplyRows(std::move(v), operands.back());
+  }
   int64_t heads = q.getShape()[2], group = heads / k.getShape()[2];
-  SoftmaxRow row(*this, operands, &operands[2] + 1);
+  SoftmaxRow row(*this, q, k, &operands[2] + 1);
   SmallVector<ReferenceTensor> results;
   for (Type type : getOperation()->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));
@@ -229,7 +250,7 @@ SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor>
   const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &dO = operands[3];
   int64_t heads = q.getShape()[2], group = heads / k.getShape()[2], width = q.getShape()[3];
   double scale = getScale().convertToDouble();
-  SoftmaxRow row(*this, operands, &operands[5] + 1);
+  SoftmaxRow row(*this, q, k, &operands[5] + 1);
   ReferenceTensor dQ(getQueryGradient().getType()), dK(getKeyGradient().getType()),
       dV(getValueGradient().getType());
   std::vector<double> dP(k.getShape()[1]);
@@ -327,6 +348,12 @@ LogicalResult CacheAppendOp::verify() {
   if (!hasShapeOrAbsent(getStart(), {cache[0]}) ||
       !hasShapeOrAbsent(getCount(), {cache[0]})) // cache_append_c2
     return appendTypes(emitOpError("expected start and count to be [b]"), *this);
+  Type element = getCache().getType().getElementType(),
+       ofRows = getRows().getType().getElementType();
+  auto isByte = [](Type type) { return type.getIntOrFloatBitWidth() == 8; };
+  if (element != ofRows && (isByte(element) || isByte(ofRows))) // cache_append_c3
+    return appendTypes(emitOpError("expected a cache of 8 bits to get rows of its element type"),
+                       *this);
   return success();
 }
 

@@ -26,16 +26,22 @@ def AttentionOp : Sinter_ReferenceOp<"attention", [Sinter_PlacedShardable, AttrS
     `seed` keeps the element of that number. The logsumexp is that of all scores. Of a part of an
     attention, `[b, h, t, s]` is `whole`, and a third number in `seed` that of the part's first weight.
 
+    Keys and values of 8 bits are rows of sinter.quantize: they stand for `k[b, j, g] *
+    key_scales[b, j, g]` and `v[b, j, g] * value_scales[b, j, g]`.
+
     C1: q is `[b, t, h, d]`, k and v are `[b, s, g, d]`, the result has q's shape.
     C2: g divides h. C3: start is `[b]`. C4: alibi_slopes is `[h]`.
     C5: window and softcap, where given, are positive. C6: k and v have the same element type.
     C7: first is `[b, t]`. C8: logsumexp is `[b, t, h]`. C9: dropout is at least 0 and below 1;
     seed is given exactly if dropout is not 0, and `[2]`, or `[3]` with `whole`, which has four extents.
+    C10: key_scales and value_scales are given exactly if k and v have 8 bits, and `[b, s, g, 1]`.
   }];
-  let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
+  let arguments = (ins Sinter_FloatTensor:$query, Sinter_CacheTensor:$key, Sinter_CacheTensor:$value,
                        Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$first,
                        Optional<Sinter_FloatTensor>:$alibi_slopes,
                        Optional<Sinter_IndexTensor>:$seed,
+                       Optional<StaticShapeTensorOf<[F32]>>:$key_scales,
+                       Optional<StaticShapeTensorOf<[F32]>>:$value_scales,
                        F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
@@ -119,11 +125,11 @@ def CacheAppendOp : Sinter_ReferenceOp<"cache_append", [Sinter_Shardable,
     For `t < count[b]` and `start[b] + t` below max_sequence; all else keeps the cache's value.
 
     C1: cache is `[b, c, h, d]`, rows `[b, t, h, d]`. C2: start and count are `[b]`.
-    Rows are rounded to the cache's element type.
+    C3: a cache of 8 bits gets rows of its element type. Others round rows to theirs.
   }];
-  let arguments = (ins Sinter_FloatTensor:$cache, Sinter_FloatTensor:$rows,
+  let arguments = (ins Sinter_CacheTensor:$cache, Sinter_CacheTensor:$rows,
                        Sinter_IndexTensor:$start, Sinter_IndexTensor:$count);
-  let results = (outs Sinter_FloatTensor:$result);
+  let results = (outs Sinter_CacheTensor:$result);
   let hasVerifier = 1;
 }
 

@@ -113,16 +113,21 @@ SmallVector<ReferenceTensor> MatmulOp::evaluate(ArrayRef<ReferenceTensor> operan
 
 /// What a row's largest magnitude is taken to be at least, so that nothing is divided by zero.
 static constexpr double kLeastMagnitude = 1e-30;
-static constexpr double kLargestInteger = 127;
+
+/// The largest number of a type of 8 bits.
+static double getLargest(Type rounded) {
+  auto number = dyn_cast<FloatType>(rounded);
+  return number ? APFloat::getLargest(number.getFloatSemantics()).convertToDouble() : 127;
+}
 
 int64_t QuantizeOp::getFlops() { return 4 * getOperand().getType().getNumElements(); }
 FusionRole QuantizeOp::getFusionRole() { return FusionRole::RowReduction; }
 
 LogicalResult QuantizeOp::verify() {
   ArrayRef<int64_t> shape = getOperand().getType().getShape();
-  if (shape.empty() || getIntegers().getType().getShape() != shape) // quantize_c1
-    return emitOpError("expected integers of the operand's shape, of rank 1 at least, got ")
-           << getOperand().getType() << " and " << getIntegers().getType();
+  if (shape.empty() || getRounded().getType().getShape() != shape) // quantize_c1
+    return emitOpError("expected numbers of the operand's shape, of rank 1 at least, got ")
+           << getOperand().getType() << " and " << getRounded().getType();
   SmallVector<int64_t> rows(shape);
   rows.back() = 1;
   if (getScales().getType().getShape() != ArrayRef(rows)) // quantize_c2
@@ -139,24 +144,32 @@ SmallVector<Value> QuantizeOp::decompose(OpBuilder &builder) {
   Value least = ConstantOp::create(builder, getLoc(), rows.rowType, kLeastMagnitude);
   Value largest =
       MaximumOp::create(builder, getLoc(), rows.reduce(magnitudes, ReductionKind::Max), least);
-  Value step = ConstantOp::create(builder, getLoc(), rows.rowType, 1.0 / kLargestInteger);
+  Type element = getRounded().getType().getElementType();
+  Value step = ConstantOp::create(builder, getLoc(), rows.rowType, 1.0 / getLargest(element));
   Value scales = rows.mul(largest, step);
   Value quotients = DivOp::create(builder, getLoc(), x, rows.spread(scales));
-  Value rounded = RoundOp::create(builder, getLoc(), quotients);
-  return {CastOp::create(builder, getLoc(), getIntegers().getType(), rounded),
+  // A cast to integers is towards zero.
+  if (isa<IntegerType>(element))
+    quotients = RoundOp::create(builder, getLoc(), quotients);
+  return {CastOp::create(builder, getLoc(), getRounded().getType(), quotients),
           ReshapeOp::create(builder, getLoc(), getScales().getType(), scales)};
 }
 
 SmallVector<ReferenceTensor> QuantizeOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  ReferenceTensor integers(getIntegers().getType()), scales(getScales().getType());
-  int64_t width = integers.getShape().back();
+  ReferenceTensor rounded(getRounded().getType()), scales(getScales().getType());
+  Type element = rounded.getType().getElementType();
+  int64_t width = rounded.getShape().back();
   for (int64_t i = 0; i < scales.getNumElements(); ++i) {
     double largest = kLeastMagnitude;
     for (double x : operands[0].data().slice(i * width, width))
       largest = std::max(largest, std::abs(x));
-    scales[i] = largest / kLargestInteger;
-    for (int64_t j = i * width; j < (i + 1) * width; ++j)
-      integers[j] = std::nearbyint(operands[0][j] / scales[i]);
+    scales[i] = largest / getLargest(element);
+    for (int64_t j = i * width; j < (i + 1) * width; ++j) {
+      rounded[j] = operands[0][j] / scales[i];
+      if (isa<IntegerType>(element))
+        rounded[j] = std::nearbyint(rounded[j]);
+    }
   }
-  return {std::move(integers), std::move(scales)};
+  rounded.round();
+  return {std::move(rounded), std::move(scales)};
 }

@@ -93,21 +93,22 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
 
 def QuantizeOp : Sinter_ReferenceOp<"quantize", [Sinter_Shardable,
     DeclareOpInterfaceMethods<ComposedOpInterface>]> {
-  let summary = "each row as integers of 8 bits times one scale";
+  let summary = "each row as numbers of 8 bits times one scale";
   let description = [{
-    `scales[..., 0] = max(max over k of |x[..., k]|, 1e-30) / 127` and
-    `integers[..., k] = round(x[..., k] / scales[..., 0])`, to the even one of two. Rows of zeros
-    are zeros. With it a product's left-hand side is rounded token by token, while it runs
-    (Dettmers et al., "LLM.int8()", 2022, section 2).
+    `scales[..., 0] = max(max over k of |x[..., k]|, 1e-30) / largest` and
+    `rounded[..., k] = round(x[..., k] / scales[..., 0])`, to the even one of two. `largest` is the
+    type's largest number, 127 of i8 and 448 of f8E4M3FN (Micikevicius et al., "FP8 Formats for Deep
+    Learning", 2022). Rows of zeros are zeros. With it a product's left-hand side is rounded token by
+    token, while it runs (Dettmers et al., "LLM.int8()", 2022, section 2), and what a cache holds.
 
-    C1: integers has operand's shape. C2: scales has it with 1 for the last dimension.
+    C1: rounded has operand's shape. C2: scales has it with 1 for the last dimension.
 
     ```mlir
     %q, %scales = sinter.quantize %x : (tensor<8x768xf32>) -> (tensor<8x768xi8>, tensor<8x1xf32>)
     ```
   }];
   let arguments = (ins StaticShapeTensorOf<[F32, BF16, F16]>:$operand);
-  let results = (outs StaticShapeTensorOf<[I8]>:$integers, StaticShapeTensorOf<[F32]>:$scales);
+  let results = (outs StaticShapeTensorOf<[I8, F8E4M3FN]>:$rounded, StaticShapeTensorOf<[F32]>:$scales);
   let hasVerifier = 1;
 }
 

@@ -118,8 +118,8 @@ static void placeAttention(Op whole, Operation *op, size_t loopCount, PartPlace 
 }
 
 LoopNest AttentionOp::getLoopNest() {
-  return makePlacedNest(
-      makeLoopNest(*this, "b t h D, b S h D, b S h E, b, b t, h, X -> b t h E, b t h"));
+  return makePlacedNest(makeLoopNest(
+      *this, "b t h D, b S h D, b S h E, b, b t, h, X, b S h I, b S h J -> b t h E, b t h"));
 }
 
 void AttentionOp::placePart(Operation *op, PartPlace &place) {

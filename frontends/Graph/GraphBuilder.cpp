@@ -195,7 +195,7 @@ Value GraphBuilder::scaledMatmul(Value lhs, Value integers, Value scales, Value 
   Value rowScales;
   if (roundsRows) {
     QuantizeOp rows = quantize(lhs);
-    lhs = rows.getIntegers();
+    lhs = rows.getRounded();
     rowScales = rows.getScales();
   }
   return MatmulOp::create(builder, location, result, lhs, integers, scales, minima, rowScales,
@@ -254,6 +254,7 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
   auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
   return AttentionOp::create(builder, location, query.getType(), /*logsumexp=*/Type(), query, key,
                              value, start, options.first, options.alibiSlopes, options.seed,
+                             /*key_scales=*/Value(), /*value_scales=*/Value(),
                              builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
                              softcap, builder.getF64FloatAttr(options.dropout),
                              builder.getI64IntegerAttr(options.stream),

@@ -12,7 +12,7 @@
 
 namespace sinter {
 
-enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8, I8, I4 };
+enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8, I8, I4, E4M3 };
 
 /// Bytes of one element that stands alone.
 constexpr size_t sizeOf(DType type) {
@@ -29,6 +29,7 @@ constexpr size_t sizeOf(DType type) {
   case DType::U8:
   case DType::I8:
   case DType::I4:
+  case DType::E4M3:
     return 1;
   }
   return 0;
@@ -60,6 +61,8 @@ constexpr std::string_view nameOf(DType type) {
     return "I8";
   case DType::I4:
     return "I4";
+  case DType::E4M3:
+    return "F8_E4M3";
   }
   return "";
 }

@@ -14,8 +14,11 @@ template <typename T> static bool readNumber(std::string_view text, T &value) {
   return status == std::errc() && rest == text.data() + text.size();
 }
 
-static constexpr std::pair<std::string_view, DType> kTypes[] = {
-    {"f32", DType::F32}, {"bf16", DType::BF16}, {"f16", DType::F16}};
+static constexpr std::pair<std::string_view, DType> kTypes[] = {{"f32", DType::F32},
+                                                                {"bf16", DType::BF16},
+                                                                {"f16", DType::F16},
+                                                                {"int8", DType::I8},
+                                                                {"fp8", DType::E4M3}};
 
 std::string sinter::writeOption(bool value) { return value ? "true" : "false"; }
 std::string sinter::writeOption(int value) { return writeNumber(value); }

@@ -418,27 +418,35 @@ void runGradient(benchmark::State &state, const std::string &element, const std:
 void runAttention(benchmark::State &state, const std::string &element) {
   int64_t length = state.range(0), maxSequence = state.range(1), heads = state.range(2),
           keyHeads = state.range(3), width = state.range(4);
-  bool pairs = element == "bf16";
-  std::string text = llvm::formatv(R"(
-    #keys = #sinter.key_panels<width = 16, interleave = {5}>
-    func.func private @kernel(%q: tensor<1x{0}x{2}x{4}xf32>,
-        %k: tensor<1x{1}x{3}x{4}x{6}, #keys>, %v: tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>)
-        -> tensor<1x{0}x{2}x{4}xf32> attributes {{sinter.kernel = "attention"} {{
-      %0 = sinter.attention %q, %k, %v
-        {{scale = 0.125, {7}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
-        : (tensor<1x{0}x{2}x{4}xf32>, tensor<1x{1}x{3}x{4}x{6}, #keys>,
-           tensor<1x{1}x{3}x{4}x{6}, #sinter.head_major>) -> tensor<1x{0}x{2}x{4}xf32>
-      return %0 : tensor<1x{0}x{2}x{4}xf32>
+  bool pairs = element == "bf16", hasScales = element == "i8" || element == "f8E4M3FN";
+  std::string query = llvm::formatv("tensor<1x{0}x{1}x{2}xf32>", length, heads, width);
+  std::string key =
+      llvm::formatv("tensor<1x{0}x{1}x{2}x{3}, #sinter.key_panels<width = {4}, interleave = {5}>>",
+                    maxSequence, keyHeads, width, element, hasScales ? 64 : 16, pairs ? 2 : 1);
+  std::string value = llvm::formatv("tensor<1x{0}x{1}x{2}x{3}, #sinter.head_major>", maxSequence,
+                                    keyHeads, width, element);
+  std::string scales =
+      llvm::formatv("tensor<1x{0}x{1}x1xf32, #sinter.head_major>", maxSequence, keyHeads);
+  std::string text =
+      llvm::formatv(R"(
+    func.func private @kernel(%q: {0}, %k: {1}, %v: {2}{3}) -> {0}
+        attributes {{sinter.kernel = "attention"} {{
+      %0 = sinter.attention %q, %k, %v{4}
+        {{scale = 0.125, {6}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, {7}, {7}>}
+        : ({0}, {1}, {2}{5}) -> {0}
+      return %0 : {0}
     })",
-                                   length, maxSequence, heads, keyHeads, width, pairs ? 2 : 1,
-                                   element, length > 1 ? "causal, " : "");
+                    query, key, value, hasScales ? ", %ks: " + scales + ", %vs: " + scales : "",
+                    hasScales ? ", %ks, %vs" : "", hasScales ? ", " + scales + ", " + scales : "",
+                    length > 1 ? "causal, " : "", hasScales ? 1 : 0);
   Workload work(text, /*cold=*/length == 1);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   double least = measure(state, work);
   double visible = length > 1 ? (length + 1) / 2.0 : maxSequence;
   double flops = 4.0 * length * visible * heads * width;
-  double bytes = 2.0 * maxSequence * keyHeads * width * (pairs ? 2 : 4);
+  double rowBytes = hasScales ? width + 4 : pairs ? 2 * width : 4 * width;
+  double bytes = 2.0 * maxSequence * keyHeads * rowBytes;
   state.counters["GFLOP/s"] = flops / least * 1e-9;
   state.counters["of_f32_peak"] = flops / least / getPeak();
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
@@ -524,7 +532,7 @@ void runTrainingAttention(benchmark::State &state, bool gradient) {
     func.func private @kernel(%q: {0}, %k: {0}, %v: {0}) -> ({0}, {1})
         attributes {{sinter.kernel = "attention"} {{
       %0:2 = sinter.attention %q, %k, %v
-        {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
         : ({0}, {0}, {0}) -> ({0}, {1})
       return %0#0, %0#1 : {0}, {1}
     })";
@@ -634,6 +642,7 @@ void addAttentions(const std::string &element) {
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   family->Args({512, 512, 12, 12, 64})->Args({512, 512, 16, 4, 128});
   family->Args({1, 512, 12, 12, 64})->Args({1, 2048, 32, 8, 128});
+  family->Args({1, 32768, 12, 12, 64})->Args({1, 32768, 32, 4, 64});
 }
 
 void addTrainingAttention(const std::string &name, bool gradient) {
@@ -663,6 +672,8 @@ int main(int argc, char **argv) {
   }
   addIntegers(8);
   addIntegers(4);
+  addAttentions("i8");
+  addAttentions("f8E4M3FN");
   addGemms("f32", "gelu");
   addGemms("f32", "forward");
   addTraining();

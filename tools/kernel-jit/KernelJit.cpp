@@ -6,6 +6,7 @@
 #include "compiler/Pipelines/Registration.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/Base/Float8.h"
 #include <cstring>
 #include <sys/mman.h>
 
@@ -86,6 +87,8 @@ void GuardedStorage::write(const ReferenceTensor &tensor) {
       writeHalf(start, type, offset, static_cast<int8_t>(tensor[i]));
     else if (type.getElementType().isInteger(8))
       start[offset] = static_cast<char>(tensor[i]);
+    else if (isa<Float8E4M3FNType>(type.getElementType()))
+      start[offset] = static_cast<char>(floatToE4M3(static_cast<float>(tensor[i])));
     else if (type.getElementType().isF32())
       reinterpret_cast<float *>(start)[offset] = static_cast<float>(tensor[i]);
     else if (type.getElementType().isF16())
@@ -114,6 +117,8 @@ ReferenceTensor GuardedStorage::read() const {
       tensor[i] = reinterpret_cast<const int32_t *>(start)[offset];
     } else if (type.getElementType().isInteger(8)) {
       tensor[i] = static_cast<int8_t>(start[offset]);
+    } else if (isa<Float8E4M3FNType>(type.getElementType())) {
+      tensor[i] = e4m3ToFloat(static_cast<uint8_t>(start[offset]));
     } else {
       uint16_t half;
       memcpy(&half, start + 2 * offset, 2);

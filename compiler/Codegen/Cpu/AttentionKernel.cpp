@@ -53,6 +53,10 @@ public:
       weights = builder.scratch(plan.tileRows * plan.keyBlock, keyType());
     if (plan.keys == AttentionPlan::Keys::Copied)
       copiedKeys = builder.scratch(plan.keyBlock * keyDepth(), plan.pairs ? keyType() : f32);
+    if (plan.keyScales) {
+      keyScales = builder.scratch(plan.keyBlock, f32);
+      valueScales = builder.scratch(plan.keyBlock, f32);
+    }
     if (plan.firstArgument)
       firsts = builder.scratch(plan.blockRows, builder.getI32Type());
 
@@ -215,6 +219,10 @@ private:
     builder.loop(aligned, to, plan.keyBlock, [&](Value key) {
       if (plan.keys == AttentionPlan::Keys::Copied)
         copyKeys(key, to);
+      if (plan.keyScales) {
+        copyScales(*plan.keyScales, key, keyScales);
+        copyScales(*plan.valueScales, key, valueScales);
+      }
       builder.loop(builder.index(0), blockRows, plan.tileRows, [&](Value r) {
         auto [tileFrom, tileTo] = visibleKeys(r, plan.tileRows);
         Value beforeEnd = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, key, tileTo);
@@ -258,6 +266,29 @@ private:
         }
       }
     });
+  }
+
+  /// Scales of keys [key, key + keyBlock), those beyond the last being zero or the last one's.
+  void copyScales(const StridedInput &scales, Value key, Value copied) {
+    ArrayRef<int64_t> strides = scales.strides;
+    Value memory = arguments[scales.argument];
+    Value head =
+        builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(keyHead, strides[2])),
+                    scales.offset);
+    if (strides[1] != 1) {
+      builder.loop(builder.index(0), builder.index(plan.keyBlock), 1, [&](Value i) {
+        Value j = builder.min(builder.add(key, i), builder.index(plan.maxSequence - 1));
+        Value at = builder.add(head, builder.mul(j, strides[1]));
+        builder.storeScalar(builder.loadScalar(memory, at), copied, i);
+      });
+      return;
+    }
+    for (int64_t i = 0; i < plan.keyBlock; i += lanes) {
+      Value j = builder.add(key, i), mask;
+      if (plan.maxSequence % plan.keyBlock != 0)
+        mask = builder.maskBelow(builder.sub(builder.index(plan.maxSequence), j));
+      builder.store(builder.load(memory, builder.add(head, j), mask), copied, builder.index(i));
+    }
   }
 
   /// Offset of element d of the vector of positions `vector` of the block at `key`.
@@ -310,8 +341,8 @@ private:
       SmallVector<Value> vectors;
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
         Value at = keyVectorAt(key, firstVector + v, d);
-        if (isStream() && plan.keys == AttentionPlan::Keys::Panels)
-          builder.prefetch(memory, at, plan.keyBlock * plan.headSize);
+        if (plan.keys == AttentionPlan::Keys::Panels)
+          prefetchLine(memory, at, v, plan.keyBlock * plan.headSize);
         vectors.push_back(plan.pairs ? builder.loadPairs(memory, at) : builder.load(memory, at));
       }
       return vectors;
@@ -320,9 +351,12 @@ private:
         builder, builder.index(0), builder.index(llvm::alignTo(plan.headSize, tile.depth)),
         tile.zeros(builder));
 
-    SmallVector<Value> positions;
-    for (int64_t v = 0; v < plan.keyVectors; ++v)
+    SmallVector<Value> positions, scales;
+    for (int64_t v = 0; v < plan.keyVectors; ++v) {
       positions.push_back(builder.laneIndices(builder.add(key, (firstVector + v) * lanes)));
+      if (plan.keyScales)
+        scales.push_back(builder.load(keyScales, builder.index((firstVector + v) * lanes)));
+    }
     for (int64_t row = 0; row < plan.tileRows; ++row) {
       Value rowOfBlock = builder.add(r, row);
       auto [t, head] = positionAndHead(rowOfBlock);
@@ -333,7 +367,8 @@ private:
         slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
                              builder.splat(std::numbers::log2e));
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value score = transform(products[row * plan.keyVectors + v]);
+        Value product = products[row * plan.keyVectors + v];
+        Value score = transform(plan.keyScales ? builder.mulF(product, scales[v]) : product);
         if (slope) {
           Value distance = arith::SubIOp::create(builder, positions[v], position);
           score = builder.fma(slope, arith::SIToFPOp::create(builder, score.getType(), distance),
@@ -365,7 +400,8 @@ private:
                         builder.splat(cap * std::numbers::log2e));
   }
 
-  /// Scores to weights; returns what each row's former sums are to be multiplied with.
+  /// Scores to weights, of values of 8 bits times their scales; returns what each row's former sums
+  /// are to be multiplied with.
   SmallVector<Value> emitWeights(Value r, ArrayRef<Value> tops) {
     SmallVector<Value> corrections;
     for (int64_t row = 0; row < plan.tileRows; ++row) {
@@ -380,6 +416,8 @@ private:
         Value at = builder.index(row * plan.keyBlock + v);
         Value weight = builder.exp2(builder.subF(builder.load(scores, at), top));
         sum = builder.addF(sum, weight);
+        if (plan.valueScales)
+          weight = builder.mulF(weight, builder.load(valueScales, builder.index(v)));
         builder.store(weight, pairValues() ? weights : scores, at);
       }
       builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
@@ -450,10 +488,17 @@ private:
   /// Whether every key and value is read once (decode): then they are asked for a block ahead.
   bool isStream() const { return plan.rows == plan.tileRows; }
 
+  /// Asks for what lies so many elements behind vector `v` of a row, where that begins a line.
+  void prefetchLine(Value memory, Value at, int64_t v, int64_t ahead) {
+    constexpr int64_t line = 64;
+    int64_t bytes = lanes * plan.elementBytes * (plan.pairs ? 2 : 1);
+    if (isStream() && v * bytes % line == 0)
+      builder.prefetch(memory, at, ahead);
+  }
+
   Value loadValues(Value row, int64_t firstVector, int64_t v) {
     Value at = builder.add(row, v * lanes);
-    if (isStream())
-      builder.prefetch(arguments[plan.valueArgument], at, plan.keyBlock * plan.value.strides[1]);
+    prefetchLine(arguments[plan.valueArgument], at, v, plan.keyBlock * plan.value.strides[1]);
     return builder.load(arguments[plan.valueArgument], at,
                         maskOfColumns((firstVector + v) * lanes));
   }
@@ -482,7 +527,8 @@ private:
   ValueRange arguments, results;
   int64_t lanes, rowWidth;
   // Scratch: rows of the block, then of one tile.
-  Value queries, outputs, largest, sums, scores, weights, copiedKeys, firsts;
+  Value queries, outputs, largest, sums, scores, weights, copiedKeys, firsts, keyScales,
+      valueScales;
   // Of the current item.
   Value slot, keyHead, firstRow, blockRows, start;
 };

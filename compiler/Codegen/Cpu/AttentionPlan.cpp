@@ -14,8 +14,9 @@ static constexpr int64_t kRowScratchBytes = 72 * 1024;
 static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
   RankedTensorType type = plan.op.getKey().getType();
   Type element = type.getElementType();
-  if (!element.isF32() && !element.isBF16())
-    return plan.op.emitError("expected keys and values of f32 or bf16, got ") << element;
+  plan.elementBytes = element.getIntOrFloatBitWidth() / 8;
+  if (!element.isF32() && !element.isBF16() && plan.elementBytes != 1)
+    return plan.op.emitError("expected keys and values of f32, bf16 or 8 bits, got ") << element;
   if (!type.getEncoding()) {
     FailureOr<StridedInput> dense = traceRows(plan.op.getKey(), plan.op, "keys", /*f16=*/false);
     if (failed(dense))
@@ -44,25 +45,40 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
   return success();
 }
 
-static LogicalResult findValues(AttentionPlan &plan) {
-  RankedTensorType type = plan.op.getValue().getType();
-  if (!type.getEncoding()) {
-    FailureOr<StridedInput> dense = traceRows(plan.op.getValue(), plan.op, "values", /*f16=*/false);
-    if (failed(dense))
-      return failure();
-    plan.value = *dense;
-  } else if (isa<HeadMajorAttr>(type.getEncoding())) {
-    FailureOr<unsigned> argument = findArgument(plan.op.getValue(), plan.op, "a value cache");
-    if (failed(argument))
-      return failure();
-    int64_t head = plan.maxSequence * plan.headSize;
-    plan.value.argument = *argument;
-    plan.value.strides = {plan.keyHeads * head, plan.headSize, head, 1};
-  } else {
-    return plan.op.emitError("expected values dense or head_major, got ") << type;
-  }
-  plan.valueArgument = plan.value.argument;
-  return success();
+/// Values or scales, `[b, s, g, ..]`, dense or head-major.
+static FailureOr<StridedInput> findRows(AttentionPlan &plan, TypedValue<RankedTensorType> rows,
+                                        StringRef what) {
+  RankedTensorType type = rows.getType();
+  if (!type.getEncoding())
+    return traceRows(rows, plan.op, what, /*f16=*/false);
+  if (!isa<HeadMajorAttr>(type.getEncoding()))
+    return plan.op.emitError("expected ") << what << " dense or head_major, got " << type;
+  FailureOr<unsigned> argument = findArgument(rows, plan.op, what);
+  if (failed(argument))
+    return failure();
+  StridedInput input;
+  input.argument = *argument;
+  int64_t head = plan.maxSequence * type.getDimSize(3);
+  input.strides = {plan.keyHeads * head, type.getDimSize(3), head, 1};
+  return input;
+}
+
+static LogicalResult findValuesAndScales(AttentionPlan &plan) {
+  FailureOr<StridedInput> value = findRows(plan, plan.op.getValue(), "values");
+  if (failed(value))
+    return failure();
+  plan.value = *value;
+  plan.valueArgument = value->argument;
+  auto find = [&](TypedValue<RankedTensorType> scales, std::optional<StridedInput> &input) {
+    if (!scales)
+      return success();
+    FailureOr<StridedInput> found = findRows(plan, scales, "scales");
+    if (succeeded(found))
+      input = *found;
+    return LogicalResult(found);
+  };
+  return success(succeeded(find(plan.op.getKeyScales(), plan.keyScales)) &&
+                 succeeded(find(plan.op.getValueScales(), plan.valueScales)));
 }
 
 /// Chooses tiles and blocks.
@@ -102,7 +118,8 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
   AttentionPlan plan;
   plan.op = *op;
   if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findKeys(plan, target)) ||
-      failed(findValues(plan)) || failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
+      failed(findValuesAndScales(plan)) ||
+      failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();
   cut(plan, target);
   return plan;

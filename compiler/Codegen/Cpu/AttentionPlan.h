@@ -21,9 +21,12 @@ struct AttentionPlan : AttentionOperands, AttentionResults {
   /// Storage of keys and values; strides [b, s, g, d] where dense or head-major.
   unsigned keyArgument = 0, valueArgument = 0;
   StridedInput denseKey, value;
+  /// What keys and values of 8 bits are multiplied with, one a position and head.
+  std::optional<StridedInput> keyScales, valueScales;
   Keys keys = Keys::Copied;
   int64_t panelWidth = 0;
-  bool pairs = false; // products of pairs of bf16
+  int64_t elementBytes = 0; // of keys and values
+  bool pairs = false;       // products of pairs of bf16
 
   int64_t tileRows = 0;
   int64_t blockRows = 0;

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/ExpandE4M3.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
@@ -45,13 +46,14 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     ConversionTarget legal(*context);
     legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
-    if (!hasBF16) {
+    populateExpandE4M3Patterns(patterns);
+    if (!hasBF16)
       arith::populateExpandBFloat16Patterns(patterns);
-      legal.addDynamicallyLegalOp<arith::TruncFOp>(
-          [](arith::TruncFOp op) { return !isBF16(op.getType()); });
-      legal.addDynamicallyLegalOp<arith::ExtFOp>(
-          [](arith::ExtFOp op) { return !isBF16(op.getIn().getType()); });
-    }
+    auto isLegal = [hasBF16](Type type) { return !isE4M3(type) && (hasBF16 || !isBF16(type)); };
+    legal.addDynamicallyLegalOp<arith::TruncFOp>(
+        [isLegal](arith::TruncFOp op) { return isLegal(op.getType()); });
+    legal.addDynamicallyLegalOp<arith::ExtFOp>(
+        [isLegal](arith::ExtFOp op) { return isLegal(op.getIn().getType()); });
     if (failed(applyPartialConversion(kernels, legal, std::move(patterns))))
       return failure();
   }

@@ -267,8 +267,13 @@ FailureOr<Value> ElementEmitter::emitIndex(Value tensor, ArrayRef<AffineExpr> in
 
 void ElementEmitter::store(Value element, Value memory, RankedTensorType type,
                            ArrayRef<AffineExpr> index) {
-  if (element.getType() != cast<MemRefType>(memory.getType()).getElementType())
-    element = arith::TruncFOp::create(builder, loc, type.getElementType(), element);
+  Type stored = cast<MemRefType>(memory.getType()).getElementType();
+  // What a cast has rounded to the stored type is not rounded again.
+  if (auto widened = element.getDefiningOp<arith::ExtFOp>();
+      widened && widened.getIn().getType() == stored)
+    element = widened.getIn();
+  if (element.getType() != stored)
+    element = arith::TruncFOp::create(builder, loc, stored, element);
   AffineExpr offset = space.apply(getOffsetMap(type), index).front();
   memref::StoreOp::create(builder, loc, element, memory, space.materialize(builder, loc, offset));
 }

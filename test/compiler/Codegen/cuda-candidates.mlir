@@ -10,7 +10,7 @@
 // CHECK: func.func private @forward_tile128({{.*}}sinter.grid = 8 : i64, {{.*}}sinter.shared = 55296 : i64
 func.func private @forward(%q: tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>
     attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>
   return %0 : tensor<2x256x2x64xf32>
 }
@@ -31,7 +31,7 @@ func.func private @few(%x: tensor<1x64xbf16>, %w: tensor<256x64xbf16>) -> tensor
 // CHECK-NOT: @plain_tile
 func.func private @plain(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32>
     attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32>
   return %0 : tensor<1x8x2x16xf32>
 }

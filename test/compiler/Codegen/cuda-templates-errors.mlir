@@ -26,7 +26,7 @@ func.func private @part(%g0: tensor<1x8x64xf32>, %q: tensor<1x8x2x16xf32>, %l: t
 
 func.func private @twice(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> attributes {sinter.kernel = "attention"} {
   // expected-error @below {{expected a result that is rounded once}}
-  %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32>
   %1 = sinter.cast %0 : (tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xbf16>
   %2 = sinter.cast %1 : (tensor<1x8x2x16xbf16>) -> tensor<1x8x2x16xf32>
@@ -67,4 +67,15 @@ func.func private @sample(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi
   %1 = sinter.sample %0, %f, %i, %f, %s, %i, %i
       : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %1 : tensor<1xi32>
+}
+
+// -----
+
+func.func private @bytes(%q: tensor<1x8x2x16xf32>, %k: tensor<1x8x2x16xi8>, %s: tensor<1x8x2x1xf32>)
+    -> tensor<1x8x2x16xf32> attributes {sinter.kernel = "attention"} {
+  // expected-error @below {{expected keys of f32 or 16 bits, got 'i8'}}
+  // expected-error @below {{expected values of f32 or 16 bits, got 'i8'}}
+  %0 = sinter.attention %q, %k, %k, %s, %s {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1>}
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xi8>, tensor<1x8x2x16xi8>, tensor<1x8x2x1xf32>, tensor<1x8x2x1xf32>) -> tensor<1x8x2x16xf32>
+  return %0 : tensor<1x8x2x16xf32>
 }

@@ -6,7 +6,7 @@ func.func private @forward(%qkv: tensor<2x100x1152xbf16>) -> tensor<2x100x2x64xb
     attributes {sinter.kernel = "attention"} {
   %q0 = sinter.slice %qkv {offsets = array<i64: 0, 0, 128>} : (tensor<2x100x1152xbf16>) -> tensor<2x100x128xbf16>
   %q = sinter.reshape %q0 : (tensor<2x100x128xbf16>) -> tensor<2x100x2x64xbf16>
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<2x100x2x64xbf16>, tensor<2x100x2x64xbf16>, tensor<2x100x2x64xbf16>) -> tensor<2x100x2x64xf32>
   %1 = sinter.cast %0 : (tensor<2x100x2x64xf32>) -> tensor<2x100x2x64xbf16>
   return %1 : tensor<2x100x2x64xbf16>
@@ -16,7 +16,7 @@ func.func private @forward(%qkv: tensor<2x100x1152xbf16>) -> tensor<2x100x2x64xb
 // CHECK: func.func private @decode({{.*}}sinter.scratch = [[SCRATCH:[0-9]+]] : i64
 func.func private @decode(%q: tensor<1x1x4x64xbf16>, %cache: tensor<1x1024x2x64xbf16>, %start: tensor<1xi32>)
     -> tensor<1x1x4x64xf32> attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %cache, %cache, %start {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+  %0 = sinter.attention %q, %cache, %cache, %start {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
       : (tensor<1x1x4x64xbf16>, tensor<1x1024x2x64xbf16>, tensor<1x1024x2x64xbf16>, tensor<1xi32>) -> tensor<1x1x4x64xf32>
   return %0 : tensor<1x1x4x64xf32>
 }

@@ -14,7 +14,7 @@ func.func private @decode(%q: tensor<2x1x6x64xf32>, %k: tensor<2x512x2x64xf32, #
                           %v: tensor<2x512x2x64xf32, #values>, %s: tensor<2xi32>)
     -> tensor<2x1x6x64xf32> attributes {sinter.kernel = "attention"} {
   %0 = sinter.attention %q, %k, %v, %s
-    {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+    {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
     : (tensor<2x1x6x64xf32>, tensor<2x512x2x64xf32, #keys>, tensor<2x512x2x64xf32, #values>,
        tensor<2xi32>) -> tensor<2x1x6x64xf32>
   return %0 : tensor<2x1x6x64xf32>
@@ -27,7 +27,7 @@ func.func private @prefill(%q: tensor<1x512x12x64xf32>, %k: tensor<1x512x12x64xb
                            %v: tensor<1x512x12x64xbf16, #values>)
     -> tensor<1x512x12x64xf32> attributes {sinter.kernel = "attention"} {
   %0 = sinter.attention %q, %k, %v
-    {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+    {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
     : (tensor<1x512x12x64xf32>, tensor<1x512x12x64xbf16, #pairs>,
        tensor<1x512x12x64xbf16, #values>) -> tensor<1x512x12x64xf32>
   return %0 : tensor<1x512x12x64xf32>

@@ -33,7 +33,7 @@ func.func private @width(%q: tensor<1x1x1x257xf32>) -> tensor<1x1x1x257xf32>
     attributes {sinter.kernel = "attention"} {
   // expected-error @+1 {{expected heads of 256 elements at the most, got 257}}
   %0 = sinter.attention %q, %q, %q
-    {scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+    {scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
     : (tensor<1x1x1x257xf32>, tensor<1x1x1x257xf32>, tensor<1x1x1x257xf32>) -> tensor<1x1x1x257xf32>
   return %0 : tensor<1x1x1x257xf32>
 }

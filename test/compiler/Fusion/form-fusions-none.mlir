@@ -82,7 +82,7 @@ func.func @attention_grad(%q: tensor<1x4x2x4xf32>, %d: tensor<1x4x4xf32>, %l: te
 // The logsumexp is written as it is.
 func.func @logsumexp(%q: tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
     attributes {sinter.entry} {
-  %0:2 = sinter.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+  %0:2 = sinter.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 0.5 : f64}
       : (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
   %1 = sinter.exp %0#1 : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
   return %0#0, %1 : tensor<1x4x2x4xf32>, tensor<1x4x2xf32>

@@ -98,7 +98,7 @@ func.func @rotary_append(%x: tensor<1x4x8xf32>, %w: tensor<8x32xf32, #panels>,
   %kr = sinter.rotary %k4, %cos, %sin, %start : (tensor<1x4x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<1xi32>) -> tensor<1x4x2x4xf32>
   %k1 = sinter.cache_append %kc, %kr, %start, %count : (tensor<1x16x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x16x2x4xf32>
   %v1 = sinter.cache_append %vc, %v4, %start, %count : (tensor<1x16x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x16x2x4xf32>
-  %a = sinter.attention %qr, %k1, %v1, %start {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64}
+  %a = sinter.attention %qr, %k1, %v1, %start {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 0.5 : f64}
       : (tensor<1x4x4x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>, tensor<1xi32>) -> tensor<1x4x4x4xf32>
   return %a, %k1, %v1 : tensor<1x4x4x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>
 }
@@ -115,7 +115,7 @@ func.func @attention(%qkv: tensor<1x4x32xf32>, %k: tensor<1x16x2x4xf32>, %v: ten
     -> tensor<1x4x4x4xbf16> attributes {sinter.entry} {
   %q = sinter.slice %qkv {offsets = array<i64: 0, 0, 0>} : (tensor<1x4x32xf32>) -> tensor<1x4x16xf32>
   %q4 = sinter.reshape %q : (tensor<1x4x16xf32>) -> tensor<1x4x4x4xf32>
-  %a = sinter.attention %q4, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+  %a = sinter.attention %q4, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 0.5 : f64}
       : (tensor<1x4x4x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>) -> tensor<1x4x4x4xf32>
   %c = sinter.cast %a : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
   return %c : tensor<1x4x4x4xbf16>
@@ -141,7 +141,7 @@ func.func @attention_grad(%qkv: tensor<1x4x24xf32>, %do: tensor<1x4x8xf32>, %del
   %q4 = sinter.reshape %q : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
   %k4 = sinter.reshape %k : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
   %v4 = sinter.reshape %v : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
-  %a:2 = sinter.attention %q4, %k4, %v4 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}
+  %a:2 = sinter.attention %q4, %k4, %v4 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 0.5 : f64}
       : (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
   %do4 = sinter.reshape %do : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
   %g:3 = sinter.attention_grad %q4, %k4, %v4, %do4, %a#1, %delta {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>, scale = 0.5 : f64}

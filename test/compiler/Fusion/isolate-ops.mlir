@@ -28,7 +28,7 @@ func.func @kinds(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<64xf32>
 // CHECK: sinter.fusion attention(
 func.func @attention(%q: tensor<1x4x2x8xf32>, %k: tensor<1x4x2x8xf32>, %v: tensor<1x4x2x8xf32>)
     -> tensor<1x4x2x8xf32> attributes {sinter.entry} {
-  %y = sinter.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
+  %y = sinter.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
   return %y : tensor<1x4x2x8xf32>
 }
@@ -40,7 +40,7 @@ func.func @attention(%q: tensor<1x4x2x8xf32>, %k: tensor<1x4x2x8xf32>, %v: tenso
 func.func @one_head(%q: tensor<1x4x1x8xf32>, %k: tensor<1x4x1x8xf32>, %v: tensor<1x4x1x8xf32>)
     -> tensor<1x4x1x8xf32> attributes {sinter.entry} {
   %slopes = sinter.constant dense<0.5> : tensor<1xf32>
-  %y = sinter.attention %q, %k, %v, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>, scale = 1.0 : f64}
+  %y = sinter.attention %q, %k, %v, %slopes {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1xf32>) -> tensor<1x4x1x8xf32>
   return %y : tensor<1x4x1x8xf32>
 }

@@ -54,7 +54,7 @@ func.func @attention(%x: tensor<2x16x16xbf16> {sinter.input = "x"}, %w: tensor<1
   %q = sinter.reshape %4 : (tensor<2x16x16xbf16>) -> tensor<2x16x1x16xbf16>
   %k = sinter.reshape %5 : (tensor<2x16x16xbf16>) -> tensor<2x16x1x16xbf16>
   %v = sinter.reshape %6 : (tensor<2x16x16xbf16>) -> tensor<2x16x1x16xbf16>
-  %7, %8 = sinter.attention %q, %k, %v {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 0.25 : f64}
+  %7, %8 = sinter.attention %q, %k, %v {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 0.25 : f64}
       : (tensor<2x16x1x16xbf16>, tensor<2x16x1x16xbf16>, tensor<2x16x1x16xbf16>) -> (tensor<2x16x1x16xf32>, tensor<2x16x1xf32>)
   %9 = sinter.mul %7, %7 : (tensor<2x16x1x16xf32>, tensor<2x16x1x16xf32>) -> tensor<2x16x1x16xf32>
   return %9, %8 : tensor<2x16x1x16xf32>, tensor<2x16x1xf32>

@@ -12,9 +12,9 @@ func.func @step(%q: tensor<1x4x2x8xf32>, %start: tensor<1xi32>,
                 %read: tensor<1x4x2x8xf32> {sinter.state = "cache.1", sinter.donated = 2 : i64})
     -> (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32> {sinter.state = "cache.0"},
         tensor<1x4x2x8xf32> {sinter.state = "cache.1"}) attributes {sinter.entry} {
-  %y = sinter.attention %q, %both, %both, %start {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64}
+  %y = sinter.attention %q, %both, %both, %start {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>) -> tensor<1x4x2x8xf32>
-  %z = sinter.attention %q, %read, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, scale = 1.0 : f64}
+  %z = sinter.attention %q, %read, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64}
       : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
   %s = sinter.add %z, %read : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
   %t = sinter.add %y, %s : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>

@@ -19,10 +19,10 @@ func.func @products(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<8x16xf3
 func.func @attention(%q: tensor<1x4x2x8xf32>, %k: tensor<1x4x2x8xf32>,
     %cache: tensor<1x32x2x8xf32> {sinter.state = "c"}, %start: tensor<1xi32>, %count: tensor<1xi32>)
     -> (tensor<1x4x2x8xf32>, tensor<1x32x2x8xf32> {sinter.state = "c"}) attributes {sinter.entry} {
-  %0 = sinter.attention %q, %k, %k {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %k, %k {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
      : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
   %1 = sinter.cache_append %cache, %k, %start, %count : (tensor<1x32x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xf32>
-  %2 = sinter.attention %0, %1, %1, %start {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+  %2 = sinter.attention %0, %1, %1, %start {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
      : (tensor<1x4x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1x32x2x8xf32>, tensor<1xi32>) -> tensor<1x4x2x8xf32>
   return %2, %1 : tensor<1x4x2x8xf32>, tensor<1x32x2x8xf32>
 }

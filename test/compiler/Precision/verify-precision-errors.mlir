@@ -19,7 +19,7 @@ func.func @narrow(%x: tensor<4x8xbf16>) -> tensor<4xbf16> attributes {sinter.ent
 
 func.func @narrow_logsumexp(%q: tensor<1x4x2x8xbf16>) -> tensor<1x4x2x8xf32> attributes {sinter.entry} {
   // expected-error @below {{expected an f32 result after Precision}}
-  %y:2 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %y:2 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>) -> (tensor<1x4x2x8xf32>, tensor<1x4x2xbf16>)
   return %y#0 : tensor<1x4x2x8xf32>
 }

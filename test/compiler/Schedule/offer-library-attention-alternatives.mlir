@@ -3,7 +3,7 @@
 // The library is one more where kernels are left to the device.
 func.func private @forward(%q: tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>
     attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32>
   return %0 : tensor<2x256x2x64xf32>
 }

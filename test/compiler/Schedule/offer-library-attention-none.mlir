@@ -5,32 +5,32 @@
 // REMARK-DAG: Function=cache | Reason="expected no positions that only the device knows"
 func.func private @cache(%q: tensor<1x40x4x64xbf16>, %c: tensor<1x64x2x64xbf16>, %start: tensor<1xi32>)
     -> tensor<1x40x4x64xf32> attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %c, %c, %start {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+  %0 = sinter.attention %q, %c, %c, %start {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
       : (tensor<1x40x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1xi32>) -> tensor<1x40x4x64xf32>
   return %0 : tensor<1x40x4x64xf32>
 }
 // REMARK-DAG: Function=softcap | Reason="expected no ALiBi, soft cap or dropout"
 func.func private @softcap(%q: tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32> attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, softcap = 3.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, softcap = 3.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x40x4x64xbf16>, tensor<1x40x4x64xbf16>, tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32>
   return %0 : tensor<1x40x4x64xf32>
 }
 // REMARK-DAG: Function=wide | Reason="expected queries and keys of one type of 16 bits"
 func.func private @wide(%q: tensor<1x40x4x64xf32>) -> tensor<1x40x4x64xf32> attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x40x4x64xf32>, tensor<1x40x4x64xf32>, tensor<1x40x4x64xf32>) -> tensor<1x40x4x64xf32>
   return %0 : tensor<1x40x4x64xf32>
 }
 // REMARK-DAG: Function=odd | Reason="expected heads that begin at multiples of 16 bytes"
 func.func private @odd(%q: tensor<1x40x4x20xbf16>) -> tensor<1x40x4x20xf32> attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x40x4x20xbf16>, tensor<1x40x4x20xbf16>, tensor<1x40x4x20xbf16>) -> tensor<1x40x4x20xf32>
   return %0 : tensor<1x40x4x20xf32>
 }
 // REMARK-DAG: Function=late | Reason="expected a key for every query"
 func.func private @late(%q: tensor<1x40x4x64xbf16>, %k: tensor<1x20x4x64xbf16>) -> tensor<1x40x4x64xf32>
     attributes {sinter.kernel = "attention"} {
-  %0 = sinter.attention %q, %k, %k {scale = 0.125, causal, window = 8, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0 = sinter.attention %q, %k, %k {scale = 0.125, causal, window = 8, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<1x40x4x64xbf16>, tensor<1x20x4x64xbf16>, tensor<1x20x4x64xbf16>) -> tensor<1x40x4x64xf32>
   return %0 : tensor<1x40x4x64xf32>
 }

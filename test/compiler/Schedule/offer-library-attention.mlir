@@ -12,7 +12,7 @@ func.func private @attend(%qkv: tensor<2x40x256xbf16>) -> (tensor<2x40x2x64xbf16
   %q = sinter.reshape %q0 : (tensor<2x40x128xbf16>) -> tensor<2x40x2x64xbf16>
   %k = sinter.reshape %k0 : (tensor<2x40x64xbf16>) -> tensor<2x40x1x64xbf16>
   %v = sinter.reshape %v0 : (tensor<2x40x64xbf16>) -> tensor<2x40x1x64xbf16>
-  %0:2 = sinter.attention %q, %k, %v {scale = 0.125, causal, window = 16, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+  %0:2 = sinter.attention %q, %k, %v {scale = 0.125, causal, window = 16, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
       : (tensor<2x40x2x64xbf16>, tensor<2x40x1x64xbf16>, tensor<2x40x1x64xbf16>) -> (tensor<2x40x2x64xf32>, tensor<2x40x2xf32>)
   %1 = sinter.cast %0#0 : (tensor<2x40x2x64xf32>) -> tensor<2x40x2x64xbf16>
   return %1, %0#1 : tensor<2x40x2x64xbf16>, tensor<2x40x2xf32>

@@ -103,7 +103,7 @@ module attributes {sinter.grid = #sinter.grid<context = 2>} {
   func.func @queries(%q: tensor<1x8x3x4xf32> {sinter.input = "q"}, %k: tensor<1x16x3x4xf32> {sinter.input = "k"},
                      %start: tensor<1xi32> {sinter.input = "start"}) -> (tensor<1x8x3x4xf32> {sinter.output = "y"}) attributes {sinter.entry} {
     %0 = sinter.shard %q {sharding = #sinter.sharding<[[], ["context"], [], []]>} : (tensor<1x8x3x4xf32>) -> tensor<1x8x3x4xf32>
-    %1 = sinter.attention %0, %k, %k, %start {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<1x8x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1xi32>) -> tensor<1x8x3x4xf32>
+    %1 = sinter.attention %0, %k, %k, %start {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<1x8x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>, tensor<1xi32>) -> tensor<1x8x3x4xf32>
     return %1 : tensor<1x8x3x4xf32>
   }
 }

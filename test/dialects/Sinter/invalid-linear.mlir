@@ -146,7 +146,7 @@ func.func @matmul_c10_overflow(%x: tensor<1x131072xi8>, %w: tensor<131072x1xi8>,
 // -----
 
 func.func @quantize_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{expected integers of the operand's shape, of rank 1 at least, got 'tensor<4x8xf32>' and 'tensor<8x4xi8>'}}
+  // expected-error @below {{expected numbers of the operand's shape, of rank 1 at least, got 'tensor<4x8xf32>' and 'tensor<8x4xi8>'}}
   %q, %s = sinter.quantize %x : (tensor<4x8xf32>) -> (tensor<8x4xi8>, tensor<4x1xf32>)
   return
 }

@@ -143,7 +143,7 @@ func.func @attention(%q: tensor<1x4x4x8xf32>, %r: tensor<1x4x2x8xf32>, %cos: ten
   // CHECK: sinter.cache_append {{.*}} -> tensor<1x32x2x8xbf16, #sinter.key_panels<width = 16, interleave = 2>>
   %1 = sinter.cache_append %k, %r, %start, %count : (tensor<1x32x2x8xbf16, #keys>, tensor<1x4x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x2x8xbf16, #keys>
   // CHECK: sinter.attention {{.*}}causal{{.*}}scale = 3.500000e-01 : f64, softcap = 5.000000e+01 : f64, window = 16 : i64
-  %2 = sinter.attention %0, %1, %v, %start, %slopes {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0>, scale = 0.35 : f64, softcap = 50.0 : f64, window = 16 : i64}
+  %2 = sinter.attention %0, %1, %v, %start, %slopes {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0>, scale = 0.35 : f64, softcap = 50.0 : f64, window = 16 : i64}
       : (tensor<1x4x4x8xf32>, tensor<1x32x2x8xbf16, #keys>, tensor<1x32x2x8xbf16, #sinter.head_major>, tensor<1xi32>, tensor<4xf32>) -> tensor<1x4x4x8xf32>
   return %2 : tensor<1x4x4x8xf32>
 }
@@ -152,7 +152,7 @@ func.func @attention(%q: tensor<1x4x4x8xf32>, %r: tensor<1x4x2x8xf32>, %cos: ten
 func.func @attention_grad(%q: tensor<1x4x4x8xf32>, %k: tensor<1x4x2x8xf32>, %first: tensor<1x4xi32>)
     -> (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) {
   // CHECK: sinter.attention {{.*}} -> (tensor<1x4x4x8xf32>, tensor<1x4x4xf32>)
-  %0:2 = sinter.attention %q, %k, %k, %first {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>, scale = 0.35 : f64}
+  %0:2 = sinter.attention %q, %k, %k, %first {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>, scale = 0.35 : f64}
       : (tensor<1x4x4x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4xi32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4xf32>)
   // CHECK: sinter.attention_grad {{.*}}causal{{.*}}scale = 3.500000e-01 : f64
   %1:3 = sinter.attention_grad %q, %k, %k, %0#0, %0#1, %0#1, %first {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>, scale = 0.35 : f64}

@@ -14,7 +14,7 @@ module {
     %11 = sinter.rotary %8, %1, %2, %arg1 : (tensor<2x4x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x4x2x4xf32>
     %12 = sinter.cache_append %arg4, %11, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %13 = sinter.cache_append %arg5, %9, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
+    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
     %15 = sinter.reshape %14 : (tensor<2x4x4x4xf32>) -> tensor<2x4x16xf32>
     %16 = sinter.matmul %15, %arg10 {transpose_rhs} : (tensor<2x4x16xf32>, tensor<16x16xf32>) -> tensor<2x4x16xf32>
     %17 = sinter.add %0, %16 : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
@@ -36,7 +36,7 @@ module {
     %33 = sinter.rotary %30, %1, %2, %arg1 : (tensor<2x4x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x4x2x4xf32>
     %34 = sinter.cache_append %arg15, %33, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %35 = sinter.cache_append %arg16, %31, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
+    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
     %37 = sinter.reshape %36 : (tensor<2x4x4x4xf32>) -> tensor<2x4x16xf32>
     %38 = sinter.matmul %37, %arg21 {transpose_rhs} : (tensor<2x4x16xf32>, tensor<16x16xf32>) -> tensor<2x4x16xf32>
     %39 = sinter.add %24, %38 : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
@@ -67,7 +67,7 @@ module {
     %11 = sinter.rotary %8, %1, %2, %arg1 : (tensor<2x1x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x1x2x4xf32>
     %12 = sinter.cache_append %arg4, %11, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x1x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %13 = sinter.cache_append %arg5, %9, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x1x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x1x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x1x4x4xf32>
+    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x1x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x1x4x4xf32>
     %15 = sinter.reshape %14 : (tensor<2x1x4x4xf32>) -> tensor<2x1x16xf32>
     %16 = sinter.matmul %15, %arg10 {transpose_rhs} : (tensor<2x1x16xf32>, tensor<16x16xf32>) -> tensor<2x1x16xf32>
     %17 = sinter.add %0, %16 : (tensor<2x1x16xf32>, tensor<2x1x16xf32>) -> tensor<2x1x16xf32>
@@ -89,7 +89,7 @@ module {
     %33 = sinter.rotary %30, %1, %2, %arg1 : (tensor<2x1x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x1x2x4xf32>
     %34 = sinter.cache_append %arg15, %33, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x1x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %35 = sinter.cache_append %arg16, %31, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x1x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x1x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x1x4x4xf32>
+    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x1x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x1x4x4xf32>
     %37 = sinter.reshape %36 : (tensor<2x1x4x4xf32>) -> tensor<2x1x16xf32>
     %38 = sinter.matmul %37, %arg21 {transpose_rhs} : (tensor<2x1x16xf32>, tensor<16x16xf32>) -> tensor<2x1x16xf32>
     %39 = sinter.add %24, %38 : (tensor<2x1x16xf32>, tensor<2x1x16xf32>) -> tensor<2x1x16xf32>
@@ -120,7 +120,7 @@ module {
     %11 = sinter.rotary %8, %1, %2, %arg1 : (tensor<2x4x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x4x2x4xf32>
     %12 = sinter.cache_append %arg4, %11, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %13 = sinter.cache_append %arg5, %9, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
+    %14 = sinter.attention %10, %12, %13, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
     %15 = sinter.reshape %14 : (tensor<2x4x4x4xf32>) -> tensor<2x4x16xf32>
     %16 = sinter.matmul %15, %arg10 {transpose_rhs} : (tensor<2x4x16xf32>, tensor<16x16xf32>) -> tensor<2x4x16xf32>
     %17 = sinter.add %0, %16 : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
@@ -142,7 +142,7 @@ module {
     %33 = sinter.rotary %30, %1, %2, %arg1 : (tensor<2x4x2x4xf32>, tensor<16x2xf32>, tensor<16x2xf32>, tensor<2xi32>) -> tensor<2x4x2x4xf32>
     %34 = sinter.cache_append %arg15, %33, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
     %35 = sinter.cache_append %arg16, %31, %arg1, %arg2 : (tensor<2x16x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x16x2x4xf32>
-    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
+    %36 = sinter.attention %32, %34, %35, %arg1 {causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 3.500000e-01 : f64} : (tensor<2x4x4x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32>, tensor<2xi32>) -> tensor<2x4x4x4xf32>
     %37 = sinter.reshape %36 : (tensor<2x4x4x4xf32>) -> tensor<2x4x16xf32>
     %38 = sinter.matmul %37, %arg21 {transpose_rhs} : (tensor<2x4x16xf32>, tensor<16x16xf32>) -> tensor<2x4x16xf32>
     %39 = sinter.add %24, %38 : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>

@@ -68,7 +68,7 @@ std::string makeModule(const Case &c, const std::string &element = "f32") {
   return llvm::formatv(R"(
     func.func private @forward(%q: {0}, %k: {1}, %v: {1}{2}) -> ({3}, {4}) {{
       %0:2 = sinter.attention %q, %k, %v{5}
-        {{{6}, operandSegmentSizes = array<i32: 1, 1, 1, {7}>} : ({0}, {1}, {1}{8}) -> ({3}, {4})
+        {{{6}, operandSegmentSizes = array<i32: 1, 1, 1, {7}, 0, 0>} : ({0}, {1}, {1}{8}) -> ({3}, {4})
       return %0#0, %0#1 : {3}, {4}
     }
     func.func private @kernel(%q: {0}, %k: {1}, %v: {1}, %g: {3}, %l: {4}, %d: {4}{2})

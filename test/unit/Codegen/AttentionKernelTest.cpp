@@ -1,3 +1,4 @@
+#include "runtime/Base/Float8.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -11,12 +12,16 @@ namespace {
 struct Case {
   int64_t batch, length, heads, keyHeads, headSize, maxSequence;
   std::string attributes = "causal";
-  /// "f32" and "bf16" of query, cache and result.
+  /// "f32" and "bf16" of query, cache and result; of a cache "i8" and "f8E4M3FN", too.
   std::string query = "f32", cache = "f32", result = "f32";
   /// "" is dense.
   std::string keyLayout = "#sinter.key_panels<width = 16, interleave = 1>";
   std::string valueLayout = "#sinter.head_major";
   bool start = true, first = false, alibi = false, logsumexp = false, dropout = false;
+
+  bool hasScales() const { return cache == "i8" || cache == "f8E4M3FN"; }
+  /// The number of the first argument behind query, key, value and what comes before a seed.
+  unsigned getSeedArgument() const { return 3u + start + first + alibi; }
 };
 
 void PrintTo(const Case &c, std::ostream *out) {
@@ -63,10 +68,17 @@ std::string makeKernel(const Case &c) {
     operands += ", %r";
     types += ", tensor<2xi32>";
   }
+  if (c.hasScales()) {
+    std::string scales = llvm::formatv("tensor<{0}x{1}x{2}x1xf32{3}>", c.batch, c.maxSequence,
+                                       c.keyHeads, encoded(c.valueLayout));
+    parameters += ", %ks: " + scales + ", %vs: " + scales;
+    operands += ", %ks, %vs";
+    types += ", " + scales + ", " + scales;
+  }
   return llvm::formatv(R"(
     func.func private @kernel({0}) -> ({1}) attributes {{sinter.kernel = "attention"} {{
       %0{7} = sinter.attention {2}
-        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {8}, {6}, {10}>}
+        {{scale = 0.3, {3}operandSegmentSizes = array<i32: 1, 1, 1, {5}, {8}, {6}, {10}, {11}, {11}>}
         : ({4}) -> ({1})
       return {9} : {1}
     })",
@@ -74,17 +86,25 @@ std::string makeKernel(const Case &c) {
                        (c.attributes.empty() ? "" : c.attributes + ", ") +
                            (c.dropout ? "dropout = 0.25, stream = 2, " : ""),
                        types, c.start ? 1 : 0, c.alibi ? 1 : 0, c.logsumexp ? ":2" : "",
-                       c.first ? 1 : 0, c.logsumexp ? "%0#0, %0#1" : "%0", c.dropout ? 1 : 0)
+                       c.first ? 1 : 0, c.logsumexp ? "%0#0, %0#1" : "%0", c.dropout ? 1 : 0,
+                       c.hasScales() ? 1 : 0)
       .str();
 }
 
 /// Normal numbers; documents of seven tokens and more; starts that leave room for the chunk, the
-/// last slot's filling max_sequence; positive slopes.
+/// last slot's filling max_sequence; positive slopes and scales.
 MakeArgument makeArguments(const Case &c) {
   return [c](unsigned index, RankedTensorType type) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
-    bool isSeed = c.dropout && index == 3u + c.start + c.first + c.alibi;
-    if (isSeed) {
+    if (type.getElementType().isInteger(8))
+      for (double &value : tensor.data())
+        value = std::clamp(std::nearbyint(40 * value), -127.0, 127.0);
+    if (c.hasScales() && index >= c.getSeedArgument() + c.dropout) {
+      for (double &value : tensor.data())
+        value = static_cast<float>(0.03 * (1 + std::abs(value)));
+      return tensor;
+    }
+    if (c.dropout && index == c.getSeedArgument()) {
       tensor[0] = 0x7fffffff;
       tensor[1] = -5;
       return tensor;
@@ -129,6 +149,23 @@ TEST_P(AttentionShapes, Bf16) {
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   check(c, 8e-3);
+}
+
+/// Keys and values of 8 bits in the layout of their own.
+Case withBytes(Case c, const char *type) {
+  c.cache = type;
+  if (!c.keyLayout.empty())
+    c.keyLayout = "#sinter.key_panels<width = 64, interleave = 1>";
+  return c;
+}
+
+TEST_P(AttentionShapes, Int8Cache) {
+  check(withBytes(GetParam(), "i8"), 2e-6);
+  check(withBytes(GetParam(), "i8"), 2e-6, getHostTarget(256));
+}
+TEST_P(AttentionShapes, Fp8Cache) {
+  check(withBytes(GetParam(), "f8E4M3FN"), 2e-6);
+  check(withBytes(GetParam(), "f8E4M3FN"), 2e-6, getHostTarget(256));
 }
 
 INSTANTIATE_TEST_SUITE_P(Attention, AttentionShapes,
@@ -238,6 +275,45 @@ TEST(Attention, DenseCachesOfPairs) {
   check(c, 6e-3);
 }
 
+TEST(Attention, CachesOfBytes) {
+  for (const char *type : {"i8", "f8E4M3FN"}) {
+    Case dense{2, 21, 4, 2, 40, 70};
+    dense.keyLayout = dense.valueLayout = "";
+    check(withBytes(dense, type), 2e-6);
+    Case all{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+    all.alibi = all.logsumexp = true;
+    check(withBytes(all, type), 2e-6);
+    Case documents{2, 60, 4, 2, 24, 80};
+    documents.first = documents.dropout = true;
+    check(withBytes(documents, type), 2e-6);
+    Case narrow{2, 9, 4, 2, 32, 75, ""};
+    narrow.query = narrow.result = "bf16";
+    check(withBytes(narrow, type), 4e-3);
+  }
+}
+
+// Every integer of 8 bits and every code of e4m3 but NaN is widened to its number: each is the one
+// value that a slot sees.
+TEST(Attention, EveryByteOfACache) {
+  for (const char *type : {"i8", "f8E4M3FN"}) {
+    Case c = withBytes({256, 1, 1, 1, 1, 1, ""}, type);
+    c.start = false;
+    expectSameAsReference(makeKernel(c), 0, {}, [](unsigned index, RankedTensorType type) {
+      ReferenceTensor tensor(type);
+      for (int64_t b = 0; b < tensor.getNumElements(); ++b) {
+        auto code = static_cast<uint8_t>(b);
+        bool isNaN = (code & 0x7f) == 0x7f;
+        tensor[b] = index > 2                            ? 1.0
+                    : type.getElementType().isInteger(8) ? static_cast<int8_t>(code)
+                    : isa<Float8E4M3FNType>(type.getElementType())
+                        ? (isNaN ? 0.0f : e4m3ToFloat(code))
+                        : 0.0;
+      }
+      return tensor;
+    });
+  }
+}
+
 TEST(Attention, QueryInsideMergedProduct) {
   expectSameAsReference(R"(
     #keys = #sinter.key_panels<width = 16, interleave = 1>
@@ -247,7 +323,7 @@ TEST(Attention, QueryInsideMergedProduct) {
       %0 = sinter.slice %x {offsets = array<i64: 0, 0>} : (tensor<10x64xf32>) -> tensor<10x32xf32>
       %1 = sinter.reshape %0 : (tensor<10x32xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v, %s
-        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}
+        {scale = 0.3, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x2x8xf32, #keys>,
            tensor<2x40x2x8xf32, #sinter.head_major>, tensor<2xi32>) -> tensor<2x5x4x8xf32>
       %3 = sinter.cast %2 : (tensor<2x5x4x8xf32>) -> tensor<2x5x4x8xbf16>
@@ -274,7 +350,7 @@ TEST(Attention, QueryInsideEachHead) {
       %1 = sinter.slice %0 {offsets = array<i64: 0, 0, 0, 8>}
         : (tensor<2x5x4x24xf32>) -> tensor<2x5x4x8xf32>
       %2 = sinter.attention %1, %k, %v
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
         : (tensor<2x5x4x8xf32>, tensor<2x40x4x8xf32, #keys>,
            tensor<2x40x4x8xf32, #sinter.head_major>) -> tensor<2x5x4x8xf32>
       return %2 : tensor<2x5x4x8xf32>
@@ -287,7 +363,7 @@ TEST(AttentionErrors, LogsumexpInBf16) {
     func.func private @kernel(%q: tensor<1x4x1x8xf32>) -> (tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>)
         attributes {sinter.kernel = "attention"} {
       %0:2 = sinter.attention %q, %q, %q
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
         : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
         -> (tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>)
       return %0#0, %0#1 : tensor<1x4x1x8xf32>, tensor<1x4x1xbf16>
@@ -315,6 +391,14 @@ TEST(AttentionErrors, OtherPanels) {
   expectError(makeKernel(c), "expected keys dense or in key_panels");
 }
 
+TEST(AttentionErrors, ScalesInPanels) {
+  Case c = withBytes({1, 1, 1, 1, 16, 64}, "i8");
+  std::string text = makeKernel(c);
+  for (size_t at; (at = text.find("1x1xf32, #sinter.head_major")) != std::string::npos;)
+    text.replace(at, 27, "1x1xf32, #sinter.key_panels<width = 16, interleave = 1>");
+  expectError(text, "expected scales dense or head_major");
+}
+
 TEST(AttentionErrors, ValuesInPanels) {
   Case c{1, 1, 1, 1, 16, 16};
   c.valueLayout = "#sinter.key_panels<width = 16, interleave = 1>";
@@ -328,7 +412,7 @@ TEST(AttentionErrors, TransposedQuery) {
       %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1, 3>}
         : (tensor<1x4x5x8xf32>) -> tensor<1x5x4x8xf32>
       %1 = sinter.attention %0, %k, %k
-        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+        {scale = 0.3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
         : (tensor<1x5x4x8xf32>, tensor<1x40x4x8xf32>, tensor<1x40x4x8xf32>) -> tensor<1x5x4x8xf32>
       return %1 : tensor<1x5x4x8xf32>
     })",

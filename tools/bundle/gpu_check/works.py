@@ -201,7 +201,7 @@ def make_attention(batch, length, heads, size, backward, tuned=False):
     name = f"attention {'backward' if backward else 'forward'}, {length}, head size {size}"
     if not backward:
         body = f"""
-  %0:2 = sinter.attention %q, %k, %v {{causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>,
+  %0:2 = sinter.attention %q, %k, %v {{causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>,
       scale = {scale!r} : f64}}
      : (tensor<{q}>, tensor<{q}>, tensor<{q}>) -> (tensor<{q}>, tensor<{o}>)
   return %0#0, %0#1 : tensor<{q}>, tensor<{o}>"""

@@ -6,7 +6,7 @@ func.func @attention_logsumexp() {
   %k = sinter.constant dense<[[[[0.16, -0.19], [-2.52, -0.54]], [[-0.05, 0.11], [-1.53, -0.48]], [[-0.98, -0.81], [1.06, -0.81]], [[-0.03, 0.88], [-0.58, -0.11]], [[0.11, 0.06], [-1.23, 0.08]]]]> : tensor<1x5x2x2xf64>
   %v = sinter.constant dense<[[[[1.36, -1.55], [0.86, 0.12]], [[-0.64, 2.0], [0.76, -1.2]], [[0.07, 0.58], [-0.19, 0.68]], [[-0.07, 0.67], [1.44, -0.68]], [[0.2, -0.46], [0.13, -1.19]]]]> : tensor<1x5x2x2xf64>
   %start = sinter.constant dense<[2]> : tensor<1xi32>
-  %r:2 = sinter.attention %q, %k, %v, %start {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<1x3x4x2xf64>, tensor<1x5x2x2xf64>, tensor<1x5x2x2xf64>, tensor<1xi32>) -> (tensor<1x3x4x2xf64>, tensor<1x3x4xf64>)
+  %r:2 = sinter.attention %q, %k, %v, %start {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<1x3x4x2xf64>, tensor<1x5x2x2xf64>, tensor<1x5x2x2xf64>, tensor<1xi32>) -> (tensor<1x3x4x2xf64>, tensor<1x3x4xf64>)
   check.expect_const %r#0, dense<[[[[0.25139334628001647, 0.3701212771280591], [0.253601510054628, 0.3348021512712021], [0.6305590337155719, -0.2185052403706962], [0.5080532817238433, -0.1962919627758669]], [[0.18566626547017112, 0.4195655746614954], [0.1765109056152016, 0.4239208866750841], [0.5827273191586084, -0.14583947499767416], [0.7934396354016773, -0.33539302911698965]], [[0.13850640331033826, 0.3807767720992556], [0.12442214857016586, 0.4439345522616647], [0.7823763579507905, -0.30003210085415755], [0.7445818752338523, -0.45438481758528604]]]]> : tensor<1x3x4x2xf64> : tensor<1x3x4x2xf64>
   check.expect_const %r#1, dense<[[[1.0395113476554112, 1.3933141505650593, 1.9064619969406027, 0.48792607770696095], [1.5425589081151254, 1.3443624474477605, 1.6584700252428481, 1.1762465550997765], [1.9228615040618862, 2.3857061493429486, 3.7647045281075036, 2.8360278998603685]]]> : tensor<1x3x4xf64> : tensor<1x3x4xf64>
   return
@@ -17,7 +17,7 @@ func.func @attention_first() {
   %k = sinter.constant dense<[[[[0.09, -0.59]], [[-0.12, -2.0]], [[-1.13, 0.36]], [[-2.13, 0.85]]], [[[-1.75, 0.76]], [[-0.85, 0.78]], [[0.13, -1.54]], [[1.25, 1.44]]]]> : tensor<2x4x1x2xf64>
   %v = sinter.constant dense<[[[[-0.07, -0.27]], [[-0.16, -0.98]], [[1.1, -0.54]], [[-0.05, -0.79]]], [[[-0.63, -1.28]], [[1.26, -0.15]], [[0.97, 0.01]], [[-0.69, -0.33]]]]> : tensor<2x4x1x2xf64>
   %first = sinter.constant dense<[[0, 0, 2, 2], [0, 1, 1, 3]]> : tensor<2x4xi32>
-  %r:2 = sinter.attention %q, %k, %v, %first {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>} : (tensor<2x4x2x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4xi32>) -> (tensor<2x4x2x2xf64>, tensor<2x4x2xf64>)
+  %r:2 = sinter.attention %q, %k, %v, %first {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>} : (tensor<2x4x2x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4x1x2xf64>, tensor<2x4xi32>) -> (tensor<2x4x2x2xf64>, tensor<2x4x2xf64>)
   check.expect_const %r#0, dense<[[[[-0.07, -0.27], [-0.07, -0.27]], [[-0.09444666999124675, -0.46285706326427983], [-0.10249075770224134, -0.5263159774287927]], [[1.1, -0.54], [1.1, -0.54]], [[0.5533532363663368, -0.6588362529638399], [0.3428017697912485, -0.704608310914946]]], [[[-0.63, -1.28], [-0.63, -1.28]], [[1.26, -0.15], [1.26, -0.15]], [[1.155686568136843, -0.09244776173067197], [1.0135725598025487, -0.014040032994509519]], [[-0.69, -0.33], [-0.69, -0.33]]]]> : tensor<2x4x2x2xf64> : tensor<2x4x2x2xf64>
   check.expect_const %r#1, dense<[[[-0.19474, -0.27797], [-0.13812433963798149, 0.2076939998303506], [1.1085899999999997, 0.8227099999999998], [0.6555143978571493, 1.5121321393086002]], [[0.6869099999999998, 0.0034300000000000107], [-0.0075600000000000025, -0.13257999999999995], [1.014990788218792, 1.298353333084005], [-0.63938, 1.04027]]]> : tensor<2x4x2xf64> : tensor<2x4x2xf64>
   return
@@ -29,7 +29,7 @@ func.func @attention_first_and_alibi() {
   %v = sinter.constant dense<[[[[-1.64, -2.11], [0.26, 0.04]], [[-0.25, 0.04], [-0.86, -1.51]], [[-0.17, -0.97], [-1.64, 0.51]], [[-0.06, 0.41], [-0.99, -0.66]]]]> : tensor<1x4x2x2xf64>
   %first = sinter.constant dense<[[1, 0, 2]]> : tensor<1x3xi32>
   %slopes = sinter.constant dense<[0.5, 0.25]> : tensor<2xf64>
-  %r:2 = sinter.attention %q, %k, %v, %first, %slopes {scale = 0.7, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1, 0>} : (tensor<1x3x2x2xf64>, tensor<1x4x2x2xf64>, tensor<1x4x2x2xf64>, tensor<1x3xi32>, tensor<2xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x3x2xf64>)
+  %r:2 = sinter.attention %q, %k, %v, %first, %slopes {scale = 0.7, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1, 0, 0, 0>} : (tensor<1x3x2x2xf64>, tensor<1x4x2x2xf64>, tensor<1x4x2x2xf64>, tensor<1x3xi32>, tensor<2xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x3x2xf64>)
   check.expect_const %r#0, dense<[[[[-0.13433466453804496, -0.05727157714400974], [-0.9594825675029328, -0.9983597033845963]], [[-0.2043867488231679, -0.06587491074324159], [-0.587333944593114, -0.3276753011103479]], [[-0.11430538693378157, -0.2712857633510779], [-1.0633300245297166, -0.52800595584651]]]]> : tensor<1x3x2x2xf64> : tensor<1x3x2x2xf64>
   check.expect_const %r#1, dense<[[[2.1083253933960924, 1.8451476945885843], [2.028661488897173, 2.1522194426712], [1.8373369368895651, 0.8245622262726892]]]> : tensor<1x3x2xf64> : tensor<1x3x2xf64>
   return
@@ -41,7 +41,7 @@ func.func @attention_sees_nothing() {
   %k = sinter.constant dense<[[[[-0.69, -1.97], [-3.25, -0.53]], [[1.33, 0.05], [-1.17, -0.94]]]]> : tensor<1x2x2x2xf64>
   %v = sinter.constant dense<[[[[1.13, 0.16], [0.05, -0.05]], [[0.04, 0.81], [0.55, 0.22]]]]> : tensor<1x2x2x2xf64>
   %first = sinter.constant dense<[[1, 1]]> : tensor<1x2xi32>
-  %r:2 = sinter.attention %q, %k, %v, %first {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>} : (tensor<1x2x2x2xf64>, tensor<1x2x2x2xf64>, tensor<1x2x2x2xf64>, tensor<1x2xi32>) -> (tensor<1x2x2x2xf64>, tensor<1x2x2xf64>)
+  %r:2 = sinter.attention %q, %k, %v, %first {scale = 0.7, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0>} : (tensor<1x2x2x2xf64>, tensor<1x2x2x2xf64>, tensor<1x2x2x2xf64>, tensor<1x2xi32>) -> (tensor<1x2x2x2xf64>, tensor<1x2x2xf64>)
   check.expect_const %r#0, dense<[[[[0.0, 0.0], [0.0, 0.0]], [[0.04, 0.81], [0.55, 0.22]]]]> : tensor<1x2x2x2xf64> : tensor<1x2x2x2xf64>
   return
 }
