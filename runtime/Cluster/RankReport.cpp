@@ -1,6 +1,7 @@
 #include "runtime/Cluster/RankReport.h"
 #include "runtime/Cluster/Cluster.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include <algorithm>
 #include <map>
 
@@ -27,6 +28,8 @@ public:
       for (const Meeting &meeting : meetings)
         if (meeting.visits.size() == ranks.size())
           share(meeting);
+    for (auto &[channel, messages] : channels)
+      share(channel, messages);
     for (RankShare &rank : report.ranks) {
       rank.transferNs.resize(report.groups.size());
       rank.sentBytes.resize(report.groups.size());
@@ -44,6 +47,18 @@ private:
     uint64_t sentBytes = 0;
   };
 
+  /// Who sends to whom, and over which channel.
+  struct Channel {
+    size_t sender = 0, receiver = 0;
+    uint32_t number = 0;
+    auto operator<=>(const Channel &) const = default;
+  };
+  /// What went over a channel, in order.
+  struct Messages {
+    std::vector<Visit> sends, receives;
+    uint64_t bytes = 0; ///< of each
+  };
+
   const TraceEvent &eventOf(const Visit &visit) const {
     return traces[visit.rank].getEvents()[visit.event];
   }
@@ -54,6 +69,18 @@ private:
       return;
     const fb::Command *command =
         executable.getRoot().programs()->Get(event.program)->commands()->Get(event.command);
+    if (const fb::Send *send = command->action_as_Send()) {
+      Messages &messages =
+          channels[{visit.rank, findRank(send->stage(), visit.rank), send->channel()}];
+      messages.sends.push_back(visit);
+      messages.bytes = send->source()->bytes();
+      return;
+    }
+    if (const fb::Receive *receive = command->action_as_Receive()) {
+      channels[{findRank(receive->stage(), visit.rank), visit.rank, receive->channel()}]
+          .receives.push_back(visit);
+      return;
+    }
     const fb::Collective *collective = command->action_as_Collective();
     RankGroup group;
     if (collective)
@@ -74,10 +101,18 @@ private:
     meetings[number].sentBytes = countSentBytes(collective->kind(), group.size(), bytes);
   }
 
+  size_t findRank(uint32_t stage, size_t rank) const {
+    return findRankOfStage(executable.getRoot(), stage, rank);
+  }
+
   size_t nameGroup(const fb::Collective &collective) {
     std::string name;
     for (uint32_t axis : *collective.axes())
       name += (name.empty() ? "" : ",") + executable.getRoot().grid()->Get(axis)->name()->str();
+    return findGroupNamed(name);
+  }
+
+  size_t findGroupNamed(const std::string &name) {
     auto found = std::ranges::find(report.groups, name);
     auto index = static_cast<size_t>(found - report.groups.begin());
     if (found == report.groups.end())
@@ -85,18 +120,42 @@ private:
     return index;
   }
 
+  /// Adds what a rank did in a command of a group: it waited, then moved bytes.
+  void add(const Visit &visit, size_t group, int64_t wait, uint64_t sentBytes) {
+    const TraceEvent &event = eventOf(visit);
+    RankShare &rank = report.ranks[visit.rank];
+    rank.transferNs.resize(std::max(rank.transferNs.size(), group + 1));
+    rank.sentBytes.resize(rank.transferNs.size());
+    wait = std::clamp<int64_t>(wait, 0, event.end - event.begin);
+    rank.waitNs += wait;
+    rank.transferNs[group] += event.end - event.begin - wait;
+    rank.sentBytes[group] += sentBytes;
+  }
+
+  /// Who receives waits until the other begins to send.
+  void share(const Channel &channel, const Messages &messages) {
+    size_t group = findGroupNamed(kPipelineAxis);
+    for (const Visit &send : messages.sends)
+      add(send, group, /*wait=*/0, messages.bytes);
+    for (size_t i = 0; i < messages.receives.size(); ++i) {
+      const Visit &receive = messages.receives[i];
+      if (i >= messages.sends.size()) {
+        add(receive, group, /*wait=*/0, /*sentBytes=*/0);
+        continue;
+      }
+      const Visit &send = messages.sends[i];
+      int64_t wait = eventOf(send).begin - eventOf(receive).begin;
+      add(receive, group, wait, /*sentBytes=*/0);
+      if (wait > 0)
+        report.arrows.push_back({channel.sender, send.event, channel.receiver, receive.event});
+    }
+  }
+
   void share(const Meeting &meeting) {
     auto beginOf = [&](const Visit &visit) { return eventOf(visit).begin; };
     Visit last = *std::ranges::max_element(meeting.visits, {}, beginOf);
     for (const Visit &visit : meeting.visits) {
-      const TraceEvent &event = eventOf(visit);
-      RankShare &rank = report.ranks[visit.rank];
-      rank.transferNs.resize(std::max(rank.transferNs.size(), meeting.group + 1));
-      rank.sentBytes.resize(rank.transferNs.size());
-      int64_t wait = std::clamp<int64_t>(beginOf(last) - event.begin, 0, event.end - event.begin);
-      rank.waitNs += wait;
-      rank.transferNs[meeting.group] += event.end - event.begin - wait;
-      rank.sentBytes[meeting.group] += meeting.sentBytes;
+      add(visit, meeting.group, beginOf(last) - beginOf(visit), meeting.sentBytes);
       if (visit.rank != last.rank)
         report.arrows.push_back({last.rank, last.event, visit.rank, visit.event});
     }
@@ -107,6 +166,7 @@ private:
   RankReport report;
   std::map<std::pair<size_t, std::vector<size_t>>, size_t> counts; ///< by rank and group
   std::map<std::vector<size_t>, std::vector<Meeting>> groups;
+  std::map<Channel, Messages> channels;
 };
 
 /// `own` of every rank, by rank. @pre the same size on each

@@ -9,7 +9,7 @@ namespace sinter::runtime {
 /// Where a rank's time went.
 struct RankShare {
   int64_t computeNs = 0;
-  int64_t waitNs = 0;              ///< in collectives, for the last rank to come
+  int64_t waitNs = 0;              ///< for the last rank to come to a collective, or to send
   std::vector<int64_t> transferNs; ///< moving bytes, by group
   std::vector<uint64_t> sentBytes; ///< by group
 };
@@ -17,10 +17,11 @@ struct RankShare {
 /// What all ranks were at, and who moved bytes to whom.
 struct RankReport {
   std::vector<std::string>
-      groups; ///< axes that ranks have collectives along: "data", "data,tensor"
+      groups; ///< axes that ranks move bytes along: "data", "data,tensor", "pipeline"
   std::vector<RankShare> ranks;
-  std::vector<TraceArrow> arrows; ///< from the last rank that came to a collective to the others
-  size_t slowest = 0;             ///< the rank that computed the longest
+  /// From the last rank that came to a collective to the others, and from who sent to who waited.
+  std::vector<TraceArrow> arrows;
+  size_t slowest = 0; ///< the rank that computed the longest
 };
 
 /// Reads it off the traces of all ranks of an executable, which hold the same runs.

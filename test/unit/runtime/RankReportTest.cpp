@@ -65,6 +65,64 @@ TEST(RankReportTest, CollectivesThatNotAllHaveAreLeftOut) {
   EXPECT_EQ(report.ranks[1].computeNs, 0);
 }
 
+/// Of two stages the first one sends, then the second one does what it received with.
+std::shared_ptr<const Executable> loadPipeline() {
+  Parts parts;
+  parts.grid = {{"pipeline", 2}};
+  parts.stages = {{0, 64, 1}, {0, 64, 1}};
+  parts.stateBytes = 64;
+  fb::Slice state = slice(Space::State, 0, 64);
+  for (uint32_t stage : {0, 1}) {
+    Parts::Program &run = parts.programs.emplace_back();
+    run.name = "run." + std::to_string(stage) + ".forward";
+    run.stage = stage;
+    run.commands = stage == 0 ? std::vector{fill(state, 1), send(1, 7, state)}
+                              : std::vector{receive(0, 7, state), fill(state, 2)};
+  }
+  return parts.load().value();
+}
+
+/// Two commands of a program: [begin, middle) and [middle, end).
+Trace makeTrace(uint32_t program, int64_t begin, int64_t middle, int64_t end) {
+  Trace trace(2);
+  trace.add({program, 0, begin, middle});
+  trace.add({program, 1, middle, end});
+  return trace;
+}
+
+TEST(RankReportTest, WaitsForAMessageEndWhenItIsSent) {
+  Trace traces[] = {makeTrace(0, 0, 60, 65), makeTrace(1, 10, 80, 90)};
+  RankReport report = reportRanks(traces, *loadPipeline());
+  EXPECT_EQ(report.groups, std::vector<std::string>{"pipeline"});
+  EXPECT_EQ(report.ranks[0].computeNs, 60);
+  EXPECT_EQ(report.ranks[0].transferNs[0], 5);
+  EXPECT_EQ(report.ranks[0].sentBytes[0], 64u);
+  EXPECT_EQ(report.ranks[1].waitNs, 50); // from 10 to 60
+  EXPECT_EQ(report.ranks[1].transferNs[0], 20);
+  EXPECT_EQ(report.ranks[1].sentBytes[0], 0u);
+  EXPECT_EQ(report.ranks[1].computeNs, 10);
+  ASSERT_EQ(report.arrows.size(), 1u);
+  EXPECT_EQ(report.arrows[0].fromRank, 0u);
+  EXPECT_EQ(report.arrows[0].fromEvent, 1u);
+  EXPECT_EQ(report.arrows[0].toRank, 1u);
+  EXPECT_EQ(report.arrows[0].toEvent, 0u);
+}
+
+TEST(RankReportTest, WhoReceivesWhatIsThereDoesNotWait) {
+  Trace traces[] = {makeTrace(0, 0, 60, 65), makeTrace(1, 70, 80, 90)};
+  RankReport report = reportRanks(traces, *loadPipeline());
+  EXPECT_EQ(report.ranks[1].waitNs, 0);
+  EXPECT_EQ(report.ranks[1].transferNs[0], 10);
+  EXPECT_TRUE(report.arrows.empty());
+}
+
+TEST(RankReportTest, MessagesOfWhichTheSendingIsNotInTheTraceAreNoWaits) {
+  Trace traces[] = {Trace(1), makeTrace(1, 10, 80, 90)};
+  RankReport report = reportRanks(traces, *loadPipeline());
+  EXPECT_EQ(report.ranks[1].waitNs, 0);
+  EXPECT_EQ(report.ranks[1].transferNs[0], 70);
+}
+
 TEST(RankReportTest, TracesAreGathered) {
   auto result = runThreadRanks(3, [](Communicator &communicator) -> Expected<void> {
     Trace own(2);
