@@ -208,12 +208,13 @@ Expected<StepPrediction> sinter::predictStep(const Executable &executable,
       ranks[rank].stages.push_back(findRankOfStage(executable.getRoot(), stage, rank));
   }
   StepPrediction prediction;
-  SINTER_TRY(prediction.time, simulate(cluster, ranks));
-  prediction.alike = findAlike(prediction.time);
-  std::vector<size_t> recorded;
-  for (const std::vector<size_t> &group : prediction.alike)
-    recorded.push_back(group.front());
-  SINTER_TRY(prediction.time, simulate(cluster, ranks, recorded));
+  SINTER_TRY(prediction.time, simulate(cluster, ranks, [&](const StepTime &step) {
+               prediction.alike = findAlike(step);
+               std::vector<size_t> recorded;
+               for (const std::vector<size_t> &group : prediction.alike)
+                 recorded.push_back(group.front());
+               return recorded;
+             }));
   prediction.groups = builder.nameGroups();
   prediction.names = builder.takeNames();
   return prediction;

@@ -145,7 +145,7 @@ public:
     return {};
   }
 
-  StepTime describe(std::span<const size_t> recorded) {
+  StepTime describe(const ChooseRanks &recorded) {
     StepTime step;
     for (const RankState &state : states)
       step.seconds = std::max(step.seconds, state.begin);
@@ -153,7 +153,8 @@ public:
       RankTime &time = step.ranks.emplace_back();
       time.exposed.resize(ranks[rank].groups.size());
       time.sent = std::move(sent[rank]);
-      std::vector<Span> spans = flatten(std::move(states[rank].spans));
+      std::vector<Span> &spans = states[rank].spans;
+      spans = flatten(std::move(spans));
       double known = 0;
       for (const Span &span : spans) {
         double seconds = span.end - span.begin;
@@ -163,9 +164,10 @@ public:
         known += seconds;
       }
       time.wait = step.seconds - known;
-      if (std::ranges::find(recorded, rank) != recorded.end())
-        time.spans = join(spans);
     }
+    if (recorded)
+      for (size_t rank : recorded(step))
+        step.ranks[rank].spans = join(states[rank].spans);
     return step;
   }
 
@@ -385,7 +387,7 @@ private:
 } // namespace
 
 Expected<StepTime> simulate(const Cluster &cluster, std::span<const SimulatedRank> ranks,
-                            std::span<const size_t> recorded) {
+                            const ChooseRanks &recorded) {
   Player player(cluster, ranks);
   SINTER_CHECK(player.play());
   return player.describe(recorded);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "runtime/Cluster/Cluster.h"
+#include <functional>
 #include <optional>
 
 namespace sinter::runtime {
@@ -79,9 +80,12 @@ struct StepTime {
   std::vector<RankTime> ranks;
 };
 
+/// Chooses ranks by their times.
+using ChooseRanks = std::function<std::vector<size_t>(const StepTime &)>;
+
 /// Plays a step. Fails where ranks would wait for each other for ever; the error names two of them.
 /// @param recorded ranks that spans are kept of
 Expected<StepTime> simulate(const Cluster &cluster, std::span<const SimulatedRank> ranks,
-                            std::span<const size_t> recorded = {});
+                            const ChooseRanks &recorded = {});
 
 } // namespace sinter::runtime

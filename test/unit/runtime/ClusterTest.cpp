@@ -116,11 +116,11 @@ Task gather(uint64_t bytes, uint32_t stream = 0, std::vector<uint32_t> waits = {
 
 /// Ranks 0 and 1 with lists of their own.
 Expected<StepTime> play(const TaskList &first, const TaskList &second) {
-  static constexpr size_t both[] = {0, 1};
+  std::vector<size_t> both = {0, 1};
   std::vector<SimulatedRank> ranks(2);
   for (size_t i : both)
     ranks[i] = {{i == 0 ? &first : &second}, {makeGroup({0, 1}, i)}};
-  return simulate(makeCluster(Routing::Direct), ranks, both);
+  return simulate(makeCluster(Routing::Direct), ranks, [&](const StepTime &) { return both; });
 }
 
 TEST(SimulationTest, LastRankBeginsACollective) {
