@@ -70,9 +70,10 @@ Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
   result.compileMs = runner.getCompileMs();
   result.peakBytes = runner.getPeakBytes();
   result.plannedBytes = runner.getPlannedBytes();
-  complete(
-      result, runner.getExecutable(),
-      ProgramRuns((result.sequence + chunk - 1) / chunk, runner.getExecutable().program(mode.mode)),
-      result.batch * result.sequence, 0);
+  size_t rank = options.communicator ? options.communicator->getRank() : 0;
+  ProgramRuns own = getEntryRuns(runner.getExecutable(), mode.mode, rank), runs;
+  for (int64_t step = 0; step < (result.sequence + chunk - 1) / chunk; ++step)
+    runs.insert(runs.end(), own.begin(), own.end());
+  complete(result, runner.getExecutable(), runs, result.batch * result.sequence, 0);
   return result;
 }

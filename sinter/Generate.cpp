@@ -1,4 +1,5 @@
 #include "sinter/Generate.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Session/Session.h"
 
@@ -62,7 +63,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   bindOptions.communicator = options.communicator;
   bindOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
   for (const char *name : {"prefill", "decode"})
-    if (executable.program(name))
+    if (!listPasses(executable, /*place=*/0, name).empty())
       bindOptions.programs.push_back(name);
   SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, bindOptions));
   SINTER_TRY(Generator generator, Generator::create(*session));

@@ -49,7 +49,9 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
     report["spaces"]["batches"] = use.batches;
   }
   report["spaces"]["code"] = use.session.code;
-  report["spaces"]["state"] = use.session.state; // of a pipeline, that of the largest stage
+  // Of a pipeline, those of the largest stage.
+  report["spaces"]["state"] = use.session.state;
+  report["spaces"]["parameter"] = use.session.parameter;
   if (executable->isForCpu())
     report["spaces"]["process"] = use.process;
   report["resident_bytes"] = use.session.getResident() + use.snapshot + use.batches + use.process;

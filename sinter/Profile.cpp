@@ -1,5 +1,6 @@
 #include "sinter/Profile.h"
 #include "frontends/Graph/TextGraph.h"
+#include "runtime/Format/PipelineStages.h"
 #include "sinter/Ranks.h"
 #include <algorithm>
 #include <chrono>
@@ -120,7 +121,7 @@ static Expected<ProfileResult> profileGraph(const Model &model, const ProfileOpt
   SINTER_TRY(auto session, runtime::Session::bind(compiled.executable, binding));
   const fb::Program *program = nullptr;
   for (const fb::Program *other : *compiled.executable->getRoot().programs())
-    if (other->name()->string_view() != "preprocess" && std::exchange(program, other))
+    if (!runtime::isPreprocess(other->name()->string_view()) && std::exchange(program, other))
       return fail(path, "it has several entries", "give a graph of one entry");
   SINTER_TRY(size_t index, session->program(program->name()->string_view()));
   std::mt19937 random(static_cast<uint32_t>(options.seed));
@@ -155,10 +156,12 @@ Expected<ProfileResult> sinter::profile(const std::filesystem::path &path, Profi
   const ModeOptions &mode = options.mode;
   SINTER_TRY(Runner runner, Runner::open(model, options, {mode.mode}, mode.getChunk(),
                                          mode.getMaxSequence(options.maxSequence)));
-  const fb::Program &program = *runner.getExecutable().program(mode.mode);
+  size_t rank = options.communicator ? options.communicator->getRank() : 0, commands = 0;
+  for (const fb::Program *program : getEntryRuns(runner.getExecutable(), mode.mode, rank))
+    commands += program->commands()->size() + 1;
   SINTER_TRY(int64_t chunk, runner.getChunk(mode.mode));
   int64_t steps = mode.mode == "decode" ? 1 : (mode.sequence + chunk - 1) / chunk;
-  Traced traced((program.commands()->size() + 1) * steps * repetition.iterations);
+  Traced traced(commands * steps * repetition.iterations);
   SINTER_TRY(traced.milliseconds, measure(runner, options, repetition,
                                           [&] { runner.getSession().setTrace(&traced.trace); }));
   runner.getSession().setTrace(nullptr);

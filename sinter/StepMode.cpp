@@ -1,5 +1,6 @@
 #include "sinter/StepMode.h"
 #include "runtime/Collective/Grid.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/StepPlan.h"
 #include "runtime/Train/TrainPrograms.h"
@@ -154,6 +155,24 @@ Expected<ProgramRuns> sinter::getStepRuns(const runtime::Executable &executable,
   return runs;
 }
 
+/// The names of the programs that a rank runs an entry by.
+static std::vector<std::string> listNames(const runtime::Executable &executable,
+                                          const std::string &entry, size_t rank) {
+  std::vector<std::string> names;
+  for (const runtime::EntryPass &pass : runtime::listPasses(
+           executable, runtime::findPlace(executable.getRoot(), runtime::kPipelineAxis, rank), entry))
+    names.push_back(pass.name);
+  return names;
+}
+
+ProgramRuns sinter::getEntryRuns(const runtime::Executable &executable, const std::string &entry,
+                                 size_t rank) {
+  ProgramRuns runs;
+  for (const std::string &name : listNames(executable, entry, rank))
+    runs.push_back(executable.program(name));
+  return runs;
+}
+
 Expected<ProgramRuns> sinter::getOwnStepRuns(const runtime::Executable &executable,
                                              const RunOptions &options) {
   return getStepRuns(executable, options.training.accumulate,
@@ -163,10 +182,12 @@ Expected<ProgramRuns> sinter::getOwnStepRuns(const runtime::Executable &executab
 Expected<std::vector<ProgramRuns>> sinter::getModeRuns(const runtime::Executable &executable,
                                                        const StepModeOptions &options) {
   size_t ranks = runtime::countRanks(executable.getRoot());
-  if (!options.isTraining())
-    return std::vector(ranks, ProgramRuns{executable.program(options.mode.mode)});
   std::vector<ProgramRuns> runs;
   for (size_t rank = 0; rank < ranks; ++rank) {
+    if (!options.isTraining()) {
+      runs.push_back(getEntryRuns(executable, options.mode.mode, rank));
+      continue;
+    }
     SINTER_TRY(ProgramRuns own, getStepRuns(executable, options.training.accumulate, rank));
     runs.push_back(std::move(own));
   }
@@ -183,7 +204,7 @@ sinter::predictStepMemory(const Model &model,
   runtime::TrainMemory use;
   runtime::BindOptions session;
   session.threads = static_cast<unsigned>(getThreads(step));
-  session.programs = {step.mode.mode};
+  session.programs = listNames(*executable, step.mode.mode, runtime::findLargestRank(*executable));
   std::optional<WeightFilesSource> source;
   if (model.weights)
     session.weights = &source.emplace(*model.weights);

@@ -86,6 +86,10 @@ Expected<ProgramRuns> getStepRuns(const runtime::Executable &executable, int64_t
 Expected<ProgramRuns> getOwnStepRuns(const runtime::Executable &executable,
                                      const RunOptions &options);
 
+/// What a rank runs an entry by.
+ProgramRuns getEntryRuns(const runtime::Executable &executable, const std::string &entry,
+                         size_t rank);
+
 /// What each rank runs in a step of the mode, by rank: in training getStepRuns(), else the mode's
 /// program.
 Expected<std::vector<ProgramRuns>> getModeRuns(const runtime::Executable &executable,

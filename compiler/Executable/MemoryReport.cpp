@@ -1,6 +1,7 @@
 #include "compiler/Executable/MemoryReport.h"
 #include "compiler/Memory/Liveness.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/MapVector.h"
 #include <nlohmann/json.hpp>
 
@@ -123,7 +124,7 @@ private:
   }
 
   void addSlices(plan::ProgramOp program) {
-    bool preprocess = program.getSymName() == "preprocess";
+    bool preprocess = runtime::isPreprocess(program.getSymName().str());
     auto [inputBytes, outputBytes] = getStepBytes(program);
     int64_t arenaBytes = program.getArenaBytes().value_or(0);
     (preprocess ? preprocessArena : arena) =

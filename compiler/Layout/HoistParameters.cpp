@@ -1,14 +1,17 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/WeightValues.h"
 #include "compiler/Layout/Passes.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 namespace sinter {
 #define GEN_PASS_DEF_HOISTPARAMETERSPASS
@@ -38,13 +41,18 @@ struct SameComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
-/// The entry @preprocess while it grows: each parameter and each computation once.
+/// An entry @preprocess while it grows: each parameter and each computation once.
 class Preprocessing {
 public:
-  explicit Preprocessing(ModuleOp module) : builder(OpBuilder::atBlockBegin(module.getBody())) {
-    function = func::FuncOp::create(builder, module.getLoc(), SinterDialect::kPreprocessEntry,
-                                    builder.getFunctionType({}, {}));
+  /// For the ranks that run `entry`.
+  explicit Preprocessing(func::FuncOp entry)
+      : builder(OpBuilder::atBlockBegin(entry->getParentOfType<ModuleOp>().getBody())) {
+    function = func::FuncOp::create(builder, entry->getParentOfType<ModuleOp>().getLoc(),
+                                    getPreprocessName(entry), builder.getFunctionType({}, {}));
     function->setAttr(SinterDialect::kEntry, builder.getUnitAttr());
+    if (entry->hasAttr(kPipelineStage))
+      function->setAttr(kPipelineStage, builder.getI64IntegerAttr(
+                                            getPipelinePlace(entry, getPipelineStage(entry))));
     function.addEntryBlock();
     builder.setInsertionPointToEnd(&function.front());
   }
@@ -116,14 +124,17 @@ struct HoistParametersPass : sinter::impl::HoistParametersPassBase<HoistParamete
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry)) {
-        if (function.getName() == SinterDialect::kPreprocessEntry)
+        if (runtime::isPreprocess(function.getName().str()))
           return; // Hoisted already.
         entries.push_back(function);
       }
-    Preprocessing preprocessing(getOperation());
-    for (func::FuncOp entry : entries)
-      hoistFrom(entry, preprocessing);
-    preprocessing.finish();
+    std::map<std::string, Preprocessing> preprocessings;
+    for (func::FuncOp entry : entries) {
+      auto [known, isNew] = preprocessings.try_emplace(getPreprocessName(entry), entry);
+      hoistFrom(entry, known->second);
+    }
+    for (auto &[name, preprocessing] : preprocessings)
+      preprocessing.finish();
   }
 
 private:

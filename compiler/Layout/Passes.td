@@ -225,7 +225,8 @@ def HoistParametersPass : Pass<"sinter-hoist-parameters", "mlir::ModuleOp"> {
     After it no entry packs, concatenates or computes on parameters and constants alone: such
     values are results of the entry `@preprocess`, bound once, and arguments of the entries, under the
     same name `sinter.preprocessed`. Equal values of several entries are one. What only spreads or cuts
-    a parameter (broadcast, slice, reshape) stays where it is: a kernel does that with addresses.
+    a parameter (broadcast, slice, reshape) stays where it is: a kernel does that with addresses. The ranks
+    at each place along a pipeline have an entry of their own, `@preprocess.0.forward` at the first one.
 
     ```mlir
     #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>

@@ -2,6 +2,7 @@
 #include "compiler/Memory/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -156,7 +157,7 @@ struct AdvanceCollectivesPass : sinter::impl::AdvanceCollectivesPassBase<Advance
 
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (program.getSymName() != SinterDialect::kPreprocessEntry &&
+      if (!runtime::isPreprocess(program.getSymName().str()) &&
           llvm::any_of(getCommands(program), communicates))
         spread(program);
   }

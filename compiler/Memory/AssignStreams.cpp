@@ -5,6 +5,7 @@
 #include "compiler/Memory/Streams.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -50,8 +51,7 @@ struct AssignStreamsPass : sinter::impl::AssignStreamsPassBase<AssignStreamsPass
     if (!target)
       return;
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (program.getSymName() !=
-              SinterDialect::kPreprocessEntry && // which runs command by command
+      if (!runtime::isPreprocess(program.getSymName().str()) && // which runs command by command
           hasStreams(program, target))
         assign(program, target);
   }

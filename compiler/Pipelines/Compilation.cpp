@@ -86,22 +86,19 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (options.isGpu() && trains && options.training.dropout > 0 && axis.name != "data")
       return fail(what, "attention with dropout is not split over GPUs yet",
                   "give `dropout` 0, the axis data alone, or `target` cpu");
-    if (!trains && axis.name == runtime::kPipelineAxis)
-      return fail(what, "a pipeline is for training yet",
-                  "give tensor=" + std::to_string(axis.size));
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));
     if (axis.name == runtime::kPipelineAxis)
-      SINTER_CHECK(checkStages(axis.size));
+      SINTER_CHECK(checkStages(axis.size, trains));
   }
   return {};
 }
 
-Expected<void> Compilation::checkStages(size_t places) {
+Expected<void> Compilation::checkStages(size_t places, bool trains) {
   SINTER_TRY(runtime::PipelineSchedule schedule,
              runtime::parsePipelineSchedule(request.options.pipelineSchedule));
-  size_t stages = places * runtime::PipelineShape::stagesOfPlace(schedule);
+  size_t stages = places * (trains ? runtime::PipelineShape::stagesOfPlace(schedule) : 1);
   func::FuncOp entry = findModelEntry(*module);
   size_t layers = entry ? listLayers(entry).size() : 0;
   if (layers < stages)

@@ -49,7 +49,7 @@ private:
   Expected<void> makeModule();
   /// Fails where the module or its options cannot be split over the axes.
   Expected<void> checkGrid(llvm::ArrayRef<runtime::GridAxis> axes);
-  Expected<void> checkStages(size_t places);
+  Expected<void> checkStages(size_t places, bool trains);
   GridAttr makeGrid(llvm::ArrayRef<runtime::GridAxis> axes);
   /// What callers have to know, and the options that it is compiled with, go with the module, so
   /// that they are in its text, too.

@@ -2,6 +2,7 @@
 #include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Reference/Evaluator.h"
 #include "compiler/Reference/StepLogits.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/StringExtras.h"
 #include <limits>
@@ -87,7 +88,7 @@ static RunRequest makeRunRequest(ModuleOp module, StringRef entry, const Generat
   auto add = [](RunValues &values, StringRef name, const ReferenceTensor &tensor) {
     values[name.str()] = tensor.data().vec();
   };
-  for (StringRef name : {StringRef(SinterDialect::kPreprocessEntry), entry}) {
+  for (const std::string &name : {getPreprocessName(module.lookupSymbol(entry)), entry.str()}) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);

@@ -5,6 +5,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "runtime/Format/PipelineStages.h"
 #include <cmath>
 #include <limits>
 
@@ -15,7 +16,7 @@ SmallVector<std::string> sinter::listEntries(ModuleOp module) {
   SmallVector<std::string> entries;
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(SinterDialect::kEntry) &&
-        function.getName() != SinterDialect::kPreprocessEntry)
+        !runtime::isPreprocess(function.getName().str()))
       entries.push_back(function.getName().str());
   return entries;
 }

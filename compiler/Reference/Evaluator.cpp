@@ -1,5 +1,6 @@
 #include "compiler/Reference/Evaluator.h"
 #include "compiler/Analysis/QuantizedStates.h"
+#include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include <cmath>
 #include <limits>
@@ -102,7 +103,7 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
         continue;
       }
       if (preprocessed.empty()) {
-        auto made = evaluateEntry(module, SinterDialect::kPreprocessEntry, inputs);
+        auto made = evaluateEntry(module, getPreprocessName(function), inputs);
         if (failed(made))
           return failure();
         preprocessed = std::move(*made);

@@ -5,6 +5,7 @@
 #include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "runtime/Base/Initializer.h"
+#include "runtime/Format/PipelineStages.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_LOWERTOPLANPASS
@@ -30,7 +31,8 @@ struct LowerToPlanPass : sinter::impl::LowerToPlanPassBase<LowerToPlanPass> {
     for (func::FuncOp entry : entries)
       entry.erase();
     placeFlights(module, spaces);
-    copyUnprocessed(module, spaces);
+    for (const auto &[place, tensors] : spaces.unprocessed)
+      copyUnprocessed(module, place, tensors, spaces.parameters[place]);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       // A GPU's kernels are still to be printed, with what they compute in their heads.
       if (function->hasAttr(SinterDialect::kKernel) && !function->hasAttr(kBlockAttribute))
@@ -76,15 +78,18 @@ private:
   }
 
   /// Copies what steps read of the checkpoint as it is, in `@preprocess`, which is made if need be.
-  static void copyUnprocessed(ModuleOp module, SharedSpaces &spaces) {
-    if (spaces.unprocessed.empty())
-      return;
+  static void copyUnprocessed(ModuleOp module, int64_t place,
+                              const llvm::MapVector<StringAttr, Type> &tensors,
+                              NamedSpace &parameters) {
     Location loc = module.getLoc();
-    auto program = module.lookupSymbol<plan::ProgramOp>(SinterDialect::kPreprocessEntry);
+    bool pipelined = module->hasAttr(kPipelineSlots);
+    std::string name = runtime::nameOfPreprocess(pipelined, static_cast<uint64_t>(place));
+    auto program = module.lookupSymbol<plan::ProgramOp>(name);
     if (!program) {
       OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-      program = plan::ProgramOp::create(builder, loc, SinterDialect::kPreprocessEntry,
-                                        IntegerAttr(), IntegerAttr());
+      program = plan::ProgramOp::create(builder, loc, name, IntegerAttr(), IntegerAttr());
+      if (pipelined)
+        program->setAttr(kPipelineStage, builder.getI64IntegerAttr(place));
       program.getBody().emplaceBlock();
     }
     llvm::DenseMap<StringRef, Value> checkpoint;
@@ -96,12 +101,12 @@ private:
       return plan::SliceOp::create(builder, loc, plan::SliceType::get(type.getContext()), space,
                                    offset, getStorageBytes(type), name, TypeAttr::get(type));
     };
-    for (auto [tensor, type] : spaces.unprocessed) {
+    for (auto [tensor, type] : tensors) {
       Value &source = checkpoint[tensor];
       if (!source)
         source = createSlice(Space::Checkpoint, 0, tensor, type);
       StringAttr name = builder.getStringAttr(getUnprocessedName(tensor));
-      Value out = createSlice(Space::Parameter, *spaces.parameters.place(name, type), name, type);
+      Value out = createSlice(Space::Parameter, *parameters.place(name, type), name, type);
       plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0,
                            2 * getStorageBytes(type), /*shared_bytes=*/0, /*private_bytes=*/0,
                            /*predicted_ns=*/0, "copy", "");

@@ -14,16 +14,6 @@ using plan::Space;
 
 std::string sinter::getUnprocessedName(StringAttr tensor) { return tensor.str() + " (as stored)"; }
 
-int64_t sinter::getPipelineStage(Operation *entry) {
-  auto stage = entry->getAttrOfType<IntegerAttr>(kPipelineStage);
-  return stage ? stage.getInt() : 0;
-}
-
-int64_t sinter::getPipelinePlace(Operation *entry, int64_t stage) {
-  GridAttr grid = GridAttr::lookup(entry);
-  return grid ? stage % grid.getSize(runtime::kPipelineAxis) : 0;
-}
-
 namespace {
 
 /// Turns one entry into a program.
@@ -32,7 +22,8 @@ public:
   ProgramLowering(func::FuncOp entry, const SymbolTable &kernels, SharedSpaces &spaces)
       : entry(entry), kernels(kernels), spaces(spaces), builder(entry),
         sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)),
-        stage(getPipelineStage(entry)), states(spaces.states[getPipelinePlace(entry, stage)]) {}
+        stage(getPipelineStage(entry)), place(getPipelinePlace(entry, stage)),
+        parameters(spaces.parameters[place]), states(spaces.states[place]) {}
 
   LogicalResult run() {
     auto program = plan::ProgramOp::create(builder, entry.getLoc(), entry.getName(),
@@ -65,13 +56,13 @@ private:
     };
     const Kind argumentKinds[] = {
         {SinterDialect::kParameter, Space::Checkpoint, nullptr},
-        {SinterDialect::kPreprocessed, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kPreprocessed, Space::Parameter, &parameters},
         {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kInput, Space::Input, &inputs},
         {kFlight, Space::State, nullptr},
     };
     const Kind resultKinds[] = {
-        {SinterDialect::kPreprocessed, Space::Parameter, &spaces.parameters},
+        {SinterDialect::kPreprocessed, Space::Parameter, &parameters},
         {SinterDialect::kState, Space::State, &states},
         {SinterDialect::kOutput, Space::Output, &outputs},
         {kFlight, Space::State, nullptr},
@@ -82,7 +73,7 @@ private:
         continue;
       if (kind.attribute == kFlight)
         return bindFlight(name, type, loc);
-      if (kind.space == Space::Checkpoint && entry.getName() != SinterDialect::kPreprocessEntry)
+      if (kind.space == Space::Checkpoint && !runtime::isPreprocess(entry.getName().str()))
         return bindUnprocessed(name, type, loc);
       Value &slice = bound[{static_cast<unsigned>(kind.space), name}];
       if (slice)
@@ -133,11 +124,11 @@ private:
   /// Only `@preprocess` sees the checkpoint; it will copy the tensor here.
   FailureOr<Value> bindUnprocessed(StringAttr tensor, Type type, Location loc) {
     StringAttr name = builder.getStringAttr(getUnprocessedName(tensor));
-    FailureOr<int64_t> offset = spaces.parameters.place(name, type);
+    FailureOr<int64_t> offset = parameters.place(name, type);
     if (failed(offset))
       return emitError(loc, "expected ")
              << tensor << " to have one type in all entries, got " << type;
-    spaces.unprocessed[tensor] = type;
+    spaces.unprocessed[place][tensor] = type;
     return Value(plan::SliceOp::create(builder, loc, sliceType, Space::Parameter, *offset,
                                        getStorageBytes(type), name, TypeAttr::get(type)));
   }
@@ -527,8 +518,8 @@ private:
   OpBuilder builder;
   Type sliceType;
   TargetAttr target;
-  int64_t stage;      ///< of a pipeline
-  NamedSpace &states; ///< of its ranks
+  int64_t stage, place;            ///< of a pipeline
+  NamedSpace &parameters, &states; ///< of its ranks
   NamedSpace inputs, outputs;
   DenseMap<StringAttr, Value> flights;                    ///< by name
   DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name

@@ -11,25 +11,19 @@ namespace sinter {
 
 /// The spaces that all programs share.
 struct SharedSpaces {
-  NamedSpace parameters;
-  /// By place along a pipeline, of which ranks have states of their own; one without.
-  std::map<int64_t, NamedSpace> states;
+  /// By place along a pipeline, of which ranks have parameters and states of their own; one
+  /// without.
+  std::map<int64_t, NamedSpace> parameters, states;
   /// What a microbatch has in flight, by stage, and its slices, at offsets from where that begins.
   std::map<int64_t, NamedSpace> flights;
   llvm::SmallVector<std::pair<plan::SliceOp, int64_t>> flightSlices;
   /// The checkpoint's tensors, and how each begins without one (null: the default of its name).
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::RankedTensorType, NormalAttr>> checkpoint;
   ConstantSpace constants;
-  /// Tensors of the checkpoint that steps read as they are: `@preprocess` copies them to
+  /// By place, tensors of the checkpoint that steps read as they are: `@preprocess` copies them to
   /// parameters.
-  llvm::MapVector<mlir::StringAttr, mlir::Type> unprocessed;
+  std::map<int64_t, llvm::MapVector<mlir::StringAttr, mlir::Type>> unprocessed;
 };
-
-/// The stage of a pipeline that an entry or a program is of; 0 without one.
-int64_t getPipelineStage(mlir::Operation *entry);
-
-/// The place along the pipeline of a stage's ranks.
-int64_t getPipelinePlace(mlir::Operation *entry, int64_t stage);
 
 /// The name among the parameters of a checkpoint's tensor that nothing preprocesses.
 std::string getUnprocessedName(mlir::StringAttr tensor);

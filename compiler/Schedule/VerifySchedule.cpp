@@ -3,6 +3,7 @@
 #include "compiler/Schedule/ProgramLowering.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Sinter/Pipelining.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -23,7 +24,7 @@ static bool isWritable(Space space, plan::ProgramOp program) {
   case Space::Arena:
     return true;
   case Space::Parameter:
-    return program.getSymName() == "preprocess";
+    return runtime::isPreprocess(program.getSymName().str());
   default:
     return false;
   }
@@ -60,7 +61,8 @@ private:
         return op.emitError("expected only slices and commands in a program");
       for (Value read : command.getReads()) {
         auto slice = read.getDefiningOp<plan::SliceOp>();
-        if (slice && slice.getSpace() == Space::Checkpoint && program.getSymName() != "preprocess")
+        if (slice && slice.getSpace() == Space::Checkpoint &&
+            !runtime::isPreprocess(program.getSymName().str()))
           return op.emitError("expected the checkpoint to be read in @preprocess only");
         if (read.getDefiningOp<plan::AllocOp>() && !written.contains(read))
           return op.emitError("expected what it reads to be written before")
@@ -86,7 +88,7 @@ private:
       // Inputs and outputs have offsets of their own in each program.
       bool shared = slice.getSpace() == Space::State || slice.getSpace() == Space::Parameter;
       auto key = std::tuple(static_cast<unsigned>(slice.getSpace()), *slice.getName(),
-                            shared ? getPlaceOf(slice, program) : program.getSymName());
+                            shared ? getPlaceOf(program) : program.getSymName());
       auto [entry, added] = places.insert({key, slice});
       plan::SliceOp first = entry->second;
       if (!added && (first.getOffset() != slice.getOffset() ||
@@ -99,9 +101,10 @@ private:
     return success();
   }
 
-  /// Where states are apart from those of other places along a pipeline, a name for it.
-  StringRef getPlaceOf(plan::SliceOp slice, plan::ProgramOp program) {
-    if (slice.getSpace() != Space::State || !program->hasAttr(kPipelineStage))
+  /// Where states and parameters are apart from those of other places along a pipeline, a name for
+  /// it.
+  StringRef getPlaceOf(plan::ProgramOp program) {
+    if (!program->hasAttr(kPipelineStage))
       return {};
     int64_t place = getPipelinePlace(program, getPipelineStage(program));
     return StringAttr::get(program.getContext(), Twine(place)).getValue();

@@ -50,7 +50,16 @@ func::FuncOp sinter::findModelEntry(ModuleOp module) {
   return nullptr;
 }
 
+bool sinter::infers(func::FuncOp entry) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (entry.getArgAttr(i, SinterDialect::kParameter))
+      return true;
+  return false;
+}
+
 bool sinter::isReadParameter(func::FuncOp entry, unsigned argument) {
+  if (entry.getArgAttr(argument, SinterDialect::kParameter))
+    return true;
   auto role = entry.getArgAttrOfType<RoleAttr>(argument, SinterDialect::kRole);
   Attribute name = entry.getArgAttr(argument, SinterDialect::kState);
   if (!role || role.getValue() != Role::Parameter)
@@ -185,15 +194,19 @@ Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, String
   for (const auto &name : listPlacesBefore(entry))
     result.stages.try_emplace(name.first(), 0);
   for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(SinterDialect::kEntry))
+    if (function->hasAttr(SinterDialect::kEntry)) {
       result.placeParameters(function);
+      result.placeCaches(function);
+    }
   return result;
 }
 
 /// A parameter is of the first stage that reads it.
 void ModelStages::placeParameters(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
-    if (!isReadParameter(entry, argument.getArgNumber()))
+    // Each stage preprocesses for itself what it reads of weights that are no states.
+    auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
+    if (!name || !isReadParameter(entry, argument.getArgNumber()))
       continue;
     llvm::SetVector<uint32_t> readers;
     SmallVector<Value> values = {argument};
@@ -211,12 +224,25 @@ void ModelStages::placeParameters(func::FuncOp entry) {
       }
     if (readers.empty())
       continue;
-    auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
     uint32_t home = *llvm::min_element(readers);
     homes.try_emplace(name.getValue(), home);
     for (uint32_t reader : readers)
       if (reader != home)
         copies[name].insert(reader);
+  }
+}
+
+/// A cache is of the stage whose layer uses it.
+void ModelStages::placeCaches(func::FuncOp entry) {
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto role = entry.getArgAttrOfType<RoleAttr>(index, SinterDialect::kRole);
+    if (!role || role.getValue() != Role::KvCache)
+      continue;
+    auto name = entry.getArgAttrOfType<StringAttr>(index, SinterDialect::kState);
+    for (Operation *user : argument.getUsers())
+      if (auto known = stages.find(getLayer(user->getLoc())); known != stages.end())
+        homes.try_emplace(name.getValue(), known->second);
   }
 }
 

@@ -39,7 +39,7 @@ public:
   llvm::ArrayRef<Part> getParts() const { return parts; }
   /// The stage that ops of this place in the model are of.
   uint32_t getStage(mlir::Location location) const;
-  /// The stage that has a state; none where no parameter is in its name.
+  /// The stage that has a state; none where it is no cache, and no parameter is in its name.
   std::optional<uint32_t> getHome(llvm::StringRef state) const;
   /// Parameters that other stages read, too, and these.
   const llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> &getCopies() const {
@@ -48,13 +48,18 @@ public:
 
 private:
   void placeParameters(mlir::func::FuncOp entry);
+  void placeCaches(mlir::func::FuncOp entry);
 
   uint32_t count = 1;
   llvm::SmallVector<Part> parts;
   llvm::StringMap<uint32_t> stages; ///< by layer or another name of a place in the model
-  llvm::StringMap<uint32_t> homes;  ///< by parameter
+  llvm::StringMap<uint32_t> homes;  ///< by parameter or cache
   llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> copies;
 };
+
+/// Whether an entry infers: it reads weights that are no states. The ranks of all stages get what
+/// it puts out, and are given what it is given.
+bool infers(mlir::func::FuncOp entry);
 
 /// Whether an argument is a parameter that an entry reads and does not change.
 bool isReadParameter(mlir::func::FuncOp entry, unsigned argument);

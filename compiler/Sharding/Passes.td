@@ -112,6 +112,10 @@ def SplitStagesPass : Pass<"sinter-split-stages", "mlir::ModuleOp"> {
     parameter that several stages read is a state of the first of them, the others have a copy, which an
     entry `share` brings up to date.
 
+    Of inference, whose weights are no states, each stage is given all inputs of an entry, has the caches
+    of its layers and reads the weights that it needs; what the last stage puts out, the others receive and
+    put out, too, in their `f.S.backward`.
+
     What one entry makes and another one uses is in flight (`sinter.flight`); what another stage makes is
     received (`sinter.receive`), which the entry that makes it sends (`sinter.send`). See
     Pipelining.h.

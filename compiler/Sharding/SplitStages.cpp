@@ -26,12 +26,16 @@ struct SplitStagesPass : sinter::impl::SplitStagesPassBase<SplitStagesPass> {
     auto kind = runtime::parsePipelineSchedule(schedule);
     if (!kind)
       return fail(kind.error());
-    shape.schedule = *kind;
-    shape.places = static_cast<uint32_t>(grid.getSize(runtime::kPipelineAxis));
-    shape.stages = shape.places * runtime::PipelineShape::stagesOfPlace(*kind);
-    shape.microbatches = static_cast<uint64_t>(microbatches / grid.getSize("data"));
-    if (auto checked = shape.check(); !checked)
-      return fail(checked.error());
+    shape.places = shape.stages = static_cast<uint32_t>(grid.getSize(runtime::kPipelineAxis));
+    func::FuncOp entry = findModelEntry(module);
+    // Inference takes one step after the other.
+    if (!entry || !infers(entry)) {
+      shape.schedule = *kind;
+      shape.stages *= runtime::PipelineShape::stagesOfPlace(*kind);
+      shape.microbatches = static_cast<uint64_t>(microbatches / grid.getSize("data"));
+      if (auto checked = shape.check(); !checked)
+        return fail(checked.error());
+    }
     auto model = ModelStages::make(module, shape.stages, layers);
     if (!model)
       return fail(model.error());

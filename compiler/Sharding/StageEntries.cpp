@@ -16,6 +16,8 @@ StageEntries::StageEntries(func::FuncOp entry, const ModelStages &model, const E
 
 void StageEntries::run() {
   findUsers();
+  if (infers(entry))
+    addInputs();
   for (Operation &op : entry.front().without_terminator()) {
     std::optional<StagePlace> place = stages.find(&op);
     if (!place)
@@ -50,7 +52,27 @@ void StageEntries::findUsers() {
       for (Value operand : op.getOperands())
         addUser(operand, *place);
   for (OpOperand &returned : entry.front().getTerminator()->getOpOperands())
-    addUser(returned.get(), getResultPlace(returned.getOperandNumber()));
+    for (StagePlace place : listResultPlaces(returned.getOperandNumber()))
+      addUser(returned.get(), place);
+}
+
+/// Who runs the entry gives each stage the same.
+void StageEntries::addInputs() {
+  for (uint32_t stage = 0; stage < model.getCount(); ++stage)
+    for (BlockArgument argument : entry.getArguments())
+      if (entry.getArgAttr(argument.getArgNumber(), SinterDialect::kInput))
+        use(argument, {stage, PipelinePass::Forward});
+}
+
+/// Where a result is returned: what is put out of an inference in each stage, to the others as it
+/// comes back.
+SmallVector<StagePlace> StageEntries::listResultPlaces(unsigned index) {
+  SmallVector<StagePlace> places = {getResultPlace(index)};
+  if (infers(entry) && entry.getResultAttr(index, SinterDialect::kOutput))
+    for (uint32_t stage = 0; stage < model.getCount(); ++stage)
+      if (stage != places.front().stage)
+        places.push_back({stage, PipelinePass::Backward});
+  return places;
 }
 
 /// What becomes of a state is where the state is; what else is returned, where it is made.
@@ -117,8 +139,8 @@ Value StageEntries::useArgument(BlockArgument argument, StagePlace place) {
   unsigned index = argument.getArgNumber();
   NamedAttrList attributes(entry.getArgAttrDict(index));
   attributes.erase(SinterDialect::kDonated);
-  if (isReadParameter(entry, index)) {
-    auto name = cast<StringAttr>(attributes.get(SinterDialect::kState));
+  if (auto name = cast_or_null<StringAttr>(attributes.get(SinterDialect::kState));
+      name && isReadParameter(entry, index)) {
     if (model.getHome(name.getValue()) != place.stage) {
       attributes.set(SinterDialect::kState,
                      StringAttr::get(entry.getContext(), getCopyName(name, place.stage)));
@@ -171,11 +193,12 @@ Value StageEntries::useOfAnotherPart(Value value, StagePlace place) {
 }
 
 void StageEntries::addResult(unsigned index) {
-  StagePlace place = getResultPlace(index);
-  Value value = use(entry.front().getTerminator()->getOperand(index), place);
-  Part &part = getPart(place);
-  part.values.push_back(value);
-  part.results.emplace_back(entry.getResultAttrDict(index));
+  for (StagePlace place : listResultPlaces(index)) {
+    Value value = use(entry.front().getTerminator()->getOperand(index), place);
+    Part &part = getPart(place);
+    part.values.push_back(value);
+    part.results.emplace_back(entry.getResultAttrDict(index));
+  }
 }
 
 void StageEntries::finish(Part &part) {

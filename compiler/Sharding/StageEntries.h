@@ -36,7 +36,9 @@ private:
   mlir::Value useArgument(mlir::BlockArgument argument, StagePlace place);
   mlir::Value useOfAnotherPart(mlir::Value value, StagePlace place);
   mlir::NamedAttrList &makeFlight(mlir::Value value, StagePlace place);
+  void addInputs();
   void addResult(unsigned index);
+  llvm::SmallVector<StagePlace> listResultPlaces(unsigned index);
   StagePlace getResultPlace(unsigned index);
   void finish(Part &part);
 

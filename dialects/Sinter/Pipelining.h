@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace sinter {
@@ -30,5 +31,14 @@ inline constexpr llvm::StringLiteral kPipelineSlots = "sinter.pipeline_slots";
 /// Of a module of plans: for each stage where its slots begin in State, their bytes, and their
 /// number.
 inline constexpr llvm::StringLiteral kPipelineLayout = "sinter.pipeline_layout";
+
+/// The stage of a pipeline that an entry or a program is of; 0 without one.
+int64_t getPipelineStage(mlir::Operation *entry);
+
+/// The place along the pipeline of a stage's ranks.
+int64_t getPipelinePlace(mlir::Operation *entry, int64_t stage);
+
+/// The name of the entry that preprocesses weights for the ranks that run this one.
+std::string getPreprocessName(mlir::Operation *entry);
 
 } // namespace sinter

@@ -25,8 +25,9 @@ struct SelectedProgram {
 /// What a device is made for.
 struct DevicePlan {
   std::shared_ptr<const Executable> executable;
-  std::vector<SelectedProgram> programs; ///< without `preprocess`
-  ThreadPool *pool = nullptr;            ///< outlives the device
+  std::vector<SelectedProgram> programs;
+  const fb::Program *preprocess = nullptr; ///< that of the weights, or null
+  ThreadPool *pool = nullptr;              ///< outlives the device
   /// Of the spaces; what the device itself takes is not yet in it.
   MemoryUse use;
 };
@@ -56,6 +57,9 @@ public:
 
   /// The same, with the times of the commands and of the run noted.
   virtual Expected<void> run(size_t program, Trace &trace) = 0;
+
+  /// Waits until other ranks have what a program sent them.
+  virtual Expected<void> finishSends(size_t) { return {}; }
 
   /// Carries a program's inputs in, for runCommand().
   virtual Expected<void> start(size_t program) = 0;

@@ -52,8 +52,9 @@ Expected<StoredTensor> findStored(const WeightSource &weights, const fb::Checkpo
 
 } // namespace
 
-Expected<WeightLoader> WeightLoader::open(const Executable &executable, const WeightSource *weights,
-                                          uint64_t seed) {
+Expected<WeightLoader> WeightLoader::open(const Executable &executable,
+                                          const fb::Program &preprocess,
+                                          const WeightSource *weights, uint64_t seed) {
   WeightLoader result;
   result.executable = &executable;
   result.weights = weights;
@@ -89,8 +90,7 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable, const We
         result.data[i] = {result.made.data() + *offsets[i],
                           bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i)))};
   }
-  if (const fb::Program *preprocess = executable.program("preprocess"))
-    result.findUses(*preprocess);
+  result.findUses(preprocess);
   return result;
 }
 
@@ -114,8 +114,8 @@ void WeightLoader::findUses(const fb::Program &program) {
     ends[command].push_back(tensor);
 }
 
-uint64_t WeightLoader::madeBytes(const Executable &executable, const WeightSource *weights) {
-  const fb::Program *preprocess = executable.program("preprocess");
+uint64_t WeightLoader::madeBytes(const Executable &executable, const fb::Program *preprocess,
+                                 const WeightSource *weights) {
   if (!preprocess)
     return 0;
   WeightLoader uses;

@@ -21,14 +21,15 @@ namespace sinter::runtime {
 class WeightLoader {
 public:
   /// Finds every tensor of `executable` in `weights` and checks its type and shape, or, without
-  /// weights, plans random ones. Errors name the tensor.
-  static Expected<WeightLoader> open(const Executable &executable, const WeightSource *weights,
-                                     uint64_t seed);
+  /// weights, plans random ones, for the commands of `preprocess`. Errors name the tensor.
+  static Expected<WeightLoader> open(const Executable &executable, const fb::Program &preprocess,
+                                     const WeightSource *weights, uint64_t seed);
 
   /// Bytes that random and decoded weights take for a time while `preprocess` runs, beyond all
   /// parameters: a tensor is there beside the parameters that were made before it, while the others
   /// are not yet. Without `weights` all are random.
-  static uint64_t madeBytes(const Executable &executable, const WeightSource *weights);
+  static uint64_t madeBytes(const Executable &executable, const fb::Program *preprocess,
+                            const WeightSource *weights);
 
   /// The address of a tensor's first byte.
   std::byte *address(uint32_t tensor) const { return const_cast<std::byte *>(data[tensor].data()); }

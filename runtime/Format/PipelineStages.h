@@ -1,14 +1,58 @@
 //===- PipelineStages.h - Who runs which stage of a pipeline ----*- C++ -*-===//
+//
+// The ranks at each place along the axis `pipeline` have stages of their own. Of an entry "prefill"
+// a stage runs "prefill.1.forward", "prefill.1.backward", ..., as far as there are such programs;
+// what weights are preprocessed by is a program of each place.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Format/Executable_generated.h"
+#include "runtime/Format/Executable.h"
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sinter::runtime {
 
 /// The axis that the stages of a pipeline are along.
 constexpr const char *kPipelineAxis = "pipeline";
+
+/// What a stage does of an entry while values go to the last stage, while they come back, and once
+/// nobody waits for it any more.
+enum class PipelinePass : uint8_t { Forward, Backward, Weights };
+
+/// The program that a stage computes a pass of an entry by: "accumulate.1.backward".
+std::string nameOfPass(std::string_view entry, uint32_t stage, PipelinePass pass);
+
+/// The entry that a program computes, or a pass of: "accumulate" of "accumulate.1.backward".
+std::string_view entryOfProgram(const fb::Program &program);
+
+/// The program that preprocesses weights for the ranks at a place; without a pipeline for all.
+std::string nameOfPreprocess(bool pipelined, uint64_t place);
+
+/// Whether a program of this name preprocesses weights, of any place.
+bool isPreprocess(std::string_view program);
+
+/// A program that a rank runs an entry by.
+struct EntryPass {
+  std::string name;
+  uint32_t stage = 0;
+  PipelinePass pass = PipelinePass::Forward;
+};
+
+/// The programs by which the ranks at a place run an entry, in their order: of a pipeline the
+/// passes that there are of their stages.
+std::vector<EntryPass> listPasses(const Executable &executable, uint64_t place,
+                                  std::string_view entry);
+
+/// The program that preprocesses weights for the ranks at a place, or null.
+const fb::Program *findPreprocess(const Executable &executable, uint64_t place);
+
+/// Bytes of the preprocessed weights that the ranks at a place have; of all of them without a
+/// pipeline.
+uint64_t parameterBytesOf(const Executable &executable, uint64_t place);
 
 /// Stages of an executable's pipeline; 0 where it has none.
 inline uint32_t countStages(const fb::Executable &executable) {

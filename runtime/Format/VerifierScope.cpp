@@ -86,6 +86,10 @@ Expected<void> VerifierScope::verifyText(const flatbuffers::String *text, const 
   return {};
 }
 
+bool VerifierScope::isPreprocess() const {
+  return program && runtime::isPreprocess(program->name()->string_view());
+}
+
 std::optional<uint64_t> VerifierScope::spaceBytes(const fb::Slice &slice) const {
   switch (slice.space()) {
   case fb::Space::Checkpoint:

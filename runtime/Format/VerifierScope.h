@@ -69,7 +69,7 @@ struct VerifierScope {
   /// The error of what is at this place.
   tl::unexpected<Error> bad(const std::string &why) const;
 
-  bool isPreprocess() const { return program && program->name()->string_view() == "preprocess"; }
+  bool isPreprocess() const;
 
   /// What products may be of, and in words.
   bool isComputeType(fb::DType dtype) const {

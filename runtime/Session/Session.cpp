@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <map>
+#include <set>
 
 namespace sinter::runtime {
 namespace {
@@ -57,12 +59,19 @@ struct Session::Impl {
   ThreadPool *pool = nullptr;
   Trace *trace = nullptr;
   std::vector<SelectedProgram> programs;
-  MemoryUse use; // of the spaces
+  const fb::Program *preprocess = nullptr;
+  // By handle, what is run: a program, or those of an entry.
+  std::vector<std::vector<size_t>> runs;
+  std::map<std::string, size_t, std::less<>> entries; // handles, of those that are several programs
+  MemoryUse use;                                      // of the spaces
   std::unique_ptr<Device> device;
 
-  DevicePlan makePlan() const { return {executable, programs, pool, use}; }
+  DevicePlan makePlan() const { return {executable, programs, preprocess, pool, use}; }
   Expected<void> select(std::shared_ptr<const Executable> selected, const BindOptions &options);
-  Expected<void> selectPrograms(const std::vector<std::string> &names);
+  Expected<void> selectPrograms(const BindOptions &options);
+  void findEntries(uint64_t place);
+  std::optional<size_t> findProgram(std::string_view name, uint64_t slot) const;
+  Expected<void> runToNonFinite(size_t program, bool stops, std::optional<NonFinite> &first);
 };
 
 // Everything that takes no memory to speak of.
@@ -74,7 +83,7 @@ Expected<void> Session::Impl::select(std::shared_ptr<const Executable> selected,
     ownPool = std::make_unique<ThreadPool>(options.threads);
     pool = ownPool.get();
   }
-  return selectPrograms(options.programs);
+  return selectPrograms(options);
 }
 
 /// Fails where another number of ranks runs an executable than it was compiled for.
@@ -95,35 +104,77 @@ static Expected<void> checkRanks(const Executable &executable, const Communicato
                           : "give `ranks` " + std::to_string(needed));
 }
 
-Expected<void> Session::Impl::selectPrograms(const std::vector<std::string> &names) {
-  const auto *all = executable->getRoot().programs();
-  for (const std::string &name : names)
-    if (name == "preprocess" || !executable->program(name))
+/// The place along a pipeline whose programs are bound: that of the rank, or without ranks that of
+/// the programs that are named.
+static uint64_t findBoundPlace(const Executable &executable, const BindOptions &options) {
+  if (options.communicator)
+    return findPlace(executable.getRoot(), kPipelineAxis, options.communicator->getRank());
+  const fb::Program *first =
+      options.programs.empty() ? nullptr : executable.program(options.programs.front());
+  return first ? placeOfStage(executable.getRoot(), first->stage()) : 0;
+}
+
+Expected<void> Session::Impl::selectPrograms(const BindOptions &options) {
+  const fb::Executable &root = executable->getRoot();
+  uint64_t place = findBoundPlace(*executable, options);
+  std::set<std::string, std::less<>> names;
+  for (const std::string &name : options.programs) {
+    std::vector<EntryPass> passes = listPasses(*executable, place, name);
+    if (isPreprocess(name) || (passes.empty() && !executable->program(name)))
       return fail(executable->getName(), "it has no program '" + name + "'",
                   "compile the model again with this entry");
+    if (passes.empty())
+      names.insert(name);
+    for (const EntryPass &pass : passes)
+      names.insert(pass.name);
+  }
+  const auto *all = root.programs();
   for (flatbuffers::uoffset_t i = 0; all && i < all->size(); ++i) {
     const fb::Program *program = all->Get(i);
-    std::string name = program->name()->str();
-    if (name == "preprocess")
+    std::string_view name = program->name()->string_view();
+    if (isPreprocess(name) ||
+        (names.empty() ? placeOfStage(root, program->stage()) != place : !names.contains(name)))
       continue;
-    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      continue;
-    uint64_t slots = countSlots(executable->getRoot(), program->stage());
+    uint64_t slots = countSlots(root, program->stage());
     for (uint64_t slot = 0; slot < slots; ++slot)
       programs.push_back({program, i, slot});
-    use.state = std::max(use.state, stateBytesOf(executable->getRoot(), program->stage()));
+    use.state = std::max(use.state, stateBytesOf(root, program->stage()));
     use.arena = std::max<uint64_t>(use.arena, program->arena_bytes());
     use.input = std::max<uint64_t>(use.input, program->input_bytes());
     use.output = std::max<uint64_t>(use.output, program->output_bytes());
   }
-  const fb::Executable &root = executable->getRoot();
+  for (size_t i = 0; i < programs.size(); ++i)
+    runs.push_back({i});
+  findEntries(place);
   if (countStages(root) == 0)
     use.state = root.state_bytes();
-  use.parameter = root.parameter_bytes();
+  use.parameter = parameterBytesOf(*executable, place);
   use.constant = root.constants() ? root.constants()->size() : 0;
-  if (const fb::Program *program = executable->program("preprocess"))
-    use.preprocessArena = program->arena_bytes();
+  preprocess = findPreprocess(*executable, place);
+  if (preprocess)
+    use.preprocessArena = preprocess->arena_bytes();
   return {};
+}
+
+std::optional<size_t> Session::Impl::findProgram(std::string_view name, uint64_t slot) const {
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs[i].program->name()->string_view() == name && programs[i].slot == slot)
+      return i;
+  return std::nullopt;
+}
+
+void Session::Impl::findEntries(uint64_t place) {
+  for (const SelectedProgram &selected : programs) {
+    std::string_view entry = entryOfProgram(*selected.program);
+    if (entry == selected.program->name()->string_view() || entries.contains(entry))
+      continue;
+    std::vector<size_t> run;
+    for (const EntryPass &pass : listPasses(*executable, place, entry))
+      if (std::optional<size_t> program = findProgram(pass.name, 0))
+        run.push_back(*program);
+    entries.emplace(entry, runs.size());
+    runs.push_back(std::move(run));
+  }
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -159,57 +210,76 @@ Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
 }
 
 Expected<size_t> Session::program(std::string_view name, uint64_t slot) const {
-  for (size_t i = 0; i < impl->programs.size(); ++i)
-    if (impl->programs[i].program->name()->string_view() == name && impl->programs[i].slot == slot)
-      return i;
+  if (std::optional<size_t> program = impl->findProgram(name, slot))
+    return *program;
+  if (auto entry = impl->entries.find(name); entry != impl->entries.end() && slot == 0)
+    return entry->second;
   return fail(impl->executable->getName(), "no program '" + std::string(name) + "' is bound",
               "compile the model again with this entry");
 }
 
 Expected<void> Session::run(size_t program) {
-  return impl->trace ? impl->device->run(program, *impl->trace) : impl->device->run(program);
+  for (size_t each : impl->runs[program])
+    SINTER_CHECK(impl->trace ? impl->device->run(each, *impl->trace) : impl->device->run(each));
+  // Nothing follows that would wait: the session may end, and its memory with it.
+  if (program >= impl->programs.size())
+    for (size_t each : impl->runs[program])
+      SINTER_CHECK(impl->device->finishSends(each));
+  return {};
 }
 
 Expected<std::optional<NonFinite>> Session::runToNonFinite(size_t program) {
-  const fb::Program &bound = *impl->programs[program].program;
-  SINTER_CHECK(impl->device->start(program));
+  const std::vector<size_t> &run = impl->runs[program];
   std::optional<NonFinite> first;
+  for (size_t each : run)
+    SINTER_CHECK(impl->runToNonFinite(each, /*stops=*/run.size() == 1, first));
+  return first;
+}
+
+Expected<void> Session::Impl::runToNonFinite(size_t program, bool stops,
+                                             std::optional<NonFinite> &first) {
+  const fb::Program &bound = *programs[program].program;
+  SINTER_CHECK(device->start(program));
   size_t count = bound.commands() ? bound.commands()->size() : 0;
+  // What is worse than negative infinity.
+  bool found = first && first->value != nameOf(NonFiniteKind::NegativeInfinity);
   for (size_t i = 0; i < count; ++i) {
     const fb::Command &command = *bound.commands()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SINTER_CHECK(impl->device->runCommand(program, i));
+    SINTER_CHECK(device->runCommand(program, i));
     // Where the processor cannot look at the device's memory it looks at copies.
     std::deque<std::vector<std::byte>> copies;
     Expected<void> copied;
     auto bytes = [&](const fb::Slice &slice) -> std::span<const std::byte> {
-      if (std::span<std::byte> there = impl->device->view(slice); !there.empty())
+      if (std::span<std::byte> there = device->view(slice); !there.empty())
         return there;
       std::vector<std::byte> &copy = copies.emplace_back(slice.bytes());
-      if (Expected<void> read = impl->device->read(slice, copy); !read)
+      if (Expected<void> read = device->read(slice, copy); !read)
         copied = std::move(read);
       return copy;
     };
     std::optional<NonFiniteKind> kind = findNonFinite(command, bytes);
     SINTER_CHECK(std::move(copied));
-    bool stops = kind && *kind != NonFiniteKind::NegativeInfinity;
-    if (!kind || (first && !stops))
+    bool isWorst = kind && *kind != NonFiniteKind::NegativeInfinity;
+    if (!kind || found || (first && !isWorst))
       continue;
     first = NonFinite{command.label() ? command.label()->str() : "command " + std::to_string(i),
                       textOf(command.layer()), std::string(nameOf(*kind))};
-    if (stops)
+    found = isWorst;
+    if (stops && isWorst)
       break;
   }
-  return first;
+  return {};
 }
 
 Expected<TensorView> Session::input(size_t program, std::string_view name, DType dtype) const {
-  return findTensor(impl->programs[program].program->inputs(),
+  // Of an entry's programs, all inputs are those of the first one, and outputs of the last one.
+  return findTensor(impl->programs[impl->runs[program].front()].program->inputs(),
                     impl->device->hostMemory(fb::Space::Input), name, dtype,
                     impl->executable->getName());
 }
 
 Expected<TensorView> Session::output(size_t program, std::string_view name, DType dtype) const {
-  return findTensor(impl->programs[program].program->outputs(),
+  return findTensor(impl->programs[impl->runs[program].back()].program->outputs(),
                     impl->device->hostMemory(fb::Space::Output), name, dtype,
                     impl->executable->getName());
 }

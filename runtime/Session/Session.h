@@ -62,8 +62,9 @@ public:
   static Expected<std::unique_ptr<Session>> bind(std::shared_ptr<const Executable> executable,
                                                  const BindOptions &options = {});
 
-  /// The handle of a bound program, for a slot where it is a pipeline's; an error if there is none
-  /// of this name.
+  /// The handle of a bound program, for a slot where it is a pipeline's; or, without one of this
+  /// name, of the entry: what this rank runs it by, of the first slot. An error if there is
+  /// neither.
   Expected<size_t> program(std::string_view name, uint64_t slot = 0) const;
 
   /// Runs a program. On the CPU this cannot fail without debug mode; a GPU's errors name the
@@ -71,8 +72,9 @@ public:
   Expected<void> run(size_t program);
 
   /// Runs a program and looks at every number that its commands write; stops behind the first
-  /// command that writes a NaN or an infinity and names it. Negative infinities, which masks make
-  /// on purpose, stop nothing; the first of them is named where there is nothing else. Slow.
+  /// command that writes a NaN or an infinity and names it; of several programs, for which other
+  /// ranks wait, all are run. Negative infinities, which masks make on purpose, stop nothing; the
+  /// first of them is named where there is nothing else. Slow.
   Expected<std::optional<NonFinite>> runToNonFinite(size_t program);
 
   /// An input or an output by name; an error if there is none or its type is not `dtype`.

@@ -41,11 +41,6 @@ Expected<PipelineSchedule> parsePipelineSchedule(std::string_view name) {
               "give gpipe, 1f1b, interleaved or zero-bubble");
 }
 
-std::string nameOfPass(std::string_view entry, uint32_t stage, PipelinePass pass) {
-  const char *names[] = {"forward", "backward", "weights"};
-  return std::string(entry) + "." + std::to_string(stage) + "." + names[static_cast<size_t>(pass)];
-}
-
 Expected<void> PipelineShape::check() const {
   std::string what = "`accumulate`: " + std::to_string(microbatches) + " microbatches a rank";
   if (microbatches < places)

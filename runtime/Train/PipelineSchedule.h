@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Base/Error.h"
+#include "runtime/Format/PipelineStages.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,13 +28,6 @@ enum class PipelineSchedule { GPipe, OneForwardOneBackward, Interleaved, ZeroBub
 
 /// "gpipe", "1f1b", "interleaved" or "zero-bubble"; empty: 1f1b.
 Expected<PipelineSchedule> parsePipelineSchedule(std::string_view name);
-
-/// What a stage does of an entry while values go to the last stage, while they come back, and once
-/// nobody waits for it any more.
-enum class PipelinePass : uint8_t { Forward, Backward, Weights };
-
-/// The program that a stage computes a pass of an entry by: "accumulate.1.backward".
-std::string nameOfPass(std::string_view entry, uint32_t stage, PipelinePass pass);
 
 /// One pass of one microbatch.
 struct PipelineTask {

@@ -8,33 +8,9 @@
 namespace sinter::runtime {
 namespace {
 
-/// A program that a rank runs an entry by.
-struct Pass {
-  std::string name;
-  uint32_t stage = 0;
-  PipelinePass pass = PipelinePass::Forward;
-};
-
-/// Those of an entry, in their order: of a pipeline the passes that there are of the rank's stages.
-std::vector<Pass> listPasses(const Executable &executable, size_t rank, std::string_view entry) {
-  std::vector<Pass> passes;
-  uint32_t stages = countStages(executable.getRoot());
-  if (stages == 0 && executable.program(entry))
-    passes.push_back({std::string(entry)});
-  size_t place = findPlace(executable.getRoot(), kPipelineAxis, rank);
-  for (PipelinePass pass : {PipelinePass::Forward, PipelinePass::Backward, PipelinePass::Weights})
-    for (uint32_t i = 0; i < stages; ++i) {
-      uint32_t stage = pass == PipelinePass::Forward ? i : stages - 1 - i;
-      std::string name = nameOfPass(entry, stage, pass);
-      if (placeOfStage(executable.getRoot(), stage) == place && executable.program(name))
-        passes.push_back({name, stage, pass});
-    }
-  return passes;
-}
-
-std::vector<std::string> namesOf(const std::vector<Pass> &passes) {
+std::vector<std::string> namesOf(const std::vector<EntryPass> &passes) {
   std::vector<std::string> names;
-  for (const Pass &pass : passes)
+  for (const EntryPass &pass : passes)
     names.push_back(pass.name);
   return names;
 }
@@ -81,10 +57,11 @@ Expected<GradientTree> makeGradientTree(const Executable &executable, uint64_t a
 Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uint64_t accumulate,
                                   bool validation) {
   StepPlan plan;
+  uint64_t place = findPlace(executable.getRoot(), kPipelineAxis, rank);
   SINTER_TRY(plan.tree, makeGradientTree(executable, accumulate));
   std::string step = "a step of " + std::to_string(accumulate) + " microbatches";
-  auto find = [&](const std::string &entry) -> Expected<std::vector<Pass>> {
-    std::vector<Pass> passes = listPasses(executable, rank, entry);
+  auto find = [&](const std::string &entry) -> Expected<std::vector<EntryPass>> {
+    std::vector<EntryPass> passes = listPasses(executable, place, entry);
     if (!passes.empty())
       return passes;
     return fail(executable.getName(),
@@ -93,31 +70,31 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
                 "compile the model for this training");
   };
   bool accumulates = accumulate > 1 || !executable.program("train_step");
-  SINTER_TRY(std::vector<Pass> passes, find(accumulates ? "accumulate" : "train_step"));
+  SINTER_TRY(std::vector<EntryPass> passes, find(accumulates ? "accumulate" : "train_step"));
   if (accumulates) {
-    SINTER_TRY(std::vector<Pass> update, find("update"));
+    SINTER_TRY(std::vector<EntryPass> update, find("update"));
     plan.update = namesOf(update);
   }
-  std::vector<std::vector<Pass>> carries;
-  for (uint64_t carry = 1; carry < plan.tree.getBuffers(); ++carry) {
-    SINTER_TRY(std::vector<Pass> own, find(carryProgram(carry)));
+  std::vector<std::vector<EntryPass>> carries;
+  for (uint64_t carry = 1; carry < plan.tree.buffers(); ++carry) {
+    SINTER_TRY(std::vector<EntryPass> own, find(carryProgram(carry)));
     carries.push_back(std::move(own));
   }
   if (validation) {
-    SINTER_TRY(std::vector<Pass> evaluate, find("evaluate"));
+    SINTER_TRY(std::vector<EntryPass> evaluate, find("evaluate"));
     plan.evaluate = namesOf(evaluate);
   }
-  std::string more = carryProgram(plan.tree.getBuffers());
-  if (!listPasses(executable, rank, more).empty())
+  std::string more = carryProgram(plan.tree.buffers());
+  if (!listPasses(executable, place, more).empty())
     return fail(executable.getName(), "it has a program '" + more + "', for more than " + step,
                 "compile the model for this training");
-  plan.share = namesOf(listPasses(executable, rank, "share"));
+  plan.share = namesOf(listPasses(executable, place, "share"));
   SINTER_TRY(std::vector<PipelineTask> order,
              orderPasses(executable, rank, plan.tree.getMicrobatches()));
   for (const PipelineTask &next : order) {
-    auto ofStage = [&](const Pass &pass) { return pass.stage == next.stage; };
+    auto ofStage = [&](const EntryPass &pass) { return pass.stage == next.stage; };
     auto own = std::ranges::find_if(
-        passes, [&](const Pass &pass) { return ofStage(pass) && pass.pass == next.pass; });
+        passes, [&](const EntryPass &pass) { return ofStage(pass) && pass.pass == next.pass; });
     if (own == passes.end())
       continue; // the last stage has gone backward already
     uint64_t slots = countSlots(executable.getRoot(), next.stage);
@@ -125,9 +102,9 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
         PlannedTask{{own->name, next.microbatch % slots}, next.microbatch, {}});
     // Behind the stage's last pass it has the gradients of the microbatch.
     if (std::ranges::none_of(
-            passes, [&](const Pass &pass) { return ofStage(pass) && pass.pass > next.pass; }))
+            passes, [&](const EntryPass &pass) { return ofStage(pass) && pass.pass > next.pass; }))
       for (uint64_t carry = 0; carry < plan.tree.carriesAfter(next.microbatch); ++carry)
-        for (const Pass &pass : carries[carry])
+        for (const EntryPass &pass : carries[carry])
           if (ofStage(pass))
             task.carries.push_back(pass.name);
   }
@@ -140,13 +117,18 @@ size_t findLargestRank(const Executable &executable) {
   uint64_t most = 0;
   for (uint32_t place = 0; place < countPlaces(root) && countStages(root) != 0; ++place) {
     uint64_t state = 0, arena = 0;
+    const fb::Program *preprocess = findPreprocess(executable, place);
     for (const fb::Program *program : *root.programs())
-      if (placeOfStage(root, program->stage()) == place) {
+      if (placeOfStage(root, program->stage()) == place &&
+          !isPreprocess(program->name()->string_view())) {
         state = std::max(state, stateBytesOf(root, program->stage()));
         arena = std::max<uint64_t>(arena, program->arena_bytes());
       }
-    if (state + arena > most) {
-      most = state + arena;
+    // As MemoryUse::peak().
+    uint64_t all = parameterBytesOf(executable, place) +
+                   std::max(state + arena, preprocess ? preprocess->arena_bytes() : 0);
+    if (all > most) {
+      most = all;
       largest = findRankOfStage(root, place, 0);
     }
   }

@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Ranks, testing::ValuesIn(modelNames()), testNam
 class ManyRanks : public Ranks {};
 
 TEST_P(ManyRanks, ThreeAlongTensor) { expectSameBits(3, "tensor=3", DType::F32); }
+TEST_P(ManyRanks, TwoStages) { expectSameBits(2, "pipeline=2", DType::F32); }
 TEST_P(ManyRanks, FourAlongTensorInBf16) { expectSameBits(4, "tensor=4", DType::BF16); }
 
 INSTANTIATE_TEST_SUITE_P(Models, ManyRanks,
@@ -85,6 +86,7 @@ class RowsOnRanks : public Ranks {};
 
 TEST_P(RowsOnRanks, TwoAlongContext) { expectSameBits(2, "context=2", DType::F32); }
 TEST_P(RowsOnRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2", DType::F32); }
+TEST_P(RowsOnRanks, TwoStagesOfTwoInBf16) { expectSameBits(4, "tensor=2,pipeline=2", DType::BF16); }
 TEST_P(RowsOnRanks, TwoAlongContextInBf16) { expectSameBits(2, "context=2", DType::BF16); }
 TEST_P(RowsOnRanks, FourAlongRowsAndColumnsInBf16) { expectSameBits(4, "tensor=2x2", DType::BF16); }
 

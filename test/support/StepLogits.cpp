@@ -21,7 +21,8 @@ void returnLogits(CompileRequest &request, const ModelSpec &spec) {
   sinter::returnLogits(**graph);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  (*graph)->print(stream);
+  // Stages of a pipeline are cut by the names of layers, which are locations.
+  (*graph)->print(stream, OpPrintingFlags().enableDebugInfo());
   request.graph = makeTextGraph(std::move(text), "logits.mlir");
 }
 

@@ -23,9 +23,11 @@ public:
   MemoryUse getMemory() const override { return use; }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
-  Expected<void> start(size_t program) override {
+  Expected<void> finishSends(size_t program) override {
     return pipelined ? recordings[program].finishSends() : Expected<void>();
   }
+  // What it sent is about to be written again.
+  Expected<void> start(size_t program) override { return finishSends(program); }
   Expected<void> runCommand(size_t program, size_t command) override {
     return recordings[program].runStep(command, *plan.pool);
   }
@@ -57,7 +59,8 @@ public:
 private:
   Expected<void> loadKernels(const KernelTable &table);
   void addMadeWeights(const BindOptions &options) {
-    use.preprocessArena += WeightLoader::madeBytes(*plan.executable, options.weights);
+    use.preprocessArena +=
+        WeightLoader::madeBytes(*plan.executable, plan.preprocess, options.weights);
   }
   Expected<void> allocate(bool debug);
   void recordPrograms();
@@ -179,11 +182,11 @@ void CpuDevice::recordPrograms() {
 }
 
 Expected<void> CpuDevice::preprocess(const BindOptions &options) {
-  const fb::Program *program = plan.executable->program("preprocess");
+  const fb::Program *program = plan.preprocess;
   if (!program)
     return {};
   SINTER_TRY(WeightLoader checkpoint,
-             WeightLoader::open(*plan.executable, options.weights,
+             WeightLoader::open(*plan.executable, *program, options.weights,
                                 options.seed.value_or(plan.executable->getRoot().seed())));
   use.checkpoint = checkpoint.getBytes();
   SINTER_TRY(Region scratch, Region::allocate(program->arena_bytes(), "preprocessing the weights"));

@@ -239,8 +239,8 @@ Expected<void> CudaDevice::loadKernels() {
   std::vector<const fb::Program *> programs;
   for (const SelectedProgram &selected : plan.programs)
     programs.push_back(selected.program);
-  if (const fb::Program *preprocess = plan.executable->program("preprocess"))
-    programs.push_back(preprocess);
+  if (plan.preprocess)
+    programs.push_back(plan.preprocess);
   SINTER_CHECK(own->kernels.load(*plan.executable, programs, *plan.pool));
   use.code = own->kernels.getCodeBytes();
   return {};
@@ -290,17 +290,17 @@ CUdeviceptr CudaDevice::address(const fb::Slice &slice, const DeviceMemory &aren
 // Records and enqueues one command after the other, since the tensors' addresses are known only
 // while they are there.
 Expected<void> CudaDevice::preprocess(const BindOptions &options) {
-  const fb::Program *program = plan.executable->program("preprocess");
+  const fb::Program *program = plan.preprocess;
   if (!program || !program->commands())
     return {};
   SINTER_TRY(WeightLoader checkpoint,
-             WeightLoader::open(*plan.executable, options.weights,
+             WeightLoader::open(*plan.executable, *program, options.weights,
                                 options.seed.value_or(plan.executable->getRoot().seed())));
   use.checkpoint = checkpoint.getBytes();
   {
     DeviceMemory scratch;
     SINTER_CHECK(allocate(scratch, program->arena_bytes(), "preprocessing the weights"));
-    UploadPlan uploads = UploadPlan::of(*plan.executable);
+    UploadPlan uploads = UploadPlan::of(*plan.executable, program);
     CheckpointMemory there;
     CudaResolver resolver{[&](const fb::Slice &slice) { return address(slice, scratch, &there); },
                           *plan.executable, own->kernels, own->gemms, own->attentions};

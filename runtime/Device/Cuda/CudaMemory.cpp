@@ -9,13 +9,13 @@ MemoryUse predictCudaMemory(const DevicePlan &plan) {
   const Executable &executable = *plan.executable;
   const fb::Executable &root = executable.getRoot();
   MemoryUse use = plan.use;
-  use.preprocessArena += UploadPlan::of(executable).peakBytes;
+  use.preprocessArena += UploadPlan::of(executable, plan.preprocess).peakBytes;
   use.host = use.input + use.output + stagingBytes;
   std::set<uint32_t> kernels, files;
   for (const SelectedProgram &selected : plan.programs)
     addLaunchedKernels(*selected.program, kernels);
-  if (const fb::Program *preprocess = executable.program("preprocess"))
-    addLaunchedKernels(*preprocess, kernels);
+  if (plan.preprocess)
+    addLaunchedKernels(*plan.preprocess, kernels);
   for (uint32_t kernel : kernels)
     files.insert(root.kernels()->Get(kernel)->program());
   // The verifier knows the device.

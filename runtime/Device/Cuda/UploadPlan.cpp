@@ -21,9 +21,8 @@ const fb::Slice *copiedFromCheckpoint(const fb::Command &command) {
   return copy && copy->source()->space() == fb::Space::Checkpoint ? copy->source() : nullptr;
 }
 
-UploadPlan UploadPlan::of(const Executable &executable) {
+UploadPlan UploadPlan::of(const Executable &executable, const fb::Program *preprocess) {
   UploadPlan plan;
-  const fb::Program *preprocess = executable.program("preprocess");
   if (!preprocess || !preprocess->commands())
     return plan;
   flatbuffers::uoffset_t count = preprocess->commands()->size();

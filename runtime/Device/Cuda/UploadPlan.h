@@ -16,7 +16,7 @@ struct UploadPlan {
   std::vector<std::vector<uint32_t>> begins, ends;
   uint64_t peakBytes = 0; ///< of all that are there at a time
 
-  static UploadPlan of(const Executable &executable);
+  static UploadPlan of(const Executable &executable, const fb::Program *preprocess);
 };
 
 /// The slice that a command copies out of a checkpoint tensor, or null.
