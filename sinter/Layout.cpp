@@ -8,8 +8,8 @@
 using namespace sinter;
 
 /// The axes that a grid may have.
-static constexpr const char *kTrainingAxes[] = {"data", "tensor", "pipeline"};
-static constexpr const char *kInferenceAxes[] = {"tensor"};
+static constexpr const char *kTrainingAxes[] = {"data", "context", "tensor", "pipeline"};
+static constexpr const char *kInferenceAxes[] = {"context", "tensor", "pipeline"};
 
 /// Appends to `grids` those that give `devices` ranks along `axes`, with what `grid` has already.
 static void listGrids(std::span<const char *const> axes, size_t devices, const std::string &grid,
