@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Autodiff/OptimizerOptions.h"
+#include "compiler/Precision/PrecisionOptions.h"
 
 namespace sinter {
 
@@ -27,7 +28,7 @@ struct TrainingOptions : OptimizerOptions {
 };
 
 /// What to compile a model for.
-struct CompileOptions {
+struct CompileOptions : PrecisionOptions {
 #define SINTER_OPTION SINTER_OPTION_MEMBER
 #include "compiler/Pipelines/CompileOptions.def"
 
@@ -35,14 +36,13 @@ struct CompileOptions {
 
   /// The options themselves, without those of training.
   template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+    PrecisionOptions::visit(self, visitor);
 #define SINTER_OPTION SINTER_OPTION_VISIT
 #include "compiler/Pipelines/CompileOptions.def"
   }
 
   // What is compiled for where an option is not set.
   const char *getTarget() const { return target.empty() ? "cpu" : target.c_str(); }
-  DType getComputeType() const { return computeType.value_or(DType::F32); }
-  DType getCacheType() const { return cacheType.value_or(DType::F32); }
   int64_t getMaxSequence() const { return maxSequence ? maxSequence : 1024; }
   bool isGpu() const { return target.starts_with("cuda:"); }
 };

@@ -56,17 +56,8 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
   case Phase::Autodiff:
     return buildAutodiffPipeline(manager, options.training,
                                  {release, kFreeShare, options.training.rematerialize});
-  case Phase::Precision: {
-    PrecisionOptions precision;
-    precision.computeType = writeOption(options.getComputeType());
-    precision.cacheType = writeOption(options.getCacheType());
-    precision.tf32 = options.tf32;
-    precision.weights = options.weights;
-    precision.group = options.weightsGroup;
-    precision.activations = options.activations;
-    precision.head = options.quantizesHead;
-    return buildPrecisionPipeline(manager, precision);
-  }
+  case Phase::Precision:
+    return buildPrecisionPipeline(manager, options);
   case Phase::Sharding:
     return buildShardingPipeline(
         manager, {options.zero}, {options.reduce == "library", options.forbidGather},

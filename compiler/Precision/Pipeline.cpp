@@ -1,31 +1,60 @@
 #include "compiler/Precision/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
+using namespace sinter;
+
+namespace {
+
+/// The options as text, as the pass sinter-apply-optimizer has its own.
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+#define SINTER_OPTION(name, type, member, initial, ...)                                            \
+  static constexpr FlagName member##Flag{name};                                                    \
+  Option<std::string> member##Text{*this, member##Flag.text,                                       \
+                                   llvm::cl::desc(OptionInfo{.id = name, __VA_ARGS__}.help),       \
+                                   llvm::cl::init(writeOption(PrecisionOptions().member))};
+#include "compiler/Precision/PrecisionOptions.def"
+};
+
+} // namespace
 
 void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptions &options) {
-  if (options.weights == "int8" || options.weights == "int4") {
-    QuantizeWeightsPassOptions weights;
-    weights.weights = options.weights;
-    weights.group = options.activations == "int8" ? 0 : options.group.getValue();
-    weights.head = options.head;
-    manager.addPass(createQuantizeWeightsPass(weights));
-  }
+  if (options.weights == "int8" || options.weights == "int4")
+    manager.addPass(createQuantizeWeightsPass(
+        {.weights = options.weights,
+         .group = options.activations == "int8" ? 0 : options.weightsGroup,
+         .head = options.quantizesHead}));
   if (options.activations == "int8")
     manager.addPass(createQuantizeActivationsPass());
-  AssignComputeTypePassOptions types;
-  types.computeType = options.computeType;
-  bool ofBytes = options.cacheType == "int8" || options.cacheType == "fp8";
-  types.cacheType = ofBytes ? "f32" : options.cacheType.getValue();
-  types.tf32 = options.tf32;
-  manager.addPass(createAssignComputeTypePass(types));
+  std::string cacheType = writeOption(options.getCacheType());
+  bool ofBytes = cacheType == "int8" || cacheType == "fp8";
+  manager.addPass(createAssignComputeTypePass({.computeType = writeOption(options.getComputeType()),
+                                               .cacheType = ofBytes ? "f32" : cacheType,
+                                               .tf32 = options.tf32}));
   if (ofBytes)
-    manager.addPass(createQuantizeCachesPass({options.cacheType.getValue()}));
+    manager.addPass(createQuantizeCachesPass({cacheType}));
   manager.addPass(createVerifyPrecisionPass());
 }
 
+/// The same of options as text.
+static LogicalResult parsePrecisionPipeline(OpPassManager &manager, StringRef text,
+                                            function_ref<LogicalResult(const Twine &)> fail) {
+  PipelineOptions texts;
+  if (failed(texts.parseFromString(text)))
+    return failure();
+  PrecisionOptions options;
+#define SINTER_OPTION(name, type, member, initial, ...)                                            \
+  if (!readOption(texts.member##Text.getValue(), options.member))                                  \
+    return fail("expected another value of " name ", got '" + texts.member##Text.getValue() + "'");
+#include "compiler/Precision/PrecisionOptions.def"
+  buildPrecisionPipeline(manager, options);
+  return success();
+}
+
 void sinter::registerPrecisionPipeline() {
-  PassPipelineRegistration<PrecisionOptions>(
-      "sinter-precision-pipeline", "The Precision phase: element types", buildPrecisionPipeline);
+  registerPassPipeline(
+      "sinter-precision-pipeline", "The Precision phase: element types", parsePrecisionPipeline,
+      [](function_ref<void(const detail::PassOptions &)> visit) { visit(PipelineOptions()); });
 }

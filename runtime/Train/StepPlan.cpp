@@ -76,7 +76,7 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
     plan.update = namesOf(update);
   }
   std::vector<std::vector<EntryPass>> carries;
-  for (uint64_t carry = 1; carry < plan.tree.buffers(); ++carry) {
+  for (uint64_t carry = 1; carry < plan.tree.getBuffers(); ++carry) {
     SINTER_TRY(std::vector<EntryPass> own, find(carryProgram(carry)));
     carries.push_back(std::move(own));
   }
@@ -84,7 +84,7 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
     SINTER_TRY(std::vector<EntryPass> evaluate, find("evaluate"));
     plan.evaluate = namesOf(evaluate);
   }
-  std::string more = carryProgram(plan.tree.buffers());
+  std::string more = carryProgram(plan.tree.getBuffers());
   if (!listPasses(executable, place, more).empty())
     return fail(executable.getName(), "it has a program '" + more + "', for more than " + step,
                 "compile the model for this training");

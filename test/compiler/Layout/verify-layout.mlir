@@ -1,4 +1,4 @@
-// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline=compute-type=bf16 --sinter-global-pipeline --sinter-layout-pipeline | sinter-opt --sinter-verify-layout | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cpu:x86-64-v4 --sinter-precision-pipeline=dtype=bf16 --sinter-global-pipeline --sinter-layout-pipeline | sinter-opt --sinter-verify-layout | FileCheck %s
 
 // CHECK-LABEL: func.func @entry
 // CHECK: sinter.pack

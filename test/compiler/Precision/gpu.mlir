@@ -1,4 +1,4 @@
-// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-precision-pipeline="compute-type=f16 cache-type=bf16" | FileCheck %s
+// RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-precision-pipeline="dtype=f16 cache-dtype=bf16" | FileCheck %s
 
 // A GPU's products read plain matrices, transposed or not, of any type.
 // CHECK-LABEL: func.func @products

@@ -1,4 +1,4 @@
-// RUN: sinter-opt %s --sinter-precision-pipeline=compute-type=bf16 | sinter-opt --sinter-verify-precision --sinter-verify-global | FileCheck %s
+// RUN: sinter-opt %s --sinter-precision-pipeline=dtype=bf16 | sinter-opt --sinter-verify-precision --sinter-verify-global | FileCheck %s
 
 // Types alone are chosen: nothing has a layout, no weight is merged or packed.
 // CHECK-LABEL: func.func @entry
