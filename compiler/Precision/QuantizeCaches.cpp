@@ -45,8 +45,8 @@ private:
           !getElementTypeOrSelf(append.getRows()).isF64()) {
         appends.push_back(append);
         collect(append.getResult());
-      } else if (attention && (&use == &attention.getKeyMutable() ||
-                               &use == &attention.getValueMutable())) {
+      } else if (attention &&
+                 (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable())) {
         reads.push_back({attention, &use == &attention.getKeyMutable()});
       } else if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>()) {
         hasOther = true;
@@ -101,13 +101,15 @@ private:
           }
     auto isCache = [&](StringAttr name) {
       auto found = caches.find(name);
-      return found != caches.end() && llvm::all_of(found->second, [&](const CacheUses &uses) {
-               return !uses.hasOther && !uses.appends.empty() &&
-                      llvm::all_of(uses.reads, [&](const Read &read) {
-                        auto [key, value] = names.lookup(read.attention);
-                        return caches.contains(key) && caches.contains(value);
-                      });
-             }) &&
+      return found != caches.end() &&
+             llvm::all_of(found->second,
+                          [&](const CacheUses &uses) {
+                            return !uses.hasOther && !uses.appends.empty() &&
+                                   llvm::all_of(uses.reads, [&](const Read &read) {
+                                     auto [key, value] = names.lookup(read.attention);
+                                     return caches.contains(key) && caches.contains(value);
+                                   });
+                          }) &&
              llvm::any_of(found->second, [](const CacheUses &uses) { return !uses.reads.empty(); });
     };
     // Of an attention both caches are quantized or none is: each that stays may make others stay.
@@ -118,8 +120,8 @@ private:
           continue;
         const CacheUses &uses = caches.find(name)->second.front();
         if (!uses.reads.empty())
-          remark::missed(uses.state.getLoc(), remark::RemarkOpts::name("CacheNotQuantized")
-                                                  .category("sinter-precision"))
+          remark::missed(uses.state.getLoc(),
+                         remark::RemarkOpts::name("CacheNotQuantized").category("sinter-precision"))
               << llvm::formatv("{0} stays as it is: it, or the other cache of an attention, is "
                                "read by something else",
                                name.getValue())
@@ -156,9 +158,9 @@ private:
       auto rows = cast<RankedTensorType>(append.getRows().getType());
       shape = llvm::to_vector(rows.getShape());
       shape.back() = 1;
-      auto quantized = QuantizeOp::create(builder, append.getLoc(), rows.clone(byte),
-                                          RankedTensorType::get(shape, builder.getF32Type()),
-                                          append.getRows());
+      auto quantized =
+          QuantizeOp::create(builder, append.getLoc(), rows.clone(byte),
+                             RankedTensorType::get(shape, builder.getF32Type()), append.getRows());
       append.getRowsMutable().assign(quantized.getRounded());
       Value before = scales.lookup(append.getCache());
       append.getResult().setType(type.clone(byte));
@@ -188,9 +190,9 @@ private:
       (void)entry.insertResult(count, next.getType(), attributes.getDictionary(&getContext()));
       break;
     }
-    entry.setFunctionType(
-        FunctionType::get(&getContext(), llvm::to_vector(entry.front().getArgumentTypes()),
-                          llvm::to_vector(terminator->getOperandTypes())));
+    entry.setFunctionType(FunctionType::get(&getContext(),
+                                            llvm::to_vector(entry.front().getArgumentTypes()),
+                                            llvm::to_vector(terminator->getOperandTypes())));
   }
 
   Type byte;

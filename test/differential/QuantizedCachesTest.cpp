@@ -1,8 +1,8 @@
-//===- QuantizedCachesTest.cpp - Caches of 8 bits, of every kept model ------===//
+//===- QuantizedCachesTest.cpp - Caches of 8 bits, of kept models -----------===//
 //
-// What is compiled with caches of 8 bits, of every kept model, beside its graph with the caches
-// rounded in double precision: two steps of prefill and of decode, of which each second one reads
-// what the first left.
+// What is compiled with caches of 8 bits, of a kept model for each kind of attention, beside its
+// graph with the caches rounded in double precision: two steps of prefill and of decode, of which
+// each second one reads what the first left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,6 @@ using namespace sinter;
 namespace fs = std::filesystem;
 
 namespace {
-std::vector<std::string> listModels() {
-  std::vector<std::string> names;
-  for (const auto &entry : fs::directory_iterator(SINTER_TEST_MODELS))
-    names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 class QuantizedCaches : public testing::TestWithParam<std::tuple<std::string, DType>> {
 protected:
   void SetUp() override {
@@ -71,10 +63,12 @@ std::string nameTest(const testing::TestParamInfo<std::tuple<std::string, DType>
 }
 
 INSTANTIATE_TEST_SUITE_P(Int8, QuantizedCaches,
-                         testing::Combine(testing::ValuesIn(listModels()),
+                         testing::Combine(testing::Values("gemma2", "gpt2", "llama",
+                                                          "llama-head-64", "llama-head-80",
+                                                          "llama-mqa-bias", "qwen2-window", "qwen3",
+                                                          "sinter-alibi-mqa", "sinter-mixed"),
                                           testing::Values(DType::I8)),
                          nameTest);
-// Kernels differ in how they widen: one of each kind of attention.
 INSTANTIATE_TEST_SUITE_P(Fp8, QuantizedCaches,
                          testing::Combine(testing::Values("gemma2", "gpt2", "llama-head-80",
                                                           "qwen2-window", "sinter-alibi-mqa"),

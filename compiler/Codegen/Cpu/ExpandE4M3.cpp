@@ -44,8 +44,7 @@ struct BitBuilder : ImplicitLocOpBuilder {
     Value odd = bitAnd(shiftRight(magnitude, 20), integer(1));
     Value rounded = shiftRight(add(add(magnitude, integer(0x7ffff)), odd), 20);
     Value normal = add(rounded, integer(-(127 - 7) * 8));
-    Value steps =
-        arith::AddFOp::create(*this, bitcast(getF32Type(), magnitude), number(16384.0f));
+    Value steps = arith::AddFOp::create(*this, bitcast(getF32Type(), magnitude), number(16384.0f));
     Value subnormal = arith::SubIOp::create(*this, bitcast(i32, steps), integer(0x46800000));
     Value isSmall = arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, magnitude,
                                           integer(0x3c800000)); // 2^-6
@@ -62,8 +61,8 @@ struct BitBuilder : ImplicitLocOpBuilder {
     Value bits = arith::ExtSIOp::create(*this, withElement(i16), bitcast(getI8Type(), x));
     bits = arith::ShLIOp::create(*this, bits, constant(getI16IntegerAttr(7)));
     bits = bitAnd(bits, constant(getI16IntegerAttr(static_cast<int16_t>(0xbf80))));
-    Value half = arith::ExtFOp::create(*this, withElement(getF32Type()),
-                                       bitcast(getF16Type(), bits));
+    Value half =
+        arith::ExtFOp::create(*this, withElement(getF32Type()), bitcast(getF16Type(), bits));
     return arith::MulFOp::create(*this, half, number(256.0f));
   }
 

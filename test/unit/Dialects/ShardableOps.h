@@ -105,6 +105,14 @@ func.func @integers(%x: tensor<4x6xf32>, %q: tensor<4x6xi8>, %w: tensor<8x6xi8>,
     : (tensor<4x6xi8>, tensor<8x6xi8>, tensor<8x1xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
   return
 }
+func.func @bytes(%q: tensor<2x3x8x4xf32>, %k: tensor<2x5x4x4xi8>, %s: tensor<2x5x4x1xf32>, %rows: tensor<2x3x4x4xi8>,
+                 %start: tensor<2xi32>) {
+  %0 = sinter.attention %q, %k, %k, %start, %s, %s {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1>}
+    : (tensor<2x3x8x4xf32>, tensor<2x5x4x4xi8>, tensor<2x5x4x4xi8>, tensor<2xi32>, tensor<2x5x4x1xf32>, tensor<2x5x4x1xf32>) -> tensor<2x3x8x4xf32>
+  %1 = sinter.cache_append %k, %rows, %start, %start
+    : (tensor<2x5x4x4xi8>, tensor<2x3x4x4xi8>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x5x4x4xi8>
+  return
+}
 )";
 
 } // namespace sinter::test
