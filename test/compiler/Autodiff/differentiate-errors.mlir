@@ -32,3 +32,16 @@ func.func @no_adjoint(%w: tensor<1x2x1xf32> {sinter.parameter = "w"},
   %1 = sinter.reshape %0 : (tensor<1x1xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// Keys and values of 8 bits have no gradients.
+func.func @bytes(%x: tensor<1x4x2x8xf32> {sinter.parameter = "x"}) -> (tensor<f32> {sinter.output = "loss"})
+    attributes {sinter.entry, sinter.differentiate} {
+  %q, %s = sinter.quantize %x : (tensor<1x4x2x8xf32>) -> (tensor<1x4x2x8xi8>, tensor<1x4x2x1xf32>)
+  // expected-error @below {{operand #1 must be statically shaped tensor of}}
+  %y = sinter.attention %x, %q, %q, %s, %s {scale = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1>} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xi8>, tensor<1x4x2x8xi8>, tensor<1x4x2x1xf32>, tensor<1x4x2x1xf32>) -> tensor<1x4x2x8xf32>
+  %r = sinter.reshape %y : (tensor<1x4x2x8xf32>) -> tensor<64xf32>
+  %l = sinter.reduce sum %r : (tensor<64xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
