@@ -163,8 +163,7 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
                                               ValueRange sums) const {
   int64_t vectors = static_cast<int64_t>(sums.size()) / rows;
   auto correction = [&](int64_t row, int64_t part) {
-    return builder.splatStored(corrections,
-                               builder.add(builder.mul(segmentAt(row, at), 2), part));
+    return builder.splatStored(corrections, builder.add(builder.mul(segmentAt(row, at), 2), part));
   };
   Value zero = builder.integers(0);
   SmallVector<Value> begins(rows * digits, zero); // what sums of each digit begin with
@@ -195,14 +194,11 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
   for (int64_t row = 0; row < rows; ++row) {
     Value scale = builder.loadSplat(scales, segmentAt(row, at));
     for (int64_t v = 0; v < vectors; ++v) {
-      auto product = [&](int64_t digit) {
-        return products[(row * digits + digit) * vectors + v];
-      };
+      auto product = [&](int64_t digit) { return products[(row * digits + digit) * vectors + v]; };
       // The lower digits fit 32 bits together.
       Value low = product(0);
       if (digits == 3)
-        low = builder.addI(
-            low, arith::ShLIOp::create(builder, product(1), builder.integers(8)));
+        low = builder.addI(low, arith::ShLIOp::create(builder, product(1), builder.integers(8)));
       Value number = builder.fma(builder.toFloat(product(digits - 1)), builder.splat(65536.0),
                                  builder.toFloat(low));
       next.push_back(builder.fma(number, scale, sums[row * vectors + v]));

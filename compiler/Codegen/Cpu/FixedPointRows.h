@@ -65,9 +65,9 @@ private:
 
   VectorBuilder &builder;
   int64_t k, segment, bits;
-  int64_t together;  // weights of a word
-  int64_t digits;    // of a number
-  bool addsHalves;   // sums of a segment are of 16 bits
+  int64_t together; // weights of a word
+  int64_t digits;   // of a number
+  bool addsHalves;  // sums of a segment are of 16 bits
   int64_t planeWords, rowSegments;
   mlir::Value planes;      // [row][digit][word]
   mlir::Value scales;      // [row][segment]

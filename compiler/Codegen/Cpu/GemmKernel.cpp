@@ -196,6 +196,8 @@ private:
                                builder.mul(row, plan.panelWidth));
         at = builder.add(at, column % plan.panelWidth);
         Value scale = builder.load(arguments[plan.scalesArgument], at);
+        if (!fixedPointRows && plan.integerBits == 8) // widenBytes
+          scale = builder.mulF(scale, builder.splat(0x1p-24));
         Value sum = builder.fma(ofGroup[i], scale, carried[i]);
         if (groupSums)
           sum = builder.fma(groupSums->getSplat(i / tile.vectors, k),
@@ -341,32 +343,47 @@ private:
 
   int64_t panelBytes() const { return plan.panelElements * plan.integerBits / 8; }
 
-  /// Words of weight-only integers at the word of k. Of four bits one has a panel's first vector of
-  /// columns in the lower halves of its bytes and its second one in the upper halves.
-  SmallVector<Value> loadWords(int64_t offset, int64_t firstVector, Value k) {
-    SmallVector<Value> words;
+  /// Where a tile has the words of weight-only integers at the word of k. Of four bits one has a
+  /// panel's first vector of columns in the lower halves of its bytes and its second one in the
+  /// upper halves.
+  SmallVector<Value> placesOfWords(int64_t offset, int64_t firstVector, Value k) {
+    SmallVector<Value> places;
     Value row = builder.mul(builder.div(k, plan.together), plan.together * rowBytes());
     for (int64_t v = 0; v < plan.tileVectors; v += 8 / plan.integerBits) {
       int64_t column = offset + (firstVector + v) * lanes;
       Value at = builder.add(panelAt(column, panelBytes()), row);
-      at = builder.add(at, column % plan.panelWidth * plan.together * plan.integerBits / 8);
-      words.push_back(plan.segment && plan.together == 2
-                          ? builder.loadBytes(arguments[plan.rhsArgument], at)
-                          : builder.loadWords(arguments[plan.rhsArgument], at, plan.together));
+      places.push_back(
+          builder.add(at, column % plan.panelWidth * plan.together * plan.integerBits / 8));
     }
+    return places;
+  }
+
+  /// The words as few rows multiply them.
+  SmallVector<Value> loadWords(int64_t offset, int64_t firstVector, Value k) {
+    SmallVector<Value> words;
+    Value rhs = arguments[plan.rhsArgument];
+    for (Value at : placesOfWords(offset, firstVector, k))
+      words.push_back(plan.together == 2 ? builder.loadBytes(rhs, at)
+                                         : builder.loadWords(rhs, at, plan.together));
     return words;
   }
 
   /// `count` rows of weight-only integers as numbers: one, or those of a word.
   SmallVector<Value> loadWidened(int64_t offset, int64_t firstVector, Value k, int64_t count) {
-    SmallVector<Value> words = loadWords(offset, firstVector, k), vectors;
+    SmallVector<Value> places = placesOfWords(offset, firstVector, k), vectors;
+    Value rhs = arguments[plan.rhsArgument];
     Value first = count == 1 ? builder.rem(k, plan.together) : builder.index(0);
     for (int64_t i = 0; i < count; ++i)
-      for (Value word : words)
-        for (int64_t half = 0; half < 8; half += plan.integerBits)
-          vectors.push_back(builder.widen(word, plan.together,
-                                          builder.add(builder.mul(builder.add(first, i), 8), half),
-                                          plan.integerBits));
+      for (Value at : places) {
+        Value byte = builder.add(first, i);
+        if (plan.integerBits == 8) {
+          vectors.push_back(builder.widenBytes(rhs, at, plan.together, byte));
+          continue;
+        }
+        Value words = builder.loadWords(rhs, at, plan.together);
+        for (int64_t half : {0, 4})
+          vectors.push_back(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
+      }
     return vectors;
   }
 

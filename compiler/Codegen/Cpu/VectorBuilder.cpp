@@ -423,11 +423,12 @@ Value VectorBuilder::loadWords(Value memory, Value offset, int64_t bytes) {
                     : arith::ExtSIOp::create(*this, vectorOf(getI32Type()), words).getResult();
 }
 
-Value VectorBuilder::widen(Value words, int64_t bytes, Value place, int64_t bits) {
-  VectorType floats = vectorOf(getF32Type());
+Value VectorBuilder::widenHalves(Value words, Value place) {
+  constexpr int64_t bits = 4;
   std::optional<int64_t> known = getConstantIntValue(place);
   // With 512 bits a register holds all 16 numbers, and four bits of each lane choose one.
-  if (bits == 4 && lanes == 16 && target.hasFeature("avx512f")) {
+  if (lanes == 16 && target.hasFeature("avx512f")) {
+    VectorType floats = vectorOf(getF32Type());
     SmallVector<float> numbers;
     for (int i = 0; i < 16; ++i)
       numbers.push_back(static_cast<float>(i < 8 ? i : i - 16));
@@ -437,11 +438,26 @@ Value VectorBuilder::widen(Value words, int64_t bytes, Value place, int64_t bits
         known == 0 ? words : arith::ShRUIOp::create(*this, words, splatI32(place)).getResult();
     return callIntrinsic(floats, "llvm.x86.avx512.permvar.sf.512", {table, indices});
   }
-  // The sign is that of the integer: to the top, and back. The last one is at the top but for the
-  // sign of its word.
-  if (known && *known + bits == 8 * bytes)
+  // The sign is that of the integer: to the top, and back.
+  if (known && *known + bits == 32)
     return toFloat(arith::ShRSIOp::create(*this, words, integers(*known)));
   Value up = splatI32(sub(index(32 - bits), place));
   return toFloat(
       arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, up), integers(32 - bits)));
+}
+
+Value VectorBuilder::widenBytes(Value memory, Value offset, int64_t bytes, Value number) {
+  if (std::optional<int64_t> known = getConstantIntValue(number)) {
+    VectorType loadedType = vectorOf(getI8Type(), bytes);
+    Value loaded = vector::LoadOp::create(*this, loadedType, memory, offset);
+    Value zeros = arith::ConstantOp::create(*this, getZeroAttr(loadedType));
+    SmallVector<int64_t> order(4 * lanes, bytes * lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order[4 * lane + 3] = bytes * lane + *known;
+    Value placed = vector::ShuffleOp::create(*this, loaded, zeros, order);
+    return toFloat(vector::BitCastOp::create(*this, vectorOf(getI32Type()), placed));
+  }
+  Value up = splatI32(sub(index(24), mul(number, 8)));
+  Value top = arith::ShLIOp::create(*this, loadWords(memory, offset, bytes), up);
+  return toFloat(arith::AndIOp::create(*this, top, integers(0xff000000)));
 }

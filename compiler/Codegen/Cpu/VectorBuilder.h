@@ -136,9 +136,11 @@ public:
   mlir::Value roundToInteger(mlir::Value numbers);
   /// A word of so many neighbouring bytes, 2 or 4, a lane; two are extended by their sign.
   mlir::Value loadWords(mlir::Value memory, mlir::Value offset, int64_t bytes);
-  /// The signed integers of so many bits that begin at bit `place` (an index) of each word of so
-  /// many bytes, as f32.
-  mlir::Value widen(mlir::Value words, int64_t bytes, mlir::Value place, int64_t bits);
+  /// The signed integers of four bits that begin at bit `place` (an index) of each word, as f32.
+  mlir::Value widenHalves(mlir::Value words, mlir::Value place);
+  /// Signed byte `number` (an index) of a word of so many neighbouring bytes a lane, as f32 times
+  /// 2^24: at the top of 32 bits there is no sign to extend.
+  mlir::Value widenBytes(mlir::Value memory, mlir::Value offset, int64_t bytes, mlir::Value number);
 
 private:
   mlir::Value callIntrinsic(mlir::Type result, llvm::StringRef name, mlir::ValueRange operands);

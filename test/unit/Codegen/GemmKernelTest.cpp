@@ -298,9 +298,10 @@ TEST(FewRows, TakeGroupsOfAnySize) {
                                 target, makeScaled);
 }
 
-/// Runs a kernel of one row on numbers of which one is `number`; returns the first result.
-double runWith(float number, int64_t bits, sinter::TargetAttr target) {
-  KernelJit jit(getContext(), scaledProduct(1, 64, 32, bits, 32, panelsOf(bits, target)), target);
+/// Runs a kernel of so many rows on numbers of which one is `number`; returns the first result.
+double runWith(float number, int64_t bits, sinter::TargetAttr target, int64_t rows = 1) {
+  KernelJit jit(getContext(), scaledProduct(rows, 64, 32, bits, 32, panelsOf(bits, target)),
+                target);
   EXPECT_EQ(jit.getError(), "");
   std::vector<GuardedStorage> storage;
   llvm::SmallVector<void *> slices;
@@ -329,6 +330,13 @@ TEST(FewRows, GiveNoNumberWhereOneIsNotFinite) {
       EXPECT_TRUE(std::isnan(runWith(NAN, bits, target)));
       EXPECT_TRUE(std::isnan(runWith(-INFINITY, bits, target)));
     }
+}
+
+TEST(FewRows, HaveTheSameBitsInAnyProduct) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+      for (int64_t rows : {2, 3})
+        EXPECT_EQ(runWith(0.3f, bits, target), runWith(0.3f, bits, target, rows));
 }
 
 class ByteShapes : public testing::TestWithParam<Shape> {};
