@@ -133,18 +133,21 @@ private:
   /// Finds the matrices that are split by columns, in all entries alike.
   void findSplitMatrices() {
     llvm::StringMap<std::optional<int64_t>> found;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    if (grid.getSize(columnAxis) == 1)
+      return;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      bool updates = !findTokens(function);
       for (BlockArgument argument : function.getArguments()) {
         DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
         // The update of trained parameters does not multiply by them.
-        if (grid.getSize(columnAxis) == 1 || !isParameter(attributes) ||
-            (findRole(attributes) == Role::Parameter && !findTokens(function)))
+        if (!isParameter(attributes) || (findRole(attributes) == Role::Parameter && updates))
           continue;
         std::optional<int64_t> dim = findColumns(argument);
         auto [entry, isNew] = found.try_emplace(getBoundName(attributes), dim);
         if (!isNew && entry->second != dim)
           entry->second = std::nullopt;
       }
+    }
     for (const auto &entry : found)
       if (entry.second)
         columns[entry.first()] = *entry.second;
@@ -170,10 +173,21 @@ private:
     bool own = findTokens(function) || (zero < 2 && carriesGradients(function));
     if (own && grid.getSize(kData) > 1)
       function->setAttr(kManualAxes, axes({kData}));
+    // All at once: thousands of them would be copied for each.
+    SmallVector<DictionaryAttr> arguments, results;
+    auto orEmpty = [&](DictionaryAttr attributes) {
+      return attributes ? attributes : DictionaryAttr::get(&getContext());
+    };
+    llvm::DenseMap<Attribute, unsigned> resultOfState;
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      results.push_back(orEmpty(function.getResultAttrDict(i)));
+      if (Attribute state = results[i].get(SinterDialect::kState))
+        resultOfState[state] = i;
+    }
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      DictionaryAttr attributes = function.getArgAttrDict(i);
-      auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
-      if (!type || (attributes && attributes.contains(SinterDialect::kSharding)))
+      DictionaryAttr attributes = arguments.emplace_back(orEmpty(function.getArgAttrDict(i)));
+      auto type = dyn_cast<RankedTensorType>(function.front().getArgument(i).getType());
+      if (!type || attributes.contains(SinterDialect::kSharding))
         continue;
       SmallVector<SmallVector<StringRef>> dims(type.getRank());
       splitMatrix(attributes, type, dims);
@@ -181,9 +195,17 @@ private:
       bool terms = splitAlongData(attributes, type, dims);
       bool split = llvm::any_of(dims, [](auto &names) { return !names.empty(); });
       bool sum = findRole(attributes) == Role::Gradient && grid.getSize(kData) > 1;
-      if (split || sum)
-        setSharding(function, i, makeSharding(dims, terms));
+      if (!split && !sum)
+        continue;
+      // A state is split alike before a step and behind it.
+      ShardingAttr sharding = makeSharding(dims, terms);
+      arguments[i] = withSharding(attributes, sharding);
+      auto result = resultOfState.find(attributes.get(SinterDialect::kState));
+      if (result != resultOfState.end())
+        results[result->second] = withSharding(results[result->second], sharding);
     }
+    function.setAllArgAttrs(arguments);
+    function.setAllResultAttrs(results);
   }
 
   /// Splits a dimension along an axis, too, where each rank has some of it, and equal parts if it
@@ -289,13 +311,10 @@ private:
   // Attributes
   //===--------------------------------------------------------------------===//
 
-  /// A state is split alike before a step and behind it.
-  static void setSharding(func::FuncOp function, unsigned argument, ShardingAttr sharding) {
-    function.setArgAttr(argument, SinterDialect::kSharding, sharding);
-    auto name = function.getArgAttrOfType<StringAttr>(argument, SinterDialect::kState);
-    for (unsigned i = 0; name && i < function.getNumResults(); ++i)
-      if (function.getResultAttrOfType<StringAttr>(i, SinterDialect::kState) == name)
-        function.setResultAttr(i, SinterDialect::kSharding, sharding);
+  static DictionaryAttr withSharding(DictionaryAttr attributes, ShardingAttr sharding) {
+    NamedAttrList list(attributes);
+    list.set(SinterDialect::kSharding, sharding);
+    return list.getDictionary(sharding.getContext());
   }
 
   ArrayAttr axes(ArrayRef<StringRef> names) {

@@ -204,11 +204,14 @@ void StageEntries::addResult(unsigned index) {
 void StageEntries::finish(Part &part) {
   OpBuilder builder = OpBuilder::atBlockEnd(&part.function.front());
   func::ReturnOp::create(builder, entry.getLoc(), part.values);
+  llvm::DenseMap<Attribute, int64_t> resultOfState;
+  for (auto [i, result] : llvm::enumerate(part.results))
+    if (Attribute state = result.get(SinterDialect::kState))
+      resultOfState[state] = static_cast<int64_t>(i);
   for (NamedAttrList &argument : part.arguments)
-    for (auto [i, result] : llvm::enumerate(part.results))
-      if (Attribute state = argument.get(SinterDialect::kState);
-          state && result.get(SinterDialect::kState) == state)
-        argument.set(SinterDialect::kDonated, builder.getI64IntegerAttr(i));
+    if (Attribute state = argument.get(SinterDialect::kState))
+      if (auto result = resultOfState.find(state); result != resultOfState.end())
+        argument.set(SinterDialect::kDonated, builder.getI64IntegerAttr(result->second));
   auto dictionaries = [&](ArrayRef<NamedAttrList> lists) {
     return llvm::map_to_vector(
         lists, [&](NamedAttrList list) { return list.getDictionary(entry.getContext()); });
