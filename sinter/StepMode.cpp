@@ -160,7 +160,8 @@ static std::vector<std::string> listNames(const runtime::Executable &executable,
                                           const std::string &entry, size_t rank) {
   std::vector<std::string> names;
   for (const runtime::EntryPass &pass : runtime::listPasses(
-           executable, runtime::findPlace(executable.getRoot(), runtime::kPipelineAxis, rank), entry))
+           executable, runtime::findPlace(executable.getRoot(), runtime::kPipelineAxis, rank),
+           entry))
     names.push_back(pass.name);
   return names;
 }

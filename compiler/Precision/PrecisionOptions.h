@@ -10,13 +10,16 @@ struct PrecisionOptions {
 #define SINTER_OPTION SINTER_OPTION_MEMBER
 #include "compiler/Precision/PrecisionOptions.def"
 
-  template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+  template <typename Self, typename Visitor>
+  static void visit(Self &self, Visitor &&visitor){
 #define SINTER_OPTION SINTER_OPTION_VISIT
 #include "compiler/Precision/PrecisionOptions.def"
   }
 
   // What is compiled for where an option is not set.
-  DType getComputeType() const { return computeType.value_or(DType::F32); }
+  DType getComputeType() const {
+    return computeType.value_or(DType::F32);
+  }
   DType getCacheType() const { return cacheType.value_or(DType::F32); }
 };
 
