@@ -46,12 +46,15 @@ static bool mayRound(const PassStep &step) {
          text.contains("=fp8") || step.argument == "sinter-narrow-results";
 }
 
+/// Whether a pass rounds to f8E4M3FN, which has three bits of mantissa.
+static bool roundsToFp8(const PassStep &step) { return StringRef(step.text).contains("=fp8"); }
+
 DifferentialOptions Verification::getOptions(ArrayRef<PassStep> passes) const {
   DifferentialOptions differential;
   differential.inputs = inputs;
   bool rounds = isNarrow() && llvm::any_of(passes, mayRound);
   if (rounds) {
-    differential.tolerance = 0.1;
+    differential.tolerance = llvm::any_of(passes, roundsToFp8) ? 0.3 : 0.1;
     differential.floor = 0.1;
   }
   differential.tolerance = options.tolerance.value_or(differential.tolerance);

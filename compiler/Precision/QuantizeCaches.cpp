@@ -41,6 +41,7 @@ private:
     for (OpOperand &use : value.getUses()) {
       auto attention = dyn_cast<AttentionOp>(use.getOwner());
       auto append = dyn_cast<CacheAppendOp>(use.getOwner());
+      // sinter.quantize takes rows of f32 and narrower ones; what is computed in f64 stays wide.
       if (append && &use == &append.getCacheMutable() &&
           !getElementTypeOrSelf(append.getRows()).isF64()) {
         appends.push_back(append);

@@ -91,8 +91,6 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kSharding = "sinter.sharding";
     /// The type of the whole tensor where an argument or a result is a rank's part (a TypeAttr).
     static constexpr ::llvm::StringLiteral kWhole = "sinter.whole";
-    /// Name of the entry function that preprocesses parameters.
-    static constexpr ::llvm::StringLiteral kPreprocessEntry = "preprocess";
   }];
 }
 

@@ -164,6 +164,9 @@ std::optional<size_t> Session::Impl::findProgram(std::string_view name, uint64_t
 }
 
 void Session::Impl::findEntries(uint64_t place) {
+  // Without a pipeline every program is an entry of its own, whatever it is called.
+  if (countStages(executable->getRoot()) == 0)
+    return;
   for (const SelectedProgram &selected : programs) {
     std::string_view entry = entryOfProgram(*selected.program);
     if (entry == selected.program->name()->string_view() || entries.contains(entry))
@@ -172,6 +175,8 @@ void Session::Impl::findEntries(uint64_t place) {
     for (const EntryPass &pass : listPasses(*executable, place, entry))
       if (std::optional<size_t> program = findProgram(pass.name, 0))
         run.push_back(*program);
+    if (run.empty())
+      continue;
     entries.emplace(entry, runs.size());
     runs.push_back(std::move(run));
   }

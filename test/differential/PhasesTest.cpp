@@ -18,6 +18,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "runtime/Format/PipelineStages.h"
 #include "test/support/ReferenceModel.h"
 #include <gtest/gtest.h>
 
@@ -77,8 +78,7 @@ protected:
   std::map<std::string, NamedTensors> evaluate() {
     std::map<std::string, NamedTensors> results;
     for (auto function : module->getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry) &&
-          function.getName() != SinterDialect::kPreprocessEntry) {
+      if (function->hasAttr(SinterDialect::kEntry) && !runtime::isPreprocess(function.getName())) {
         FailureOr<NamedTensors> values =
             evaluateEntry(*module, function.getName(), inputs[function.getName().str()]);
         EXPECT_TRUE(succeeded(values)) << function.getName().str();

@@ -34,7 +34,6 @@ protected:
   std::vector<Verdict> verify() const {
     VerifyOptions options;
     options.run = runStepsApart;
-    options.tolerance = 0.3;
     auto verdicts = verifyPipeline(request, options);
     EXPECT_TRUE(verdicts) << verdicts.error().message();
     return verdicts ? std::move(*verdicts) : std::vector<Verdict>();
@@ -43,9 +42,8 @@ protected:
   CompileRequest request;
 };
 
-// Rounding itself may change what a small model of random weights computes by so much (0.3). What
-// is compiled differs by what lies between two numbers of 8 bits and is rounded to another one in
-// f32 than in double precision.
+// What is compiled differs from the reference by what lies between two numbers of 8 bits and is
+// rounded to another one in f32 than in double precision.
 TEST_P(QuantizedCaches, AreThoseOfTheReference) {
   std::vector<Verdict> verdicts = verify();
   EXPECT_EQ(verdicts.size(), 2u);

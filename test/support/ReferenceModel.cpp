@@ -3,6 +3,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/Base/HalfFloat.h"
+#include "runtime/Format/PipelineStages.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -122,7 +123,8 @@ ReferenceTensor ReferenceModel::argument(mlir::func::FuncOp function, unsigned i
 }
 
 void ReferenceModel::preprocess() {
-  auto function = module->lookupSymbol<mlir::func::FuncOp>(SinterDialect::kPreprocessEntry);
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(
+      runtime::nameOfPreprocess(/*pipelined=*/false, /*place=*/0));
   std::vector<ReferenceTensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     arguments.push_back(argument(function, i, {}, {}));

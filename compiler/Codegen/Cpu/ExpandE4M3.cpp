@@ -1,6 +1,5 @@
 #include "compiler/Codegen/Cpu/ExpandE4M3.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "compiler/Codegen/Cpu/ShapedBuilder.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -8,25 +7,11 @@ using namespace sinter;
 bool sinter::isE4M3(Type type) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(type)); }
 
 namespace {
-/// Arithmetic on scalars, or on vectors of a shape.
-struct BitBuilder : ImplicitLocOpBuilder {
-  BitBuilder(Location loc, OpBuilder &builder, Type shape)
-      : ImplicitLocOpBuilder(loc, builder), shape(shape) {}
+/// Arithmetic on the bits of f32 and e4m3.
+struct BitBuilder : ShapedBuilder {
+  using ShapedBuilder::ShapedBuilder;
 
-  Type withElement(Type element) {
-    auto vector = dyn_cast<VectorType>(shape);
-    return vector ? Type(vector.clone(element)) : element;
-  }
-  Value constant(TypedAttr value) {
-    if (auto vector = dyn_cast<VectorType>(withElement(value.getType())))
-      value = DenseElementsAttr::get(vector, Attribute(value));
-    return arith::ConstantOp::create(*this, value);
-  }
   Value number(float value) { return constant(getF32FloatAttr(value)); }
-  Value integer(int32_t value) { return constant(getI32IntegerAttr(value)); }
-  Value bitcast(Type element, Value value) {
-    return arith::BitcastOp::create(*this, withElement(element), value);
-  }
   Value add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
   Value bitAnd(Value a, Value b) { return arith::AndIOp::create(*this, a, b); }
   Value shiftRight(Value a, int32_t bits) {
@@ -65,8 +50,6 @@ struct BitBuilder : ImplicitLocOpBuilder {
         arith::ExtFOp::create(*this, withElement(getF32Type()), bitcast(getF16Type(), bits));
     return arith::MulFOp::create(*this, half, number(256.0f));
   }
-
-  Type shape;
 };
 
 struct ExpandTruncF : OpRewritePattern<arith::TruncFOp> {

@@ -1,7 +1,7 @@
 #include "compiler/Codegen/Cpu/Passes.h"
+#include "compiler/Codegen/Cpu/ShapedBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace sinter {
@@ -14,33 +14,17 @@ using namespace sinter;
 
 namespace {
 /// Arithmetic on values of one type, a float or a vector of floats.
-struct FloatBuilder : ImplicitLocOpBuilder {
-  FloatBuilder(Location loc, OpBuilder &builder, Type type)
-      : ImplicitLocOpBuilder(loc, builder), type(type) {}
+struct FloatBuilder : ShapedBuilder {
+  using ShapedBuilder::ShapedBuilder;
 
-  Type withElement(Type element) {
-    auto vector = dyn_cast<VectorType>(type);
-    return vector ? Type(vector.clone(element)) : element;
-  }
-  Value constant(TypedAttr value, Type valueType) {
-    if (auto vector = dyn_cast<VectorType>(valueType))
-      value = DenseElementsAttr::get(vector, Attribute(value));
-    return arith::ConstantOp::create(*this, value);
-  }
   Value number(double value) {
-    return constant(getFloatAttr(getElementTypeOrSelf(type), value), type);
-  }
-  Value integer(int32_t value) {
-    return constant(getI32IntegerAttr(value), withElement(getI32Type()));
+    return constant(getFloatAttr(getElementTypeOrSelf(getShapedType()), value));
   }
   Value mul(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
   Value add(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
-  Value bitcast(Type element, Value value) {
-    return arith::BitcastOp::create(*this, withElement(element), value);
-  }
   Value selectIf(arith::CmpFPredicate predicate, Value a, Value b, Value yes, Value no) {
     return arith::SelectOp::create(*this, arith::CmpFOp::create(*this, predicate, a, b), yes, no);
   }
@@ -87,7 +71,7 @@ struct FloatBuilder : ImplicitLocOpBuilder {
     Value exponent = arith::ShRSIOp::create(*this, shifted, integer(23));
     Value power = arith::ShLIOp::create(*this, exponent, integer(23));
     Value m = bitcast(getF32Type(), arith::SubIOp::create(*this, bits, power));
-    Value e = arith::SIToFPOp::create(*this, type, exponent);
+    Value e = arith::SIToFPOp::create(*this, getShapedType(), exponent);
     e = arith::SelectOp::create(*this, small, sub(e, number(23.0)), e);
     Value f = sub(m, number(1.0)), square = mul(f, f);
     Value p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
@@ -102,8 +86,6 @@ struct FloatBuilder : ImplicitLocOpBuilder {
     return selectIf(arith::CmpFPredicate::UGE, x, number(0.0),
                     selectIf(arith::CmpFPredicate::UNO, x, x, x, y), number(NAN));
   }
-
-  Type type;
 };
 
 struct ExpandLog : OpRewritePattern<math::LogOp> {

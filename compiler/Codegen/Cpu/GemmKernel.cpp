@@ -56,6 +56,7 @@ namespace {
 
 /// How far ahead of its use a row is asked for where integers are multiplied by few rows.
 constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
+
 class GemmEmitter {
 public:
   GemmEmitter(func::FuncOp loopKernel, TargetAttr target, const GemmPlan &plan,

@@ -327,8 +327,8 @@ private:
     int64_t stride = *getStride(store.getIndices()[0], loop.getInductionVar());
     if (stride == 1 && !mask) {
       vector::StoreOp::create(builder, loc, value, store.getMemRef(), index);
-      // LLVM 22 writes four bytes for the one lane of a masked store of i32 truncated to i8.
     } else if (stride == 1 && !isOff(mask, 1)) {
+      // Never for one lane: LLVM 22 writes four bytes for it where i32 is truncated to i8.
       vector::MaskedStoreOp::create(builder, loc, store.getMemRef(), index, mask, value);
     } else {
       for (int64_t lane = 0; lane < width; ++lane)

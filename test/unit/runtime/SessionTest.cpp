@@ -89,6 +89,16 @@ TEST(SessionTest, Computes) {
   EXPECT_EQ(weights.released, (std::vector<std::string>{"w.weight", "w.bias"}));
 }
 
+TEST(SessionTest, ProgramCalledAsAPassOfAPipeline) {
+  Parts parts = smallModel();
+  parts.programs[1].name = "run.0.forward";
+  Weights weights;
+  auto session = Session::bind(*parts.load(), options(&weights));
+  ASSERT_TRUE(session) << session.error().message();
+  EXPECT_TRUE((*session)->program("run.0.forward"));
+  EXPECT_FALSE((*session)->program("run")) << "there is no pipeline whose entry it could be";
+}
+
 TEST(SessionTest, OtherProcessor) {
   Parts parts = smallModel();
   parts.features = {"warp-drive", "sse2", "antigravity"};
