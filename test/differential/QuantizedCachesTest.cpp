@@ -17,7 +17,7 @@ using namespace sinter;
 namespace fs = std::filesystem;
 
 namespace {
-class QuantizedCaches : public testing::TestWithParam<std::tuple<std::string, DType>> {
+class QuantizedCaches : public testing::TestWithParam<std::tuple<std::string, std::string>> {
 protected:
   void SetUp() override {
     auto spec = loadModelSpec(fs::path(SINTER_TEST_MODELS) / std::get<0>(GetParam()));
@@ -25,7 +25,7 @@ protected:
     request.graph = makeModelGraph(std::move(*spec));
     CompileOptions &options = request.options;
     options.entries = {"prefill", "decode"};
-    options.cacheType = std::get<1>(GetParam());
+    ASSERT_TRUE(readOption(std::get<1>(GetParam()), options.cacheType));
     options.batch = 2;
     options.chunk = 7;
     options.maxSequence = 23;
@@ -54,7 +54,7 @@ TEST_P(QuantizedCaches, AreThoseOfTheReference) {
   }
 }
 
-std::string nameTest(const testing::TestParamInfo<std::tuple<std::string, DType>> &info) {
+std::string nameTest(const testing::TestParamInfo<QuantizedCaches::ParamType> &info) {
   std::string name = std::get<0>(info.param);
   std::ranges::replace(name, '-', '_');
   return name;
@@ -65,11 +65,11 @@ INSTANTIATE_TEST_SUITE_P(Int8, QuantizedCaches,
                                                           "llama-head-64", "llama-head-80",
                                                           "llama-mqa-bias", "qwen2-window", "qwen3",
                                                           "sinter-alibi-mqa", "sinter-mixed"),
-                                          testing::Values(DType::I8)),
+                                          testing::Values("int8")),
                          nameTest);
 INSTANTIATE_TEST_SUITE_P(Fp8, QuantizedCaches,
                          testing::Combine(testing::Values("gemma2", "gpt2", "llama-head-80",
                                                           "qwen2-window", "sinter-alibi-mqa"),
-                                          testing::Values(DType::E4M3)),
+                                          testing::Values("fp8")),
                          nameTest);
 } // namespace

@@ -13,26 +13,28 @@
 // would read pieces of rows 256 bytes apart, which fall into a part of the L1 cache and, where they
 // come from memory, are half of what is fetched: 8 rows took 1.1 to 1.5 times as long on Zen 4.
 //
-// A right-hand side that is no panels is copied to strips as wide as a tile, a block of k at a
-// time, where more than one tile of rows is computed from it. So is the block of rows of a
-// transposed left-hand side that the L2 cache does not hold: its elements along k are lines apart,
-// each of which several tiles read.
+// A right-hand side that is no panels, or integers, is copied to strips of f32 as wide as a tile, a
+// block of k at a time, where more than one tile of rows is computed from it. So is the block of
+// rows of a transposed left-hand side that the L2 cache does not hold: its elements along k are
+// lines apart, each of which several tiles read.
 //
 // One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
 //
-// Weight-only integers are widened to f32 in registers, a word of them at a time, or multiply few
-// rows as integers (FixedPointRows.h). What a group of them sums up to is multiplied by their scale
-// once, not each of them. Few rows ask ahead for the lines of integers that take so many
-// instructions that too few lines would be on their way from memory: all but those of 8 bits in
-// fixed point, of which the processor sees the streams itself (Zen 4).
+// Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
+// of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
+// group of them sums up to is multiplied by their scale once. One tile of rows asks ahead for the
+// lines of integers that take so many instructions that too few lines would be on their way from
+// memory: all but those of 8 bits in fixed point, of which the processor sees the streams itself
+// (Zen 4).
 //
 // Rows of bytes are multiplied as they are (VectorBuilder::byteDot), into exact sums of 32 bits,
 // which the scales of rows and columns make numbers. Each tile of rows is first copied as the words
 // that the columns then take from it.
 //
-// Minima of groups meet the sum of a row's group: these are summed up before, once for all columns.
+// In fixed point minima of groups meet the sum of a row's group: these are summed up before, once
+// for all columns.
 //
 // k is never split over work items and a row is computed alike in every block: results do not
 // depend on the number of threads.
@@ -48,6 +50,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace sinter;
@@ -72,13 +75,13 @@ public:
                               plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
     if (MatmulOp matmul = plan.matmul; plan.bytesOfWord)
       byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
-    if (plan.minimaArgument)
+    if (plan.minimaArgument && plan.segment)
       groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
     if (plan.segment)
       fixedPointRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k, plan.segment,
                              plan.integerBits);
     if (plan.copiesRhs)
-      copied = builder.scratch(plan.kBlock * kItemColumns, builder.getF32Type());
+      copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
       // An odd number of vectors from k to k spreads a column over the cache.
       copiedLhsStride = (llvm::divideCeil(plan.rowBlock, lanes) | 1) * lanes;
@@ -153,7 +156,7 @@ private:
       prepareRows(rows, row, kBegin, kEnd);
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
       for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
-        RegisterTile tile = makeTile(rows, row, offset, c);
+        RegisterTile tile = makeTile(rows, row, set, c);
         auto at = [&](int64_t r, int64_t v) {
           Value offsetOfRow = builder.mul(
               builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kItemColumns);
@@ -168,8 +171,10 @@ private:
         // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
-        sums = plan.group && !byteRows ? accumulateGroups(tile, offset, c, kBegin, kEnd, sums)
-                                       : tile.accumulate(builder, kBegin, even, sums);
+        sums = fixedPointRows ? accumulateFixedPoint(tile, offset, c, kBegin, kEnd, sums)
+               : plan.isDequantized() && !plan.copiesRhs
+                   ? accumulateDequantized(tile, offset, c, kBegin, kEnd, sums)
+                   : tile.accumulate(builder, kBegin, even, sums);
         if (odd) {
           tile.lhs = [&](int64_t r, Value k) {
             return builder.splatPair(arguments[plan.lhsArgument], lhsAt(row, r, k),
@@ -182,23 +187,15 @@ private:
       }
   }
 
-  /// The same for integers: each group by itself, then times its scales.
-  SmallVector<Value> accumulateGroups(const RegisterTile &tile, int64_t offset, int64_t firstVector,
-                                      Value kBegin, Value kEnd, ValueRange sums) {
+  /// The same in fixed point: each group by itself, then times its scales.
+  SmallVector<Value> accumulateFixedPoint(const RegisterTile &tile, int64_t offset,
+                                          int64_t firstVector, Value kBegin, Value kEnd,
+                                          ValueRange sums) {
     return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
-      SmallVector<Value> ofGroup = fixedPointRows ? sumSegments(tile, offset, firstVector, k)
-                                                  : sumGroup(tile, offset, firstVector, k);
-      SmallVector<Value> next;
-      Value row = builder.div(k, plan.group);
-      int64_t groups = plan.k / plan.group;
+      SmallVector<Value> ofGroup = sumSegments(tile, offset, firstVector, k), next;
       for (int64_t i = 0; i < tile.rows * tile.vectors; ++i) {
-        int64_t column = offset + (firstVector + i % tile.vectors) * lanes;
-        Value at = builder.add(panelAt(column, groups * plan.panelWidth),
-                               builder.mul(row, plan.panelWidth));
-        at = builder.add(at, column % plan.panelWidth);
+        Value at = scalesAt(offset + (firstVector + i % tile.vectors) * lanes, k);
         Value scale = builder.load(arguments[plan.scalesArgument], at);
-        if (!fixedPointRows && plan.integerBits == 8) // widenBytes
-          scale = builder.mulF(scale, builder.splat(0x1p-24));
         Value sum = builder.fma(ofGroup[i], scale, carried[i]);
         if (groupSums)
           sum = builder.fma(groupSums->getSplat(i / tile.vectors, k),
@@ -209,15 +206,19 @@ private:
     });
   }
 
-  /// The sums of a group by numbers, its integers widened.
-  SmallVector<Value> sumGroup(RegisterTile tile, int64_t offset, int64_t firstVector, Value k) {
+  /// The same by the numbers that integers stand for.
+  SmallVector<Value> accumulateDequantized(RegisterTile tile, int64_t offset, int64_t firstVector,
+                                           Value kBegin, Value kEnd, ValueRange sums) {
     // Groups begin with a word where each is whole words.
     tile.together = plan.group % plan.together == 0 ? plan.together : 1;
-    tile.rhs = [&, ahead = linesAhead(offset, firstVector, k)](Value row) mutable {
-      ahead(row, tile.together);
-      return loadWidened(offset, firstVector, row, tile.together);
-    };
-    return tile.accumulate(builder, k, builder.add(k, plan.group), tile.zeros(builder));
+    return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
+      ColumnScales scales = loadScales(offset, firstVector, k);
+      tile.rhs = [&, ahead = linesAhead(offset, firstVector, k)](Value row) mutable {
+        ahead(row, tile.together);
+        return loadDequantized(offset, firstVector, row, tile.together, scales);
+      };
+      return tile.accumulate(builder, k, builder.add(k, plan.group), carried);
+    });
   }
 
   /// The same in fixed point, a segment after the other.
@@ -288,7 +289,8 @@ private:
     return builder.add(builder.add(start, builder.mul(k, plan.lhsStrideK)), plan.lhsOffset);
   }
 
-  RegisterTile makeTile(int64_t rows, Value row, int64_t offset, int64_t firstVector) {
+  RegisterTile makeTile(int64_t rows, Value row, int64_t set, int64_t firstVector) {
+    int64_t offset = epilogue.getProductOffsets()[set];
     RegisterTile tile;
     tile.rows = rows;
     tile.vectors = plan.tileVectors;
@@ -308,7 +310,9 @@ private:
     Value column =
         builder.add(builder.mul(columnBlock, kItemColumns), offset + firstVector * lanes);
     if (plan.copiesRhs)
-      tile.rhs = [this, firstVector](Value k) { return loadCopied(firstVector, k); };
+      tile.rhs = [this, strip = set * kItemColumns / lanes + firstVector](Value k) {
+        return loadCopied(strip, k);
+      };
     else if (plan.rhs != GemmPlan::Rhs::Panels)
       tile.rhs = [this, column](Value k) { return loadDense(column, k); };
     else
@@ -369,21 +373,54 @@ private:
     return words;
   }
 
-  /// `count` rows of weight-only integers as numbers: one, or those of a word.
-  SmallVector<Value> loadWidened(int64_t offset, int64_t firstVector, Value k, int64_t count) {
+  /// The scales, and maybe minima, of a tile's vectors of columns.
+  struct ColumnScales {
+    SmallVector<Value> scales, minima;
+  };
+
+  /// Where the scales of a vector of columns are for k.
+  Value scalesAt(int64_t column, Value k) {
+    int64_t groups = plan.k / plan.group;
+    Value at = builder.add(panelAt(column, groups * plan.panelWidth),
+                           builder.mul(builder.div(k, plan.group), plan.panelWidth));
+    return builder.add(at, column % plan.panelWidth);
+  }
+
+  ColumnScales loadScales(int64_t offset, int64_t firstVector, Value k) {
+    ColumnScales of;
+    for (int64_t v = 0; v < plan.tileVectors; ++v) {
+      Value at = scalesAt(offset + (firstVector + v) * lanes, k);
+      Value scale = builder.load(arguments[plan.scalesArgument], at);
+      if (plan.integerBits == 8) // widenBytes
+        scale = builder.mulF(scale, builder.splat(0x1p-24));
+      of.scales.push_back(scale);
+      if (plan.minimaArgument)
+        of.minima.push_back(builder.load(arguments[*plan.minimaArgument], at));
+    }
+    return of;
+  }
+
+  /// `count` rows of the numbers that weight-only integers stand for: one row, or those of a word.
+  SmallVector<Value> loadDequantized(int64_t offset, int64_t firstVector, Value k, int64_t count,
+                                     const ColumnScales &of) {
     SmallVector<Value> places = placesOfWords(offset, firstVector, k), vectors;
     Value rhs = arguments[plan.rhsArgument];
     Value first = count == 1 ? builder.rem(k, plan.together) : builder.index(0);
+    auto append = [&](Value integers) {
+      size_t v = vectors.size() % plan.tileVectors;
+      vectors.push_back(of.minima.empty() ? builder.mulF(integers, of.scales[v])
+                                          : builder.fma(integers, of.scales[v], of.minima[v]));
+    };
     for (int64_t i = 0; i < count; ++i)
       for (Value at : places) {
         Value byte = builder.add(first, i);
         if (plan.integerBits == 8) {
-          vectors.push_back(builder.widenBytes(rhs, at, plan.together, byte));
+          append(builder.widenBytes(rhs, at, plan.together, byte));
           continue;
         }
         Value words = builder.loadWords(rhs, at, plan.together);
         for (int64_t half : {0, 4})
-          vectors.push_back(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
+          append(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
       }
     return vectors;
   }
@@ -396,7 +433,9 @@ private:
       copyLhs(kBegin, kEnd);
     if (!plan.copiesRhs)
       return;
-    if (plan.rhs == GemmPlan::Rhs::DenseTransposed)
+    if (plan.isDequantized())
+      copyDequantized(kBegin, kEnd);
+    else if (plan.rhs == GemmPlan::Rhs::DenseTransposed)
       copyTransposed(kBegin, kEnd);
     else
       copyRows(kBegin, kEnd);
@@ -463,7 +502,32 @@ private:
     });
   }
 
-  /// Where the copied block has vector v of row k: strips of a tile's width lie one behind another.
+  /// The numbers that integers stand for, of every set of columns. Rows of a last word beyond kEnd
+  /// are not read.
+  void copyDequantized(Value kBegin, Value kEnd) {
+    Value rhs = arguments[plan.rhsArgument];
+    // Rows with the same scales: a block holds whole groups, or parts of them.
+    int64_t rows = plan.group < plan.k ? std::gcd(plan.group, plan.kBlock) : plan.kBlock;
+    int64_t count = rows % plan.together == 0 ? plan.together : 1;
+    for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
+      for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors)
+        builder.loop(kBegin, kEnd, rows, [&](Value group) {
+          ColumnScales scales = loadScales(offset, c, group);
+          Value last = builder.min(builder.add(group, rows), kEnd);
+          builder.loop(group, last, count, [&](Value k) {
+            for (Value at : placesOfWords(offset, c, k))
+              builder.prefetch(rhs, at, plan.kBlock * rowBytes());
+            SmallVector<Value> vectors = loadDequantized(offset, c, k, count, scales);
+            for (auto [i, vector] : llvm::enumerate(vectors))
+              builder.store(vector, copied,
+                            copiedAt(builder.add(k, i / plan.tileVectors),
+                                     set * kItemColumns / lanes + c + i % plan.tileVectors));
+          });
+        });
+  }
+
+  /// Where the copied block has vector v of row k, of all sets' vectors: strips of a tile's width
+  /// lie one behind another.
   Value copiedAt(Value k, int64_t v) {
     int64_t width = plan.tileVectors * lanes;
     int64_t strip = v / plan.tileVectors * plan.kBlock * width;

@@ -212,9 +212,10 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
   bool strips = plan.tileVectors < itemVectors;
-  plan.copiesRhs = plan.rhs != GemmPlan::Rhs::Panels && plan.m > plan.tileRows && sets == 1;
+  plan.copiesRhs = plan.m > plan.tileRows &&
+                   (plan.rhs == GemmPlan::Rhs::Panels ? plan.isDequantized() : sets == 1);
   if (plan.copiesRhs) {
-    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (kItemColumns * 4);
+    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (sets * kItemColumns * 4) / 32 * 32;
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   }
   plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
@@ -223,15 +224,15 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   if (plan.copiesLhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
   // What a tile keeps of its rows: words of bytes, or sums of groups.
-  int64_t keptBytes = plan.bytesOfWord      ? plan.tileRows * plan.k * 4 / plan.bytesOfWord
-                      : plan.minimaArgument ? plan.tileRows * plan.k / plan.group * 4
-                                            : 0;
+  int64_t keptBytes = plan.bytesOfWord ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;
   if (plan.segment)
-    keptBytes += plan.tileRows * plan.k * FixedPointRows::kBytesOfElement;
+    keptBytes += plan.tileRows * (plan.k * FixedPointRows::kBytesOfElement +
+                                  (plan.minimaArgument ? plan.k / plan.group * 4 : 0));
   blocks = std::max<int64_t>(
       blocks, llvm::divideCeil(keptBytes, plan.segment ? kFixedPointBytes : kLhsScratchBytes));
-  // Groups stay whole, and vectors of words.
+  // Groups stay whole where they are not copied, and vectors of words.
   int64_t unit = std::lcm<int64_t>(32, plan.bytesOfWord ? lanes * plan.bytesOfWord
+                                       : plan.copiesRhs ? plan.together
                                                         : std::max<int64_t>(1, plan.group));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
 

@@ -37,6 +37,9 @@ struct GemmPlan {
   unsigned rowScalesArgument = 0;
   int64_t m = 0, n = 0, k = 0; // k of bytes is padded to whole words
 
+  /// Whether rows meet the numbers that integers stand for.
+  bool isDequantized() const { return group != 0 && segment == 0 && bytesOfWord == 0; }
+
   int64_t columnBlocks = 0; // of work items, along the results' columns
   int64_t rowBlock = 0;     // rows of a work item
   int64_t rowBlocks = 0;

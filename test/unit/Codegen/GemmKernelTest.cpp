@@ -267,22 +267,23 @@ TEST(FewRows, OutliersStayWithinTheBound) {
 }
 
 // Numbers near either end of f32's exponents, and none but zeros.
-TEST(FewRows, TakeNumbersOfAnySize) {
+TEST(AnyRows, TakeNumbersOfAnySize) {
   for (int64_t bits : {8, 4})
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (double size : {0.0, 1e-30, 1e30})
-        expectSameAsReference(scaledProduct(1, 64, 64, bits, 32, panelsOf(bits, target)), 1e-6,
-                              target, [&](unsigned index, mlir::RankedTensorType type) {
-                                sinter::ReferenceTensor tensor = makeScaled(index, type);
-                                for (double &value : tensor.data())
-                                  value *= index == 0 ? size : 1;
-                                tensor.round();
-                                return tensor;
-                              });
+        for (int64_t m : {1, 5, 70})
+          expectSameAsReference(scaledProduct(m, 64, 64, bits, 32, panelsOf(bits, target)), 1e-6,
+                                target, [&](unsigned index, mlir::RankedTensorType type) {
+                                  sinter::ReferenceTensor tensor = makeScaled(index, type);
+                                  for (double &value : tensor.data())
+                                    value *= index == 0 ? size : 1;
+                                  tensor.round();
+                                  return tensor;
+                                });
 }
 
-// Segments of groups of several sizes, one of which words straddle.
-TEST(FewRows, TakeGroupsOfAnySize) {
+// Segments of groups of several sizes, some of which words straddle, and strips of several.
+TEST(AnyRows, TakeGroupsOfAnySize) {
   for (int64_t bits : {8, 4})
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (auto [k, group] : {std::pair<int64_t, int64_t>{48, 16},
@@ -293,7 +294,7 @@ TEST(FewRows, TakeGroupsOfAnySize) {
                               {24, 6},
                               {22, 22},
                               {15, 5}})
-        for (int64_t m : {3, 5})
+        for (int64_t m : {3, 5, 70})
           expectSameAsReference(scaledProduct(m, k, 40, bits, group, panelsOf(bits, target)), 2e-6,
                                 target, makeScaled);
 }
@@ -337,6 +338,42 @@ TEST(FewRows, HaveTheSameBitsInAnyProduct) {
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (int64_t rows : {2, 3})
         EXPECT_EQ(runWith(0.3f, bits, target), runWith(0.3f, bits, target, rows));
+}
+
+// Whether integers are widened in registers or to a strip beside them.
+TEST(ManyRows, HaveTheSameBitsInAnyProduct) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+      for (int64_t rows : {5, 14, 70})
+        EXPECT_EQ(runWith(0.3f, bits, target, 4), runWith(0.3f, bits, target, rows));
+}
+
+// Two sets of columns, of which strips lie one behind another, and more k than one has room for.
+TEST(ManyRows, GateAndUpOfIntegers) {
+  for (int64_t bits : {8, 4})
+    for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)}) {
+      sinter::PanelsAttr panels = panelsOf(bits, target);
+      expectSameAsReference(llvm::formatv(R"(
+    #integers = #sinter.panels<width = {1}, interleave = {2}, depth = {3}>
+    #panels = #sinter.panels<width = {1}, interleave = 1, depth = 1>
+    func.func private @kernel(%x: tensor<90x320xf32>, %q: tensor<320x256xi{0}, #integers>,
+                              %s: tensor<10x256xf32, #panels>, %m: tensor<10x256xf32, #panels>)
+        -> tensor<90x128xf32> attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %q, %s minima %m
+        : (tensor<90x320xf32>, tensor<320x256xi{0}, #integers>, tensor<10x256xf32, #panels>,
+           tensor<10x256xf32, #panels>) -> tensor<90x256xf32>
+      %g = sinter.slice %p {{offsets = array<i64: 0, 0>} : (tensor<90x256xf32>) -> tensor<90x128xf32>
+      %u = sinter.slice %p {{offsets = array<i64: 0, 128>}
+        : (tensor<90x256xf32>) -> tensor<90x128xf32>
+      %0 = sinter.silu %g : (tensor<90x128xf32>) -> tensor<90x128xf32>
+      %1 = sinter.mul %0, %u : (tensor<90x128xf32>, tensor<90x128xf32>) -> tensor<90x128xf32>
+      return %1 : tensor<90x128xf32>
+    })",
+                                          bits, panels.getWidth(), panels.getInterleave(),
+                                          panels.getDepth())
+                                .str(),
+                            2e-6, target, makeScaled);
+    }
 }
 
 class ByteShapes : public testing::TestWithParam<Shape> {};
