@@ -12,6 +12,9 @@ struct Bias {
   BroadcastOp spread; ///< of b
 };
 
+/// The op that repeats a vector [n] for every row, where a value comes from one; else null.
+BroadcastOp findSpread(mlir::Value value);
+
 /// The bias that is added to a value, where that is all that the value is used for.
 std::optional<Bias> findBias(mlir::Value value);
 

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
 
 using namespace mlir;
@@ -329,11 +330,11 @@ private:
     };
     strip();
     if (isInside(other)) {
-      auto broadcast = other.getDefiningOp<BroadcastOp>();
-      if (!broadcast || kind != PostOpKind::Add || !broadcast.repeatsRow())
+      BroadcastOp spread = findSpread(other);
+      if (!spread || kind != PostOpKind::Add)
         return false;
-      visited.insert(broadcast);
-      other = broadcast.getOperand();
+      visited.insert(spread);
+      other = spread.getOperand();
       kind = PostOpKind::Bias;
       strip();
       // The library widens a bias of the result's type.

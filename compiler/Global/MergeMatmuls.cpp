@@ -1,3 +1,4 @@
+#include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/KernelLayouts.h"
@@ -98,7 +99,7 @@ private:
       bool isCopied = TargetAttr::lookup(function).readsPackedRhs() && !makesPanels(matmul);
       if (!isCopied && !parameters.contains(matmul.getRhs()) && isa<BlockArgument>(matmul.getRhs()))
         continue;
-      Product product = matchBias(matmul, constants);
+      Product product = withBias(matmul, constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
       int64_t group = matmul.getScales() ? matmul.getGroup() : 0;
       groups[{matmul.getLhs(), again}]
@@ -134,23 +135,12 @@ private:
     return type.getDimSize(matmul.getTransposeRhs() ? 0 : 1) == matmul.getN();
   }
 
-  /// matmul + broadcast(bias), where that is all that the product is used for.
-  Product matchBias(MatmulOp matmul, const llvm::DenseSet<Value> &constants) {
-    Product product{matmul, nullptr, nullptr};
-    if (!matmul->hasOneUse())
-      return product;
-    auto add = dyn_cast<AddOp>(*matmul->user_begin());
-    if (!add)
-      return product;
-    Value other = add.getLhs() == matmul.getResult() ? add.getRhs() : add.getLhs();
-    auto broadcast = other.getDefiningOp<BroadcastOp>();
-    if (broadcast && broadcast.getDims().size() == 1 &&
-        broadcast.getDims()[0] == broadcast.getType().getRank() - 1 &&
-        constants.contains(broadcast.getOperand())) {
-      product.biased = add;
-      product.bias = broadcast.getOperand();
-    }
-    return product;
+  /// A product with its bias, where that is constant.
+  static Product withBias(MatmulOp matmul, const llvm::DenseSet<Value> &constants) {
+    std::optional<Bias> bias = findBias(matmul.getResult());
+    if (!bias || !constants.contains(bias->spread.getOperand()))
+      return {matmul, nullptr, nullptr};
+    return {matmul, bias->add, bias->spread.getOperand()};
   }
 
   /// 0 for results that are only rearranged and rounded, the width for those that are computed on:
