@@ -1,5 +1,5 @@
 #include "compiler/Analysis/CommandInfo.h"
-#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/KernelFamily.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <cmath>
 
@@ -63,6 +63,15 @@ static Block *getBody(Operation *op) {
   return nullptr;
 }
 
+/// What an op costs whose body is null, or a kernel's or a fusion's.
+static Cost getCost(Operation *op, Block *body, const CostModel &model) {
+  if (!body)
+    return model.getCost(op);
+  auto fusion = dyn_cast<FusionOp>(op);
+  const KernelFamily *family = fusion ? KernelFamilies(op->getContext()).lookup(fusion) : nullptr;
+  return family ? family->getCost(getOps(*body), model) : model.getBodyCost(*body);
+}
+
 CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
   CommandInfo info;
   Block *body = getBody(op);
@@ -74,12 +83,7 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
     info.bytes = cost.getBytes();
   }
   if (target) {
-    auto fusion = dyn_cast<FusionOp>(op);
-    bool library = fusion && fusion.getKind() == FusionKind::LibraryGemm;
-    CostModel model(target);
-    Cost cost =
-        body ? model.getBodyCost(*body, library ? GemmChoice::Library : GemmChoice::Generated)
-             : model.getCost(op);
+    Cost cost = getCost(op, body, CostModel(target));
     info.predictedNs = std::llround(cost.ns);
     info.narrowFlops = std::llround(cost.narrowFlops);
     info.bytes = std::llround(cost.bytes);

@@ -363,10 +363,3 @@ private:
 std::optional<LibraryGemm> sinter::matchLibraryGemm(const llvm::SetVector<Operation *> &ops) {
   return Matcher(ops).match();
 }
-
-std::optional<LibraryGemm> sinter::matchLibraryGemm(FusionOp fusion) {
-  llvm::SetVector<Operation *> ops;
-  for (Operation &op : fusion.getBlock()->without_terminator())
-    ops.insert(&op);
-  return matchLibraryGemm(ops);
-}

@@ -34,6 +34,9 @@
 
 namespace sinter {
 
+/// The families of products: by kernels of ours, and by a GPU's library.
+inline constexpr llvm::StringLiteral kGemmFamily = "gemm", kLibraryGemmFamily = "library_gemm";
+
 /// One step of the epilogue.
 struct LibraryPostOp {
   plan::PostOpKind kind;
@@ -109,8 +112,5 @@ struct LibraryGemm {
 /// goes there (of heads, one a part), all arithmetic in between is f32 and expressible as post-ops.
 /// Nothing if not, or if nothing can compute it.
 std::optional<LibraryGemm> matchLibraryGemm(const llvm::SetVector<mlir::Operation *> &ops);
-
-/// The same for the body of a fusion; operands are block arguments then.
-std::optional<LibraryGemm> matchLibraryGemm(FusionOp fusion);
 
 } // namespace sinter

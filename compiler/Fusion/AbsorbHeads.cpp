@@ -18,7 +18,7 @@ static FusionOp findOnlyReader(FusionOp product) {
   if (product->getNumResults() != 1 || !product->hasOneUse())
     return nullptr;
   auto rows = dyn_cast<FusionOp>(*product->user_begin());
-  return rows && rows.getKind() == FusionKind::Rows ? rows : nullptr;
+  return rows && rows.getFamily() == kRowsFamily ? rows : nullptr;
 }
 
 namespace {
@@ -31,7 +31,7 @@ struct AbsorbHeadsPass : sinter::impl::AbsorbHeadsPassBase<AbsorbHeadsPass> {
       return signalPassFailure();
     if (!target.fusesGemv())
       return markAllAnalysesPreserved();
-    for (FusionOp product : findFusions(getOperation(), FusionKind::Gemm))
+    for (FusionOp product : findFusions(getOperation(), kGemmFamily))
       if (FusionOp rows = findOnlyReader(product))
         absorb(product, rows, CostModel(target));
   }
@@ -40,8 +40,8 @@ private:
   /// Replaces a product and the rows that are made of it by a product that makes them, if there is
   /// a kernel for that and it pays.
   static void absorb(FusionOp product, FusionOp rows, const CostModel &costs) {
-    FusionOp joined = joinFusions(product, rows, FusionKind::Gemm);
-    std::optional<LibraryGemm> gemm = matchLibraryGemm(joined);
+    FusionOp joined = joinFusions(product, rows, kGemmFamily);
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(getOps(*joined.getBlock()));
     if (!gemm || !gemm->heads)
       return joined->erase();
     double apart =

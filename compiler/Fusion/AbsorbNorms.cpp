@@ -22,7 +22,7 @@ struct AbsorbNormsPass : sinter::impl::AbsorbNormsPassBase<AbsorbNormsPass> {
       return signalPassFailure();
     if (!target.fusesGemv())
       return markAllAnalysesPreserved();
-    for (FusionOp rows : findFusions(getOperation(), FusionKind::Rows))
+    for (FusionOp rows : findFusions(getOperation(), kRowsFamily))
       absorb(rows, CostModel(target));
   }
 
@@ -74,10 +74,10 @@ private:
     unsigned uses = llvm::count_if(product.getInputs(), [&](Value input) {
       return input.getDefiningOp() == rows.getOperation();
     });
-    if (product.getKind() != FusionKind::Gemm || uses != 1)
+    if (product.getFamily() != kGemmFamily || uses != 1)
       return nullptr;
-    FusionOp joined = joinFusions(rows, product, FusionKind::Gemm);
-    std::optional<LibraryGemm> gemm = matchLibraryGemm(joined);
+    FusionOp joined = joinFusions(rows, product, kGemmFamily);
+    std::optional<LibraryGemm> gemm = matchLibraryGemm(getOps(*joined.getBlock()));
     if (gemm && gemm->norm)
       return joined;
     joined->erase();

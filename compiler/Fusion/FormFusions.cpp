@@ -1,4 +1,3 @@
-#include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/OpOrder.h"
 #include "compiler/Fusion/FusionGraph.h"
@@ -24,14 +23,15 @@ struct FormFusionsPass : sinter::impl::FormFusionsPassBase<FormFusionsPass> {
     TargetAttr target = requireTarget(getOperation());
     if (!target)
       return signalPassFailure();
+    KernelFamilies families(&getContext());
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(SinterDialect::kEntry))
         continue;
       CostModel costs(target);
       repeatIndexOps(function.front());
-      repeatWeightCasts(function, costs);
-      FusionGraph graph(function.front(), costs);
+      repeatWeightCasts(function, costs, families);
+      FusionGraph graph(function.front(), costs, families);
       graph.mergeProducers();
       graph.mergeSiblings();
       if (getContext().getRemarkEngine())
@@ -68,7 +68,8 @@ private:
   /// Gives each use of a rounded weight a cast of its own where that moves no more bytes than
   /// rounding it once for all: so nothing narrow waits from the forward pass for the backward pass.
   /// Time would be misleading here: between two uses of a weight no cache keeps it.
-  void repeatWeightCasts(func::FuncOp function, const CostModel &costs) {
+  void repeatWeightCasts(func::FuncOp function, const CostModel &costs,
+                         const KernelFamilies &families) {
     llvm::DenseSet<Value> weights = findWeightValues(function);
     for (auto cast : llvm::make_early_inc_range(function.getOps<CastOp>())) {
       if (!weights.contains(cast.getOperand()) || cast->hasOneUse())
@@ -84,7 +85,7 @@ private:
           copy->setLoc(inStage(stage, cast.getLoc()));
         use.set(copy->getResult(0));
       }
-      bool repeats = getBytesWithUsers(copies, costs) <= apart;
+      bool repeats = getBytesWithUsers(copies, costs, families) <= apart;
       for (Operation *copy : copies)
         if (!repeats) {
           copy->replaceAllUsesWith(cast);
@@ -96,13 +97,14 @@ private:
   }
 
   /// Bytes that casts move which are each done by their one user; infinity where one cannot.
-  static double getBytesWithUsers(ArrayRef<Operation *> casts, const CostModel &costs) {
+  static double getBytesWithUsers(ArrayRef<Operation *> casts, const CostModel &costs,
+                                  const KernelFamilies &families) {
     double sum = 0;
     for (Operation *cast : casts) {
-      llvm::SetVector<Operation *> together;
+      OpSet together;
       together.insert(cast);
       together.insert(*cast->user_begin());
-      if (!isa<FusibleOpInterface>(together.back()) || !classify(together))
+      if (!isa<FusibleOpInterface>(together.back()) || !classify(together, families))
         return std::numeric_limits<double>::infinity();
       sum += costs.getFusedCost(together).bytes;
     }
@@ -126,17 +128,16 @@ private:
   void form(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {
     bool changed = false;
     for (const FusionGraph::Group &group : graph.getGroups()) {
-      if (group.ops.size() < 2 || !group.kind)
+      if (group.ops.size() < 2 || !group.family)
         continue;
       double apart = 0;
       for (Operation *op : group.ops)
         apart += costs.getCost(op).ns;
       std::string what = describeOps(group.ops.getArrayRef());
-      FusionOp fusion = wrapOps(group.ops.getArrayRef(), *group.kind);
+      FusionOp fusion = wrapOps(group.ops.getArrayRef(), *group.family);
       remark::passed(fusion.getLoc(), getRemark("Fused", function))
           << llvm::formatv("{0} as one {1} kernel: {2} together, {3} apart", what,
-                           stringifyFusionKind(*group.kind), formatNs(group.cost.ns),
-                           formatNs(apart))
+                           group.family->getName(), formatNs(group.cost.ns), formatNs(apart))
                  .str()
           << remark::metric(kGainNs, apart - group.cost.ns);
       changed = true;

@@ -1,5 +1,4 @@
 #include "compiler/Fusion/FusionGraph.h"
-#include "compiler/Analysis/LibraryGemm.h"
 #include "dialects/Sinter/Stage.h"
 
 using namespace mlir;
@@ -13,7 +12,8 @@ static constexpr double kLeastGainNs = 1e-6;
 // with the square of a kernel's ops. Kernels of a model's layers have a third of this.
 static constexpr size_t kMostOps = 128;
 
-FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
+FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamilies &families)
+    : costs(costs), families(families) {
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>() || op.getNumRegions() > 0 ||
         !isa<FusibleOpInterface>(op))
@@ -21,22 +21,15 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs) : costs(costs) {
     groupOf[&op] = groups.size();
     Group &group = groups.emplace_back();
     group.ops.insert(&op);
-    group.kind = classify(group.ops).kind;
-    group.cost = group.kind ? getCost(group.ops, *group.kind) : costs.getCost(&op);
+    group.family = classify(group.ops, families).family;
+    group.cost = getCost(group.ops, group.family);
     rank.push_back(order.size());
     order.push_back(order.size());
   }
 }
 
-Cost FusionGraph::getCost(const llvm::SetVector<Operation *> &ops, FusionKind kind) const {
-  Cost generated = costs.getFusedCost(ops);
-  if (kind != FusionKind::Gemm || !costs.getTarget().isGpu())
-    return generated;
-  std::optional<LibraryGemm> gemm = matchLibraryGemm(ops);
-  if (!gemm || !gemm->fitsLibrary())
-    return generated;
-  Cost library = costs.getFusedCost(ops, GemmChoice::Library);
-  return library.ns < generated.ns ? library : generated;
+Cost FusionGraph::getCost(const OpSet &ops, const KernelFamily *family) const {
+  return family ? family->getCost(ops, costs) : costs.getFusedCost(ops);
 }
 
 bool FusionGraph::isFree(const Group &group) const { return llvm::all_of(group.ops, isAlias); }
@@ -49,14 +42,11 @@ static bool widensVector(Operation *op) {
 }
 
 FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
-  bool moves = true;
-  for (Operation *op : producer.ops) {
-    FusionRole role = getRole(op);
-    if (role == FusionRole::Contraction || role == FusionRole::Attention ||
-        role == FusionRole::AttentionGrad)
-      return Stage::Epilogue;
-    moves &= role == FusionRole::Index || widensVector(op);
-  }
+  if (producer.family && producer.family->hasEpilogues())
+    return Stage::Epilogue;
+  bool moves = llvm::all_of(producer.ops, [](Operation *op) {
+    return getRole(op) == FusionRole::Index || widensVector(op);
+  });
   return moves ? Stage::Movement : Stage::Other;
 }
 
@@ -111,7 +101,7 @@ bool FusionGraph::wouldCycle(unsigned first, unsigned second) const {
 
 /// Whether the forward pass would do what belongs to a later stage: its results would be kept till
 /// then, and what is to be done again would be done at once.
-static bool mixesStages(const llvm::SetVector<Operation *> &ops) {
+static bool mixesStages(const OpSet &ops) {
   bool forward = false, later = false;
   for (Operation *op : ops)
     if (getRole(op) != FusionRole::Index)
@@ -119,7 +109,7 @@ static bool mixesStages(const llvm::SetVector<Operation *> &ops) {
   return forward && later;
 }
 
-llvm::SetVector<Operation *> FusionGraph::join(Pair pair) const {
+OpSet FusionGraph::join(Pair pair) const {
   const Group &first = groups[pair.first], &second = groups[pair.second];
   SmallVector<Operation *> ops;
   ops.reserve(first.ops.size() + second.ops.size());
@@ -130,17 +120,17 @@ llvm::SetVector<Operation *> FusionGraph::join(Pair pair) const {
 }
 
 FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
-  llvm::SetVector<Operation *> ops = join(pair);
+  OpSet ops = join(pair);
   Merged merged;
   merged.classification =
       ops.size() > kMostOps
-          ? Classification{std::nullopt, "a kernel of so many ops takes too long to compile"}
-          : classify(ops);
+          ? Classification{nullptr, "a kernel of so many ops takes too long to compile"}
+          : classify(ops, families);
   if (merged.classification && mixesStages(ops))
-    merged.classification = {std::nullopt, "a later stage waits for the forward pass to end"};
+    merged.classification = {nullptr, "a later stage waits for the forward pass to end"};
   if (onlyKernels && !merged.classification)
     return merged;
-  merged.cost = getCost(ops, merged.classification.kind.value_or(FusionKind::Rows));
+  merged.cost = getCost(ops, merged.classification.family);
   merged.gain = groups[pair.first].cost.ns + groups[pair.second].cost.ns - merged.cost.ns;
   return merged;
 }
@@ -179,7 +169,7 @@ void FusionGraph::enqueue(Pair pair) {
   bool gains = merged.gain > kLeastGainNs || (isFree(first) && merged.gain > -kLeastGainNs);
   if (gains)
     queue.push({getStage(first), merged.gain, pair, first.changes, second.changes,
-                *merged.classification.kind, merged.cost});
+                merged.classification.family, merged.cost});
 }
 
 void FusionGraph::enqueueNeighbours(unsigned group) {
@@ -217,14 +207,14 @@ void FusionGraph::reorder(Pair pair) {
   place(pair.second);
 }
 
-void FusionGraph::merge(Pair pair, FusionKind kind, const Cost &cost) {
+void FusionGraph::merge(Pair pair, const KernelFamily *family, const Cost &cost) {
   reorder(pair);
-  llvm::SetVector<Operation *> ops = join(pair);
+  OpSet ops = join(pair);
   Group &kept = groups[pair.first], &gone = groups[pair.second];
   for (Operation *op : gone.ops)
     groupOf[op] = pair.first;
   kept.ops = std::move(ops);
-  kept.kind = kind;
+  kept.family = family;
   kept.cost = cost;
   ++kept.changes;
   gone.ops.clear();
@@ -242,7 +232,7 @@ void FusionGraph::mergeProducers() {
     if (groups[first].changes != candidate.firstChanges ||
         groups[second].changes != candidate.secondChanges || wouldCycle(first, second))
       continue;
-    merge(candidate.pair, candidate.kind, candidate.cost);
+    merge(candidate.pair, candidate.family, candidate.cost);
     enqueueNeighbours(first);
   }
 }
@@ -282,7 +272,7 @@ void FusionGraph::mergeSiblings() {
           Merged merged = evaluate({first, second}, /*onlyKernels=*/true);
           // Looking for a cycle takes the longest.
           if (merged.classification && merged.gain > kLeastGainNs && !wouldCycle(first, second))
-            merge({first, second}, *merged.classification.kind, merged.cost);
+            merge({first, second}, merged.classification.family, merged.cost);
         }
     }
 }

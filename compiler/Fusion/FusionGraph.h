@@ -21,7 +21,6 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Analysis/CostModel.h"
 #include "compiler/Fusion/FusionRules.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -34,13 +33,13 @@ class FusionGraph {
 public:
   /// Ops that are or become one kernel.
   struct Group {
-    llvm::SetVector<mlir::Operation *> ops; ///< in the block's order; empty once merged away
+    OpSet ops; ///< in the block's order; empty once merged away
     Cost cost;
-    std::optional<FusionKind> kind; ///< none where the ops cannot be a kernel, even alone
+    const KernelFamily *family = nullptr; ///< null where the ops cannot be a kernel, even alone
     unsigned changes = 0;
   };
 
-  FusionGraph(mlir::Block &block, const CostModel &costs);
+  FusionGraph(mlir::Block &block, const CostModel &costs, const KernelFamilies &families);
 
   /// Merges producers with consumers until no pair gains.
   void mergeProducers();
@@ -74,7 +73,7 @@ private:
     double gain;
     Pair pair;
     unsigned firstChanges, secondChanges;
-    FusionKind kind; ///< of the two as one, as is the cost
+    const KernelFamily *family; ///< of the two as one, as is the cost
     Cost cost;
     bool operator<(const Candidate &other) const {
       if (stage != other.stage)
@@ -84,14 +83,15 @@ private:
   };
 
   /// The ops of both groups, in the block's order.
-  llvm::SetVector<mlir::Operation *> join(Pair pair) const;
+  OpSet join(Pair pair) const;
   /// @param onlyKernels leaves cost and gain out where there can be no such kernel.
   Merged evaluate(Pair pair, bool onlyKernels = false) const;
   /// Whether a third group lies on a path between the two.
   bool wouldCycle(unsigned first, unsigned second) const;
   /// Whether `to` is reached from `from` through another group.
   bool reachesIndirectly(unsigned from, unsigned to) const;
-  Cost getCost(const llvm::SetVector<mlir::Operation *> &ops, FusionKind kind) const;
+  /// What ops cost as a kernel of a family, or of none.
+  Cost getCost(const OpSet &ops, const KernelFamily *family) const;
   bool isFree(const Group &group) const;
   /// Whether all that the second group, which computes more than numbers, reads of the first are
   /// numbers that others read too, such as the factor that clips all gradients: together, the
@@ -100,7 +100,7 @@ private:
   Stage getStage(const Group &producer) const;
   void enqueue(Pair pair);
   void enqueueNeighbours(unsigned group);
-  void merge(Pair pair, FusionKind kind, const Cost &cost);
+  void merge(Pair pair, const KernelFamily *family, const Cost &cost);
   /// Gives what is merged one place in the order: behind all that the two need, before what needs
   /// either.
   void reorder(Pair pair);
@@ -109,6 +109,7 @@ private:
   llvm::SmallVector<unsigned> getProducers(unsigned group) const;
 
   const CostModel &costs;
+  const KernelFamilies &families;
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
   /// A topological order of the groups, and the place of each in it.

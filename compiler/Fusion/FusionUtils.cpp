@@ -1,19 +1,21 @@
 #include "compiler/Fusion/FusionUtils.h"
-#include "compiler/Analysis/CostModel.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace sinter;
 
-SmallVector<FusionOp> sinter::findFusions(ModuleOp module, FusionKind kind) {
+SmallVector<FusionOp> sinter::findFusions(ModuleOp module) {
   SmallVector<FusionOp> found;
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(SinterDialect::kEntry))
-      for (auto fusion : function.getOps<FusionOp>())
-        if (fusion.getKind() == kind)
-          found.push_back(fusion);
+      llvm::append_range(found, function.getOps<FusionOp>());
+  return found;
+}
+
+SmallVector<FusionOp> sinter::findFusions(ModuleOp module, StringRef family) {
+  SmallVector<FusionOp> found = findFusions(module);
+  llvm::erase_if(found, [&](FusionOp fusion) { return fusion.getFamily() != family; });
   return found;
 }
 
@@ -37,17 +39,16 @@ std::string sinter::describeOps(ArrayRef<Operation *> ops) {
   return text;
 }
 
-FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
+FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, const KernelFamily &family) {
   llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
   llvm::SetVector<Value> inputs, outputs;
   llvm::SetVector<Operation *> constants;
-  bool isAttention = kind == FusionKind::Attention || kind == FusionKind::AttentionGrad;
   for (Operation *op : ops) {
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (producer && inside.contains(producer))
         continue;
-      if (producer && isSplatConstant(producer) && !isAttention)
+      if (producer && isSplatConstant(producer) && family.hasImmediates())
         constants.insert(producer);
       else
         inputs.insert(operand);
@@ -64,7 +65,7 @@ FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
 
   OpBuilder builder(ops.back());
   SmallVector<Type> types = llvm::map_to_vector(outputs, [](Value v) { return v.getType(); });
-  auto fusion = FusionOp::create(builder, loc, types, inputs.getArrayRef(), kind);
+  auto fusion = FusionOp::create(builder, loc, types, inputs.getArrayRef(), family.getName());
   Block *body = builder.createBlock(&fusion.getBody());
   IRMapping mapping;
   for (Value input : inputs)
@@ -88,7 +89,7 @@ FusionOp sinter::wrapOps(ArrayRef<Operation *> ops, FusionKind kind) {
   return fusion;
 }
 
-FusionOp sinter::joinFusions(FusionOp producer, FusionOp consumer, FusionKind kind) {
+FusionOp sinter::joinFusions(FusionOp producer, FusionOp consumer, StringRef family) {
   llvm::SetVector<Operation *> needed;
   BackwardSliceOptions options;
   options.inclusive = true;
@@ -99,7 +100,7 @@ FusionOp sinter::joinFusions(FusionOp producer, FusionOp consumer, FusionKind ki
   OpBuilder builder(consumer);
   Location loc = FusedLoc::get(producer.getContext(), {producer.getLoc(), consumer.getLoc()});
   SmallVector<Value> inputs;
-  auto joined = FusionOp::create(builder, loc, consumer.getResultTypes(), inputs, kind);
+  auto joined = FusionOp::create(builder, loc, consumer.getResultTypes(), inputs, family);
   Block *body = builder.createBlock(&joined.getBody());
   IRMapping mapping;
   auto addInput = [&](BlockArgument argument, Value input) {

@@ -1,6 +1,7 @@
 //===- FusionUtils.h - Shared by the passes of the phase --------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Analysis/KernelFamily.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Analysis/WeightValues.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -10,8 +11,11 @@
 
 namespace sinter {
 
-/// The fusions of a kind in a module's entries, in order.
-llvm::SmallVector<FusionOp> findFusions(mlir::ModuleOp module, FusionKind kind);
+/// The fusions in a module's entries, in order.
+llvm::SmallVector<FusionOp> findFusions(mlir::ModuleOp module);
+
+/// Those of a family.
+llvm::SmallVector<FusionOp> findFusions(mlir::ModuleOp module, llvm::StringRef family);
 
 /// A remark of this phase about an entry.
 inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::FuncOp entry) {
@@ -22,13 +26,13 @@ inline mlir::remark::RemarkOpts getRemark(llvm::StringRef name, mlir::func::Func
 std::string describeOps(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Moves ops of one block, given in the block's order, into a fusion where the last one stood.
-/// Constants with one value that they use are copied into it, unless it is an attention, which
-/// reads its operands from memory; values that are used elsewhere become its results. Users may
-/// stand before the fusion afterwards: sort the block.
-FusionOp wrapOps(llvm::ArrayRef<mlir::Operation *> ops, FusionKind kind);
+/// Constants with one value that they use are copied into it where the family's kernels have
+/// immediate operands; values that are used elsewhere become its results. Users may stand before
+/// the fusion afterwards: sort the block.
+FusionOp wrapOps(llvm::ArrayRef<mlir::Operation *> ops, const KernelFamily &family);
 
 /// A fusion, before the consumer, that computes what it does, and inside of it those results of the
 /// producer that it reads. Both stay.
-FusionOp joinFusions(FusionOp producer, FusionOp consumer, FusionKind kind);
+FusionOp joinFusions(FusionOp producer, FusionOp consumer, llvm::StringRef family);
 
 } // namespace sinter

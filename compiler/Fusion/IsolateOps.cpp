@@ -1,4 +1,3 @@
-#include "compiler/Analysis/CostModel.h"
 #include "compiler/Fusion/FusionRules.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
@@ -16,16 +15,17 @@ struct IsolateOpsPass : sinter::impl::IsolateOpsPassBase<IsolateOpsPass> {
   using IsolateOpsPassBase::IsolateOpsPassBase;
 
   void runOnOperation() override {
+    KernelFamilies families(&getContext());
     bool valid = true;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
-        valid &= succeeded(isolateIn(function));
+        valid &= succeeded(isolateIn(function, families));
     if (!valid)
       signalPassFailure();
   }
 
 private:
-  LogicalResult isolateIn(func::FuncOp function) {
+  LogicalResult isolateIn(func::FuncOp function, const KernelFamilies &families) {
     for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator())) {
       if (isa<FusionOp, CallKernelOp, CollectiveOpInterface>(op) || isAlias(&op) ||
           op.hasTrait<OpTrait::ConstantLike>())
@@ -34,19 +34,19 @@ private:
         op.erase();
         continue;
       }
-      llvm::SetVector<Operation *> alone;
+      OpSet alone;
       alone.insert(&op);
-      Classification classification = classify(alone);
+      Classification classification = classify(alone, families);
       if (!isa<FusibleOpInterface>(op) || !classification)
         return op.emitError("expected an op that can be a kernel");
-      wrapOps(&op, *classification.kind);
+      wrapOps(&op, *classification.family);
     }
-    materializeSplats(function);
+    materializeSplats(function, *families.lookup(kRowsFamily));
     return success();
   }
 
   /// A splat that something other than a kernel needs in memory is written by a kernel.
-  void materializeSplats(func::FuncOp function) {
+  void materializeSplats(func::FuncOp function, const KernelFamily &rows) {
     for (auto constant : llvm::make_early_inc_range(function.getOps<ConstantOp>())) {
       if (!isSplatConstant(constant))
         continue;
@@ -61,7 +61,7 @@ private:
         auto spread = BroadcastOp::create(builder, loc, type, scalar, ArrayRef<int64_t>{});
         constant.replaceAllUsesWith(spread.getResult());
         constant->erase();
-        wrapOps(spread.getOperation(), FusionKind::Rows);
+        wrapOps(spread.getOperation(), rows);
       }
     }
   }

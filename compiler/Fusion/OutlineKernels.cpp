@@ -21,15 +21,17 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    SmallVector<FusionOp> fusions;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
-        llvm::append_range(fusions, function.getOps<FusionOp>());
+    KernelFamilies families(&getContext());
     unsigned calls = 0;
     llvm::DenseMap<unsigned, SmallVector<func::FuncOp>> kernels;
     unsigned count = 0;
-    for (FusionOp fusion : fusions) {
-      if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
+    for (FusionOp fusion : findFusions(getOperation())) {
+      const KernelFamily *family = families.lookup(fusion);
+      if (!family) {
+        fusion.emitError("expected a fusion of a family of kernels, got ") << fusion.getFamily();
+        return signalPassFailure();
+      }
+      if (family->isCommand())
         continue;
       // Kernels are shared between what is done first and what is done again; the calls must not
       // become one, as what stays a fusion must not.
@@ -42,8 +44,7 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
       sortFromResults(fusion);
       SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
       auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {
-        return kernel->getAttrOfType<StringAttr>(SinterDialect::kKernel).getValue() ==
-                   stringifyFusionKind(fusion.getKind()) &&
+        return kernel->getAttr(SinterDialect::kKernel) == fusion.getFamilyAttr() &&
                areEqual(*fusion.getBlock(), kernel.front());
       });
       if (found == alike.end()) {
@@ -127,8 +128,7 @@ private:
         builder, fusion.getLoc(), makeName(fusion),
         builder.getFunctionType(fusion.getInputs().getTypes(), fusion.getResultTypes()));
     kernel.setPrivate();
-    kernel->setAttr(SinterDialect::kKernel,
-                    builder.getStringAttr(stringifyFusionKind(fusion.getKind())));
+    kernel->setAttr(SinterDialect::kKernel, fusion.getFamilyAttr());
     symbols.insert(kernel);
     Block *body = kernel.addEntryBlock();
     builder.setInsertionPointToEnd(body);

@@ -10,8 +10,8 @@ def FormFusionsPass : Pass<"sinter-form-fusions", "mlir::ModuleOp"> {
     After it no two kernels of an entry could be one, by the rules of the code generators, that the
     cost model predicts to be faster together. Producers are merged with their consumers, the
     largest gain first, then kernels that read the same value; ops that only move elements are
-    repeated for each user first. What FusibleOpInterface says of the ops decides which kind of
-    kernel a set of them can be (FusionRules.h).
+    repeated for each user first. The family of the op that a kernel is made around, or that
+    of rows, says whether a set of them can be one (compiler/Analysis/KernelFamily.h).
 
     Each fusion formed leaves a remark `Fused`, each pair of kernels that stays apart a remark
     `NotFused`, with the time predicted for both sides and, for the latter, the reason.
@@ -159,8 +159,8 @@ def AbsorbHeadsPass : Pass<"sinter-absorb-heads", "mlir::ModuleOp"> {
 def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp"> {
   let summary = "leaves products to a GPU's library where it is faster";
   let description = [{
-    After it, for a GPU, a fusion of kind `gemm` that the library can do, epilogue included, and that the cost
-    model predicts to be faster there, has the kind `library_gemm`. Few rows are memory traffic,
+    After it, for a GPU, a fusion of the family `gemm` that the library can do, epilogue included, and that the cost
+    model predicts to be faster there, is of the family `library_gemm`. Few rows are memory traffic,
     where a generated kernel starts sooner; many rows are arithmetic, where the library is nearer to
     the peak. A remark `LibraryGemm` gives both times. For a processor every
     product stays a kernel.
@@ -193,8 +193,8 @@ def SelectLibraryGemmPass : Pass<"sinter-select-library-gemm", "mlir::ModuleOp">
 def SplitAttentionGradPass : Pass<"sinter-split-attention-grad", "mlir::ModuleOp"> {
   let summary = "queries' gradients of attention in a kernel of their own, for a GPU";
   let description = [{
-    After it, for a GPU, no fusion of kind attention_grad yields both the gradient of the queries and
-    one of the keys or the values: what adds up over keys and what adds up over queries are kernels
+    After it, for a GPU, no fusion yields both the gradient of an attention's queries
+    and one of its keys or values: what adds up over keys and what adds up over queries are kernels
     of their own there, in which every sum is one block's and its order fixed. The weights are
     computed in both.
 
@@ -231,9 +231,10 @@ def SplitAttentionGradPass : Pass<"sinter-split-attention-grad", "mlir::ModuleOp
 def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
   let summary = "makes functions of fusions, equal ones the same";
   let description = [{
-    After it a fusion of kind rows, gemm or attention is a `sinter.call_kernel` of a private
-    function with its body and its kind as `sinter.kernel`. Equal bodies are one function, however
-    many layers call it; ops stand in it in the order in which its results ask for them.
+    After it a fusion, unless its family is a command of the plan (`library_gemm`, `pack`), is a
+    `sinter.call_kernel` of a private function with its body and its family as `sinter.kernel`. Equal
+    bodies are one function, however many layers call it; ops stand in it in the order in which its
+    results ask for them.
 
     ```mlir
     func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
@@ -261,9 +262,10 @@ def OutlineKernelsPass : Pass<"sinter-outline-kernels", "mlir::ModuleOp"> {
 def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
   let summary = "verifies what holds after the Fusion phase";
   let description = [{
-    After it an entry holds only calls of kernels, fusions of kind `library_gemm` and `pack`,
-    reshapes of dense tensors, constants and `return`; and every kernel is of kind rows, gemm or
-    attention, with one product in each gemm and one attention in each attention.
+    After it an entry holds only calls of kernels, collectives, fusions of families that are commands
+    of the plan (`library_gemm`, `pack`), reshapes of dense tensors, constants and `return`; and every
+    kernel is of rows, or of a family with the one op that it is made around: one product in each
+    gemm, one attention in each attention.
 
     ```mlir
     func.func @decode(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {
@@ -271,7 +273,7 @@ def VerifyFusionPass : Pass<"sinter-verify-fusion", "mlir::ModuleOp"> {
       return %0 : tensor<8xf32>
     }
     // =>
-    error: expected only kernels, collectives, library products, packings, reshapes and constants in an entry
+    error: expected only kernels, collectives, fusions that are commands, reshapes and constants in an entry
     ```
   }];
 }

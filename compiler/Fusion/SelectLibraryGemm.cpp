@@ -1,4 +1,3 @@
-#include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"
@@ -22,25 +21,24 @@ struct SelectLibraryGemmPass : sinter::impl::SelectLibraryGemmPassBase<SelectLib
       return signalPassFailure();
     if (!target.isGpu())
       return markAllAnalysesPreserved();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
-        for (auto fusion : function.getOps<FusionOp>())
-          if (fusion.getKind() == FusionKind::Gemm)
-            select(function, fusion, CostModel(target));
+    const KernelFamily *library = KernelFamilies(&getContext()).lookup(kLibraryGemmFamily);
+    for (FusionOp fusion : findFusions(getOperation(), kGemmFamily))
+      select(fusion, *library, CostModel(target));
   }
 
 private:
-  void select(func::FuncOp function, FusionOp fusion, const CostModel &costs) {
+  static void select(FusionOp fusion, const KernelFamily &family, const CostModel &costs) {
+    auto function = fusion->getParentOfType<func::FuncOp>();
+    OpSet ops = getOps(*fusion.getBlock());
     Operation *op = fusion;
     std::string what = describeOps(op);
-    Cost generated = costs.getBodyCost(*fusion.getBlock());
-    Cost library = costs.getBodyCost(*fusion.getBlock(), GemmChoice::Library);
+    Cost generated = costs.getFusedCost(ops);
+    Cost library = family.getCost(ops, costs);
     std::string times = llvm::formatv("{0} by the library, {1} generated", formatNs(library.ns),
                                       formatNs(generated.ns));
-    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
-    if (!gemm || !gemm->fitsLibrary()) {
+    if (StringRef obstacle = family.findObstacle(ops, /*root=*/nullptr); !obstacle.empty()) {
       remark::missed(fusion.getLoc(), getRemark("LibraryGemm", function))
-          << (what + ": " + times + "; the library has no such product")
+          << (what + ": " + times + "; " + obstacle.str())
           << remark::metric(kGainNs, generated.ns - library.ns);
       return;
     }
@@ -49,7 +47,7 @@ private:
           << (what + ": " + times) << remark::metric(kGainNs, generated.ns - library.ns);
       return;
     }
-    fusion.setKind(FusionKind::LibraryGemm);
+    fusion.setFamily(family.getName());
     remark::passed(fusion.getLoc(), getRemark("LibraryGemm", function))
         << (what + ": " + times) << remark::metric(kGainNs, generated.ns - library.ns);
   }

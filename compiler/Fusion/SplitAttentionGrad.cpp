@@ -20,7 +20,7 @@ struct SplitAttentionGradPass : sinter::impl::SplitAttentionGradPassBase<SplitAt
       return signalPassFailure();
     if (!target.splitsAttentionGrad())
       return markAllAnalysesPreserved();
-    for (FusionOp fusion : findFusions(getOperation(), FusionKind::AttentionGrad))
+    for (FusionOp fusion : findFusions(getOperation()))
       split(fusion);
   }
 
@@ -45,8 +45,8 @@ private:
     SmallVector<Type> types;
     for (unsigned result : results)
       types.push_back(fusion.getResult(result).getType());
-    auto copy = FusionOp::create(builder, fusion.getLoc(), types, fusion.getInputs(),
-                                 FusionKind::AttentionGrad);
+    auto copy =
+        FusionOp::create(builder, fusion.getLoc(), types, fusion.getInputs(), fusion.getFamily());
     IRMapping mapping;
     fusion.getBody().cloneInto(&copy.getBody(), mapping);
     Operation *terminator = copy.getBlock()->getTerminator();

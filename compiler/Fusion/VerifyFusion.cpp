@@ -1,4 +1,3 @@
-#include "compiler/Analysis/CostModel.h"
 #include "compiler/Fusion/FusionUtils.h"
 #include "compiler/Fusion/Passes.h"
 
@@ -16,51 +15,47 @@ struct VerifyFusionPass : sinter::impl::VerifyFusionPassBase<VerifyFusionPass> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    KernelFamilies families(&getContext());
     bool valid = true;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function->hasAttr(SinterDialect::kEntry))
         for (Operation &op : function.front().without_terminator())
-          valid &= succeeded(verifyEntryOp(&op));
-      if (auto kind = function->getAttrOfType<StringAttr>(SinterDialect::kKernel))
-        valid &= succeeded(verifyKernel(function, kind.getValue()));
+          valid &= succeeded(verifyEntryOp(&op, families));
+      if (function->hasAttr(SinterDialect::kKernel))
+        valid &= succeeded(verifyKernel(function, families));
     }
     if (!valid)
       signalPassFailure();
   }
 
 private:
-  LogicalResult verifyEntryOp(Operation *op) {
+  static LogicalResult verifyEntryOp(Operation *op, const KernelFamilies &families) {
     if (isa<CallKernelOp, CollectiveOpInterface>(op) || isAlias(op) ||
         op->hasTrait<OpTrait::ConstantLike>())
       return success();
     if (auto fusion = dyn_cast<FusionOp>(op))
-      if (fusion.getKind() == FusionKind::LibraryGemm || fusion.getKind() == FusionKind::Pack)
+      if (const KernelFamily *family = families.lookup(fusion); family && family->isCommand())
         return success();
-    return op->emitError("expected only kernels, collectives, library products, packings, reshapes "
+    return op->emitError("expected only kernels, collectives, fusions that are commands, reshapes "
                          "and constants in an entry after Fusion");
   }
 
-  LogicalResult verifyKernel(func::FuncOp kernel, StringRef name) {
-    std::optional<FusionKind> kind = symbolizeFusionKind(name);
-    unsigned products = 0, attentions = 0, gradients = 0;
-    for (Operation &op : kernel.front().without_terminator()) {
-      products += getRole(&op) == FusionRole::Contraction;
-      attentions += getRole(&op) == FusionRole::Attention;
-      gradients += getRole(&op) == FusionRole::AttentionGrad;
-    }
-    if (kind == FusionKind::Rows && products + attentions + gradients == 0)
+  static LogicalResult verifyKernel(func::FuncOp kernel, const KernelFamilies &families) {
+    FailureOr<const KernelFamily *> family = families.require(kernel);
+    if (failed(family))
+      return failure();
+    StringRef name = (*family)->getName();
+    if ((*family)->isCommand())
+      return kernel.emitError("expected a family that is launched, got ") << name;
+    unsigned own = 0, others = 0;
+    for (Operation &op : kernel.front().without_terminator())
+      if (const KernelFamily *rooted = families.findRooted(&op))
+        ++(rooted == *family ? own : others);
+    if (own == (name == kRowsFamily ? 0 : 1) && others == 0)
       return success();
-    if (kind == FusionKind::Gemm && products == 1 && attentions + gradients == 0)
-      return success();
-    if (kind == FusionKind::Attention && products + gradients == 0 && attentions == 1)
-      return success();
-    if (kind == FusionKind::AttentionGrad && products + attentions == 0 && gradients == 1)
-      return success();
-    return kernel.emitError("expected a kernel of kind rows, gemm with one product, attention "
-                            "with one attention or attention_grad with one attention's gradient, "
-                            "got \"")
-           << name << "\" with " << products << " products, " << attentions << " attentions and "
-           << gradients << " gradients of attention";
+    return kernel.emitError("expected a kernel of rows without an op that another family is made "
+                            "around, or of another family with one of its own, got one of ")
+           << name << " with " << own << " of its own and " << others << " of others";
   }
 };
 } // namespace

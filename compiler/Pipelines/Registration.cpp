@@ -3,6 +3,7 @@
 #include "compiler/Autodiff/Passes.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cuda/Passes.h"
+#include "compiler/Families/Families.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Global/Passes.h"
 #include "compiler/Import/Passes.h"
@@ -26,6 +27,7 @@ void sinter::registerDialects(DialectRegistry &registry) {
   registry.insert<SinterDialect, check::CheckDialect, plan::PlanDialect, arith::ArithDialect,
                   func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   vector::VectorDialect>();
+  registerKernelFamilies(registry);
 }
 
 void sinter::registerPasses() {

@@ -5,7 +5,8 @@
 
 namespace sinter {
 
-/// Registers Sinter's dialects and the upstream ones that its phases use.
+/// Registers Sinter's dialects with its families of kernels, and the upstream ones that its phases
+/// use.
 void registerDialects(mlir::DialectRegistry &registry);
 
 /// Registers Sinter's passes and pipelines.

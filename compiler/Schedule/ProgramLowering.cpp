@@ -1,10 +1,10 @@
 #include "compiler/Schedule/ProgramLowering.h"
 #include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Analysis/CostModel.h"
-#include "compiler/Analysis/LibraryGemm.h"
+#include "compiler/Analysis/KernelFamily.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Families/CommandBuilder.h"
 #include "compiler/Schedule/Buffers.h"
-#include "compiler/Schedule/PackCommand.h"
 #include "dialects/Sinter/Pipelining.h"
 #include "runtime/Format/PipelineStages.h"
 
@@ -17,13 +17,14 @@ std::string sinter::getUnprocessedName(StringAttr tensor) { return tensor.str() 
 namespace {
 
 /// Turns one entry into a program.
-class ProgramLowering {
+class ProgramLowering : CommandBuilder {
 public:
   ProgramLowering(func::FuncOp entry, const SymbolTable &kernels, SharedSpaces &spaces)
-      : entry(entry), kernels(kernels), spaces(spaces), builder(entry),
-        sliceType(plan::SliceType::get(entry.getContext())), target(TargetAttr::lookup(entry)),
-        stage(getPipelineStage(entry)), place(getPipelinePlace(entry, stage)),
-        parameters(spaces.parameters[place]), states(spaces.states[place]) {}
+      : entry(entry), kernels(kernels), families(entry.getContext()), spaces(spaces),
+        builder(entry), sliceType(plan::SliceType::get(entry.getContext())),
+        target(TargetAttr::lookup(entry)), stage(getPipelineStage(entry)),
+        place(getPipelinePlace(entry, stage)), parameters(spaces.parameters[place]),
+        states(spaces.states[place]) {}
 
   LogicalResult run() {
     auto program = plan::ProgramOp::create(builder, entry.getLoc(), entry.getName(),
@@ -235,14 +236,8 @@ private:
     if (operand.getOwner()->getNumResults() != 1)
       return false;
     auto fusion = dyn_cast<FusionOp>(operand.getOwner());
-    if (!fusion || fusion.getKind() != FusionKind::LibraryGemm)
-      return false;
-    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
-    BlockArgument argument = fusion.getBlock()->getArgument(index);
-    return gemm && argument.hasOneUse() && argument.getType() == gemm->result.getType() &&
-           llvm::any_of(gemm->postOps, [&](const LibraryPostOp &postOp) {
-             return postOp.kind == plan::PostOpKind::Add && postOp.operand == argument;
-           });
+    const KernelFamily *family = fusion ? families.lookup(fusion) : nullptr;
+    return family && family->mayOverwrite(fusion, index);
   }
 
   /// Copies what was not computed where it belongs. A copy runs before one that overwrites its
@@ -300,13 +295,11 @@ private:
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
       return lowerCollective(collective);
     auto fusion = dyn_cast<FusionOp>(op);
-    if (fusion && fusion.getKind() == FusionKind::LibraryGemm)
-      return lowerGemm(fusion);
-    if (fusion && fusion.getKind() == FusionKind::Pack)
-      return lowerPack(fusion);
-    return op.emitError(
-        "expected a kernel call, a collective, a fusion of kind library_gemm or pack, a reshape of "
-        "dense tensors or a constant");
+    const KernelFamily *family = fusion ? families.lookup(fusion) : nullptr;
+    if (family && family->isCommand())
+      return family->lowerToCommand(fusion, *this);
+    return op.emitError("expected a kernel call, a collective, a fusion that is a command, a "
+                        "reshape of dense tensors or a constant");
   }
 
   /// A launch, or a choice between the launches of all kernels that compute it.
@@ -379,56 +372,6 @@ private:
                                          bytes, name, TypeAttr::get(type));
   }
 
-  LogicalResult lowerGemm(FusionOp fusion) {
-    std::optional<LibraryGemm> gemm = matchLibraryGemm(fusion);
-    if (!gemm || !gemm->fitsLibrary())
-      return fusion.emitError("expected one product and an epilogue of the library's post-ops");
-    auto sliceOf = [&](Value argument) {
-      return getSlice(fusion.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
-    };
-    auto elementsOf = [](Value value) {
-      return cast<RankedTensorType>(value.getType()).getElementType();
-    };
-    MatmulOp matmul = gemm->matmul;
-    int64_t n = matmul.getN(), k = matmul.getK();
-    SmallVector<Value> extras;
-    SmallVector<Attribute> postOps;
-    for (const LibraryPostOp &postOp : gemm->postOps) {
-      if (postOp.operand)
-        extras.push_back(sliceOf(postOp.operand));
-      bool row = postOp.kind == plan::PostOpKind::Bias;
-      postOps.push_back(
-          plan::PostOpAttr::get(fusion.getContext(), postOp.kind,
-                                postOp.operand ? elementsOf(postOp.operand) : builder.getF32Type(),
-                                postOp.operand && !row ? n : 0));
-    }
-    int64_t rhsStride = matmul.getTransposeRhs() ? k : n;
-    int64_t lhsStride = matmul.getTransposeLhs() ? matmul.getM() : k;
-    Value workspace = createAlloc(fusion.getLoc(), getWorkspaceBytes(matmul));
-    CommandInfo info = describeCommand(fusion, target);
-    plan::GemmOp::create(
-        builder, fusion.getLoc(), matmul.getM(), n, k, elementsOf(matmul.getLhs()),
-        elementsOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
-        sliceOf(matmul.getRhs()), extras, makeSlice(fusion.getResult(0)), workspace,
-        builder.getArrayAttr(postOps), matmul.getTransposeLhs(), matmul.getTransposeRhs(),
-        /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
-        info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
-    return success();
-  }
-
-  /// Room for the partial sums of a product whose contracted extent a GPU's library splits: one
-  /// result in f32 for each tile's depth, whole tiles, and no more than is of use. Partial sums
-  /// are made where there are fewer tiles than blocks that run at a time, so that of all splits
-  /// they are a tile a block at most: 128 x 128 x 4 bytes for two blocks on each of 132
-  /// multiprocessors are 17 MB, twice that with the largest tiles, which is the 32 MiB that the
-  /// vendor advises.
-  static int64_t getWorkspaceBytes(MatmulOp matmul) {
-    constexpr int64_t kMost = int64_t(32) << 20, kTile = 128, kDepth = 64;
-    int64_t partial = llvm::alignTo(matmul.getM(), kTile) * llvm::alignTo(matmul.getN(), kTile) *
-                      static_cast<int64_t>(sizeof(float));
-    return std::min(kMost, llvm::divideCeilSigned(matmul.getK(), kDepth) * partial);
-  }
-
   LogicalResult lowerCollective(CollectiveOpInterface op) {
     std::optional<plan::CollectiveKind> kind =
         plan::symbolizeCollectiveKind(op->getName().stripDialect());
@@ -442,37 +385,6 @@ private:
         makeSlice(op.getResult()), adds ? TypeAttr::get(element) : TypeAttr(), info.flops,
         info.narrowFlops, info.bytes, info.sharedBytes, info.privateBytes, info.predictedNs,
         info.label, info.layer, stringifyStage(info.stage));
-    return success();
-  }
-
-  LogicalResult lowerPack(FusionOp fusion) {
-    std::string reason;
-    FailureOr<PackCommand> pack = matchPack(*fusion.getBlock(), reason);
-    if (failed(pack))
-      return fusion.emitError(reason);
-    SmallVector<Value> sources;
-    SmallVector<Attribute> layouts;
-    for (const PackSource &source : pack->sources) {
-      Value slice = getSlice(fusion.getInputs()[source.argument.getArgNumber()]);
-      if (source.bytes != getBytes(slice)) {
-        auto whole = slice.getDefiningOp<plan::SliceOp>();
-        if (!whole)
-          return fusion.emitError("expected a part to be packed to be an argument's");
-        slice = plan::SliceOp::create(
-            builder, fusion.getLoc(), sliceType, whole.getSpace(),
-            whole.getOffset() + source.offset, source.bytes,
-            whole.getSpace() == Space::Checkpoint ? whole.getNameAttr() : StringAttr(), TypeAttr());
-      }
-      sources.push_back(slice);
-      layouts.push_back(source.layout);
-    }
-    CommandInfo info = describeCommand(fusion, target);
-    plan::PackOp::create(builder, fusion.getLoc(), pack->k, pack->n, pack->dtype,
-                         pack->panels.getWidth(), pack->panels.getInterleave(),
-                         pack->panels.getDepth(), sources, makeSlice(fusion.getResult(0)),
-                         builder.getArrayAttr(layouts), info.flops, info.narrowFlops, info.bytes,
-                         info.sharedBytes, info.privateBytes, info.predictedNs, info.label,
-                         info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -499,11 +411,10 @@ private:
                          stringifyStage(stage));
   }
 
-  /// The slice of a value that is there already.
-  Value getSlice(Value value) { return slices.at(roots.get(value)); }
-
-  /// The slice of a value that the next command computes.
-  Value makeSlice(Value value) {
+  OpBuilder &getBuilder() override { return builder; }
+  TargetAttr getTarget() const override { return target; }
+  Value getSlice(Value value) override { return slices.at(roots.get(value)); }
+  Value makeSlice(Value value) override {
     Value &slice = slices[roots.get(value)];
     if (!slice)
       slice = createAlloc(value.getLoc(), getStorageBytes(value.getType()));
@@ -512,6 +423,7 @@ private:
 
   func::FuncOp entry;
   const SymbolTable &kernels;
+  KernelFamilies families;
   SharedSpaces &spaces;
   BufferRoots roots;
   DenseMap<func::FuncOp, CommandInfo> described; ///< calls of a kernel, but for where they belong

@@ -8,8 +8,9 @@ def FusionOp : Sinter_ReferenceOp<"fusion", [IsolatedFromAbove, SingleBlock,
     DeclareOpInterfaceMethods<InPlaceOpInterface>]> {
   let summary = "ops that run as one kernel";
   let description = [{
-    The region's arguments are the operands, its `yield` the results. `kind` names the code
-    generator. Only the operands and the results cross memory.
+    The region's arguments are the operands, its `yield` the results. `family` names the
+    family of kernels that it is one of (compiler/Analysis/KernelFamily.h). Only the operands and the
+    results cross memory.
 
     C1: block arguments have the operands' types. C2: yielded values have the results' types.
 
@@ -21,12 +22,12 @@ def FusionOp : Sinter_ReferenceOp<"fusion", [IsolatedFromAbove, SingleBlock,
     }
     ```
   }];
-  let arguments = (ins Variadic<Sinter_Tensor>:$inputs, Sinter_FusionKind:$kind);
+  let arguments = (ins Variadic<Sinter_Tensor>:$inputs, StrAttr:$family);
   let results = (outs Variadic<Sinter_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $kind `(` $inputs `:` type($inputs) `)` `->` `(` type($outputs) `)` $body attr-dict
+    custom<Family>($family) `(` $inputs `:` type($inputs) `)` `->` `(` type($outputs) `)` $body attr-dict
   }];
   let extraClassDeclaration = [{
     ::mlir::Block *getBlock() { return &getBody().front(); }
@@ -46,7 +47,7 @@ def CallKernelOp : Sinter_ReferenceOp<"call_kernel", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs an outlined kernel";
   let description = [{
-    `kernel` is a private func.func with the attribute `sinter.kernel` (its FusionKind); equal
+    `kernel` is a private func.func with the attribute `sinter.kernel` (its family); equal
     fusions share one.
     C1: the kernel exists. C2: its type is operands -> results.
   }];

@@ -13,16 +13,6 @@ def Sinter_ReductionKind : I32EnumAttr<"ReductionKind", "how a reduction combine
   let cppNamespace = "::sinter";
 }
 
-def Sinter_FusionKind : I32EnumAttr<"FusionKind", "which code generator a fusion is for", [
-    I32EnumAttrCase<"Rows", 0, "rows">,
-    I32EnumAttrCase<"Gemm", 1, "gemm">,
-    I32EnumAttrCase<"LibraryGemm", 2, "library_gemm">,
-    I32EnumAttrCase<"Attention", 3, "attention">,
-    I32EnumAttrCase<"Pack", 4, "pack">,
-    I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">]> {
-  let cppNamespace = "::sinter";
-}
-
 def Sinter_Role : I32EnumAttr<"Role", "what a state is to the model", [
     I32EnumAttrCase<"Parameter", 0, "parameter">,
     I32EnumAttrCase<"Optimizer", 1, "optimizer">,

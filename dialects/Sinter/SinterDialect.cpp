@@ -21,5 +21,18 @@ Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute valu
   return nullptr;
 }
 
+/// A fusion's family is a bare word: `sinter.fusion rows(...)`.
+static ParseResult parseFamily(OpAsmParser &parser, StringAttr &family) {
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  family = parser.getBuilder().getStringAttr(name);
+  return success();
+}
+
+static void printFamily(OpAsmPrinter &printer, FusionOp, StringAttr family) {
+  printer << family.getValue();
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Sinter/SinterOps.cpp.inc"

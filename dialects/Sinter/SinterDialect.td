@@ -79,7 +79,7 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kDifferentiate = "sinter.differentiate";
     /// Marks an entry function (a unit attribute on the func.func).
     static constexpr ::llvm::StringLiteral kEntry = "sinter.entry";
-    /// The FusionKind of an outlined kernel (on the func.func).
+    /// The family of an outlined kernel (a string on the func.func).
     static constexpr ::llvm::StringLiteral kKernel = "sinter.kernel";
     /// What callers have to know of a module: a dictionary of strings on the builtin.module.
     static constexpr ::llvm::StringLiteral kMetadata = "sinter.metadata";

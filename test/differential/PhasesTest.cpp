@@ -47,6 +47,12 @@ std::vector<Variant> makeVariants() {
 
 class Phases : public testing::TestWithParam<std::tuple<std::string, Variant>> {
 protected:
+  Phases() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+  }
+
   void build(const char *target) {
     auto spec = loadModelSpec(test::modelsFolder() / std::get<0>(GetParam()));
     ASSERT_TRUE(spec) << spec.error().message();

@@ -57,6 +57,7 @@ ORDER = [
     "compiler/Codegen/Loops",
     "compiler/Codegen/Cpu",
     "compiler/Codegen/Cuda",
+    "compiler/Families",
     "compiler/Schedule",
     "compiler/Memory",
     "compiler/Executable",

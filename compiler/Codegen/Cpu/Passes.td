@@ -7,12 +7,11 @@ include "mlir/Pass/PassBase.td"
 def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
   let summary = "outlined kernels become loops over memory";
   let description = [{
-    After it: for every kernel of kind `rows`, `gemm`, `attention` or `attention_grad` the
-    module `@kernels` holds a function of the same name over flat memrefs, one an operand and one a
-    result (storage elements, in the order of the operands and the results), that runs the work
-    items `[begin, end)`. The kernel itself keeps its tensor ops and says in `sinter.grid` how many
-    work items there are. Pointers are `llvm.noalias`, except of a result and an operand in whose
-    place it is or may be put.
+    After it: for every kernel the module `@kernels` holds a function of the same name over flat
+    memrefs, one an operand and one a result (storage elements, in the order of the operands and the
+    results), that runs the work items `[begin, end)`. The kernel itself keeps its tensor ops and says
+    in `sinter.grid` how many work items there are. Pointers are `llvm.noalias`, except of a result
+    and an operand in whose place it is or may be put.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-lower-kernels

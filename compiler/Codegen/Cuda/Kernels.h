@@ -77,19 +77,6 @@ void setLaunch(mlir::func::FuncOp tensorKernel, const CudaLaunch &launch);
 /// The launch that a kernel on tensors says, or nothing where it is incomplete.
 std::optional<CudaLaunch> getLaunch(mlir::func::FuncOp tensorKernel);
 
-/// Chooses a template for a kernel: given the kernel on tensors and its function without a body,
-/// sets `sinter.template` on the latter and returns the launch, or emits a diagnostic
-/// "expected ..." and fails. `candidate` is what the template's parameter with candidates is, 0 for
-/// its own rule.
-using TemplateGenerator = mlir::FailureOr<CudaLaunch> (*)(mlir::func::FuncOp tensorKernel,
-                                                          mlir::func::FuncOp instance,
-                                                          const TargetAttr &target,
-                                                          int64_t candidate);
-
-/// The generator of a kernel that comes from a template (by its kind, or by what it computes where
-/// the op has a generator of its own), or null for one whose loops are generated.
-TemplateGenerator lookupTemplate(FusionKind kind, mlir::func::FuncOp tensorKernel);
-
 /// Bytes of shared memory that a buffer of so many bytes takes, in the order of the buffers.
 constexpr int64_t getSharedBytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 

@@ -50,18 +50,18 @@ static bool hasSmallKernels(func::FuncOp entry, const llvm::StringSet<> &product
 
 /// Says of each kernel which operands are constant, by all of its calls. The names of those that
 /// entries of small kernels alone call.
-static llvm::StringSet<> markKernels(ModuleOp module,
-                                     ArrayRef<std::pair<func::FuncOp, FusionKind>> kernels) {
+static llvm::StringSet<>
+markKernels(ModuleOp module, ArrayRef<std::pair<func::FuncOp, const KernelFamily *>> kernels) {
   llvm::StringSet<> products, small;
-  for (auto [kernel, kind] : kernels)
-    if (kind == FusionKind::Gemm)
+  for (auto [kernel, family] : kernels)
+    if (!kernel.front().getOps<MatmulOp>().empty())
       products.insert(kernel.getName());
   llvm::StringMap<SmallVector<CallKernelOp>> calls;
   for (auto entry : module.getOps<func::FuncOp>())
     for (auto call : entry.getOps<CallKernelOp>())
       calls[call.getKernel()].push_back(call);
   auto unit = UnitAttr::get(module.getContext());
-  for (auto [kernel, kind] : kernels) {
+  for (auto [kernel, family] : kernels) {
     ArrayRef<CallKernelOp> all = calls[kernel.getName()];
     if (all.empty())
       continue;
@@ -88,8 +88,7 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto lowering = createKernelsModule(
-        module, [](FusionKind kind) { return kind != FusionKind::LibraryGemm; });
+    auto lowering = createKernelsModule(module);
     if (failed(lowering))
       return signalPassFailure();
     if (!lowering->code)
@@ -97,10 +96,10 @@ struct LowerCudaKernelsPass : sinter::impl::LowerCudaKernelsPassBase<LowerCudaKe
     TargetAttr target = TargetAttr::lookup(module);
     llvm::StringSet<> small = markKernels(module, lowering->kernels);
     OpBuilder builder = OpBuilder::atBlockEnd(lowering->code.getBody());
-    for (auto [kernel, kind] : lowering->kernels) {
+    for (auto [kernel, family] : lowering->kernels) {
       bool overlaps = small.contains(kernel.getName());
-      if (failed(lower(builder, kernel, kind, target, overlaps)) ||
-          (tune && failed(addAlternatives(builder, kernel, kind, target, overlaps))))
+      if (failed(lower(builder, kernel, *family, target, overlaps)) ||
+          (tune && failed(addAlternatives(builder, kernel, *family, target, overlaps))))
         return signalPassFailure();
     }
   }
@@ -139,9 +138,9 @@ private:
 
   /// Instances of a kernel's template with the candidates of its parameter, as kernels of their
   /// own.
-  LogicalResult addAlternatives(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
+  LogicalResult addAlternatives(OpBuilder &builder, func::FuncOp kernel, const KernelFamily &family,
                                 const TargetAttr &target, bool overlaps) {
-    TemplateGenerator generator = lookupTemplate(kind, kernel);
+    TemplateGenerator generator = family.getTemplate();
     if (!generator)
       return success();
     auto module = kernel->getParentOfType<ModuleOp>();
@@ -192,23 +191,13 @@ private:
   static constexpr double kMuchSlower = 2;
 
   /// @param overlaps whether the kernel is one of those that may be launched early.
-  LogicalResult lower(OpBuilder &builder, func::FuncOp kernel, FusionKind kind,
+  LogicalResult lower(OpBuilder &builder, func::FuncOp kernel, const KernelFamily &family,
                       const TargetAttr &target, bool overlaps) {
-    TemplateGenerator generator = lookupTemplate(kind, kernel);
-    if (!generator && kind != FusionKind::Rows)
-      return kernel.emitError("expected a kind of kernel that there is CUDA code for, got ")
-             << stringifyFusionKind(kind);
+    TemplateGenerator generator = family.getTemplate();
     func::FuncOp function = createLoopKernel(builder, kernel);
     if (generator)
       return instantiate(generator, kernel, function, target, overlaps, /*candidate=*/0);
-    RowsOptions options;
-    options.bufferBytes = std::min(options.bufferBytes, target.getL1Bytes());
-    options.keepsLoads = options.keepsSums = options.callsLibrary = true;
-    options.sumItems = 2 * target.getCores();
-    options.sumColumns = 32;
-    options.sumGroups = 16;
-    options.pieces = target.getCores();
-    FailureOr<int64_t> items = lowerRowsKernel(kernel, function, options);
+    FailureOr<int64_t> items = family.lowerToLoops(kernel, function, target);
     if (failed(items))
       return failure();
     kernel->setAttr(kGridAttribute, builder.getI64IntegerAttr(*items));

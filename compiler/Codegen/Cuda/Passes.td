@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def SelectWarpgroupsPass : Pass<"sinter-select-warpgroups", "mlir::ModuleOp"> {
   let summary = "attention's gradients are products of warpgroups where the GPU has them";
   let description = [{
-    After it: on a target of compute capability 9.0, kernels of kind `attention_grad` with keys of
+    After it: on a target of compute capability 9.0, kernels of the family `attention_grad` with keys of
     bf16 or f16 and heads of 64 or 128 are marked `sinter.warpgroups`. Their template multiplies
     matrices by instructions of four warps together (wgmma), which read shared memory themselves,
     where all operands are such that it can. A remark says so, or why not.
@@ -34,11 +34,11 @@ def SelectWarpgroupsPass : Pass<"sinter-select-warpgroups", "mlir::ModuleOp"> {
 def LowerCudaKernelsPass : Pass<"sinter-lower-cuda-kernels", "mlir::ModuleOp"> {
   let summary = "outlined kernels become loops over memory, or instances of templates";
   let description = [{
-    After it: for every kernel of kind `rows`, `gemm`, `attention` or `attention_grad` the module
-    `@kernels` holds a function of the same name over flat memrefs (one an operand, then one a
-    result). A rows kernel's has the loops that compute its work items `[begin, end)`, as on a CPU
-    (sinter-lower-kernels), and the kernel says in `sinter.grid` how many there are. Others name a
-    template (`sinter.template`) and have no body; their kernels say how they are launched.
+    After it: for every kernel the module `@kernels` holds a function of the same name over flat
+    memrefs (one an operand, then one a result). A rows kernel's has the loops that compute its work
+    items `[begin, end)`, as on a CPU (sinter-lower-kernels), and the kernel says in `sinter.grid` how
+    many there are. Others name a template (`sinter.template`) and have no body; their kernels say how
+    they are launched.
 
     An operand that is a weight in all calls of a kernel, and so is written by none, is marked
     `sinter.constant`. A kernel of which only entries without products of the library make use (a

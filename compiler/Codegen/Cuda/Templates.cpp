@@ -5,28 +5,6 @@
 using namespace mlir;
 using namespace sinter;
 
-/// The template of an op that runs alone, or null.
-static TemplateGenerator lookupTemplate(Operation *alone) {
-  if (isa_and_nonnull<EmbeddingGradOp>(alone))
-    return instantiateEmbeddingGrad;
-  return isa_and_nonnull<SampleOp>(alone) ? instantiateSample : nullptr;
-}
-
-TemplateGenerator sinter::lookupTemplate(FusionKind kind, func::FuncOp tensorKernel) {
-  switch (kind) {
-  case FusionKind::Attention:
-    return instantiateAttention;
-  case FusionKind::AttentionGrad:
-    return instantiateAttentionGrad;
-  case FusionKind::Gemm:
-    return instantiateGemm;
-  case FusionKind::Rows:
-    return ::lookupTemplate(findLoneOp(tensorKernel));
-  default:
-    return nullptr;
-  }
-}
-
 namespace {
 /// What Templates.json says of a template.
 struct TemplateEntry {

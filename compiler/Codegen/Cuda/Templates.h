@@ -1,8 +1,9 @@
 //===- Templates.h - Kernels that are instances of templates ----*- C++ -*-===//
 //
-// One function a template of kernels_templates/cuda, each a TemplateGenerator (Kernels.h): it reads
-// the kernel on tensors, and writes what the template is instantiated with. The launch follows from
-// the formulas in the template's head; the printed source asserts that they agree.
+// One function a template of kernels_templates/cuda, each a TemplateGenerator
+// (compiler/Analysis/KernelFamily.h): it reads the kernel on tensors, and writes what the template
+// is instantiated with. The launch follows from the formulas in the template's head; the printed
+// source asserts that they agree.
 //
 // A parameter whose rule is a guess has `candidates` in Templates.json (one of a template's at the
 // most), and the value 0 for the rule. A generator writes what it is given. Ways are timed on zeros

@@ -1,7 +1,7 @@
 //===- Kernels.h - From a kernel of tensor ops to loops ---------*- C++ -*-===//
 //
 // What the targets' code generators have in common: where the loop kernels are and what is said of
-// them, and the generator of rows kernels. One function a kind of kernel; each is given the
+// them, and the generator of rows kernels. One function a family; each is given the
 // outlined kernel (a func.func on tensors with `sinter.kernel`) and an empty loop kernel
 //
 //   func.func @name(%a0: memref<N0xT0>, ..., %begin: index, %end: index) { return }
@@ -14,8 +14,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/Sinter/SinterDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "compiler/Analysis/KernelFamily.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace sinter {
@@ -33,19 +32,14 @@ inline mlir::ModuleOp lookupKernels(mlir::ModuleOp module) {
 
 /// Kernels on tensors, in order, and the module that the loop kernels for them go into.
 struct KernelsToLower {
-  llvm::SmallVector<std::pair<mlir::func::FuncOp, FusionKind>> kernels;
+  llvm::SmallVector<std::pair<mlir::func::FuncOp, const KernelFamily *>> kernels;
   mlir::ModuleOp code;
 };
 
-/// The kernels of a module that are of kinds that code is generated for, and a module for it at the
-/// end of theirs, with its target; null where there are none. Fails where a kernel has a kind that
-/// does not exist, or the module says no target.
-mlir::FailureOr<KernelsToLower>
-createKernelsModule(mlir::ModuleOp module, llvm::function_ref<bool(FusionKind)> isGenerated);
-
-/// The op of a kernel of rows that runs alone (FusionRole::Opaque), or null: there may be a
-/// generator for it alone.
-mlir::Operation *findLoneOp(mlir::func::FuncOp tensorKernel);
+/// The kernels of a module with their families, and a module for their code at the end of theirs,
+/// with its target; null where there are none. Fails where a kernel has a family that does not
+/// exist, or the module says no target.
+mlir::FailureOr<KernelsToLower> createKernelsModule(mlir::ModuleOp module);
 
 /// An empty loop kernel for a kernel on tensors. Memory that nothing else in the kernel may be is
 /// marked `llvm.noalias`: not a result that is, or may be put, in an operand's place.

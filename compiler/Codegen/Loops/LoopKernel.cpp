@@ -43,28 +43,16 @@ func::FuncOp sinter::createLoopKernel(OpBuilder &builder, func::FuncOp kernel) {
   return loops;
 }
 
-Operation *sinter::findLoneOp(func::FuncOp tensorKernel) {
-  auto ops = tensorKernel.front().without_terminator();
-  auto lone = llvm::find_if(ops, [](Operation &op) {
-    auto fusible = dyn_cast<FusibleOpInterface>(op);
-    return fusible && fusible.getFusionRole() == FusionRole::Opaque;
-  });
-  return lone == ops.end() ? nullptr : &*lone;
-}
-
-FailureOr<KernelsToLower>
-sinter::createKernelsModule(ModuleOp module, llvm::function_ref<bool(FusionKind)> isGenerated) {
+FailureOr<KernelsToLower> sinter::createKernelsModule(ModuleOp module) {
+  KernelFamilies families(module.getContext());
   KernelsToLower lowering;
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto name = function->getAttrOfType<StringAttr>(SinterDialect::kKernel);
-    if (!name)
+    if (!function->hasAttr(SinterDialect::kKernel))
       continue;
-    std::optional<FusionKind> kind = symbolizeFusionKind(name.getValue());
-    if (!kind)
-      return function.emitError("expected a kind of fusion as ")
-             << SinterDialect::kKernel << ", got " << name;
-    if (isGenerated(*kind))
-      lowering.kernels.emplace_back(function, *kind);
+    FailureOr<const KernelFamily *> family = families.require(function);
+    if (failed(family))
+      return failure();
+    lowering.kernels.emplace_back(function, *family);
   }
   if (lowering.kernels.empty())
     return lowering;

@@ -53,7 +53,7 @@ func.func private @none(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {sint
 // -----
 
 // expected-error @below {{expected an embedding_grad to be a kernel of its own}}
-func.func private @fused(%ids: tensor<5xi32>, %g: tensor<5x8xf32>) -> tensor<7x8xf32> attributes {sinter.kernel = "rows"} {
+func.func private @fused(%ids: tensor<5xi32>, %g: tensor<5x8xf32>) -> tensor<7x8xf32> attributes {sinter.kernel = "scatter"} {
   %0 = sinter.embedding_grad %ids, %g {rows = 7 : i64} : (tensor<5xi32>, tensor<5x8xf32>) -> tensor<7x8xf32>
   %1 = sinter.relu %0 : (tensor<7x8xf32>) -> tensor<7x8xf32>
   return %1 : tensor<7x8xf32>
@@ -62,7 +62,7 @@ func.func private @fused(%ids: tensor<5xi32>, %g: tensor<5x8xf32>) -> tensor<7x8
 // -----
 
 // expected-error @below {{expected a sample to be a kernel of its own}}
-func.func private @sample(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "rows"} {
+func.func private @sample(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "sampling"} {
   %0 = sinter.relu %l : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %1 = sinter.sample %0, %f, %i, %f, %s, %i, %i
       : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>

@@ -85,14 +85,14 @@ func.func private @many(%x: tensor<64x100xf32>, %w: tensor<64x96xf32>, %b: tenso
 }
 
 func.func private @scatter(%ids: tensor<2x5xi32>, %g: tensor<2x5x200xf32>, %into: tensor<70x200xf32>) -> tensor<70x200xf32>
-    attributes {sinter.kernel = "rows"} {
+    attributes {sinter.kernel = "scatter"} {
   %0 = sinter.embedding_grad %ids, %g, %into {rows = 70 : i64, padding = 3 : i64}
       : (tensor<2x5xi32>, tensor<2x5x200xf32>, tensor<70x200xf32>) -> tensor<70x200xf32>
   return %0 : tensor<70x200xf32>
 }
 
 func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3xi32>, %s: tensor<3x2xi32>) -> tensor<3xi32>
-    attributes {sinter.kernel = "rows"} {
+    attributes {sinter.kernel = "sampling"} {
   %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
       : (tensor<3x500xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
   return %0 : tensor<3xi32>

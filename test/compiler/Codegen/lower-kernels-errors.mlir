@@ -2,8 +2,19 @@
 
 #cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
-func.func private @unknown_kind(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "columns"} { // expected-error {{expected a kind of fusion as sinter.kernel, got "columns"}}
+func.func private @unknown_family(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.kernel = "columns"} { // expected-error {{expected a family of kernels as sinter.kernel, got "columns"}}
   return %x : tensor<8xf32>
+}
+}
+
+// -----
+
+// What is a command of its own has no code.
+#cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
+module attributes {sinter.target = #cpu} {
+// expected-error @+1 {{expected a family of kernels that there is code for, got pack}}
+func.func private @pack(%x: tensor<8x4xf32>) -> tensor<8x4xf32> attributes {sinter.kernel = "pack"} {
+  return %x : tensor<8x4xf32>
 }
 }
 
@@ -68,7 +79,7 @@ func.func private @used_sum(%x: tensor<4x8xf32>) -> tensor<8xf32> attributes {si
 #cpu = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
 // expected-error @+1 {{expected an embedding_grad to be alone in its kernel}}
-func.func private @scatter(%i: tensor<4xi32>, %g: tensor<4x8xf32>) -> tensor<9x8xf32> attributes {sinter.kernel = "rows"} {
+func.func private @scatter(%i: tensor<4xi32>, %g: tensor<4x8xf32>) -> tensor<9x8xf32> attributes {sinter.kernel = "scatter"} {
   %0 = sinter.neg %g : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = sinter.embedding_grad %i, %0 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<9x8xf32>
   return %1 : tensor<9x8xf32>

@@ -1,14 +1,13 @@
 // RUN: sinter-opt %s --sinter-lower-kernels | FileCheck %s
 
-// Library GEMMs and packing are the runtime's; entries are no kernels.
+// Entries, and functions that no entry calls as a kernel, are no kernels.
 
 // CHECK-NOT: module @kernels
-// CHECK: func.func private @pack
+// CHECK: func.func private @reference
 // CHECK-NOT: sinter.grid
-func.func private @pack(%x: tensor<8x64xf32>) -> tensor<8x64xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-    attributes {sinter.kernel = "pack"} {
-  %0 = sinter.pack %x : (tensor<8x64xf32>) -> tensor<8x64xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
-  return %0 : tensor<8x64xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+func.func private @reference(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 func.func @prefill(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sinter.entry} {

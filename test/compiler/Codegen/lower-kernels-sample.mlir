@@ -9,7 +9,7 @@ module attributes {sinter.target = #cpu} {
 // CHECK-SAME: sinter.grid = 3 : i64
 func.func private @sample(%l: tensor<3x1000xf32>, %t: tensor<3xf32>, %k: tensor<3xi32>,
                           %p: tensor<3xf32>, %s: tensor<3x2xi32>, %b: tensor<3xi32>,
-                          %c: tensor<3xi32>) -> tensor<3xi32> attributes {sinter.kernel = "rows"} {
+                          %c: tensor<3xi32>) -> tensor<3xi32> attributes {sinter.kernel = "sampling"} {
   %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c
     : (tensor<3x1000xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>,
        tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>

@@ -5,7 +5,7 @@
 
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=norm_after_product | Remark="matmul into rms_norm: {{[0-9.]+ [mun]s}} together, {{[0-9.]+ [mun]s}} apart; an epilogue is made of elementwise ops"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=product_of_computed | Remark="relu into matmul: {{.*}}; a product reads its operands from memory"
-// REMARK-DAG: [Missed] NotFused | {{.*}}Function=two_products | Remark="matmul into matmul: {{.*}}; a kernel has one product, attention or packing"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=two_products | Remark="matmul into matmul: {{.*}}; a kernel is made around one op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=updated_cache | Remark="cache_append into relu: {{.*}}; what is updated is read from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=read_before | Remark="add into cache_append: {{.*}}; what is updated is read by another op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"

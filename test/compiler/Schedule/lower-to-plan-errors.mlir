@@ -15,7 +15,7 @@ func.func @no_grid(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<8xf32> {si
 
 func.func @unfused(%x: tensor<8xf32> {sinter.input = "x"}) -> (tensor<8xf32> {sinter.output = "y"})
     attributes {sinter.entry} {
-  // expected-error @below {{expected a kernel call, a collective, a fusion of kind library_gemm or pack, a reshape of dense tensors or a constant}}
+  // expected-error @below {{expected a kernel call, a collective, a fusion that is a command, a reshape of dense tensors or a constant}}
   %0 = sinter.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }

@@ -5,7 +5,7 @@
 // Only dense tensors have the same bytes under another shape.
 func.func @reshape(%x: tensor<8x64xf32, #panels> {sinter.input = "x"}) -> (tensor<512xf32> {sinter.output = "y"})
     attributes {sinter.entry} {
-  // expected-error @below {{expected a kernel call, a collective, a fusion of kind library_gemm or pack, a reshape of dense tensors or a constant}}
+  // expected-error @below {{expected a kernel call, a collective, a fusion that is a command, a reshape of dense tensors or a constant}}
   %0 = sinter.reshape %x : (tensor<8x64xf32, #panels>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }

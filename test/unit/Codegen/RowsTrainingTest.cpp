@@ -82,13 +82,13 @@ func.func private @kernel(%x: tensor<{0}x{2}>, %s: tensor<2xi32>) -> tensor<{0}x
 })";
 
 constexpr const char *kEmbeddingGrad = R"(
-func.func private @kernel(%i: tensor<{0}xi32>, %g: tensor<{0}x{1}x{3}>) -> tensor<{2}x{1}xf32> attributes {{sinter.kernel = "rows"} {{
+func.func private @kernel(%i: tensor<{0}xi32>, %g: tensor<{0}x{1}x{3}>) -> tensor<{2}x{1}xf32> attributes {{sinter.kernel = "scatter"} {{
   %0 = sinter.embedding_grad %i, %g {{rows = {2} : i64} : (tensor<{0}xi32>, tensor<{0}x{1}x{3}>) -> tensor<{2}x{1}xf32>
   return %0 : tensor<{2}x{1}xf32>
 })";
 
 constexpr const char *kEmbeddingGradInto = R"(
-func.func private @kernel(%i: tensor<{0}xi32>, %g: tensor<{0}x{1}xf32>, %t: tensor<{2}x{1}xf32>) -> tensor<{2}x{1}xf32> attributes {{sinter.kernel = "rows"} {{
+func.func private @kernel(%i: tensor<{0}xi32>, %g: tensor<{0}x{1}xf32>, %t: tensor<{2}x{1}xf32>) -> tensor<{2}x{1}xf32> attributes {{sinter.kernel = "scatter"} {{
   %0 = sinter.embedding_grad %i, %g, %t {{rows = {2} : i64} : (tensor<{0}xi32>, tensor<{0}x{1}xf32>, tensor<{2}x{1}xf32>) -> tensor<{2}x{1}xf32>
   return %0 : tensor<{2}x{1}xf32>
 })";
@@ -310,7 +310,7 @@ TEST(RowsTraining, EmbeddingGradients) {
 
 TEST(RowsTraining, EmbeddingGradientOfConstants) {
   expectSameAsReference(R"(
-func.func private @kernel(%i: tensor<9xi32>) -> tensor<4x8xf32> attributes {sinter.kernel = "rows"} {
+func.func private @kernel(%i: tensor<9xi32>) -> tensor<4x8xf32> attributes {sinter.kernel = "scatter"} {
   %g = sinter.constant dense<2.0> : tensor<9x8xf32>
   %t = sinter.constant dense<0.5> : tensor<4x8xf32>
   %0 = sinter.embedding_grad %i, %g, %t {rows = 4 : i64} : (tensor<9xi32>, tensor<9x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -480,7 +480,7 @@ func.func private @kernel(%x: tensor<4x8xf32>) -> tensor<8xf32> attributes {sint
 })",
               "expected no use of this op's result inside a rows kernel");
   expectError(R"(
-func.func private @kernel(%i: tensor<4xi32>, %g: tensor<4x8xf32>) -> tensor<9x8xf32> attributes {sinter.kernel = "rows"} {
+func.func private @kernel(%i: tensor<4xi32>, %g: tensor<4x8xf32>) -> tensor<9x8xf32> attributes {sinter.kernel = "scatter"} {
   %0 = sinter.neg %g : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = sinter.embedding_grad %i, %0 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<9x8xf32>
   return %1 : tensor<9x8xf32>

@@ -129,7 +129,7 @@ TEST(SampleKernel, KeepsTheLowestOfTies) {
 
 TEST(SampleKernel, IsAlone) {
   expectError(R"(
-func.func private @kernel(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "rows"} {
+func.func private @kernel(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "sampling"} {
   %0 = sinter.relu %l : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %1 = sinter.sample %0, %f, %i, %f, %s, %i, %i : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %1 : tensor<1xi32>

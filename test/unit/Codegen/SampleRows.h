@@ -12,7 +12,7 @@ namespace sinter::test {
 /// A kernel that draws from so many rows of so many logits.
 inline std::string makeSample(int64_t slots, int64_t vocabulary) {
   return llvm::formatv(R"(
-func.func private @kernel(%l: tensor<{0}x{1}xf32>, %t: tensor<{0}xf32>, %k: tensor<{0}xi32>, %p: tensor<{0}xf32>, %s: tensor<{0}x2xi32>, %b: tensor<{0}xi32>, %c: tensor<{0}xi32>) -> tensor<{0}xi32> attributes {{sinter.kernel = "rows"} {{
+func.func private @kernel(%l: tensor<{0}x{1}xf32>, %t: tensor<{0}xf32>, %k: tensor<{0}xi32>, %p: tensor<{0}xf32>, %s: tensor<{0}x2xi32>, %b: tensor<{0}xi32>, %c: tensor<{0}xi32>) -> tensor<{0}xi32> attributes {{sinter.kernel = "sampling"} {{
   %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c : (tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xi32>, tensor<{0}xf32>, tensor<{0}x2xi32>, tensor<{0}xi32>, tensor<{0}xi32>) -> tensor<{0}xi32>
   return %0 : tensor<{0}xi32>
 })",

@@ -1,4 +1,4 @@
-#include "compiler/Schedule/PackCommand.h"
+#include "compiler/Families/PackCommand.h"
 #include "compiler/Analysis/CostModel.h"
 
 using namespace mlir;

@@ -1,0 +1,24 @@
+#include "compiler/Families/Families.h"
+
+using namespace mlir;
+using namespace sinter;
+
+namespace {
+struct SinterFamilies : KernelFamilyInterface {
+  using KernelFamilyInterface::KernelFamilyInterface;
+
+  ArrayRef<const KernelFamily *> getFamilies() const override {
+    static const KernelFamily *const families[] = {
+        &getAttentionFamily(),   &getAttentionGradFamily(), &getGemmFamily(),
+        &getLibraryGemmFamily(), &getPackFamily(),          &getRowsFamily(),
+        &getSamplingFamily(),    &getScatterFamily(),
+    };
+    return families;
+  }
+};
+} // namespace
+
+void sinter::registerKernelFamilies(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *, SinterDialect *dialect) { dialect->addInterfaces<SinterFamilies>(); });
+}
