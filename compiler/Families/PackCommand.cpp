@@ -1,5 +1,5 @@
 #include "compiler/Families/PackCommand.h"
-#include "compiler/Analysis/CostModel.h"
+#include "compiler/Families/OpSets.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -10,19 +10,32 @@ static LogicalResult refuse(std::string &reason, const Twine &text) {
 }
 
 namespace {
-/// Follows a matrix from the pack back to the arguments.
+/// Follows a matrix from the pack back to where it comes from outside.
 class PackMatcher {
 public:
-  PackMatcher(PackCommand &pack, std::string &reason) : pack(pack), reason(reason) {}
+  PackMatcher(PackCommand &pack, const OpSet &ops, std::string &reason)
+      : pack(pack), ops(ops), reason(reason) {}
 
+  LogicalResult match(PackOp op) {
+    used.insert(op);
+    if (failed(match(op.getOperand(), false, 0, 0, pack.k, pack.n)))
+      return failure();
+    for (Operation *other : ops)
+      if (!used.contains(other) || (other != op && escapes(other, ops)))
+        return refuse(reason, "only what is packed");
+    return success();
+  }
+
+private:
   /// The box of `value` at `row` and `column`, of `rows` by `columns`; transposed boxes hold
   /// columns of the packed matrix in their rows.
   LogicalResult match(Value value, bool transposed, int64_t row, int64_t column, int64_t rows,
                       int64_t columns) {
     Operation *op = value.getDefiningOp();
-    if (!op || isAlias(op))
-      return matchArgument(value, transposed, row, column, rows, columns);
-    if (typeOf(op->getOperand(0)).getRank() != 2)
+    if (!isInside(value, ops) || isAlias(op))
+      return matchSource(value, transposed, row, column, rows, columns);
+    used.insert(op);
+    if (op->getNumOperands() == 0 || typeOf(op->getOperand(0)).getRank() != 2)
       return refuse(reason, "matrices to be packed");
     if (isa<CastOp>(op)) {
       if (failed(checkCast(cast<CastOp>(op))))
@@ -47,7 +60,6 @@ public:
     return success();
   }
 
-private:
   /// A cast that is not the last one must not lose what the last one would keep.
   LogicalResult checkCast(CastOp op) {
     Type from = typeOf(op.getOperand()).getElementType(), to = typeOf(op).getElementType();
@@ -58,41 +70,44 @@ private:
     return success();
   }
 
-  /// The box of a matrix that is an argument under another shape, perhaps of another type.
-  LogicalResult matchArgument(Value value, bool transposed, int64_t row, int64_t column,
-                              int64_t rows, int64_t columns) {
+  /// The box of a matrix that is a value from outside under another shape, perhaps of another type.
+  LogicalResult matchSource(Value value, bool transposed, int64_t row, int64_t column, int64_t rows,
+                            int64_t columns) {
     Value source = value;
-    while (Operation *op = source.getDefiningOp()) {
+    while (isInside(source, ops)) {
+      Operation *op = source.getDefiningOp();
       if (isa<CastOp>(op) && failed(checkCast(cast<CastOp>(op))))
         return failure();
       if (!isa<CastOp, ReshapeOp>(op))
         break;
+      used.insert(op);
       source = op->getOperand(0);
     }
-    auto argument = dyn_cast<BlockArgument>(source);
-    if (!argument || typeOf(value).getRank() != 2 || typeOf(argument).getEncoding())
+    if (isInside(source, ops) || typeOf(value).getRank() != 2 || typeOf(source).getEncoding())
       return refuse(reason, "dense arguments to be packed");
+    if (typeOf(value).getShape() != ArrayRef<int64_t>{rows, columns} && !isa<BlockArgument>(source))
+      return refuse(reason, "a part to be packed to be an argument's");
     int64_t stride = typeOf(value).getDimSize(1);
-    Type element = typeOf(argument).getElementType();
+    Type element = typeOf(source).getElementType();
     if (element.isInteger(4)) // outside of panels each has a byte
       element = IntegerType::get(element.getContext(), 8);
     int64_t width = element.getIntOrFloatBitWidth() / 8;
-    pack.sources.push_back(
-        {argument, (row * stride + column) * width, ((rows - 1) * stride + columns) * width,
-         plan::PackSourceAttr::get(value.getContext(), element, transposed ? rows : columns, stride,
-                                   transposed)});
+    pack.sources.push_back({source, (row * stride + column) * width,
+                            ((rows - 1) * stride + columns) * width, element,
+                            transposed ? rows : columns, stride, transposed});
     return success();
   }
 
   PackCommand &pack;
+  const OpSet &ops;
+  llvm::SmallPtrSet<Operation *, 8> used;
   std::string &reason;
 };
 } // namespace
 
-FailureOr<PackCommand> sinter::matchPack(Block &block, std::string &reason) {
-  if (block.getTerminator()->getNumOperands() != 1)
-    return refuse(reason, "one result");
-  auto op = block.getTerminator()->getOperand(0).getDefiningOp<PackOp>();
+FailureOr<PackCommand> sinter::matchPack(const OpSet &ops, std::string &reason) {
+  const auto *last = llvm::find_if(ops, [](Operation *op) { return isa<PackOp>(op); });
+  auto op = last == ops.end() ? nullptr : cast<PackOp>(*last);
   auto panels = op ? dyn_cast<PanelsAttr>(op.getType().getEncoding()) : nullptr;
   if (!panels)
     return refuse(reason, "a result in panels");
@@ -101,7 +116,7 @@ FailureOr<PackCommand> sinter::matchPack(Block &block, std::string &reason) {
   pack.n = op.getType().getDimSize(1);
   pack.dtype = op.getType().getElementType();
   pack.panels = panels;
-  if (failed(PackMatcher(pack, reason).match(op.getOperand(), false, 0, 0, pack.k, pack.n)))
+  if (failed(PackMatcher(pack, ops, reason).match(op)))
     return failure();
   return pack;
 }

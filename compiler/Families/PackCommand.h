@@ -1,17 +1,18 @@
 //===- PackCommand.h - The packing of a parameter ---------------*- C++ -*-===//
 #pragma once
 
-#include "dialects/Plan/PlanDialect.h"
-#include "dialects/Sinter/SinterDialect.h"
+#include "compiler/Analysis/KernelFamily.h"
 
 namespace sinter {
 
-/// One source of a pack: a matrix inside an argument.
+/// One source of a pack: a matrix inside a value, and how it lies there (plan.pack_source).
 struct PackSource {
-  mlir::BlockArgument argument;
+  mlir::Value value;
   int64_t offset; ///< of its first element, in bytes
   int64_t bytes;  ///< up to its last one
-  plan::PackSourceAttr layout;
+  mlir::Type dtype;
+  int64_t n, stride;
+  bool transposed;
 };
 
 /// The packing of one or more matrices side by side.
@@ -22,9 +23,10 @@ struct PackCommand {
   llvm::SmallVector<PackSource> sources;
 };
 
-/// The packing that a block with one result computes: `pack` of slices, reshapes, transposes,
-/// casts and concatenations (of columns) of arguments.
-/// Fails with the reason, a sentence that begins with "expected".
-mlir::FailureOr<PackCommand> matchPack(mlir::Block &block, std::string &reason);
+/// The packing that ops compute: a `pack` of slices, reshapes, transposes, casts and concatenations
+/// (of columns) of values from outside, and nothing else. A part of a value has an address where
+/// the value is an argument; of what a step makes there is only the whole. Fails with the reason, a
+/// sentence that begins with "expected".
+mlir::FailureOr<PackCommand> matchPack(const OpSet &ops, std::string &reason);
 
 } // namespace sinter

@@ -14,3 +14,29 @@ func.func @prefill(%x: tensor<64x64xf32> {sinter.input = "x"}, %y: tensor<64x64x
   %2 = sinter.mul %1, %1 : (tensor<128x64xf32>, tensor<128x64xf32>) -> tensor<128x64xf32>
   return %2 : tensor<128x64xf32>
 }
+
+// Rows of a transposed matrix that are packed as columns.
+// CHECK-LABEL: func.func @packed_transposed
+// CHECK: sinter.fusion pack(%arg0, %arg1
+// CHECK: sinter.concat
+// CHECK: sinter.transpose
+// CHECK: sinter.pack
+!panels = tensor<8x24xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>>
+func.func @packed_transposed(%a: tensor<16x8xf32>, %b: tensor<8x8xf32>) -> !panels attributes {sinter.entry} {
+  %0 = sinter.concat %a, %b {dim = 0 : i64} : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<24x8xf32>
+  %1 = sinter.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<24x8xf32>) -> tensor<8x24xf32>
+  %2 = sinter.pack %1 : (tensor<8x24xf32>) -> !panels
+  return %2 : !panels
+}
+
+// A part of what a step makes has no address of its own.
+// CHECK-LABEL: func.func @packed_part
+// CHECK: sinter.slice
+// CHECK: sinter.yield
+// CHECK: sinter.pack %0
+func.func @packed_part(%a: tensor<16x8xf32>) -> tensor<8x8xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>> attributes {sinter.entry} {
+  %0 = sinter.gelu %a : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %1 = sinter.slice %0 {offsets = array<i64: 8, 0>} : (tensor<16x8xf32>) -> tensor<8x8xf32>
+  %2 = sinter.pack %1 : (tensor<8x8xf32>) -> tensor<8x8xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>>
+  return %2 : tensor<8x8xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>>
+}

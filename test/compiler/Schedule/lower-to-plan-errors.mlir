@@ -101,3 +101,19 @@ func.func @pack_rounds(%w: tensor<8x8xf32> {sinter.parameter = "w"})
   }
   return %y : !panels
 }
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @pack_beside(%w: tensor<8x8xf32> {sinter.parameter = "w"})
+    -> (!panels {sinter.preprocessed = "p"}, tensor<8x8xf32> {sinter.preprocessed = "t"}) attributes {sinter.entry} {
+  // expected-error @below {{expected only what is packed}}
+  %y:2 = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels, tensor<8x8xf32>) {
+  ^bb0(%a: tensor<8x8xf32>):
+    %0 = sinter.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = sinter.pack %0 : (tensor<8x8xf32>) -> !panels
+    sinter.yield %1, %0 : !panels, tensor<8x8xf32>
+  }
+  return %y#0, %y#1 : !panels, tensor<8x8xf32>
+}
