@@ -11,7 +11,11 @@ FailureOr<EntryStages> EntryStages::assign(func::FuncOp entry, const ModelStages
   EntryStages stages(entry, model);
   stages.findSources();
   for (Operation &op : entry.front().without_terminator())
-    if (failed(stages.place(&op)))
+    if (failed(stages.placeInStage(&op)))
+      return failure();
+  stages.followUsers();
+  for (Operation &op : entry.front().without_terminator())
+    if (failed(stages.placeInPass(&op)))
       return failure();
   if (separateWeights)
     stages.separateWeights();
@@ -73,8 +77,8 @@ FailureOr<std::optional<uint32_t>> EntryStages::findHome(Operation *op) {
 
 /// Where an op is computed: what uses a state, where that is; what uses a parameter, where that
 /// part of the model is; all else where its operands are, on the way to the last stage. On the way
-/// back that is the first of those that come back; but what is made of one value alone, and no
-/// smaller, is made where it is used, so that the value is sent, once.
+/// back that is the first of those that come back, or where the part of the model is that an op
+/// with one of them is of, unless that makes what is sent larger.
 FailureOr<uint32_t> EntryStages::chooseStage(Operation *op) {
   FailureOr<std::optional<uint32_t>> home = findHome(op);
   if (failed(home) || *home)
@@ -97,27 +101,72 @@ FailureOr<uint32_t> EntryStages::chooseStage(Operation *op) {
   uint32_t first = *llvm::min_element(operands);
   for (Value result : op->getResults())
     bytes -= getStorageBytes(result.getType());
-  if (operands.size() > 1 || bytes > 0)
+  if (operands.size() > 1 || bytes > 0 || isMadeOfOne(op))
     return first;
-  for (Operation *user : op->getUsers())
-    if (user != entry.front().getTerminator())
-      if (FailureOr<std::optional<uint32_t>> used = findHome(user); succeeded(used) && *used)
-        return std::min(first, **used);
   return std::min(first, model.getStage(op->getLoc()));
 }
 
-LogicalResult EntryStages::place(Operation *op) {
+LogicalResult EntryStages::placeInStage(Operation *op) {
   if (op->getNumResults() == 0 || !sources.at(op->getResult(0)).others)
     return success();
   FailureOr<uint32_t> stage = chooseStage(op);
   if (failed(stage))
     return failure();
+  places[op].stage = *stage;
+  return success();
+}
+
+/// Whether an op is made of one value alone, which another op makes, and is no smaller.
+bool EntryStages::isMadeOfOne(Operation *op) const {
+  Value one;
+  for (Value operand : op->getOperands()) {
+    const Sources &from = sources.at(operand);
+    if (!from.parameters && !from.others)
+      continue;
+    if (!find(operand) || (one && one != operand))
+      return false;
+    one = operand;
+  }
+  int64_t bytes = 0;
+  for (Value result : op->getResults())
+    bytes += getStorageBytes(result.getType());
+  return one && getStorageBytes(one.getType()) <= bytes;
+}
+
+/// On the way back what is made of one value alone is made where it is used, so that the value is
+/// sent, once.
+void EntryStages::followUsers() {
+  for (Operation &op : llvm::reverse(entry.front().without_terminator())) {
+    auto known = places.find(&op);
+    if (known == places.end() || !isBackward(&op) || op.use_empty() || !isMadeOfOne(&op))
+      continue;
+    uint32_t &stage = known->second.stage;
+    uint32_t last = 0;
+    for (OpOperand &use : op.getUses())
+      last = std::max(last, findStageOfUse(use).value_or(stage));
+    stage = std::min(stage, last);
+  }
+}
+
+/// The stage that uses a value; none where it is an output.
+std::optional<uint32_t> EntryStages::findStageOfUse(OpOperand &use) {
+  if (std::optional<StagePlace> user = find(use.getOwner()))
+    return user->stage;
+  auto state = entry.getResultAttrOfType<StringAttr>(use.getOperandNumber(), SinterDialect::kState);
+  return state ? model.getHome(state.getValue()) : std::nullopt;
+}
+
+LogicalResult EntryStages::placeInPass(Operation *op) {
+  auto known = places.find(op);
+  if (known == places.end())
+    return success();
+  uint32_t stage = known->second.stage;
   // The last stage need not wait for anything to come back.
-  bool back = isBackward(op) && *stage + 1 < model.getCount();
+  bool back = isBackward(op) && stage + 1 < model.getCount();
   for (Value operand : op->getOperands())
     if (std::optional<StagePlace> made = find(operand)) {
       bool forward = made->pass == PipelinePass::Forward;
-      if (forward ? made->stage <= *stage : made->stage >= *stage) {
+      if (forward ? made->stage <= stage : made->stage >= stage) {
         back |= !forward;
         continue;
       }
@@ -126,7 +175,7 @@ LogicalResult EntryStages::place(Operation *op) {
       back = true;
     }
   // What came forward from before and what came back meet where both have been.
-  places[op] = {*stage, back ? PipelinePass::Backward : PipelinePass::Forward};
+  known->second.pass = back ? PipelinePass::Backward : PipelinePass::Forward;
   return success();
 }
 

@@ -36,7 +36,11 @@ public:
 private:
   EntryStages(mlir::func::FuncOp entry, const ModelStages &model) : entry(entry), model(model) {}
   void findSources();
-  mlir::LogicalResult place(mlir::Operation *op);
+  mlir::LogicalResult placeInStage(mlir::Operation *op);
+  mlir::LogicalResult placeInPass(mlir::Operation *op);
+  bool isMadeOfOne(mlir::Operation *op) const;
+  void followUsers();
+  std::optional<uint32_t> findStageOfUse(mlir::OpOperand &use);
   mlir::FailureOr<std::optional<uint32_t>> findHome(mlir::Operation *op);
   mlir::FailureOr<uint32_t> chooseStage(mlir::Operation *op);
   void separateWeights();

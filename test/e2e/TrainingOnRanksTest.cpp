@@ -81,8 +81,16 @@ TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
                   {"context=2,tensor=2"},
                   {"data=2,tensor=2", 1},
                   {"data=4,tensor=2", 3},
-                  {"pipeline=2"},
-                  {"data=2,tensor=2,pipeline=2", 1}});
+                  {"pipeline=2"}});
+}
+
+TEST_P(TrainingOnRanks, SameBitsInProductsOfThreeAxesAndMore) {
+  compareLayouts({{"data=2,context=2,tensor=2", 1},
+                  {"data=2,context=2,pipeline=2", 2},
+                  {"data=2,tensor=2,pipeline=2", 1},
+                  {"data=2,tensor=2,pipeline=2", 3},
+                  {"context=2,tensor=2,pipeline=2"},
+                  {"data=2,context=2,tensor=2,pipeline=2", 3}});
 }
 
 TEST_P(TrainingOnRanks, SameBitsWhenTheyGoOnInOtherLayouts) {
