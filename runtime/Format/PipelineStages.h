@@ -42,6 +42,12 @@ struct EntryPass {
   PipelinePass pass = PipelinePass::Forward;
 };
 
+/// A program, for a slot of the microbatches in flight where it is a pipeline's.
+struct PlannedRun {
+  std::string program;
+  uint64_t slot = 0;
+};
+
 /// The programs by which the ranks at a place run an entry, in their order: of a pipeline the
 /// passes that there are of their stages.
 std::vector<EntryPass> listPasses(const Executable &executable, uint64_t place,

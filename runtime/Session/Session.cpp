@@ -6,7 +6,7 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Format/ExecutableVerifier.h"
-#include "runtime/Format/PipelineStages.h"
+#include "runtime/Session/RanksVerifier.h"
 #include <algorithm>
 #include <cassert>
 #include <deque>
@@ -114,6 +114,19 @@ static uint64_t findBoundPlace(const Executable &executable, const BindOptions &
   return first ? placeOfStage(executable.getRoot(), first->stage()) : 0;
 }
 
+/// The entries of a pipeline that are to be bound, whose programs are run one after the other:
+/// those that are named, or all.
+static std::vector<std::string> listBoundEntries(const Executable &executable,
+                                                 const BindOptions &options) {
+  std::set<std::string> entries(options.programs.begin(), options.programs.end());
+  if (options.programs.empty())
+    for (const fb::Program *program : *executable.getRoot().programs())
+      if (!isPreprocess(program->name()->string_view()))
+        entries.emplace(entryOfProgram(*program));
+  std::erase_if(entries, [&](const std::string &name) { return executable.program(name); });
+  return {entries.begin(), entries.end()};
+}
+
 Expected<void> Session::Impl::selectPrograms(const BindOptions &options) {
   const fb::Executable &root = executable->getRoot();
   uint64_t place = findBoundPlace(*executable, options);
@@ -153,7 +166,9 @@ Expected<void> Session::Impl::selectPrograms(const BindOptions &options) {
   preprocess = findPreprocess(*executable, place);
   if (preprocess)
     use.preprocessArena = preprocess->arena_bytes();
-  return {};
+  if (countStages(root) == 0)
+    return {};
+  return verifyEntries(*executable, listBoundEntries(*executable, options));
 }
 
 std::optional<size_t> Session::Impl::findProgram(std::string_view name, uint64_t slot) const {

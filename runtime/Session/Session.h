@@ -58,7 +58,8 @@ public:
 
   /// Binds `executable`. Errors: a weight that is missing, of another type or shape or not finite,
   /// too little memory (with the largest owners), a program that is not there, a device that is not
-  /// there or not of the architecture, a processor without features that the code needs.
+  /// there or not of the architecture, a processor without features that the code needs, ranks of a
+  /// pipeline whose programs do not fit each other (RanksVerifier.h).
   static Expected<std::unique_ptr<Session>> bind(std::shared_ptr<const Executable> executable,
                                                  const BindOptions &options = {});
 

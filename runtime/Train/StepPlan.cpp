@@ -1,7 +1,7 @@
 #include "runtime/Train/StepPlan.h"
 #include "runtime/Base/Options.h"
 #include "runtime/Collective/Grid.h"
-#include "runtime/Format/PipelineStages.h"
+#include "runtime/Session/RanksVerifier.h"
 #include "runtime/Train/PipelineSchedule.h"
 #include <algorithm>
 
@@ -109,6 +109,33 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
             task.carries.push_back(pass.name);
   }
   return plan;
+}
+
+Expected<void> verifySteps(const Executable &executable, uint64_t accumulate, bool validation) {
+  const fb::Executable &root = executable.getRoot();
+  if (countStages(root) == 0)
+    return {};
+  std::vector<RankRuns> runs;
+  for (uint32_t place = 0; place < countPlaces(root); ++place) {
+    SINTER_TRY(StepPlan plan,
+               StepPlan::make(executable, findRankOfStage(root, place, 0), accumulate, validation));
+    std::vector<PlannedRun> &own = runs.emplace_back().emplace_back();
+    auto add = [&](const std::vector<std::string> &names) {
+      for (const std::string &name : names)
+        own.push_back({name});
+    };
+    add(plan.share);
+    for (int step = 0; step < 2; ++step) {
+      for (const PlannedTask &task : plan.tasks) {
+        own.push_back(task.run);
+        add(task.carries);
+      }
+      add(plan.update);
+      add(plan.share);
+      add(plan.evaluate);
+    }
+  }
+  return verifyRanks(executable, runs);
 }
 
 size_t findLargestRank(const Executable &executable) {

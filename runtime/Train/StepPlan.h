@@ -1,16 +1,10 @@
 //===- StepPlan.h - Which programs a rank runs for a step -------*- C++ -*-===//
 #pragma once
 
-#include "runtime/Format/Executable.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Train/GradientTree.h"
 
 namespace sinter::runtime {
-
-/// A program, for a slot of the microbatches in flight where it is a pipeline's.
-struct PlannedRun {
-  std::string program;
-  uint64_t slot = 0;
-};
 
 /// What a rank does with one of its microbatches: a run, and carries behind it.
 struct PlannedTask {
@@ -37,6 +31,10 @@ struct StepPlan {
   /// The names of all programs, each once.
   std::vector<std::string> getNames() const;
 };
+
+/// Fails where the programs of an executable's ranks do not fit each other (RanksVerifier.h) in two
+/// steps of `accumulate` microbatches, with validation data an evaluation behind each.
+Expected<void> verifySteps(const Executable &executable, uint64_t accumulate, bool validation);
 
 /// The tree that a rank of an executable adds the gradients of a step of `accumulate` microbatches
 /// along.

@@ -5,7 +5,6 @@
 #include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/CheckpointSaver.h"
-#include "runtime/Train/RanksVerifier.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "runtime/Train/TrainStates.h"
 #include <algorithm>
@@ -141,7 +140,7 @@ Expected<StepPlan> Trainer::Impl::check(const Executable &executable, bool valid
   SINTER_CHECK(options.schedule.check());
   if (options.accumulate == 0)
     return fail("`accumulate`", "it is 0", "give at least 1");
-  SINTER_CHECK(verifyRanks(executable, options.accumulate, validates));
+  SINTER_CHECK(verifySteps(executable, options.accumulate, validates));
   return StepPlan::make(executable, ranks.getRank(), options.accumulate, validates);
 }
 
@@ -658,7 +657,7 @@ Session &Trainer::getSession() const { return *impl->session; }
 
 Expected<TrainMemory> predictTrainMemory(std::shared_ptr<const Executable> executable,
                                          const TrainOptions &options, bool validation) {
-  SINTER_CHECK(verifyRanks(*executable, options.accumulate, validation));
+  SINTER_CHECK(verifySteps(*executable, options.accumulate, validation));
   // Of a pipeline's ranks the one that holds the most, so that all come to the same.
   size_t rank =
       countStages(executable->getRoot()) == 0 ? rankOf(options) : findLargestRank(*executable);

@@ -1,4 +1,6 @@
-#include "runtime/Train/RanksVerifier.h"
+#include "runtime/Session/RanksVerifier.h"
+#include "runtime/Session/Session.h"
+#include "runtime/Train/StepPlan.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <gtest/gtest.h>
 
@@ -41,7 +43,7 @@ struct Pipeline : Parts {
     auto executable = load();
     if (!executable)
       return "not loaded: " + executable.error().message();
-    auto verified = verifyRanks(**executable, kMicrobatches, /*validation=*/false);
+    auto verified = verifySteps(**executable, kMicrobatches, /*validation=*/false);
     return verified ? "" : verified.error().why;
   }
 
@@ -50,7 +52,7 @@ struct Pipeline : Parts {
 
 TEST(RanksVerifierTest, AcceptsWhatFits) {
   EXPECT_EQ(Pipeline().verify(), "");
-  EXPECT_TRUE(verifyRanks(**smallModel().load(), kMicrobatches, false)) << "no pipeline";
+  EXPECT_TRUE(verifySteps(**smallModel().load(), kMicrobatches, false)) << "no pipeline";
 }
 
 TEST(RanksVerifierTest, FindsWhatIsNeverSent) {
@@ -127,6 +129,118 @@ TEST(RanksVerifierTest, FindsOtherCollectives) {
                                "AllGather of 32 bytes, where rank 1 runs AllToAll of 64");
   pipeline.commandsOf("update.1.forward") = {collective(AllGather, {0}, part, parts)};
   EXPECT_EQ(pipeline.verify(), "");
+}
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+/// Three stages that hand a line on, and the last one's to all.
+struct Inference : Parts {
+  Inference() {
+    grid = {{"pipeline", 3}};
+    stages = {{0, 128, 1}, {0, 128, 1}, {0, 128, 1}};
+    stateBytes = 128;
+    for (const std::string entry : {"prefill", "decode"})
+      for (Program &program : makePasses(entry))
+        programs.push_back(std::move(program));
+    auto weights = Pipeline::program("preprocess.1.forward", 1, {fill(theirs, 0)});
+    programs.push_back(std::move(weights));
+  }
+
+  std::vector<Program> makePasses(const std::string &entry) const {
+    auto make = [&](const std::string &pass, uint32_t stage, std::vector<Command> commands) {
+      return Pipeline::program(entry + "." + pass, stage, std::move(commands));
+    };
+    return {make("0.forward", 0, {fill(mine, 1), send(1, 0, mine)}),
+            make("1.forward", 1, {receive(0, 0, theirs), send(2, 1, mine)}),
+            make("2.forward", 2, {receive(1, 1, theirs), send(0, 2, mine), send(1, 3, mine)}),
+            make("1.backward", 1, {receive(2, 3, theirs)}),
+            make("0.backward", 0, {receive(2, 2, theirs)})};
+  }
+
+  std::vector<Command> &commandsOf(const std::string &name) {
+    return std::ranges::find(programs, name, &Program::name)->commands;
+  }
+
+  /// What is wrong where a session plans its memory, or empty.
+  std::string verify(std::vector<std::string> entries = {"prefill", "decode"}) const {
+    auto executable = load();
+    if (!executable)
+      return "not loaded: " + executable.error().message();
+    BindOptions options;
+    options.programs = std::move(entries);
+    auto predicted = predictMemory(*executable, options);
+    return predicted ? "" : predicted.error().why;
+  }
+
+  fb::Slice mine = slice(Space::State, 0, 64), theirs = slice(Space::State, 64, 64);
+};
+
+TEST(RanksVerifierOfInference, AcceptsWhatFits) {
+  EXPECT_EQ(Inference().verify(), "");
+  EXPECT_EQ(Inference().verify({}), "") << "all entries";
+}
+
+TEST(RanksVerifierOfInference, LooksAtBoundEntriesAlone) {
+  Inference inference;
+  inference.commandsOf("decode.0.backward").clear();
+  EXPECT_EQ(inference.verify({"prefill"}), "");
+  EXPECT_NE(inference.verify({"decode"}), "");
+  EXPECT_NE(inference.verify({}), "");
+  EXPECT_EQ(inference.verify({"decode.2.forward"}), "") << "not an entry, but a part of one";
+}
+
+TEST(RanksVerifierOfInference, FindsWhatIsNeverSent) {
+  Inference inference;
+  inference.commandsOf("prefill.2.forward").pop_back();
+  EXPECT_EQ(inference.verify(),
+            "rank 0 at command 0 (receive) of prefill.0.backward waits for rank 2, rank 2 at "
+            "command 0 (receive) of prefill.2.forward waits for rank 1, rank 1 at command 0 "
+            "(receive) of prefill.1.backward waits for rank 2, and so forever");
+}
+
+TEST(RanksVerifierOfInference, FindsWhatIsNeverReceived) {
+  // Nobody writes it again, but the session waits for it behind the entry.
+  Inference inference;
+  inference.commandsOf("prefill.2.forward").push_back(send(0, 9, inference.theirs));
+  EXPECT_NE(inference.verify().find("rank 2 at command 0 (receive) of prefill.2.forward waits for"),
+            std::string::npos)
+      << inference.verify();
+  inference = Inference();
+  inference.commandsOf("preprocess.1.forward").push_back(send(0, 9, inference.theirs));
+  EXPECT_NE(inference.verify().find("waits for"), std::string::npos) << inference.verify();
+}
+
+TEST(RanksVerifierOfInference, FindsOtherSizesAndChannels) {
+  Inference inference;
+  inference.commandsOf("decode.1.forward")[0] = receive(0, 0, slice(Space::State, 64, 32));
+  EXPECT_EQ(inference.verify(), "rank 1 at command 0 (receive) of decode.1.forward receives 32 "
+                                "bytes, of which rank 0 sends 64");
+  inference = Inference();
+  inference.commandsOf("decode.1.forward")[0] = receive(0, 5, inference.theirs);
+  EXPECT_NE(inference.verify().find("waits for"), std::string::npos) << inference.verify();
+}
+
+TEST(RanksVerifierOfInference, FindsOtherCollectives) {
+  using enum fb::CollectiveKind;
+  Inference inference;
+  fb::Slice part = slice(Space::State, 0, 16), parts = slice(Space::State, 64, 48);
+  for (const char *name : {"decode.0.backward", "decode.1.backward", "decode.2.forward"})
+    inference.commandsOf(name).push_back(collective(AllGather, {0}, part, parts));
+  EXPECT_EQ(inference.verify(), "");
+  inference.commandsOf("decode.1.backward").back() =
+      collective(AllToAll, {0}, slice(Space::State, 0, 48), parts);
+  EXPECT_NE(inference.verify().find("(collective) of decode."), std::string::npos)
+      << inference.verify();
+  inference.commandsOf("decode.1.backward").pop_back();
+  EXPECT_NE(inference.verify().find("waits for rank 1"), std::string::npos) << inference.verify();
+}
+
+TEST(RanksVerifierOfInference, FindsCirclesOfWaits) {
+  Inference inference;
+  std::swap(inference.commandsOf("prefill.1.forward"), inference.commandsOf("prefill.1.backward"));
+  EXPECT_NE(inference.verify().find("and so forever"), std::string::npos) << inference.verify();
 }
 
 } // namespace

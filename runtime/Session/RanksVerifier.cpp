@@ -1,7 +1,5 @@
-#include "runtime/Train/RanksVerifier.h"
+#include "runtime/Session/RanksVerifier.h"
 #include "runtime/Collective/Grid.h"
-#include "runtime/Format/PipelineStages.h"
-#include "runtime/Train/StepPlan.h"
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -18,18 +16,39 @@ struct Message {
   const fb::Program *program = nullptr;
 };
 
+size_t countCommands(const fb::Program &program) {
+  return program.commands() ? program.commands()->size() : 0;
+}
+
 /// A run of a program, for a slot.
-using Run = std::pair<const fb::Program *, uint64_t>;
+struct Run {
+  const fb::Program *program = nullptr;
+  uint64_t slot = 0;
+  bool waits = false; ///< until all that was sent before has been received
+
+  std::pair<const fb::Program *, uint64_t> getKey() const { return {program, slot}; }
+};
 
 /// The ranks at one place, of which one stands for all.
 struct Actor {
   size_t rank = 0;
   std::vector<Run> runs;       ///< in order
-  size_t run = 0, command = 0; ///< that comes next; command 0 of a run waits for its own messages
+  size_t run = 0, command = 0; ///< that comes next; command 0 of a run waits for messages
   size_t meetings = 0;         ///< collectives between places so far
-  std::map<Run, std::vector<Message *>> sent;
+  std::map<std::pair<const fb::Program *, uint64_t>, std::vector<Message *>> sent;
 
   bool isDone() const { return run == runs.size(); }
+
+  /// Messages that have to be received before the next command: of a program from the same slot,
+  /// which is about to be written again.
+  std::vector<Message *> listSentBefore() const {
+    std::vector<Message *> before;
+    if (command == 0)
+      for (const auto &[key, messages] : sent)
+        if (runs[run].waits || key == runs[run].getKey())
+          before.insert(before.end(), messages.begin(), messages.end());
+    return before;
+  }
 };
 
 /// A collective between places, as the first to come there runs it.
@@ -39,32 +58,17 @@ struct Meeting {
   std::set<size_t> arrived;
 };
 
-class RankRuns {
+class RanksVerifier {
 public:
-  explicit RankRuns(const Executable &executable)
-      : executable(executable), root(executable.getRoot()) {}
-
-  Expected<void> plan(uint64_t accumulate, bool validation) {
-    for (uint32_t place = 0; place < countPlaces(root); ++place) {
+  RanksVerifier(const Executable &executable, const std::vector<RankRuns> &runs)
+      : executable(executable), root(executable.getRoot()) {
+    for (uint32_t place = 0; place < runs.size(); ++place) {
       Actor &actor = actors.emplace_back();
       actor.rank = findRankOfStage(root, place, 0);
-      SINTER_TRY(StepPlan own, StepPlan::make(executable, actor.rank, accumulate, validation));
-      auto add = [&](const std::vector<std::string> &names) {
-        for (const std::string &name : names)
-          actor.runs.emplace_back(executable.program(name), 0);
-      };
-      add(own.share);
-      for (int step = 0; step < 2; ++step) {
-        for (const PlannedTask &task : own.tasks) {
-          actor.runs.emplace_back(executable.program(task.run.program), task.run.slot);
-          add(task.carries);
-        }
-        add(own.update);
-        add(own.share);
-        add(own.evaluate);
-      }
+      for (const std::vector<PlannedRun> &part : runs[place])
+        for (const PlannedRun &run : part)
+          actor.runs.push_back({executable.program(run.program), run.slot, &run == part.data()});
     }
-    return {};
   }
 
   Expected<void> run() {
@@ -92,42 +96,42 @@ public:
 private:
   using Key = std::tuple<size_t, size_t, uint32_t>; ///< sender, receiver, channel
 
-  static const fb::Program &programOf(const Actor &actor) { return *actor.runs[actor.run].first; }
+  static const fb::Program &programOf(const Actor &actor) { return *actor.runs[actor.run].program; }
 
   tl::unexpected<Error> bad(std::string why) const {
     return fail(executable.getName(), std::move(why), "compile the model again");
   }
 
-  std::string describe(const Actor &actor) const {
-    const fb::Command &command =
-        *programOf(actor).commands()->Get(flatbuffers::uoffset_t(actor.command));
-    return "rank " + std::to_string(actor.rank) + " at command " + std::to_string(actor.command) +
-           " (" + (command.label() ? command.label()->str() : "") + ") of " +
-           programOf(actor).name()->str();
+  /// The actor's next command; null where its program has none.
+  static const fb::Command *findCommand(const Actor &actor) {
+    const fb::Program &program = programOf(actor);
+    return actor.command < countCommands(program)
+               ? program.commands()->Get(flatbuffers::uoffset_t(actor.command))
+               : nullptr;
   }
 
-  static std::vector<Message *> &sentBefore(Actor &actor) {
-    return actor.sent[actor.runs[actor.run]];
+  std::string describe(const Actor &actor) const {
+    const fb::Command *command = findCommand(actor);
+    return "rank " + std::to_string(actor.rank) + " at command " + std::to_string(actor.command) +
+           " (" + (command && command->label() ? command->label()->str() : "") + ") of " +
+           programOf(actor).name()->str();
   }
 
   /// Runs the actor's next command, unless it waits.
   Expected<bool> step(Actor &actor) {
-    const fb::Program &program = programOf(actor);
     if (actor.command == 0) {
-      // What the program sent from this slot is about to be written again.
-      std::vector<Message *> &before = sentBefore(actor);
-      if (std::ranges::any_of(before, [](const Message *message) { return !message->received; }))
+      if (std::ranges::any_of(actor.listSentBefore(),
+                              [](const Message *message) { return !message->received; }))
         return false;
-      before.clear();
+      actor.sent[actor.runs[actor.run].getKey()].clear();
     }
-    if (actor.command < program.commands()->size()) {
-      SINTER_TRY(bool done, runCommand(actor, *program.commands()->Get(
-                                                  flatbuffers::uoffset_t(actor.command))));
+    if (const fb::Command *command = findCommand(actor)) {
+      SINTER_TRY(bool done, runCommand(actor, *command));
       if (!done)
         return false;
       ++actor.command;
     }
-    if (actor.command == program.commands()->size()) {
+    if (actor.command == countCommands(programOf(actor))) {
       ++actor.run;
       actor.command = 0;
     }
@@ -140,7 +144,7 @@ private:
           Message{send->source()->bytes(), false, actor.rank, actor.command, &programOf(actor)});
       messages[{actor.rank, findRankOfStage(root, send->stage(), actor.rank), send->channel()}]
           .push_back(&message);
-      sentBefore(actor).push_back(&message);
+      actor.sent[actor.runs[actor.run].getKey()].push_back(&message);
       return true;
     }
     if (const fb::Receive *receive = command.action_as_Receive())
@@ -200,15 +204,12 @@ private:
 
   /// The rank that an actor waits for.
   size_t findAwaited(const Actor &actor) const {
-    if (auto before = actor.sent.find(actor.runs[actor.run]);
-        actor.command == 0 && before != actor.sent.end())
-      for (const auto &[key, queue] : messages)
-        for (const Message *message : queue)
-          if (std::ranges::find(before->second, message) != before->second.end())
-            return std::get<1>(key);
-    const fb::Command &command =
-        *programOf(actor).commands()->Get(flatbuffers::uoffset_t(actor.command));
-    if (const fb::Receive *receive = command.action_as_Receive())
+    std::vector<Message *> before = actor.listSentBefore();
+    for (const auto &[key, queue] : messages)
+      for (const Message *message : queue)
+        if (std::ranges::find(before, message) != before.end())
+          return std::get<1>(key);
+    if (const fb::Receive *receive = findCommand(actor)->action_as_Receive())
       return std::get<0>(keyOf(actor, *receive));
     for (const Actor &other : actors)
       if (!meetings[actor.meetings].arrived.contains(other.rank))
@@ -241,12 +242,25 @@ private:
 
 } // namespace
 
-Expected<void> verifyRanks(const Executable &executable, uint64_t accumulate, bool validation) {
-  if (countStages(executable.getRoot()) == 0)
-    return {};
-  RankRuns runs(executable);
-  SINTER_CHECK(runs.plan(accumulate, validation));
-  return runs.run();
+Expected<void> verifyRanks(const Executable &executable, const std::vector<RankRuns> &runs) {
+  return RanksVerifier(executable, runs).run();
+}
+
+Expected<void> verifyEntries(const Executable &executable,
+                             const std::vector<std::string> &entries) {
+  std::vector<RankRuns> runs;
+  for (uint64_t place = 0; place < countPlaces(executable.getRoot()); ++place) {
+    RankRuns &own = runs.emplace_back();
+    if (const fb::Program *preprocess = findPreprocess(executable, place))
+      own.push_back({{preprocess->name()->str()}});
+    for (const std::string &entry : entries)
+      for (int round = 0; round < 2; ++round) {
+        std::vector<PlannedRun> &part = own.emplace_back();
+        for (const EntryPass &pass : listPasses(executable, place, entry))
+          part.push_back({pass.name});
+      }
+  }
+  return verifyRanks(executable, runs);
 }
 
 } // namespace sinter::runtime
