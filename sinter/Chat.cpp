@@ -1,4 +1,5 @@
 #include "sinter/Chat.h"
+#include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include <algorithm>
 
@@ -22,9 +23,10 @@ Expected<void> Chat::bind(const LoadedModel &model) {
   if (weights)
     bindOptions.weights = &source.emplace(*weights);
   bindOptions.seed = options.seed;
+  bindOptions.communicator = options.communicator;
   bindOptions.onWarning = [&](const Error &warning) { options.observer.warn(warning); };
   for (const char *name : {"prefill", "decode"})
-    if (executable.program(name))
+    if (!listPasses(executable, /*place=*/0, name).empty())
       bindOptions.programs.push_back(name);
   SINTER_TRY(session, Session::bind(model.executable, bindOptions));
   SINTER_TRY(generator, Generator::create(*session));
@@ -89,13 +91,12 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
     decoder.push(token);
   Generated generated;
   generated.text.emplace();
-  auto onToken = [&](size_t, int32_t token) {
+  auto onToken = [&](size_t, int32_t token) -> Expected<bool> {
     if (end && token == *end)
       return false;
     std::string piece = decoder.push(token);
     *generated.text += piece;
-    bool stopped = options.observer.stop && options.observer.stop->load();
-    return (!receive || receive(token, piece)) && !stopped;
+    return goesOn(options, receive, token, piece);
   };
   SINTER_TRY(std::vector<GenerateResult> results, generator->run(std::span(&request, 1), onToken));
   GenerateResult &result = results.front();

@@ -28,7 +28,8 @@ public:
   static Expected<std::unique_ptr<Chat>> open(const LoadedModel &model, ChatTemplate chatTemplate,
                                               const ChatOptions &options);
 
-  /// Answers a message; `receive` gets the text as it comes, without the marks of the template.
+  /// Answers a message; `receive` gets the text as it comes, without the marks of the template. Of
+  /// several ranks all are given the same message.
   /// An answer that `receive` or the observer's `stop` ends is a part of the conversation as far as
   /// it goes. Fails, and leaves the conversation as it was, where the message does not fit into the
   /// cache behind what was said.

@@ -1,4 +1,5 @@
 #include "sinter/Generate.h"
+#include "runtime/Collective/Agreement.h"
 #include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Session/Session.h"
@@ -36,6 +37,14 @@ static Expected<std::vector<int32_t>> getPrompt(const LoadedModel &model,
     return fail("prompt", "there is none",
                 "give `prompt` TEXT, `prompt_file` FILE or `tokens` 1,2,3");
   return options.tokens;
+}
+
+Expected<bool> sinter::goesOn(const GenerateOptions &options, const ReceiveToken &receive,
+                              int32_t token, const std::string &piece) {
+  bool stopped = options.observer.stop && options.observer.stop->load();
+  bool goesOn = (!receive || receive(token, piece)) && !stopped;
+  SINTER_CHECK(broadcast(options.communicator, goesOn));
+  return goesOn;
 }
 
 Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOptions &options,
@@ -80,12 +89,11 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   Generated generated;
   if (decoder)
     generated.text.emplace();
-  auto onToken = [&](size_t, int32_t token) {
+  auto onToken = [&](size_t, int32_t token) -> Expected<bool> {
     std::string piece = decoder ? decoder->push(token) : "";
     if (decoder)
       *generated.text += piece;
-    bool stopped = options.observer.stop && options.observer.stop->load();
-    return (!receive || receive(token, piece)) && !stopped;
+    return goesOn(options, receive, token, piece);
   };
   SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), onToken));
   if (decoder)

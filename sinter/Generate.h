@@ -34,13 +34,18 @@ struct Generated {
   int64_t maxSequence = 0; ///< positions of the KV cache
 };
 
-/// Receives a new token with the text that it completes, which may be empty; false ends it.
+/// Receives a new token with the text that it completes, which may be empty; false ends it. Of
+/// several ranks rank 0's decides.
 using ReceiveToken = std::function<bool(int32_t token, const std::string &text)>;
 
 /// Goes on from the prompt. Errors: neither or no tokens, no tokenizer, a number that is no id, a
 /// prompt longer than the KV cache, options out of their ranges.
 Expected<Generated> generate(const LoadedModel &model, const GenerateOptions &options,
                              const ReceiveToken &receive = {});
+
+/// Hands a token on; whether `receive` and the observer's `stop` of rank 0 let generation go on.
+Expected<bool> goesOn(const GenerateOptions &options, const ReceiveToken &receive, int32_t token,
+                      const std::string &piece);
 
 /// The warning that `positions` are more than the model was trained on, if they are and the
 /// executable tells.

@@ -28,6 +28,7 @@ static Expected<void> checkGrid(const std::string &grid, size_t present) {
 }
 
 Expected<void> Ranks::check(const RankOptions &options) {
+  SINTER_CHECK(checkOptions(options));
   std::optional<LaunchedRank> launched = findLaunchedRank();
   size_t asked = std::max<size_t>(1, static_cast<size_t>(options.ranks));
   size_t present = launched ? launched->size : asked;
@@ -98,7 +99,7 @@ Expected<Ranks> Ranks::open(const RankOptions &options) {
   ranks.share = shareProcessors(*launched);
   SINTER_TRY(ranks.opened, openMpi());
   WatchOptions watching;
-  watching.timeout = std::chrono::duration<double>(options.timeout);
+  watching.timeout = std::chrono::duration<double>(options.rankTimeout);
   watching.onFailure = options.onFailure;
   SINTER_TRY(ranks.watch, Watch::start(*ranks.opened, std::move(watching)));
   return ranks;

@@ -8,25 +8,33 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Base/Options.h"
 #include "runtime/Collective/Mpi.h"
 #include "runtime/Collective/Watch.h"
 
 namespace sinter {
 
 struct RankOptions {
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "sinter/RankOptions.def"
+
   /// What the model is compiled for, empty for one rank; nothing where an executable says it.
   std::optional<std::string> grid;
-  int64_t ranks = 0;    ///< as many must run it; 0: as many as do
-  double timeout = 3.5; ///< seconds that a rank may be silent, or stuck in a command
   /// Called by a thread of the library's when another rank has failed, and with it the work of
   /// all; WatchOptions::onFailure.
   std::function<void(const Error &)> onFailure;
+
+  template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "sinter/RankOptions.def"
+  }
 };
 
 class Ranks {
 public:
   /// Fails where the options ask for another number of ranks than the environment says that mpirun,
-  /// srun or the like started or, where this process is none of such a job, than they start.
+  /// srun or the like started or, where this process is none of such a job, than they start, or are
+  /// out of their ranges.
   static Expected<void> check(const RankOptions &options);
 
   /// Joins the other processes of the job; nothing is opened where there are none. Errors: those of

@@ -13,6 +13,8 @@ namespace sinter {
 struct RunOptions : CompileOptions {
 #define SINTER_OPTION SINTER_OPTION_MEMBER
 #include "sinter/RunOptions.def"
+#define SINTER_OPTION SINTER_OPTION_MEMBER
+#include "sinter/RankOptions.def"
 
   Observer observer;
 
@@ -30,6 +32,8 @@ struct RunOptions : CompileOptions {
     CompileOptions::visit(self, visitor);
 #define SINTER_OPTION SINTER_OPTION_VISIT
 #include "sinter/RunOptions.def"
+#define SINTER_OPTION SINTER_OPTION_VISIT
+#include "sinter/RankOptions.def"
   }
 };
 

@@ -18,4 +18,30 @@ Expected<void> checkSameExecutable(Communicator &communicator, const Executable 
   return {};
 }
 
+Expected<void> broadcast(Communicator *communicator, bool &value) {
+  if (!communicator)
+    return {};
+  std::byte own{value};
+  std::vector<std::byte> all(communicator->size());
+  SINTER_CHECK(communicator->allGather(makeWholeGroup(*communicator), {&own, 1}, all));
+  value = all[0] != std::byte{0};
+  return {};
+}
+
+Expected<void> broadcast(Communicator *communicator, std::string &text) {
+  if (!communicator)
+    return {};
+  RankGroup group = makeWholeGroup(*communicator);
+  uint64_t size = text.size();
+  std::vector<uint64_t> sizes(group.size());
+  SINTER_CHECK(communicator->allGather(group, std::as_bytes(std::span(&size, 1)),
+                                       std::as_writable_bytes(std::span(sizes))));
+  text.resize(sizes[0]);
+  std::string all(group.size() * text.size(), ' ');
+  SINTER_CHECK(communicator->allGather(group, std::as_bytes(std::span(text)),
+                                       std::as_writable_bytes(std::span(all))));
+  text = all.substr(0, text.size());
+  return {};
+}
+
 } // namespace sinter::runtime

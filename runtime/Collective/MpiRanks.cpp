@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <cstring>
 #include <mpi.h>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <sched.h>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace sinter::runtime {
@@ -28,6 +30,11 @@ constexpr int tag = 1;
 constexpr int firstChannel = 2;
 // MPI counts in int.
 constexpr size_t largestMessage = size_t(1) << 30;
+// What is no larger comes at once when it comes, without a call of ours to help it along.
+constexpr size_t smallMessage = 64;
+// Who has waited for that for so long looks for it less often, and leaves a processor to others.
+constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::milliseconds pause{1};
 // Of all parts that allReduce() holds beside its operands.
 constexpr size_t sumScratch = size_t(8) << 20;
 
@@ -112,7 +119,7 @@ public:
                        static_cast<int>(from), firstChannel + static_cast<int>(channel), world,
                        &requests.emplace_back());
     }));
-    return wait();
+    return wait(bytes.size());
   }
 
   Expected<void> finishSend(std::span<const std::byte> bytes) override {
@@ -120,7 +127,7 @@ public:
     for (size_t i = 0; i < sends.size(); ++i)
       if (senders[i] == bytes.data())
         requests.push_back(std::exchange(sends[i], MPI_REQUEST_NULL));
-    return wait();
+    return wait(bytes.size());
   }
 
   // What is large moves only while its sender calls MPI.
@@ -169,9 +176,10 @@ private:
   template <typename Part, typename Into>
   Expected<void> exchange(const RankGroup &group, Part part, Into into) {
     requests.clear();
-    size_t count = group.size();
+    size_t count = group.size(), largest = 0;
     for (size_t i = 1; i < count; ++i) {
       size_t place = (group.place + count - i) % count;
+      largest = std::max({largest, part(place).size(), into(place).size()});
       SINTER_CHECK(forPieces(into(place), [&](std::span<std::byte> piece) {
         return MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE,
                          static_cast<int>(group.ranks[place]), tag, world,
@@ -187,7 +195,7 @@ private:
                          &requests.emplace_back());
       }));
     }
-    return wait();
+    return wait(largest);
   }
 
   template <typename Bytes, typename Start>
@@ -197,9 +205,10 @@ private:
     return {};
   }
 
-  // Until all messages have come and gone. Ranks may be more than processors, so who waits lets
-  // others run.
-  Expected<void> wait() {
+  // Until all messages, of so many bytes at the most, have come and gone. Ranks may be more than
+  // processors, so who waits lets others run.
+  Expected<void> wait(size_t largest) {
+    auto begin = std::chrono::steady_clock::now();
     while (true) {
       int done = 0;
       SINTER_MPI(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
@@ -209,7 +218,10 @@ private:
       if (abandoned) {
         return tl::unexpected(*getFailure());
       }
-      ::sched_yield();
+      if (largest <= smallMessage && std::chrono::steady_clock::now() - begin > patience)
+        std::this_thread::sleep_for(pause);
+      else
+        ::sched_yield();
     }
   }
 

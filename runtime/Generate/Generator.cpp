@@ -129,15 +129,19 @@ void Generator::fill(const Step &step, size_t index, Slot *slot) const {
 }
 
 // Takes the token that follows a slot's sequence; false where the slot stops.
-bool Generator::accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const {
+Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
+                                 const Callback &callback) const {
   slot.sequence.push_back(token);
   slot.result.tokens.push_back(token);
   auto stop = [&](StopReason reason) {
     slot.result.reason = reason;
     return false;
   };
-  if (callback && !callback(index, token))
-    return stop(StopReason::Caller);
+  if (callback) {
+    SINTER_TRY(bool goesOn, callback(index, token));
+    if (!goesOn)
+      return stop(StopReason::Caller);
+  }
   if (std::find(endTokens.begin(), endTokens.end(), token) != endTokens.end())
     return stop(StopReason::EndOfSequence);
   if (static_cast<int64_t>(slot.result.tokens.size()) >= slot.request->maxNewTokens)
@@ -160,7 +164,7 @@ Expected<void> Generator::advance(std::span<Slot> active, const Callback &callba
       continue;
     if (step.token[i] < 0)
       return tl::unexpected(diagnose(step, slot));
-    slot.running = accept(slot, i, step.token[i], callback);
+    SINTER_TRY(slot.running, accept(slot, i, step.token[i], callback));
   }
   return {};
 }

@@ -54,8 +54,9 @@ struct GenerateTimes {
 
 class Generator {
 public:
-  /// Called with each new token of a request as it is chosen; false stops that request.
-  using Callback = std::function<bool(size_t request, int32_t token)>;
+  /// Called with each new token of a request as it is chosen; false stops that request, an error
+  /// the run. Of several ranks all return the same.
+  using Callback = std::function<Expected<bool>(size_t request, int32_t token)>;
 
   /// Looks up the programs "prefill" and "decode" (one of them is enough) and their tensors, and
   /// the metadata keys vocab_size, max_seq and eos_token_ids. The session outlives the generator.
@@ -94,7 +95,7 @@ private:
   Expected<void> advance(std::span<Slot> active, const Callback &callback);
   void fill(const Step &step, size_t index, Slot *slot) const;
   Error diagnose(const Step &step, const Slot &slot);
-  bool accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const;
+  Expected<bool> accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const;
 
   Session *session;
   std::optional<Step> prefill, decode;

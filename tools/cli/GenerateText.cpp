@@ -27,8 +27,11 @@ void cli::addGenerateFlags(CLI::App &command, GenerateFlags &flags) {
 Expected<void> cli::readPrompt(GenerateFlags &flags) {
   if (*flags.promptOption)
     flags.generation.prompt = flags.prompt;
-  if (flags.generation.prompt == "-")
+  if (flags.generation.prompt == "-") {
+    if (flags.generation.communicator)
+      return fail("--prompt -", "ranks have no standard input", "give --prompt-file FILE");
     flags.promptFile = "/dev/stdin";
+  }
   if (!flags.promptFile.empty()) {
     SINTER_TRY(flags.generation.prompt, readFile(flags.promptFile));
   }

@@ -18,7 +18,7 @@ struct GenerateFlags {
 void addGenerateFlags(CLI::App &command, GenerateFlags &flags);
 
 /// Reads the prompt: the tokens given, or a text, which may be a file's or that of the standard
-/// input (`--prompt -`), as it is, with the line break at its end.
+/// input (`--prompt -`), as it is, with the line break at its end. Ranks have no standard input.
 Expected<void> readPrompt(GenerateFlags &flags);
 
 /// Generates and prints to standard output: the text as it comes, the ids on one line, or one JSON

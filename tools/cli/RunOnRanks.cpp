@@ -1,6 +1,6 @@
 #include "tools/cli/RunOnRanks.h"
 #include "tools/cli/OneLine.h"
-#include "tools/cli/StartRanks.h"
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -21,7 +21,7 @@ const std::string &sinter::cli::rankPrefix() { return prefix(); }
 
 /// Ends the process because another rank has failed, from whatever thread.
 [[noreturn]] static void endWithOthers(const Error &error) {
-  std::string line = prefix() + "sinter: " + describeError(error) + "\n";
+  std::string line = prefix() + program_invocation_short_name + ": " + describeError(error) + "\n";
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   // What MPI has to say of a rank that is gone explains nothing.
   if (int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
@@ -62,7 +62,7 @@ Expected<void> sinter::cli::runOnRanks(RankedCommand command,
     prefix() = "rank " + std::to_string(launched->rank) + ": ";
   SINTER_CHECK(checkOnAll(options, launched));
   if (options.ranks > 1 && !launched) {
-    SINTER_TRY(int status, startRanks(options.ranks, command.words, command.stopsSoftly));
+    SINTER_TRY(int status, startRanks(options.ranks, command.words, command.control));
     std::exit(status);
   }
   options.onFailure = endWithOthers;

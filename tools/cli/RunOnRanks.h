@@ -3,6 +3,7 @@
 
 #include "sinter/Observer.h"
 #include "sinter/Ranks.h"
+#include "tools/cli/StartRanks.h"
 
 namespace sinter::cli {
 
@@ -13,7 +14,7 @@ struct RankedCommand {
   runtime::Communicator **communicator = nullptr; ///< is set for the work
   int64_t *threads = nullptr;                     ///< where 0, becomes a rank's share
   std::vector<std::string> words;                 ///< that ranks are given beside this command's
-  bool stopsSoftly = false;                       ///< SIGUSR1 ends the work as it should be
+  RankControl control = RankControl::None;        ///< what SIGUSR1 is to the work
 };
 
 /// Does `work` on all ranks: starts them where `ranks` asks for several and this process is none of

@@ -1,6 +1,7 @@
 //===- Chat.cpp - `sinter chat`: a conversation at the terminal -------------===//
 
 #include "sinter/Chat.h"
+#include "runtime/Collective/Agreement.h"
 #include "sinter/Compile.h"
 #include "tools/cli/OneLine.h"
 #include "tools/sinter/Commands.h"
@@ -9,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <poll.h>
@@ -24,9 +24,9 @@ struct Options : CommandOptions<RunOptions> {
   ChatOptions chat;
 };
 
-/// Ctrl-C: ends an answer, or where none is being given, the conversation. The handler also writes
-/// into a pipe, which whoever waits for a line looks at, too: a signal may come right before it
-/// waits, and to any thread.
+/// Ctrl-C, which ranks get as SIGUSR1: ends an answer, or where none is being given, the
+/// conversation. The handler also writes into a pipe, which whoever waits for a line looks at, too:
+/// a signal may come right before it waits, and to any thread.
 class Interrupt {
 public:
   Interrupt() {
@@ -39,10 +39,12 @@ public:
       [[maybe_unused]] ssize_t written = ::write(pipe[1], "", 1);
       flag = true;
     };
-    sigaction(SIGINT, &action, &before);
+    for (size_t i = 0; i < std::size(kSignals); ++i)
+      sigaction(kSignals[i], &action, &before[i]);
   }
   ~Interrupt() {
-    sigaction(SIGINT, &before, nullptr);
+    for (size_t i = 0; i < std::size(kSignals); ++i)
+      sigaction(kSignals[i], &before[i], nullptr);
     ::close(pipe[0]);
     ::close(pipe[1]);
   }
@@ -54,8 +56,8 @@ public:
     flag = false;
   }
 
-  /// Waits for a line of a terminal; false where Ctrl-C comes before it.
-  static bool waitForLine() {
+  /// Waits for input; false where Ctrl-C comes before it.
+  static bool waitForInput() {
     pollfd waited[] = {{STDIN_FILENO, POLLIN, 0}, {pipe[0], POLLIN, 0}};
     while (::poll(waited, std::size(waited), -1) < 0 && errno == EINTR) {
     }
@@ -65,8 +67,54 @@ public:
   static inline std::atomic<bool> flag = false;
 
 private:
+  static constexpr int kSignals[] = {SIGINT, SIGUSR1};
   static inline int pipe[2] = {-1, -1};
-  struct sigaction before = {};
+  struct sigaction before[std::size(kSignals)] = {};
+};
+
+/// Standard input, line by line.
+class Lines {
+public:
+  /// The next line; false where there are no more, or at a terminal where Ctrl-C comes before it.
+  bool read(bool isTerminal, std::string &line) {
+    size_t end;
+    while ((end = waiting.find('\n')) == std::string::npos) {
+      if (isTerminal && !Interrupt::waitForInput())
+        return false;
+      char bytes[4096];
+      ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+      if (count > 0) {
+        waiting.append(bytes, static_cast<size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        line = std::exchange(waiting, "");
+        return !line.empty();
+      }
+    }
+    line = waiting.substr(0, end);
+    waiting.erase(0, end + 1);
+    return true;
+  }
+
+private:
+  std::string waiting;
+};
+
+/// A conversation, of several ranks rank 0's: the others are told its messages.
+class Conversation {
+public:
+  Conversation(Chat &chat, runtime::Communicator *communicator)
+      : chat(chat), communicator(communicator) {}
+
+  Expected<void> hold();
+
+private:
+  Expected<bool> readMessage(std::string &message);
+  Expected<void> answer(const std::string &message);
+
+  Chat &chat;
+  runtime::Communicator *communicator; ///< or null
+  bool isTerminal = false;
+  Lines lines;
 };
 } // namespace
 
@@ -75,14 +123,17 @@ static bool printNow(std::string_view text) {
   return flushOutput().has_value();
 }
 
-/// The next line; false where there are no more.
-static bool readMessage(bool isTerminal, std::string &message) {
-  if (isTerminal) {
-    printNow("> ");
-    if (!Interrupt::waitForLine())
-      return false;
+/// The next message; false where there are no more.
+Expected<bool> Conversation::readMessage(std::string &message) {
+  bool isThere = true;
+  if (isFirstRank()) {
+    if (isTerminal)
+      printNow("> ");
+    isThere = lines.read(isTerminal, message);
   }
-  return static_cast<bool>(std::getline(std::cin, message));
+  SINTER_CHECK(broadcast(communicator, isThere));
+  SINTER_CHECK(broadcast(communicator, message));
+  return isThere;
 }
 
 static void printEnd(const Generated &answer) {
@@ -95,29 +146,40 @@ static void printEnd(const Generated &answer) {
     std::fprintf(stderr, "stopped after %zu tokens (--max-new-tokens)\n", answer.ids.size());
 }
 
-static Expected<void> converse(Chat &chat) {
-  bool isTerminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+Expected<void> Conversation::answer(const std::string &message) {
+  auto answer =
+      chat.answer(message, [](int32_t, const std::string &text) { return printNow(text); });
+  Interrupt::forget();
+  if (!answer && !isTerminal)
+    return tl::unexpected(answer.error());
+  if (answer)
+    printNow("\n");
+  SINTER_CHECK(flushOutput());
+  if (!isFirstRank())
+    return {};
+  if (answer)
+    printEnd(*answer);
+  else
+    std::fprintf(stderr, "sinter: error: %s\n",
+                 onOneLine(showFlags(answer.error().message())).c_str());
+  return {};
+}
+
+Expected<void> Conversation::hold() {
+  isTerminal = isAtTerminal();
+  SINTER_CHECK(broadcast(communicator, isTerminal));
   std::string message;
-  while (readMessage(isTerminal, message)) {
+  while (true) {
+    SINTER_TRY(bool isThere, readMessage(message));
+    if (!isThere)
+      break;
     if (message == "/exit")
       return {};
-    if (message == "/clear")
+    if (message == "/clear") {
       chat.clear();
-    if (message.empty() || message == "/clear")
-      continue;
-    auto answer =
-        chat.answer(message, [](int32_t, const std::string &text) { return printNow(text); });
-    Interrupt::forget();
-    if (!answer && !isTerminal)
-      return tl::unexpected(answer.error());
-    if (answer)
-      printNow("\n");
-    SINTER_CHECK(flushOutput());
-    if (answer)
-      printEnd(*answer);
-    else
-      std::fprintf(stderr, "sinter: error: %s\n",
-                   onOneLine(showFlags(answer.error().message())).c_str());
+    } else if (!message.empty()) {
+      SINTER_CHECK(answer(message));
+    }
   }
   if (isTerminal)
     printNow("\n");
@@ -128,6 +190,7 @@ static Expected<void> run(Options &options) {
   constexpr int64_t kPositions = 4096, kChunk = 128;
   ChatOptions &chat = options.chat;
   chat.observer = options.observer;
+  chat.communicator = options.communicator;
   chat.seed = options.seed;
   chat.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
@@ -140,7 +203,7 @@ static Expected<void> run(Options &options) {
   chat.observer.stop = &Interrupt::flag;
   SINTER_TRY(std::unique_ptr<Chat> opened, Chat::open(loaded, chatTemplate, chat));
   Interrupt interrupt;
-  return converse(*opened);
+  return Conversation(*opened, options.communicator).hold();
 }
 
 static constexpr char kFooter[] = R"(
@@ -154,8 +217,11 @@ void sinter::cli::addChat(CLI::App &program) {
   addModel(*command, options->model);
   addRunFlags(*command, *options, options->json);
   command->remove_option(command->get_option("--json"));
+  addRankFlags(*command, *options);
   addOptions<RunOptions>(*command, *options, {"cache_dtype", "seed", "max_seq"});
   addOptions(*command, options->chat);
   command->footer(kFooter);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] {
+    finish(runOnRanks(*options, [&] { return run(*options); }, RankControl::Converses));
+  });
 }

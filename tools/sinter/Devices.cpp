@@ -107,7 +107,7 @@ static Expected<void> run(Options &options) {
     options.ranks = std::max<int64_t>(kLeastRanks, std::thread::hardware_concurrency());
   RankedCommand command;
   command.options.ranks = options.ranks;
-  command.options.timeout = options.rankTimeout;
+  command.options.rankTimeout = options.rankTimeout;
   command.observer = &options.observer;
   command.communicator = &options.communicator;
   command.threads = &options.threads;

@@ -28,13 +28,11 @@ static Expected<void> run(Options &options) {
   if (options.batch != 1)
     return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
                 "leave the option out");
-  if (options.communicator && options.flags.prompt == "-")
-    return fail("--prompt -", "ranks have no standard input", "give --prompt-file FILE");
-  SINTER_CHECK(readPrompt(options.flags));
   GenerateOptions &generation = options.flags.generation;
+  generation.communicator = options.communicator;
+  SINTER_CHECK(readPrompt(options.flags));
   SINTER_CHECK(checkOptions(generation));
   generation.observer = options.observer;
-  generation.communicator = options.communicator;
   generation.seed = options.seed;
   generation.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));

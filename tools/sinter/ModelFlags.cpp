@@ -34,24 +34,17 @@ void cli::addStepFlags(CLI::App &command, RunOptions &options) {
 }
 
 Expected<void> cli::runOnRanks(RunOptions &options, const std::string &model,
-                               const std::function<Expected<void>()> &work, bool stopsSoftly,
+                               const std::function<Expected<void>()> &work, RankControl control,
                                std::vector<std::string> words) {
-  // The other options have defaults that the command's own work sets first.
-  Expected<void> valid;
-  RunOptions::visit(options, [&](const OptionInfo &info, auto &value) {
-    if (valid && (info.id == "ranks" || info.id == "rank_timeout"))
-      valid = checkOption(info, value);
-  });
-  SINTER_CHECK(valid);
   RankedCommand command;
   if (!options.grid.empty() || !model.ends_with(".sinter"))
     command.options.grid = options.grid;
   command.options.ranks = options.ranks;
-  command.options.timeout = options.rankTimeout;
+  command.options.rankTimeout = options.rankTimeout;
   command.observer = &options.observer;
   command.communicator = &options.communicator;
   command.threads = &options.threads;
-  command.stopsSoftly = stopsSoftly;
+  command.control = control;
   command.words = std::move(words);
   return runOnRanks(std::move(command), work);
 }

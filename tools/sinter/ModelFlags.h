@@ -42,14 +42,15 @@ void addStepFlags(CLI::App &command, RunOptions &options);
 /// Does a command's work on the ranks that its options ask for, which are given `words` beside what
 /// this command was; runOnRanks of RunOnRanks.h. Fails where those options are not valid.
 Expected<void> runOnRanks(RunOptions &options, const std::string &model,
-                          const std::function<Expected<void>()> &work, bool stopsSoftly = false,
+                          const std::function<Expected<void>()> &work,
+                          RankControl control = RankControl::None,
                           std::vector<std::string> words = {});
 
 template <typename Options>
-Expected<void> runOnRanks(CommandOptions<Options> &options,
-                          const std::function<Expected<void>()> &work, bool stopsSoftly = false,
-                          std::vector<std::string> words = {}) {
-  return runOnRanks(options, options.model, work, stopsSoftly, std::move(words));
+Expected<void>
+runOnRanks(CommandOptions<Options> &options, const std::function<Expected<void>()> &work,
+           RankControl control = RankControl::None, std::vector<std::string> words = {}) {
+  return runOnRanks(options, options.model, work, control, std::move(words));
 }
 
 /// Adds MODEL and all of RunOptions that any step may have.

@@ -281,6 +281,6 @@ void sinter::cli::addTrain(CLI::App &program) {
     Expected<std::vector<std::string>> layout = findLayout(*options);
     finish(layout.map([](const auto &) {}));
     finish(runOnRanks(
-        *options, [&] { return run(*options, *command); }, /*stopsSoftly=*/true, *layout));
+        *options, [&] { return run(*options, *command); }, RankControl::StopsSoftly, *layout));
   });
 }

@@ -1,4 +1,4 @@
-"""interrupt-chat.py SINTER MODEL: at a terminal Ctrl-C ends an answer, after which the conversation goes
+"""interrupt-chat.py SINTER MODEL [OPTIONS]: at a terminal Ctrl-C ends an answer, after which the conversation goes
 on, and where no answer is being given, the conversation."""
 
 import os
@@ -7,12 +7,12 @@ import select
 import sys
 import time
 
-sinter, model = sys.argv[1:]
+sinter, model, *options = sys.argv[1:]
 TOKENS = 60000  # many seconds' worth
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(sinter, [sinter, "chat", model, "--temperature", "1", "--max-seq", str(TOKENS),
-                       "--max-new-tokens", str(TOKENS), "--template", "zephyr"])
+                       "--max-new-tokens", str(TOKENS), "--template", "zephyr", *options])
 
 seen = ""
 

@@ -1,6 +1,7 @@
 // What every communicator must do, whoever moves the bytes.
 #pragma once
 
+#include "runtime/Collective/Agreement.h"
 #include "runtime/Collective/Communicator.h"
 #include <algorithm>
 #include <cmath>
@@ -114,11 +115,28 @@ inline Expected<void> checkMessages(Communicator &communicator, size_t bytes) {
   return expect(arrived, "a message of " + std::to_string(bytes) + " bytes");
 }
 
+/// What rank 0 has, wherever it is other than what another rank has.
+inline Expected<void> checkBroadcasts(Communicator &communicator) {
+  size_t rank = communicator.getRank();
+  for (bool first : {false, true}) {
+    bool value = (rank == 0) == first;
+    SINTER_CHECK(broadcast(&communicator, value));
+    SINTER_CHECK(expect(value == first, "the broadcast of a flag"));
+  }
+  for (std::string first : {std::string(), std::string("one"), std::string(100'000, 'x')}) {
+    std::string text = rank == 0 ? first : std::string(rank, 'y');
+    SINTER_CHECK(broadcast(&communicator, text));
+    SINTER_CHECK(expect(text == first, "the broadcast of a text"));
+  }
+  return {};
+}
+
 /// Everything, on groups of all kinds.
 inline Expected<void> checkCollectives(Communicator &communicator) {
   for (size_t bytes : {1, 4096, 300'000})
     if (communicator.size() > 1)
       SINTER_CHECK(checkMessages(communicator, bytes));
+  SINTER_CHECK(checkBroadcasts(communicator));
   for (const RankGroup &group : makeGroups(communicator)) {
     for (size_t bytes : {0, 1, 5, 4096, 300'000})
       SINTER_CHECK(checkMoves(communicator, group, bytes));

@@ -172,6 +172,21 @@ TEST(GeneratorTest, StopReasons) {
   EXPECT_EQ(last.reason, StopReason::MaxSequence);
 }
 
+TEST(GeneratorTest, CallbackMayFail) {
+  auto session = bind(counterModel(1));
+  auto generator = *Generator::create(*session);
+  GenerateRequest request{{1}, 10, {}};
+  int calls = 0;
+  auto results = generator.run(std::span(&request, 1), [&](size_t, int32_t) -> Expected<bool> {
+    if (++calls == 2)
+      return fail("rank 1", "is silent", "");
+    return true;
+  });
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().message(), "rank 1: is silent");
+  EXPECT_EQ(calls, 2);
+}
+
 // Finds nothing to draw by after the token 13.
 void stepOrNothing(void *const *slices, int64_t begin, int64_t end) {
   step<1>(slices, begin, end);

@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
   cli::RankedCommand command;
   command.options.ranks = options.ranks;
-  command.options.timeout = options.timeout;
+  command.options.rankTimeout = options.timeout;
   command.observer = &options.observer;
   command.communicator = &options.communicator;
   command.threads = &options.threads;

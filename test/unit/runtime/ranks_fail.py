@@ -110,7 +110,7 @@ def check_others(job, victim, begin, why, limit=LIMIT):
         status, ended = job.status(rank, begin + limit + 5)
         errors = job.errors(rank)
         prefix = f"rank {rank}: " if rank else ""
-        pattern = (re.escape(f"{prefix}sinter: error: rank {victim} on {socket.gethostname()}: ") +
+        pattern = (re.escape(f"{prefix}RanksTrial: error: rank {victim} on {socket.gethostname()}: ") +
                    why + r".*\n")
         check(status == 3, f"rank {rank} ends with status {status}: {errors}")
         check(re.fullmatch(pattern, errors), f"rank {rank} says: {errors!r}, not {pattern}")
