@@ -127,7 +127,7 @@ Expected<std::string> sinter::planStep(const Model &model, PlanOptions options) 
   if (options.isTraining())
     SINTER_CHECK(checkBudget(MemoryPlanner(model, getRunSize(options))));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
-  request.reports = true;
+  request.reportsMemory = true;
   // Grids of GPUs are planned, not run.
   request.code = options.grid.empty() || !request.options.isGpu();
   SINTER_TRY(CompileResult result, compileIsolated(request, options));
@@ -152,7 +152,7 @@ Expected<std::vector<Decision>> sinter::explain(const Model &model, StepModeOpti
       model.requireDescription("explain the model itself, an executable keeps no decisions"));
   SINTER_CHECK(completeOptions(model, options));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options));
-  request.reports = true;
+  request.explains = true;
   SINTER_TRY(CompileResult result, compile(request));
   return std::move(result.decisions);
 }

@@ -61,7 +61,7 @@ static Expected<void> finish(Compilation &compilation, const CompileRequest &req
   }
   SINTER_TRY(KernelCode code, compilation.emitKernels(module));
   SINTER_TRY(result.executable, serialize(module, code, request.contents));
-  if (request.reports) {
+  if (request.reportsMemory) {
     const auto *machine = std::get_if<MachineCode>(&code);
     result.memoryReport =
         makeMemoryReport(module, machine ? static_cast<int64_t>(machine->image.size()) : 0);
@@ -91,8 +91,7 @@ static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation
 static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
                                                         int64_t release, CompileResult &result) {
   auto compilation = std::make_unique<Compilation>(request);
-  // Planning asks for the memory alone, and finding out what was declined takes long.
-  if (request.reports && request.code &&
+  if (request.explains && request.code &&
       failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());

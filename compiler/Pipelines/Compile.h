@@ -32,9 +32,11 @@ struct CompileRequest {
   /// The tensors that products are to read as integers with scales.
   std::map<std::string, IntegerFormat> integerFormats;
   ExecutableContents contents; ///< what the executable is to carry along
-  /// Whether the result says what was decided, where code is made, and where the memory goes, too.
-  /// That takes time of its own.
-  bool reports = false;
+  /// Whether the result says where the memory goes, too.
+  bool reportsMemory = false;
+  /// Whether it says what was decided, where code is made. Finding out what was declined takes
+  /// long.
+  bool explains = false;
   /// Without code the result is for planning alone: all that an executable says of its memory, at a
   /// part of the time, but kernels that only end the process.
   bool code = true;
@@ -59,9 +61,9 @@ struct Decision {
 struct CompileResult {
   std::vector<std::byte> executable;     ///< as writeExecutable and Executable::fromBytes take it
   std::string text;                      ///< what `emit` or `stopAfter` asked for
-  std::vector<Decision> decisions;       ///< where the request wants reports, and code
+  std::vector<Decision> decisions;       ///< where the request wants them, and code
   std::map<std::string, double> phaseMs; ///< wall time of each phase
-  /// JSON, see compiler/Executable/MemoryReport.h; empty unless the request wants reports.
+  /// JSON, see compiler/Executable/MemoryReport.h; empty unless the request wants it.
   std::string memoryReport;
 };
 

@@ -28,10 +28,11 @@ std::optional<StagePlace> EntryStages::find(Operation *op) const {
 }
 
 void EntryStages::findSources() {
+  llvm::BitVector read = findReadParameters(entry);
   for (BlockArgument argument : entry.getArguments()) {
     Sources &own = sources[argument];
     own.inputs = entry.getArgAttr(argument.getArgNumber(), SinterDialect::kInput) != nullptr;
-    own.parameters = isReadParameter(entry, argument.getArgNumber());
+    own.parameters = read[argument.getArgNumber()];
     own.others = !own.inputs && !own.parameters;
   }
   for (Operation &op : entry.front().without_terminator()) {

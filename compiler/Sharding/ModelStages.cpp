@@ -57,17 +57,19 @@ bool sinter::infers(func::FuncOp entry) {
   return false;
 }
 
-bool sinter::isReadParameter(func::FuncOp entry, unsigned argument) {
-  if (entry.getArgAttr(argument, SinterDialect::kParameter))
-    return true;
-  auto role = entry.getArgAttrOfType<RoleAttr>(argument, SinterDialect::kRole);
-  Attribute name = entry.getArgAttr(argument, SinterDialect::kState);
-  if (!role || role.getValue() != Role::Parameter)
-    return false;
+llvm::BitVector sinter::findReadParameters(func::FuncOp entry) {
+  llvm::DenseSet<Attribute> changed;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    if (entry.getResultAttr(i, SinterDialect::kState) == name)
-      return false;
-  return true;
+    if (Attribute state = entry.getResultAttr(i, SinterDialect::kState))
+      changed.insert(state);
+  llvm::BitVector read(entry.getNumArguments());
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto role = entry.getArgAttrOfType<RoleAttr>(i, SinterDialect::kRole);
+    read[i] = entry.getArgAttr(i, SinterDialect::kParameter) ||
+              (role && role.getValue() == Role::Parameter &&
+               !changed.contains(entry.getArgAttr(i, SinterDialect::kState)));
+  }
+  return read;
 }
 
 Expected<SmallVector<size_t>> sinter::parseStageLayers(StringRef text, size_t stages,
@@ -203,10 +205,11 @@ Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, String
 
 /// A parameter is of the first stage that reads it.
 void ModelStages::placeParameters(func::FuncOp entry) {
+  llvm::BitVector read = findReadParameters(entry);
   for (BlockArgument argument : entry.getArguments()) {
     // Each stage preprocesses for itself what it reads of weights that are no states.
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
-    if (!name || !isReadParameter(entry, argument.getArgNumber()))
+    if (!name || !read[argument.getArgNumber()])
       continue;
     llvm::SetVector<uint32_t> readers;
     SmallVector<Value> values = {argument};

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Base/Error.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -61,7 +62,7 @@ private:
 /// it puts out, and are given what it is given.
 bool infers(mlir::func::FuncOp entry);
 
-/// Whether an argument is a parameter that an entry reads and does not change.
-bool isReadParameter(mlir::func::FuncOp entry, unsigned argument);
+/// The arguments that are parameters which an entry reads and does not change.
+llvm::BitVector findReadParameters(mlir::func::FuncOp entry);
 
 } // namespace sinter

@@ -53,6 +53,9 @@ private:
   //===--------------------------------------------------------------------===//
 
   void addArguments(Block &whole, Block &parts) {
+    // All at once: thousands of them would be copied for each.
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllArgAttrs(attributes);
     for (BlockArgument argument : whole.getArguments()) {
       unsigned i = argument.getArgNumber();
       RankedTensorType type = typeOf(argument);
@@ -62,17 +65,21 @@ private:
         continue;
       }
       // A checkpoint has all of a tensor; which part a rank preprocesses it sees itself.
-      if (function.getArgAttr(i, SinterDialect::kParameter)) {
-        function.removeArgAttr(i, SinterDialect::kSharding);
+      NamedAttrList list(attributes[i]);
+      if (list.get(SinterDialect::kParameter)) {
+        list.erase(SinterDialect::kSharding);
+        attributes[i] = list.getDictionary(function.getContext());
         ShardedValue all{parts.addArgument(type, argument.getLoc()), type, replicated(type)};
         seeded[argument] = sharding;
         values[argument] = all;
         continue;
       }
-      function.setArgAttr(i, SinterDialect::kWhole, TypeAttr::get(type));
+      list.set(SinterDialect::kWhole, TypeAttr::get(type));
+      attributes[i] = list.getDictionary(function.getContext());
       Value part = parts.addArgument(sharding.getLocalType(type, grid), argument.getLoc());
       values[argument] = {part, type, dropOwnTerms(sharding)};
     }
+    function.setAllArgAttrs(attributes);
     for (auto [argument, sharding] : seeded) {
       ShardedValue &value = values[argument];
       value = {resharder.reshard(builder, argument.getLoc(), value, sharding), value.whole,
@@ -110,6 +117,8 @@ private:
 
   void addResults(Operation *terminator) {
     SmallVector<Value> results;
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllResultAttrs(attributes);
     for (OpOperand &returned : terminator->getOpOperands()) {
       unsigned i = returned.getOperandNumber();
       auto wanted = function.getResultAttrOfType<ShardingAttr>(i, SinterDialect::kSharding);
@@ -118,9 +127,12 @@ private:
         results.push_back(get(returned.get(), replicated(value.whole), returned.get().getLoc()));
         continue;
       }
-      function.setResultAttr(i, SinterDialect::kWhole, TypeAttr::get(value.whole));
+      NamedAttrList list(attributes[i]);
+      list.set(SinterDialect::kWhole, TypeAttr::get(value.whole));
+      attributes[i] = list.getDictionary(function.getContext());
       results.push_back(getResult(returned.get(), wanted));
     }
+    function.setAllResultAttrs(attributes);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
   }
 

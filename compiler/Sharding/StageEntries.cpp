@@ -12,11 +12,12 @@ std::string sinter::getCopyName(StringRef parameter, uint32_t stage) {
 
 StageEntries::StageEntries(func::FuncOp entry, const ModelStages &model, const EntryStages &stages,
                            int64_t &channels)
-    : entry(entry), model(model), stages(stages), channels(channels) {}
+    : entry(entry), model(model), stages(stages), channels(channels), isInference(infers(entry)),
+      readParameters(findReadParameters(entry)) {}
 
 void StageEntries::run() {
   findUsers();
-  if (infers(entry))
+  if (isInference)
     addInputs();
   for (Operation &op : entry.front().without_terminator()) {
     std::optional<StagePlace> place = stages.find(&op);
@@ -68,7 +69,7 @@ void StageEntries::addInputs() {
 /// comes back.
 SmallVector<StagePlace> StageEntries::listResultPlaces(unsigned index) {
   SmallVector<StagePlace> places = {getResultPlace(index)};
-  if (infers(entry) && entry.getResultAttr(index, SinterDialect::kOutput))
+  if (isInference && entry.getResultAttr(index, SinterDialect::kOutput))
     for (uint32_t stage = 0; stage < model.getCount(); ++stage)
       if (stage != places.front().stage)
         places.push_back({stage, PipelinePass::Backward});
@@ -140,7 +141,7 @@ Value StageEntries::useArgument(BlockArgument argument, StagePlace place) {
   NamedAttrList attributes(entry.getArgAttrDict(index));
   attributes.erase(SinterDialect::kDonated);
   if (auto name = cast_or_null<StringAttr>(attributes.get(SinterDialect::kState));
-      name && isReadParameter(entry, index)) {
+      name && readParameters[index]) {
     if (model.getHome(name.getValue()) != place.stage) {
       attributes.set(SinterDialect::kState,
                      StringAttr::get(entry.getContext(), getCopyName(name, place.stage)));

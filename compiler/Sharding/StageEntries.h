@@ -46,6 +46,8 @@ private:
   const ModelStages &model;
   const EntryStages &stages;
   int64_t &channels;
+  bool isInference;               ///< infers(entry)
+  llvm::BitVector readParameters; ///< findReadParameters(entry)
   std::map<StagePlace, Part> parts;
   /// The places that use a value which is made elsewhere.
   llvm::DenseMap<mlir::Value, std::map<StagePlace, bool>> users;
