@@ -92,9 +92,6 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   CompileOptions &compile = request.options;
   compile = options;
   SINTER_TRY(compile.target, resolveTarget(options));
-  if (compile.isGpu() && compile.weights.starts_with("int"))
-    return fail("`weights` " + compile.weights, "there are no kernels for GPUs that multiply by it",
-                "leave it out, or give `target` cpu");
   if (compile.isGpu() && compile.activations == "int8")
     return fail("`activations` int8", "there are no kernels for GPUs that sum integers",
                 "leave it out, or give `target` cpu");
@@ -126,14 +123,14 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   }
   bool hasChannels = compile.weights == "int8"; // of 8 bits
   if (model.weights) {
-    bool keepsIntegers = !compile.isGpu() && compile.weights != "float";
+    bool keepsIntegers = compile.weights != "float";
     for (const ParameterInfo &parameter : model.getParameters()) {
       const Tensor &tensor = *model.weights->find(parameter.name);
       request.parameterTypes[parameter.name] = *tensor.dtype;
       if (!keepsIntegers || !tensor.integers)
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
-      format.roundsRows &= compile.activations != "float";
+      format.roundsRows &= compile.activations != "float" && !compile.isGpu();
       hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
     for (const WeightFiles::File &file : model.weights->getFiles())

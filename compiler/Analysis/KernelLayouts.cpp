@@ -23,6 +23,12 @@ PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
                          /*interleave=*/elementType.isInteger(4) ? 4 : together, /*depth=*/32);
 }
 
+PanelsAttr sinter::getRowPanel(RankedTensorType rows) {
+  constexpr int64_t pieceElements = 32;
+  return PanelsAttr::get(rows.getContext(), llvm::alignTo(rows.getDimSize(1), pieceElements),
+                         /*interleave=*/1, /*depth=*/1);
+}
+
 PanelsAttr sinter::getScaledPanels(MLIRContext *context, TargetAttr target) {
   return PanelsAttr::get(context, getPanelWidth(target), /*interleave=*/1, /*depth=*/1);
 }

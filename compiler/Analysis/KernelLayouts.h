@@ -25,6 +25,11 @@ PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 /// bytes as getBytePanels() has them.
 PanelsAttr getIntegerPanels(mlir::Type elementType, TargetAttr target);
 
+/// The one panel that rows of integers of four bits are in for a GPU, padded to whole pieces of 16
+/// bytes: of 32 elements, which have as many, byte j has element j in its lower half and element
+/// j + 16 in its upper one (kernels_templates/cuda/integers.cuh).
+PanelsAttr getRowPanel(mlir::RankedTensorType rows);
+
 /// The panels of integers' scales, of which each group of k has a row: as wide as getPanels(),
 /// without padding along k.
 PanelsAttr getScaledPanels(mlir::MLIRContext *context, TargetAttr target);

@@ -11,12 +11,15 @@ GemvLaunch::GemvLaunch(MatmulOp matmul, bool normalizes, int64_t givenSplits) {
   constexpr int64_t processors = 132;
   int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4;
   int64_t splits = givenSplits ? givenSplits : 1;
-  auto countGroups = [&] {
-    return llvm::divideCeil(n, matmul.getTransposeRhs() ? 4 * columns / splits : 32);
+  auto countGroups = [&](int64_t columns) {
+    return static_cast<int64_t>(
+        llvm::divideCeil(n, matmul.getTransposeRhs() ? 4 * columns / splits : 32));
   };
-  while (!givenSplits && splits < 4 && static_cast<int64_t>(countGroups()) < 2 * processors)
+  // Sums over integers are split alike for any number of rows.
+  int64_t reckoned = matmul.getScales() ? 2 : columns;
+  while (!givenSplits && splits < 4 && countGroups(reckoned) < 2 * processors)
     splits *= 2;
-  blocks = countGroups();
+  blocks = countGroups(columns);
   sharedBytes = 0;
   if (!normalizes)
     return;
@@ -31,7 +34,7 @@ Value LibraryGemm::getLhs() const {
 }
 
 bool LibraryGemm::fitsLibrary() const {
-  if (norm || gate || heads)
+  if (norm || gate || heads || MatmulOp(matmul).getScales())
     return false;
   unsigned biases = 0, sums = 0, functions = 0;
   for (const LibraryPostOp &postOp : postOps) {
@@ -91,7 +94,9 @@ public:
     bool all = llvm::all_of(ops, [&](Operation *op) { return visited.contains(op); });
     if (!all || failed || !isFromLibrary(getElementTypeOrSelf(gemm.result)))
       return std::nullopt;
-    if (!gemm.fitsLibrary() && gemm.matmul.getM() > kMostGemvRows)
+    bool isChain = !gemm.norm && !gemm.gate && !gemm.heads;
+    if (gemm.matmul.getM() > kMostGemvRows && !gemm.fitsLibrary() &&
+        !(gemm.matmul.getScales() && isChain))
       return std::nullopt;
     return std::move(gemm);
   }
@@ -107,7 +112,22 @@ private:
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
     return isFromLibrary(getElementTypeOrSelf(lhs)) &&
            getElementTypeOrSelf(gemm.matmul.getResult()).isF32() && !lhs.getType().getEncoding() &&
-           !rhs.getType().getEncoding() && !isInside(rhs);
+           !isInside(rhs) &&
+           (gemm.matmul.getScales() ? hasRowsOfIntegers() : !rhs.getType().getEncoding());
+  }
+
+  /// Whether the right-hand side is integers as kernels read them: row by row, those of four bits
+  /// in a panel, with plain scales for each row.
+  bool hasRowsOfIntegers() {
+    MatmulOp matmul = gemm.matmul;
+    RankedTensorType rhs = matmul.getRhs().getType();
+    if (!matmul.getTransposeRhs() || bool(rhs.getEncoding()) != rhs.getElementType().isInteger(4))
+      return false;
+    return llvm::all_of(ValueRange{matmul.getScales(), matmul.getMinima()}, [&](Value value) {
+      auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+      return !value || (!isInside(value) && type.getElementType().isF32() && !type.getEncoding() &&
+                        type.getDimSize(0) == rhs.getDimSize(0));
+    });
   }
 
   /// What is before reshapes that nothing else uses.

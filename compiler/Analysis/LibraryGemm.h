@@ -9,7 +9,9 @@
 // What no library is asked for, but a GEMV kernel computes
 // (kernels_templates/cuda/gemv.cuh): any chain, the norm of the left-hand side's rows before it,
 // a product whose second half of columns multiplies the first, and one whose columns are the heads
-// of an attention, which are rotated and put where attention reads them.
+// of an attention, which are rotated and put where attention reads them. Nor is it asked for
+// products by integers with scales: for few rows there is a GEMV of them (gemv_integers.cuh), for
+// many a kernel that takes any chain (gemm_integers.cuh).
 //
 // Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
 // bf16, sm_90; 31 ms predicted, the loss aside) as the example:
@@ -108,9 +110,9 @@ struct LibraryGemm {
   bool fitsLibrary() const;
 };
 
-/// The ops as one library GEMM: dense lhs and rhs come from outside, one value
-/// goes there (of heads, one a part), all arithmetic in between is f32 and expressible as post-ops.
-/// Nothing if not, or if nothing can compute it.
+/// The ops as one library GEMM: dense lhs and rhs (integers as a GPU's kernels read them) come from
+/// outside, one value goes there (of heads, one a part), all arithmetic in between is f32 and
+/// expressible as post-ops. Nothing if not, or if nothing can compute it.
 std::optional<LibraryGemm> matchLibraryGemm(const llvm::SetVector<mlir::Operation *> &ops);
 
 } // namespace sinter

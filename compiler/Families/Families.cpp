@@ -10,8 +10,8 @@ struct SinterFamilies : KernelFamilyInterface {
   ArrayRef<const KernelFamily *> getFamilies() const override {
     static const KernelFamily *const families[] = {
         &getAttentionFamily(),   &getAttentionGradFamily(), &getGemmFamily(),
-        &getLibraryGemmFamily(), &getPackFamily(),          &getRowsFamily(),
-        &getSamplingFamily(),    &getScatterFamily(),
+        &getLibraryGemmFamily(), &getPackFamily(),          &getPackIntegersFamily(),
+        &getRowsFamily(),        &getSamplingFamily(),      &getScatterFamily(),
     };
     return families;
   }

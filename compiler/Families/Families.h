@@ -20,6 +20,9 @@ const KernelFamily &getLibraryGemmFamily();
 /// A matrix, sliced, cast, transposed, put side by side, in this order, and packed.
 const KernelFamily &getPackFamily();
 
+/// Rows of integers of four bits, packed for a GPU by a kernel, alone.
+const KernelFamily &getPackIntegersFamily();
+
 /// One contraction whose operands are in memory, and an epilogue of elementwise ops on
 /// floating-point numbers, with reshapes, columns of the product from a panel's first on, and
 /// operands spread over rows. All results have the product's rows and as many columns as each

@@ -20,11 +20,15 @@ static bool isRowBroadcast(Operation *op) {
   return true;
 }
 
+/// Whether a product is a processor's of panels.
+static bool readsPanels(Operation *root) {
+  return isa_and_nonnull<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding()) && !isForGpu(root);
+}
+
 /// Whether a slice of a product of panels begins where the columns of a work item do.
 static bool startsAtItem(Operation *root, Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
-  return !slice || !isa_and_nonnull<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding()) ||
-         slice.getOffsets().back() % kItemColumns == 0;
+  return !slice || !readsPanels(root) || slice.getOffsets().back() % kItemColumns == 0;
 }
 
 /// Whether a value is there only after the product: it is computed behind it, by more than moving
@@ -87,8 +91,7 @@ struct GemmFamily : KernelFamily {
         return "results of a product have its rows and equal columns";
       columns = count / rows;
     }
-    bool panels = isa_and_nonnull<PanelsAttr>(typeOf(root->getOperand(1)).getEncoding());
-    if (!panels && !matchLibraryGemm(ops))
+    if (!readsPanels(root) && !matchLibraryGemm(ops))
       return "the library has no such epilogue";
     return {};
   }

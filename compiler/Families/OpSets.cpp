@@ -33,3 +33,8 @@ bool sinter::isColumnSlice(Operation *op) {
   return slice && slice.getType().getShape().drop_back() ==
                       slice.getOperand().getType().getShape().drop_back();
 }
+
+bool sinter::isForGpu(Operation *op) {
+  TargetAttr target = TargetAttr::lookup(op);
+  return target && target.isGpu();
+}

@@ -20,6 +20,9 @@ llvm::SmallPtrSet<mlir::Operation *, 16> findDownstream(llvm::ArrayRef<mlir::Ope
 /// Whether a type is of floating-point numbers, or of tensors of such.
 bool isFloat(mlir::Type type);
 
+/// Whether what an op is in is compiled for a GPU.
+bool isForGpu(mlir::Operation *op);
+
 /// A slice of the last dimension: whole rows stay where they are.
 bool isColumnSlice(mlir::Operation *op);
 

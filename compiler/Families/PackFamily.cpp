@@ -1,6 +1,7 @@
 #include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Families/CommandBuilder.h"
 #include "compiler/Families/Families.h"
+#include "compiler/Families/OpSets.h"
 #include "compiler/Families/PackCommand.h"
 #include "dialects/Plan/PlanDialect.h"
 
@@ -11,7 +12,7 @@ namespace {
 struct PackFamily : KernelFamily {
   PackFamily() : KernelFamily("pack") {}
 
-  bool isRoot(Operation *op) const override { return isa<PackOp>(op); }
+  bool isRoot(Operation *op) const override { return isa<PackOp>(op) && !isForGpu(op); }
 
   StringRef findObstacle(const OpSet &ops, Operation *) const override {
     std::string reason;

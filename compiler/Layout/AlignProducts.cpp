@@ -61,7 +61,10 @@ struct AlignProductsPass : sinter::impl::AlignProductsPassBase<AlignProductsPass
       if (function->hasAttr(SinterDialect::kEntry)) {
         padded.clear();
         SmallVector<MatmulOp> matmuls;
-        function.walk([&](MatmulOp matmul) { matmuls.push_back(matmul); });
+        function.walk([&](MatmulOp matmul) {
+          if (!matmul.getScales())
+            matmuls.push_back(matmul);
+        });
         for (MatmulOp matmul : matmuls)
           align(matmul);
       }

@@ -18,11 +18,12 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
 
   void runOnOperation() override {
     target = TargetAttr::lookup(getOperation());
-    if (target && !target.readsPackedRhs())
-      return markAllAnalysesPreserved();
+    bool panels = !target || target.readsPackedRhs();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         function.walk([&](MatmulOp matmul) {
+          if (!panels)
+            return packRows(matmul);
           packLhs(matmul);
           packRhs(matmul);
         });
@@ -39,6 +40,11 @@ private:
                                      : getIntegerPanels(type.getElementType(), target);
     else if (matmul.getScales())
       panels = getScaledPanels(&getContext(), target);
+    return pack(builder, matmul, matrix, panels);
+  }
+
+  Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix, PanelsAttr panels) {
+    auto type = cast<RankedTensorType>(matrix.getType());
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(), panels);
     auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
     if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
@@ -72,6 +78,16 @@ private:
     if (Value minima = matmul.getMinima())
       matmul.getMinimaMutable().assign(packed(minima));
     matmul.setTransposeRhs(false);
+  }
+
+  /// Of all that a GPU multiplies by, integers of four bits alone lie otherwise than a tensor: two
+  /// a byte.
+  void packRows(MatmulOp matmul) {
+    auto type = cast<RankedTensorType>(matmul.getRhs().getType());
+    if (!type.getElementType().isInteger(4) || type.getEncoding())
+      return;
+    OpBuilder builder(matmul);
+    matmul.getRhsMutable().assign(pack(builder, matmul, matmul.getRhs(), getRowPanel(type)));
   }
 
   TargetAttr target;

@@ -11,7 +11,7 @@ def TransposeWeightsPass : Pass<"sinter-transpose-weights", "mlir::ModuleOp"> {
     stored `[n, k]`: a warp of a GEMV then computes whole sums, and there are 2 to 16
     times as many blocks (gemv.cuh). Larger products are the library's, which takes either. The
     transposition is preprocessed once, with the rounding. Parameters that a step changes (states) stay
-    as they are.
+    as they are. Integers are stored so with their scales and minima, whatever they are.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-transpose-weights
@@ -39,7 +39,7 @@ def AlignProductsPass : Pass<"sinter-align-products", "mlir::ModuleOp"> {
     behind the operands' extents, and the result is the part of the padded one in front, if the cost
     model says that the copies pay; of weights they are made where they are cast anyway. Parts that
     are added up are added up whole, so that a product can still add to a sum. GEMVs,
-    which own kernels compute, stay as they are, and so does all on a processor.
+    which own kernels compute, stay as they are, and so do products by integers and all on a processor.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-align-products=always
@@ -77,7 +77,8 @@ def PackWeightsPass : Pass<"sinter-pack-weights", "mlir::ModuleOp"> {
     A large f32 state that a product multiplies with few rows stays as it is, transposed or not: its
     kernel copies it to panels as it goes, so that the step does not hold a second one.
 
-    For a GPU everything stays as it is: its products read plain matrices.
+    For a GPU everything stays as it is, but rows of integers of four bits, which are one panel, two
+    a byte: its products read plain matrices.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-pack-weights
@@ -258,7 +259,7 @@ def VerifyLayoutPass : Pass<"sinter-verify-layout", "mlir::ModuleOp"> {
   let description = [{
     After it every matmul of an entry multiplies by a right-hand side in panels that it does not
     transpose, or by an f32 state as it is; a transposed left-hand side of bf16 is in panels too. For
-    a GPU nothing is in panels.
+    a GPU nothing is in panels but integers of four bits, and integers are `[n, k]`.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-verify-layout

@@ -35,14 +35,17 @@ struct TransposeWeightsPass : sinter::impl::TransposeWeightsPassBase<TransposeWe
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
         for (auto matmul : function.getOps<MatmulOp>())
-          if (!matmul.getTransposeRhs() && isWeight(matmul.getRhs()))
+          if (!matmul.getTransposeRhs() && (matmul.getScales() || isWeight(matmul.getRhs())))
             transpose(matmul);
   }
 
 private:
   static void transpose(MatmulOp matmul) {
     OpBuilder builder(matmul);
-    matmul.getRhsMutable().assign(transposeMatrix(builder, matmul.getLoc(), matmul.getRhs()));
+    for (MutableOperandRange matrix : {MutableOperandRange(matmul.getRhsMutable()),
+                                       matmul.getScalesMutable(), matmul.getMinimaMutable()})
+      if (!matrix.empty())
+        matrix.assign(transposeMatrix(builder, matmul.getLoc(), matrix[0].get()));
     matmul.setTransposeRhs(true);
   }
 };

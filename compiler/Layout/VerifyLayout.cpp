@@ -31,8 +31,14 @@ struct VerifyLayoutPass : sinter::impl::VerifyLayoutPassBase<VerifyLayoutPass> {
 
 private:
   static LogicalResult verifyPlain(MatmulOp matmul) {
-    if (matmul.getLhs().getType().getEncoding() || matmul.getRhs().getType().getEncoding())
-      return matmul.emitError("expected plain operands for a GPU after Layout");
+    RankedTensorType rhs = matmul.getRhs().getType();
+    bool pairs = rhs.getElementType().isInteger(4);
+    if (matmul.getLhs().getType().getEncoding() || bool(rhs.getEncoding()) != pairs)
+      return matmul.emitError(
+          "expected plain operands, but integers of four bits in a panel, for a "
+          "GPU after Layout");
+    if (matmul.getScales() && !matmul.getTransposeRhs())
+      return matmul.emitError("expected rows of integers, [n, k], for a GPU after Layout");
     return success();
   }
 

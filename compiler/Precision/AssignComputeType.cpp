@@ -103,9 +103,12 @@ private:
     function.walk([&](MatmulOp matmul) {
       if (matmul.getScales()) {
         Type f32 = Float32Type::get(&getContext());
-        for (OpOperand &operand : matmul->getOpOperands())
+        for (OpOperand &operand : matmul->getOpOperands()) {
+          // Matrix units multiply weights that are widened to the compute type.
+          bool narrows = matrixUnits && &operand == &matmul.getLhsMutable();
           if (isa<FloatType>(getElementTypeOrSelf(operand.get())))
-            operand.set(casts.get(operand.get(), f32));
+            operand.set(casts.get(operand.get(), narrows ? compute : f32));
+        }
         return widenResults(matmul);
       }
       matmul.getLhsMutable().assign(round(matmul.getLhs()));

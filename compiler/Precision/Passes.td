@@ -11,7 +11,8 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     the rows of each attention are f32, and every state that an op rounds into (a KV cache) has the cache
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
-    What is multiplied by integers, if it is no integers itself, and all scales are f32.
+    Scales are f32, and so is what is multiplied by integers, if it is no integers itself; on a GPU
+    that has the compute type, as the integers have once they are widened in registers.
 
     With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
     GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the
@@ -52,8 +53,7 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
 
     Left as they are: integers, weights that are also read as a table, that of the last product of an
     entry (logits are most sensitive, and a head is often a table's transpose) unless `head`, and those
-    whose k is no multiple of the group. A weight is quantized in all entries or in none. GPUs have
-    no kernels for them: there it is an error.
+    whose k is no multiple of the group. A weight is quantized in all entries or in none.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-weights="weights=int8 head"

@@ -102,12 +102,6 @@ struct QuantizeWeightsPass : sinter::impl::QuantizeWeightsPassBase<QuantizeWeigh
           << weights.getValue() << " in groups of " << group.getValue();
       return signalPassFailure();
     }
-    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu()) {
-      getOperation().emitError("expected a processor as the target: there are no kernels for a GPU "
-                               "that multiply by ")
-          << weights.getValue();
-      return signalPassFailure();
-    }
     auto entries = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(), [](auto function) {
       return function->hasAttr(SinterDialect::kEntry);
     });

@@ -256,6 +256,8 @@ SINTER_DEVICE float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
 SINTER_DEVICE double rsqrt(double x) { return 1.0 / ::sqrt(x); }
 SINTER_DEVICE float abs(float x) { return ::fabsf(x); }
 SINTER_DEVICE double abs(double x) { return ::fabs(x); }
+SINTER_DEVICE float round_even(float x) { return ::rintf(x); }
+SINTER_DEVICE double round_even(double x) { return ::rint(x); }
 SINTER_DEVICE float floor(float x) { return ::floorf(x); }
 SINTER_DEVICE double floor(double x) { return ::floor(x); }
 SINTER_DEVICE float ceil(float x) { return ::ceilf(x); }

@@ -115,8 +115,30 @@ template <int own, class Visit> SINTER_DEVICE void for_each_sum(Visit visit) {
           visit(i, r, j, c);
 }
 
-template <class P>
-SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::Element *rhs,
+/// A right-hand side whose elements are read as they are multiplied. A product asks for single
+/// elements, or has tiles brought, all threads together: `begin` asks memory for one, `finish` puts
+/// what was asked for last where it belongs. Both are done before the barrier in front of its use.
+template <class P> struct DenseRhs {
+  const typename P::Element *rhs;
+
+  SINTER_DEVICE float get(long long k, long long column) const {
+    return to_float(rhs[P::rhsTransposed ? column * P::rhsStride + k : k * P::rhsStride + column]);
+  }
+
+  SINTER_DEVICE void begin(typename P::Element *tile, int k, int column) {
+    constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
+    if constexpr (P::rhsTransposed)
+      copy_tile_async<kTile, kDepth, kThreads>(tile, rhs + column * P::rhsStride + k, P::rhsStride,
+                                               P::n - column, P::k - k);
+    else
+      copy_tile_async<kDepth, kTile, kThreads>(tile, rhs + k * P::rhsStride + column, P::rhsStride,
+                                               P::k - k, P::n - column);
+  }
+  SINTER_DEVICE void finish(typename P::Element *) const {}
+};
+
+template <class P, class Rhs>
+SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
                               typename P::Epilogue epilogue, typename P::Out *out) {
   constexpr int kTile = gemm_tile<P>(), kDepth = kGemmDepth<P>, kThreads = 256;
   constexpr int kPitch = float_pitch_of(kTile), kOwn = kTile / 64;
@@ -145,11 +167,7 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::
               : 0.0f;
       place(move, !P::rhsTransposed, depth, across);
       const long long column = tile.column + across, r = k + depth;
-      right[move] =
-          column < P::n && r < P::k
-              ? to_float(
-                    rhs[P::rhsTransposed ? column * P::rhsStride + r : r * P::rhsStride + column])
-              : 0.0f;
+      right[move] = column < P::n && r < P::k ? rhs.get(r, column) : 0.0f;
     }
   };
   auto write = [&](float *stage) {
@@ -193,8 +211,8 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const typename P::
   });
 }
 
-template <class P>
-SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, const typename P::Element *rhs,
+template <class P, class Rhs>
+SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, Rhs rhs,
                                  typename P::Epilogue epilogue, typename P::Out *out) {
   using T = typename P::Element;
   using Out = typename P::Out;
@@ -208,28 +226,26 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, const typename 
   const int lane = lane_index();
   const int row = warp_index() / kAcross * (kTile / 2), column = warp_index() % kAcross * 32;
 
-  auto copy = [&](int step) {
+  auto place = [&](int step) { return memory + step % kGemmStages * kStage; };
+  auto begin = [&](int step) {
     const int k = step * kDepth;
-    T *left = memory + step % kGemmStages * kStage, *right = left + kLeft;
+    T *left = place(step);
     if constexpr (P::lhsTransposed)
       copy_tile_async<kDepth, kTile, kThreads>(left, lhs + k * P::lhsStride + tile.row,
                                                P::lhsStride, P::k - k, P::m - tile.row);
     else
       copy_tile_async<kTile, kDepth, kThreads>(left, lhs + tile.row * P::lhsStride + k,
                                                P::lhsStride, P::m - tile.row, P::k - k);
-    if constexpr (P::rhsTransposed)
-      copy_tile_async<kTile, kDepth, kThreads>(right, rhs + tile.column * P::rhsStride + k,
-                                               P::rhsStride, P::n - tile.column, P::k - k);
-    else
-      copy_tile_async<kDepth, kTile, kThreads>(right, rhs + k * P::rhsStride + tile.column,
-                                               P::rhsStride, P::k - k, P::n - tile.column);
+    rhs.begin(left + kLeft, k, tile.column);
   };
 
   constexpr int kSteps = static_cast<int>(divide_up(P::k, kDepth));
 #pragma unroll
   for (int step = 0; step < kGemmStages - 1; ++step) {
-    if (step < kSteps)
-      copy(step);
+    if (step < kSteps) {
+      begin(step);
+      rhs.finish(place(step) + kLeft);
+    }
     cp_async_commit();
   }
   float sums[kParts][4][4] = {};
@@ -237,10 +253,11 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, const typename 
     // This tile is there, and everybody is done with the one before, whose place is next.
     cp_async_wait<kGemmStages - 2>();
     __syncthreads();
-    if (step + kGemmStages - 1 < kSteps)
-      copy(step + kGemmStages - 1);
+    const int ahead = step + kGemmStages - 1;
+    if (ahead < kSteps)
+      begin(ahead);
     cp_async_commit();
-    const T *left = memory + step % kGemmStages * kStage, *right = left + kLeft;
+    const T *left = place(step), *right = left + kLeft;
 #pragma unroll
     for (int depth = 0; depth < kDepth; depth += 16) {
       unsigned a[kParts][4], b[2][4];
@@ -268,6 +285,8 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, const typename 
           mma_m16n8k16<T>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
         }
     }
+    if (ahead < kSteps)
+      rhs.finish(place(ahead) + kLeft);
   }
 #pragma unroll
   for (int i = 0; i < kParts; ++i)
@@ -301,10 +320,11 @@ SINTER_DEVICE void gemm(const typename P::Element *lhs, const typename P::Elemen
                         const void *operand0, const void *operand1, const void *operand2,
                         const void *operand3, typename P::Out *out) {
   typename P::Epilogue epilogue{{operand0, operand1, operand2, operand3}};
+  const products::DenseRhs<P> dense{rhs};
   if constexpr (products::gemm_uses_matrices<P>())
-    products::gemm_matrices<P>(lhs, rhs, epilogue, out);
+    products::gemm_matrices<P>(lhs, dense, epilogue, out);
   else
-    products::gemm_plain<P>(lhs, rhs, epilogue, out);
+    products::gemm_plain<P>(lhs, dense, epilogue, out);
 }
 
 } // namespace sinter

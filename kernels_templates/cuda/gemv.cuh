@@ -141,10 +141,9 @@ template <int WIDTH, class T> SINTER_DEVICE Vector<T, WIDTH> load_weights(const 
     return load<T, WIDTH>(from);
 }
 
-/// What a product is computed from.
+/// What a product is computed from, but for rhs.
 template <class P> struct GemvOperands {
   const typename P::Input *lhs;
-  const typename P::Element *rhs;
   const typename P::NormWeight *normWeight;
   const typename P::NormBias *normBias;
   typename P::Epilogue epilogue;
@@ -267,7 +266,47 @@ SINTER_DEVICE void write_output(const GemvOperands<P> &operands, float sum, floa
   }
 }
 
-template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &operands) {
+/// Adds up what the lanes, and the SPLITS warps that share outputs, have of each sum, and writes
+/// the warp's outputs from `first` on: of pairs, first columns stand before second ones.
+template <class P, int SPLITS>
+SINTER_DEVICE void finish_columns(const GemvOperands<P> &operands,
+                                  float (&sums)[P::m][kGemvColumns<P>], int first) {
+  constexpr int kColumns = kGemvColumns<P>, kOwn = kIsPaired<P> ? kColumns / 2 : kColumns;
+  const int lane = lane_index();
+  __shared__ float partial[SPLITS > 1 ? 4 : 1][P::m][kColumns];
+#pragma unroll
+  for (int row = 0; row < P::m; ++row) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      sums[row][c] = warp_reduce_sum(sums[row][c]);
+      if (SPLITS > 1 && lane == 0)
+        partial[warp_index()][row][c] = sums[row][c];
+    }
+    if constexpr (SPLITS == 1) {
+#pragma unroll
+      for (int c = 0; c < kOwn; ++c)
+        if (lane == row * kOwn + c && first + c < kOutputs<P>)
+          write_output<P>(operands, sums[row][c], sums[row][kColumns - kOwn + c], row, first + c);
+    }
+  }
+  if constexpr (SPLITS > 1) {
+    __syncthreads();
+    const int row = lane / kOwn, c = lane % kOwn;
+    if (warp_index() % SPLITS == 0 && row < P::m && first + c < kOutputs<P>) {
+      float sum = 0, partner = 0;
+#pragma unroll
+      for (int i = 0; i < SPLITS; ++i) {
+        sum += partial[warp_index() + i][row][c];
+        partner += partial[warp_index() + i][row][kColumns - kOwn + c];
+      }
+      write_output<P>(operands, sum, partner, row, first + c);
+    }
+  }
+}
+
+template <class P>
+SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &operands,
+                                   const typename P::Element *rhs) {
   using T = typename P::Element;
   constexpr int kColumns = kGemvColumns<P>, kSplits = gemv_splits<P>(), kWidth = gemv_width<P>();
   // Of pairs a warp has as many first columns as second ones.
@@ -288,8 +327,8 @@ template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &ope
 #pragma unroll
     for (int c = 0; c < kColumns; ++c)
       // Columns beyond the last repeat it.
-      rows[c] = operands.rhs +
-                column_of<P>(min_of(first + c % kOwn, kOutputs<P> - 1), c / kOwn) * P::rhsStride;
+      rows[c] =
+          rhs + column_of<P>(min_of(first + c % kOwn, kOutputs<P> - 1), c / kOwn) * P::rhsStride;
 
     float sums[P::m][kColumns] = {};
     stream_tiles<Tile, P::m <= 2 ? 4 : 2, kWarp * kWidth * kSplits>(
@@ -320,39 +359,12 @@ template <class P> SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &ope
           }
         });
 
-    __shared__ float partial[kSplits > 1 ? 4 : 1][P::m][kColumns];
-#pragma unroll
-    for (int row = 0; row < P::m; ++row) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        sums[row][c] = warp_reduce_sum(sums[row][c]);
-        if (kSplits > 1 && lane == 0)
-          partial[warp_index()][row][c] = sums[row][c];
-      }
-      if constexpr (kSplits == 1) {
-#pragma unroll
-        for (int c = 0; c < kOwn; ++c)
-          if (lane == row * kOwn + c && first + c < kOutputs<P>)
-            write_output<P>(operands, sums[row][c], sums[row][kColumns - kOwn + c], row, first + c);
-      }
-    }
-    if constexpr (kSplits > 1) {
-      __syncthreads();
-      const int row = lane / kOwn, c = lane % kOwn;
-      if (split == 0 && row < P::m && first + c < kOutputs<P>) {
-        float sum = 0, partner = 0;
-#pragma unroll
-        for (int i = 0; i < kSplits; ++i) {
-          sum += partial[warp_index() + i][row][c];
-          partner += partial[warp_index() + i][row][kColumns - kOwn + c];
-        }
-        write_output<P>(operands, sum, partner, row, first + c);
-      }
-    }
+    finish_columns<P, kSplits>(operands, sums, first);
   }
 }
 
-template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands) {
+template <class P>
+SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands, const typename P::Element *rhs) {
   using T = typename P::Element;
   constexpr int kWidth = gemv_width<P>(), kLanes = 32 / kWidth, kWarpRows = kWarp / kLanes;
   constexpr int kOwn = kIsPaired<P> ? 16 : 32, kRounds = gemv_rounds<P>();
@@ -372,7 +384,7 @@ template <class P> SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands
         begin, P::k,
         [&](Tile &tile, int at) {
           if (at < P::k && isOutput)
-            tile = load_weights<kWidth>(operands.rhs + at * P::rhsStride + column);
+            tile = load_weights<kWidth>(rhs + at * P::rhsStride + column);
         },
         [&] {
           if (round == 0)
@@ -431,30 +443,28 @@ template <class P>
 SINTER_DEVICE void gemv(const typename P::Input *lhs, const typename P::Element *rhs,
                         const typename P::NormWeight *normWeight,
                         const typename P::NormBias *normBias, const void *operand0,
-                        const void *operand1, const void *operand2, const void *operand3,
-                        void *out, const float *cos, const float *sin, const int *start,
-                        const int *count, void *secondOut, void *thirdOut) {
+                        const void *operand1, const void *operand2, const void *operand3, void *out,
+                        const float *cos, const float *sin, const int *start, const int *count,
+                        void *secondOut, void *thirdOut) {
   static_assert(P::m >= 1 && P::m <= 8, "more rows are for gemm");
   static_assert(!products::kIsPaired<P> || P::n % 2 == 0, "pairs have two halves");
   static_assert(!P::Epilogue::kIsGated || kIsSame<typename P::Heads, void>,
                 "a gate's columns are no heads");
   static_assert(products::kIsNormalized<P> || kIsSame<typename P::Input, typename P::Element>,
                 "what is not normalized is multiplied as it is");
-  products::GemvOperands<P> operands{
-      lhs,
-      rhs,
-      normWeight,
-      normBias,
-      {{operand0, operand1, operand2, operand3}},
-      static_cast<typename P::Out *>(out),
-      {cos, sin, start, count, {out, secondOut, thirdOut}}};
+  products::GemvOperands<P> operands{lhs,
+                                     normWeight,
+                                     normBias,
+                                     {{operand0, operand1, operand2, operand3}},
+                                     static_cast<typename P::Out *>(out),
+                                     {cos, sin, start, count, {out, secondOut, thirdOut}}};
   pdl_launch_dependents();
   if constexpr (!P::rhsIsConstant)
     pdl_wait();
   if constexpr (P::rhsTransposed)
-    products::gemv_transposed<P>(operands);
+    products::gemv_transposed<P>(operands, rhs);
   else
-    products::gemv_plain<P>(operands);
+    products::gemv_plain<P>(operands, rhs);
 }
 
 } // namespace sinter

@@ -124,6 +124,66 @@ TEST_P(CudaText, IsTheProcessors) {
 INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gemma2"),
                          nameModelTest);
 
+// Weights of 8 and 4 bits, multiplied as they are: by few rows and by many, with what is fused into
+// either. The processor's rounding of the same weights is the reference.
+class IntegerCudaLogits : public CudaLogits {
+protected:
+  /// Every row of logits: of prefill and decode, and of `logits` at once.
+  std::vector<float> rows(const CompileOptions &options) {
+    std::vector<float> all;
+    {
+      CompiledModel model(GetParam());
+      CompileOptions steps = options;
+      steps.entries = {"prefill", "decode"};
+      model.compileForLogits(steps);
+      model.runRagged([&](std::span<const float> logits, int64_t) {
+        all.insert(all.end(), logits.begin(), logits.end());
+      });
+    }
+    CompiledModel model(GetParam());
+    CompileOptions whole = options;
+    whole.entries = {"logits"};
+    whole.batch = 1;
+    whole.chunk = model.length;
+    model.compile(whole);
+    std::vector<float> logits = model.logits();
+    all.insert(all.end(), logits.begin(), logits.end());
+    return all;
+  }
+
+  void expectTheProcessors(const std::string &weights, DType type, double tolerance) {
+    SCOPED_TRACE(weights);
+    CompileOptions target = options({}, 2, 7, type);
+    target.weights = weights;
+    target.weightsGroup = 8;
+    target.quantizesHead = true;
+    std::vector<float> gpu = rows(target);
+    target.target = CompileOptions().target;
+    target.computeType = target.cacheType = DType::F32;
+    std::vector<float> processor = rows(target);
+    ASSERT_EQ(gpu.size(), processor.size());
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      difference += std::pow(double(gpu[i]) - processor[i], 2);
+      norm += std::pow(double(processor[i]), 2);
+    }
+    EXPECT_LE(std::sqrt(difference / norm), tolerance);
+  }
+};
+
+TEST_P(IntegerCudaLogits, AreTheProcessors) {
+  for (const char *weights : {"int8", "int4"})
+    expectTheProcessors(weights, DType::F32, 1e-5);
+}
+
+TEST_P(IntegerCudaLogits, InBf16) {
+  for (const char *weights : {"int8", "int4"})
+    expectTheProcessors(weights, DType::BF16, 2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, IntegerCudaLogits, testing::Values("gpt2", "llama"),
+                         nameModelTest);
+
 // Attention and the MLP of a layer side by side, whether that pays or not and in whatever order the
 // streams go on.
 class StreamsCudaLogits : public CudaLogits {};

@@ -13,8 +13,8 @@
 
 namespace sinter::kernels {
 
-/// Numbers that are exactly those of an element type; "float", "double", "int", "__nv_bfloat16"
-/// or "__half", as kernels call it.
+/// Numbers that are exactly those of an element type; "float", "double", "int", "signed char",
+/// "__nv_bfloat16" or "__half", as kernels call it.
 struct HostTensor {
   std::string type;
   std::vector<double> values;
@@ -44,6 +44,8 @@ struct HostTensor {
   }
 
   size_t elementBytes() const {
+    if (type == "signed char")
+      return 1;
     return type == "double" ? 8 : type == "float" || type == "int" ? 4 : 2;
   }
 
@@ -79,6 +81,8 @@ private:
       put(static_cast<float>(value), to);
     else if (type == "int")
       put(static_cast<int32_t>(value), to);
+    else if (type == "signed char")
+      put(static_cast<signed char>(value), to);
     else if (type == "__half")
       put(floatToF16(static_cast<float>(value)), to);
     else
@@ -91,6 +95,8 @@ private:
       return get<float>(from);
     if (type == "int")
       return get<int32_t>(from);
+    if (type == "signed char")
+      return get<signed char>(from);
     uint16_t bits = get<uint16_t>(from);
     return type == "__half" ? f16ToFloat(bits) : bf16ToFloat(bits);
   }

@@ -322,6 +322,7 @@ private:
         .Case([&](math::SinOp) { return call("sin"); })
         .Case([&](math::CosOp) { return call("cos"); })
         .Case([&](math::AbsFOp) { return call("abs"); })
+        .Case([&](math::RoundEvenOp) { return call("round_even"); })
         .Case([&](math::FmaOp) { return call("fma"); })
         .Case([&](affine::AffineApplyOp apply) {
           return printAffine(apply.getAffineMap().getResult(0), apply.getMapOperands());

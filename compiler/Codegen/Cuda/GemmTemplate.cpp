@@ -149,7 +149,10 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
 
   MatmulOp matmul = gemm->matmul;
   Product product(matmul);
-  StringRef name = product.isGemv() ? "gemv" : "gemm";
+  bool scaled = static_cast<bool>(matmul.getScales());
+  StringRef name = product.isGemv() ? (scaled ? "gemv_integers" : "gemv")
+                   : scaled         ? "gemm_integers"
+                                    : "gemm";
   TemplateInstance instance(name, name, kernel.getContext());
   instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
   instance.set("Out", getElementTypeOrSelf(kernel.getResultTypes().front()));
@@ -158,12 +161,22 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   instance.set("n", product.n);
   instance.set("k", product.k);
   instance.set("lhsStride", product.lhsStride);
-  instance.set("rhsStride", product.rhsStride);
   instance.set("outStride", gemm->gate ? product.n / 2 : product.n);
-  instance.set("rhsTransposed", product.rhsTransposed);
   bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
   instance.pass(numberOf(gemm->getLhs()));
   instance.pass(numberOf(matmul.getRhs()));
+  if (scaled) {
+    instance.set("bits", int64_t(getElementTypeOrSelf(matmul.getRhs()).getIntOrFloatBitWidth()));
+    instance.set("group", matmul.getGroup());
+    instance.set("hasMinima", static_cast<bool>(matmul.getMinima()));
+    for (Value numbers : {matmul.getScales(), matmul.getMinima()}) {
+      instance.pass(numbers ? std::optional(numberOf(numbers)) : std::nullopt);
+      isConstant &= !numbers || kernel.getArgAttr(numberOf(numbers), kConstantAttribute);
+    }
+  } else {
+    instance.set("rhsStride", product.rhsStride);
+    instance.set("rhsTransposed", product.rhsTransposed);
+  }
   if (product.isGemv()) {
     // Weights that are trained are written by another kernel. Those that are not are read past the
     // caches of what may change, and so early that nothing may change them.
@@ -179,11 +192,14 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     addNormOperand("NormBias", norm ? norm.getBias() : nullptr);
     instance.set("normCenters", norm && norm.centersRows());
     instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
-    instance.set("splits", candidate);
+    if (!scaled)
+      instance.set("splits", candidate);
     instance.setType("Heads", gemm->heads ? nameHeads(*gemm->heads) : "void");
   } else {
-    instance.set("lhsTransposed", product.lhsTransposed);
-    instance.set("plain", false);
+    if (!scaled) {
+      instance.set("lhsTransposed", product.lhsTransposed);
+      instance.set("plain", false);
+    }
     instance.set("tile", candidate);
   }
   for (unsigned i = 0; i < kMostOperands; ++i)

@@ -47,9 +47,15 @@ mlir::FailureOr<CudaLaunch> instantiateEmbeddingGrad(mlir::func::FuncOp kernel,
                                                      mlir::func::FuncOp function,
                                                      const TargetAttr &target, int64_t candidate);
 
-/// gemv or gemm: one product of plain matrices, and a chain of post-ops.
+/// gemv or gemm: one product of plain matrices, and a chain of post-ops; gemv_integers or
+/// gemm_integers where its weights are integers.
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
                                             const TargetAttr &target, int64_t candidate);
+
+/// pack_integers: one sinter.pack of rows of integers of four bits.
+mlir::FailureOr<CudaLaunch> instantiatePackIntegers(mlir::func::FuncOp kernel,
+                                                    mlir::func::FuncOp function,
+                                                    const TargetAttr &target, int64_t candidate);
 
 /// sample: one op of that name.
 mlir::FailureOr<CudaLaunch> instantiateSample(mlir::func::FuncOp kernel,

@@ -35,19 +35,21 @@ func.func @loss(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>, %d: tensor<64x13xb
 
 // -----
 
-// Aligned as it is, of few rows, and too small for a copy.
+// Aligned as it is, of few rows, too small for a copy, and integers, whose kernels take them so.
 module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
     vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 60000, gflops_bf16 = 800000,
     memory_gbs = 4800, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144, l3_bytes = 52428800>} {
 // REMARK: NotAligned{{.*}}Function=none{{.*}}a product of 64 rows, 13 columns and a depth of 8
 // CHECK-LABEL: func.func @none
-func.func @none(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>, %v: tensor<16x8xbf16>, %r: tensor<8x8xbf16>)
-    -> (tensor<64x13xf32>, tensor<64x16xf32>, tensor<8x13xf32>) attributes {sinter.entry} {
+func.func @none(%x: tensor<64x8xbf16>, %w: tensor<13x8xbf16>, %v: tensor<16x8xbf16>, %r: tensor<8x8xbf16>,
+    %q: tensor<13x8xi8>, %s: tensor<13x1xf32>)
+    -> (tensor<64x13xf32>, tensor<64x16xf32>, tensor<8x13xf32>, tensor<64x13xf32>) attributes {sinter.entry} {
   // CHECK-NOT: sinter.concat
   %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<64x8xbf16>, tensor<13x8xbf16>) -> tensor<64x13xf32>
   %1 = sinter.matmul %x, %v {transpose_rhs} : (tensor<64x8xbf16>, tensor<16x8xbf16>) -> tensor<64x16xf32>
   %2 = sinter.matmul %r, %w {transpose_rhs} : (tensor<8x8xbf16>, tensor<13x8xbf16>) -> tensor<8x13xf32>
-  return %0, %1, %2 : tensor<64x13xf32>, tensor<64x16xf32>, tensor<8x13xf32>
+  %3 = sinter.matmul %x, %q, %s {transpose_rhs} : (tensor<64x8xbf16>, tensor<13x8xi8>, tensor<13x1xf32>) -> tensor<64x13xf32>
+  return %0, %1, %2, %3 : tensor<64x13xf32>, tensor<64x16xf32>, tensor<8x13xf32>, tensor<64x13xf32>
 }
 }
 

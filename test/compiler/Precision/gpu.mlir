@@ -12,6 +12,16 @@ func.func @products(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<8x16xf3
   return %z : tensor<8x16xf32>
 }
 
+// Weights that are integers are widened to what their rows are rounded to; scales stay f32.
+// CHECK-LABEL: func.func @integers
+// CHECK: sinter.matmul {{.*}} minima {{.*}} : (tensor<4x32xf16>, tensor<16x32xi4>, tensor<16x1xf32>, tensor<16x1xf32>) -> tensor<4x16xf32>
+func.func @integers(%x: tensor<4x32xf32>, %w: tensor<16x32xi4>, %s: tensor<16x1xbf16>, %m: tensor<16x1xf32>)
+    -> tensor<4x16xf32> attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s minima %m {transpose_rhs}
+     : (tensor<4x32xf32>, tensor<16x32xi4>, tensor<16x1xbf16>, tensor<16x1xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
 // Its matrix units multiply narrow queries, keys and values; a cache has a type of its own.
 // CHECK-LABEL: func.func @attention
 // CHECK: sinter.attention {{.*}} : (tensor<1x4x2x8xf16>, tensor<1x4x2x8xf16>, tensor<1x4x2x8xf16>) -> tensor<1x4x2x8xf32>

@@ -1,0 +1,325 @@
+// Products whose weights are integers with scales, for few rows and for many, and how integers of
+// four bits are packed for them, against plain loops in double precision.
+#include "test/kernels/KernelHarness.h"
+
+#include <gtest/gtest.h>
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+namespace {
+constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float",
+                     *kByte = "signed char";
+
+struct Product {
+  std::string element = kF32, out = kF32;
+  int m = 1, n = 1, k = 1, bits = 8, group = 1;
+  bool hasMinima = false;
+  bool hasBias = false;
+  int padding = 0; ///< elements between the end of a row of lhs or out and the next one
+  int tile = 0;    ///< of gemm_integers
+  // Of gemv_integers alone:
+  bool normalizes = false; ///< rows of f32, by their mean square
+  bool gated = false;      ///< the second half of the columns multiplies silu of the first
+};
+
+int outputs(const Product &p) { return p.gated ? p.n / 2 : p.n; }
+int lhsStride(const Product &p) { return p.k + p.padding; }
+int outStride(const Product &p) { return outputs(p) + p.padding; }
+
+Parameters getParameters(const Product &p, bool isGemv) {
+  Parameters result = {{"Element", p.element},
+                       {"Out", p.out},
+                       {"m", std::to_string(p.m)},
+                       {"n", std::to_string(p.n)},
+                       {"k", std::to_string(p.k)},
+                       {"bits", std::to_string(p.bits)},
+                       {"group", std::to_string(p.group)},
+                       {"hasMinima", p.hasMinima ? "true" : "false"},
+                       {"lhsStride", std::to_string(lhsStride(p))},
+                       {"outStride", std::to_string(outStride(p))}};
+  std::string first = p.hasBias ? "sinter::Epilogue<sinter::Bias<float>>" : "sinter::Epilogue<>";
+  result["Epilogue"] = !p.gated ? first
+                                : "sinter::GatedEpilogue<" + first +
+                                      ", sinter::Epilogue<sinter::Silu>, sinter::Epilogue<>>";
+  if (p.hasBias)
+    result["Operand0"] = kF32;
+  if (!isGemv) {
+    result["tile"] = std::to_string(p.tile);
+    return result;
+  }
+  result["rhsIsConstant"] = p.k % 2 ? "true" : "false";
+  if (p.normalizes) {
+    result["Input"] = result["NormWeight"] = kF32;
+    result["normEps"] = "1e-3";
+  }
+  return result;
+}
+
+HostTensor makeIntegers(size_t count, int bits, std::mt19937 &engine) {
+  HostTensor result(kByte, count);
+  std::uniform_int_distribution<int> any(-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+  for (double &value : result.values)
+    value = any(engine);
+  return result;
+}
+
+/// Rows of integers of four bits as integers.cuh says, or bytes as they are.
+HostTensor pack(const HostTensor &integers, int rows, int columns, int bits) {
+  if (bits == 8)
+    return integers;
+  int pieces = (columns + 31) / 32;
+  HostTensor result(kByte, size_t(rows) * pieces * 16);
+  for (int row = 0; row < rows; ++row)
+    for (int i = 0; i < pieces * 16; ++i) {
+      auto get = [&](int column) {
+        return column < columns ? int(integers.values[size_t(row) * columns + column]) & 15 : 0;
+      };
+      int first = i / 16 * 32 + i % 16;
+      result.values[size_t(row) * pieces * 16 + i] =
+          static_cast<signed char>(get(first) | get(first + 16) << 4);
+    }
+  return result;
+}
+
+/// What a product computes, and what it is computed from.
+struct Case {
+  HostTensor lhs, integers, scales, minima, bias, normWeight, out;
+  std::vector<double> expected;
+
+  explicit Case(const Product &p) : Case(p, std::mt19937(5), size_t(p.n) * (p.k / p.group)) {}
+
+private:
+  Case(const Product &p, std::mt19937 engine, size_t groups)
+      : lhs(HostTensor::random(p.normalizes ? kF32 : p.element, size_t(lhsStride(p)) * p.m,
+                               engine)),
+        integers(makeIntegers(size_t(p.n) * p.k, p.bits, engine)),
+        scales(
+            HostTensor::random(kF32, groups, engine, std::pow(2.0, 1 - p.bits) / std::sqrt(p.k))),
+        minima(HostTensor::random(kF32, groups, engine, 1 / std::sqrt(p.k))),
+        bias(HostTensor::random(kF32, p.n, engine)),
+        normWeight(HostTensor::random(kF32, p.k, engine)), out(p.out, size_t(outStride(p)) * p.m) {
+    // What lies between rows must not change.
+    std::fill(out.values.begin(), out.values.end(), 123);
+    expected = out.values;
+    HostTensor rows = lhs;
+    rows.type = p.element;
+    for (int i = 0; p.normalizes && i < p.m; ++i) {
+      double *row = &rows.values[size_t(i) * lhsStride(p)], square = 0;
+      for (int l = 0; l < p.k; ++l)
+        square += row[l] * row[l] / p.k;
+      for (int l = 0; l < p.k; ++l)
+        row[l] = rows.round(row[l] / std::sqrt(square + 1e-3) * normWeight.values[l]);
+    }
+    auto compute = [&](int i, int j) {
+      double sum = p.hasBias ? bias.values[j] : 0;
+      for (int l = 0; l < p.k; ++l) {
+        size_t group = size_t(j) * (p.k / p.group) + l / p.group;
+        double weight = integers.values[size_t(j) * p.k + l] * scales.values[group] +
+                        (p.hasMinima ? minima.values[group] : 0);
+        sum += rows.values[size_t(i) * lhsStride(p) + l] * weight;
+      }
+      return sum;
+    };
+    for (int i = 0; i < p.m; ++i)
+      for (int j = 0; j < outputs(p); ++j) {
+        double value = compute(i, j);
+        if (p.gated)
+          value *= compute(i, j + outputs(p)) / (1 + std::exp(-value));
+        expected[size_t(i) * outStride(p) + j] = value;
+      }
+    integers = pack(integers, p.n, p.k, p.bits);
+  }
+};
+
+void run(TestKernels &kernels, const std::string &name, const Product &p, Case &product,
+         simt::Schedule::Order order) {
+  std::vector<HostTensor *> tensors = {&product.lhs, &product.integers, &product.scales};
+  if (p.hasMinima)
+    tensors.push_back(&product.minima);
+  if (p.normalizes)
+    tensors.push_back(&product.normWeight);
+  if (p.hasBias)
+    tensors.push_back(&product.bias);
+  tensors.push_back(&product.out);
+  auto report = kernels.run(name, tensors, order);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->clean()) << report->text();
+}
+
+void expectReferences(const char *templateName, const std::map<std::string, Product> &products,
+                      bool checked) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  bool isGemv = std::string(templateName) == "gemv_integers";
+  std::map<std::string, Parameters> kernels;
+  for (const auto &[name, product] : products)
+    kernels[name] = getParameters(product, isGemv);
+  auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  int count = 0;
+  for (const auto &[name, p] : products) {
+    SCOPED_TRACE(name);
+    Case product(p);
+    run(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
+    // Few rows multiply exact integers; tiles are of weights that are rounded to elements.
+    bool exact = p.element == kF32 || isGemv;
+    double tolerance = p.out == kF32 && exact                 ? 3e-6
+                       : p.out == kBf16 || p.element == kBf16 ? 8e-3
+                                                              : 1e-3;
+    EXPECT_LT(distance(product.out.values, product.expected), tolerance);
+  }
+}
+
+std::map<std::string, Product> makeGemvs() {
+  std::map<std::string, Product> result = {
+      {"one", {}},
+      {"one_int4", {.bits = 4}},
+      {"bytes", {.element = kBf16, .m = 1, .n = 70, .k = 1056, .group = 32}},
+      {"bytes_of_channels", {.m = 2, .n = 9, .k = 336, .group = 336, .hasBias = true}},
+      {"bytes_of_small_groups", {.element = kF16, .m = 3, .n = 30, .k = 528, .group = 8}},
+      {"bytes_unaligned", {.m = 5, .n = 13, .k = 77, .group = 11, .hasMinima = true}},
+      {"bytes_narrow", {.m = 8, .n = 12, .k = 72, .group = 24, .hasMinima = true, .hasBias = true}},
+      {"bytes_no_splits", {.m = 3, .n = 4300, .k = 16, .group = 16}},
+      {"bytes_two_splits", {.m = 1, .n = 1500, .k = 32, .group = 32}},
+      {"nibbles", {.element = kBf16, .m = 1, .n = 70, .k = 2080, .bits = 4, .group = 32}},
+      {"nibbles_of_channels", {.m = 4, .n = 9, .k = 336, .bits = 4, .group = 336}},
+      {"nibbles_of_small_groups",
+       {.element = kF16, .m = 2, .n = 30, .k = 264, .bits = 4, .group = 8, .hasMinima = true}},
+      {"nibbles_of_halves", {.m = 6, .n = 5, .k = 112, .bits = 4, .group = 16}},
+      {"nibbles_unaligned", {.m = 7, .n = 13, .k = 77, .bits = 4, .group = 7, .hasMinima = true}},
+      {"nibbles_of_large_groups",
+       {.element = kBf16,
+        .out = kBf16,
+        .m = 8,
+        .n = 40,
+        .k = 256,
+        .bits = 4,
+        .group = 128,
+        .hasMinima = true,
+        .hasBias = true}},
+      {"padded", {.m = 2, .n = 24, .k = 64, .bits = 4, .group = 32, .padding = 3}},
+      {"normed",
+       {.element = kBf16,
+        .m = 2,
+        .n = 40,
+        .k = 264,
+        .group = 8,
+        .hasBias = true,
+        .normalizes = true}},
+      {"normed_rounds", {.m = 1, .n = 4300, .k = 32, .bits = 4, .group = 32, .normalizes = true}},
+      {"gated", {.m = 3, .n = 30, .k = 64, .bits = 4, .group = 32, .hasBias = true, .gated = true}},
+      {"gated_normed",
+       {.element = kF16,
+        .m = 1,
+        .n = 352,
+        .k = 128,
+        .group = 64,
+        .hasMinima = true,
+        .normalizes = true,
+        .gated = true}},
+  };
+  return result;
+}
+
+std::map<std::string, Product> makeGemms() {
+  std::map<std::string, Product> result = {
+      {"bytes", {.element = kBf16, .m = 72, .n = 136, .k = 96, .group = 32, .hasBias = true}},
+      {"bytes_of_channels",
+       {.element = kF16, .out = kF16, .m = 20, .n = 70, .k = 112, .group = 112}},
+      {"bytes_of_small_groups",
+       {.element = kBf16, .m = 65, .n = 66, .k = 88, .group = 8, .hasMinima = true}},
+      {"bytes_float", {.m = 70, .n = 67, .k = 45, .group = 15, .hasMinima = true}},
+      {"bytes_unaligned", {.element = kBf16, .m = 10, .n = 30, .k = 45, .group = 9}},
+      {"nibbles",
+       {.element = kBf16, .m = 72, .n = 136, .k = 160, .bits = 4, .group = 32, .hasMinima = true}},
+      {"nibbles_of_halves",
+       {.element = kF16, .out = kF16, .m = 33, .n = 30, .k = 112, .bits = 4, .group = 16}},
+      {"nibbles_partial", {.element = kBf16, .m = 9, .n = 21, .k = 40, .bits = 4, .group = 8}},
+      {"nibbles_float",
+       {.m = 70, .n = 67, .k = 77, .bits = 4, .group = 7, .hasMinima = true, .hasBias = true}},
+      {"padded",
+       {.element = kF16, .m = 12, .n = 20, .k = 64, .bits = 4, .group = 64, .padding = 8}},
+      {"one", {}},
+      {"large", {.element = kBf16, .m = 128 * 10 + 3, .n = 128 * 14 + 8, .k = 64, .group = 32}},
+  };
+  for (int tile : {64, 128}) {
+    Product p = {.element = kBf16, .m = 150, .n = 136, .k = 96, .bits = 4, .group = 32};
+    p.tile = tile;
+    result["nibbles_tile_" + std::to_string(tile)] = p;
+    p.bits = 8;
+    result["bytes_tile_" + std::to_string(tile)] = p;
+  }
+  return result;
+}
+} // namespace
+
+TEST(IntegerGemv, IsAProductAndItsEpilogue) {
+  expectReferences("gemv_integers", makeGemvs(), false);
+}
+
+TEST(IntegerGemv, TouchesOnlyWhatItMay) {
+  auto products = makeGemvs();
+  std::erase_if(products, [](const auto &each) { return each.second.n > 1000; });
+  expectReferences("gemv_integers", products, true);
+}
+
+// A row's numbers do not depend on which others are computed with it.
+TEST(IntegerGemv, HasTheSameBitsForEveryNumberOfRows) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  for (int bits : {4, 8}) {
+    Product p = {.element = kBf16, .n = 100, .k = 1120, .bits = bits, .group = 32};
+    p.hasMinima = bits == 4;
+    std::map<std::string, Product> products;
+    std::map<std::string, Parameters> kernels;
+    for (int m = 1; m <= 8; ++m) {
+      std::string name = "rows_" + std::to_string(m);
+      p.m = m;
+      products[name] = p;
+      kernels[name] = getParameters(p, /*isGemv=*/true);
+    }
+    auto compiled = TestKernels::compile(getTemplate("gemv_integers"), kernels, /*checked=*/false);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    Case all(p);
+    run(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
+    for (const auto &[name, few] : products) {
+      SCOPED_TRACE(name);
+      Case part = all;
+      part.lhs.values.resize(size_t(few.m) * few.k);
+      part.out = HostTensor(kF32, size_t(few.m) * few.n);
+      run(*compiled, name, few, part, simt::Schedule::Order::Forward);
+      for (size_t i = 0; i < part.out.values.size(); ++i)
+        ASSERT_EQ(part.out.values[i], all.out.values[i]) << i;
+    }
+  }
+}
+
+TEST(IntegerGemm, IsAProductAndItsEpilogue) {
+  expectReferences("gemm_integers", makeGemms(), false);
+}
+
+TEST(IntegerGemm, TouchesOnlyWhatItMay) {
+  auto products = makeGemms();
+  products.erase("large");
+  expectReferences("gemm_integers", products, true);
+}
+
+TEST(PackIntegers, PutsTwoIntoAByte) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  for (bool checked : {false, true})
+    for (auto [rows, columns] : {std::pair(3, 77), {70, 160}, {1, 1}, {9, 32}}) {
+      SCOPED_TRACE(columns);
+      std::mt19937 engine(2);
+      HostTensor integers = makeIntegers(size_t(rows) * columns, 4, engine);
+      HostTensor expected = pack(integers, rows, columns, 4);
+      HostTensor packed(kByte, expected.values.size());
+      auto compiled = TestKernels::compile(
+          getTemplate("pack_integers"),
+          {{"pack", {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}}},
+          checked);
+      ASSERT_TRUE(compiled) << compiled.error().message();
+      auto report = compiled->run("pack", {&integers, &packed});
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_TRUE(report->clean()) << report->text();
+      EXPECT_EQ(packed.values, expected.values);
+    }
+}
