@@ -195,7 +195,7 @@ SINTER_DEVICE void gemv_integers(const typename P::Input *lhs, const signed char
       columns[c] = column_of<P>(min_of(first + c % kOwn, kOutputs<P> - 1), c / kOwn);
 
     float sums[P::m][kColumns] = {};
-    stream_tiles<Tile, P::m <= 2 ? 4 : 2, kWarp * kWidth * kSplits>(
+    stream_tiles<Tile, 2, kWarp * kWidth * kSplits>(
         (split * kWarp + lane_index()) * kWidth, P::k,
         [&](Tile &tile, int at) {
 #pragma unroll
