@@ -55,10 +55,6 @@ static Expected<DType> chooseCacheType(const RunOptions &options, DType compute)
   bool gpu = isGpu(options);
   if (options.cacheType == DType::F16 && !gpu)
     return fail("`cache_dtype` f16", "processors have no caches of it", "give bf16 or f32");
-  if (gpu && options.cacheType && sizeOf(*options.cacheType) == 1)
-    return fail("`cache_dtype` " + writeOption(*options.cacheType),
-                "there are no kernels for GPUs that read caches of 8 bits",
-                "give f32, bf16 or f16, or `target` cpu");
   if (options.cacheType)
     return *options.cacheType;
   return compute == DType::F16 && !gpu ? DType::F32 : compute;
@@ -122,6 +118,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   bool hasChannels = compile.weights == "int8"; // of 8 bits
+  bool keepsRows = false;                       // that the checkpoint's scheme rounds
   if (model.weights) {
     bool keepsIntegers = compile.weights != "float";
     for (const ParameterInfo &parameter : model.getParameters()) {
@@ -130,12 +127,17 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       if (!keepsIntegers || !tensor.integers)
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
+      keepsRows |= format.roundsRows && compile.activations != "float" && compile.isGpu();
       format.roundsRows &= compile.activations != "float" && !compile.isGpu();
       hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
+  if (keepsRows)
+    options.observer.note(
+        "activations, which the model's scheme rounds to 8 bits, stay numbers: there "
+        "are no kernels for GPUs that sum integers");
   if (compile.activations == "int8" && !hasChannels)
     return fail("`activations` int8", "the model has no weights of 8 bits with a scale a channel",
                 "give `weights` int8");

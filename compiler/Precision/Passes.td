@@ -124,8 +124,7 @@ def QuantizeCachesPass : Pass<"sinter-quantize-caches", "mlir::ModuleOp"> {
     appended, and attention reads both states; no kernel ever writes a widened cache to memory.
 
     Left as they are: caches that something but an attention reads, and those of an attention whose
-    other cache stays. A cache is quantized in all entries or in none. GPUs have no kernels for
-    them: there it is an error.
+    other cache stays. A cache is quantized in all entries or in none.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-caches=cache-type=int8

@@ -65,12 +65,6 @@ struct QuantizeCachesPass : sinter::impl::QuantizeCachesPassBase<QuantizeCachesP
           << cacheType.getValue();
       return signalPassFailure();
     }
-    if (TargetAttr target = TargetAttr::lookup(getOperation()); target && target.isGpu()) {
-      getOperation().emitError("expected a processor as the target: there are no kernels for a GPU "
-                               "that read caches of ")
-          << cacheType.getValue();
-      return signalPassFailure();
-    }
     byte = cacheType == "int8" ? Type(IntegerType::get(&getContext(), 8))
                                : Type(Float8E4M3FNType::get(&getContext()));
     llvm::MapVector<StringAttr, SmallVector<CacheUses>> caches = findCaches();

@@ -5,7 +5,9 @@
 //
 // Parameters P of every attention template:
 //
-//   Query, Element, Result       element types of q; of k and v; of what the template says
+//   Query, Element, Result       element types of q; of k and v; of what the template says. Keys
+//                                and values of 8 bits (signed char, sinter::E4M3) are numbers that
+//                                each row, of a key-value head, has a scale for
 //   batch, length, heads, headSize, maxSequence, keyHeads
 //                                q is [batch, length, heads, headSize], k and v are
 //                                [batch, maxSequence, keyHeads, headSize]
@@ -82,6 +84,14 @@ template <class P> SINTER_DEVICE uint2 seed_of(const int *seed) {
     return make_uint2(static_cast<unsigned>(seed[0]), static_cast<unsigned>(seed[1]));
   else
     return make_uint2(0, 0);
+}
+
+/// The scale of a row of keys or values of 8 bits: f32 [batch, maxSequence, keyHeads].
+template <class P> SINTER_DEVICE float scale_of(const float *scales, int slot, int j, int keyHead) {
+  if constexpr (kIsByte<typename P::Element>)
+    return scales[(static_cast<long long>(slot) * P::maxSequence + j) * P::keyHeads + keyHead];
+  else
+    return 1;
 }
 
 template <class P> constexpr bool kIsShaped = P::softcap > 0 || P::hasSlopes;
@@ -217,6 +227,12 @@ template <class P> SINTER_CONSTEXPR bool uses_matrices() {
   return !P::plain && kIsNarrow<typename P::Element> &&
          kIsSame<typename P::Query, typename P::Element> && P::headSize % 16 == 0 &&
          has_aligned_rows<P>();
+}
+/// Whether they are, or would be if keys and values of 8 bits were widened to the queries' type.
+template <class P> SINTER_CONSTEXPR bool uses_matrices_once_widened() {
+  return uses_matrices<P>() ||
+         (!P::plain && kIsByte<typename P::Element> && kIsNarrow<typename P::Query> &&
+          P::headSize % 16 == 0 && has_aligned_rows<P>());
 }
 
 } // namespace attention

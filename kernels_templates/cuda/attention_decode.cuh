@@ -17,15 +17,18 @@
 //   matrices  bf16 and f16, head sizes that are a multiple of 16, 16 queries a block (those that do
 //             not exist are zero: the products are cheap beside the reading). A warp takes 16 keys
 //             at a time and multiplies with mma.sync; it copies (cp.async) one or two tiles ahead
-//             for itself, without a barrier.
+//             for itself, without a barrier. Keys and values of 8 bits are copied as they are, and
+//             a tile is widened to the queries' type, exactly, when it is there; scores and weights
+//             are multiplied by the scales.
 //
 // Parameters: attention.cuh's, without dropout, and
+//   hasScales whether keys and values have 8 bits, and scales
 //   Result    element type of the result, [batch, length, heads, headSize], dense
 //
-// Arguments: query, key, value, start, first, slopes (nullptr where there is none), result,
-// scratch. `scratch` has attention_decode_scratch<P>() bytes, aligned to 16, that are this kernel's
-// alone, or whose first attention_decode_tickets<P>() bytes are zero before each launch. They are
-// zero before the first one, and the kernel leaves them so.
+// Arguments: query, key, value, start, first, slopes, the scales of keys and of values (nullptr
+// where there is none), result, scratch. `scratch` has attention_decode_scratch<P>() bytes, aligned
+// to 16, that are this kernel's alone, or whose first attention_decode_tickets<P>() bytes are zero
+// before each launch. They are zero before the first one, and the kernel leaves them so.
 //
 // Launch: attention_decode_grid<P>() blocks of 128 threads, attention_decode_shared<P>() bytes.
 //
@@ -36,7 +39,8 @@
 //   grid     = groups splits
 //   stages   = headSize > 128 ? 2 : 3, or 2 where 3 do not fit into sharedMemory
 //   shared   = 16 rows (headSize + 4) + 32 rows,
-//              but matrices ? at least 32 (headSize + 8) (1 + 8 stages)
+//              but matrices ? at least 32 (headSize + 8) (1 + 8 stages), of 8 bits
+//                                      288 (headSize + 8) + 128 headSize stages
 //   tickets  = 4 groups rounded up to 16
 //   scratch  = tickets + (splits > 1 ? 4 groups splits rows (headSize + 2) : 0)
 //
@@ -51,7 +55,7 @@ namespace sinter {
 namespace attention {
 /// Queries of a block.
 template <class P> SINTER_CONSTEXPR int decode_rows() {
-  return uses_matrices<P>() ? 16 : P::headSize > 128 ? 2 : 4;
+  return uses_matrices_once_widened<P>() ? 16 : P::headSize > 128 ? 2 : 4;
 }
 /// Blocks, but for the parts that keys are cut into.
 template <class P> SINTER_CONSTEXPR int decode_groups() {
@@ -65,6 +69,8 @@ template <class P> SINTER_CONSTEXPR int decode_splits() {
 }
 /// Memory for the queries and the warps' tiles of keys and values, with matrix instructions.
 template <class P> SINTER_CONSTEXPR int decode_copies(int stages) {
+  if (kIsByte<typename P::Element>)
+    return 32 * pitch_of(P::headSize) * (1 + 8) + 128 * P::headSize * stages;
   return 32 * pitch_of(P::headSize) * (1 + 8 * stages);
 }
 template <class P> SINTER_CONSTEXPR int decode_stages() {
@@ -80,7 +86,8 @@ template <class P> SINTER_CONSTEXPR int attention_decode_shared() {
   constexpr int kRows = attention::decode_rows<P>();
   constexpr int kCombining = 16 * kRows * float_pitch_of(P::headSize) + 32 * kRows;
   constexpr int kCopying = attention::decode_copies<P>(attention::decode_stages<P>());
-  return attention::uses_matrices<P>() && kCopying > kCombining ? kCopying : kCombining;
+  return attention::uses_matrices_once_widened<P>() && kCopying > kCombining ? kCopying
+                                                                             : kCombining;
 }
 template <class P> SINTER_CONSTEXPR long long attention_decode_tickets() {
   return round_up(4 * attention::decode_groups<P>(), 16);
@@ -213,7 +220,8 @@ private:
 template <class P>
 SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P::Element *key,
                                 const typename P::Element *value, const int *starts,
-                                const int *first, const float *slopes, typename P::Result *result,
+                                const int *first, const float *slopes, const float *keyScales,
+                                const float *valueScales, typename P::Result *result,
                                 void *scratch) {
   using T = typename P::Element;
   constexpr int kRows = decode_rows<P>();
@@ -261,6 +269,8 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
     float k[kParts][kWidth], v[kParts][kWidth];
     read(k, key_at<P>(key, part.slot, exists, part.keyHead));
     read(v, value_at<P>(value, part.slot, exists, part.keyHead));
+    const float keyScale = scale_of<P>(keyScales, part.slot, exists, part.keyHead);
+    const float valueScale = scale_of<P>(valueScales, part.slot, exists, part.keyHead);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (r >= part.rows)
@@ -271,7 +281,7 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
 #pragma unroll
         for (int c = 0; c < kWidth; ++c)
           score = fma(queries[r][i][c], k[i][c], score);
-      score = warp_reduce_sum<8>(score);
+      score = warp_reduce_sum<8>(score) * keyScale;
       score = shape_score<P>(score, slope[r], part.start + part.query_of(r) - j) * kFactor<P>;
       if (j < visible[r].begin || j >= min_of(visible[r].end, part.end))
         score = -kInfinity;
@@ -285,7 +295,7 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
       for (int i = 0; i < kParts; ++i)
 #pragma unroll
         for (int c = 0; c < kWidth; ++c)
-          output[r][i][c] = fma(weight, v[i][c], output[r][i][c] * correction);
+          output[r][i][c] = fma(weight * valueScale, v[i][c], output[r][i][c] * correction);
     }
   }
 
@@ -319,27 +329,56 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
 template <class P>
 SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typename P::Element *key,
                                    const typename P::Element *value, const int *starts,
-                                   const int *first, const float *slopes,
-                                   typename P::Result *result, void *scratch) {
-  using T = typename P::Element;
+                                   const int *first, const float *slopes, const float *keyScales,
+                                   const float *valueScales, typename P::Result *result,
+                                   void *scratch) {
+  // What is multiplied, and what is copied.
+  using T = typename P::Query;
+  using Stored = typename P::Element;
+  constexpr bool kWidens = kIsByte<Stored>;
   constexpr int kRows = decode_rows<P>(), kKeys = 16, kStages = decode_stages<P>();
   constexpr int kPitch = pitch_of(P::headSize), kSteps = P::headSize / 16;
   constexpr bool kKeepsQueries = kSteps <= 8;
   const DecodePart<P> part(starts, first);
   const int lane = lane_index(), warp = warp_index();
   T *queries = dynamic_shared<T>();
-  T *stages = queries + kRows * kPitch + warp * kStages * 2 * kKeys * kPitch;
+  // The warp's tiles of keys and values in turn; widened ones stand in front of those.
+  constexpr int kStoredPitch = kWidens ? P::headSize : kPitch;
+  T *widened = queries + (kRows + warp * 2 * kKeys) * kPitch;
+  Stored *stages =
+      reinterpret_cast<Stored *>(queries + (kRows + (kWidens ? 8 * kKeys : 0)) * kPitch) +
+      warp * kStages * 2 * kKeys * kStoredPitch;
 
   auto copy_keys = [&](int step) {
     const int at = part.begin + (step * 4 + warp) * kKeys, count = part.end - at;
     if (count <= 0)
       return;
-    T *to = stages + step % kStages * 2 * kKeys * kPitch;
-    copy_rows_async<kKeys, P::headSize, kWarp>(to, key_at<P>(key, part.slot, at, part.keyHead),
-                                               P::keyRowStride, count, lane);
-    copy_rows_async<kKeys, P::headSize, kWarp>(to + kKeys * kPitch,
-                                               value_at<P>(value, part.slot, at, part.keyHead),
-                                               P::valueRowStride, count, lane);
+    Stored *to = stages + step % kStages * 2 * kKeys * kStoredPitch;
+    const Stored *keys = key_at<P>(key, part.slot, at, part.keyHead);
+    const Stored *values = value_at<P>(value, part.slot, at, part.keyHead);
+    if constexpr (kWidens) {
+      copy_bytes_async<kKeys, P::headSize>(to, keys, P::keyRowStride, count, lane);
+      copy_bytes_async<kKeys, P::headSize>(to + kKeys * kStoredPitch, values, P::valueRowStride,
+                                           count, lane);
+    } else {
+      copy_rows_async<kKeys, P::headSize, kWarp>(to, keys, P::keyRowStride, count, lane);
+      copy_rows_async<kKeys, P::headSize, kWarp>(to + kKeys * kStoredPitch, values,
+                                                 P::valueRowStride, count, lane);
+    }
+  };
+  // Those of the keys whose scores a thread has.
+  struct Scales {
+    float keys[4], values[4];
+  };
+  auto read_scales = [&](int at) {
+    Scales scales;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int j = min_of(at + i / 2 * 8 + lane % 4 * 2 + i % 2, part.end - 1);
+      scales.keys[i] = scale_of<P>(keyScales, part.slot, j, part.keyHead);
+      scales.values[i] = scale_of<P>(valueScales, part.slot, j, part.keyHead);
+    }
+    return scales;
   };
   constexpr int kChunks = P::headSize / kVector<T>;
   for (int chunk = threadIdx.x; chunk < kRows * kChunks; chunk += 128) {
@@ -376,13 +415,28 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
 
   float output[2 * kSteps][4] = {};
   int step = 0;
+  Scales next = {};
+  if (part.begin + warp * kKeys < part.end)
+    next = read_scales(part.begin + warp * kKeys);
   for (int at = part.begin + warp * kKeys; at < part.end; at += 4 * kKeys, ++step) {
     // This tile is there, and the warp is done with the one before, whose place is next.
     cp_async_wait<kStages - 2>();
     __syncwarp();
     copy_keys(step + kStages - 1);
     cp_async_commit();
-    const T *keys = stages + step % kStages * 2 * kKeys * kPitch, *values = keys + kKeys * kPitch;
+    const Scales scales = next;
+    if (at + 4 * kKeys < part.end)
+      next = read_scales(at + 4 * kKeys);
+    const Stored *stored = stages + step % kStages * 2 * kKeys * kStoredPitch;
+    const T *keys;
+    if constexpr (kWidens) {
+      widen_bytes<2 * kKeys, P::headSize>(widened, stored, lane);
+      __syncwarp();
+      keys = widened;
+    } else {
+      keys = stored;
+    }
+    const T *values = keys + kKeys * kPitch;
     float scores[2][4] = {};
 #pragma unroll(kKeepsQueries ? kSteps : 4)
     for (int k = 0; k < kSteps; ++k) {
@@ -405,7 +459,7 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
       for (int i = 0; i < 4; ++i) {
         const int j = at + i / 2 * 8 + lane % 4 * 2 + i % 2;
         float &score = scores[i / 2][half * 2 + i % 2];
-        score = shape_score<P>(score, slope[half], position[half] - j);
+        score = shape_score<P>(score * scales.keys[i], slope[half], position[half] - j);
         if (j < visible[half].begin || j >= min_of(visible[half].end, part.end))
           score = -kInfinity;
         top = maxnum(top, score);
@@ -419,6 +473,7 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
         float &score = scores[i / 2][half * 2 + i % 2];
         score = exp2_fast(fma(score, kFactor<P>, -largest[half]));
         sum[half] += score;
+        score *= scales.values[i];
       }
 #pragma unroll
       for (int column = 0; column < 2 * kSteps; ++column) {
@@ -464,16 +519,20 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
 template <class P>
 SINTER_DEVICE void attention_decode(const typename P::Query *query, const typename P::Element *key,
                                     const typename P::Element *value, const int *start,
-                                    const int *first, const float *slopes,
-                                    typename P::Result *result, void *scratch) {
+                                    const int *first, const float *slopes, const float *keyScales,
+                                    const float *valueScales, typename P::Result *result,
+                                    void *scratch) {
   static_assert(P::dropout == 0, "dropout is for attention_forward");
   static_assert(P::scale > 0, "the largest product has the largest score");
+  static_assert(P::hasScales == kIsByte<typename P::Element>, "bytes, and only they, have scales");
   pdl_launch_dependents();
   pdl_wait();
-  if constexpr (attention::uses_matrices<P>())
-    attention::decode_matrices<P>(query, key, value, start, first, slopes, result, scratch);
+  if constexpr (attention::uses_matrices_once_widened<P>())
+    attention::decode_matrices<P>(query, key, value, start, first, slopes, keyScales, valueScales,
+                                  result, scratch);
   else
-    attention::decode_plain<P>(query, key, value, start, first, slopes, result, scratch);
+    attention::decode_plain<P>(query, key, value, start, first, slopes, keyScales, valueScales,
+                               result, scratch);
 }
 
 } // namespace sinter

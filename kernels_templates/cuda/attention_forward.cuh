@@ -14,7 +14,8 @@
 //   plain     any element types, any sizes up to 256. Keys and values as f32 in shared memory;
 //             eight threads share a query: each has every eighth key's score and every eighth group
 //             of four columns of the output, kRows / 16 queries at a time. Weights pass through
-//             shared memory, from which four at a time are read.
+//             shared memory, from which four at a time are read. Keys and values of 8 bits have
+//             this version alone: scores and weights are multiplied by the scales.
 //   matrices  bf16 and f16, head sizes that are a multiple of 16. Warps, each with its own 16 or 32
 //             queries, multiply with mma.sync; the weights of a warp are already laid out as
 //             the left side of the second product. Keys and values of the next tile are copied
@@ -26,6 +27,7 @@
 //
 // Parameters: attention.cuh's, and
 //   Result        element type of the result, [batch, length, heads, headSize], dense
+//   hasScales     whether keys and values have 8 bits, and scales (attention.cuh)
 //   hasLogsumexp  whether `logsumexp`, f32 [batch, length, heads], is written; nullptr if not
 //   tile          with matrix instructions: queries of a block, 64 or 128; 0 as below
 //
@@ -120,7 +122,8 @@ SINTER_DEVICE void write_logsumexp(float *logsumexp, int slot, int t, int head, 
 template <class P>
 SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename P::Element *key,
                                  const typename P::Element *value, const int *starts,
-                                 const int *first, const float *slopes, const int *seeds,
+                                 const int *first, const float *slopes, const float *keyScales,
+                                 const float *valueScales, const int *seeds,
                                  typename P::Result *result, float *logsumexp) {
   constexpr int kRows = attention_forward_rows<P>(), kKeys = forward_keys<P>();
   constexpr int kThreads = attention_forward_block<P>(), kColumns = round_up(P::headSize, 32);
@@ -180,6 +183,13 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
       }
     }
 
+    float keyScale[kScores], valueScale[kScores];
+#pragma unroll
+    for (int j = 0; j < kScores; ++j) {
+      const int at = min_of(begin + lane + 8 * j, range.end - 1);
+      keyScale[j] = scale_of<P>(keyScales, tile.slot, at, tile.keyHead);
+      valueScale[j] = scale_of<P>(valueScales, tile.slot, at, tile.keyHead);
+    }
 #pragma unroll
     for (int r = 0; r < kOwn; ++r) {
       const int t = tile.row + ownRow + r;
@@ -187,7 +197,8 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
 #pragma unroll
       for (int j = 0; j < kScores; ++j) {
         int at = begin + lane + 8 * j;
-        float score = shape_score<P>(scores[r][j], slope, tile.start + t - at) * kFactor<P>;
+        const float product = scores[r][j] * keyScale[j];
+        float score = shape_score<P>(product, slope, tile.start + t - at) * kFactor<P>;
         scores[r][j] = at >= visible[r].begin && at < visible[r].end ? score : -kInfinity;
         largest[r] = maxnum(largest[r], scores[r][j]);
       }
@@ -203,7 +214,7 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
           if (!keeps<P>(weight_number<P>(tile.slot, tile.head, t) + at, seed))
             weight = 0;
         }
-        weights[(ownRow + r) * kWeightPitch + lane + 8 * j] = weight;
+        weights[(ownRow + r) * kWeightPitch + lane + 8 * j] = weight * valueScale[j];
       }
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
@@ -490,14 +501,17 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
 template <class P>
 SINTER_DEVICE void attention_forward(const typename P::Query *query, const typename P::Element *key,
                                      const typename P::Element *value, const int *start,
-                                     const int *first, const float *slopes, const int *seed,
+                                     const int *first, const float *slopes, const float *keyScales,
+                                     const float *valueScales, const int *seed,
                                      typename P::Result *result, float *logsumexp) {
   static_assert(P::scale > 0, "the largest product has the largest score");
+  static_assert(P::hasScales == kIsByte<typename P::Element>, "bytes, and only they, have scales");
   if constexpr (attention::uses_matrices<P>())
     attention::forward_matrices<P>(query, key, value, start, first, slopes, seed, result,
                                    logsumexp);
   else
-    attention::forward_plain<P>(query, key, value, start, first, slopes, seed, result, logsumexp);
+    attention::forward_plain<P>(query, key, value, start, first, slopes, keyScales, valueScales,
+                                seed, result, logsumexp);
 }
 
 } // namespace sinter

@@ -32,6 +32,14 @@ SINTER_CONSTEXPR long long round_up(long long a, long long b) { return divide_up
 template <class A, class B> constexpr bool kIsSame = false;
 template <class A> constexpr bool kIsSame<A, A> = true;
 
+/// fp8 e4m3 (OCP's float8_e4m3fn): a sign, four bits of exponent with bias 7, three of mantissa.
+struct E4M3 {
+  unsigned char bits;
+};
+
+/// Element types of 8 bits, of which each row has a scale.
+template <class T> constexpr bool kIsByte = kIsSame<T, signed char> || kIsSame<T, E4M3>;
+
 /// Element types that are computed with as f32.
 template <class T> constexpr bool kIsNarrow = kIsSame<T, __nv_bfloat16> || kIsSame<T, __half>;
 
@@ -143,14 +151,40 @@ template <class T, int N> SINTER_DEVICE Vector<T, N> load_streaming(const T *fro
 //===----------------------------------------------------------------------===//
 
 SINTER_DEVICE float to_float(float value) { return value; }
+SINTER_DEVICE float to_float(signed char value) { return static_cast<float>(value); }
 SINTER_DEVICE float to_float(double value) { return static_cast<float>(value); }
 SINTER_DEVICE float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
 SINTER_DEVICE float to_float(__half value) { return __half2float(value); }
+/// Multiplying by 2^120 moves the exponent's bias and normalizes subnormals at once.
+SINTER_DEVICE float to_float(E4M3 value) {
+  const unsigned sign = (value.bits & 0x80u) << 24, magnitude = value.bits & 0x7Fu;
+  const float scaled = __builtin_bit_cast(float, magnitude << 20) * 0x1p120f;
+  const unsigned number = magnitude == 0x7Fu ? 0x7FC00000u : __builtin_bit_cast(unsigned, scaled);
+  return __builtin_bit_cast(float, number | sign);
+}
+
+/// The nearest e4m3, ties to even; beyond the largest, 448, that; NaN stays NaN.
+SINTER_DEVICE E4M3 to_e4m3(float value) {
+  const unsigned bits = __builtin_bit_cast(unsigned, value), magnitude = bits & 0x7FFFFFFFu;
+  unsigned code;
+  if (magnitude > 0x7F800000u)
+    code = 0x7Fu;
+  else if (magnitude >= 0x43E00000u) // 448
+    code = 0x7Eu;
+  else if (magnitude < 0x3C800000u) // 2^-6, below which are multiples of 2^-9, as of f32 from 2^14
+    code =
+        __builtin_bit_cast(unsigned, __builtin_bit_cast(float, magnitude) + 16384.0f) - 0x46800000u;
+  else
+    code = (magnitude + 0x7FFFFu + (magnitude >> 20 & 1) - (120u << 23)) >> 20;
+  return {static_cast<unsigned char>(code | bits >> 24 & 0x80u)};
+}
 
 /// Rounds to nearest, ties to even.
 template <class T> SINTER_DEVICE T from_float(float value) {
   if constexpr (kIsSame<T, __nv_bfloat16>)
     return __float2bfloat16_rn(value);
+  else if constexpr (kIsSame<T, E4M3>)
+    return to_e4m3(value);
   else if constexpr (kIsSame<T, __half>)
     return __float2half_rn(value);
   else
@@ -161,13 +195,13 @@ template <class T> SINTER_DEVICE T from_float(float value) {
 template <class To, class From> SINTER_DEVICE To convert(From value) {
   if constexpr (kIsSame<To, From>)
     return value;
-  else if constexpr (kIsNarrow<From>)
+  else if constexpr (kIsNarrow<From> || kIsSame<From, E4M3>)
     return convert<To>(to_float(value));
   else if constexpr (kIsSame<To, __nv_bfloat16> && kIsSame<From, double>)
     return __double2bfloat16(value);
   else if constexpr (kIsSame<To, __half> && kIsSame<From, double>)
     return __double2half(value);
-  else if constexpr (kIsNarrow<To>)
+  else if constexpr (kIsNarrow<To> || kIsSame<To, E4M3>)
     return from_float<To>(static_cast<float>(value));
   else
     return static_cast<To>(value);
@@ -180,6 +214,32 @@ SINTER_DEVICE Vector<To, N> convert_vector(const Vector<From, N> &vector) {
   for (int i = 0; i < N; ++i)
     result[i] = convert<To>(vector[i]);
   return result;
+}
+
+/// The four bytes of a word as f32, less what was added to each so that none is negative: they
+/// become the lower bits of 2^23.
+SINTER_DEVICE Vector<float, 4> bytes_to_floats(unsigned word, unsigned added) {
+  Vector<float, 4> result;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    result[i] = __builtin_bit_cast(float, __byte_perm(word, 0x4B000000u, 0x7650u | i)) -
+                (8388608.0f + added);
+  return result;
+}
+
+/// Two e4m3 side by side as f32: in one instruction and a widening where the machine has it.
+SINTER_DEVICE Vector<float, 2> e4m3_to_floats(unsigned short pair) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  union {
+    unsigned word;
+    __half elements[2];
+  } halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves.word) : "h"(pair));
+  return {{to_float(halves.elements[0]), to_float(halves.elements[1])}};
+#else
+  return {{to_float(E4M3{static_cast<unsigned char>(pair)}),
+           to_float(E4M3{static_cast<unsigned char>(pair >> 8)})}};
+#endif
 }
 
 /// The numbers of a vector as f32.
@@ -195,6 +255,28 @@ template <class T, int N> SINTER_DEVICE Vector<float, N> to_floats(const Vector<
     for (int i = 0; i < N / 2; ++i) {
       result[2 * i] = __builtin_bit_cast(float, pairs.words[i] << 16);
       result[2 * i + 1] = __builtin_bit_cast(float, pairs.words[i] & 0xFFFF0000u);
+    }
+    return result;
+  } else if constexpr (kIsByte<T> && N % 4 == 0) {
+    const union {
+      Vector<T, N> vector;
+      unsigned words[N / 4];
+    } fours = {vector};
+    Vector<float, N> result;
+#pragma unroll
+    for (int i = 0; i < N / 4; ++i) {
+      const unsigned word = fours.words[i];
+      Vector<float, 4> four;
+      if constexpr (kIsSame<T, signed char>) {
+        four = bytes_to_floats(word ^ 0x80808080u, 128);
+      } else {
+        const auto low = e4m3_to_floats(static_cast<unsigned short>(word));
+        const auto high = e4m3_to_floats(static_cast<unsigned short>(word >> 16));
+        four = {{low[0], low[1], high[0], high[1]}};
+      }
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        result[4 * i + j] = four[j];
     }
     return result;
   } else {

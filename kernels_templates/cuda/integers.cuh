@@ -74,13 +74,7 @@ template <int BITS> SINTER_DEVICE Vector<float, 4> widen_integers(unsigned word,
   constexpr unsigned kAdded = BITS == 4 ? 8 : 128;
   if constexpr (BITS == 4)
     word = word >> 4 * half & 0x0F0F0F0Fu;
-  word ^= kAdded * 0x01010101u;
-  Vector<float, 4> result;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    result[i] = __builtin_bit_cast(float, __byte_perm(word, 0x4B000000u, 0x7650u | i)) -
-                (8388608.0f + kAdded);
-  return result;
+  return bytes_to_floats(word ^ kAdded * 0x01010101u, kAdded);
 }
 
 } // namespace products

@@ -66,6 +66,45 @@ SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride,
   }
 }
 
+/// Begins to copy a tile of bytes as it is, a row behind the other, by the lanes of a warp.
+/// @pre the rows of `global` are aligned to 16 bytes, and COLUMNS is a multiple of 16.
+template <int ROWS, int COLUMNS, class T>
+SINTER_DEVICE void copy_bytes_async(T *shared, const T *global, long long stride, int rows,
+                                    int lane) {
+  static_assert(sizeof(T) == 1 && COLUMNS % 16 == 0, "a row is of whole chunks of bytes");
+  constexpr int kChunks = COLUMNS / 16;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, kWarp)); ++i) {
+    const int chunk = lane + i * kWarp, row = chunk / kChunks, column = chunk % kChunks * 16;
+    if (ROWS * kChunks % kWarp != 0 && chunk >= ROWS * kChunks)
+      break;
+    cp_async_16_if(row < rows, shared + chunk * 16,
+                   row < rows ? global + row * stride + column : global);
+  }
+}
+
+/// Widens such a tile to elements of 16 bits, as copy_rows_async puts them. The warp's copies are
+/// there; its lanes wait for each other before they read what is written.
+template <int ROWS, int COLUMNS, class To, class T>
+SINTER_DEVICE void widen_bytes(To *to, const T *bytes, int lane) {
+  constexpr int kChunks = COLUMNS / 16;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, kWarp)); ++i) {
+    const int chunk = lane + i * kWarp;
+    if (ROWS * kChunks % kWarp != 0 && chunk >= ROWS * kChunks)
+      break;
+    const auto numbers = to_floats(load<T, 16>(bytes + chunk * 16));
+    union {
+      Vector<To, 16> vector;
+      unsigned words[8];
+    } elements;
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+      elements.words[j] = pack<To>(numbers[2 * j], numbers[2 * j + 1]);
+    store(to + chunk / kChunks * pitch_of(COLUMNS) + chunk % kChunks * 16, elements.vector);
+  }
+}
+
 /// Copies a tile as f32, all THREADS threads together; what is beyond `rows` or `columns` becomes
 /// zero. ALIGNED: the rows of `global` are aligned to 16 bytes and `columns` fills vectors.
 template <int ROWS, int COLUMNS, int THREADS, bool ALIGNED, class T>

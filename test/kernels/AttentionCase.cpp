@@ -16,6 +16,11 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
   query = HostTensor::random(type, p.querySize(), engine).values;
   key = HostTensor::random(type, p.keySize(), engine).values;
   value = HostTensor::random(type, p.keySize(), engine).values;
+  bool hasScales = !options.cache.empty();
+  std::vector<double> keyNumbers = key, valueNumbers = value;
+  if (hasScales)
+    for (auto [rows, numbers] : {std::pair(&key, &keyNumbers), {&value, &valueNumbers}})
+      scales.push_back(quantize(*rows, *numbers));
 
   auto pickBelow = [&](int end) { return static_cast<int>(engine() % std::max(1, end)); };
   if (options.hasStart) {
@@ -40,6 +45,7 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
       problem.slopes.push_back(std::ldexp(1.0, -h - 1));
     optional.push_back(HostTensor::of("float", problem.slopes));
   }
+  optional.insert(optional.end(), scales.begin(), scales.end());
   if (p.dropout > 0) {
     problem.seed = {1234567, 89};
     optional.push_back(HostTensor::of("int", std::vector<uint32_t>{1234567, 89}));
@@ -63,10 +69,29 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
     memories.push_back(HostTensor::of(type, memory));
   } else {
     memories.push_back(HostTensor::of(type, query));
-    for (const std::vector<double> &dense : {key, value})
-      memories.push_back(HostTensor::of(type, pack(dense, keyPlace, p.maxSequence, p.keyHeads,
-                                                   std::vector<double>(dense.size()))));
+    for (const std::vector<double> &dense : {keyNumbers, valueNumbers})
+      memories.push_back(HostTensor::of(
+          hasScales ? options.cache : type,
+          pack(dense, keyPlace, p.maxSequence, p.keyHeads, std::vector<double>(dense.size()))));
   }
+}
+
+HostTensor AttentionCase::quantize(std::vector<double> &rows, std::vector<double> &numbers) const {
+  size_t width = size_t(problem.headSize);
+  double most = options.cache == "signed char" ? 127 : largestE4M3;
+  HostTensor factors("float", rows.size() / width), type(options.cache, 1);
+  for (size_t row = 0; row < factors.values.size(); ++row) {
+    double largest = 1e-30;
+    for (size_t i = row * width; i < (row + 1) * width; ++i)
+      largest = std::max(largest, std::abs(rows[i]));
+    double factor = factors.values[row] = factors.round(largest / most);
+    for (size_t i = row * width; i < (row + 1) * width; ++i) {
+      double number = rows[i] / factor;
+      numbers[i] = type.round(options.cache == "signed char" ? std::nearbyint(number) : number);
+      rows[i] = numbers[i] * factor;
+    }
+  }
+  return factors;
 }
 
 std::vector<double> AttentionCase::pack(const std::vector<double> &dense, const Place &place,
@@ -84,7 +109,7 @@ std::vector<double> AttentionCase::pack(const std::vector<double> &dense, const 
 Parameters AttentionCase::getParameters() const {
   const AttentionProblem &p = problem;
   Parameters result = {{"Query", options.element},
-                       {"Element", options.element},
+                       {"Element", options.cache.empty() ? options.element : options.cache},
                        {"Result", options.result},
                        {"batch", std::to_string(p.batch)},
                        {"length", std::to_string(p.length)},
@@ -108,6 +133,8 @@ Parameters AttentionCase::getParameters() const {
     result[name + "RowStride"] = std::to_string(place.row);
     result[name + "HeadStride"] = std::to_string(place.head);
   };
+  if (!options.cache.empty())
+    result["hasScales"] = "true";
   add("query", queryPlace);
   add("key", keyPlace);
   add("value", valuePlace);

@@ -19,6 +19,7 @@ class AttentionCase {
 public:
   struct Options {
     std::string element = "float", result = "float";
+    std::string cache = ""; ///< of keys and values, if they have 8 bits, and scales; element if not
     AttentionProblem problem;
     Packing packing = Packing::Apart;
     bool hasStart = false, hasFirst = false, hasSlopes = false, plain = false;
@@ -42,13 +43,15 @@ private:
   struct Place {
     long long offset, batch, row, head;
   };
+  /// Rounds rows to numbers of the cache's type times a scale each, which is returned.
+  HostTensor quantize(std::vector<double> &rows, std::vector<double> &numbers) const;
   std::vector<double> pack(const std::vector<double> &dense, const Place &place, int length,
                            int heads, std::vector<double> memory) const;
 
   Place queryPlace, keyPlace, valuePlace;
   /// The operands' memory; one for all if they are columns of a product.
   std::vector<HostTensor> memories;
-  std::vector<HostTensor> optional;
+  std::vector<HostTensor> optional, scales;
 };
 
 /// Attentions by name: sizes that fill tiles and that do not, every option alone and all of them.

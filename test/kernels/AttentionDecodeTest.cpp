@@ -50,6 +50,21 @@ Trials makeTrials() {
     everything.problem.window = 300;
     everything.problem.softcap = 3;
   }
+  // Caches of 8 bits, with and without tiles that are widened.
+  for (auto [kind, cache] : {std::pair("int8_", "signed char"), {"fp8_", "sinter::E4M3"}}) {
+    auto add = [&](const std::string &name, Options options) {
+      options.cache = cache;
+      trials[kind + name] = std::move(options);
+    };
+    add("plain", decode(kF32, 2, 1, 4, 2, 64, 700));
+    add("plain_odd", decode(kF32, 1, 1, 2, 1, 33, 290));
+    add("parts", decode(kBf16, 3, 1, 2, 1, 64, 1100));
+    add("grouped", decode(kF16, 1, 1, 14, 2, 48, 600));
+    add("wide", decode(kBf16, 1, 1, 3, 1, 256, 400));
+    add("rows_of_heads", decode(kF16, 2, 1, 4, 2, 32, 300));
+    trials[std::string(kind) + "rows_of_heads"].packing = Packing::Apart;
+    add("everything", trials["matrices_everything"]);
+  }
   trials["plain_odd"] = decode(kF32, 1, 1, 2, 1, 33, 290);
   trials["plain_f16"] = decode(kF16, 1, 1, 2, 1, 20, 290);
   trials["matrices_f16_into_f32"] = decode(kF16, 1, 1, 2, 1, 80, 290);

@@ -17,6 +17,38 @@ double tolerance(const Options &options) {
   return options.element == "__half" ? 2e-3 : 1.2e-2;
 }
 
+/// Chunks of a prompt that read caches of 8 bits.
+Trials makeCacheTrials() {
+  Trials trials;
+  for (auto [kind, cache] : {std::pair("int8", "signed char"), {"fp8", "sinter::E4M3"}}) {
+    Options options;
+    options.cache = cache;
+    options.hasStart = true;
+    AttentionProblem &p = options.problem;
+    p.batch = 2;
+    p.length = 35;
+    p.heads = 4;
+    p.keyHeads = 2;
+    p.headSize = 33;
+    p.maxSequence = 90;
+    p.causal = true;
+    p.scale = 0.25;
+    trials[std::string(kind) + "_odd"] = options;
+    options.element = options.result = "__nv_bfloat16";
+    options.packing = Packing::HeadMajor;
+    p.headSize = 64;
+    trials[std::string(kind) + "_head_major"] = options;
+    options.element = options.result = "__half";
+    options.packing = Packing::Apart;
+    options.hasFirst = options.hasSlopes = true;
+    p.headSize = 48;
+    p.window = 30;
+    p.softcap = 3;
+    trials[std::string(kind) + "_everything"] = options;
+  }
+  return trials;
+}
+
 bool hasLogsumexp(const Options &options) { return options.problem.causal; }
 
 /// @param tile queries of a block; 0: by the rule.
@@ -64,6 +96,17 @@ TEST(AttentionForward, IsItsDefinition) {
   int count = 0;
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+}
+
+TEST(AttentionForward, OfCachesOf8BitsIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Trials trials = makeCacheTrials();
+  for (bool checked : {false, true}) {
+    TestKernels kernels = compile(trials, checked);
+    int count = 0;
+    for (const auto &[name, options] : trials)
+      expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+  }
 }
 
 TEST(AttentionForward, OfLargeBlocksIsItsDefinition) {

@@ -1,6 +1,7 @@
 //===- HostTensor.h - A kernel's operand, in double precision ---*- C++ -*-===//
 #pragma once
 
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 
 #include <bit>
@@ -14,7 +15,7 @@
 namespace sinter::kernels {
 
 /// Numbers that are exactly those of an element type; "float", "double", "int", "signed char",
-/// "__nv_bfloat16" or "__half", as kernels call it.
+/// "sinter::E4M3", "__nv_bfloat16" or "__half", as kernels call it.
 struct HostTensor {
   std::string type;
   std::vector<double> values;
@@ -44,7 +45,7 @@ struct HostTensor {
   }
 
   size_t elementBytes() const {
-    if (type == "signed char")
+    if (type == "signed char" || type == "sinter::E4M3")
       return 1;
     return type == "double" ? 8 : type == "float" || type == "int" ? 4 : 2;
   }
@@ -83,6 +84,8 @@ private:
       put(static_cast<int32_t>(value), to);
     else if (type == "signed char")
       put(static_cast<signed char>(value), to);
+    else if (type == "sinter::E4M3")
+      put(floatToE4M3(static_cast<float>(value)), to);
     else if (type == "__half")
       put(floatToF16(static_cast<float>(value)), to);
     else
@@ -97,6 +100,8 @@ private:
       return get<int32_t>(from);
     if (type == "signed char")
       return get<signed char>(from);
+    if (type == "sinter::E4M3")
+      return e4m3ToFloat(get<uint8_t>(from));
     uint16_t bits = get<uint16_t>(from);
     return type == "__half" ? f16ToFloat(bits) : bf16ToFloat(bits);
   }

@@ -45,14 +45,17 @@ struct DecodeShape {
   static constexpr int64_t block = 128;
   int64_t groups, splits, sharedBytes, scratchBytes;
 
-  DecodeShape(const AttentionOperands &operands, bool matrices, const TargetAttr &target) {
+  DecodeShape(const AttentionOperands &operands, bool matrices, bool bytes,
+              const TargetAttr &target) {
     int64_t d = operands.headSize, rows = matrices ? 16 : d > 128 ? 2 : 4;
     int64_t parts = llvm::divideCeil(operands.rows, rows);
     groups = operands.batch * operands.keyHeads * parts;
     int64_t wanted = llvm::divideCeil(264, groups),
             most = llvm::divideCeil(operands.maxSequence, 256);
     splits = std::min(wanted, most);
-    auto copies = [&](int64_t stages) { return 32 * (d + 8) * (1 + 8 * stages); };
+    auto copies = [&](int64_t stages) {
+      return bytes ? 288 * (d + 8) + 128 * d * stages : 32 * (d + 8) * (1 + 8 * stages);
+    };
     sharedBytes = 16 * rows * (d + 4) + 32 * rows;
     if (matrices)
       sharedBytes =
@@ -132,6 +135,31 @@ static bool usesMatrices(Op op, const AttentionOperands &operands, const Strided
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
 
+/// Whether they would be for queries of 16 bits once keys and values of 8 bits are as wide.
+static bool usesMatricesOnceWidened(AttentionOp op, const AttentionOperands &operands,
+                                    const StridedInput &key, const StridedInput &value) {
+  Type element = getElementTypeOrSelf(op.getKey()), query = getElementTypeOrSelf(op.getQuery());
+  int64_t d = operands.headSize;
+  return element.getIntOrFloatBitWidth() == 8 && query.getIntOrFloatBitWidth() == 16 &&
+         d % 16 == 0 && hasAlignedRows(operands.query, d, query) &&
+         hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
+}
+
+/// A tensor that lies element by element, as the templates read it: an argument of the kernel.
+static FailureOr<unsigned> findDense(Value value, Operation *op, StringRef what) {
+  FailureOr<StridedInput> rows = traceRows(value, op, what, /*f16=*/true);
+  if (failed(rows))
+    return failure();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
+    if (shape[i] > 1 && rows->strides[i] != stride)
+      return op->emitError("expected ") << what << " to be dense";
+  if (rows->offset != 0)
+    return op->emitError("expected ") << what << " to be dense";
+  return rows->argument;
+}
+
 FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::FuncOp function,
                                                    const TargetAttr &target, int64_t candidate) {
   FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
@@ -149,6 +177,14 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return failure();
   if (results.roundings.size() > 2)
     return op->emitError("expected a result that is rounded once");
+  SmallVector<std::optional<unsigned>> scales;
+  for (auto [value, what] : {std::pair(op->getKeyScales(), "scales of keys"),
+                             {op->getValueScales(), "scales of values"}}) {
+    FailureOr<unsigned> argument = value ? findDense(value, *op, what) : FailureOr<unsigned>(0u);
+    if (failed(argument))
+      return failure();
+    scales.push_back(value ? std::optional(*argument) : std::nullopt);
+  }
 
   bool matrices = usesMatrices(*op, operands, *key, *value);
   // Few queries read many keys of a cache, whose number the device alone knows.
@@ -166,8 +202,12 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   instance.pass(operands.startArgument);
   instance.pass(operands.firstArgument);
   instance.pass(operands.slopesArgument);
+  instance.set("hasScales", scales.front().has_value());
+  for (std::optional<unsigned> argument : scales)
+    instance.pass(argument);
   if (decodes) {
-    DecodeShape shape(operands, matrices, target);
+    bool widens = usesMatricesOnceWidened(*op, operands, *key, *value);
+    DecodeShape shape(operands, matrices || widens, scales.front().has_value(), target);
     instance.pass(inputs + results.resultIndex);
     instance.pass(inputs + kernel.getNumResults());
     instance.write(function, /*usesShared=*/true);
@@ -184,21 +224,6 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   instance.write(function, /*usesShared=*/true);
   int64_t tiles = llvm::divideCeil(operands.length, shape.rows);
   return CudaLaunch{operands.batch * operands.heads * tiles, shape.block, shape.sharedBytes};
-}
-
-/// A gradient that lies row by row, as the templates read it.
-static FailureOr<unsigned> findDense(Value value, Operation *op, StringRef what) {
-  FailureOr<StridedInput> rows = traceRows(value, op, what, /*f16=*/true);
-  if (failed(rows))
-    return failure();
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
-    if (shape[i] > 1 && rows->strides[i] != stride)
-      return op->emitError("expected ") << what << " to be dense";
-  if (rows->offset != 0)
-    return op->emitError("expected ") << what << " to be dense";
-  return rows->argument;
 }
 
 FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func::FuncOp function,

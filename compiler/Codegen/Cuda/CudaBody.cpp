@@ -291,9 +291,9 @@ private:
         .Case([&](arith::MinSIOp) { return call("min_of"); })
         .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation *op) {
           Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-          if (to.isF32() && from.getIntOrFloatBitWidth() == 16)
+          if (to.isF32() && from.getIntOrFloatBitWidth() <= 16)
             return makeCall("sinter::to_float", arg(0).text);
-          if (from.isF32() && to.getIntOrFloatBitWidth() == 16)
+          if (from.isF32() && to.getIntOrFloatBitWidth() <= 16)
             return makeCall("sinter::from_float<" + type + ">", arg(0).text);
           return makeCall("sinter::convert<" + type + ">", arg(0).text);
         })

@@ -55,6 +55,8 @@ std::optional<std::string> sinter::getCudaType(Type type, bool wide) {
     return "__nv_bfloat16";
   if (type.isF16())
     return "__half";
+  if (isa<Float8E4M3FNType>(type))
+    return "sinter::E4M3";
   if (type.isIndex())
     return wide ? "long long" : "int";
   if (type.isInteger(1))

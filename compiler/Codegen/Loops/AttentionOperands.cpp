@@ -23,7 +23,7 @@ static LogicalResult findOptionalArgument(Value value, Operation *op, StringRef 
 FailureOr<StridedInput> sinter::traceRows(Value value, Operation *op, StringRef what, bool f16) {
   auto type = cast<RankedTensorType>(value.getType());
   Type element = type.getElementType();
-  bool hasBytes = !f16 && element.getIntOrFloatBitWidth() == 8;
+  bool hasBytes = element.getIntOrFloatBitWidth() == 8;
   if (!element.isF32() && !element.isBF16() && !(f16 && element.isF16()) && !hasBytes)
     return op->emitError("expected ")
            << what << " of f32 or " << (f16 ? "16 bits" : "bf16") << ", got " << element;

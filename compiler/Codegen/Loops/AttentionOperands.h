@@ -27,8 +27,8 @@ struct AttentionOperands {
   template <typename Op> mlir::LogicalResult read(Op op, bool f16);
 };
 
-/// Dense `[.., .., .., d]` of f32 or bf16, of f16 where the kernels take it (a GPU's) and of 8 bits
-/// where they do not, whose rows of d elements are contiguous.
+/// Dense `[.., .., .., d]` of f32, bf16 or 8 bits, of f16 where the kernels take it (a GPU's),
+/// whose rows of d elements are contiguous.
 mlir::FailureOr<StridedInput> traceRows(mlir::Value value, mlir::Operation *op,
                                         llvm::StringRef what, bool f16);
 

@@ -71,11 +71,11 @@ func.func private @sample(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi
 
 // -----
 
-func.func private @bytes(%q: tensor<1x8x2x16xf32>, %k: tensor<1x8x2x16xi8>, %s: tensor<1x8x2x1xf32>)
+func.func private @scales_of_a_part(%q: tensor<1x8x2x16xf32>, %k: tensor<1x8x2x16xi8>, %s: tensor<1x8x4x1xf32>)
     -> tensor<1x8x2x16xf32> attributes {sinter.kernel = "attention"} {
-  // expected-error @below {{expected keys of f32 or 16 bits, got 'i8'}}
-  // expected-error @below {{expected values of f32 or 16 bits, got 'i8'}}
-  %0 = sinter.attention %q, %k, %k, %s, %s {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1>}
+  %t = sinter.slice %s {offsets = array<i64: 0, 0, 0, 0>} : (tensor<1x8x4x1xf32>) -> tensor<1x8x2x1xf32>
+  // expected-error @below {{expected scales of keys to be dense}}
+  %0 = sinter.attention %q, %k, %k, %t, %t {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1>}
       : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xi8>, tensor<1x8x2x16xi8>, tensor<1x8x2x1xf32>, tensor<1x8x2x1xf32>) -> tensor<1x8x2x16xf32>
   return %0 : tensor<1x8x2x16xf32>
 }

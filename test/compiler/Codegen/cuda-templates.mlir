@@ -100,12 +100,12 @@ func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3
 
 // CHECK-LABEL: module @kernels
 // CHECK: func.func private @forward(
-// CHECK-SAME: arguments = array<i64: 0, 0, 0, -1, -1, -1, -1, 1, -1>
+// CHECK-SAME: arguments = array<i64: 0, 0, 0, -1, -1, -1, -1, -1, -1, 1, -1>
 // CHECK-SAME: function = "attention_forward", header = "attention_forward.cuh"
 // CHECK-SAME: Element = bf16, Query = bf16, Result = bf16
 // CHECK-SAME: queryBatchStride = 115200 : i64, queryHeadStride = 64 : i64, queryOffset = 128 : i64, queryRowStride = 1152 : i64
 // CHECK: func.func private @decode({{.*}}xi32>)
-// CHECK-SAME: arguments = array<i64: 0, 1, 1, 2, -1, -1, 3, 4>
+// CHECK-SAME: arguments = array<i64: 0, 1, 1, 2, -1, -1, -1, -1, 3, 4>
 // CHECK-SAME: function = "attention_decode"
 // CHECK: func.func private @keys(
 // CHECK-SAME: function = "attention_backward_keys", header = "attention_backward.cuh"

@@ -31,13 +31,13 @@ func.func private @foreign(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinte
 
 module {
 module @kernels {
-// expected-error @+1 {{expected elements of a type that CUDA C++ has, got 'f8E4M3FN'}}
-func.func @tiny(%x: memref<4xf8E4M3FN>, %y: memref<4xf8E4M3FN>) {
+// expected-error @+1 {{expected elements of a type that CUDA C++ has, got 'f8E5M2'}}
+func.func @tiny(%x: memref<4xf8E5M2>, %y: memref<4xf8E5M2>) {
   return
 }
 }
-func.func private @tiny(%x: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
-  return %x : tensor<4xf8E4M3FN>
+func.func private @tiny(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
+  return %x : tensor<4xf8E5M2>
 }
 }
 
