@@ -53,20 +53,22 @@ private:
                                 op->getName().getStringRef());
     if (concat.getDim() != (transposed ? 0 : 1))
       return refuse(reason, "columns of the packed matrix to be concatenated");
-    for (Value operand : concat.getOperands())
+    bool roundsAll = rounds;
+    for (Value operand : concat.getOperands()) {
+      rounds = roundsAll;
       if (failed(match(operand, transposed, 0, 0, typeOf(operand).getDimSize(0),
                        typeOf(operand).getDimSize(1))))
         return failure();
+    }
     return success();
   }
 
-  /// A cast that is not the last one must not lose what the last one would keep.
+  /// Packing rounds once, from the source's type to that of the panels.
   LogicalResult checkCast(CastOp op) {
-    Type from = typeOf(op.getOperand()).getElementType(), to = typeOf(op).getElementType();
-    if (!isa<FloatType>(from) || !isa<FloatType>(to))
+    if (!isFloat(op.getOperand().getType()) || !isFloat(op.getType()))
       return refuse(reason, "casts between floating-point types");
-    if (to != pack.dtype && to.getIntOrFloatBitWidth() <= from.getIntOrFloatBitWidth())
-      return refuse(reason, "no narrowing cast before the last one");
+    if (std::exchange(rounds, true))
+      return refuse(reason, "one cast of a matrix to be packed");
     return success();
   }
 
@@ -101,6 +103,7 @@ private:
   PackCommand &pack;
   const OpSet &ops;
   llvm::SmallPtrSet<Operation *, 8> used;
+  bool rounds = false; ///< whether a cast was met on the way
   std::string &reason;
 };
 } // namespace

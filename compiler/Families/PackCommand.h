@@ -23,10 +23,10 @@ struct PackCommand {
   llvm::SmallVector<PackSource> sources;
 };
 
-/// The packing that ops compute: a `pack` of slices, reshapes, transposes, casts and concatenations
-/// (of columns) of values from outside, and nothing else. A part of a value has an address where
-/// the value is an argument; of what a step makes there is only the whole. Fails with the reason, a
-/// sentence that begins with "expected".
+/// The packing that ops compute: a `pack` of slices, reshapes, transposes, concatenations (of
+/// columns) and at most one cast of each of the values from outside, and nothing else. A part of a
+/// value has an address where the value is an argument; of what a step makes there is only the
+/// whole. Fails with the reason, a sentence that begins with "expected".
 mlir::FailureOr<PackCommand> matchPack(const OpSet &ops, std::string &reason);
 
 } // namespace sinter

@@ -40,3 +40,16 @@ func.func @packed_part(%a: tensor<16x8xf32>) -> tensor<8x8xf32, #sinter.panels<w
   %2 = sinter.pack %1 : (tensor<8x8xf32>) -> tensor<8x8xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>>
   return %2 : tensor<8x8xf32, #sinter.panels<width = 16, interleave = 1, depth = 16>>
 }
+
+// Packing rounds once: what is rounded twice is a kernel of rows before.
+// CHECK-LABEL: func.func @packed_twice_rounded
+// CHECK: sinter.fusion rows
+// CHECK-COUNT-2: sinter.cast
+// CHECK: sinter.yield
+// CHECK: sinter.pack %0
+func.func @packed_twice_rounded(%w: tensor<8x8xf16>) -> tensor<8x8xbf16, #sinter.panels<width = 16, interleave = 2, depth = 32>> attributes {sinter.entry} {
+  %0 = sinter.cast %w : (tensor<8x8xf16>) -> tensor<8x8xf32>
+  %1 = sinter.cast %0 : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %2 = sinter.pack %1 : (tensor<8x8xbf16>) -> tensor<8x8xbf16, #sinter.panels<width = 16, interleave = 2, depth = 32>>
+  return %2 : tensor<8x8xbf16, #sinter.panels<width = 16, interleave = 2, depth = 32>>
+}

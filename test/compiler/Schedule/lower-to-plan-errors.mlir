@@ -91,7 +91,7 @@ func.func @pack_arithmetic(%w: tensor<8x8xf32> {sinter.parameter = "w"})
 
 func.func @pack_rounds(%w: tensor<8x8xf32> {sinter.parameter = "w"})
     -> (!panels {sinter.preprocessed = "p"}) attributes {sinter.entry} {
-  // expected-error @below {{expected no narrowing cast before the last one}}
+  // expected-error @below {{expected one cast of a matrix to be packed}}
   %y = sinter.fusion pack(%w : tensor<8x8xf32>) -> (!panels) {
   ^bb0(%a: tensor<8x8xf32>):
     %0 = sinter.cast %a : (tensor<8x8xf32>) -> tensor<8x8xbf16>
