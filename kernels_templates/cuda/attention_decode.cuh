@@ -357,9 +357,9 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
     const Stored *keys = key_at<P>(key, part.slot, at, part.keyHead);
     const Stored *values = value_at<P>(value, part.slot, at, part.keyHead);
     if constexpr (kWidens) {
-      copy_bytes_async<kKeys, P::headSize>(to, keys, P::keyRowStride, count, lane);
-      copy_bytes_async<kKeys, P::headSize>(to + kKeys * kStoredPitch, values, P::valueRowStride,
-                                           count, lane);
+      copy_bytes_async<kKeys, P::headSize, kWarp>(to, keys, P::keyRowStride, count, lane);
+      copy_bytes_async<kKeys, P::headSize, kWarp>(to + kKeys * kStoredPitch, values,
+                                                  P::valueRowStride, count, lane);
     } else {
       copy_rows_async<kKeys, P::headSize, kWarp>(to, keys, P::keyRowStride, count, lane);
       copy_rows_async<kKeys, P::headSize, kWarp>(to + kKeys * kStoredPitch, values,
@@ -430,7 +430,7 @@ SINTER_DEVICE void decode_matrices(const typename P::Query *query, const typenam
     const Stored *stored = stages + step % kStages * 2 * kKeys * kStoredPitch;
     const T *keys;
     if constexpr (kWidens) {
-      widen_bytes<2 * kKeys, P::headSize>(widened, stored, lane);
+      widen_bytes<2 * kKeys, P::headSize, kWarp>(widened, stored, lane);
       __syncwarp();
       keys = widened;
     } else {

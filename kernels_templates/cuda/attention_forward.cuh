@@ -14,14 +14,17 @@
 //   plain     any element types, any sizes up to 256. Keys and values as f32 in shared memory;
 //             eight threads share a query: each has every eighth key's score and every eighth group
 //             of four columns of the output, kRows / 16 queries at a time. Weights pass through
-//             shared memory, from which four at a time are read. Keys and values of 8 bits have
-//             this version alone: scores and weights are multiplied by the scales.
+//             shared memory, from which four at a time are read.
 //   matrices  bf16 and f16, head sizes that are a multiple of 16. Warps, each with its own 16 or 32
 //             queries, multiply with mma.sync; the weights of a warp are already laid out as
 //             the left side of the second product. Keys and values of the next tile are copied
 //             (cp.async) while one is computed with, which leaves one barrier a tile. Only tiles
 //             that a bound crosses are masked element by element. The result goes through the
 //             memory of the warp's queries, so that its rows are written 16 bytes at a time.
+//             Keys and values of 8 bits are copied as they are; the block widens a tile to the
+//             queries' type, exactly, when it is there, which takes a second barrier.
+//
+// Of keys and values of 8 bits scores and weights are multiplied by the scales.
 //
 // Blocks with the most keys (the last queries, if causal) begin first.
 //
@@ -59,7 +62,7 @@ namespace sinter {
 namespace attention {
 /// Keys of a tile.
 template <class P> SINTER_CONSTEXPR int forward_keys() {
-  return uses_matrices<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
+  return uses_matrices_once_widened<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
 }
 /// Memory for the queries and twice the keys and values, with matrix instructions.
 template <class P> SINTER_CONSTEXPR int forward_matrices_shared(int rows) {
@@ -79,12 +82,12 @@ template <class P> SINTER_CONSTEXPR bool forward_is_tall() {
 } // namespace attention
 
 template <class P> SINTER_CONSTEXPR int attention_forward_rows() {
-  if (attention::uses_matrices<P>())
+  if (attention::uses_matrices_once_widened<P>())
     return attention::forward_is_large<P>() ? 128 : 64;
   return P::headSize > 128 ? 32 : 64;
 }
 template <class P> SINTER_CONSTEXPR int attention_forward_block() {
-  return attention::uses_matrices<P>() && attention::forward_is_large<P>() &&
+  return attention::uses_matrices_once_widened<P>() && attention::forward_is_large<P>() &&
                  !attention::forward_is_tall<P>()
              ? 256
              : 128;
@@ -94,7 +97,7 @@ template <class P> SINTER_CONSTEXPR long long attention_forward_grid() {
 }
 template <class P> SINTER_CONSTEXPR int attention_forward_shared() {
   constexpr int kRows = attention_forward_rows<P>(), kKeys = attention::forward_keys<P>();
-  if (attention::uses_matrices<P>())
+  if (attention::uses_matrices_once_widened<P>())
     return attention::forward_matrices_shared<P>(kRows);
   return 4 * ((kRows + 2 * kKeys) * float_pitch_of(round_up(P::headSize, 32)) +
               kRows * float_pitch_of(kKeys));
@@ -272,9 +275,13 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
 template <class P>
 SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typename P::Element *key,
                                     const typename P::Element *value, const int *starts,
-                                    const int *first, const float *slopes, const int *seeds,
+                                    const int *first, const float *slopes, const float *keyScales,
+                                    const float *valueScales, const int *seeds,
                                     typename P::Result *result, float *logsumexp) {
-  using T = typename P::Element;
+  // What is multiplied, and what is copied.
+  using T = typename P::Query;
+  using Stored = typename P::Element;
+  constexpr bool kWidens = kIsByte<Stored>;
   using Result = typename P::Result;
   constexpr int kRows = attention_forward_rows<P>(), kKeys = forward_keys<P>();
   constexpr int kThreads = attention_forward_block<P>();
@@ -300,14 +307,30 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   const float slope = slope_of<P>(slopes, tile.head);
   const uint2 seed = seed_of<P>(seeds);
   const Keys range = tile.template keys<kThreads>(first);
+  // Where elements are widened, what is copied stands behind one widened tile, in no more memory
+  // than a second one would take, with the scales of that tile's keys and values at its end.
+  constexpr int kStoredPitch = kWidens ? P::headSize : kPitch;
+  Stored *stored = reinterpret_cast<Stored *>(stages + (kWidens ? 2 * kKeys * kPitch : 0));
+  float *scales = reinterpret_cast<float *>(stored + 4 * kKeys * P::headSize);
+  float nextScale = 1;
   auto copy_keys = [&](int begin, int stage) {
-    T *keys = stages + stage * 2 * kKeys * kPitch;
+    Stored *to = stored + stage * 2 * kKeys * kStoredPitch;
     const int count = min_of(kKeys, range.end - begin);
-    copy_rows_async<kKeys, P::headSize, kThreads>(
-        keys, key_at<P>(key, tile.slot, begin, tile.keyHead), P::keyRowStride, count);
-    copy_rows_async<kKeys, P::headSize, kThreads>(
-        keys + kKeys * kPitch, value_at<P>(value, tile.slot, begin, tile.keyHead),
-        P::valueRowStride, count);
+    const Stored *keys = key_at<P>(key, tile.slot, begin, tile.keyHead);
+    const Stored *values = value_at<P>(value, tile.slot, begin, tile.keyHead);
+    if constexpr (kWidens) {
+      static_assert(kThreads >= 2 * kKeys, "a thread has one scale");
+      copy_bytes_async<kKeys, P::headSize, kThreads>(to, keys, P::keyRowStride, count);
+      copy_bytes_async<kKeys, P::headSize, kThreads>(to + kKeys * kStoredPitch, values,
+                                                     P::valueRowStride, count);
+      const int j = begin + min_of(static_cast<int>(threadIdx.x) % kKeys, count - 1);
+      nextScale =
+          scale_of<P>(threadIdx.x < kKeys ? keyScales : valueScales, tile.slot, j, tile.keyHead);
+    } else {
+      copy_rows_async<kKeys, P::headSize, kThreads>(to, keys, P::keyRowStride, count);
+      copy_rows_async<kKeys, P::headSize, kThreads>(to + kKeys * kStoredPitch, values,
+                                                    P::valueRowStride, count);
+    }
   };
 
   Keys visible[kTiles][2];
@@ -342,9 +365,17 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
           for (int step = 0; step < kSteps; ++step)
             load_rows_as_a<kPitch>(kept[m][step], queries + (ownRow + m * 16) * kPitch + step * 16,
                                    lane);
+    if constexpr (kWidens) {
+      widen_bytes<2 * kKeys, P::headSize, kThreads>(stages,
+                                                    stored + stage * 2 * kKeys * kStoredPitch);
+      if (threadIdx.x < 2 * kKeys)
+        scales[threadIdx.x] = nextScale;
+    }
     if (at + kKeys < range.end)
       copy_keys(at + kKeys, stage ^ 1);
     cp_async_commit();
+    if constexpr (kWidens)
+      __syncthreads();
     // What all of the warp's queries see is not masked; what none of them sees, not computed.
     bool seen = false, crossed = false;
 #pragma unroll
@@ -356,7 +387,8 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
       }
     if (!__any_sync(0xffffffffu, seen))
       continue;
-    const T *keys = stages + stage * 2 * kKeys * kPitch, *values = keys + kKeys * kPitch;
+    const T *keys = stages + (kWidens ? 0 : stage) * 2 * kKeys * kPitch;
+    const T *values = keys + kKeys * kPitch;
 
     float scores[kTiles][kScores][4] = {};
 #pragma unroll(kUnrolledSteps)
@@ -384,6 +416,9 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     }
 
     auto key_of = [&](int j, int i) { return at + j * 8 + lane % 4 * 2 + i % 2; };
+    if constexpr (kWidens)
+      for_each_element<kTiles, kScores>(
+          [&](int m, int j, int i) { scores[m][j][i] *= scales[key_of(j, i) - at]; });
     if constexpr (kIsShaped<P>)
       for_each_element<kTiles, kScores>([&](int m, int j, int i) {
         const int t = tile.row + ownRow + m * 16 + i / 2 * 8 + lane / 4;
@@ -426,6 +461,8 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
             if constexpr (P::dropout > 0)
               if (!(keptBits >> (4 * j + half * 2 + i) & 1))
                 score = 0;
+            if constexpr (kWidens)
+              score *= scales[kKeys + key_of(j, i) - at];
           }
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
@@ -506,9 +543,9 @@ SINTER_DEVICE void attention_forward(const typename P::Query *query, const typen
                                      typename P::Result *result, float *logsumexp) {
   static_assert(P::scale > 0, "the largest product has the largest score");
   static_assert(P::hasScales == kIsByte<typename P::Element>, "bytes, and only they, have scales");
-  if constexpr (attention::uses_matrices<P>())
-    attention::forward_matrices<P>(query, key, value, start, first, slopes, seed, result,
-                                   logsumexp);
+  if constexpr (attention::uses_matrices_once_widened<P>())
+    attention::forward_matrices<P>(query, key, value, start, first, slopes, keyScales, valueScales,
+                                   seed, result, logsumexp);
   else
     attention::forward_plain<P>(query, key, value, start, first, slopes, keyScales, valueScales,
                                 seed, result, logsumexp);

@@ -66,32 +66,33 @@ SINTER_DEVICE void copy_tile_async(T *shared, const T *global, long long stride,
   }
 }
 
-/// Begins to copy a tile of bytes as it is, a row behind the other, by the lanes of a warp.
+/// Begins to copy a tile of bytes as it is, a row behind the other, all THREADS threads together.
 /// @pre the rows of `global` are aligned to 16 bytes, and COLUMNS is a multiple of 16.
-template <int ROWS, int COLUMNS, class T>
+template <int ROWS, int COLUMNS, int THREADS, class T>
 SINTER_DEVICE void copy_bytes_async(T *shared, const T *global, long long stride, int rows,
-                                    int lane) {
+                                    int thread = threadIdx.x) {
   static_assert(sizeof(T) == 1 && COLUMNS % 16 == 0, "a row is of whole chunks of bytes");
   constexpr int kChunks = COLUMNS / 16;
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, kWarp)); ++i) {
-    const int chunk = lane + i * kWarp, row = chunk / kChunks, column = chunk % kChunks * 16;
-    if (ROWS * kChunks % kWarp != 0 && chunk >= ROWS * kChunks)
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
+    const int chunk = thread + i * THREADS, row = chunk / kChunks, column = chunk % kChunks * 16;
+    if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
       break;
     cp_async_16_if(row < rows, shared + chunk * 16,
                    row < rows ? global + row * stride + column : global);
   }
 }
 
-/// Widens such a tile to elements of 16 bits, as copy_rows_async puts them. The warp's copies are
-/// there; its lanes wait for each other before they read what is written.
-template <int ROWS, int COLUMNS, class To, class T>
-SINTER_DEVICE void widen_bytes(To *to, const T *bytes, int lane) {
+/// Widens such a tile to elements of 16 bits, as copy_rows_async puts them. What others copied is
+/// there; the threads wait for each other before they read what is written.
+template <int ROWS, int COLUMNS, int THREADS, class To, class T>
+SINTER_DEVICE void widen_bytes(To *to, const T *bytes, int thread = threadIdx.x) {
   constexpr int kChunks = COLUMNS / 16;
-#pragma unroll
-  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, kWarp)); ++i) {
-    const int chunk = lane + i * kWarp;
-    if (ROWS * kChunks % kWarp != 0 && chunk >= ROWS * kChunks)
+// More at a time would take the registers of what the tile is multiplied with.
+#pragma unroll 2
+  for (int i = 0; i < static_cast<int>(divide_up(ROWS * kChunks, THREADS)); ++i) {
+    const int chunk = thread + i * THREADS;
+    if (ROWS * kChunks % THREADS != 0 && chunk >= ROWS * kChunks)
       break;
     const auto numbers = to_floats(load<T, 16>(bytes + chunk * 16));
     union {

@@ -38,6 +38,8 @@ Trials makeCacheTrials() {
     options.packing = Packing::HeadMajor;
     p.headSize = 64;
     trials[std::string(kind) + "_head_major"] = options;
+    p.headSize = 160;
+    trials[std::string(kind) + "_wide"] = options;
     options.element = options.result = "__half";
     options.packing = Packing::Apart;
     options.hasFirst = options.hasSlopes = true;

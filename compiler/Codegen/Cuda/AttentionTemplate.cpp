@@ -186,7 +186,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     scales.push_back(value ? std::optional(*argument) : std::nullopt);
   }
 
-  bool matrices = usesMatrices(*op, operands, *key, *value);
+  bool matrices = usesMatrices(*op, operands, *key, *value) ||
+                  usesMatricesOnceWidened(*op, operands, *key, *value);
   // Few queries read many keys of a cache, whose number the device alone knows.
   constexpr int64_t kFewQueries = 4;
   bool decodes = operands.length <= kFewQueries && operands.startArgument &&
@@ -206,8 +207,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   for (std::optional<unsigned> argument : scales)
     instance.pass(argument);
   if (decodes) {
-    bool widens = usesMatricesOnceWidened(*op, operands, *key, *value);
-    DecodeShape shape(operands, matrices || widens, scales.front().has_value(), target);
+    DecodeShape shape(operands, matrices, scales.front().has_value(), target);
     instance.pass(inputs + results.resultIndex);
     instance.pass(inputs + kernel.getNumResults());
     instance.write(function, /*usesShared=*/true);

@@ -49,7 +49,7 @@ func.func @many_rows_and_gate(%x: tensor<64x128xbf16>, %w: tensor<88x128xi4, #ro
 // CHECK-LABEL: func.func @packing
 // CHECK: sinter.fusion rows
 // CHECK: sinter.transpose
-// CHECK: sinter.fusion rows
+// CHECK: sinter.fusion pack_integers
 // CHECK: sinter.pack
 func.func @packing(%w: tensor<128x88xi4>) -> tensor<88x128xi4, #rows> attributes {sinter.entry} {
   %0 = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<128x88xi4>) -> tensor<88x128xi4>
