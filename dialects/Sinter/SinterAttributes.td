@@ -67,7 +67,9 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
 
     Of integers of four bits a panel is `[k][width / 2]` bytes, each of which has column `j` in its
     lower half and column `j + width / 2` in its upper one: the bytes that fill a vector become two
-    of neighbouring columns.
+    of neighbouring columns. A GPU has such integers in one panel as wide as the rows of a
+    transposed right-hand side, padded to whole 32: of each 32 elements byte `j` has element `j` in
+    its lower half and element `j + 16` in its upper one.
 
     Panels of bytes with interleave 4 are for instructions that multiply unsigned by signed bytes,
     where what is signed has 128 added. They end with a row of `width` integers of 32 bits that
