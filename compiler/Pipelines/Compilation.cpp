@@ -150,7 +150,8 @@ Expected<void> Compilation::run(const PassStep &step) {
     return {};
   if (step.phase == Phase::Sharding)
     return fail("`grid` " + request.options.grid, errors.getFirst(),
-                "give another grid, or leave out `forbid_gather`");
+                request.options.forbidGather ? "give another grid, or leave out `forbid_gather`"
+                                             : "give another grid");
   if (step.phase == Phase::Import && request.graph->isWritten())
     return fail(errors.getPlace().empty() ? "MLIR text" : errors.getPlace(), errors.getFirst(),
                 "mend the text");
