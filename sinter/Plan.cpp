@@ -39,7 +39,7 @@ static nlohmann::json describeOutside(const Model &model, const PlanOptions &opt
 /// The plan's figures with those that only the runtime knows: code in whole pages, weights on their
 /// way, what a trainer holds beside its step, and the process.
 static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
-                                           const PlanOptions &options) {
+                                           const PlanOptions &options, bool makesCode) {
   nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::fromFlatbuffer(compiled.executable, model.path.string()));
@@ -48,12 +48,17 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
     report["spaces"]["snapshot"] = use.snapshot;
     report["spaces"]["batches"] = use.batches;
   }
-  report["spaces"]["code"] = use.session.code;
+  // What is not made takes some of what the process is allowed.
+  uint64_t code = use.session.code;
+  if (makesCode)
+    report["spaces"]["code"] = code;
+  else
+    report["spaces"].erase("code");
   // Of a pipeline, those of the largest stage.
   report["spaces"]["state"] = use.session.state;
   report["spaces"]["parameter"] = use.session.parameter;
   if (executable->isForCpu())
-    report["spaces"]["process"] = use.process;
+    report["spaces"]["process"] = use.process + (makesCode ? 0 : code);
   report["resident_bytes"] = use.session.getResident() + use.snapshot + use.batches + use.process;
   report["preprocess_arena_bytes"] = use.session.preprocessArena;
   report["planned_bytes"] = use.getPeak();
@@ -128,17 +133,18 @@ Expected<std::string> sinter::planStep(const Model &model, PlanOptions options) 
     SINTER_CHECK(checkBudget(MemoryPlanner(model, getRunSize(options))));
   SINTER_TRY(CompileRequest request, makeModeRequest(model, options, options.validates));
   request.reportsMemory = true;
-  // Grids of GPUs are planned, not run.
-  request.code = options.grid.empty() || !request.options.isGpu();
+  // Of ranks the code is within what a process is allowed.
+  request.code = options.grid.empty();
   SINTER_TRY(CompileResult result, compileIsolated(request, options));
-  SINTER_TRY(nlohmann::json report, addRuntime(model, result, options));
+  SINTER_TRY(nlohmann::json report, addRuntime(model, result, options, request.code));
   // As a training run does: what does not fit is computed again.
   uint64_t peak = report["planned_bytes"];
+  request.code |= !request.options.isGpu(); // what makes the least arena is looked for with code
   if (budget != 0 && peak > budget)
     for (uint64_t bound : getArenaBounds(peak, report["spaces"]["arena"], budget)) {
       request.options.training.arenaBudget = bound;
       SINTER_TRY(result, compileIsolated(request, options));
-      SINTER_TRY(report, addRuntime(model, result, options));
+      SINTER_TRY(report, addRuntime(model, result, options, request.code));
       if (peak = report["planned_bytes"]; peak <= budget)
         break;
     }
