@@ -1,5 +1,6 @@
 #include "sinter/TextModel.h"
 #include "runtime/Base/ReadFile.h"
+#include "runtime/Train/GradientTree.h"
 #include <algorithm>
 #include <charconv>
 
@@ -7,8 +8,8 @@ using namespace sinter;
 namespace fs = std::filesystem;
 
 static bool isOfTraining(std::string_view entry) {
-  return entry == "train_step" || entry == "accumulate" || entry.starts_with("carry.") ||
-         entry == "update" || entry == "evaluate";
+  return entry == "train_step" || entry == "accumulate" || entry == runtime::kLastMicrobatch ||
+         entry.starts_with("carry.") || entry == "update" || entry == "evaluate";
 }
 
 /// Comma-separated ids of the metadata.

@@ -2,6 +2,7 @@
 #include "compiler/Autodiff/Optimizers/Optimizer.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/Stage.h"
+#include "mlir/IR/IRMapping.h"
 #include "runtime/Train/GradientTree.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,6 +18,8 @@ using namespace sinter;
 /// What a norm is kept away from zero by before it divides, as in PyTorch's clip_grad_norm_.
 static constexpr double kNormEps = 1e-6;
 static constexpr StringLiteral kAccumulate = "accumulate", kUpdate = "update", kData = "data";
+// GradientTree.h
+static constexpr StringRef kLast(runtime::kLastMicrobatch), kSum(runtime::kGradientSum);
 
 namespace {
 /// A parameter of a training step, and the places that hold it and its gradient.
@@ -30,7 +33,8 @@ struct Trained {
 struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerPass> {
   ApplyOptimizerPass() = default;
   ApplyOptimizerPass(const ApplyOptimizerPass &other) : ApplyOptimizerPassBase(other) {}
-  explicit ApplyOptimizerPass(const OptimizerOptions &options) {
+  ApplyOptimizerPass(const OptimizerOptions &options, int64_t zero) {
+    this->zero = zero;
 #define SINTER_OPTION(name, type, member, initial, ...) member##Text = writeOption(options.member);
 #include "compiler/Autodiff/OptimizerOptions.def"
   }
@@ -63,7 +67,7 @@ struct ApplyOptimizerPass : sinter::impl::ApplyOptimizerPassBase<ApplyOptimizerP
       steps.front().emitError(tree.error().message());
       return signalPassFailure();
     }
-    split(steps.front(), trained, static_cast<int64_t>(tree->getBuffers()));
+    split(steps.front(), trained, *tree);
   }
 
 private:
@@ -176,27 +180,96 @@ private:
     entry.finish();
   }
 
+  /// Whether the ranks of the axis data sum their gradients while the last ones are computed. A GPU
+  /// moves bytes beside its kernels; a processor does it with a core that would compute. A pipeline
+  /// has bubbles for it; from ZeRO 2 on they are summed in each microbatch.
+  bool sumsEarly() {
+    GridAttr grid = GridAttr::lookup(getOperation());
+    TargetAttr target = TargetAttr::lookup(getOperation());
+    return grid && grid.getSize(kData) > 1 && grid.getSize("pipeline") == 1 && zero < 2 && target &&
+           target.isGpu();
+  }
+
   /// Makes `@accumulate`, which adds gradients to those of other microbatches, the carries from one
-  /// buffer to the next, and `@update`.
-  void split(func::FuncOp step, ArrayRef<Trained> trained, int64_t buffers) {
+  /// buffer to the next, and `@update`; where ranks sum early, `@accumulate_last`.
+  void split(func::FuncOp step, ArrayRef<Trained> trained, const runtime::GradientTree &tree) {
+    auto buffers = static_cast<int64_t>(tree.getBuffers());
     bindParameters(step);
     step.setName(kAccumulate);
-    EntryEditor first(step), second(kUpdate, step);
-    first.eraseResults(SinterDialect::kGradient);
+    EntryEditor update(kUpdate, step);
+    bool early = sumsEarly(), inParts = early && zero > 0;
     SmallVector<Trained> summed;
     SmallVector<BlockArgument> sums;
     for (const Trained &one : trained) {
-      addTo(first, addBuffer(first, one.parameter, 0, buffers), one.gradient);
-      sums.push_back(addBuffer(second, one.parameter, buffers - 1, buffers));
+      BlockArgument sum = inParts ? addSum(update, one.parameter)
+                                  : addBuffer(update, one.parameter, buffers - 1, buffers);
       BlockArgument value =
-          second.addState(one.parameter.name, one.parameter.type, Role::Parameter, one.initializer);
-      summed.push_back({one.parameter, value, sums.back(), one.initializer});
+          update.addState(one.parameter.name, one.parameter.type, Role::Parameter, one.initializer);
+      summed.push_back({one.parameter, value, sum, one.initializer});
+      if (!inParts) // else it is written anew
+        sums.push_back(sum);
     }
-    buildUpdates(second, summed, sums);
-    first.finish();
-    second.finish();
+    buildUpdates(update, summed, sums);
+    update.finish();
     for (int64_t carry = buffers - 1; carry > 0; --carry)
       buildCarry(step, trained, carry, buffers);
+    if (early) {
+      IRMapping last;
+      OpBuilder builder(step);
+      builder.setInsertionPointAfter(step);
+      bool isOnly = tree.getMicrobatches() == 1;
+      buildLast(cast<func::FuncOp>(builder.clone(*step, last)), last, trained, buffers, isOnly);
+      if (isOnly)
+        return step.erase();
+    }
+    EntryEditor first(step);
+    first.eraseResults(SinterDialect::kGradient);
+    for (const Trained &one : trained)
+      addTo(first, addBuffer(first, one.parameter, 0, buffers), one.gradient);
+    first.finish();
+  }
+
+  /// Makes the entry of a rank's last microbatch from a copy of the step: it adds its gradients,
+  /// each as soon as it is there, does what carries are left, and leaves the sum of all ranks.
+  /// @param isOnly whether it is the only microbatch that the rank has.
+  void buildLast(func::FuncOp copy, const IRMapping &mapping, ArrayRef<Trained> trained,
+                 int64_t buffers, bool isOnly) {
+    copy.setName(kLast);
+    EntryEditor entry(copy);
+    entry.eraseResults(SinterDialect::kGradient);
+    for (const Trained &one : trained) {
+      BlockArgument buffer = addBuffer(entry, one.parameter, 0, buffers);
+      Location loc = inStage(Stage::Backward, buffer.getLoc());
+      Value gradient = mapping.lookup(one.gradient);
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfterValue(gradient); // from where on it can be sent
+      Value sum = AddOp::create(builder, loc, buffer.getType(), buffer, gradient);
+      for (int64_t carry = 1; carry < buffers; ++carry) {
+        BlockArgument next = addBuffer(entry, one.parameter, carry, buffers);
+        auto step =
+            CarryOp::create(builder, loc, TypeRange{next.getType(), sum.getType()}, next, sum);
+        entry.setState(buffer, step.getCleared());
+        sum = step.getNextSum();
+        buffer = next;
+      }
+      if (zero > 0) {
+        if (!isOnly) { // what others added is cleared as it is read
+          Value none = ConstantOp::create(builder, loc, one.parameter.type, 0.0);
+          auto step =
+              CarryOp::create(builder, loc, TypeRange{none.getType(), sum.getType()}, none, sum);
+          entry.setState(buffer, step.getCleared());
+          sum = step.getNextSum();
+        }
+        buffer = addSum(entry, one.parameter);
+      }
+      entry.setState(buffer, sum);
+    }
+    entry.finish();
+  }
+
+  /// The state of the sum of a parameter's gradients that a rank has a part of.
+  static BlockArgument addSum(EntryEditor &entry, const Parameter &parameter) {
+    return entry.addState((kSum + parameter.name).str(), parameter.type, Role::Gradient);
   }
 
   /// The state of a parameter's gradient in a buffer; @update reads the last one.
@@ -292,6 +365,9 @@ private:
                                    llvm::cl::desc(OptionInfo{.id = name, __VA_ARGS__}.help),       \
                                    llvm::cl::init(writeOption(OptimizerOptions().member))};
 #include "compiler/Autodiff/OptimizerOptions.def"
+  Option<int64_t> zero{*this, "zero",
+                       llvm::cl::desc("What is split along the axis data (CompileOptions.def)"),
+                       llvm::cl::init(0)};
 
   Hyperparameters numbers;
   std::shared_ptr<const Optimizer> method;
@@ -299,6 +375,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> sinter::createApplyOptimizerPass(const OptimizerOptions &options) {
-  return std::make_unique<ApplyOptimizerPass>(options);
+std::unique_ptr<Pass> sinter::createApplyOptimizerPass(const OptimizerOptions &options,
+                                                       int64_t zero) {
+  return std::make_unique<ApplyOptimizerPass>(options, zero);
 }

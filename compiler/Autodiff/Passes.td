@@ -55,10 +55,13 @@ def ApplyOptimizerPass : Pass<"sinter-apply-optimizer", "mlir::ModuleOp"> {
     tree of `leaves` (runtime/Train/GradientTree.h) has more than one buffer, `@accumulate` adds to
     `gradient0.<parameter>`, and `@carry.1` adds that to the next, `gradient1.<parameter>`, or
     `gradient.<parameter>`, which is the last one, and leaves it zero. Of a module for a grid with an
-    axis `data`, each rank has its own part of the tree. Gradients
+    axis `data`, each rank has its own part of the tree. On a GPU, which moves bytes beside its kernels,
+    its last microbatch has an entry of its own then, `@accumulate_last`: it does the carries that are
+    left, and what it leaves for `@update` is the sum over ranks, in `gradient.<parameter>`, or with
+    `zero=1`, of which a rank has a part, in `gradient_sum.<parameter>`. Gradients
     of a function with an input `loss_scale` are those of the loss times it, and are divided by it.
     A module without gradients is left alone. The pass's options are those of OptimizerOptions.def,
-    by their names on the command line: `grad-clip`.
+    by their names on the command line: `grad-clip`; and `zero`.
 
     ```mlir
     // sinter-opt --sinter-apply-optimizer="optimizer=sgd momentum=0"

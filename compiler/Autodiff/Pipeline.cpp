@@ -5,9 +5,9 @@
 using namespace mlir;
 
 void sinter::buildAutodiffPipeline(OpPassManager &manager, const OptimizerOptions &optimizer,
-                                   const RematerializePassOptions &rematerialize) {
+                                   int64_t zero, const RematerializePassOptions &rematerialize) {
   manager.addPass(createDifferentiatePass());
-  manager.addPass(createApplyOptimizerPass(optimizer));
+  manager.addPass(createApplyOptimizerPass(optimizer, zero));
   manager.addPass(createExpandLossesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -54,7 +54,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
   case Phase::Import:
     return buildImportPipeline(manager);
   case Phase::Autodiff:
-    return buildAutodiffPipeline(manager, options.training,
+    return buildAutodiffPipeline(manager, options.training, options.zero,
                                  {release, kFreeShare, options.training.rematerialize});
   case Phase::Precision:
     return buildPrecisionPipeline(manager, options);

@@ -147,10 +147,14 @@ private:
   Value getResult(Value value, ShardingAttr wanted) {
     ShardedValue held = values.at(value);
     ShardingAttr plain = ShardingAttr::get(function.getContext(), wanted.getDims(), nullptr);
-    if (held.sharding == plain)
+    bool isTerm = isSum(wanted) && !isa<BlockArgument>(value) && !summed.contains(value);
+    if (held.sharding == plain && !isTerm)
       return held.part;
-    return isSum(wanted) ? addTerms(held, plain, value.getLoc())
-                         : get(value, plain, value.getLoc());
+    if (!isSum(wanted))
+      return get(value, plain, value.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(held.part); // ranks have it from there on
+    return addTerms(held, plain, value.getLoc());
   }
 
   /// The sum over ranks of what each has.
@@ -223,6 +227,13 @@ private:
     return extents;
   }
 
+  /// Whether what a rank has of an argument is its own term.
+  bool holdsTerm(BlockArgument argument) {
+    auto sharding =
+        function.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(), SinterDialect::kSharding);
+    return sharding && !isSum(sharding);
+  }
+
   /// If an op adds a rank's term to a state that is a sum over ranks, adds the sum of all terms.
   bool addsToSum(Operation *op) {
     auto add = dyn_cast<AddOp>(op);
@@ -234,11 +245,12 @@ private:
     if (!state || !wanted || !isSum(wanted))
       return false;
     const ShardedValue &sum = values.at(state);
-    if (sum.sharding != wanted)
+    if (sum.sharding != wanted || holdsTerm(state))
       return false;
     Value terms = addTerms(values.at(add.getRhs()), wanted, op->getLoc());
     Value next = AddOp::create(builder, op->getLoc(), sum.part.getType(), sum.part, terms);
     values[add] = {next, sum.whole, wanted};
+    summed.insert(add);
     return true;
   }
 
@@ -332,6 +344,7 @@ private:
   LoopAssigner assigner;
   ForcedGathers forced;
   llvm::DenseMap<Value, ShardedValue> values; ///< by value of the whole program
+  llvm::DenseSet<Value> summed; ///< of these, sums over ranks that compute on data of their own
   llvm::MapVector<Value, ShardingAttr> seeded;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> resharded, reshardedAgain; ///< see get()
 };

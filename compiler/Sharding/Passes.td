@@ -11,7 +11,8 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     them one, and other values a `sinter.shard`, which a person may write, too.
 
     Along `data`: an entry that reads tokens computes on its own microbatches (`sinter.manual`); its
-    gradients are terms of a sum over ranks, which an entry that has nothing else only adds. With
+    gradients are terms of a sum over ranks, which an entry that has nothing else only adds; what
+    `@accumulate_last` leaves for `@update` is that sum, and a remark says what hides its exchange. With
     `zero=1` what an optimizer keeps is split by rows, with `zero=2` also the gradients, which are
     summed over ranks as soon as they are there, with `zero=3` the parameters, too, of which a rank
     gathers what it needs.

@@ -1,8 +1,11 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/GainRemark.h"
 #include "compiler/Sharding/Passes.h"
+#include "compiler/Sharding/Resharding.h"
 #include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/Train/GradientTree.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace sinter {
@@ -18,6 +21,7 @@ using namespace sinter;
 // sequence, and along the rows of a grid of both.
 static constexpr StringLiteral kData = "data", kContext = "context", kTensor = "tensor",
                                kRows = "tensor.rows", kColumns = "tensor.columns";
+static constexpr StringRef kLast(runtime::kLastMicrobatch), kSum(runtime::kGradientSum);
 
 static std::optional<Role> findRole(DictionaryAttr attributes) {
   auto role = attributes ? attributes.getAs<RoleAttr>(SinterDialect::kRole) : nullptr;
@@ -118,6 +122,7 @@ struct SeedShardingsPass : sinter::impl::SeedShardingsPassBase<SeedShardingsPass
     if (!grid)
       return markAllAnalysesPreserved();
     columnAxis = grid.getSize(kTensor) > 1 ? kTensor : kColumns;
+    sumsEarly = getOperation().lookupSymbol(kLast) != nullptr;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (findTokens(function))
         findGradientParts(function);
@@ -192,18 +197,21 @@ private:
       SmallVector<SmallVector<StringRef>> dims(type.getRank());
       splitMatrix(attributes, type, dims);
       splitCache(function, attributes, type, dims);
-      bool terms = splitAlongData(attributes, type, dims);
+      bool before = isTerm(function, attributes, /*behind=*/false),
+           behind = isTerm(function, attributes, /*behind=*/true);
+      if (!before && !behind)
+        splitAlongData(attributes, type, dims);
       bool split = llvm::any_of(dims, [](auto &names) { return !names.empty(); });
-      bool sum = findRole(attributes) == Role::Gradient && grid.getSize(kData) > 1;
-      if (!split && !sum)
+      bool isGradient = findRole(attributes) == Role::Gradient && grid.getSize(kData) > 1;
+      if (!split && !isGradient)
         continue;
       // A state is split alike before a step and behind it.
-      ShardingAttr sharding = makeSharding(dims, terms);
-      arguments[i] = withSharding(attributes, sharding);
+      arguments[i] = withSharding(attributes, makeSharding(dims, before));
       auto result = resultOfState.find(attributes.get(SinterDialect::kState));
       if (result != resultOfState.end())
-        results[result->second] = withSharding(results[result->second], sharding);
+        results[result->second] = withSharding(results[result->second], makeSharding(dims, behind));
     }
+    tellExchange(function);
     function.setAllArgAttrs(arguments);
     function.setAllResultAttrs(results);
   }
@@ -291,20 +299,74 @@ private:
     return {};
   }
 
-  /// Splits rows, or the first dimension that is not split yet, if each rank has some of it;
-  /// returns whether every rank has a term instead.
-  bool splitAlongData(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
+  /// Whether a rank's gradient is its term of the sum over ranks, before an entry or behind it. The
+  /// entry of its last microbatch leaves the sum for the update, where there is one.
+  bool isTerm(func::FuncOp function, DictionaryAttr attributes, bool behind) const {
+    if (findRole(attributes) != Role::Gradient || grid.getSize(kData) == 1 || zero >= 2)
+      return false;
+    StringRef name = getBoundName(attributes);
+    if (name.starts_with(kSum))
+      return false;
+    if (!sumsEarly || zero > 0 || !name.starts_with("gradient."))
+      return true;
+    return function.getName() == kLast ? !behind
+                                       : findTokens(function) || carriesGradients(function);
+  }
+
+  /// Splits rows, or the first dimension that is not split yet, if each rank has some of it.
+  void splitAlongData(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
     std::optional<Role> role = findRole(attributes);
     if (grid.getSize(kData) == 1 || !role)
-      return false;
-    if (role == Role::Gradient && zero < 2)
-      return true;
-    bool wanted = (role == Role::Gradient) || (role == Role::Optimizer && zero >= 1) ||
+      return;
+    bool wanted = (role == Role::Gradient && zero >= 1) || (role == Role::Optimizer && zero >= 1) ||
                   (role == Role::Parameter && zero >= 3);
     auto *unsplit = llvm::find_if(dims, [](auto &names) { return names.empty(); });
     if (wanted && unsplit != dims.end())
       addAxis(kData, type, dims, unsplit - dims.begin());
-    return false;
+  }
+
+  /// Of the entry that sums terms of gradients over ranks, says what that is predicted to take, and
+  /// beside what.
+  void tellExchange(func::FuncOp function) {
+    TargetAttr target = TargetAttr::lookup(function);
+    bool isLast = function.getName() == kLast;
+    if (!target || zero >= 2 || grid.getSize(kData) == 1 ||
+        (!isLast && (sumsEarly || findTokens(function) || carriesGradients(function))))
+      return;
+    Resharder resharder(grid, target, /*library=*/false);
+    double exchange = 0, backward = 0;
+    for (BlockArgument argument : function.getArguments()) {
+      DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
+      if (!getBoundName(attributes).starts_with("gradient."))
+        continue;
+      RankedTensorType type = typeOf(argument);
+      SmallVector<SmallVector<StringRef>> dims(type.getRank());
+      splitMatrix(attributes, type, dims);
+      ShardingAttr terms = makeSharding(dims, /*terms=*/true);
+      splitAlongData(attributes, type, dims);
+      exchange += resharder.getNs(type, terms, makeSharding(dims, /*terms=*/false));
+    }
+    if (exchange == 0)
+      return;
+    for (Operation &op : function.front())
+      if (getStage(op.getLoc()) == Stage::Backward)
+        backward += CostModel(target).getCost(&op).ns;
+    remark::RemarkOpts options = remark::RemarkOpts::name("GradientsLeave")
+                                     .category("sinter-sharding")
+                                     .function(function.getName());
+    if (isLast)
+      remark::passed(function.getLoc(), options)
+          << remark::add("gradients are summed over the ranks of the axis data, {0}, beside the "
+                         "backward pass of the last microbatch, {1}",
+                         formatNs(exchange), formatNs(backward))
+          << remark::metric(kGainNs, std::min(exchange, backward));
+    else
+      remark::missed(function.getLoc(), options)
+          << remark::reason("gradients are summed over the ranks of the axis data behind the last "
+                            "microbatch, {0}: {1}",
+                            formatNs(exchange),
+                            target.isGpu() ? "a stage of a pipeline computes all alike"
+                                           : "moving bytes keeps a core of a processor busy");
   }
 
   //===--------------------------------------------------------------------===//
@@ -330,6 +392,7 @@ private:
 
   GridAttr grid;
   StringRef columnAxis;
+  bool sumsEarly = false; ///< there is an entry for a rank's last microbatch
   // By name, of matrices: the dimension that is their columns, where they are split by them, and
   // the one that their gradient is made in parts of.
   llvm::StringMap<int64_t> columns, gradientParts;

@@ -251,8 +251,9 @@ Expected<void> Session::run(size_t program) {
 Expected<std::optional<NonFinite>> Session::runToNonFinite(size_t program) {
   const std::vector<size_t> &run = impl->runs[program];
   std::optional<NonFinite> first;
+  bool stops = run.size() == 1 && countRanks(impl->executable->getRoot()) == 1;
   for (size_t each : run)
-    SINTER_CHECK(impl->runToNonFinite(each, /*stops=*/run.size() == 1, first));
+    SINTER_CHECK(impl->runToNonFinite(each, stops, first));
   return first;
 }
 

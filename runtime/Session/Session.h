@@ -73,9 +73,9 @@ public:
   Expected<void> run(size_t program);
 
   /// Runs a program and looks at every number that its commands write; stops behind the first
-  /// command that writes a NaN or an infinity and names it; of several programs, for which other
-  /// ranks wait, all are run. Negative infinities, which masks make on purpose, stop nothing; the
-  /// first of them is named where there is nothing else. Slow.
+  /// command that writes a NaN or an infinity and names it; of several ranks, which wait for each
+  /// other, all run it to the end. Negative infinities, which masks make on purpose, stop nothing;
+  /// the first of them is named where there is nothing else. Slow.
   Expected<std::optional<NonFinite>> runToNonFinite(size_t program);
 
   /// An input or an output by name; an error if there is none or its type is not `dtype`.

@@ -29,6 +29,7 @@
 #include "runtime/Base/Error.h"
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sinter::runtime {
 
@@ -61,6 +62,13 @@ private:
   uint64_t ranks = 1, leafCount = 1, count = 1, bufferCount = 1;
   uint64_t filled = 1; ///< microbatches that buffer 0 takes
 };
+
+/// The program of a rank's last microbatch of a step, where there is one of its own: it carries
+/// what is left to carry, and sums gradients over the ranks while it computes others.
+inline constexpr std::string_view kLastMicrobatch = "accumulate_last";
+
+/// What it leaves the sum of a parameter's gradients in that a rank has a part of.
+inline constexpr std::string_view kGradientSum = "gradient_sum.";
 
 /// The program that does a carry.
 inline std::string carryProgram(uint64_t carry) { return "carry." + std::to_string(carry); }

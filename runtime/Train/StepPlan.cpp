@@ -70,7 +70,11 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
                 "compile the model for this training");
   };
   bool accumulates = accumulate > 1 || !executable.program("train_step");
-  SINTER_TRY(std::vector<EntryPass> passes, find(accumulates ? "accumulate" : "train_step"));
+  // A rank's last microbatch may have a program of its own, and then be all that it has.
+  std::vector<EntryPass> last = listPasses(executable, place, kLastMicrobatch), passes;
+  if (last.empty() || plan.tree.getMicrobatches() > 1) {
+    SINTER_TRY(passes, find(accumulates ? "accumulate" : "train_step"));
+  }
   if (accumulates) {
     SINTER_TRY(std::vector<EntryPass> update, find("update"));
     plan.update = namesOf(update);
@@ -93,16 +97,19 @@ Expected<StepPlan> StepPlan::make(const Executable &executable, size_t rank, uin
              orderPasses(executable, rank, plan.tree.getMicrobatches()));
   for (const PipelineTask &next : order) {
     auto ofStage = [&](const EntryPass &pass) { return pass.stage == next.stage; };
+    bool isLast = !last.empty() && next.microbatch + 1 == plan.tree.getMicrobatches();
+    const std::vector<EntryPass> &those = isLast ? last : passes;
     auto own = std::ranges::find_if(
-        passes, [&](const EntryPass &pass) { return ofStage(pass) && pass.pass == next.pass; });
-    if (own == passes.end())
+        those, [&](const EntryPass &pass) { return ofStage(pass) && pass.pass == next.pass; });
+    if (own == those.end())
       continue; // the last stage has gone backward already
     uint64_t slots = countSlots(executable.getRoot(), next.stage);
     PlannedTask &task = plan.tasks.emplace_back(
         PlannedTask{{own->name, next.microbatch % slots}, next.microbatch, {}});
     // Behind the stage's last pass it has the gradients of the microbatch.
-    if (std::ranges::none_of(
-            passes, [&](const EntryPass &pass) { return ofStage(pass) && pass.pass > next.pass; }))
+    if (!isLast && std::ranges::none_of(passes, [&](const EntryPass &pass) {
+          return ofStage(pass) && pass.pass > next.pass;
+        }))
       for (uint64_t carry = 0; carry < plan.tree.carriesAfter(next.microbatch); ++carry)
         for (const EntryPass &pass : carries[carry])
           if (ofStage(pass))

@@ -14,8 +14,8 @@ struct PlannedTask {
 };
 
 /// The programs of a rank. Without a pipeline a step's tasks are train_step, or accumulate for each
-/// microbatch; with one, the passes of the rank's stages in the order of its schedule, and an entry
-/// is as many programs as it has passes there.
+/// microbatch and accumulate_last for the last one; with one, the passes of the rank's stages in
+/// the order of its schedule, and an entry is as many programs as it has passes there.
 struct StepPlan {
   GradientTree tree;
   std::vector<PlannedTask> tasks;

@@ -4,6 +4,7 @@
 #include "runtime/Collective/Grid.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Format/PipelineStages.h"
+#include "runtime/Train/GradientTree.h"
 #include "runtime/Weights/RandomWeights.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
@@ -14,9 +15,11 @@
 namespace sinter::runtime {
 namespace {
 
-// "gradient.w", and "gradient0.w" of a buffer that a carry empties; "copy3.w" of a parameter that
-// stage 3 of a pipeline reads and another one has.
+// "gradient.w", and "gradient0.w" of a buffer that a carry empties; "gradient_sum.w" of what ranks
+// have added up; "copy3.w" of a parameter that stage 3 of a pipeline reads and another one has.
 bool isPassing(std::string_view state) {
+  if (state.starts_with(kGradientSum))
+    return true;
   return std::ranges::any_of(std::array<std::string_view, 2>{"gradient", "copy"}, [&](auto prefix) {
     size_t end = state.find_first_not_of("0123456789", prefix.size());
     return state.starts_with(prefix) && end != std::string_view::npos && state[end] == '.';

@@ -27,7 +27,7 @@ struct HeldState {
 };
 
 /// The states that a rank holds, without data: the parameters, which the executable's checkpoint
-/// table lists, and all others but the accumulated gradients ("gradient.*", "gradient0.*", ...),
+/// table lists, and all others but gradients ("gradient.*", "gradient0.*", "gradient_sum.*", ...),
 /// which are zero between steps. Each part of a state is written by one of the ranks that hold it,
 /// all of them about as many bytes.
 std::vector<HeldState> describeStates(const Executable &executable, size_t rank);

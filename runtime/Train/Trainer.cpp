@@ -358,20 +358,26 @@ Expected<StepRecord> Trainer::Impl::runStep() {
 // Does the step again, which left the parameters as they were, with every number looked at.
 Expected<std::optional<NonFinite>> Trainer::Impl::findNonFinite(std::span<const Microbatch> batches,
                                                                 const StepScalars &values) {
+  std::optional<NonFinite> first;
+  auto look = [&](size_t program) -> Expected<void> {
+    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(program));
+    if (!first)
+      first = found;
+    return {};
+  };
+  // One rank is done with the first; others wait for what this one sends later.
+  auto isDone = [&] { return first && ranks.size() == 1; };
   for (const StepTask &task : programs.tasks) {
     task.program.set(batches[task.microbatch]);
     task.program.set(values);
-    SINTER_TRY(std::optional<NonFinite> found, session->runToNonFinite(task.program.getHandle()));
-    for (size_t carry : task.carries)
-      if (!found) {
-        SINTER_TRY(found, session->runToNonFinite(carry));
-      }
-    if (found)
-      return found;
+    SINTER_CHECK(look(task.program.getHandle()));
+    for (size_t i = 0; i < task.carries.size() && !isDone(); ++i)
+      SINTER_CHECK(look(task.carries[i]));
+    if (isDone())
+      return first;
   }
-  // Ranks that stop at different commands of it would wait for each other.
   if (programs.update.empty() || ranks.size() > 1)
-    return std::optional<NonFinite>();
+    return first;
   const TrainProgram &update = programs.update.front();
   update.setSeed(batches.back().seed);
   update.set(values);

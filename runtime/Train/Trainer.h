@@ -5,6 +5,8 @@
 //   train_step           one microbatch and the update, or, with gradient accumulation,
 //   accumulate, update   `accumulate` for each microbatch of a step, then `update` once
 //   carry.1, carry.2...  between them, where the tree of the gradients has buffers (GradientTree.h)
+//   accumulate_last      in accumulate's stead for a rank's last microbatch, where sums over ranks
+//                        are made beside it
 //   evaluate             the loss alone, where there are validation data
 //
 // Inputs are set by name, and only those that a program has: tokens, targets, first [B, T] and seed

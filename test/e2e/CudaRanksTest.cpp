@@ -43,6 +43,12 @@ TEST_P(CudaRanks, TrainOnPartsOfTheData) {
   expectSameBits(run, {{"data=2"}, {"data=2", 1}});
 }
 
+// The last of a rank's microbatches carries what is left, and clears what the others added.
+TEST_P(CudaRanks, TrainOnPartsOfTheDataInMicrobatches) {
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/8, kTarget);
+  expectSameBits(run, {{"data=2"}, {"data=2", 1}});
+}
+
 // Where gradients are exchanged other ops are fused, and a product with what is fused to it may be
 // another kernel than without: so nothing is.
 TEST_P(CudaRanks, TrainOnPartsOfTheParameters) {
