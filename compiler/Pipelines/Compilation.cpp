@@ -83,9 +83,6 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (options.isGpu() && request.code && axis.name == runtime::kPipelineAxis)
       return fail(what, "GPUs do not send to each other's stages yet",
                   "give another axis, or `target` cpu");
-    if (options.isGpu() && trains && options.training.dropout > 0 && axis.name != "data")
-      return fail(what, "attention with dropout is not split over GPUs yet",
-                  "give `dropout` 0, the axis data alone, or `target` cpu");
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));

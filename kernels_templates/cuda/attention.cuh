@@ -21,6 +21,10 @@
 //   hasStart, hasFirst, hasSlopes
 //                                whether these arguments are there; nullptr if not
 //   dropout, stream              (double, unsigned) 0: no dropout, and seed is nullptr
+//   isPart, wholeHeads, wholeLength, wholeSequence
+//                                of a part of an attention dropout numbers weights as those of all
+//                                of it, [.., wholeHeads, wholeLength, wholeSequence]; a third word
+//                                of seed is the number of the part's first weight
 //   plain                        the plain version, whatever the types
 //   sharedMemory                 bytes of shared memory that a block may have
 //
@@ -79,13 +83,6 @@ template <class P> SINTER_DEVICE float slope_of(const float *slopes, int head) {
     return 0;
 }
 
-template <class P> SINTER_DEVICE uint2 seed_of(const int *seed) {
-  if constexpr (P::dropout > 0)
-    return make_uint2(static_cast<unsigned>(seed[0]), static_cast<unsigned>(seed[1]));
-  else
-    return make_uint2(0, 0);
-}
-
 /// The scale of a row of keys or values of 8 bits: f32 [batch, maxSequence, keyHeads].
 template <class P> SINTER_DEVICE float scale_of(const float *scales, int slot, int j, int keyHead) {
   if constexpr (kIsByte<typename P::Element>)
@@ -128,29 +125,48 @@ template <class P> SINTER_DEVICE float shape_score(float product, float slope, i
 /// differences are numbers.
 constexpr float kNothing = -3.0e38f;
 
-/// The number of a row's first weight in `[batch, heads, length, maxSequence]`.
-template <class P> SINTER_DEVICE unsigned long long weight_number(int slot, int head, int t) {
-  return ((static_cast<unsigned long long>(slot) * P::heads + head) * P::length + t) * P::maxSequence;
-}
+/// What a dropout goes by: two words of random numbers' key, and of a part the number of its first
+/// weight.
+template <class P> struct Seed {
+  uint2 key = make_uint2(0, 0);
+  unsigned first = 0;
 
-/// Whether dropout keeps a weight.
-template <class P> SINTER_DEVICE bool keeps(unsigned long long number, uint2 seed) {
-  return is_kept(number, P::stream, seed, dropout_threshold(P::dropout));
-}
+  SINTER_DEVICE explicit Seed(const int *words) {
+    if constexpr (P::dropout > 0) {
+      key = make_uint2(static_cast<unsigned>(words[0]), static_cast<unsigned>(words[1]));
+      if constexpr (P::isPart)
+        first = static_cast<unsigned>(words[2]);
+    }
+  }
 
-/// Which of COUNT times four weights dropout keeps, bit 4 j + i for that of `number(j, i)`. A loop,
-/// since so many generators side by side would take all registers.
-template <class P, int COUNT, class Number>
-SINTER_DEVICE unsigned kept_weights(uint2 seed, Number number) {
-  static_assert(COUNT <= 8, "a word has 32 bits");
-  unsigned kept = 0;
+  /// The number of a row's first weight in all of the attention.
+  SINTER_DEVICE unsigned long long number_row(int slot, int head, int t) const {
+    static_assert(P::isPart || (P::wholeHeads == P::heads && P::wholeLength == P::length &&
+                                P::wholeSequence == P::maxSequence),
+                  "what is no part is the whole");
+    const unsigned long long row =
+        (static_cast<unsigned long long>(slot) * P::wholeHeads + head) * P::wholeLength + t;
+    return row * P::wholeSequence + first;
+  }
+
+  /// Whether dropout keeps a weight.
+  SINTER_DEVICE bool keeps(unsigned long long number) const {
+    return is_kept(number, P::stream, key, dropout_threshold(P::dropout));
+  }
+
+  /// Which of COUNT times four weights it keeps, bit 4 j + i for that of `number(j, i)`. A loop,
+  /// since so many generators side by side would take all registers.
+  template <int COUNT, class Number> SINTER_DEVICE unsigned keep_weights(Number number) const {
+    static_assert(COUNT <= 8, "a word has 32 bits");
+    unsigned kept = 0;
 #pragma unroll 1
-  for (int j = 0; j < COUNT; ++j)
+    for (int j = 0; j < COUNT; ++j)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      kept |= (keeps<P>(number(j, i), seed) ? 1u : 0u) << (4 * j + i);
-  return kept;
-}
+      for (int i = 0; i < 4; ++i)
+        kept |= (keeps(number(j, i)) ? 1u : 0u) << (4 * j + i);
+    return kept;
+  }
+};
 
 /// What a kept weight is multiplied with.
 template <class P> constexpr float kShare = static_cast<float>(1 / (1 - P::dropout));

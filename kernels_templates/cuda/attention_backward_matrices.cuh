@@ -32,7 +32,7 @@ SINTER_DEVICE void backward_matrices(const BackwardOperands<P> &operands,
   tile.template find<kThreads>(operands);
   const int lane = lane_index(), ownRow = warp_index() / kSplits * kWarpRows;
   const int firstPart = warp_index() % kSplits * kParts;
-  const uint2 seed = seed_of<P>(operands.seeds);
+  const Seed<P> seed(operands.seeds);
 
   using Place = typename decltype(tile)::Place;
   auto copy_tile = [&](Place place, int stage) {

@@ -268,8 +268,9 @@ struct Sight {
 template <class P, int TILES, int COUNT, class InfoOf, class QueryOf, class KeyOf>
 SINTER_DEVICE void differentiate_scores(float (&scores)[TILES][COUNT][4],
                                         float (&products)[TILES][COUNT][4], bool isCrossed,
-                                        int slot, int head, int start, float slope, uint2 seed,
-                                        InfoOf info_of, QueryOf query_of, KeyOf key_of) {
+                                        int slot, int head, int start, float slope,
+                                        const Seed<P> &seed, InfoOf info_of, QueryOf query_of,
+                                        KeyOf key_of) {
   if (!kIsShaped<P> && isCrossed)
     for_each_element<TILES, COUNT>([&](int m, int j, int i) {
       if (!info_of(m, j, i).sees(key_of(m, j, i)))
@@ -277,8 +278,8 @@ SINTER_DEVICE void differentiate_scores(float (&scores)[TILES][COUNT][4],
     });
   unsigned kept = 0;
   if constexpr (P::dropout > 0)
-    kept = kept_weights<P, COUNT>(seed, [&](int j, int i) {
-      return weight_number<P>(slot, head, query_of(0, j, i)) + key_of(0, j, i);
+    kept = seed.template keep_weights<COUNT>([&](int j, int i) {
+      return seed.number_row(slot, head, query_of(0, j, i)) + key_of(0, j, i);
     });
   for_each_element<TILES, COUNT>([&](int m, int j, int i) {
     const int key = key_of(m, j, i);

@@ -29,7 +29,7 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
   BackwardTile<P, KEYS, kRows, kPassing> tile;
   tile.template find<kThreads>(operands);
   const int lane = threadIdx.x % 8, ownRow = threadIdx.x / 8 * kOwn;
-  const uint2 seed = seed_of<P>(operands.seeds);
+  const Seed<P> seed(operands.seeds);
 
   tile.template copy_staying<kThreads>(operands, stay1, stay2);
   if constexpr (!KEYS)
@@ -77,7 +77,7 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
         const int key = KEYS ? tile.row + ownRow + r : at + lane + 8 * j;
         bool isKept = true;
         if constexpr (P::dropout > 0)
-          isKept = keeps<P>(weight_number<P>(tile.slot, head, t) + key, seed);
+          isKept = seed.keeps(seed.number_row(tile.slot, head, t) + key);
         differentiate_score<P>(scores[r][j], products[r][j], infos[query], slope, tile.start + t,
                                key, infos[query].sees(key), isKept);
         changes[(ownRow + r) * kWeightPitch + lane + 8 * j] = products[r][j];

@@ -36,7 +36,7 @@ SINTER_DEVICE void backward_warpgroups(const BackwardOperands<P> &operands,
   const int ownRow = groupRow + warp_index() % 4 * 16;
   const WgmmaMatrix ownMatrix = wgmma_matrix(stay1).after(groupRow * 64);
   const WgmmaMatrix stagesMatrix = wgmma_matrix(stages);
-  const uint2 seed = seed_of<P>(operands.seeds);
+  const Seed<P> seed(operands.seeds);
 
   using Place = typename decltype(tile)::Place;
   auto copy_tile = [&](Place place, int stage) {

@@ -142,7 +142,7 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
   const QueryTile<P, kRows> tile(starts);
   const int lane = threadIdx.x % 8, ownRow = threadIdx.x / 8 * kOwn;
   const float slope = slope_of<P>(slopes, tile.head);
-  const uint2 seed = seed_of<P>(seeds);
+  const Seed<P> seed(seeds);
   const Keys range = tile.template keys<kThreads>(first);
 
   Keys visible[kOwn];
@@ -214,7 +214,7 @@ SINTER_DEVICE void forward_plain(const typename P::Query *query, const typename 
         sum[r] += weight;
         if constexpr (P::dropout > 0) {
           int at = begin + lane + 8 * j;
-          if (!keeps<P>(weight_number<P>(tile.slot, tile.head, t) + at, seed))
+          if (!seed.keeps(seed.number_row(tile.slot, tile.head, t) + at))
             weight = 0;
         }
         weights[(ownRow + r) * kWeightPitch + lane + 8 * j] = weight * valueScale[j];
@@ -305,7 +305,7 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
   const QueryTile<P, kRows> tile(starts);
   const int lane = lane_index(), ownRow = warp_index() * kWarpRows;
   const float slope = slope_of<P>(slopes, tile.head);
-  const uint2 seed = seed_of<P>(seeds);
+  const Seed<P> seed(seeds);
   const Keys range = tile.template keys<kThreads>(first);
   // Where elements are widened, what is copied stands behind one widened tile, in no more memory
   // than a second one would take, with the scales of that tile's keys and values at its end.
@@ -435,9 +435,9 @@ SINTER_DEVICE void forward_matrices(const typename P::Query *query, const typena
     for (int m = 0; m < kTiles; ++m) {
       unsigned keptBits = 0;
       if constexpr (P::dropout > 0)
-        keptBits = kept_weights<P, kScores>(seed, [&](int j, int i) {
+        keptBits = seed.template keep_weights<kScores>([&](int j, int i) {
           const int t = tile.row + ownRow + m * 16 + i / 2 * 8 + lane / 4;
-          return weight_number<P>(tile.slot, tile.head, t) + at + j * 8 + lane % 4 * 2 + i % 2;
+          return seed.number_row(tile.slot, tile.head, t) + at + j * 8 + lane % 4 * 2 + i % 2;
         });
 #pragma unroll
       for (int half = 0; half < 2; ++half) {

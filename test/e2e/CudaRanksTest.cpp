@@ -61,7 +61,6 @@ TEST_P(CudaRanks, TrainOnPartsOfTheParameters) {
 TEST_P(CudaRanks, TrainOnPartsOfProducts) {
   TemporaryDirectory directory;
   SharedRun run(GetParam(), DType::F32, /*microbatches=*/2, kTarget);
-  run.options.training.dropout = 0; // attention with it is not split
   std::vector<double> one = numbersOf(run.train({}, directory.path / "one", kSteps));
   std::vector<double> two = numbersOf(run.train({"tensor=2"}, directory.path / "two", kSteps));
   ASSERT_EQ(two.size(), 2 * kSteps);

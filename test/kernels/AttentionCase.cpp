@@ -48,7 +48,10 @@ AttentionCase::AttentionCase(const Options &options, unsigned seed)
   optional.insert(optional.end(), scales.begin(), scales.end());
   if (p.dropout > 0) {
     problem.seed = {1234567, 89};
-    optional.push_back(HostTensor::of("int", std::vector<uint32_t>{1234567, 89}));
+    std::vector<uint32_t> words(problem.seed.begin(), problem.seed.end());
+    if (p.isPart())
+      words.push_back(p.firstWeight);
+    optional.push_back(HostTensor::of("int", words));
   }
 
   long long d = p.headSize, q = p.heads * d, k = p.keyHeads * d, all = q + 2 * k;
@@ -135,6 +138,12 @@ Parameters AttentionCase::getParameters() const {
   };
   if (!options.cache.empty())
     result["hasScales"] = "true";
+  if (p.isPart()) {
+    result["isPart"] = "true";
+    result["wholeHeads"] = std::to_string(p.whole[0]);
+    result["wholeLength"] = std::to_string(p.whole[1]);
+    result["wholeSequence"] = std::to_string(p.whole[2]);
+  }
   add("query", queryPlace);
   add("key", keyPlace);
   add("value", valuePlace);

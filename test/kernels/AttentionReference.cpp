@@ -50,7 +50,9 @@ public:
       sum += weights[j] = std::exp(weights[j] - largest);
     for (int j = begin; j < end; ++j) {
       weights[j] /= sum;
-      uint64_t number = ((uint64_t(b) * p.heads + h) * p.length + t) * p.maxSequence + j;
+      auto [heads, queries, keys] =
+          p.isPart() ? p.whole : std::array<int, 3>{p.heads, p.length, p.maxSequence};
+      uint64_t number = ((uint64_t(b) * heads + h) * queries + t) * keys + j + p.firstWeight;
       if (p.dropout > 0)
         kept[j] = philox::isKept(number, p.stream, p.seed, p.dropout) ? 1 / (1 - p.dropout) : 0.0;
     }

@@ -20,6 +20,12 @@ struct AttentionProblem {
   double dropout = 0;
   uint32_t stream = 0;
   std::array<uint32_t, 2> seed = {};
+  /// Of a part of an attention: heads, queries and keys of all of it, and the number there of the
+  /// part's first weight.
+  std::array<int, 3> whole = {};
+  uint32_t firstWeight = 0;
+
+  bool isPart() const { return whole[0] != 0; }
 
   std::size_t querySize() const { return std::size_t(batch) * length * heads * headSize; }
   std::size_t keySize() const { return std::size_t(batch) * maxSequence * keyHeads * headSize; }

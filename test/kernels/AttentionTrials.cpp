@@ -54,6 +54,14 @@ std::map<std::string, AttentionCase::Options> kernels::makeAttentionTrials() {
     }());
     add(kind + "softcap", options(causal(problem(40, 40, 1, 1, 32), 0, 2.0)));
     add(kind + "dropout", options(causal(problem(40, 40, 2, 1, 32), 0, 0, 0.25)));
+    // Heads 2 and 3 of 6, queries 10 to 49 of 64.
+    add(kind + "dropout_of_a_part", [&] {
+      auto result = options(causal(problem(40, 64, 2, 1, 32), 0, 0, 0.25));
+      result.hasStart = true;
+      result.problem.whole = {6, 64, 64};
+      result.problem.firstWeight = (2 * 64 + 10) * 64;
+      return result;
+    }());
     add(kind + "wide", options(causal(problem(35, 35, 1, 1, 256))));
     add(kind + "grouped_columns", [&] {
       auto result = options(causal(problem(33, 33, 6, 2, 64)));
@@ -158,6 +166,10 @@ std::map<std::string, AttentionCase::Options> kernels::makeWarpgroupTrials() {
   add("window_both_sides", bothSides);
   add("softcap", causal(problem(70, 70, 1, 1, 128), 0, 2.0));
   add("dropout", causal(problem(70, 70, 2, 1, 64), 0, 0, 0.25));
+  AttentionProblem part = causal(problem(70, 70, 2, 1, 64), 0, 0, 0.25);
+  part.whole = {4, 70, 70};
+  part.firstWeight = 2 * 70 * 70;
+  add("dropout_of_a_part", part);
   add("into_f32", causal(problem(37, 37, 2, 1, 128))).result = kF32;
   add("grouped_columns", causal(problem(33, 33, 6, 2, 64))).packing = Packing::Columns;
   AttentionCase::Options &cache = add("cache", causal(problem(20, 90, 4, 2, 128)));

@@ -120,6 +120,11 @@ static void setAttention(TemplateInstance &instance, Op op, const AttentionOpera
   instance.set("hasSlopes", operands.slopesArgument.has_value());
   instance.set("dropout", op.getDropout().convertToDouble());
   instance.set("stream", static_cast<int64_t>(op.getStream()));
+  auto [heads, queries, keys] = operands.numbered;
+  instance.set("isPart", operands.isPart);
+  instance.set("wholeHeads", heads);
+  instance.set("wholeLength", queries);
+  instance.set("wholeSequence", keys);
   instance.set("plain", false);
   instance.set("sharedMemory", target.getL1Bytes());
 }
@@ -165,8 +170,6 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   FailureOr<AttentionOp> op = findOnly<AttentionOp>(kernel, "attention");
   if (failed(op))
     return failure();
-  if (op->getWhole())
-    return op->emitError("expected all of an attention on a GPU, got a part");
   AttentionOperands operands;
   AttentionResults results;
   if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel, /*f16=*/true)))
@@ -231,8 +234,6 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
   FailureOr<AttentionGradOp> op = findOnly<AttentionGradOp>(kernel, "attention's gradient");
   if (failed(op))
     return failure();
-  if (op->getWhole())
-    return op->emitError("expected all of an attention on a GPU, got a part");
   AttentionOperands operands;
   AttentionGradResults results;
   if (failed(operands.read(*op, /*f16=*/true)) ||

@@ -4,6 +4,7 @@
 #include "dialects/Sinter/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <limits>
 
 using namespace mlir;
 using namespace sinter;
@@ -406,12 +407,18 @@ private:
         low = arith::AddIOp::create(builder, loc, low, first);
       return emitIsKept(builder, loc, low, high, stream, seed, probability);
     }
-    assert(!first && "expected a GPU to have all of a tensor");
     auto word = [&](uint32_t value) -> Value {
       return arith::ConstantOp::create(builder, loc,
                                        builder.getI32IntegerAttr(static_cast<int32_t>(value)));
     };
     Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+    if (first) { // one word, as on a processor
+      Value sum = arith::AddIOp::create(
+          builder, loc, wide, arith::ExtSIOp::create(builder, loc, wide.getType(), first));
+      Value all = arith::ConstantOp::create(
+          builder, loc, builder.getI64IntegerAttr(std::numeric_limits<uint32_t>::max()));
+      wide = arith::AndIOp::create(builder, loc, sum, all);
+    }
     return emitter.callLibrary(
         "is_kept", {wide, word(stream), seed[0], seed[1], word(philox::getThreshold(probability))},
         builder.getI1Type());
