@@ -88,9 +88,6 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   CompileOptions &compile = request.options;
   compile = options;
   SINTER_TRY(compile.target, resolveTarget(options));
-  if (compile.isGpu() && compile.activations == "int8")
-    return fail("`activations` int8", "there are no kernels for GPUs that sum integers",
-                "leave it out, or give `target` cpu");
   compile.cores = getThreads(options);
   compile.computeType = chooseComputeType(model, options);
   SINTER_TRY(compile.cacheType, chooseCacheType(options, *compile.computeType));
@@ -118,7 +115,6 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   bool hasChannels = compile.weights == "int8"; // of 8 bits
-  bool keepsRows = false;                       // that the checkpoint's scheme rounds
   if (model.weights) {
     bool keepsIntegers = compile.weights != "float";
     for (const ParameterInfo &parameter : model.getParameters()) {
@@ -127,17 +123,12 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       if (!keepsIntegers || !tensor.integers)
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
-      keepsRows |= format.roundsRows && compile.activations != "float" && compile.isGpu();
-      format.roundsRows &= compile.activations != "float" && !compile.isGpu();
+      format.roundsRows &= compile.activations != "float";
       hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
-  if (keepsRows)
-    options.observer.note(
-        "activations, which the model's scheme rounds to 8 bits, stay numbers: there "
-        "are no kernels for GPUs that sum integers");
   if (compile.activations == "int8" && !hasChannels)
     return fail("`activations` int8", "the model has no weights of 8 bits with a scale a channel",
                 "give `weights` int8");

@@ -213,7 +213,7 @@ bool CostModel::isNarrowProduct(Operation *op) const {
       role != FusionRole::AttentionGrad)
     return false;
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
-  return type.isBF16() || (type.isF16() && target.hasMatrixUnits());
+  return type.isBF16() || (target.hasMatrixUnits() && type.getIntOrFloatBitWidth() <= 16);
 }
 
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
@@ -224,7 +224,7 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   switch (getRole(op)) {
   case FusionRole::Contraction:
     if (getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
-      rate *= hasByteDot(target) ? kFours : kPairs;
+      rate *= target.hasMatrixUnits() || hasByteDot(target) ? kFours : kPairs;
     else if (narrow)
       rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);
     rate *= choice == GemmChoice::Library ? kLibraryGemm : reached.gemm;

@@ -75,11 +75,12 @@ public:
     if (!gemm.matmul || !isSupportedProduct())
       return std::nullopt;
     visited.insert(gemm.matmul);
-    if (isInside(gemm.matmul.getLhs()) && !matchNorm())
+    // Rows of bytes are those of a kernel in front: their scales are of the whole row.
+    if (isInside(gemm.matmul.getLhs()) && (gemm.matmul.getRowScales() || !matchNorm()))
       return std::nullopt;
     gemm.result = gemm.matmul.getResult();
     while (true) {
-      if (matchHeads())
+      if (!gemm.matmul.getRowScales() && matchHeads())
         break;
       if (!gemm.gate && matchGate())
         continue;
@@ -110,10 +111,19 @@ private:
 
   bool isSupportedProduct() {
     auto rhs = gemm.matmul.getRhs(), lhs = gemm.matmul.getLhs();
-    return isFromLibrary(getElementTypeOrSelf(lhs)) &&
+    return (gemm.matmul.getRowScales() ? hasRowsOfBytes()
+                                       : isFromLibrary(getElementTypeOrSelf(lhs))) &&
            getElementTypeOrSelf(gemm.matmul.getResult()).isF32() && !lhs.getType().getEncoding() &&
            !isInside(rhs) &&
            (gemm.matmul.getScales() ? hasRowsOfIntegers() : !rhs.getType().getEncoding());
+  }
+
+  /// Whether the left-hand side is bytes with plain scales.
+  bool hasRowsOfBytes() {
+    auto scales = cast<RankedTensorType>(gemm.matmul.getRowScales().getType());
+    return gemm.matmul.getLhs().getType().getElementType().getIntOrFloatBitWidth() == 8 &&
+           scales.getElementType().isF32() && !scales.getEncoding() &&
+           !isInside(gemm.matmul.getRowScales());
   }
 
   /// Whether the right-hand side is integers as kernels read them: row by row, those of four bits

@@ -11,7 +11,9 @@
 // a product whose second half of columns multiplies the first, and one whose columns are the heads
 // of an attention, which are rotated and put where attention reads them. Nor is it asked for
 // products by integers with scales: for few rows there is a GEMV of them (gemv_integers.cuh), for
-// many a kernel that takes any chain (gemm_integers.cuh).
+// many a kernel that takes any chain (gemm_integers.cuh). Where both sides are bytes with scales,
+// it is gemv_bytes.cuh and gemm_bytes.cuh: the library's sums of integers would be a matrix of 32
+// bits for a kernel behind it, as it scales none.
 //
 // Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
 // bf16, sm_90; 31 ms predicted, the loss aside) as the example:

@@ -27,6 +27,11 @@ struct AttentionFamily : KernelFamily {
       Type element = getElementTypeOrSelf(op->getResult(0).getType());
       bool rounds =
           isa<CastOp>(op) && downstream.contains(op) && (element.isF32() || element.isBF16());
+      // A GPU's kernels round once: who wants the rounded result wide widens it.
+      if (rounds && isForGpu(root) &&
+          element.getIntOrFloatBitWidth() >
+              getElementTypeOrSelf(op->getOperand(0)).getIntOrFloatBitWidth())
+        return "attention rounds its result once";
       if (!moves && !rounds)
         return "attention takes rows as they are in memory";
       // Queries, dense keys and dense values are read row by row, wherever the rows are.

@@ -90,8 +90,7 @@ def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleO
   let description = [{
     After it, the left-hand side of every product by integers of 8 bits with one scale a column is
     quantized row by row, and the product is one of integers, exact but for its scales. A value
-    that several products multiply is quantized once. GPUs have no kernels for it: there it is an
-    error.
+    that several products multiply is quantized once.
 
     Left as they are: products by groups of integers or with minima, whose sums are no whole
     numbers, and those of more than 131071 elements, which might overflow.

@@ -2,8 +2,8 @@
 //
 // Everything that generated kernels and templates ask of the machine: vectors of elements, loads
 // and stores, conversions, reductions, mathematics, random words, asynchronous copies, matrix
-// instructions. Only here and in warpgroup.cuh there is PTX. It needs nothing but CUDA's bf16 and f16
-// headers, so that NVRTC compiles it in milliseconds.
+// instructions. Only here and in warpgroup.cuh there is PTX. It needs nothing but CUDA's bf16 and
+// f16 headers, so that NVRTC compiles it in milliseconds.
 //
 // With SINTER_SIMT the same kernels are compiled for the host and run in the emulator
 // (test/simt), whose prelude stands in for CUDA's built-in names; what is PTX here is a call there.
@@ -39,6 +39,24 @@ struct E4M3 {
 
 /// Element types of 8 bits, of which each row has a scale.
 template <class T> constexpr bool kIsByte = kIsSame<T, signed char> || kIsSame<T, E4M3>;
+
+/// Two elements of 8 bits side by side, which stand where one of 16 bits does in fragments.
+template <class T> struct Pair {
+  using Element = T;
+  T elements[2];
+};
+template <class T> constexpr bool kIsPair = false;
+template <class T> constexpr bool kIsPair<Pair<T>> = true;
+
+/// What products of elements are added up in: whole numbers exactly, all others in f32.
+template <class T> struct SumType {
+  using Type = float;
+};
+template <> struct SumType<signed char> {
+  using Type = int;
+};
+template <class T> struct SumType<Pair<T>> : SumType<T> {};
+template <class T> using SumOf = typename SumType<T>::Type;
 
 /// Element types that are computed with as f32.
 template <class T> constexpr bool kIsNarrow = kIsSame<T, __nv_bfloat16> || kIsSame<T, __half>;
@@ -642,6 +660,33 @@ SINTER_DEVICE void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   else
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+/// d += a . b for a [16, 32] and b [32, 8] of T of 8 bits: fragments as those of mma_m16n8k16, with
+/// Pair<T> for an element. Sums of integers fit 32 bits; e4m3 is of compute capability 8.9 and
+/// later.
+template <class T>
+SINTER_DEVICE void mma_m16n8k32(SumOf<T> (&d)[4], const unsigned (&a)[4], unsigned b0,
+                                unsigned b1) {
+  static_assert(kIsByte<T>, "the product is of elements of 8 bits");
+#ifdef SINTER_SIMT
+  const unsigned b[2] = {b0, b1};
+  if constexpr (kIsSame<T, signed char>)
+    simt::mmaM16N8K32S8(d, a, b);
+  else
+    simt::mmaM16N8K32E4M3(d, a, b);
+#else
+  if constexpr (kIsSame<T, signed char>)
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  else
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -51,8 +51,8 @@ namespace sinter {
 
 namespace products {
 template <class P> SINTER_CONSTEXPR bool gemm_uses_matrices() {
-  return !P::plain && kIsNarrow<typename P::Element> && P::lhsStride % 8 == 0 &&
-         P::rhsStride % 8 == 0;
+  return !P::plain && (kIsNarrow<typename P::Element> || kIsPair<typename P::Element>) &&
+         P::lhsStride % 8 == 0 && P::rhsStride % 8 == 0;
 }
 /// Steps of k in a tile.
 template <class P> constexpr int kGemmDepth = gemm_uses_matrices<P>() ? 32 : 16;
@@ -114,6 +114,21 @@ template <int own, class Visit> SINTER_DEVICE void for_each_sum(Visit visit) {
         for (int c = 0; c < 4; ++c)
           visit(i, r, j, c);
 }
+
+/// A left-hand side whose tiles are brought as it is stored, all threads together.
+template <class P> struct DenseLhs {
+  const typename P::Element *lhs;
+
+  SINTER_DEVICE void begin(typename P::Element *tile, int k, int row) const {
+    constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
+    if constexpr (P::lhsTransposed)
+      copy_tile_async<kDepth, kTile, kThreads>(tile, lhs + k * P::lhsStride + row, P::lhsStride,
+                                               P::k - k, P::m - row);
+    else
+      copy_tile_async<kTile, kDepth, kThreads>(tile, lhs + row * P::lhsStride + k, P::lhsStride,
+                                               P::m - row, P::k - k);
+  }
+};
 
 /// A right-hand side whose elements are read as they are multiplied. A product asks for single
 /// elements, or has tiles brought, all threads together: `begin` asks memory for one, `finish` puts
@@ -211,9 +226,19 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
   });
 }
 
-template <class P, class Rhs>
-SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, Rhs rhs,
-                                 typename P::Epilogue epilogue, typename P::Out *out) {
+/// d += a . b for fragments of 16 bits, or of pairs of 8.
+template <class T>
+SINTER_DEVICE void multiply_fragments(SumOf<T> (&d)[4], const unsigned (&a)[4], unsigned b0,
+                                      unsigned b1) {
+  if constexpr (kIsPair<T>)
+    mma_m16n8k32<typename T::Element>(d, a, b0, b1);
+  else
+    mma_m16n8k16<T>(d, a, b0, b1);
+}
+
+template <class P, class Lhs, class Rhs>
+SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue,
+                                 typename P::Out *out) {
   using T = typename P::Element;
   using Out = typename P::Out;
   constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
@@ -230,12 +255,7 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, Rhs rhs,
   auto begin = [&](int step) {
     const int k = step * kDepth;
     T *left = place(step);
-    if constexpr (P::lhsTransposed)
-      copy_tile_async<kDepth, kTile, kThreads>(left, lhs + k * P::lhsStride + tile.row,
-                                               P::lhsStride, P::k - k, P::m - tile.row);
-    else
-      copy_tile_async<kTile, kDepth, kThreads>(left, lhs + tile.row * P::lhsStride + k,
-                                               P::lhsStride, P::m - tile.row, P::k - k);
+    lhs.begin(left, k, tile.row);
     rhs.begin(left + kLeft, k, tile.column);
   };
 
@@ -248,7 +268,7 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, Rhs rhs,
     }
     cp_async_commit();
   }
-  float sums[kParts][4][4] = {};
+  SumOf<T> sums[kParts][4][4] = {};
   for (int step = 0; step < kSteps; ++step) {
     // This tile is there, and everybody is done with the one before, whose place is next.
     cp_async_wait<kGemmStages - 2>();
@@ -281,8 +301,8 @@ SINTER_DEVICE void gemm_matrices(const typename P::Element *lhs, Rhs rhs,
       for (int i = 0; i < kParts; ++i)
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
-          mma_m16n8k16<T>(sums[i][2 * j], a[i], b[j][0], b[j][1]);
-          mma_m16n8k16<T>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
+          multiply_fragments<T>(sums[i][2 * j], a[i], b[j][0], b[j][1]);
+          multiply_fragments<T>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
         }
     }
     if (ahead < kSteps)
@@ -322,7 +342,7 @@ SINTER_DEVICE void gemm(const typename P::Element *lhs, const typename P::Elemen
   typename P::Epilogue epilogue{{operand0, operand1, operand2, operand3}};
   const products::DenseRhs<P> dense{rhs};
   if constexpr (products::gemm_uses_matrices<P>())
-    products::gemm_matrices<P>(lhs, dense, epilogue, out);
+    products::gemm_matrices<P>(products::DenseLhs<P>{lhs}, dense, epilogue, out);
   else
     products::gemm_plain<P>(lhs, dense, epilogue, out);
 }

@@ -52,6 +52,32 @@ template <class T> __device__ void matrices(const unsigned *in, unsigned *out) {
   }
 }
 
+/// A product of elements of 8 bits, whose fragments are taken as they are. Before compute capability 8.9
+/// there are none of e4m3; nothing is written.
+template <class T> __device__ void bytes(const unsigned *in, unsigned *out) {
+#if defined(SINTER_SIMT) || __CUDA_ARCH__ >= 890
+  constexpr bool kSupported = true;
+#else
+  constexpr bool kSupported = kIsSame<T, signed char>;
+#endif
+  if constexpr (kSupported) {
+    int lane = threadIdx.x;
+    Vector<T, 4> words[6];
+    for (int i = 0; i < 24; ++i)
+      words[i / 4][i % 4] = from_float<T>(to_float(digit<__half>(in[lane * 24 + i])));
+    unsigned fragments[6];
+    for (int i = 0; i < 6; ++i)
+      fragments[i] = *reinterpret_cast<const unsigned *>(&words[i]);
+    const unsigned left[4] = {fragments[0], fragments[1], fragments[2], fragments[3]};
+    SumOf<T> d[4];
+    for (int i = 0; i < 4; ++i)
+      d[i] = static_cast<SumOf<T>>(in[768 + lane * 4 + i] % 100);
+    mma_m16n8k32<T>(d, left, fragments[4], fragments[5]);
+    for (int i = 0; i < 4; ++i)
+      out[lane * 4 + i] = bits(static_cast<float>(d[i]));
+  }
+}
+
 /// Products of a warpgroup: d = a b^T from tiles in shared memory, d += c b with c in registers. Only
 /// sm_90a has them; elsewhere nothing is written.
 template <class T> __device__ void group_matrices(const unsigned *in, unsigned *out) {
@@ -100,6 +126,13 @@ extern "C" __global__ void __launch_bounds__(32) agree_bf16(const unsigned *__re
 }
 extern "C" __global__ void __launch_bounds__(32) agree_f16(const unsigned *__restrict__ in, unsigned *out) {
   agreement::matrices<__half>(in, out);
+}
+
+extern "C" __global__ void __launch_bounds__(32) agree_s8(const unsigned *__restrict__ in, unsigned *out) {
+  agreement::bytes<signed char>(in, out);
+}
+extern "C" __global__ void __launch_bounds__(32) agree_e4m3(const unsigned *__restrict__ in, unsigned *out) {
+  agreement::bytes<E4M3>(in, out);
 }
 
 extern "C" __global__ void __launch_bounds__(128) agree_groups_bf16(const unsigned *__restrict__ in, unsigned *out) {

@@ -25,8 +25,9 @@ using namespace sinter::runtime;
 
 extern "C" {
 using Agreement = void(const unsigned *in, unsigned *out);
-Agreement agree_bf16, agree_f16, agree_groups_bf16, agree_groups_f16, agree_copies, agree_lanes,
-    agree_roundings, agree_extremes, agree_words, agree_sums, agree_blocks, agree_functions;
+Agreement agree_bf16, agree_f16, agree_s8, agree_e4m3, agree_groups_bf16, agree_groups_f16,
+    agree_copies, agree_lanes, agree_roundings, agree_extremes, agree_words, agree_sums,
+    agree_blocks, agree_functions;
 }
 
 namespace {
@@ -145,6 +146,12 @@ protected:
 
 TEST_F(AgreementTest, MatricesOfBf16) { compareBits("agree_bf16", agree_bf16, {.block = 32}); }
 TEST_F(AgreementTest, MatricesOfF16) { compareBits("agree_f16", agree_f16, {.block = 32}); }
+TEST_F(AgreementTest, MatricesOfBytes) { compareBits("agree_s8", agree_s8, {.block = 32}); }
+TEST_F(AgreementTest, MatricesOfE4M3) {
+  if (context->getCapability() < cuda::Capability{8, 9})
+    GTEST_SKIP() << "products of e4m3 are of compute capability 8.9 and later";
+  compareBits("agree_e4m3", agree_e4m3, {.block = 32});
+}
 // What descriptors, the swizzle and the fragments of a warpgroup mean; a device of another
 // architecture has no such products.
 TEST_F(AgreementTest, MatricesOfWarpgroups) {

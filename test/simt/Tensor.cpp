@@ -1,16 +1,20 @@
 //===- Tensor.cpp - Matrix products and matrix loads of a warp ------------===//
 //
-// PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "ldmatrix". With
-// group = lane / 4 and pair = lane % 4, registers hold (row, column):
+// PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type", "Matrix Fragments for
+// mma.m16n8k32" and "ldmatrix". A register holds neighbours along k, the first in its lowest bits:
+// two of 16 bits, four of 8. With group = lane / 4, first = lane % 4 times as many, and half the
+// product's depth, (row, column) of a register's first element are:
 //
-//   a0, a1: (group, 2 pair), (group + 8, 2 pair)     each register has that element in its lower
-//   half a2, a3: the same rows, 8 columns on              and the next column in its upper half b0,
-//   b1: (2 pair, group), (2 pair + 8, group)     lower half; the next row in the upper half d0, d1:
-//   (group, 2 pair), (group, 2 pair + 1)     d2, d3: 8 rows on
+//   a0, a1: (group, first), (group + 8, first)
+//   a2, a3: (group, first + half), (group + 8, first + half)
+//   b0, b1: (first, group), (first + half, group)
+//   d0, d1: (group, 2 (lane % 4)) and the next column; d2, d3: 8 rows on
 //
-// How a tensor core rounds while it adds is not documented; here sums run over k in f32.
+// How a tensor core rounds while it adds is not documented; here sums run over k in f32; those
+// of integers are exact on both.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 #include "test/simt/DeviceHooks.h"
 #include "test/simt/Machine.h"
@@ -26,42 +30,69 @@ namespace {
 
 Machine &machine() { return Machine::instance(); }
 
-struct Fragments {
-  float *d;
+template <class Sum> struct Fragments {
+  Sum *d;
   const unsigned *a, *b;
 };
 
-using Widen = float (*)(uint16_t);
+/// An element type of fragments: its numbers, as sums of products take them.
+struct Bf16 {
+  using Bits = uint16_t;
+  using Sum = float;
+  static float widen(Bits bits) { return bf16ToFloat(bits); }
+};
+struct F16 {
+  using Bits = uint16_t;
+  using Sum = float;
+  static float widen(Bits bits) { return f16ToFloat(bits); }
+};
+struct S8 {
+  using Bits = uint8_t;
+  using Sum = int;
+  static int widen(Bits bits) { return static_cast<int8_t>(bits); }
+};
+struct E4M3 {
+  using Bits = uint8_t;
+  using Sum = float;
+  static float widen(Bits bits) { return e4m3ToFloat(bits); }
+};
 
-template <Widen widen> void runMma(const WarpArguments &arguments) {
-  float a[16][16] = {}, b[16][8] = {}, d[16][8] = {};
+template <class Element> void runMma(const WarpArguments &arguments) {
+  using Sum = typename Element::Sum;
+  constexpr unsigned bits = 8 * sizeof(typename Element::Bits), together = 32 / bits;
+  constexpr unsigned depth = 8 * together;
+  Sum a[16][depth] = {}, b[depth][8] = {}, d[16][8] = {};
+  auto get = [](unsigned word, unsigned element) {
+    return Element::widen(static_cast<typename Element::Bits>(word >> element * bits));
+  };
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!arguments.has(lane))
       continue;
-    auto &own = arguments.operand<Fragments>(lane);
-    unsigned group = lane / 4, pair = lane % 4;
+    auto &own = arguments.operand<Fragments<Sum>>(lane);
+    unsigned group = lane / 4, first = lane % 4 * together;
     for (unsigned i = 0; i < 4; ++i) {
-      unsigned row = group + i % 2 * 8, column = 2 * pair + i / 2 * 8;
-      a[row][column] = widen(uint16_t(own.a[i]));
-      a[row][column + 1] = widen(uint16_t(own.a[i] >> 16));
-      d[group + i / 2 * 8][2 * pair + i % 2] = own.d[i];
+      for (unsigned j = 0; j < together; ++j)
+        a[group + i % 2 * 8][first + j + i / 2 * depth / 2] = get(own.a[i], j);
+      d[group + i / 2 * 8][2 * (lane % 4) + i % 2] = own.d[i];
     }
-    for (unsigned i = 0; i < 2; ++i) {
-      b[2 * pair + i * 8][group] = widen(uint16_t(own.b[i]));
-      b[2 * pair + i * 8 + 1][group] = widen(uint16_t(own.b[i] >> 16));
-    }
+    for (unsigned i = 0; i < 2; ++i)
+      for (unsigned j = 0; j < together; ++j)
+        b[first + j + i * depth / 2][group] = get(own.b[i], j);
   }
   for (unsigned row = 0; row < 16; ++row)
-    for (unsigned k = 0; k < 16; ++k)
+    for (unsigned k = 0; k < depth; ++k)
       for (unsigned column = 0; column < 8; ++column)
         d[row][column] += a[row][k] * b[k][column];
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned i = 0; i < 4 && arguments.has(lane); ++i)
-      arguments.operand<Fragments>(lane).d[i] = d[lane / 4 + i / 2 * 8][2 * (lane % 4) + i % 2];
+      arguments.operand<Fragments<Sum>>(lane).d[i] =
+          d[lane / 4 + i / 2 * 8][2 * (lane % 4) + i % 2];
 }
 
-constexpr WarpOperation mmaBf16{"mma.m16n8k16.bf16", runMma<bf16ToFloat>};
-constexpr WarpOperation mmaF16{"mma.m16n8k16.f16", runMma<f16ToFloat>};
+constexpr WarpOperation mmaBf16{"mma.m16n8k16.bf16", runMma<Bf16>};
+constexpr WarpOperation mmaF16{"mma.m16n8k16.f16", runMma<F16>};
+constexpr WarpOperation mmaS8{"mma.m16n8k32.s8", runMma<S8>};
+constexpr WarpOperation mmaE4M3{"mma.m16n8k32.e4m3", runMma<E4M3>};
 
 /// Operations of .aligned instructions: a warp with a lane missing cannot do them.
 void meetAll(const WarpOperation &operation, const void *in, void *out, const void *code) {
@@ -102,12 +133,21 @@ void ldmatrix(unsigned (&matrices)[Count], const void *row, const void *code) {
 } // namespace
 
 void simt::mmaM16N8K16Bf16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  Fragments fragments{d, a, b};
+  Fragments<float> fragments{d, a, b};
   meetAll(mmaBf16, &fragments, nullptr, SINTER_CALLER);
 }
 void simt::mmaM16N8K16F16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  Fragments fragments{d, a, b};
+  Fragments<float> fragments{d, a, b};
   meetAll(mmaF16, &fragments, nullptr, SINTER_CALLER);
+}
+
+void simt::mmaM16N8K32S8(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  Fragments<int> fragments{d, a, b};
+  meetAll(mmaS8, &fragments, nullptr, SINTER_CALLER);
+}
+void simt::mmaM16N8K32E4M3(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  Fragments<float> fragments{d, a, b};
+  meetAll(mmaE4M3, &fragments, nullptr, SINTER_CALLER);
 }
 
 void simt::ldmatrixX1(unsigned (&matrices)[1], const void *row) {

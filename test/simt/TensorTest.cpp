@@ -1,6 +1,7 @@
 //===- TensorTest.cpp - Matrix products and matrix loads ------------------===//
 #include "test/simt/TestKernels.h"
 
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 
 #include <cmath>
@@ -13,25 +14,29 @@ namespace {
 
 // The fragments are filled element by element from the PTX ISA's tables, independently of ldmatrix.
 constexpr auto source = R"(
-template <class T> __device__ unsigned pack(T low, T high) {
-  unsigned short l, h;
-  __builtin_memcpy(&l, &low, 2);
-  __builtin_memcpy(&h, &high, 2);
-  return l | (unsigned)h << 16;
+// As many elements as a register has, one after the other from the lowest bits on.
+template <class T> __device__ unsigned pack(const T *first, int stride) {
+  T elements[4 / sizeof(T)];
+  for (int i = 0; i < 4 / (int)sizeof(T); ++i)
+    elements[i] = first[i * stride];
+  unsigned word;
+  __builtin_memcpy(&word, elements, 4);
+  return word;
 }
 
-// d[16][8] += a[16][16] * b[16][8], all row-major.
-template <class T, class Mma> __device__ void product(const T *a, const T *b, float *d, Mma mma) {
+// d[16][8] += a[16][K] * b[K][8], all row-major, K = 16 of 16 bits and 32 of 8.
+template <class T, class Sum, class Mma>
+__device__ void product(const T *a, const T *b, Sum *d, Mma mma) {
+  constexpr int together = 4 / sizeof(T), K = 8 * together;
   int group = threadIdx.x / 4, pair = threadIdx.x % 4;
   unsigned fa[4], fb[2];
-  float fd[4];
+  Sum fd[4];
   for (int i = 0; i < 4; ++i) {
-    const T *element = a + (group + i % 2 * 8) * 16 + 2 * pair + i / 2 * 8;
-    fa[i] = pack(element[0], element[1]);
+    fa[i] = pack(a + (group + i % 2 * 8) * K + together * pair + i / 2 * K / 2, 1);
     fd[i] = d[(group + i / 2 * 8) * 8 + 2 * pair + i % 2];
   }
   for (int i = 0; i < 2; ++i)
-    fb[i] = pack(b[(2 * pair + 8 * i) * 8 + group], b[(2 * pair + 8 * i + 1) * 8 + group]);
+    fb[i] = pack(b + (together * pair + K / 2 * i) * 8 + group, 8);
   mma(fd, fa, fb);
   for (int i = 0; i < 4; ++i)
     d[(group + i / 2 * 8) * 8 + 2 * pair + i % 2] = fd[i];
@@ -41,6 +46,12 @@ extern "C" __global__ void product_bf16(const __nv_bfloat16 *a, const __nv_bfloa
 }
 extern "C" __global__ void product_f16(const __half *a, const __half *b, float *d) {
   product(a, b, d, [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K16F16(d, a, b); });
+}
+extern "C" __global__ void product_s8(const signed char *a, const signed char *b, int *d) {
+  product(a, b, d, [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32S8(d, a, b); });
+}
+extern "C" __global__ void product_e4m3(const unsigned char *a, const unsigned char *b, float *d) {
+  product(a, b, d, [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32E4M3(d, a, b); });
 }
 
 // Four 8x8 matrices of 16-bit numbers, loaded in every way.
@@ -92,25 +103,30 @@ const TestKernels &kernels() {
 class TensorTest : public KernelTest {
 protected:
   /// Compares the kernel with a plain product of small integers, which every format has exactly.
-  void expectProduct(const char *kernel, uint16_t (*narrow)(float)) {
+  template <class Bits, class Sum = float>
+  void expectProduct(const char *kernel, Bits (*narrow)(float)) {
+    constexpr int k = 32 / sizeof(Bits);
     std::mt19937 random(3);
     std::uniform_int_distribution<int> digit(-8, 8);
-    std::vector<float> a(16 * 16), b(16 * 8), d(16 * 8), expected;
-    for (auto *values : {&a, &b, &d})
+    std::vector<float> a(16 * k), b(k * 8);
+    std::vector<Sum> d(16 * 8), expected;
+    for (auto *values : {&a, &b})
       for (float &value : *values)
         value = float(digit(random));
+    for (Sum &value : d)
+      value = Sum(digit(random));
     expected = d;
     for (int i = 0; i < 16; ++i)
       for (int j = 0; j < 8; ++j)
-        for (int k = 0; k < 16; ++k)
-          expected[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
+        for (int l = 0; l < k; ++l)
+          expected[i * 8 + j] += Sum(a[i * k + l] * b[l * 8 + j]);
     auto narrowed = [&](const std::vector<float> &values) {
-      std::vector<uint16_t> result;
+      std::vector<Bits> result;
       for (float value : values)
         result.push_back(narrow(value));
       return memory.copyOf(result);
     };
-    float *device = memory.copyOf(d);
+    Sum *device = memory.copyOf(d);
     Report report = kernels().run(kernel, {.block = 32}, {narrowed(a), narrowed(b), device});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(memory.values(device, d.size()), expected);
@@ -119,6 +135,11 @@ protected:
 
 TEST_F(TensorTest, ProductsOfBf16) { expectProduct("product_bf16", floatToBf16); }
 TEST_F(TensorTest, ProductsOfF16) { expectProduct("product_f16", floatToF16); }
+
+TEST_F(TensorTest, ProductsOfBytes) {
+  expectProduct<int8_t, int>("product_s8", [](float value) { return int8_t(value); });
+}
+TEST_F(TensorTest, ProductsOfE4M3) { expectProduct("product_e4m3", floatToE4M3); }
 
 TEST_F(TensorTest, LdmatrixDealsRowsAndColumns) {
   std::vector<uint16_t> in(256);
@@ -152,10 +173,10 @@ TEST_F(TensorTest, FindsDefectsOfLdmatrix) {
   unsigned *out = memory.array<unsigned>(32);
   EXPECT_TRUE(kernels().run("load_right", {.block = 32}, {out}).clean());
   EXPECT_TRUE(finds(kernels().run("load_misaligned", {.block = 32}, {out}), Defect::Misaligned,
-                    {"16 bytes", "tensor.cu:58 (load_row<4, true>)"}));
+                    {"16 bytes", "tensor.cu:68 (load_row<4, true>)"}));
   for (Schedule schedule : schedules())
     EXPECT_TRUE(finds(kernels().run("load_racing", {.block = 32, .schedule = schedule}, {out}),
-                      Defect::Race, {"static shared byte", "tensor.cu:58"}));
+                      Defect::Race, {"static shared byte", "tensor.cu:68"}));
 }
 
 TEST_F(TensorTest, FindsAProductThatLacksLanes) {

@@ -103,13 +103,14 @@ namespace {
 /// A product's sizes, as gemv.cuh and gemm.cuh see them.
 struct Product {
   int64_t m, n, k, lhsStride, rhsStride;
-  bool lhsTransposed, rhsTransposed, narrow;
+  bool lhsTransposed, rhsTransposed, narrow, ofBytes;
 
   explicit Product(MatmulOp matmul)
       : m(matmul.getM()), n(matmul.getN()), k(matmul.getK()),
         lhsStride(matmul.getTransposeLhs() ? m : k), rhsStride(matmul.getTransposeRhs() ? k : n),
         lhsTransposed(matmul.getTransposeLhs()), rhsTransposed(matmul.getTransposeRhs()),
-        narrow(getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() == 16) {}
+        narrow(getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() == 16),
+        ofBytes(matmul.getRowScales()) {}
 
   bool isGemv() const { return m <= kMostGemvRows && !lhsTransposed; }
 
@@ -118,7 +119,8 @@ struct Product {
   CudaLaunch getGemmLaunch(int64_t candidate) const {
     auto tiles = [&](int64_t tile) { return divideUp(m, tile) * divideUp(n, tile); };
     int64_t tile = candidate ? candidate : m > 64 && tiles(128) >= kFullMachine ? 128 : 64;
-    bool matrices = narrow && lhsStride % 8 == 0 && rhsStride % 8 == 0;
+    // Tiles of bytes are written as aligned ones, however rows are read.
+    bool matrices = ofBytes || (narrow && lhsStride % 8 == 0 && rhsStride % 8 == 0);
     if (!matrices)
       return {tiles(tile), 256, 128 * (2 * tile + 8)};
     int64_t rowsOfK = 32 * (tile + 8), columnsOfK = 40 * tile;
@@ -129,6 +131,53 @@ struct Product {
 };
 } // namespace
 
+static unsigned numberOf(Value argument) { return cast<BlockArgument>(argument).getArgNumber(); }
+
+/// What all products have.
+static void setProduct(TemplateInstance &instance, const LibraryGemm &gemm, func::FuncOp kernel) {
+  Product product(gemm.matmul);
+  MatmulOp matmul = gemm.matmul;
+  instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
+  instance.set("Out", getElementTypeOrSelf(kernel.getResultTypes().front()));
+  instance.setType("Epilogue", nameEpilogue(gemm));
+  instance.set("m", product.m);
+  instance.set("n", product.n);
+  instance.set("k", product.k);
+  instance.set("lhsStride", product.lhsStride);
+  instance.set("outStride", gemm.gate ? product.n / 2 : product.n);
+  instance.pass(numberOf(gemm.getLhs()));
+  instance.pass(numberOf(matmul.getRhs()));
+}
+
+static void passOperands(TemplateInstance &instance, ArrayRef<unsigned> operands) {
+  for (unsigned i = 0; i < kMostOperands; ++i)
+    instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
+}
+
+/// A product whose sides are both bytes with scales.
+static CudaLaunch instantiateBytes(const LibraryGemm &gemm, ArrayRef<unsigned> operands,
+                                   func::FuncOp kernel, func::FuncOp function, int64_t candidate) {
+  MatmulOp matmul = gemm.matmul;
+  Product product(matmul);
+  StringRef name = product.isGemv() ? "gemv_bytes" : "gemm_bytes";
+  TemplateInstance instance(name, name, kernel.getContext());
+  setProduct(instance, gemm, kernel);
+  instance.pass(numberOf(matmul.getRowScales()));
+  instance.pass(numberOf(matmul.getScales()));
+  passOperands(instance, operands);
+  instance.pass(kernel.getNumArguments());
+  if (!product.isGemv()) {
+    instance.set("tile", candidate);
+    instance.write(function, /*usesShared=*/true);
+    return product.getGemmLaunch(candidate);
+  }
+  bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
+  instance.set("rhsIsConstant", isConstant);
+  instance.write(function, /*usesShared=*/false);
+  constexpr int64_t columns = 16, threads = 256;
+  return {.grid = Product::divideUp(product.n, columns), .block = threads, .waits = isConstant};
+}
+
 FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp function,
                                               const TargetAttr &target, int64_t candidate) {
   llvm::SetVector<Operation *> ops;
@@ -138,7 +187,6 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   if (!gemm || (!gemm->heads && kernel.getNumResults() != 1))
     return kernel.emitError("expected one product of plain matrices and a chain of post-ops");
 
-  auto numberOf = [](Value argument) { return cast<BlockArgument>(argument).getArgNumber(); };
   SmallVector<unsigned> operands;
   for (const LibraryPostOp &step : gemm->postOps)
     if (step.operand)
@@ -148,23 +196,16 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
            << kMostOperands << " operands at the most, got " << operands.size();
 
   MatmulOp matmul = gemm->matmul;
+  if (matmul.getRowScales())
+    return instantiateBytes(*gemm, operands, kernel, function, candidate);
   Product product(matmul);
   bool scaled = static_cast<bool>(matmul.getScales());
   StringRef name = product.isGemv() ? (scaled ? "gemv_integers" : "gemv")
                    : scaled         ? "gemm_integers"
                                     : "gemm";
   TemplateInstance instance(name, name, kernel.getContext());
-  instance.set("Element", getElementTypeOrSelf(matmul.getLhs()));
-  instance.set("Out", getElementTypeOrSelf(kernel.getResultTypes().front()));
-  instance.setType("Epilogue", nameEpilogue(*gemm));
-  instance.set("m", product.m);
-  instance.set("n", product.n);
-  instance.set("k", product.k);
-  instance.set("lhsStride", product.lhsStride);
-  instance.set("outStride", gemm->gate ? product.n / 2 : product.n);
+  setProduct(instance, *gemm, kernel);
   bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
-  instance.pass(numberOf(gemm->getLhs()));
-  instance.pass(numberOf(matmul.getRhs()));
   if (scaled) {
     instance.set("bits", int64_t(getElementTypeOrSelf(matmul.getRhs()).getIntOrFloatBitWidth()));
     instance.set("group", matmul.getGroup());
@@ -202,8 +243,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     }
     instance.set("tile", candidate);
   }
-  for (unsigned i = 0; i < kMostOperands; ++i)
-    instance.pass(i < operands.size() ? std::optional(operands[i]) : std::nullopt);
+  passOperands(instance, operands);
   if (!product.isGemv()) {
     instance.pass(kernel.getNumArguments());
     instance.write(function, /*usesShared=*/true);

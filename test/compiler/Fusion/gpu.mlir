@@ -59,3 +59,22 @@ func.func @parts(%x: tensor<1x128xbf16>, %w: tensor<512x128xbf16>) -> tensor<1x1
   %3 = sinter.mul %1, %2 : (tensor<1x128xf32>, tensor<1x128xf32>) -> tensor<1x128xf32>
   return %3 : tensor<1x128xf32>
 }
+
+// Attention rounds its result once; who reads the rounded one wide widens it.
+// CHECK-LABEL: func.func @attention_rounds_once
+// CHECK: sinter.fusion attention
+// CHECK: sinter.attention
+// CHECK-NEXT: sinter.cast {{.*}} -> tensor<1x16x2x8xbf16>
+// CHECK-NEXT: sinter.yield
+// CHECK: sinter.fusion rows
+// CHECK: sinter.cast {{.*}} -> tensor<1x16x2x8xf32>
+// CHECK: sinter.quantize
+func.func @attention_rounds_once(%q: tensor<1x16x2x8xbf16>) -> (tensor<1x16x2x8xi8>, tensor<1x16x2x1xf32>)
+    attributes {sinter.entry} {
+  %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
+      : (tensor<1x16x2x8xbf16>, tensor<1x16x2x8xbf16>, tensor<1x16x2x8xbf16>) -> tensor<1x16x2x8xf32>
+  %1 = sinter.cast %0 : (tensor<1x16x2x8xf32>) -> tensor<1x16x2x8xbf16>
+  %2 = sinter.cast %1 : (tensor<1x16x2x8xbf16>) -> tensor<1x16x2x8xf32>
+  %3, %4 = sinter.quantize %2 : (tensor<1x16x2x8xf32>) -> (tensor<1x16x2x8xi8>, tensor<1x16x2x1xf32>)
+  return %3, %4 : tensor<1x16x2x8xi8>, tensor<1x16x2x1xf32>
+}
