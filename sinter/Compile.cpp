@@ -68,6 +68,25 @@ static std::string joinIds(const std::vector<int64_t> &ids) {
   return text;
 }
 
+/// Whether the target has products of fp8: code for compute capability 8.0 has none.
+static bool multipliesFp8(const CompileOptions &options) {
+  return options.isGpu() && options.target != "cuda:sm_80";
+}
+
+/// Whether weights can be rounded to fp8, where options want that.
+static Expected<void> checkFp8(const CompileOptions &options) {
+  if (options.weights != "fp8")
+    return {};
+  if (!multipliesFp8(options))
+    return fail("`weights` fp8", std::string(options.getTarget()) + " multiplies no fp8",
+                "give int8, or `target` cuda:sm_90 or later");
+  if (options.activations != "stored")
+    return fail("`activations` " + options.activations,
+                "weights of fp8 multiply activations of fp8",
+                "leave it out, or give `weights` int8");
+  return {};
+}
+
 Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,
                                              std::vector<std::string> entries, int64_t chunk,
                                              int64_t maxSequence) {
@@ -114,6 +133,8 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
+  SINTER_CHECK(checkFp8(compile));
+  bool widensFp8 = false;
   bool hasChannels = compile.weights == "int8"; // of 8 bits
   if (model.weights) {
     bool keepsIntegers = compile.weights != "float";
@@ -122,13 +143,24 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       request.parameterTypes[parameter.name] = *tensor.dtype;
       if (!keepsIntegers || !tensor.integers)
         continue;
-      IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
+      const IntegerFormat &stored = tensor.integers->format;
+      if (stored.dtype == DType::E4M3 &&
+          !(multipliesFp8(compile) && stored.roundsRows && compile.activations == "stored")) {
+        widensFp8 = true;
+        continue;
+      }
+      IntegerFormat &format = request.integerFormats[parameter.name] = stored;
       format.roundsRows &= compile.activations != "float";
       hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
+  if (widensFp8)
+    options.observer.note("weights of fp8 are widened to f32: " +
+                          (multipliesFp8(compile)
+                               ? "what they multiply is not rounded token by token"
+                               : std::string(compile.getTarget()) + " multiplies no fp8"));
   if (compile.activations == "int8" && !hasChannels)
     return fail("`activations` int8", "the model has no weights of 8 bits with a scale a channel",
                 "give `weights` int8");

@@ -216,6 +216,11 @@ bool CostModel::isNarrowProduct(Operation *op) const {
   return type.isBF16() || (target.hasMatrixUnits() && type.getIntOrFloatBitWidth() <= 16);
 }
 
+/// Whether a product multiplies fp8.
+static bool isFp8(Operation *product) {
+  return isa<Float8E4M3FNType>(getElementTypeOrSelf(product->getOperand(0).getType()));
+}
+
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
   const Efficiency &reached = getEfficiency(target);
   double rate = static_cast<double>(target.getGflopsF32());
@@ -223,7 +228,9 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   bool narrow = isNarrowProduct(op);
   switch (getRole(op)) {
   case FusionRole::Contraction:
-    if (getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
+    if (isFp8(op)) // twice that of 16 bits; of ours as on 9.0, where it is made of products of f16
+      rate = choice == GemmChoice::Library ? 2 * pairs : kPairs * rate;
+    else if (getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
       rate *= target.hasMatrixUnits() || hasByteDot(target) ? kFours : kPairs;
     else if (narrow)
       rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);

@@ -1,6 +1,7 @@
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/Target.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -33,8 +34,17 @@ Value LibraryGemm::getLhs() const {
   return norm ? norm->rows : op.getLhs();
 }
 
+/// Whether the library has a product of rows of fp8 with scales: of multiples of 16, it wants.
+static bool hasLibraryFp8(MatmulOp matmul) {
+  TargetAttr target = TargetAttr::lookup(matmul);
+  return matmul.getRowScales() && isa<Float8E4M3FNType>(getElementTypeOrSelf(matmul.getLhs())) &&
+         target && hasScaledFp8Library(target) && matmul.getK() % 16 == 0 &&
+         matmul.getN() % 16 == 0;
+}
+
 bool LibraryGemm::fitsLibrary() const {
-  if (norm || gate || heads || MatmulOp(matmul).getScales())
+  bool isFp8 = hasLibraryFp8(matmul);
+  if (norm || gate || heads || (MatmulOp(matmul).getScales() && !isFp8))
     return false;
   unsigned biases = 0, sums = 0, functions = 0;
   for (const LibraryPostOp &postOp : postOps) {
@@ -43,6 +53,9 @@ bool LibraryGemm::fitsLibrary() const {
       return false;
     switch (postOp.kind) {
     case PostOpKind::Bias:
+      // With fp8 it has a bias of 16 bits alone, and no function.
+      if (isFp8 && getElementTypeOrSelf(result).isF32())
+        return false;
       ++biases;
       break;
     case PostOpKind::Add:
@@ -50,6 +63,8 @@ bool LibraryGemm::fitsLibrary() const {
       break;
     case PostOpKind::GeluTanh:
     case PostOpKind::Relu:
+      if (isFp8)
+        return false;
       ++functions;
       break;
     default:

@@ -13,7 +13,8 @@
 // products by integers with scales: for few rows there is a GEMV of them (gemv_integers.cuh), for
 // many a kernel that takes any chain (gemm_integers.cuh). Where both sides are bytes with scales,
 // it is gemv_bytes.cuh and gemm_bytes.cuh: the library's sums of integers would be a matrix of 32
-// bits for a kernel behind it, as it scales none.
+// bits for a kernel behind it, as it scales none. Rows of fp8 with scales it multiplies on compute
+// capability 9.0, where alone it scales rows, and where mma.sync of fp8 is made of products of f16.
 //
 // Of what cuBLASLt has beside that, a training step has little use, with GPT-2 124M (16 x 1024,
 // bf16, sm_90; 31 ms predicted, the loss aside) as the example:

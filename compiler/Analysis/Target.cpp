@@ -146,6 +146,14 @@ bool sinter::hasByteDot(TargetAttr target) {
   return target.hasFeature(target.getVectorBits() == 512 ? "avx512vnni" : "avxvnni");
 }
 
+bool sinter::hasFp8Products(TargetAttr target) {
+  return target.isGpu() && target.getChip() != "sm_80";
+}
+
+bool sinter::hasScaledFp8Library(TargetAttr target) {
+  return target.isGpu() && target.getChip() == "sm_90";
+}
+
 std::optional<LibraryAttention> sinter::describeLibraryAttention(TargetAttr target) {
   if (!target.isGpu())
     return std::nullopt;

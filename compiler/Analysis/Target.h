@@ -38,6 +38,13 @@ bool hasPairDot(TargetAttr target);
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
 bool hasByteDot(TargetAttr target);
 
+/// Whether a GPU's matrix units take products of f8E4M3FN, which came with compute capability 8.9:
+/// code for 8.0 has none.
+bool hasFp8Products(TargetAttr target);
+/// Whether its library's products of f8E4M3FN take a scale for each row of either side: cuBLASLt
+/// has these "outer vectors" for compute capability 9.0 alone.
+bool hasScaledFp8Library(TargetAttr target);
+
 /// What a target's library computes of an attention's forward pass, beside our own kernel. It is
 /// said here and not asked, so that a program is the same wherever it is compiled; a library that
 /// is not there, or wants more, is passed over when the program is bound.

@@ -370,14 +370,20 @@ private:
                                          ::toFb(postOp.getDtype()), postOp.getStride()));
     }
     fb::Slice lhs = toFb(gemm.getLhs()), rhs = toFb(gemm.getRhs()), out = toFb(gemm.getOut());
-    fb::Slice workspace;
+    fb::Slice workspace, lhsScales, rhsScales;
     if (gemm.getWorkspace())
       workspace = toFb(gemm.getWorkspace());
+    bool hasScales = static_cast<bool>(gemm.getLhsScales());
+    if (hasScales) {
+      lhsScales = toFb(gemm.getLhsScales());
+      rhsScales = toFb(gemm.getRhsScales());
+    }
     return fb::CreateGemmDirect(
         builder, gemm.getM(), gemm.getN(), gemm.getK(), ::toFb(gemm.getDtype()),
         ::toFb(gemm.getOutDtype()), &lhs, gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(),
         &postOps, gemm.getRhsStride(), gemm.getLhsTransposed(), gemm.getRhsTransposed(),
-        gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr);
+        gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr,
+        hasScales ? &lhsScales : nullptr, hasScales ? &rhsScales : nullptr);
   }
 
   Offset<fb::Attention> serialize(plan::AttentionOp attention) {

@@ -68,8 +68,10 @@ struct LibraryGemmFamily : KernelFamily {
     plan::GemmOp::create(
         builder, fusion.getLoc(), matmul.getM(), n, k, elementOf(matmul.getLhs()),
         elementOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
-        sliceOf(matmul.getRhs()), extras, commands.makeSlice(fusion.getResult(0)), workspace,
-        builder.getArrayAttr(postOps), matmul.getTransposeLhs(), matmul.getTransposeRhs(),
+        sliceOf(matmul.getRhs()), matmul.getRowScales() ? sliceOf(matmul.getRowScales()) : Value(),
+        matmul.getRowScales() ? sliceOf(matmul.getScales()) : Value(), extras,
+        commands.makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
+        matmul.getTransposeLhs(), matmul.getTransposeRhs(),
         /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
         info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
     return success();

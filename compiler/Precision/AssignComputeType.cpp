@@ -106,7 +106,7 @@ private:
         for (OpOperand &operand : matmul->getOpOperands()) {
           // Matrix units multiply weights that are widened to the compute type.
           bool narrows = matrixUnits && &operand == &matmul.getLhsMutable();
-          if (isa<FloatType>(getElementTypeOrSelf(operand.get())))
+          if (getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
             operand.set(casts.get(operand.get(), narrows ? compute : f32));
         }
         return widenResults(matmul);

@@ -45,10 +45,11 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
 def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
   let summary = "multiplies by weights of 8 or 4 bits";
   let description = [{
-    After it, a product by a parameter of the checkpoint is one by integers with scales, one for
-    each group of elements along k (of all, a channel, where the group is 0): `q = round(w / s)`,
-    where of 8 bits `127 s` is the group's largest magnitude and of 4 bits `-8 s` its number of the
-    largest magnitude (what would be 8 is 7): the scales of GGUF's Q8_0 and Q4_0. The left-hand side stays f32. The
+    After it, a product by a parameter of the checkpoint is one by integers, or f8E4M3FN, with scales, one
+    for each group of elements along k (of all, a channel, where the group is 0): `q = round(w / s)`,
+    where of 8 bits `127 s`, of fp8 `448 s`, is the group's largest magnitude and of 4 bits `-8 s` its
+    number of the largest magnitude (what would be 8 is 7): the scales of GGUF's Q8_0 and Q4_0. The
+    left-hand side stays f32. The
     formula stands in the entry; Layout moves it to `@preprocess`.
 
     Left as they are: integers, weights that are also read as a table, that of the last product of an
@@ -80,7 +81,7 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"weights", "weights", "std::string", "\"int8\"", "What products multiply by: int8 or int4">,
+    Option<"weights", "weights", "std::string", "\"int8\"", "What products multiply by: int8, int4 or fp8">,
     Option<"group", "group", "int64_t", "32", "Elements along k that share a scale; 0 for all">,
     Option<"head", "head", "bool", "false", "The weights of an entry's last product, too">];
 }
@@ -88,12 +89,12 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
 def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleOp"> {
   let summary = "rounds what weights of 8 bits multiply, and sums integers";
   let description = [{
-    After it, the left-hand side of every product by integers of 8 bits with one scale a column is
-    quantized row by row, and the product is one of integers, exact but for its scales. A value
-    that several products multiply is quantized once.
+    After it, the left-hand side of every product by integers of 8 bits, or by f8E4M3FN, with one scale
+    a column is quantized row by row to the same type; of integers the product is exact but for its
+    scales. A value that several products multiply is quantized once.
 
-    Left as they are: products by groups of integers or with minima, whose sums are no whole
-    numbers, and those of more than 131071 elements, which might overflow.
+    Left as they are: products by groups or with minima, which are no one sum, and those of more
+    than 131071 integers, which might overflow.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-activations
@@ -113,6 +114,9 @@ def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleO
     }
     ```
   }];
+  let options = [
+    Option<"activations", "activations", "std::string", "\"int8\"",
+           "What rows and weights are: int8 or fp8">];
 }
 
 def QuantizeCachesPass : Pass<"sinter-quantize-caches", "mlir::ModuleOp"> {

@@ -21,13 +21,15 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 } // namespace
 
 void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptions &options) {
-  if (options.weights == "int8" || options.weights == "int4")
-    manager.addPass(createQuantizeWeightsPass(
-        {.weights = options.weights,
-         .group = options.activations == "int8" ? 0 : options.weightsGroup,
-         .head = options.quantizesHead}));
-  if (options.activations == "int8")
-    manager.addPass(createQuantizeActivationsPass());
+  // Rows of 8 bits meet weights with a scale a channel, and weights of fp8 nothing but such rows.
+  std::string activations = options.weights == "fp8" ? options.weights : options.activations;
+  bool roundsRows = activations == "int8" || activations == "fp8";
+  if (options.weights == "int8" || options.weights == "int4" || options.weights == "fp8")
+    manager.addPass(createQuantizeWeightsPass({.weights = options.weights,
+                                               .group = roundsRows ? 0 : options.weightsGroup,
+                                               .head = options.quantizesHead}));
+  if (roundsRows)
+    manager.addPass(createQuantizeActivationsPass({activations}));
   std::string cacheType = writeOption(options.getCacheType());
   bool ofBytes = cacheType == "int8" || cacheType == "fp8";
   manager.addPass(createAssignComputeTypePass({.computeType = writeOption(options.getComputeType()),

@@ -18,6 +18,14 @@ struct QuantizeActivationsPass
   using QuantizeActivationsPassBase::QuantizeActivationsPassBase;
 
   void runOnOperation() override {
+    if (activations != "int8" && activations != "fp8") {
+      getOperation().emitError("expected activations of int8 or fp8, got ")
+          << activations.getValue();
+      return signalPassFailure();
+    }
+    element = IntegerType::get(&getContext(), 8);
+    if (activations == "fp8")
+      element = Float8E4M3FNType::get(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(SinterDialect::kEntry))
         quantizeIn(entry);
@@ -30,7 +38,7 @@ private:
     for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
       if (!matmul.getScales() || matmul.getRowScales())
         continue;
-      if (StringRef reason = getReasonToRefuse(matmul); !reason.empty()) {
+      if (std::string reason = getReasonToRefuse(matmul); !reason.empty()) {
         remark::missed(matmul.getLoc(), remark::RemarkOpts::name("ActivationsNotQuantized")
                                             .category("sinter-precision")
                                             .function(entry.getName()))
@@ -48,31 +56,32 @@ private:
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("ActivationsQuantized")
                                          .category("sinter-precision")
                                          .function(entry.getName()))
-          << llvm::formatv("{0} products of {1} sum integers: rows of {2} values are rounded to 8 "
-                           "bits",
-                           products, entry.getName(), quantized.size())
+          << llvm::formatv("{0} products of {1} multiply {2}: rows of {3} values are rounded to it",
+                           products, entry.getName(), activations.getValue(), quantized.size())
                  .str();
   }
 
-  static StringRef getReasonToRefuse(MatmulOp matmul) {
+  std::string getReasonToRefuse(MatmulOp matmul) {
     auto scales = cast<RankedTensorType>(matmul.getScales().getType());
-    if (!getElementTypeOrSelf(matmul.getRhs()).isInteger(8) || matmul.getMinima() ||
+    if (getElementTypeOrSelf(matmul.getRhs()) != element || matmul.getMinima() ||
         scales.getNumElements() != matmul.getN() || matmul.getGroup() != matmul.getK())
-      return "its weights are no integers of 8 bits with a scale a column";
-    if (matmul.getK() > MatmulOp::kMostSummedBytes)
+      return "its weights are no " + activations.getValue() + " with a scale a column";
+    if (element.isInteger(8) && matmul.getK() > MatmulOp::kMostSummedBytes)
       return "its sums might overflow";
     return {};
   }
 
   /// The rows of a product's left-hand side, where they are defined.
-  static QuantizeOp quantize(MatmulOp matmul) {
+  QuantizeOp quantize(MatmulOp matmul) {
     TypedValue<RankedTensorType> lhs = matmul.getLhs();
     SmallVector<int64_t> rows(lhs.getType().getShape());
     rows.back() = 1;
     OpBuilder builder(matmul);
     builder.setInsertionPointAfterValue(lhs);
-    return QuantizeOp::create(builder, matmul.getLoc(), lhs.getType().clone(builder.getI8Type()),
+    return QuantizeOp::create(builder, matmul.getLoc(), lhs.getType().clone(element),
                               RankedTensorType::get(rows, builder.getF32Type()), lhs);
   }
+
+  Type element; ///< of rows and weights
 };
 } // namespace

@@ -18,9 +18,15 @@ using namespace sinter;
 static constexpr double kLeastScale = 1e-30;
 
 namespace {
-/// A matrix `[n, k]` as integers with a scale for each group of a row.
+/// The largest number of a type of 8 bits, as sinter.quantize has it.
+static double getLargest(Type element) {
+  auto number = dyn_cast<FloatType>(element);
+  return number ? APFloat::getLargest(number.getFloatSemantics()).convertToDouble() : 127;
+}
+
+/// A matrix `[n, k]` in 8 or 4 bits with a scale for each group of a row.
 struct Quantized {
-  Value integers, scales;
+  Value numbers, scales;
 };
 
 /// Builds formulas on f32 tensors.
@@ -28,31 +34,35 @@ class FormulaBuilder {
 public:
   FormulaBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
-  Quantized quantize(Value weight, int64_t group, int64_t bits) {
+  /// @param element i8, i4 or f8E4M3FN
+  Quantized quantize(Value weight, int64_t group, Type element) {
     auto type = cast<RankedTensorType>(weight.getType());
     int64_t n = type.getDimSize(0), k = type.getDimSize(1);
     if (!type.getElementType().isF32())
       weight = CastOp::create(builder, loc, type.clone(builder.getF32Type()), weight);
     RankedTensorType groupsType = f32({n, k / group, group});
     Value groups = ReshapeOp::create(builder, loc, groupsType, weight);
-    Value scales = bits == 8 ? symmetricScales(groups) : scalesOfExtremes(groups);
-    Value steps = BroadcastOp::create(builder, loc, groupsType, divisible(scales, bits),
+    bool hasExtremes = element.isInteger(4);
+    Value scales =
+        hasExtremes ? scalesOfExtremes(groups) : symmetricScales(groups, getLargest(element));
+    Value steps = BroadcastOp::create(builder, loc, groupsType, divisible(scales, hasExtremes),
                                       ArrayRef<int64_t>{0, 1});
-    Value rounded = unary<RoundOp>(binary<DivOp>(groups, steps));
-    if (bits == 4)
+    Value rounded = binary<DivOp>(groups, steps);
+    if (isa<IntegerType>(element)) // a cast to them is towards zero
+      rounded = unary<RoundOp>(rounded);
+    if (hasExtremes)
       rounded = binary<MinimumOp>(rounded, splatLike(rounded, 7.0));
-    Type integer = builder.getIntegerType(bits);
-    Value q = CastOp::create(builder, loc, groupsType.clone(integer), rounded);
-    q = ReshapeOp::create(builder, loc, RankedTensorType::get({n, k}, integer), q);
+    Value q = CastOp::create(builder, loc, groupsType.clone(element), rounded);
+    q = ReshapeOp::create(builder, loc, RankedTensorType::get({n, k}, element), q);
     return {q, scales};
   }
 
 private:
-  /// The largest magnitude is 127, as in GGUF's Q8_0.
-  Value symmetricScales(Value groups) {
+  /// The largest magnitude is the largest number: of integers 127, as in GGUF's Q8_0.
+  Value symmetricScales(Value groups, double largestNumber) {
     Value magnitudes = binary<MaximumOp>(groups, unary<NegOp>(groups));
     Value largest = reduceMax(magnitudes);
-    return binary<MulOp>(largest, splatLike(largest, 1.0 / 127.0));
+    return binary<MulOp>(largest, splatLike(largest, 1.0 / largestNumber));
   }
 
   /// The number of the largest magnitude is -8, as in GGUF's Q4_0: of few steps all are used.
@@ -64,9 +74,9 @@ private:
     return binary<MulOp>(extreme, splatLike(extreme, -1.0 / 8.0));
   }
 
-  /// Scales that are not zero. Those of 4 bits have either sign.
-  Value divisible(Value scales, int64_t bits) {
-    if (bits == 8)
+  /// Scales that are not zero. Those of extremes have either sign.
+  Value divisible(Value scales, bool hasExtremes) {
+    if (!hasExtremes)
       return binary<MaximumOp>(scales, splatLike(scales, kLeastScale));
     Value magnitudes = binary<MaximumOp>(scales, unary<NegOp>(scales));
     Value isZero = unary<StepOp>(binary<SubOp>(splatLike(scales, kLeastScale), magnitudes));
@@ -96,9 +106,10 @@ struct QuantizeWeightsPass : sinter::impl::QuantizeWeightsPassBase<QuantizeWeigh
   using QuantizeWeightsPassBase::QuantizeWeightsPassBase;
 
   void runOnOperation() override {
-    if ((weights != "int8" && weights != "int4") || group < 0) {
-      getOperation().emitError("expected weights of int8 or int4 in groups of at least 1, or 0 for "
-                               "all, got ")
+    if ((weights != "int8" && weights != "int4" && weights != "fp8") || group < 0) {
+      getOperation().emitError(
+          "expected weights of int8, int4 or fp8 in groups of at least 1, or 0 "
+          "for all, got ")
           << weights.getValue() << " in groups of " << group.getValue();
       return signalPassFailure();
     }
@@ -178,7 +189,11 @@ private:
 
   void quantizeIn(func::FuncOp entry) {
     llvm::DenseSet<Value> values = findParameterValues(entry);
-    int64_t bits = weights == "int8" ? 8 : 4, count = 0, elements = 0, scales = 0;
+    int64_t count = 0, elements = 0, scales = 0;
+    Type element = IntegerType::get(&getContext(), weights == "int4" ? 4 : 8);
+    if (weights == "fp8")
+      element = Float8E4M3FNType::get(&getContext());
+    int64_t bits = element.getIntOrFloatBitWidth();
     for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
       if (!isWeight(matmul, values))
         continue;
@@ -191,7 +206,7 @@ private:
             << llvm::formatv("'{0}' stays as it is: {1}", *found, refused.lookup(*found)).str();
         continue;
       }
-      quantize(matmul, bits);
+      quantize(matmul, element);
       ++count;
       elements += matmul.getK() * matmul.getN();
       scales += matmul.getK() / getGroup(matmul) * matmul.getN();
@@ -208,7 +223,7 @@ private:
                  .str();
   }
 
-  void quantize(MatmulOp matmul, int64_t bits) {
+  void quantize(MatmulOp matmul, Type element) {
     OpBuilder builder(matmul);
     Value weight = matmul.getRhs();
     if (!matmul.getTransposeRhs()) {
@@ -219,8 +234,9 @@ private:
           TransposeOp::create(builder, matmul.getLoc(), turned, weight, ArrayRef<int64_t>{1, 0});
       matmul.setTransposeRhs(true);
     }
-    Quantized q = FormulaBuilder(builder, matmul.getLoc()).quantize(weight, getGroup(matmul), bits);
-    matmul.getRhsMutable().assign(q.integers);
+    Quantized q =
+        FormulaBuilder(builder, matmul.getLoc()).quantize(weight, getGroup(matmul), element);
+    matmul.getRhsMutable().assign(q.numbers);
     matmul.getScalesMutable().assign(q.scales);
   }
 

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/Target.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,8 +32,17 @@ private:
     bool matrixUnits = target && target.hasMatrixUnits();
     if (role == FusionRole::Contraction && !matrixUnits) {
       Type operand = getElementTypeOrSelf(cast<MatmulOp>(op).getLhs());
-      if (!operand.isF32() && !operand.isBF16() && !operand.isInteger(8))
+      if (!operand.isF32() && !operand.isBF16() && operand.getIntOrFloatBitWidth() != 8)
         return op.emitError("expected operands of f32, bf16 or i8 after Precision");
+    }
+    if (auto matmul = dyn_cast<MatmulOp>(op.getOperation());
+        matmul && isa<Float8E4M3FNType>(getElementTypeOrSelf(matmul.getRhs()))) {
+      if (!matmul.getRowScales())
+        return op.emitError("expected rows of fp8 where weights are fp8 after Precision");
+      if (target && !hasFp8Products(target))
+        return op.emitError("expected a GPU of compute capability 9.0 or later, which multiplies "
+                            "fp8, got ")
+               << target.getChip();
     }
     bool accumulates = role == FusionRole::Contraction || role == FusionRole::Attention ||
                        role == FusionRole::AttentionGrad || role == FusionRole::RowReduction ||

@@ -99,6 +99,8 @@ LogicalResult LaunchOp::verify() {
 
 SmallVector<Value> GemmOp::getReads() {
   SmallVector<Value> reads{getLhs(), getRhs()};
+  if (getLhsScales())
+    reads.append({getLhsScales(), getRhsScales()});
   llvm::append_range(reads, getExtras());
   return reads;
 }
@@ -122,6 +124,10 @@ LogicalResult GemmOp::verify() {
   if (reading != static_cast<int64_t>(getExtras().size())) // gemm_c1
     return emitOpError("expected ")
            << reading << " extra slices for its post-ops, got " << getExtras().size();
+  bool isQuantized = getDtype().getIntOrFloatBitWidth() == 8;
+  if (isQuantized != bool(getLhsScales()) || isQuantized != bool(getRhsScales())) // gemm_c2
+    return emitOpError(
+        "expected scales of both sides where they are of 8 bits, and none otherwise");
   return success();
 }
 

@@ -254,19 +254,21 @@ def GemmOp : Plan_Command<"gemm", [AttrSizedOperandSegments]> {
   let summary = "out = epilogue(lhs . rhs), by the device's library";
   let description = [{
     `[m, k] . [k, n]`. See `Gemm` in Executable.fbs. `workspace` is memory for the library.
-    C1: `extras` has one slice for each post-op that reads one.
+    C1: `extras` has one slice for each post-op that reads one. C2: there are scales of both sides if
+    and only if they are of 8 bits.
   }];
   let arguments = !con((ins I64Attr:$m, I64Attr:$n, I64Attr:$k, TypeAttr:$dtype, TypeAttr:$out_dtype,
                         I64Attr:$lhs_stride, I64Attr:$rhs_stride, I64Attr:$out_stride,
-                        Plan_SliceType:$lhs, Plan_SliceType:$rhs, Variadic<Plan_SliceType>:$extras,
-                        Plan_SliceType:$out,
+                        Plan_SliceType:$lhs, Plan_SliceType:$rhs,
+                        Optional<Plan_SliceType>:$lhs_scales, Optional<Plan_SliceType>:$rhs_scales,
+                        Variadic<Plan_SliceType>:$extras, Plan_SliceType:$out,
                         Optional<Plan_SliceType>:$workspace,
                         DefaultValuedAttr<TypedArrayAttrBase<Plan_PostOpAttr, "post-ops">, "{}">:$post_ops,
                         UnitAttr:$lhs_transposed, UnitAttr:$rhs_transposed, UnitAttr:$tf32),
                        metrics);
   let assemblyFormat = [{
-    `(` $lhs `,` $rhs (`,` $extras^)? `)` (`workspace` `(` $workspace^ `)`)? `->` `(` $out `)`
-    attr-dict
+    `(` $lhs `,` $rhs (`,` $extras^)? `)` (`scales` `(` $lhs_scales^ `,` $rhs_scales `)`)?
+    (`workspace` `(` $workspace^ `)`)? `->` `(` $out `)` attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -41,15 +41,15 @@ LogicalResult MatmulOp::verify() {
   if (getType().getShape() != ArrayRef(shape)) // matmul_c3
     return emitOpError("expected a result of lhs' shape with k replaced by n = ")
            << n << ", got " << getType();
-  if (isa<IntegerType>(lhs.getElementType()) != bool(getRowScales())) // matmul_c9
-    return emitOpError("expected integers with scales of rows or numbers without, got ") << lhs;
+  auto isQuantized = [](Type type) { return type.getIntOrFloatBitWidth() <= 8; };
+  if (isQuantized(lhs.getElementType()) != bool(getRowScales())) // matmul_c9
+    return emitOpError("expected 8 bits with scales of rows or numbers without, got ") << lhs;
   if (!getScales() && lhs.getElementType() != rhs.getElementType() &&
-      isa<FloatType>(rhs.getElementType())) // matmul_c4
+      !isQuantized(rhs.getElementType())) // matmul_c4
     return emitOpError("expected lhs and rhs of one element type, got ")
            << lhs.getElementType() << " and " << rhs.getElementType();
-  bool integers = isa<IntegerType>(rhs.getElementType());
-  if (integers != bool(getScales())) // matmul_c6
-    return emitOpError("expected integers with scales or numbers without, got ") << rhs;
+  if (isQuantized(rhs.getElementType()) != bool(getScales())) // matmul_c6
+    return emitOpError("expected 8 bits or less with scales or numbers without, got ") << rhs;
   return getScales() ? verifyScales() : success();
 }
 
@@ -71,11 +71,12 @@ LogicalResult MatmulOp::verifyScales() {
     return success();
   SmallVector<int64_t> shape(getLhs().getType().getShape());
   shape.back() = 1;
+  bool overflows = rhs.getElementType().isInteger(8) && getK() > kMostSummedBytes;
   if (cast<RankedTensorType>(getRowScales().getType()).getShape() != ArrayRef(shape) ||
-      !rhs.getElementType().isInteger(8) || getMinima() || getGroup() != getK() ||
-      scales.getNumElements() != getN() || getK() > kMostSummedBytes) // matmul_c10
-    return emitOpError("expected scales of rows of lhs' shape with k replaced by 1, and rhs of 8 "
-                       "bits with a scale a column, no minima and k of at most ")
+      rhs.getElementType() != getLhs().getType().getElementType() || getMinima() ||
+      getGroup() != getK() || scales.getNumElements() != getN() || overflows) // matmul_c10
+    return emitOpError("expected scales of rows of lhs' shape with k replaced by 1, and rhs of "
+                       "lhs' type with a scale a column, no minima and, of integers, k of at most ")
            << kMostSummedBytes << ", got " << getRowScales().getType() << " and " << rhs << " with "
            << scales;
   return success();

@@ -20,7 +20,7 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
 
     With `tf32` a device may round operands of f32 to TF32 (10 bits of mantissa) first.
 
-    With scales rhs holds integers, of which each block has a scale: element `[i, j]` of the matrix
+    With scales rhs holds integers, or f8E4M3FN, of which each block has a scale: element `[i, j]` of the matrix
     that lhs is multiplied by is `rhs[i, j] * scales[i / a, j / b]`, where a scale is that of
     `a x b` elements, the extents of rhs over those of scales:
 
@@ -40,9 +40,9 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
        -> tensor<1x3072xf32>
     ```
 
-    With scales of rows lhs holds integers, too, as sinter.quantize makes them, and a column of rhs
-    has one scale. Sums are then exact: `result[..., n] = sum of lhs[..., k] * rhs[k, n]` in whole
-    numbers of 32 bits, `* scales[n] * row_scales[...]`.
+    With scales of rows lhs holds 8 bits, too, as sinter.quantize makes them, and a column of rhs
+    has one scale: `result[..., n] = sum of lhs[..., k] * rhs[k, n]`, `* scales[n] *
+    row_scales[...]`. Sums of integers are exact, in whole numbers of 32 bits.
 
     ```mlir
     %q, %rows = sinter.quantize %x : (tensor<8x768xf32>) -> (tensor<8x768xi8>, tensor<8x1xf32>)
@@ -53,11 +53,11 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
 
     C1: rhs has rank 2 and lhs at least 1. C2: k agrees. C3: the result is lhs' shape with k
     replaced by n. C4: lhs and rhs have the same element type, unless there are scales. C5: a
-    transposed lhs has rank 2, and there are no scales. C6: rhs has integers if and only if there
-    are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has scales'
-    shape. C9: lhs has integers if and only if it has scales of rows. C10: these have lhs' shape
-    with k replaced by 1; rhs then holds 8 bits, with a scale a column and no minima, and k is at
-    most 131071, for which no sum overflows.
+    transposed lhs has rank 2, and there are no scales. C6: rhs has at most 8 bits if and only if
+    there are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has
+    scales' shape. C9: lhs has 8 bits if and only if it has scales of rows. C10: these have lhs'
+    shape with k replaced by 1; rhs then has lhs' element type, with a scale a column and no minima,
+    and of integers k is at most 131071, for which no sum overflows.
   }];
   let arguments = (ins Sinter_LhsTensor:$lhs, Sinter_RhsTensor:$rhs,
                        Optional<Sinter_FloatTensor>:$scales,

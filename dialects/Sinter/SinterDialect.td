@@ -124,8 +124,8 @@ def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32, I8, Sinter_I4
 def Sinter_FloatTensor : StaticShapeTensorOf<[Sinter_Float]>;
 /// Numbers, or what sinter.quantize makes of them.
 def Sinter_CacheTensor : StaticShapeTensorOf<[Sinter_Float, I8, F8E4M3FN]>;
-def Sinter_LhsTensor : StaticShapeTensorOf<[Sinter_Float, I8]>;
-def Sinter_RhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4]>;
+def Sinter_LhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, F8E4M3FN]>;
+def Sinter_RhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4, F8E4M3FN]>;
 def Sinter_IndexTensor : StaticShapeTensorOf<[I32]>;
 
 #endif // SINTER_DIALECT

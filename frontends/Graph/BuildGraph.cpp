@@ -100,16 +100,18 @@ private:
     return tensor;
   }
 
-  /// A product by integers, which lie [out, in] wherever the numbers do.
+  /// A product by integers, or e4m3, which lie [out, in] wherever the numbers do.
   Value buildScaledProduct(Value x, const LinearSpec &linear, const IntegerFormat &format) {
     const WeightRef &ref = linear.weight;
-    Type integer = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
+    Type number = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
+    if (format.dtype == DType::E4M3)
+      number = Float8E4M3FNType::get(graph.getContext());
     auto getPart = [&](std::string_view suffix, int64_t columns, Type type) {
       Value part =
           graph.getParameter(ref.tensor + std::string(suffix), {ref.tensorOut, columns}, type);
       return selectEntries(part, ref, 0);
     };
-    Value integers = getPart(integersSuffix, linear.in, integer);
+    Value integers = getPart(integersSuffix, linear.in, number);
     Value scales = getPart(scalesSuffix, linear.in / format.group, graph.getF32()), minima;
     if (format.hasMinima)
       minima = getPart(minimaSuffix, linear.in / format.group, graph.getF32());

@@ -175,30 +175,30 @@ Value GraphBuilder::matmul(Value lhs, Value rhs, bool transposeRhs, bool transpo
                           transposeLhs);
 }
 
-QuantizeOp GraphBuilder::quantize(Value rows) {
-  QuantizeOp &made = quantized[rows];
+QuantizeOp GraphBuilder::quantize(Value rows, Type element) {
+  QuantizeOp &made = quantized[{rows, element}];
   if (made)
     return made;
   RankedTensorType type = getType(rows);
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = 1;
-  made = QuantizeOp::create(builder, location, type.clone(builder.getI8Type()),
+  made = QuantizeOp::create(builder, location, type.clone(element),
                             type.clone(shape, builder.getF32Type()), rows);
   return made;
 }
 
-Value GraphBuilder::scaledMatmul(Value lhs, Value integers, Value scales, Value minima,
+Value GraphBuilder::scaledMatmul(Value lhs, Value numbers, Value scales, Value minima,
                                  bool roundsRows) {
   SmallVector<int64_t> shape(getType(lhs).getShape());
-  shape.back() = getType(integers).getDimSize(0);
+  shape.back() = getType(numbers).getDimSize(0);
   Type result = getType(lhs).clone(shape);
   Value rowScales;
   if (roundsRows) {
-    QuantizeOp rows = quantize(lhs);
+    QuantizeOp rows = quantize(lhs, getType(numbers).getElementType());
     lhs = rows.getRounded();
     rowScales = rows.getScales();
   }
-  return MatmulOp::create(builder, location, result, lhs, integers, scales, minima, rowScales,
+  return MatmulOp::create(builder, location, result, lhs, numbers, scales, minima, rowScales,
                           /*transpose_rhs=*/true);
 }
 

@@ -87,9 +87,10 @@ public:
   /// lhs . rhs, with either transposed (lhs is a matrix then).
   mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeRhs,
                      bool transposeLhs = false);
-  /// lhs by the transpose of integers `[n, k]` with scales, and minima or null, `[n, k / group]`.
-  /// @param roundsRows lhs is rounded to 8 bits, row by row.
-  mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value integers, mlir::Value scales,
+  /// lhs by the transpose of numbers of 8 or 4 bits `[n, k]` with scales, and minima or null,
+  /// `[n, k / group]`.
+  /// @param roundsRows lhs is rounded to their type, row by row.
+  mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value numbers, mlir::Value scales,
                            mlir::Value minima, bool roundsRows);
   /// @param padding the row that is not trained, if there is one.
   mlir::Value embedding(mlir::Value table, mlir::Value ids,
@@ -150,10 +151,10 @@ private:
     mlir::Value next;
   };
 
-  /// The rows of a value as integers, made once.
-  QuantizeOp quantize(mlir::Value rows);
+  /// The rows of a value in 8 bits, made once.
+  QuantizeOp quantize(mlir::Value rows, mlir::Type element);
 
-  llvm::DenseMap<mlir::Value, QuantizeOp> quantized;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, QuantizeOp> quantized;
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp function;

@@ -77,15 +77,15 @@ Expected<void> readWeights(const Json &object, const std::string &where, WeightS
   return config.finish();
 }
 
-/// Whether activations are rounded to integers of 8 bits token by token.
-Expected<bool> readActivations(const Json &object, const std::string &where) {
+/// Whether activations are rounded token by token to 8 bits of the weights' kind.
+Expected<bool> readActivations(const Json &object, const std::string &where, bool isFloat) {
   ConfigReader config(object, where);
   auto is = [&](const char *key, const Json &wanted, const Json &fallback) {
     const Json *value = config.value(key);
     return (value ? *value : fallback) == wanted;
   };
   // All are read, so that the reader knows them.
-  const bool matches[] = {is("num_bits", 8, 8), is("type", "int", "int"),
+  const bool matches[] = {is("num_bits", 8, 8), is("type", isFloat ? "float" : "int", "int"),
                           is("symmetric", true, true), is("dynamic", true, false),
                           is("strategy", "token", nullptr)};
   config.ignore({"group_size", "block_structure", "actorder", "observer", "observer_kwargs",
@@ -131,7 +131,8 @@ Expected<WeightScheme> readGroup(const Json &object, const std::string &where,
   scheme.isOfConv1D = std::ranges::find(targets, "Conv1D") != targets.end();
   SINTER_CHECK(readWeights(*weights, where + ": weights", scheme));
   if (inputs && inputs->is_object()) {
-    SINTER_TRY(scheme.roundsRows, readActivations(*inputs, where + ": input_activations"));
+    SINTER_TRY(scheme.roundsRows, readActivations(*inputs, where + ": input_activations",
+                                                  scheme.format == Format::Float));
   }
   return scheme;
 }

@@ -34,7 +34,7 @@ struct WeightScheme {
   int64_t groupSize = 0;   ///< columns of a Group; 0: all
   int64_t blockRows = 0, blockColumns = 0;
   bool isOfConv1D = false; ///< the model wants the weight as [in, out]
-  bool roundsRows = false; ///< activations are integers of 8 bits, with a scale a token
+  bool roundsRows = false; ///< activations have 8 bits, too, with a scale a token
 };
 
 struct QuantizationConfig {

@@ -1,4 +1,5 @@
 #include "frontends/Quantized/QuantizedWeight.h"
+#include "runtime/Base/Float8.h"
 #include <algorithm>
 
 namespace sinter {
@@ -70,6 +71,18 @@ TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
           }};
 }
 
+TensorDecoder QuantizedWeight::decodeNumbers() const {
+  return {static_cast<uint64_t>(codes.rows),
+          [matrix = codes](uint64_t begin, uint64_t end, std::byte *out) {
+            std::vector<float> row(static_cast<size_t>(matrix.columns));
+            for (uint64_t i = begin; i < end; ++i) {
+              matrix.read(static_cast<int64_t>(i), 1, row.data());
+              for (size_t column = 0; column < row.size(); ++column)
+                out[i * row.size() + column] = static_cast<std::byte>(floatToE4M3(row[column]));
+            }
+          }};
+}
+
 TensorDecoder QuantizedWeight::decodeGroups(bool ofMinima, int shift) const {
   return {1, [weight = *this, ofMinima, shift](uint64_t, uint64_t, std::byte *bytes) {
             int64_t groups = weight.scales.columns, rows = weight.scales.rows;
@@ -90,8 +103,9 @@ TensorDecoder QuantizedWeight::decodeGroups(bool ofMinima, int shift) const {
 std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   using Element = StoredMatrix::Element;
   bool isInteger = codes.element == Element::I8 || codes.element == Element::Bits;
+  bool isFp8 = codes.element == Element::E4M3;
   int64_t group = std::min(columnGroup, codes.columns);
-  if (!isInteger || groupOf || codes.columns % group != 0)
+  if ((!isInteger && !isFp8) || groupOf || codes.columns % group != 0)
     return std::nullopt;
   // Signed codes go from -offset on, those without an offset from 0 on.
   bool countsFromZero = codes.element == Element::Bits && codes.offset == 0;
@@ -99,14 +113,14 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
     return std::nullopt;
   int shift = countsFromZero ? 1 << (codes.bits - 1) : 0;
   IntegerMatrix matrix;
-  matrix.format.dtype = codes.bits <= 4 ? DType::I4 : DType::I8;
+  matrix.format.dtype = isFp8 ? DType::E4M3 : codes.bits <= 4 ? DType::I4 : DType::I8;
   matrix.format.group = group;
   matrix.format.hasMinima = zeros.has_value();
   matrix.format.roundsRows =
-      roundsRows && !zeros && group == codes.columns && matrix.format.dtype == DType::I8;
+      roundsRows && !zeros && group == codes.columns && matrix.format.dtype != DType::I4;
   matrix.rows = codes.rows;
   matrix.columns = codes.columns;
-  matrix.integers = decodeIntegers(shift);
+  matrix.integers = isFp8 ? decodeNumbers() : decodeIntegers(shift);
   matrix.scales = decodeGroups(/*ofMinima=*/false, shift);
   if (zeros)
     matrix.minima = decodeGroups(/*ofMinima=*/true, shift);

@@ -27,14 +27,16 @@ struct QuantizedWeight {
   /// Makes the f32 elements. The data that the parts are in must outlive it.
   TensorDecoder getDecoder() const;
 
-  /// The same as integers, scales and, where there are zero points, minima, `[rows, columns]` even
-  /// if it is wanted transposed; nothing where codes are no integers or groups are not in order or
-  /// of unlike sizes. Codes that count from 0 on lose half of their range, which minima gain.
+  /// The same as integers (of e4m3 as its numbers), scales and, where there are zero points,
+  /// minima, `[rows, columns]` even if it is wanted transposed; nothing where groups are not in
+  /// order or of unlike sizes. Codes that count from 0 on lose half of their range, which minima
+  /// gain.
   std::optional<IntegerMatrix> getIntegers() const;
 
 private:
   void decodeRows(int64_t first, int64_t count, float *out) const;
   TensorDecoder decodeIntegers(int shift) const;
+  TensorDecoder decodeNumbers() const;
   TensorDecoder decodeGroups(bool ofMinima, int shift) const;
 };
 

@@ -15,6 +15,7 @@ constexpr uint64_t argumentAlignment = 16;
 constexpr uint64_t attentionAlignment = 16;
 // Of a product.
 constexpr size_t mostPostOps = 16;
+constexpr uint64_t fp8Multiple = 16; // elements that a library's rows of fp8 are multiples of
 
 class ActionVerifier {
 public:
@@ -67,7 +68,8 @@ private:
   Expected<void> check(const fb::Gemm &gemm) const {
     if (scope.cpu)
       return bad("is a product of a library, which is for GPUs");
-    if (!scope.isComputeType(gemm.dtype()) || !scope.isComputeType(gemm.out_dtype()))
+    bool isFp8 = gemm.dtype() == fb::DType::E4M3;
+    if ((!scope.isComputeType(gemm.dtype()) && !isFp8) || !scope.isComputeType(gemm.out_dtype()))
       return bad(std::string("is a product of types other than ") + scope.getComputeTypes());
     SINTER_CHECK(verifyOperands(gemm));
     SINTER_CHECK(scope.verifyWritable(gemm.out(), "out"));
@@ -75,6 +77,11 @@ private:
                                     gemm.out_dtype()));
     if (overlap(*gemm.out(), *gemm.lhs()) || overlap(*gemm.out(), *gemm.rhs()))
       return bad("out overlaps what is still read");
+    if (isFp8) {
+      SINTER_CHECK(verifyScales(gemm));
+    } else if (gemm.lhs_scales() || gemm.rhs_scales()) {
+      return bad("has scales, which are for products of E4M3");
+    }
     if (gemm.post_ops() && gemm.post_ops()->size() > mostPostOps)
       return bad("has an epilogue of " + std::to_string(gemm.post_ops()->size()) + " steps");
     for (const fb::PostOp *step : each(gemm.post_ops())) {
@@ -113,6 +120,23 @@ private:
     return {};
   }
 
+  // Rows of both sides as cuBLASLt wants them, and a scale for each.
+  Expected<void> verifyScales(const fb::Gemm &gemm) const {
+    if (gemm.lhs_transposed() || !gemm.rhs_transposed() || gemm.k() % fp8Multiple != 0 ||
+        gemm.n() % fp8Multiple != 0 || gemm.lhs_stride() % fp8Multiple != 0 ||
+        gemm.rhs_stride() % fp8Multiple != 0)
+      return bad("is a product of E4M3 whose rows are not multiples of 16");
+    const std::pair<const fb::Slice *, uint64_t> sides[] = {{gemm.lhs_scales(), gemm.m()},
+                                                            {gemm.rhs_scales(), gemm.n()}};
+    for (auto [scales, count] : sides) {
+      SINTER_CHECK(scope.verifyMatrix(scales, "a scale", 1, count, count, fb::DType::F32));
+      if (overlap(*gemm.out(), *scales) ||
+          (gemm.workspace() && overlap(*gemm.workspace(), *scales)))
+        return bad("a scale overlaps what is written");
+    }
+    return {};
+  }
+
   // One bias and one addend of the result's type, in any order, then at most one function.
   Expected<void> verifyLibraryEpilogue(const fb::Gemm &gemm) const {
     unsigned biases = 0, sums = 0, functions = 0;
@@ -125,6 +149,10 @@ private:
       biases += step->kind() == fb::PostOpKind::Bias;
       sums += step->kind() == fb::PostOpKind::Add;
       functions += function;
+      // Of E4M3 the library has no function, and a bias of 16 bits alone.
+      if (gemm.dtype() == fb::DType::E4M3)
+        fits &=
+            step->kind() == fb::PostOpKind::Add || (operand && gemm.out_dtype() != fb::DType::F32);
       if (!fits || biases > 1 || sums > 1)
         return bad("has an epilogue that is not for GPUs");
       if (operand && gemm.workspace() && overlap(*gemm.workspace(), *step->operand()))

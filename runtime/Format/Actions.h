@@ -87,6 +87,9 @@ template <typename Fn> void forEachOperand(const fb::Launch &launch, Fn &&fn) {
 template <typename Fn> void forEachOperand(const fb::Gemm &gemm, Fn &&fn) {
   fn(Operand{*gemm.lhs()});
   fn(Operand{*gemm.rhs()});
+  for (const fb::Slice *scales : {gemm.lhs_scales(), gemm.rhs_scales()})
+    if (scales)
+      fn(Operand{*scales});
   fn(Operand{*gemm.out(), Access::Write, gemm.out_dtype()});
   if (gemm.workspace())
     fn(Operand{*gemm.workspace(), Access::Workspace});

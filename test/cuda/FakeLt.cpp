@@ -19,6 +19,8 @@ struct Description {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void *bias = nullptr;
   int biasType = -1; ///< the result's
+  const void *aScales = nullptr, *bScales = nullptr;
+  int aScaleMode = 0, bScaleMode = 0;
 };
 struct Layout {
   cudaDataType_t type;
@@ -80,6 +82,9 @@ bool elementOf(int type, Element &element) {
   case CUDA_R_16F:
     element = Element::F16;
     return true;
+  case CUDA_R_8F_E4M3:
+    element = Element::E4M3;
+    return true;
   default:
     return false;
   }
@@ -109,6 +114,24 @@ cublasStatus_t productOf(const void *what, const void *a, const void *b, const v
   if (!matrixOf(a, product.a) || !matrixOf(b, product.b) || !matrixOf(add, product.add) ||
       !matrixOf(out, product.out))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  // Products of fp8, as compute capability 9.0 has them: of rows on both sides, in multiples of 16
+  // bytes, here with a scale for each.
+  if (product.a.element == Element::E4M3) {
+    auto isOfRows = [](int mode, const void *scales) {
+      return mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F && scales;
+    };
+    bool isAligned = product.a.rows % 16 == 0 && product.a.stride % 16 == 0 &&
+                     product.b.stride % 16 == 0 && product.out.rows % 16 == 0;
+    if (!product.transposeA || product.transposeB || !isAligned ||
+        product.out.element == Element::E4M3 || description.aScaleMode != description.bScaleMode ||
+        !isOfRows(description.aScaleMode, description.aScales) ||
+        !isOfRows(description.bScaleMode, description.bScales) || device().options.major != 9 ||
+        device().options.minor != 0)
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    product.hasScales = true;
+  } else if (description.aScales || description.bScales) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   switch (description.epilogue) {
   case CUBLASLT_EPILOGUE_DEFAULT:
   case CUBLASLT_EPILOGUE_BIAS:
@@ -214,6 +237,14 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
     return set(description.bias, bytes, size);
   case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
     return set(description.biasType, bytes, size);
+  case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+    return set(description.aScales, bytes, size);
+  case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+    return set(description.bScales, bytes, size);
+  case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+    return set(description.aScaleMode, bytes, size);
+  case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+    return set(description.bScaleMode, bytes, size);
   default:
     return CUBLAS_STATUS_INVALID_VALUE;
   }
@@ -291,7 +322,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
     return CUBLAS_STATUS_INVALID_VALUE;
   product.alpha = *static_cast<const float *>(alpha);
   product.beta = *static_cast<const float *>(beta);
-  const void *bias = reinterpret_cast<Description *>(what)->bias;
+  const auto &description = *reinterpret_cast<Description *>(what);
+  const void *bias = description.bias;
+  const auto *aScales = static_cast<const float *>(description.aScales);
+  const auto *bScales = static_cast<const float *>(description.bScales);
   std::vector<Access> accesses = {accessOf(a, product.a.bytes(), false),
                                   accessOf(b, product.b.bytes(), false),
                                   accessOf(out, product.out.bytes(), true)};
@@ -299,6 +333,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
     accesses.push_back(accessOf(add, product.add.bytes(), false));
   if (product.hasBias)
     accesses.push_back(accessOf(bias, product.out.rows * bytesOf(product.bias), false));
+  if (product.hasScales) {
+    accesses.push_back(accessOf(aScales, product.out.rows * sizeof(float), false));
+    accesses.push_back(accessOf(bScales, product.out.columns * sizeof(float), false));
+  }
   if (algorithm.workspaceBytes)
     accesses.push_back(accessOf(workspace, algorithm.workspaceBytes, true));
   for (const Access &access : accesses)
@@ -317,7 +355,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
                   requireInitialised("a matrix B", product.b, b);
                   if (product.beta != 0)
                     requireInitialised("a matrix C", product.add, add);
-                  product.run(a, b, add, bias, out);
+                  product.run(a, b, add, bias, out, aScales, bScales);
                   forEachColumn(product.out, out, [](const std::byte *bytes, size_t count) {
                     simt::Arena::instance().markInitialised(bytes, count);
                   });

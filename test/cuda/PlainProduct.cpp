@@ -1,6 +1,7 @@
 //===- PlainProduct.cpp - A matrix product in loops -----------------------===//
 #include "test/cuda/PlainProduct.h"
 
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ float read(Element element, const void *data, uint64_t at) {
     return bf16ToFloat(static_cast<const uint16_t *>(data)[at]);
   case Element::F16:
     return f16ToFloat(static_cast<const uint16_t *>(data)[at]);
+  case Element::E4M3:
+    return e4m3ToFloat(static_cast<const uint8_t *>(data)[at]);
   }
   return 0;
 }
@@ -35,6 +38,9 @@ void write(Element element, void *data, uint64_t at, float value) {
     break;
   case Element::F16:
     static_cast<uint16_t *>(data)[at] = floatToF16(value);
+    break;
+  case Element::E4M3:
+    static_cast<uint8_t *>(data)[at] = floatToE4M3(value);
     break;
   }
 }
@@ -73,7 +79,9 @@ float activate(Activation activation, float x) {
 
 } // namespace
 
-size_t sinter::fake::bytesOf(Element element) { return element == Element::F32 ? 4 : 2; }
+size_t sinter::fake::bytesOf(Element element) {
+  return element == Element::F32 ? 4 : element == Element::E4M3 ? 1 : 2;
+}
 
 bool Product::consistent() const {
   auto rows = [](const Matrix &matrix, bool transpose) {
@@ -91,7 +99,7 @@ bool Product::consistent() const {
 }
 
 void Product::run(const void *aData, const void *bData, const void *addData, const void *biasData,
-                  void *outData) const {
+                  void *outData, const float *aScales, const float *bScales) const {
   uint64_t rows = out.rows, inner = transposeA ? a.rows : a.columns;
   std::vector<float> left = unpack(a, aData, transposeA, tf32);
   std::vector<float> right = unpack(b, bData, transposeB, tf32);
@@ -106,6 +114,8 @@ void Product::run(const void *aData, const void *bData, const void *addData, con
     }
     for (uint64_t row = 0; row < rows; ++row) {
       float value = alpha * sums[row];
+      if (hasScales)
+        value *= aScales[row] * bScales[column];
       if (beta != 0)
         value += beta * read(add.element, addData, row + column * add.stride);
       if (hasBias)

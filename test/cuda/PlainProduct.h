@@ -6,7 +6,7 @@
 
 namespace sinter::fake {
 
-enum class Element { F32, Bf16, F16 };
+enum class Element { F32, Bf16, F16, E4M3 };
 
 size_t bytesOf(Element element);
 
@@ -21,8 +21,8 @@ struct Matrix {
 
 enum class Activation { None, Relu, Gelu };
 
-/// out = activation(alpha * op(a) * op(b) + beta * add + bias), with f32 sums: what cublasLtMatmul
-/// computes.
+/// out = activation(alpha * op(a) * op(b) * scales + beta * add + bias), with f32 sums: what
+/// cublasLtMatmul computes.
 struct Product {
   Matrix a, b, add, out;
   bool transposeA = false, transposeB = false;
@@ -30,13 +30,15 @@ struct Product {
   float alpha = 1, beta = 0;
   Activation activation = Activation::None; ///< Gelu by its approximation with tanh
   bool hasBias = false;                     ///< one value for each row of out
+  bool hasScales = false; ///< one f32 for each row of op(a), and one for each column of op(b)
   Element bias = Element::F32;
 
   /// Whether the shapes fit together.
   bool consistent() const;
 
   /// Computes it; `add` may be `out`, and is not read where beta is 0.
-  void run(const void *a, const void *b, const void *add, const void *bias, void *out) const;
+  void run(const void *a, const void *b, const void *add, const void *bias, void *out,
+           const float *aScales = nullptr, const float *bScales = nullptr) const;
 };
 
 } // namespace sinter::fake

@@ -277,6 +277,37 @@ TEST(VerifyForGpu, FindsWhatIsWrongInWhatTheEmulatorRuns) {
   for (const std::string &complaint : fake.complaints())
     ADD_FAILURE() << complaint;
 }
+
+// Products of 8 bits on both sides, of few rows and of many, beside the formulas of their graph.
+// Where a row's numbers differ in their last bit, one may be rounded the other way: a step of its
+// 127th, or of e4m3's eighth.
+TEST(VerifyForGpu, ProductsOf8BitsAreTheReferences) {
+  if (std::string reason = simt::Program::whyNot(); !reason.empty())
+    GTEST_SKIP() << reason;
+  fake::FakeCuda fake{fake::FakeOptions{.cache = SINTER_TEST_KERNELS}};
+  for (const char *type : {"int8", "fp8"})
+    for (const char *entry : {"prefill", "decode"}) {
+      SCOPED_TRACE(std::string(type) + " " + entry);
+      Compiled compiled(kLlama, entry);
+      CompileOptions &target = compiled.request.options;
+      target.target = "cuda:sm_90";
+      target.chunk = 7;
+      target.weights = type;
+      target.activations = target.weights == "int8" ? "int8" : "stored";
+      target.quantizesHead = true;
+      VerifyOptions options;
+      options.run = runSteps;
+      auto verdicts = verifyPipeline(compiled.request, options);
+      ASSERT_TRUE(verdicts) << verdicts.error().message();
+      ASSERT_EQ(verdicts->size(), 1u);
+      EXPECT_EQ(verdicts->front().outcome, Outcome::Holds)
+          << verdicts->front().pass << ": " << verdicts->front().message;
+      EXPECT_LE(verdicts->front().error, target.weights == "int8" ? 3e-3 : 3e-2);
+    }
+  EXPECT_GT(fake.statistics().kernels, 0u);
+  for (const std::string &complaint : fake.complaints())
+    ADD_FAILURE() << complaint;
+}
 #endif
 
 class VerifyEntries : public testing::TestWithParam<const char *> {};

@@ -120,7 +120,7 @@ static KernelTemplate readTemplate(const std::string &name, const Json &json, co
                           instance.at("grid"),
                           instance.at("block"),
                           instance.at("shared"),
-                          instance.value("only", ""),
+                          instance.value("only", std::vector<std::string>()),
                           instance.at("registers"),
                           instance.value("stack", 0),
                           instance.value("spills", 0)};

@@ -18,9 +18,9 @@ struct TemplateInstance {
   std::string name;
   Parameters parameters;
   int64_t grid, block, shared;
-  std::string only;  ///< the architecture that it is for; empty: any
-  int64_t registers; ///< at the most, on any architecture
-  int64_t stack;     ///< bytes of local memory, at the most
+  std::vector<std::string> only; ///< the architectures that it is for; empty: any
+  int64_t registers;             ///< at the most, on any architecture
+  int64_t stack;                 ///< bytes of local memory, at the most
   int64_t spills; ///< bytes of stores, and of loads: what ptxas prefers to fewer blocks at a time
 };
 

@@ -14,6 +14,8 @@ cudaDataType_t typeOf(fb::DType dtype) {
     return CUDA_R_16BF;
   case fb::DType::F16:
     return CUDA_R_16F;
+  case fb::DType::E4M3:
+    return CUDA_R_8F_E4M3;
   default: // all others the verifier refuses
     return CUDA_R_32F;
   }
@@ -176,6 +178,13 @@ Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &
   rhs = address(*gemm.rhs());
   lhs = address(*gemm.lhs());
   out = address(*gemm.out());
+  if (gemm.dtype() == fb::DType::E4M3) {
+    const int32_t ofRows = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, ofRows));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, ofRows));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, pointer(address(*gemm.rhs_scales()))));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, pointer(address(*gemm.lhs_scales()))));
+  }
   if (const fb::Slice *room = gemm.workspace(); room && room->bytes() != 0) {
     workspace = address(*room);
     workspaceBytes = room->bytes();

@@ -25,6 +25,13 @@ func.func private @many(%x: tensor<70x77xi8>, %r: tensor<70x1xf32>, %w: tensor<4
   return %2 : tensor<70x40xf32>
 }
 
+func.func private @fp8(%x: tensor<3x96xf8E4M3FN>, %r: tensor<3x1xf32>, %w: tensor<40x96xf8E4M3FN>, %s: tensor<40x1xf32>)
+    -> tensor<3x40xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w, %s rows %r {transpose_rhs}
+     : (tensor<3x96xf8E4M3FN>, tensor<40x96xf8E4M3FN>, tensor<40x1xf32>, tensor<3x1xf32>) -> tensor<3x40xf32>
+  return %0 : tensor<3x40xf32>
+}
+
 // CHECK-LABEL: module @kernels
 // CHECK: func.func private @few(
 // CHECK-SAME: arguments = array<i64: 0, 2, 1, 3, -1, -1, -1, -1, 4>
@@ -36,3 +43,6 @@ func.func private @many(%x: tensor<70x77xi8>, %r: tensor<70x1xf32>, %w: tensor<4
 // CHECK-SAME: arguments = array<i64: 0, 2, 1, 3, 4, -1, -1, -1, 5>
 // CHECK-SAME: function = "gemm_bytes", header = "gemm_bytes.cuh"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 40>>"
+// CHECK: func.func private @fp8(
+// CHECK-SAME: function = "gemv_bytes"
+// CHECK-SAME: Element = f8E4M3FN

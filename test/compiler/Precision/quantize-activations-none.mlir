@@ -3,7 +3,7 @@
 
 // Groups, minima, four bits, numbers, a scale for several columns, and rows that might overflow.
 
-// REMARK-COUNT-4: a product multiplies numbers: its weights are no integers of 8 bits with a scale a column
+// REMARK-COUNT-4: a product multiplies numbers: its weights are no int8 with a scale a column
 // REMARK: a product multiplies numbers: its sums might overflow
 
 // CHECK-NOT: sinter.quantize

@@ -1,7 +1,15 @@
 // RUN: sinter-opt %s --sinter-quantize-activations | FileCheck %s
 // RUN: sinter-opt %s --sinter-quantize-activations -o /dev/null %remarks 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: 2 products of decode sum integers: rows of 1 values are rounded to 8 bits
+// REMARK: 2 products of decode multiply int8: rows of 1 values are rounded to it
+// RUN: sinter-opt %s --sinter-quantize-activations=activations=fp8 | FileCheck %s --check-prefix=FP8
+
+// Rows of the weights' own type; others stay.
+// FP8-LABEL: func.func @decode
+// FP8-NOT: sinter.quantize
+// FP8-LABEL: func.func @floats
+// FP8: %[[Q:.*]], %[[R:.*]] = sinter.quantize %arg0 : (tensor<3x32xf32>) -> (tensor<3x32xf8E4M3FN>, tensor<3x1xf32>)
+// FP8: sinter.matmul %[[Q]], %arg1, %arg2 rows %[[R]] {transpose_rhs}
 
 // What two products multiply is quantized once, where it is defined.
 // CHECK-LABEL: func.func @decode
@@ -14,4 +22,12 @@ func.func @decode(%x: tensor<2x3x32xf32>, %a: tensor<16x32xi8>, %as: tensor<16x1
   %0 = sinter.matmul %x, %a, %as {transpose_rhs} : (tensor<2x3x32xf32>, tensor<16x32xi8>, tensor<16x1xf32>) -> tensor<2x3x16xf32>
   %1 = sinter.matmul %x, %b, %bs : (tensor<2x3x32xf32>, tensor<32x8xi8>, tensor<1x8xf32>) -> tensor<2x3x8xf32>
   return %0, %1 : tensor<2x3x16xf32>, tensor<2x3x8xf32>
+}
+
+// CHECK-LABEL: func.func @floats
+// CHECK-NOT: sinter.quantize
+func.func @floats(%x: tensor<3x32xf32>, %w: tensor<16x32xf8E4M3FN>, %s: tensor<16x1xf32>) -> tensor<3x16xf32>
+    attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<3x32xf32>, tensor<16x32xf8E4M3FN>, tensor<16x1xf32>) -> tensor<3x16xf32>
+  return %0 : tensor<3x16xf32>
 }

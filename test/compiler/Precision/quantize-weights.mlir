@@ -4,6 +4,14 @@
 
 // RUN: sinter-opt %s --sinter-quantize-weights="weights=int8 group=0 head" | FileCheck %s --check-prefix=CHANNEL
 
+// RUN: sinter-opt %s --sinter-quantize-weights="weights=fp8 group=0 head" | FileCheck %s --check-prefix=FP8
+// A cast to fp8 rounds.
+// FP8-LABEL: func.func @decode
+// FP8: sinter.constant dense<0.00223214296>
+// FP8: %[[Q:.*]] = sinter.div
+// FP8-NEXT: sinter.cast %[[Q]] : (tensor<64x1x32xf32>) -> tensor<64x1x32xf8E4M3FN>
+// FP8: sinter.matmul %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xf8E4M3FN>, tensor<16x1xf32>)
+
 // A scale a channel, where k is any number.
 // CHANNEL-LABEL: func.func @decode
 // CHANNEL: sinter.matmul %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<1x64xf32>, tensor<16x64xi8>, tensor<16x1xf32>)

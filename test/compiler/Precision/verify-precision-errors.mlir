@@ -9,6 +9,30 @@ func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>) -> tensor<4x16xf32>
 
 // -----
 
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_80", features = "", vector_bits = 128,
+    registers = 255, cores = 108, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1,
+    l2_bytes = 1, l3_bytes = 1>} {
+  func.func @old(%x: tensor<4x8xf8E4M3FN>, %r: tensor<4x1xf32>, %w: tensor<16x8xf8E4M3FN>, %s: tensor<16x1xf32>)
+      -> tensor<4x16xf32> attributes {sinter.entry} {
+    // expected-error @below {{expected a GPU of compute capability 9.0 or later, which multiplies fp8, got sm_80}}
+    %y = sinter.matmul %x, %w, %s rows %r {transpose_rhs}
+      : (tensor<4x8xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<16x1xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+    return %y : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+func.func @numbers(%x: tensor<4x8xf32>, %w: tensor<16x8xf8E4M3FN>, %s: tensor<16x1xf32>) -> tensor<4x16xf32>
+    attributes {sinter.entry} {
+  // expected-error @below {{expected rows of fp8 where weights are fp8 after Precision}}
+  %y = sinter.matmul %x, %w, %s {transpose_rhs}
+    : (tensor<4x8xf32>, tensor<16x8xf8E4M3FN>, tensor<16x1xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// -----
+
 func.func @narrow(%x: tensor<4x8xbf16>) -> tensor<4xbf16> attributes {sinter.entry} {
   // expected-error @below {{expected an f32 result after Precision}}
   %y = sinter.reduce sum %x : (tensor<4x8xbf16>) -> tensor<4xbf16>

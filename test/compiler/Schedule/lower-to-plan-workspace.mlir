@@ -31,3 +31,19 @@ func.func @decode(%x: tensor<100x64xbf16> {sinter.input = "x"}, %v: tensor<64x12
   }
   return %0, %1, %2 : tensor<100x120xf32>, tensor<100x200xf32>, tensor<100x120xf32>
 }
+
+// Scales of rows of fp8 go with them.
+// CHECK-LABEL: plan.program @fp8
+// CHECK: plan.gemm(%{{.*}}, %{{.*}}) scales(%[[ROWS:.*]], %[[COLUMNS:.*]]) workspace(%{{.*}}) -> (%{{.*}}) {{.*}}dtype = f8E4M3FN
+func.func @fp8(%x: tensor<100x64xf8E4M3FN> {sinter.input = "x8"}, %r: tensor<100x1xf32> {sinter.input = "r8"},
+               %w: tensor<128x64xf8E4M3FN> {sinter.preprocessed = "w8"}, %s: tensor<128x1xf32> {sinter.preprocessed = "s8"})
+    -> (tensor<100x128xf32> {sinter.output = "d"}) attributes {sinter.entry} {
+  %0 = sinter.fusion library_gemm(%x, %r, %w, %s : tensor<100x64xf8E4M3FN>, tensor<100x1xf32>, tensor<128x64xf8E4M3FN>,
+      tensor<128x1xf32>) -> (tensor<100x128xf32>) {
+  ^bb0(%a: tensor<100x64xf8E4M3FN>, %b: tensor<100x1xf32>, %c: tensor<128x64xf8E4M3FN>, %d: tensor<128x1xf32>):
+    %3 = sinter.matmul %a, %c, %d rows %b {transpose_rhs} : (tensor<100x64xf8E4M3FN>, tensor<128x64xf8E4M3FN>,
+      tensor<128x1xf32>, tensor<100x1xf32>) -> tensor<100x128xf32>
+    sinter.yield %3 : tensor<100x128xf32>
+  }
+  return %0 : tensor<100x128xf32>
+}

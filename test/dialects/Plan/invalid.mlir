@@ -46,6 +46,15 @@ plan.program @gemm_c1 {
 
 // -----
 
+plan.program @gemm_c2 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected scales of both sides where they are of 8 bits, and none otherwise}}
+  plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f8E4M3FN, out_dtype = f32, lhs_stride = 4,
+    rhs_stride = 4, out_stride = 4}
+}
+
+// -----
+
 plan.program @attention_c1_layout {
   %0 = plan.alloc 64
   // expected-error @below {{expected layouts of an offset and three strides}}

@@ -28,6 +28,9 @@ plan.program @decode attributes {arena_bytes = 128 : i64, arena_lower_bound = 12
   plan.gemm(%a, %w, %c) -> (%y) {m = 1, n = 16, k = 8, dtype = f32, out_dtype = f32,
     lhs_stride = 8, rhs_stride = 16, out_stride = 16,
     post_ops = [#plan.post_op<bias, f32, 0>, #plan.post_op<gelu, f32, 0>]}
+  // CHECK: plan.gemm(%{{.*}}, %{{.*}}) scales(%{{.*}}, %{{.*}}) -> (%{{.*}}) {dtype = f8E4M3FN
+  plan.gemm(%a, %w) scales(%c, %c) -> (%y) {m = 1, n = 16, k = 16, dtype = f8E4M3FN, out_dtype = f32,
+    lhs_stride = 16, rhs_transposed, rhs_stride = 16, out_stride = 16}
   // CHECK: plan.attention(%{{.*}}, %{{.*}}, %{{.*}}) workspace(%{{.*}}) -> (%{{.*}}, %{{.*}}) {batch = 1 : i64, causal
   plan.attention(%a, %a, %a) workspace(%c) -> (%y, %b) {batch = 1, length = 1, keys = 1, heads = 2, key_heads = 1,
     head_size = 8, dtype = bf16, out_dtype = f32, scale = 1.0 : f32, causal, query_layout = array<i64: 0, 32, 32, 8>,

@@ -66,7 +66,7 @@ func.func @matmul_c5_scales(%x: tensor<8x4xf32>, %w: tensor<8x16xi8>, %s: tensor
 // -----
 
 func.func @matmul_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>) {
-  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<8x16xi8>'}}
+  // expected-error @below {{expected 8 bits or less with scales or numbers without, got 'tensor<8x16xi8>'}}
   %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xi8>) -> tensor<4x16xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @matmul_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>) {
 // -----
 
 func.func @matmul_c6_numbers(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %s: tensor<1x16xf32>) {
-  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<8x16xf32>'}}
+  // expected-error @below {{expected 8 bits or less with scales or numbers without, got 'tensor<8x16xf32>'}}
   %0 = sinter.matmul %x, %w, %s : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<1x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -106,7 +106,7 @@ func.func @matmul_c8(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>, %s: tensor<2x16xf
 // -----
 
 func.func @matmul_c9(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>) {
-  // expected-error @below {{expected integers with scales of rows or numbers without, got 'tensor<4x8xi8>'}}
+  // expected-error @below {{expected 8 bits with scales of rows or numbers without, got 'tensor<4x8xi8>'}}
   %0 = sinter.matmul %x, %w, %s : (tensor<4x8xi8>, tensor<8x16xi8>, tensor<1x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @matmul_c9(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf3
 // -----
 
 func.func @matmul_c9_numbers(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{expected integers with scales of rows or numbers without, got 'tensor<4x8xf32>'}}
+  // expected-error @below {{expected 8 bits with scales of rows or numbers without, got 'tensor<4x8xf32>'}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf32>, tensor<8x16xi8>, tensor<1x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }
@@ -130,8 +130,16 @@ func.func @matmul_c10(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf
 // -----
 
 func.func @matmul_c10_groups(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<2x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{and rhs of 8 bits with a scale a column, no minima and k of at most 131071}}
+  // expected-error @below {{and rhs of lhs' type with a scale a column, no minima and, of integers, k of at most 131071}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xi8>, tensor<8x16xi8>, tensor<2x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c10_types(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>, %r: tensor<4x1xf32>) {
+  // expected-error @below {{and rhs of lhs' type with a scale a column}}
+  %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf8E4M3FN>, tensor<8x16xi8>, tensor<1x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }
 

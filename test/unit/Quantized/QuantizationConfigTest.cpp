@@ -68,6 +68,23 @@ TEST(QuantizationConfig, KnowsActivationsThatAreRoundedByToken) {
   EXPECT_FALSE(roundsRows(R"({"symmetric": false, "dynamic": true, "strategy": "token"})"));
 }
 
+// Weights of fp8 multiply rows of fp8.
+TEST(QuantizationConfig, KnowsRowsOfFp8) {
+  auto roundsRows = [](const std::string &type) {
+    auto read = readQuantizationConfig(
+        wrap(R"({"quant_method": "compressed-tensors", "format": "float-quantized",
+                "config_groups": {"group_0": {"targets": ["Linear"],
+                  "weights": {"num_bits": 8, "type": "float", "strategy": "channel"},
+                  "input_activations": {"num_bits": 8, "type": ")" +
+             type + R"(", "dynamic": true, "strategy": "token"}}}})"),
+        "config.json");
+    EXPECT_TRUE(read) << read.error().message();
+    return (*read)->schemes.front().roundsRows;
+  };
+  EXPECT_TRUE(roundsRows("float"));
+  EXPECT_FALSE(roundsRows("int"));
+}
+
 struct Mistake {
   std::string config, expected;
 };

@@ -24,7 +24,8 @@ struct LayoutSeen {
 
 // What the library read of the descriptions that the heuristic was asked with.
 struct Seen {
-  int32_t first, second, biasType;
+  int32_t first, second, biasType, scaleModes[2];
+  void *scales[2];
   uint32_t epilogue;
   void *bias;
   LayoutSeen a, b, c, d;
@@ -69,6 +70,10 @@ cublasStatus_t choose(cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMa
   get(seen.epilogue, product, CUBLASLT_MATMUL_DESC_EPILOGUE);
   get(seen.bias, product, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   get(seen.biasType, product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  get(seen.scaleModes[0], product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE);
+  get(seen.scaleModes[1], product, CUBLASLT_MATMUL_DESC_B_SCALE_MODE);
+  get(seen.scales[0], product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER);
+  get(seen.scales[1], product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
   seen.a = look(a), seen.b = look(b), seen.c = look(c), seen.d = look(d);
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto &value) {
     size_t written = 0;
@@ -163,6 +168,25 @@ TEST_F(LtDescriptionsTest, NothingIsRoundedUnlessThePlanSaysSo) {
                                        ? uint32_t(CUBLASLT_REDUCTION_SCHEME_MASK)
                                        : uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
       }
+}
+
+TEST_F(LtDescriptionsTest, RowsOfFp8HaveScales) {
+  GemmParts parts;
+  parts.m = 5, parts.n = 16, parts.k = 32;
+  parts.dtype = fb::DType::E4M3, parts.outDtype = fb::DType::BF16;
+  parts.rhsTransposed = true, parts.rhsStride = 32;
+  parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
+  parts.out = slice(fb::Space::Arena, 1024, 1);
+  parts.lhsScales = slice(fb::Space::Arena, 2048, 20);
+  parts.rhsScales = slice(fb::Space::Arena, 4096, 64);
+  bind(parts);
+  EXPECT_EQ(seen.a, (LayoutSeen{CUDA_R_8F_E4M3, 32, 16, 32}));
+  EXPECT_EQ(seen.b, (LayoutSeen{CUDA_R_8F_E4M3, 32, 5, 32}));
+  EXPECT_EQ(seen.d, (LayoutSeen{CUDA_R_16BF, 16, 5, 16}));
+  for (int32_t mode : seen.scaleModes)
+    EXPECT_EQ(mode, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+  EXPECT_EQ(seen.scales[0], reinterpret_cast<void *>(4096));
+  EXPECT_EQ(seen.scales[1], reinterpret_cast<void *>(2048));
 }
 
 TEST_F(LtDescriptionsTest, TransposedOperandsWithAnEpilogue) {

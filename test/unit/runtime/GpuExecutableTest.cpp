@@ -302,6 +302,40 @@ TEST(GpuExecutableTest, Products) {
               "workspace overlaps an operand");
 }
 
+// A product of rows of fp8 in its place, changed.
+Parts withFp8(const std::function<void(GemmParts &)> &change) {
+  return withGemm([&](GemmParts &g) {
+    g.m = 3, g.n = 16, g.k = 16;
+    g.dtype = fb::DType::E4M3, g.outDtype = fb::DType::BF16;
+    g.lhs = slice(Space::Arena, 512, 3 * 16), g.rhs = slice(Space::Arena, 1024, 16 * 16);
+    g.out = slice(Space::Arena, 64, 3 * 16 * 2);
+    g.rhsStride = 16;
+    g.lhsScales = slice(Space::Arena, 1536, 3 * 4), g.rhsScales = slice(Space::Arena, 1600, 16 * 4);
+    change(g);
+  });
+}
+
+TEST(GpuExecutableTest, ProductsOfFp8HaveScalesOfRows) {
+  using K = fb::PostOpKind;
+  auto good = withFp8([](GemmParts &) {}).load();
+  EXPECT_TRUE(good) << good.error().message();
+  expectError(withFp8([](GemmParts &g) { g.lhsScales.reset(); }), "a scale");
+  expectError(withFp8([](GemmParts &g) { g.rhsScales = slice(Space::Arena, 1600, 60); }),
+              "a scale is too small for [1, 16]");
+  expectError(withFp8([](GemmParts &g) { g.rhsScales = g.out; }),
+              "a scale overlaps what is written");
+  expectError(withFp8([](GemmParts &g) { g.rhsTransposed = false; }),
+              "is a product of E4M3 whose rows are not multiples of 16");
+  expectError(withFp8([](GemmParts &g) { g.k = 8; }),
+              "is a product of E4M3 whose rows are not multiples of 16");
+  expectError(withFp8([](GemmParts &g) { g.outDtype = fb::DType::E4M3; }),
+              "is a product of types other than");
+  expectError(withFp8([](GemmParts &g) { g.steps = {{K::Relu, {}, fb::DType::F32, 0}}; }),
+              "has an epilogue that is not for GPUs");
+  expectError(withGemm([](GemmParts &g) { g.lhsScales = slice(Space::Arena, 1536, 3 * 4); }),
+              "has scales, which are for products of E4M3");
+}
+
 TEST(GpuExecutableTest, FormsOfAnotherDevice) {
   Parts parts = smallModel();
   GemmParts product;

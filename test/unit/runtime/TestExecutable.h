@@ -282,6 +282,7 @@ struct GemmParts {
   bool lhsTransposed = false, rhsTransposed = false;
   std::optional<fb::Slice> workspace = {};
   bool tf32 = false;
+  std::optional<fb::Slice> lhsScales = {}, rhsScales = {};
 };
 
 inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
@@ -296,7 +297,9 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
                        parts.lhsStride ? parts.lhsStride : parts.k, &parts.rhs, &parts.out,
                        parts.outStride ? parts.outStride : parts.n, &steps, parts.rhsStride,
                        parts.lhsTransposed, parts.rhsTransposed, parts.tf32,
-                       parts.workspace ? &*parts.workspace : nullptr)
+                       parts.workspace ? &*parts.workspace : nullptr,
+                       parts.lhsScales ? &*parts.lhsScales : nullptr,
+                       parts.rhsScales ? &*parts.rhsScales : nullptr)
                 .Union();
           },
           label, ""};

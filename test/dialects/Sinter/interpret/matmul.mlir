@@ -69,6 +69,17 @@ func.func @matmul_rows() {
   return
 }
 
+// The same of e4m3: 1.0625 is 1 there, and a sum of numbers is one of f32.
+func.func @matmul_fp8() {
+  %x = sinter.constant dense<[[1.0625, 448.0, -0.5]]> : tensor<1x3xf8E4M3FN>
+  %w = sinter.constant dense<[[2.0, 1.0, 4.0], [-3.0, 0.015625, 1.0]]> : tensor<2x3xf8E4M3FN>
+  %s = sinter.constant dense<[[0.5], [2.0]]> : tensor<2x1xf32>
+  %r = sinter.constant dense<[[0.25]]> : tensor<1x1xf32>
+  %0 = sinter.matmul %x, %w, %s rows %r {transpose_rhs} : (tensor<1x3xf8E4M3FN>, tensor<2x3xf8E4M3FN>, tensor<2x1xf32>, tensor<1x1xf32>) -> tensor<1x2xf32>
+  check.expect_const %0, dense<[[56.0, 1.75]]> : tensor<1x2xf32> : tensor<1x2xf32>
+  return
+}
+
 // The scale is the largest magnitude over 127; halves go to the even integer, zeros stay zeros.
 func.func @quantize() {
   %x = sinter.constant dense<[[-254.0, 5.0, 3.0, -1.0], [0.0, 0.0, 0.0, 0.0], [63.5, 0.25, -0.75, 0.1]]> : tensor<3x4xf32>
