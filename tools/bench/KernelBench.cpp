@@ -339,12 +339,21 @@ Epilogue makeEpilogue(StringRef name) {
   return {"", type, "return %p : " + type};
 }
 
+/// The panels that products of an element type read, as text.
+std::string printPanels(const std::string &element) {
+  Builder builder(&getContext());
+  Type type = element == "bf16" ? Type(builder.getBF16Type()) : builder.getF32Type();
+  std::string text;
+  llvm::raw_string_ostream(text) << getPanels(type, getHostTarget());
+  return text;
+}
+
 void runGemm(benchmark::State &state, const std::string &element, const std::string &name) {
   int64_t m = state.range(0), k = state.range(1), n = state.range(2);
   bool pairs = element == "bf16";
   Epilogue epilogue = makeEpilogue(name);
   std::string pattern = R"(
-    #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
+    #panels = {4}
     func.func private @kernel(%x: tensor<{0}x{1}x{3}>, %w: tensor<{1}x{2}x{3}, #panels>)" +
                         epilogue.arguments + R"()
         -> )" + epilogue.results +
@@ -354,7 +363,7 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
       )" + epilogue.body +
                         "\n}";
   // Few rows read weights that no cache holds; many reuse them.
-  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16),
+  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, printPanels(element)),
                 /*cold=*/m <= 16);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
@@ -398,21 +407,38 @@ void runGradient(benchmark::State &state, const std::string &element, const std:
   bool pairs = element == "bf16";
   Epilogue epilogue = makeEpilogue(name);
   std::string pattern = R"(
-    #panels = #sinter.panels<width = 64, interleave = {4}, depth = {5}>
-    func.func private @kernel(%x: tensor<{1}x{0}x{3}{6}>, %g: tensor<{1}x{2}x{3}, #panels>)" +
+    #panels = {4}
+    func.func private @kernel(%x: tensor<{1}x{0}x{3}{5}>, %g: tensor<{1}x{2}x{3}, #panels>)" +
                         epilogue.arguments + R"()
         -> )" + epilogue.results +
                         R"( attributes {{sinter.kernel = "gemm"} {{
       %p = sinter.matmul %x, %g {{transpose_lhs}
-        : (tensor<{1}x{0}x{3}{6}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
+        : (tensor<{1}x{0}x{3}{5}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
       )" + epilogue.body +
                         "\n}";
-  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, pairs ? 2 : 1, pairs ? 32 : 16,
+  Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, printPanels(element),
                               pairs ? ", #panels" : ""),
                 /*cold=*/false);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   setProductRates(state, measure(state, work), 2.0 * m * k * n, pairs);
+}
+
+/// A right-hand side that the kernel makes panels of itself, a piece at a time.
+void runDense(benchmark::State &state, bool transposed) {
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  std::string rhs = llvm::formatv("tensor<{0}x{1}xf32>", transposed ? n : k, transposed ? k : n);
+  Workload work(llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: {3}) -> tensor<{0}x{2}xf32>
+        attributes {{sinter.kernel = "gemm"} {{
+      %p = sinter.matmul %x, %w {4}: (tensor<{0}x{1}xf32>, {3}) -> tensor<{0}x{2}xf32>
+      return %p : tensor<{0}x{2}xf32>
+    })",
+                              m, k, n, rhs, transposed ? "{transpose_rhs} " : ""),
+                /*cold=*/false);
+  if (!work.getError().empty())
+    return state.SkipWithError(work.getError().c_str());
+  setProductRates(state, measure(state, work), 2.0 * m * k * n, /*pairs=*/false);
 }
 
 void runAttention(benchmark::State &state, const std::string &element) {
@@ -614,7 +640,6 @@ void addGemms(const std::string &element, const std::string &epilogue) {
   for (auto [k, n] :
        {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}, {2304, 768}})
     family->Args({1024, k, n});
-  family->Args({256, 768, 50257})->Args({256, 50257, 768});
   family->Args({1, 768, 50304});
   // Of a small model.
   for (auto [k, n] :
@@ -633,6 +658,17 @@ void addGradients(const std::string &element, const std::string &epilogue) {
   // Of a small model.
   for (auto [m, n] : {std::pair<int64_t, int64_t>{128, 384}, {128, 128}, {128, 512}, {512, 128}})
     family->Args({m, 768, n});
+}
+
+/// The products of a block of a loss with its vocabulary.
+void addDense() {
+  for (bool transposed : {true, false}) {
+    auto *family =
+        benchmark::RegisterBenchmark(transposed ? "dense/transposed" : "dense/rows",
+                                     [=](benchmark::State &state) { runDense(state, transposed); });
+    family->UseManualTime()->Unit(benchmark::kMicrosecond);
+    family->Args({256, transposed ? 768 : 50257, transposed ? 50257 : 768});
+  }
 }
 
 void addAttentions(const std::string &element) {
@@ -670,6 +706,7 @@ int main(int argc, char **argv) {
     addGradients(element, "add");
     addAttentions(element);
   }
+  addDense();
   addIntegers(8);
   addIntegers(4);
   addAttentions("i8");

@@ -1,10 +1,12 @@
 //===- GemmKernel.cpp - One matmul and its epilogue -------------------------===//
 //
-// A work item is 64 columns of the right-hand side times a block of rows. Within it:
+// A work item is a block of 64 columns of the right-hand side, or several, times a block of rows.
+// Within it:
 //
 //   for each block of k (one, unless the columns are larger than a quarter of the L2 cache)
-//     for each tile of rows that the registers hold
-//       the product of the tile, in registers (RegisterTile.h), to a scratch
+//     for each block of columns
+//       for each tile of rows that the registers hold
+//         the product of the tile, in registers (RegisterTile.h), to a scratch
 //   the epilogue, row by row, from the scratch
 //
 // With one block of k the epilogue follows each tile at once, while its rows are in the L1 cache.
@@ -16,7 +18,11 @@
 // A right-hand side that is no panels, or integers, is copied to strips of f32 as wide as a tile, a
 // block of k at a time, where more than one tile of rows is computed from it. So is the block of
 // rows of a transposed left-hand side that the L2 cache does not hold: its elements along k are
-// lines apart, each of which several tiles read.
+// lines apart, each of which several tiles read. The copy serves several blocks of columns: made
+// for each of them it took a tenth of the product's time.
+//
+// While a block of k is multiplied, tiles ask for lines of the next one: pieces of panels are too
+// short for the processor to see streams in time.
 //
 // One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
@@ -71,7 +77,7 @@ public:
     bool whole = plan.kBlock >= plan.k;
     int64_t sets = epilogue.getProductOffsets().size();
     scratchRows = whole ? plan.tileRows : plan.rowBlock;
-    scratch = builder.scratch(sets * scratchRows * kItemColumns,
+    scratch = builder.scratch((whole ? 1 : plan.itemBlocks) * sets * scratchRows * kItemColumns,
                               plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
     if (MatmulOp matmul = plan.matmul; plan.bytesOfWord)
       byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
@@ -92,38 +98,59 @@ public:
     if (keepsRows)
       prepareRows(plan.m, builder.index(0), builder.index(0), builder.index(plan.k));
     builder.loop(begin, end, 1, [&](Value item) {
-      columnBlock = builder.rem(item, plan.columnBlocks);
-      firstRow = builder.mul(builder.div(item, plan.columnBlocks), plan.rowBlock);
+      int64_t columnItems = llvm::divideCeil(plan.columnBlocks, plan.itemBlocks);
+      firstColumnBlock = builder.mul(builder.rem(item, columnItems), plan.itemBlocks);
+      firstRow = builder.mul(builder.div(item, columnItems), plan.rowBlock);
       lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
       if (whole) {
-        beginBlock(builder.index(0), builder.index(plan.k));
-        forTiles([&](int64_t rows, Value row) {
-          multiply(rows, row, builder.index(0), builder.index(0), builder.index(plan.k), true);
-          finish(builder.index(0), builder.index(rows), row);
+        copyRows(builder.index(0), builder.index(plan.k));
+        forColumnBlocks([&] {
+          copyColumns(builder.index(0), builder.index(plan.k));
+          forTiles([&](int64_t rows, Value row) {
+            multiply(rows, row, builder.index(0), builder.index(0), builder.index(plan.k), true);
+            finish(builder.index(0), builder.index(rows), row);
+          });
         });
         return;
       }
-      beginBlock(builder.index(0), builder.index(plan.kBlock));
-      forTiles([&](int64_t rows, Value row) {
-        multiply(rows, row, builder.sub(row, firstRow), builder.index(0),
-                 builder.index(plan.kBlock), true);
-      });
-      int64_t last = (llvm::divideCeil(plan.k, plan.kBlock) - 1) * plan.kBlock;
-      auto accumulate = [&](Value k, Value kEnd) {
-        beginBlock(k, kEnd);
-        forTiles([&](int64_t rows, Value row) {
-          multiply(rows, row, builder.sub(row, firstRow), k, kEnd, false);
+      auto accumulate = [&](Value k, Value kEnd, bool first) {
+        copyRows(k, kEnd);
+        forColumnBlocks([&] {
+          copyColumns(k, kEnd);
+          forTiles([&](int64_t rows, Value row) {
+            Value scratchRow = builder.add(scratchBegin, builder.sub(row, firstRow));
+            multiply(rows, row, scratchRow, k, kEnd, first);
+          });
         });
       };
+      int64_t last = (llvm::divideCeil(plan.k, plan.kBlock) - 1) * plan.kBlock;
+      accumulate(builder.index(0), builder.index(plan.kBlock), true);
       if (last > plan.kBlock)
         builder.loop(builder.index(plan.kBlock), builder.index(last), plan.kBlock,
-                     [&](Value k) { accumulate(k, builder.add(k, plan.kBlock)); });
-      accumulate(builder.index(last), builder.index(plan.k));
-      finish(builder.index(0), builder.sub(lastRow, firstRow), firstRow);
+                     [&](Value k) { accumulate(k, builder.add(k, plan.kBlock), false); });
+      accumulate(builder.index(last), builder.index(plan.k), false);
+      forColumnBlocks([&] { finish(scratchBegin, builder.sub(lastRow, firstRow), firstRow); });
     });
   }
 
 private:
+  /// Calls `body` for each of the work item's blocks of columns.
+  void forColumnBlocks(llvm::function_ref<void()> body) {
+    if (plan.itemBlocks == 1) {
+      columnBlock = firstColumnBlock;
+      scratchBegin = builder.index(0);
+      return body();
+    }
+    Value end = builder.min(builder.add(firstColumnBlock, plan.itemBlocks),
+                            builder.index(plan.columnBlocks));
+    builder.loop(firstColumnBlock, end, 1, [&](Value block) {
+      columnBlock = block;
+      int64_t rows = static_cast<int64_t>(epilogue.getProductOffsets().size()) * scratchRows;
+      scratchBegin = builder.mul(builder.sub(block, firstColumnBlock), rows);
+      body();
+    });
+  }
+
   /// Calls `body(rows, row)` for the tiles of this item's rows: whole ones in a loop, then what
   /// is left.
   void forTiles(llvm::function_ref<void(int64_t, Value)> body) {
@@ -162,6 +189,8 @@ private:
               builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kItemColumns);
           return builder.add(offsetOfRow, (c + v) * lanes);
         };
+        if (plan.m > plan.tileRows)
+          askForNextBlock(row, c, kEnd);
         SmallVector<Value> sums = tile.zeros(builder);
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           if (!first)
@@ -185,6 +214,38 @@ private:
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
       }
+  }
+
+  /// While a block of k is multiplied asks for the next one, each tile for some of its lines: of
+  /// the rows of the tile, where these are copied, and of the panels of a strip of columns.
+  void askForNextBlock(Value row, int64_t firstVector, Value kEnd) {
+    int64_t strips = kItemColumns / lanes / plan.tileVectors;
+    if (plan.copiesLhs) {
+      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, strips * plan.itemBlocks);
+      Value strip = builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), strips),
+                                firstVector / plan.tileVectors);
+      Value k = builder.add(kEnd, builder.mul(strip, rowsOfStrip));
+      for (int64_t i = 0; i < rowsOfStrip; ++i)
+        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(builder.add(k, i)), row),
+                         0);
+    }
+    if (plan.rhs != GemmPlan::Rhs::Panels || plan.integerBits != 0)
+      return;
+    // Behind the last block comes the first one of columns that this thread may get next.
+    bool isLast = getConstantIntValue(kEnd) == plan.k;
+    Value k = isLast ? builder.index(0) : kEnd;
+    int64_t columns = isLast ? builder.getTarget().getCores() * kItemColumns : 0;
+    int64_t lineElements = kLineBytes / (plan.pairs ? 2 : 4);
+    int64_t tiles = llvm::divideCeil(plan.rowBlock, plan.tileRows);
+    Value tile = builder.div(builder.sub(row, firstRow), plan.tileRows);
+    for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
+      int64_t lines = llvm::divideCeil(plan.kBlock * plan.panelWidth, lineElements * tiles);
+      Value at = builder.add(panelAt(columns + (firstVector + v) * lanes, plan.panelElements),
+                             builder.mul(k, plan.panelWidth));
+      at = builder.add(at, builder.mul(tile, lines * lineElements));
+      for (int64_t i = 0; i < lines; ++i)
+        builder.prefetch(arguments[plan.rhsArgument], at, i * lineElements);
+    }
   }
 
   /// The same in fixed point: each group by itself, then times its scales.
@@ -299,10 +360,6 @@ private:
     tile.matrixRows = plan.m;
     tile.lhs = [this, row](int64_t r, Value k) {
       Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
-      // While a block is multiplied the next one is asked for.
-      if (plan.copiesLhs && r == 0)
-        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(k), row),
-                         plan.kBlock * plan.lhsStrideK);
       return byteRows     ? byteRows->getSplat(r, k)
              : plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
                           : builder.loadSplat(lhs, lhsAt(row, r, k));
@@ -425,12 +482,10 @@ private:
     return vectors;
   }
 
-  /// Before the products of a block of k: copies it, if the kernel makes its strips, and asks for
-  /// the next one, which the products then leave time to arrive.
-  void beginBlock(Value kBegin, Value kEnd) {
+  /// Before the products of a block of k with a block of columns: copies these, if the kernel makes
+  /// its strips, and asks for the next ones, which the products then leave time to arrive.
+  void copyColumns(Value kBegin, Value kEnd) {
     blockBegin = kBegin;
-    if (plan.copiesLhs)
-      copyLhs(kBegin, kEnd);
     if (!plan.copiesRhs)
       return;
     if (plan.isDequantized())
@@ -438,14 +493,16 @@ private:
     else if (plan.rhs == GemmPlan::Rhs::DenseTransposed)
       copyTransposed(kBegin, kEnd);
     else
-      copyRows(kBegin, kEnd);
+      copyDense(kBegin, kEnd);
   }
 
   /// Where a transposed lhs has its row 0 of k; the others follow it.
   Value lhsRowAt(Value k) { return builder.add(builder.mul(k, plan.lhsStrideK), plan.lhsOffset); }
 
-  /// The block's rows of a transposed lhs.
-  void copyLhs(Value kBegin, Value kEnd) {
+  /// Copies the item's rows of a block of k, if the kernel does, for all of its columns.
+  void copyRows(Value kBegin, Value kEnd) {
+    if (!plan.copiesLhs)
+      return;
     Value lhs = arguments[plan.lhsArgument];
     bool ragged = plan.m % plan.rowBlock != 0 || plan.rowBlock % lanes != 0;
     builder.loop(kBegin, kEnd, 1, [&](Value k) {
@@ -462,7 +519,7 @@ private:
   }
 
   /// Rows [kBegin, kEnd) of the item's columns, a piece of a row of rhs each.
-  void copyRows(Value kBegin, Value kEnd) {
+  void copyDense(Value kBegin, Value kEnd) {
     Value rhs = arguments[plan.rhsArgument];
     Value first = builder.mul(columnBlock, kItemColumns);
     builder.loop(kBegin, kEnd, 1, [&](Value k) {
@@ -565,10 +622,24 @@ private:
     return vectors;
   }
 
-  /// The epilogue of scratch rows [begin, end), the first of which is row `row`.
-  void finish(Value begin, Value end, Value row) {
-    bool ragged = epilogue.getColumns() % kItemColumns != 0;
-    builder.loop(begin, end, 1, [&](Value r) {
+  /// The epilogue of `rows` rows from row `row` on, which the scratch has from row `begin` on.
+  void finish(Value begin, Value rows, Value row) {
+    int64_t columns = epilogue.getColumns();
+    if (columns % kItemColumns == 0)
+      return finishColumns(begin, rows, row, /*ragged=*/false);
+    // Only the last columns have lanes to leave out: stores that do are slow without AVX-512.
+    Value last = builder.index(columns / kItemColumns);
+    auto is = [&](arith::CmpIPredicate predicate) {
+      return arith::CmpIOp::create(builder, predicate, columnBlock, last);
+    };
+    builder.ifThen(is(arith::CmpIPredicate::ult),
+                   [&] { finishColumns(begin, rows, row, /*ragged=*/false); });
+    builder.ifThen(is(arith::CmpIPredicate::eq),
+                   [&] { finishColumns(begin, rows, row, /*ragged=*/true); });
+  }
+
+  void finishColumns(Value begin, Value rows, Value row, bool ragged) {
+    builder.loop(builder.index(0), rows, 1, [&](Value r) {
       for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
         Value column = builder.add(builder.mul(columnBlock, kItemColumns), v * lanes);
         Value mask;
@@ -576,7 +647,8 @@ private:
           mask = builder.maskBelow(builder.sub(builder.index(epilogue.getColumns()), column));
         SmallVector<Value> product;
         for (size_t set = 0; set < epilogue.getProductOffsets().size(); ++set) {
-          Value at = builder.mul(builder.add(r, set * scratchRows), kItemColumns);
+          Value scratchRow = builder.add(builder.add(begin, r), set * scratchRows);
+          Value at = builder.mul(scratchRow, kItemColumns);
           product.push_back(builder.loadStored(scratch, builder.add(at, v * lanes)));
           if (plan.bytesOfWord)
             product.back() = scale(product.back(), builder.add(row, r),
@@ -609,7 +681,8 @@ private:
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;
   Value blockBegin; // their first k
-  Value columnBlock, firstRow, lastRow;
+  Value firstColumnBlock, columnBlock, firstRow, lastRow;
+  Value scratchBegin; // where the scratch has the first row of columnBlock
 };
 
 } // namespace
@@ -631,5 +704,5 @@ FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::Func
   ValueRange arguments = loopKernel.getArguments();
   GemmEmitter(loopKernel, target, *plan, *epilogue)
       .emit(arguments.drop_back().back(), arguments.back());
-  return plan->columnBlocks * plan->rowBlocks;
+  return llvm::divideCeil(plan->columnBlocks, plan->itemBlocks) * plan->rowBlocks;
 }

@@ -20,6 +20,11 @@ constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
 constexpr int64_t kLhsScratchBytes = 40 * 1024, kFixedPointBytes = 88 * 1024;
 /// Rows of a block at the least, of those that are as tall as the scratch.
 constexpr int64_t kFewestRows = 96;
+/// And at the most, of those that read panels: more rows do not make up for a larger scratch.
+constexpr int64_t kPanelRows = 176;
+/// Bytes of the scratch of a work item of several blocks of columns, and how many items each core
+/// has at the least then.
+constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 8;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 
@@ -241,11 +246,18 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   if (strips && plan.copiesRhs)
     mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),
                                    kFewestRows, mostRows);
+  if (!plan.copiesRhs)
+    mostRows = std::min(mostRows, kPanelRows);
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
-                                           target.getL2Bytes() / 2 / (plan.kBlock * elementBytes)));
+                                           target.getL2Bytes() / (plan.kBlock * elementBytes)));
   rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
   int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
   plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
   plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);
+  // What is copied of rows serves as many columns as the scratch has room for.
+  if (plan.copiesLhs && !plan.copiesRhs)
+    plan.itemBlocks = std::clamp<int64_t>(
+        plan.columnBlocks * plan.rowBlocks / (kItemsOfCore * target.getCores()), 1,
+        std::max<int64_t>(1, kScratchBytes / (plan.rowBlock * kItemColumns * sets * 4)));
 }

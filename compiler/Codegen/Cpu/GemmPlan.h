@@ -40,7 +40,8 @@ struct GemmPlan {
   /// Whether rows meet the numbers that integers stand for.
   bool isDequantized() const { return group != 0 && segment == 0 && bytesOfWord == 0; }
 
-  int64_t columnBlocks = 0; // of work items, along the results' columns
+  int64_t columnBlocks = 0; // of kItemColumns, along the results' columns
+  int64_t itemBlocks = 1;   // of these in a work item
   int64_t rowBlock = 0;     // rows of a work item
   int64_t rowBlocks = 0;
   int64_t kBlock = 0;

@@ -30,6 +30,21 @@ func.func private @pairs(%x: tensor<300x256xbf16>, %w: tensor<256x64xbf16, #pair
   return %0 : tensor<300x64xf32>
 }
 
+func.func private @few(%x: tensor<6x256xf32>, %w: tensor<256x72xf32, #panels>)
+    -> tensor<6x72xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<6x256xf32>, tensor<256x72xf32, #panels>) -> tensor<6x72xf32>
+  return %0 : tensor<6x72xf32>
+}
+
+// 8 blocks of 96 rows times 12 of 64 columns, 3 of which share a copy of the rows.
+// CHECK-LABEL: func.func private @gradient
+// CHECK-SAME: sinter.grid = 32 : i64
+func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #panels>)
+    -> tensor<768x768xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %g {transpose_lhs} : (tensor<1024x768xf32>, tensor<1024x768xf32, #panels>) -> tensor<768x768xf32>
+  return %0 : tensor<768x768xf32>
+}
+
 // CHECK: module @kernels
 
 // Blocks of 128 of k in strips of 16 columns: the second strip begins 2048 elements on.
@@ -42,11 +57,29 @@ func.func private @pairs(%x: tensor<300x256xbf16>, %w: tensor<256x64xbf16, #pair
 // CHECK: vector.store {{.*}}, %[[STRIPS]][%[[SECOND]]]
 // CHECK-COUNT-12: math.fma
 
-// Panels are read where they are: 5 of 256 x 16 elements, of which the second item has one.
+// Panels are read where they are: 5 of 256 x 16 elements, of which the second item has one. Each tile
+// of rows asks for some lines of the columns that follow.
 // CHECK-LABEL: func.func @panels
-// CHECK-NOT: memref.prefetch
+// CHECK: memref.prefetch %arg1
 // CHECK: arith.minsi %{{.*}}, %c4 : index
 // CHECK: arith.muli %{{.*}}, %c4096 : index
 // CHECK-LABEL: func.func @pairs
+// CHECK-NOT: memref.alloca() {{.*}} : memref<8192xf32>
+// CHECK: memref.prefetch %arg1
+
+// One tile of rows reads panels once: no lines are asked for.
+// CHECK-LABEL: func.func @few
 // CHECK-NOT: memref.prefetch
+// CHECK-LABEL: func.func @gradient
+
+// The scratch has 96 rows of three blocks of columns; rows are copied once for them, a block of k at
+// a time, and the lines of the next block are asked for.
+// CHECK: memref.alloca() {{.*}} : memref<18432xf32>
+// CHECK: %[[ROWS:.*]] = memref.alloca() {{.*}} : memref<9984xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c96 step %c1
+// CHECK: vector.store {{.*}}, %[[ROWS]]
+// CHECK: scf.for
+// CHECK: memref.prefetch %arg0
+// CHECK: memref.prefetch %arg1
+// CHECK: math.fma
 }
