@@ -24,7 +24,7 @@ constexpr int64_t kFewestRows = 96;
 constexpr int64_t kPanelRows = 176;
 /// Bytes of the scratch of a work item of several blocks of columns, and how many items each core
 /// has at the least then.
-constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 8;
+constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 
