@@ -56,7 +56,9 @@ static LogicalResult parsePrecisionPipeline(OpPassManager &manager, StringRef te
 }
 
 void sinter::registerPrecisionPipeline() {
-  registerPassPipeline(
-      "sinter-precision-pipeline", "The Precision phase: element types", parsePrecisionPipeline,
-      [](function_ref<void(const detail::PassOptions &)> visit) { visit(PipelineOptions()); });
+  registerPassPipeline("sinter-precision-pipeline", "The Precision phase: element types",
+                       parsePrecisionPipeline,
+                       [](function_ref<void(const mlir::detail::PassOptions &)> visit) {
+                         visit(PipelineOptions());
+                       });
 }

@@ -14,7 +14,8 @@ include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
 # Adds a library of the compiler: sinter_add_compiler_library(Name source... [DEPENDS target...]
-# [LINK library...]). It sees MLIR's headers through one shared precompiled header.
+# [LINK library...]). It sees the headers of MLIR and of the dialects through one
+# shared precompiled header.
 function(sinter_add_compiler_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -64,9 +65,15 @@ file(WRITE ${PROJECT_BINARY_DIR}/Precompiled.cpp "")
 add_library(SinterPrecompiled STATIC ${PROJECT_BINARY_DIR}/Precompiled.cpp)
 sinter_use_mlir(SinterPrecompiled)
 sinter_precompile(SinterPrecompiled
-  <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
-  <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>
-  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/MemRef/IR/MemRef.h>
+  <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h> <mlir/IR/Remarks.h> <mlir/Pass/Pass.h>
+  <mlir/Dialect/Affine/IR/AffineOps.h> <mlir/Dialect/Arith/IR/Arith.h>
+  <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/GPU/IR/GPUDialect.h>
+  <mlir/Dialect/LLVMIR/LLVMDialect.h> <mlir/Dialect/Math/IR/Math.h>
+  <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h>
   <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Interfaces/SideEffectInterfaces.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Bytecode/BytecodeOpInterface.h>
-  <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+  <mlir/Transforms/GreedyPatternRewriteDriver.h> <llvm/Support/FormatVariadic.h>
+  <dialects/Check/CheckDialect.h> <dialects/Plan/PlanDialect.h> <dialects/Sinter/SinterDialect.h>
+  <runtime/Base/Error.h>)
+add_dependencies(SinterPrecompiled
+  SinterCheckIncGen SinterDialectIncGen SinterInterfacesIncGen SinterPlanIncGen)
