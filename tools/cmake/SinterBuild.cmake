@@ -35,7 +35,9 @@ if(SINTER_SANITIZE)
   add_link_options(-fsanitize=${SINTER_SANITIZE})
 endif()
 if(SINTER_FUZZ)
-  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined)
+  # Of debug information a stack trace needs lines alone.
+  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
+    -gline-tables-only)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
