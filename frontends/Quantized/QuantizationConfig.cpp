@@ -1,5 +1,6 @@
 #include "frontends/Quantized/QuantizationConfig.h"
 #include "frontends/Spec/ConfigReader.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -238,7 +239,7 @@ Expected<void> readGptq(ConfigReader &config, QuantizationConfig &result) {
 
 Expected<std::optional<QuantizationConfig>> readQuantizationConfig(std::string_view configText,
                                                                    std::string_view source) {
-  Json whole = Json::parse(configText.begin(), configText.end(), nullptr, false);
+  Json whole = parseJson(configText);
   if (!whole.is_object() || !whole.contains("quantization_config") ||
       whole["quantization_config"].is_null())
     return std::nullopt;

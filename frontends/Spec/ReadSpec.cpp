@@ -1,5 +1,6 @@
 #include "frontends/Gguf/GgufConfig.h"
 #include "frontends/Spec/Families/Family.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include <algorithm>
 
@@ -47,7 +48,7 @@ std::string joined(const std::vector<std::string> &words) {
 /// generation_config.json says when to stop, and may know better than config.json.
 Expected<void> readGenerationConfig(const fs::path &path, ModelSpec &spec) {
   SINTER_TRY(std::string text, readFile(path));
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parseJson(text);
   if (!json.is_object())
     return fail(path.string(), "it is not a JSON object", "download it again");
   ConfigReader config(json, path.string());
@@ -73,7 +74,7 @@ std::vector<std::string> knownModelTypes() {
 
 Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view sourceName) {
   std::string source(sourceName);
-  Json json = Json::parse(jsonText.begin(), jsonText.end(), nullptr, false);
+  Json json = parseJson(jsonText);
   if (!json.is_object())
     return fail(source, jsonText.empty() ? "it is empty" : "it is not a JSON object",
                 "download it again");
@@ -103,7 +104,7 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
 }
 
 std::map<std::string, std::string> listModelKeys(std::string_view jsonText) {
-  Json json = Json::parse(jsonText.begin(), jsonText.end(), nullptr, false);
+  Json json = parseJson(jsonText);
   std::map<std::string, std::string> keys = {{"model_type", json["model_type"].dump()}};
   ConfigReader config(json, "");
   ModelSpec spec;

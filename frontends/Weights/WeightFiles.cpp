@@ -2,12 +2,12 @@
 #include "frontends/Gguf/GgufTensors.h"
 #include "frontends/Quantized/QuantizedTensors.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace sinter {
@@ -119,7 +119,7 @@ Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::
 Expected<void> WeightFiles::openIndex(const fs::path &index) {
   SINTER_TRY(MappedFile indexFile, MappedFile::open(index));
   const char *text = reinterpret_cast<const char *>(indexFile.getBytes().data());
-  Json json = Json::parse(text, text + indexFile.getBytes().size(), nullptr, false);
+  Json json = parseJson({text, indexFile.getBytes().size()});
   const char *remedy = "download the index again";
   auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object())

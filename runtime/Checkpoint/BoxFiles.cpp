@@ -1,7 +1,7 @@
 #include "runtime/Checkpoint/BoxFiles.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace sinter::runtime {
 namespace {
@@ -119,7 +119,7 @@ Expected<void> BoxFiles::add(std::span<const std::byte> bytes, const std::string
   Json boxes;
   if (inBoxes) {
     SINTER_TRY(auto metadata, readSafetensorsMetadata(bytes, path));
-    boxes = Json::parse(metadata[boxesKey], nullptr, false);
+    boxes = parseJson(metadata[boxesKey]);
   }
   for (const Tensor &tensor : stored) {
     std::string what = path + ": tensor '" + tensor.name + "'";

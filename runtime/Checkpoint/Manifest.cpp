@@ -1,5 +1,5 @@
 #include "runtime/Checkpoint/Manifest.h"
-#include <nlohmann/json.hpp>
+#include "runtime/Base/Json.h"
 
 namespace sinter::runtime {
 namespace {
@@ -26,7 +26,7 @@ std::string Manifest::toJson() const {
 }
 
 Expected<Manifest> Manifest::parse(std::string_view text, const std::string &source) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parseJson(text);
   if (!json.is_object() || json.value("format", Json()) != 1)
     return fail(source, "it is no manifest of format 1", remedy);
   auto files = json.find("files");

@@ -1,4 +1,5 @@
 #include "runtime/Collective/WatchLink.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -7,7 +8,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ std::string write(const WatchMessage &message) {
 }
 
 std::optional<WatchMessage> read(std::string_view line) {
-  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  json object = parseJson(line);
   if (!object.is_object())
     return std::nullopt;
   auto text = [&](const char *key) {

@@ -1,7 +1,7 @@
 #include "runtime/Train/RunState.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace sinter::runtime {
 namespace {
@@ -34,7 +34,7 @@ std::string RunState::toJson() const {
 }
 
 Expected<RunState> RunState::parse(std::string_view text, const std::string &source) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parseJson(text);
   if (!json.is_object() || json.value("format", Json()) != 1)
     return fail(source, "it is no run's state of format 1", remedy);
   std::optional<uint64_t> step = findCount(json, "step"), updates = findCount(json, "updates");

@@ -1,6 +1,6 @@
 #include "runtime/Weights/Safetensors.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace sinter {
 namespace {
@@ -131,7 +131,7 @@ Expected<Json> readHeader(std::span<const std::byte> bytes, const std::string &n
     return fail(name, "the header of " + std::to_string(headerBytes) + " bytes is too large",
                 remedy);
   const char *text = reinterpret_cast<const char *>(bytes.data()) + 8;
-  Json header = Json::parse(text, text + headerBytes, nullptr, false);
+  Json header = parseJson({text, headerBytes});
   if (!header.is_object())
     return fail(name, "the header is not a JSON object", remedy);
   return header;
