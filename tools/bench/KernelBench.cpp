@@ -536,7 +536,7 @@ void addTraining() {
           "%0 = sinter.embedding_grad %i, %g, %t {rows = 50257 : i64} : (" + i + ", " + x + ", " +
               table + ") -> " + table,
           "%0", 3 * matrix);
-  for (auto [in, out, elements] :
+  for (const auto &[in, out, elements] :
        {std::tuple<std::string, std::string, double>{"64x16x3072", "64x3072", 64 * 16 * 3072},
         {"64x3072", "3072", 64 * 3072},
         {"1024x768", "768", 1024 * 768}})
