@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Predicted steps beside measured ones: prediction.py SINTER [MODEL] [--rounds N] [--published]
+"""Predicted steps beside measured ones: prediction.py SINTER [MODEL] [--published]
 
 Measures training steps of MODEL (default: 17 M parameters) on two ranks of one thread each and on one
 rank of two threads, in turn, and prints them beside what `sinter plan` says. First come the links, by
@@ -24,13 +24,19 @@ LLAMA_8B = {
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-5,
     "max_position_embeddings": 8192, "rope_theta": 500000.0, "tie_word_embeddings": False, "hidden_act": "silu",
 }
+# By microbatches of a step: those of one rank, which has them all, and of the layouts beside it.
 LAYOUTS = {
-    "one rank": [],
-    "data=2": ["--grid", "data=2"],
-    "data=2, zero 3": ["--grid", "data=2", "--zero", "3"],
-    "tensor=2": ["--grid", "tensor=2"],
+    2: {
+        "one rank": [],
+        "data=2": ["--grid", "data=2"],
+        "data=2, zero 3": ["--grid", "data=2", "--zero", "3"],
+        "tensor=2": ["--grid", "tensor=2"],
+    },
+    8: {
+        "one rank": [],
+        "pipeline=2": ["--grid", "pipeline=2"],
+    },
 }
-STEP = ["--mode", "train", "--batch", "2", "--seq", "256", "--accumulate", "2"]
 # (who, cluster, ranks, options, part of one GPU's rate that each keeps). KempnerForge: 8B, 4096 tokens
 # a row, tokens/s by https://kempnerinstitute.github.io/KempnerForge/reference/benchmarks.html; llmq and
 # torchtitan by their own reports. Rows of a microbatch are assumed: these do not say.
@@ -57,28 +63,30 @@ def print_table(heading, rows):
                         for i, (text, width) in enumerate(zip(row, widths))).rstrip())
 
 
-def compare_measured(sinter, model, rounds):
+def compare_measured(sinter, model, rounds, batch, iterations, counts):
     run(sinter, "devices", "--measure-links", "--ranks", 2)
-    predicted = {}
-    for name, layout in LAYOUTS.items():
-        plan = json.loads(run(sinter, "plan", model, *STEP, *layout, "--json"))
-        predicted[name] = plan["prediction"]["step_ms"]
-    measured = {name: [] for name in LAYOUTS}
-    for _ in range(rounds):
-        for name, layout in LAYOUTS.items():
-            ranks = ["--ranks", "2", "--threads", "1"] if layout else ["--threads", "2"]
-            result = json.loads(run(sinter, "bench", model, *STEP, *layout, *ranks, "--iters", 3, "--json"))
-            measured[name].append(result["ms_median"])
     rows, absolute, relative = [], [], []
-    for name in LAYOUTS:
-        median = statistics.median(measured[name])
-        absolute.append(abs(predicted[name] / median - 1))
-        ratio = statistics.median(b / a for a, b in zip(measured["one rank"], measured[name]))
-        guess = predicted[name] / predicted["one rank"]
-        if name != "one rank":
-            relative.append(abs(guess / ratio - 1))
-        rows.append([name, f"{predicted[name]:.1f}", f"{median:.1f}", f"{100 * (predicted[name] / median - 1):+.1f}",
-                     f"{guess:.3f}", f"{ratio:.3f}", f"{100 * (guess / ratio - 1):+.1f}"])
+    for microbatches in counts:
+        layouts = LAYOUTS[microbatches]
+        step = ["--mode", "train", "--batch", batch, "--seq", 256, "--accumulate", microbatches]
+        predicted = {name: json.loads(run(sinter, "plan", model, *step, *layout, "--json"))["prediction"]["step_ms"]
+                     for name, layout in layouts.items()}
+        measured = {name: [] for name in layouts}
+        for _ in range(rounds):
+            for name, layout in layouts.items():
+                ranks = ["--ranks", "2", "--threads", "1"] if layout else ["--threads", "2"]
+                result = run(sinter, "bench", model, *step, *layout, *ranks, "--iters", iterations, "--json")
+                measured[name].append(json.loads(result)["ms_median"])
+        for name in layouts:
+            median = statistics.median(measured[name])
+            absolute.append(abs(predicted[name] / median - 1))
+            ratio = statistics.median(b / a for a, b in zip(measured["one rank"], measured[name]))
+            guess = predicted[name] / predicted["one rank"]
+            if name != "one rank":
+                relative.append(abs(guess / ratio - 1))
+            rows.append([f"{name}, {microbatches} microbatches", f"{predicted[name]:.1f}", f"{median:.1f}",
+                         f"{100 * (predicted[name] / median - 1):+.1f}", f"{guess:.3f}", f"{ratio:.3f}",
+                         f"{100 * (guess / ratio - 1):+.1f}"])
     print_table(["layout", "predicted ms", "measured ms", "%", "of one rank, predicted", "measured", "%"], rows)
     print(f"median error {100 * statistics.median(absolute):.1f} %, of what layouts are of one rank "
           f"{100 * statistics.median(relative):.1f} %")
@@ -112,6 +120,9 @@ def main():
     parser.add_argument("sinter", type=pathlib.Path)
     parser.add_argument("model", nargs="?")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--iters", type=int, default=3, help="steps of a measurement")
+    parser.add_argument("--batch", type=int, default=2, help="rows of 256 tokens of a microbatch")
+    parser.add_argument("--microbatches", type=int, choices=LAYOUTS, help="only the layouts of so many")
     parser.add_argument("--published", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +133,8 @@ def main():
         if not model:
             model = pathlib.Path(folder) / "config.json"
             model.write_text(json.dumps(SMALL))
-        compare_measured(options.sinter, model, options.rounds)
+        counts = [options.microbatches] if options.microbatches else list(LAYOUTS)
+        compare_measured(options.sinter, model, options.rounds, options.batch, options.iters, counts)
 
 
 if __name__ == "__main__":
