@@ -1,5 +1,5 @@
-#include "runtime/Weights/Safetensors.h"
 #include "runtime/Base/Json.h"
+#include "runtime/Weights/Safetensors.h"
 #include <algorithm>
 
 namespace sinter {

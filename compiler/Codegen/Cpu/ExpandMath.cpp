@@ -39,23 +39,29 @@ struct FloatBuilder : ShapedBuilder {
 
   /// e^x to a unit in the last place: 0 below -87, infinity above the largest float's logarithm.
   Value exp(Value x) {
-    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
-    Value magic = number(12582912.0);
-    Value shifted = fma(x, number(1.44269504088896341), magic);
+    // Beyond these all is infinity, and all is 0. A NaN stays what it is.
+    Value top = number(89.0), bottom = number(-87.3);
+    Value bounded = selectIf(arith::CmpFPredicate::OLT, top, x, top, x);
+    bounded = selectIf(arith::CmpFPredicate::OGT, bottom, bounded, bottom, bounded);
+    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; with 126 more, in those
+    // of the exponent of 2^(n - 1) once they are shifted there.
+    Value magic = number(12582912.0 + 126.0);
+    Value shifted = fma(bounded, number(1.44269504088896341), magic);
     Value n = sub(shifted, magic);
-    Value r = fma(n, number(-0.693359375), x);
+    Value r = fma(n, number(-0.693359375), bounded);
     r = fma(n, number(2.12194440e-4), r);
-    Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
-                             1.6666665459e-1, 5.0000001201e-1});
-    p = add(fma(p, mul(r, r), r), number(1.0));
-    // 2^(n - 1) from its bits, and doubled at the end: 2^128 is no float, e^88.7 is.
-    Type i32 = getI32Type();
-    Value bits = arith::SubIOp::create(*this, bitcast(i32, shifted), integer(0x4B400000 - 126));
-    Value power = bitcast(getF32Type(), arith::ShLIOp::create(*this, bits, integer(23)));
-    Value y = mul(p, power);
-    y = add(y, y);
-    y = selectIf(arith::CmpFPredicate::OGT, x, number(88.7228), number(HUGE_VAL), y);
-    return selectIf(arith::CmpFPredicate::OLT, x, number(-87.0), number(0.0), y);
+    // By pairs of coefficients (Estrin), as kernels wait for this chain more than for its
+    // operations.
+    Value square = mul(r, r);
+    Value high = polynomial(r, {1.9875691500e-4, 1.3981999507e-3});
+    Value middle = polynomial(r, {8.3334519073e-3, 4.1665795894e-2});
+    Value low = polynomial(r, {1.6666665459e-1, 5.0000001201e-1});
+    Value p = fma(fma(high, square, middle), square, low);
+    p = add(fma(p, square, r), number(1.0));
+    // Doubled at the end: 2^128 is no float, e^88.7 is.
+    Value bits = arith::ShLIOp::create(*this, bitcast(getI32Type(), shifted), integer(23));
+    Value y = mul(p, bitcast(getF32Type(), bits));
+    return add(y, y);
   }
 
   /// ln x to two units in the last place, subnormals too: x = 2^e * m with m in [sqrt(1/2), sqrt 2)

@@ -257,7 +257,8 @@ private:
     return bits;
   }
 
-  /// For every architecture, or for one where a test has many kernels: registers are as many on all.
+  /// For every architecture, or for one where a test has many kernels: registers are as many on
+  /// all.
   static void expectNoSpills(const CudaProgram &program) {
     constexpr size_t few = 4;
     for (const char *architecture : {"sm_90a", "sm_80", "sm_100"}) {
