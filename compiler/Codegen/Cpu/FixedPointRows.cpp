@@ -27,10 +27,10 @@ FixedPointRows::FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t dep
     : builder(builder), k(k), segment(segment), bits(bits),
       together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(together == 4 ? 3 : 2),
       addsHalves(together == 4 && builder.getBytesOfWord() != 4) {
-  // A vector of words more: what is stored of a short segment reaches over its end.
-  planeWords = llvm::alignTo(depth, segment) / together + builder.getLanes();
+  // A vector more: what is stored of a short segment reaches over its end.
+  rowWords = (llvm::alignTo(depth, segment) + builder.getLanes()) / together;
   rowSegments = llvm::divideCeil(depth, segment);
-  planes = builder.scratch(rows * digits * planeWords, builder.getI32Type());
+  words = builder.scratch(rows * rowWords * together, builder.getI32Type());
   scales = builder.scratch(rows * rowSegments, builder.getF32Type());
   if (together == 4)
     corrections = builder.scratch(rows * rowSegments * 2, builder.getI32Type());
@@ -92,39 +92,68 @@ void FixedPointRows::convertSegment(Value lhs, const LhsPlace &place, int64_t ro
   scale = builder.addF(scale, builder.subF(numberOf(largest), numberOf(largest)));
   builder.storeScalar(vector::ExtractOp::create(builder, scale, 0), scales, segmentAt(row, at));
 
+  // Signed digits: what adds half of each one's range carries, and its bits turn back.
+  int64_t digitBytes = 4 / together, halves = digitBytes == 1 ? 0x8080 : 0x8000;
   Value sum, highSum;
   for (auto [i, number] : llvm::enumerate(numbers)) {
-    Value rest = builder.roundToInteger(builder.mulF(number, toFixed));
-    sum = sum ? builder.addI(sum, rest) : rest;
-    int64_t digitBits = together == 4 ? 8 : 16;
-    Type digitType = builder.getIntegerType(digitBits);
-    auto words = VectorType::get({lanes / together}, builder.getI32Type());
-    for (int64_t d = 0; d < digits; ++d) {
-      if (d > 0)
-        rest = shift(builder.addI(rest, builder.integers(1 << (digitBits - 1))), digitBits);
-      Value digit = arith::TruncIOp::create(builder, builder.vectorOf(digitType), rest);
-      Value word = builder.div(builder.sub(builder.add(at, i * lanes), begin), together);
-      vector::StoreOp::create(builder, vector::BitCastOp::create(builder, words, digit), planes,
-                              builder.add(word, (row * digits + d) * planeWords));
-    }
-    highSum = highSum ? builder.addI(highSum, rest) : rest;
+    Value fixed = builder.roundToInteger(builder.mulF(number, toFixed));
+    Value carried = builder.addI(fixed, builder.integers(halves));
+    Value word = builder.div(builder.sub(builder.add(at, i * lanes), begin), together);
+    storeDigits(arith::XOrIOp::create(builder, carried, builder.integers(halves)), row, word);
+    Value high = shift(carried, 16);
+    sum = sum ? builder.addI(sum, fixed) : fixed;
+    highSum = highSum ? builder.addI(highSum, high) : high;
   }
   if (!corrections)
     return;
-  auto total = [&](Value vector) {
-    return builder.combineLanes(vector, [&](Value a, Value b) { return builder.addI(a, b); });
+  // Both sums at once: each has half of the lanes.
+  SmallVector<int64_t> lower, upper;
+  for (int64_t first : {int64_t(0), lanes})
+    for (int64_t i = 0; i < lanes / 2; ++i) {
+      lower.push_back(first + i);
+      upper.push_back(first + lanes / 2 + i);
+    }
+  Value both = builder.addI(vector::ShuffleOp::create(builder, sum, highSum, lower),
+                            vector::ShuffleOp::create(builder, sum, highSum, upper));
+  for (int64_t distance = lanes / 4; distance > 0; distance /= 2) {
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < lanes; ++i)
+      order.push_back(i / (lanes / 2) * (lanes / 2) + (i + distance) % (lanes / 2));
+    both = builder.addI(both, vector::ShuffleOp::create(builder, both, both, order));
+  }
+  Value total = vector::ExtractOp::create(builder, both, 0);
+  Value highTotal = vector::ExtractOp::create(builder, both, lanes / 2);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(builder, builder.getI32Type(), value);
   };
-  highSum = total(highSum);
-  Value highOfSum = arith::ShLIOp::create(builder, highSum, builder.integers(16));
-  Value lowSum = subI(total(sum), highOfSum);
   auto storeCorrection = [&](Value sumOfDigits, int64_t part) {
-    Value correction =
-        arith::MulIOp::create(builder, sumOfDigits, builder.integers(-(1 << (bits - 1))));
-    memref::StoreOp::create(builder, vector::ExtractOp::create(builder, correction, 0), corrections,
+    Value correction = arith::MulIOp::create(builder, sumOfDigits, constant(-(1 << (bits - 1))));
+    memref::StoreOp::create(builder, correction, corrections,
                             builder.add(builder.mul(segmentAt(row, at), 2), part));
   };
-  storeCorrection(lowSum, 0);
-  storeCorrection(highSum, 1);
+  Value highOfTotal = arith::ShLIOp::create(builder, highTotal, constant(16));
+  storeCorrection(subI(total, highOfTotal), 0);
+  storeCorrection(highTotal, 1);
+}
+
+void FixedPointRows::storeDigits(Value fixed, int64_t row, Value word) {
+  // Bytes of `together` numbers, digit by digit: within 16 bytes, where one instruction moves them.
+  int64_t lanes = builder.getLanes(), digitBytes = 4 / together;
+  SmallVector<int64_t> order;
+  for (int64_t number = 0; number < lanes; number += together)
+    for (int64_t digit = 0; digit < together; ++digit)
+      for (int64_t i = 0; i < together; ++i)
+        for (int64_t byte = 0; byte < digitBytes; ++byte)
+          order.push_back(4 * (number + i) + digit * digitBytes + byte);
+  Value bytes = vector::BitCastOp::create(builder, builder.vectorOf(builder.getI8Type(), 4), fixed);
+  bytes = vector::ShuffleOp::create(builder, bytes, bytes, order);
+  vector::StoreOp::create(
+      builder, vector::BitCastOp::create(builder, builder.vectorOf(builder.getI32Type()), bytes),
+      words, digitAt(row, word, 0));
+}
+
+Value FixedPointRows::digitAt(int64_t row, Value word, int64_t digit) const {
+  return builder.add(builder.mul(word, together), row * rowWords * together + digit);
 }
 
 SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
@@ -178,10 +207,10 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
   for (int64_t i = 0; i < segment; i += together) {
     Value place = builder.div(builder.sub(builder.add(at, i), begin), together);
     SmallVector<Value> vectorsOfWord = unpack(weights(builder.add(at, i)));
-    for (int64_t plane = 0; plane < rows * digits; ++plane) {
-      Value digit = builder.splatStored(planes, builder.add(place, plane * planeWords));
+    for (int64_t sum = 0; sum < rows * digits; ++sum) {
+      Value digit = builder.splatStored(words, digitAt(sum / digits, place, sum % digits));
       for (int64_t v = 0; v < vectors; ++v) {
-        Value &product = products[plane * vectors + v];
+        Value &product = products[sum * vectors + v];
         product = dot(product, vectorsOfWord[v], digit);
       }
     }

@@ -35,8 +35,8 @@ public:
   /// How many k share a scale of the row, of groups that share one of the weights; 0 where words of
   /// `together` weights would belong to two groups.
   static int64_t getSegment(int64_t group, int64_t k, int64_t together);
-  /// Bytes that are kept of a k of a row, at most.
-  static constexpr int64_t kBytesOfElement = 5;
+  /// Bytes that are kept of k elements of a row.
+  static int64_t getBytes(int64_t k, int64_t segment) { return 4 * k + 12 * k / segment; }
 
   /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight
   FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k, int64_t segment,
@@ -59,6 +59,8 @@ public:
 private:
   void convertSegment(mlir::Value lhs, const LhsPlace &place, int64_t row, mlir::Value k,
                       bool isLast);
+  void storeDigits(mlir::Value fixed, int64_t row, mlir::Value word);
+  mlir::Value digitAt(int64_t row, mlir::Value word, int64_t digit) const;
   llvm::SmallVector<mlir::Value> unpack(mlir::ValueRange words) const;
   mlir::Value dot(mlir::Value sum, mlir::Value weights, mlir::Value digits) const;
   mlir::Value segmentAt(int64_t row, mlir::Value k) const;
@@ -68,8 +70,8 @@ private:
   int64_t together; // weights of a word
   int64_t digits;   // of a number
   bool addsHalves;  // sums of a segment are of 16 bits
-  int64_t planeWords, rowSegments;
-  mlir::Value planes;      // [row][digit][word]
+  int64_t rowWords, rowSegments;
+  mlir::Value words;       // [row][word][`together` digits, the last of four unused]
   mlir::Value scales;      // [row][segment]
   mlir::Value corrections; // [row][segment][the lower digits', the highest one's]
   mlir::Value begin;
