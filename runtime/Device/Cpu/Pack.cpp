@@ -305,6 +305,25 @@ private:
   std::span<const PackSource> sources;
 };
 
+// The whole words of rows [begin, end) of a column, `width` words apart; of halves with those of
+// the upper column `above`. Returns where the rest begins.
+template <typename Word>
+uint64_t packWords(const uint8_t *column, const uint8_t *above, uint8_t *words, uint64_t width,
+                   uint64_t begin, uint64_t end) {
+  constexpr auto lowerHalves = static_cast<Word>(0x0f0f0f0f);
+  uint64_t p = begin;
+  for (; p + sizeof(Word) <= end; p += sizeof(Word)) {
+    Word word, upper;
+    std::memcpy(&word, column + p, sizeof(word));
+    if (above) {
+      std::memcpy(&upper, above + p, sizeof(upper));
+      word = static_cast<Word>((word & lowerHalves) | (upper & lowerHalves) << 4);
+    }
+    std::memcpy(words + p * width, &word, sizeof(word));
+  }
+  return p;
+}
+
 // Rows [begin, end) of one panel, of which `rows` is the first, and with the last ones the padding.
 // @pre where panels end with sums the rows are all rows
 void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t panel,
@@ -319,7 +338,15 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
     if (halves)
       upper = columns.get(panel * layout.width + width + j);
     int32_t sum = 0;
-    for (uint64_t p = begin; p < padded; ++p) {
+    uint64_t p = begin;
+    // Where rows are neighbours, a word of them at a time.
+    if (lower.step == 1 && (!halves || upper.step == 1) && !layout.endsWithSums()) {
+      uint8_t *words = rows + j * together;
+      const uint8_t *above = halves ? upper.data : nullptr;
+      p = together == 4 ? packWords<uint32_t>(lower.data, above, words, width, begin, end)
+                        : packWords<uint16_t>(lower.data, above, words, width, begin, end);
+    }
+    for (; p < padded; ++p) {
       uint8_t byte = 0;
       if (p < end)
         byte = halves ? static_cast<uint8_t>((lower.at(p) & 15) | upper.at(p) << 4) : lower.at(p);
