@@ -30,10 +30,11 @@
 //
 // Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
 // of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
-// group of them sums up to is multiplied by their scale once. One tile of rows asks ahead for the
-// lines of integers that take so many instructions that too few lines would be on their way from
-// memory: all but those of 8 bits that VNNI multiplies, of which the processor sees the streams
-// itself (Zen 4). Without it they come from memory a fifth faster (Zen 3).
+// group of them sums up to is multiplied by their scale once. To make a row fixed point takes a
+// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks ahead
+// for the lines of integers that take so many instructions that too few lines would be on their way
+// from memory: all but those of 8 bits that VNNI multiplies, of which the processor sees the
+// streams itself (Zen 4). Without it they come from memory a fifth faster (Zen 3).
 //
 // Rows of bytes are multiplied as they are (VectorBuilder::byteDot), into exact sums of 32 bits,
 // which the scales of rows and columns make numbers. Each tile of rows is first copied as the words

@@ -230,9 +230,9 @@ TEST_P(ScaledShapes, Integers) {
 
 INSTANTIATE_TEST_SUITE_P(Gemm, ScaledShapes,
                          testing::Values(Shape{1, 64, 64}, Shape{1, 32, 1}, Shape{1, 288, 100},
-                                         Shape{2, 96, 65}, Shape{5, 32, 33}, Shape{8, 64, 192},
-                                         Shape{13, 96, 130}, Shape{100, 3072, 72},
-                                         Shape{300, 32, 65}));
+                                         Shape{2, 96, 65}, Shape{2, 64, 1200}, Shape{5, 32, 33},
+                                         Shape{8, 64, 192}, Shape{13, 96, 130},
+                                         Shape{100, 3072, 72}, Shape{300, 32, 65}));
 
 // Minima of groups that are vectors, several of them, and parts of one.
 TEST_P(ScaledShapes, Minima) {
