@@ -7,6 +7,7 @@
 #include "compiler/Schedule/Buffers.h"
 #include "dialects/Sinter/Pipelining.h"
 #include "runtime/Format/PipelineStages.h"
+#include <map>
 
 using namespace mlir;
 using namespace sinter;
@@ -153,30 +154,38 @@ private:
     return success();
   }
 
-  /// Waits for what other stages send, all of it before anything is computed.
+  /// Waits for what other stages send, all of it before anything is computed. Both ends go by the
+  /// order of channels: some devices receive in the order of sending.
   void receiveArguments() {
+    std::map<int64_t, std::pair<BlockArgument, int64_t>> received; // by channel, with the sender
     for (BlockArgument argument : entry.getArguments())
-      if (auto received =
-              entry.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), kReceive))
-        plan::ReceiveOp::create(builder, argument.getLoc(), received[1], received[0],
-                                slices.at(argument), /*flops=*/0, /*narrow_flops=*/0,
-                                getStorageBytes(argument.getType()), /*shared_bytes=*/0,
-                                /*private_bytes=*/0, /*predicted_ns=*/0, "receive",
-                                getLayer(argument.getLoc()), stringifyStage(Stage::Forward));
+      if (auto own = entry.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), kReceive))
+        received[own[1]] = {argument, own[0]};
+    for (const auto &[channel, from] : received) {
+      auto [argument, sender] = from;
+      plan::ReceiveOp::create(builder, argument.getLoc(), channel, sender, slices.at(argument),
+                              /*flops=*/0, /*narrow_flops=*/0, getStorageBytes(argument.getType()),
+                              /*shared_bytes=*/0, /*private_bytes=*/0, /*predicted_ns=*/0,
+                              "receive", getLayer(argument.getLoc()),
+                              stringifyStage(Stage::Forward));
+    }
   }
 
   /// Sends what other stages wait for.
   void sendResults() {
     Operation *terminator = entry.front().getTerminator();
-    for (auto [i, destination] : llvm::enumerate(destinations)) {
-      auto targets = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kSend);
-      Value value = terminator->getOperand(i);
-      for (size_t target = 0; targets && target < static_cast<size_t>(targets.size()); target += 2)
-        plan::SendOp::create(builder, value.getLoc(), targets[target + 1], targets[target],
-                             destination, /*flops=*/0, /*narrow_flops=*/0,
-                             getStorageBytes(value.getType()), /*shared_bytes=*/0,
-                             /*private_bytes=*/0, /*predicted_ns=*/0, "send",
-                             getLayer(value.getLoc()), stringifyStage(latest));
+    std::map<int64_t, std::pair<unsigned, int64_t>> sent; // results by channel, with the receiver
+    for (unsigned i = 0; i < destinations.size(); ++i)
+      if (auto targets = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kSend))
+        for (size_t target = 0; target < static_cast<size_t>(targets.size()); target += 2)
+          sent[targets[target + 1]] = {i, targets[target]};
+    for (const auto &[channel, to] : sent) {
+      auto [result, receiver] = to;
+      Value value = terminator->getOperand(result);
+      plan::SendOp::create(builder, value.getLoc(), channel, receiver, destinations[result],
+                           /*flops=*/0, /*narrow_flops=*/0, getStorageBytes(value.getType()),
+                           /*shared_bytes=*/0, /*private_bytes=*/0, /*predicted_ns=*/0, "send",
+                           getLayer(value.getLoc()), stringifyStage(latest));
     }
   }
 

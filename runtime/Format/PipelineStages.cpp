@@ -12,6 +12,60 @@ std::string nameOfPass(std::string_view entry, uint32_t stage, PipelinePass pass
          passNames[static_cast<size_t>(pass)];
 }
 
+static PipelinePass passOfProgram(const fb::Program &program) {
+  std::string_view name = program.name()->string_view();
+  for (PipelinePass pass : {PipelinePass::Backward, PipelinePass::Weights})
+    if (name.ends_with(nameOfPass("", program.stage(), pass)))
+      return pass;
+  return PipelinePass::Forward;
+}
+
+template <typename Action, typename Fn> static void forEach(const fb::Program &program, Fn fn) {
+  if (program.commands())
+    for (const fb::Command *command : *program.commands())
+      if (const auto *action = command->action_as<Action>())
+        fn(*action);
+}
+
+std::map<uint32_t, StageLink> findLinks(const fb::Executable &executable) {
+  struct Ends {
+    const fb::Program *sender = nullptr, *receiver = nullptr;
+  };
+  std::map<uint32_t, Ends> ends; // by channel
+  for (const fb::Program *program : *executable.programs()) {
+    forEach<fb::Send>(*program,
+                      [&](const fb::Send &send) { ends[send.channel()].sender = program; });
+    forEach<fb::Receive>(
+        *program, [&](const fb::Receive &receive) { ends[receive.channel()].receiver = program; });
+  }
+  std::map<uint32_t, StageLink> links;
+  for (const auto &[channel, own] : ends)
+    if (own.sender && own.receiver)
+      links[channel] = {own.sender->stage(), passOfProgram(*own.sender), own.receiver->stage(),
+                        passOfProgram(*own.receiver)};
+  return links;
+}
+
+bool writesSentState(const fb::Executable &executable, const fb::Program &writer,
+                     const fb::Program &sender) {
+  if (!writer.commands())
+    return false;
+  bool writes = false;
+  forEach<fb::Send>(sender, [&](const fb::Send &send) {
+    const fb::Slice &sent = *send.source();
+    bool isShared = sent.space() == fb::Space::State &&
+                    offsetInSlot(executable, sender.stage(), sent.offset(), 1) == sent.offset();
+    if (isShared)
+      for (const fb::Command *command : *writer.commands())
+        forEachWrittenSlice(*command, [&](const fb::Slice &written) {
+          writes |= written.space() == sent.space() &&
+                    written.offset() < sent.offset() + sent.bytes() &&
+                    sent.offset() < written.offset() + written.bytes();
+        });
+  });
+  return writes;
+}
+
 std::string_view entryOfProgram(const fb::Program &program) {
   std::string_view name = program.name()->string_view();
   for (PipelinePass pass : {PipelinePass::Forward, PipelinePass::Backward, PipelinePass::Weights}) {

@@ -10,6 +10,7 @@
 #include "runtime/Format/Executable.h"
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,26 @@ std::string nameOfPass(std::string_view entry, uint32_t stage, PipelinePass pass
 
 /// The entry that a program computes, or a pass of: "accumulate" of "accumulate.1.backward".
 std::string_view entryOfProgram(const fb::Program &program);
+
+/// What a pass of one stage sends to a pass of another one. It arrives in the order of sending:
+/// both take microbatches in one order, and of each its messages by their channels.
+struct StageLink {
+  uint32_t sender = 0; ///< a stage
+  PipelinePass sends = PipelinePass::Forward;
+  uint32_t receiver = 0; ///< a stage
+  PipelinePass receives = PipelinePass::Forward;
+
+  auto operator<=>(const StageLink &) const = default;
+};
+
+/// The links that an executable's channels belong to; none of a channel without a sender or a
+/// receiver.
+std::map<uint32_t, StageLink> findLinks(const fb::Executable &executable);
+
+/// Whether a program writes a part of State that is there once, for all microbatches in flight, and
+/// that another program sends.
+bool writesSentState(const fb::Executable &executable, const fb::Program &writer,
+                     const fb::Program &sender);
 
 /// The program that preprocesses weights for the ranks at a place; without a pipeline for all.
 std::string nameOfPreprocess(bool pipelined, uint64_t place);

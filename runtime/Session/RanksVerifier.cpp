@@ -11,6 +11,7 @@ namespace {
 /// What was sent: its bytes, and whether it has been received.
 struct Message {
   uint64_t bytes = 0;
+  uint32_t channel = 0;
   bool received = false;
   size_t sender = 0, command = 0;
   const fb::Program *program = nullptr;
@@ -38,17 +39,6 @@ struct Actor {
   std::map<std::pair<const fb::Program *, uint64_t>, std::vector<Message *>> sent;
 
   bool isDone() const { return run == runs.size(); }
-
-  /// Messages that have to be received before the next command: of a program from the same slot,
-  /// which is about to be written again.
-  std::vector<Message *> listSentBefore() const {
-    std::vector<Message *> before;
-    if (command == 0)
-      for (const auto &[key, messages] : sent)
-        if (runs[run].waits || key == runs[run].getKey())
-          before.insert(before.end(), messages.begin(), messages.end());
-    return before;
-  }
 };
 
 /// A collective between places, as the first to come there runs it.
@@ -62,6 +52,8 @@ class RanksVerifier {
 public:
   RanksVerifier(const Executable &executable, const std::vector<RankRuns> &runs)
       : executable(executable), root(executable.getRoot()) {
+    if (!executable.isForCpu())
+      links = findLinks(root);
     for (uint32_t place = 0; place < runs.size(); ++place) {
       Actor &actor = actors.emplace_back();
       actor.rank = findRankOfStage(root, place, 0);
@@ -72,6 +64,7 @@ public:
   }
 
   Expected<void> run() {
+    SINTER_CHECK(checkLinks());
     for (bool moved = true; moved;) {
       moved = false;
       for (Actor &actor : actors)
@@ -94,7 +87,67 @@ public:
   }
 
 private:
-  using Key = std::tuple<size_t, size_t, uint32_t>; ///< sender, receiver, channel
+  /// The sender, the receiver, and the channel or on GPUs the passes of the link.
+  using Key = std::tuple<size_t, size_t, uint32_t, std::optional<StageLink>>;
+
+  Key makeKey(size_t sender, size_t receiver, uint32_t channel) const {
+    auto link = links.find(channel);
+    return link == links.end() ? Key{sender, receiver, channel, std::nullopt}
+                               : Key{sender, receiver, 0, link->second};
+  }
+
+  /// On GPUs every channel is one of a link, and weights are preprocessed without.
+  Expected<void> checkLinks() const {
+    for (const fb::Program *program : *root.programs()) {
+      uint32_t own = program->stage();
+      if (executable.isForCpu() || !program->commands())
+        continue;
+      for (const fb::Command *command : *program->commands()) {
+        if (const fb::Send *send = command->action_as_Send())
+          SINTER_CHECK(checkLink(*program, send->channel(), own, send->stage()));
+        if (const fb::Receive *receive = command->action_as_Receive())
+          SINTER_CHECK(checkLink(*program, receive->channel(), receive->stage(), own));
+      }
+    }
+    return {};
+  }
+
+  Expected<void> checkLink(const fb::Program &program, uint32_t channel, uint32_t sender,
+                           uint32_t receiver) const {
+    std::string what = "channel " + std::to_string(channel) + " of " + program.name()->str() + ' ';
+    auto link = links.find(channel);
+    if (link == links.end())
+      return bad(what + "has one end only");
+    if (link->second.sender != sender || link->second.receiver != receiver)
+      return bad(what + "is between stages " + std::to_string(sender) + " and " +
+                 std::to_string(receiver) + ", elsewhere between " +
+                 std::to_string(link->second.sender) + " and " +
+                 std::to_string(link->second.receiver));
+    if (isPreprocess(program.name()->string_view()))
+      return bad(what + "is of weights, which GPUs do not send each other");
+    return {};
+  }
+
+  /// Messages that have to be received before an actor's next command: of a program from the same
+  /// slot, which is about to be written again, and on GPUs of any whose states are.
+  std::vector<Message *> listSentBefore(const Actor &actor) const {
+    std::vector<Message *> before;
+    if (actor.command != 0)
+      return before;
+    const Run &next = actor.runs[actor.run];
+    for (const auto &[key, messages] : actor.sent)
+      if (next.waits || key == next.getKey() ||
+          (!links.empty() && writes(*next.program, *key.first)))
+        before.insert(before.end(), messages.begin(), messages.end());
+    return before;
+  }
+
+  bool writes(const fb::Program &writer, const fb::Program &sender) const {
+    auto [known, isNew] = written.try_emplace({&writer, &sender});
+    if (isNew)
+      known->second = writesSentState(root, writer, sender);
+    return known->second;
+  }
 
   static const fb::Program &programOf(const Actor &actor) { return *actor.runs[actor.run].program; }
 
@@ -120,7 +173,7 @@ private:
   /// Runs the actor's next command, unless it waits.
   Expected<bool> step(Actor &actor) {
     if (actor.command == 0) {
-      if (std::ranges::any_of(actor.listSentBefore(),
+      if (std::ranges::any_of(listSentBefore(actor),
                               [](const Message *message) { return !message->received; }))
         return false;
       actor.sent[actor.runs[actor.run].getKey()].clear();
@@ -140,9 +193,10 @@ private:
 
   Expected<bool> runCommand(Actor &actor, const fb::Command &command) {
     if (const fb::Send *send = command.action_as_Send()) {
-      Message &message = all.emplace_back(
-          Message{send->source()->bytes(), false, actor.rank, actor.command, &programOf(actor)});
-      messages[{actor.rank, findRankOfStage(root, send->stage(), actor.rank), send->channel()}]
+      Message &message = all.emplace_back(Message{send->source()->bytes(), send->channel(), false,
+                                                  actor.rank, actor.command, &programOf(actor)});
+      messages[makeKey(actor.rank, findRankOfStage(root, send->stage(), actor.rank),
+                       send->channel())]
           .push_back(&message);
       actor.sent[actor.runs[actor.run].getKey()].push_back(&message);
       return true;
@@ -159,6 +213,10 @@ private:
     if (queue.empty())
       return false;
     Message &message = *queue.front();
+    if (message.channel != receive.channel())
+      return bad(describe(actor) + " receives over channel " + std::to_string(receive.channel()) +
+                 " what rank " + std::to_string(message.sender) + " sends behind channel " +
+                 std::to_string(message.channel));
     if (message.bytes != receive.out()->bytes())
       return bad(describe(actor) + " receives " + std::to_string(receive.out()->bytes()) +
                  " bytes, of which rank " + std::to_string(message.sender) + " sends " +
@@ -169,7 +227,8 @@ private:
   }
 
   Key keyOf(const Actor &actor, const fb::Receive &receive) const {
-    return {findRankOfStage(root, receive.stage(), actor.rank), actor.rank, receive.channel()};
+    return makeKey(findRankOfStage(root, receive.stage(), actor.rank), actor.rank,
+                   receive.channel());
   }
 
   Expected<bool> runCollective(Actor &actor, const fb::Collective &collective) {
@@ -204,7 +263,7 @@ private:
 
   /// The rank that an actor waits for.
   size_t findAwaited(const Actor &actor) const {
-    std::vector<Message *> before = actor.listSentBefore();
+    std::vector<Message *> before = listSentBefore(actor);
     for (const auto &[key, queue] : messages)
       for (const Message *message : queue)
         if (std::ranges::find(before, message) != before.end())
@@ -234,6 +293,9 @@ private:
 
   const Executable &executable;
   const fb::Executable &root;
+  std::map<uint32_t, StageLink> links; ///< on GPUs, of channels
+  /// Of programs, whether the first one writes what the second one sends.
+  mutable std::map<std::pair<const fb::Program *, const fb::Program *>, bool> written;
   std::vector<Actor> actors;
   std::vector<Meeting> meetings;
   std::deque<Message> all;

@@ -7,6 +7,13 @@
 //   what is received in another size than it was sent
 //   ranks of a group that run other collectives, or of other sizes
 //   ranks that wait for each other in a circle, with the command of each
+//   for GPUs, what a rank receives in another order than that of sending
+//
+// What is sent is never held: it stays in the sender's memory until it is received. The sender goes
+// on, up to a program that writes there. On processors every channel has its own queue of messages,
+// on GPUs every link (PipelineStages.h), whose messages are received as they were sent or not at
+// all. That is all that waits: so if all ends in this order of commands, it does in every one that
+// devices may take.
 //
 // Ranks at one place run the same programs. What is between them alone fits, and is not looked at.
 //

@@ -132,6 +132,84 @@ TEST(RanksVerifierTest, FindsOtherCollectives) {
 }
 
 //===----------------------------------------------------------------------===//
+// GPUs, where a link is a queue
+//===----------------------------------------------------------------------===//
+
+struct GpuPipeline : Pipeline {
+  GpuPipeline() { device = "cuda:sm_90"; }
+
+  fb::Slice first = slice(Space::State, 0, 32), second = slice(Space::State, 32, 32);
+  fb::Slice third = slice(Space::State, 64, 32), fourth = slice(Space::State, 96, 32);
+};
+
+TEST(RanksVerifierOfGpus, AcceptsWhatFits) { EXPECT_EQ(GpuPipeline().verify(), ""); }
+
+TEST(RanksVerifierOfGpus, FindsAnotherOrder) {
+  GpuPipeline pipeline;
+  pipeline.commandsOf("accumulate.0.forward") = {send(1, 0, pipeline.first),
+                                                 send(1, 2, pipeline.second)};
+  std::vector<Parts::Command> &forward = pipeline.commandsOf("accumulate.1.forward");
+  forward = {receive(0, 2, pipeline.fourth), receive(0, 0, pipeline.third),
+             send(0, 1, pipeline.mine)};
+  EXPECT_EQ(pipeline.verify(),
+            "rank 1 at command 0 (receive) of accumulate.1.forward receives over "
+            "channel 2 what rank 0 sends behind channel 0");
+  std::swap(forward[0], forward[1]);
+  EXPECT_EQ(pipeline.verify(), "");
+  // A processor has a queue for each channel.
+  std::swap(forward[0], forward[1]);
+  pipeline.device = "";
+  EXPECT_EQ(pipeline.verify(), "");
+}
+
+// What goes back is another link: it may be received before what was sent forward first.
+TEST(RanksVerifierOfGpus, FindsCirclesOfWaits) {
+  GpuPipeline pipeline;
+  pipeline.commandsOf("accumulate.1.forward") = {send(0, 1, pipeline.mine),
+                                                 receive(0, 0, pipeline.theirs)};
+  EXPECT_EQ(pipeline.verify(), "");
+  pipeline = GpuPipeline();
+  pipeline.commandsOf("accumulate.0.forward") = {receive(1, 1, pipeline.theirs),
+                                                 send(1, 0, pipeline.mine)};
+  pipeline.commandsOf("accumulate.0.backward") = {fill(pipeline.mine, 0)};
+  EXPECT_NE(pipeline.verify().find("and so forever"), std::string::npos) << pipeline.verify();
+}
+
+TEST(RanksVerifierOfGpus, FindsStatesThatAreNotFreeInTime) {
+  // Every microbatch writes again what is received only behind them all.
+  GpuPipeline pipeline;
+  fb::Slice weight = slice(Space::State, 0, 64);
+  pipeline.stateBytes = 384;
+  pipeline.mine = slice(Space::State, 128, 64);
+  pipeline.theirs = slice(Space::State, 192, 64);
+  pipeline.stages = {{128, 128, 2}, {128, 128, 1}};
+  pipeline.commandsOf("accumulate.0.forward") = {fill(weight, 1), send(1, 0, pipeline.mine)};
+  pipeline.commandsOf("accumulate.1.forward") = {receive(0, 0, pipeline.theirs),
+                                                 send(0, 1, pipeline.mine)};
+  pipeline.commandsOf("accumulate.0.backward") = {receive(1, 1, pipeline.theirs)};
+  pipeline.programs.push_back(Pipeline::program("share.0.forward", 0, {send(1, 2, weight)}));
+  pipeline.programs.push_back(Pipeline::program("update.1.backward", 1, {receive(0, 2, weight)}));
+  EXPECT_NE(pipeline.verify().find("at command 0 (fill) of accumulate.0.forward waits for rank 1"),
+            std::string::npos)
+      << pipeline.verify();
+}
+
+TEST(RanksVerifierOfGpus, FindsChannelsThatAreNoLink) {
+  GpuPipeline pipeline;
+  pipeline.commandsOf("update.0.forward").push_back(send(1, 7, pipeline.mine));
+  EXPECT_EQ(pipeline.verify(), "channel 7 of update.0.forward has one end only");
+  pipeline = GpuPipeline();
+  pipeline.commandsOf("update.1.forward").push_back(receive(0, 1, pipeline.theirs));
+  EXPECT_EQ(pipeline.verify(), "channel 1 of accumulate.1.forward is between stages 1 and 0, "
+                               "elsewhere between 1 and 1");
+  pipeline = GpuPipeline();
+  pipeline.programs.push_back(
+      Pipeline::program("preprocess.0.forward", 0, {send(1, 0, pipeline.mine)}));
+  EXPECT_EQ(pipeline.verify(), "channel 0 of preprocess.0.forward is of weights, which GPUs do not "
+                               "send each other");
+}
+
+//===----------------------------------------------------------------------===//
 // Inference
 //===----------------------------------------------------------------------===//
 
