@@ -49,6 +49,7 @@ FakeDevice::FakeDevice(FakeOptions given, int ordinal)
 }
 
 FakeDevice::~FakeDevice() {
+  besides.clear();
   if (worker.joinable())
     worker.join();
   for (auto [address, allocation] : allocations)
@@ -163,9 +164,35 @@ private:
   bool nested;
 };
 
+void FakeDevice::waitBeside(const std::function<bool()> &met) {
+  if (met())
+    return;
+  std::vector<Access> own = std::exchange(found, {});
+  runner = {};
+  notify();
+  waitUntil([&] { return met() && runner == std::thread::id(); });
+  runner = std::this_thread::get_id();
+  found = std::move(own);
+}
+
+void FakeDevice::runBeside(FakeStream &stream) {
+  ++stream.threads;
+  besides.emplace_back([this, &stream, upTo = stream.submitted] {
+    std::lock_guard lock(mutex);
+    setCurrent(serial);
+    progress(stream, upTo);
+    --stream.threads;
+    notify();
+  });
+}
+
 void FakeDevice::progress(FakeStream &stream, uint64_t upTo) {
   Turn turn(*this);
-  while (stream.done < upTo && sticky == CUDA_SUCCESS) {
+  while ((stream.done < upTo || (stream.done == upTo && stream.busy)) && sticky == CUDA_SUCCESS) {
+    if (stream.busy) {
+      waitBeside([&] { return !stream.busy || stream.done > upTo || sticky != CUDA_SUCCESS; });
+      continue;
+    }
     if (options.streamSeed)
       runAhead(stream);
     runNext(stream);
@@ -176,15 +203,17 @@ void FakeDevice::runNext(FakeStream &stream) {
   Work work = std::move(stream.queue.front());
   stream.queue.pop_front();
   ++stream.done;
-  stream.waits = work.isWait;
+  stream.busy = true;
   execute(work, timeline);
-  stream.waits = false;
+  stream.busy = false;
+  notify();
 }
 
 void FakeDevice::runAhead(const FakeStream &demanded) {
   for (const auto &[handle, stream] : streams)
-    while (stream.get() != &demanded && !stream->waits && !stream->queue.empty() &&
-           !stream->queue.front().isWait && sticky == CUDA_SUCCESS && random() % 2)
+    while (stream.get() != &demanded && !stream->busy && !stream->queue.empty() &&
+           !stream->queue.front().isWait && !stream->queue.front().communicates &&
+           sticky == CUDA_SUCCESS && random() % 2)
       runNext(*stream);
 }
 
@@ -240,7 +269,7 @@ CUresult FakeDevice::query(FakeStream &stream) {
     return sticky;
   if (queried)
     return CUDA_ERROR_NOT_READY;
-  if (stream.done == stream.submitted) {
+  if (stream.done == stream.submitted && !stream.busy) {
     timeline.waitOnHost(timeline.clock(stream.id));
     return CUDA_SUCCESS;
   }
@@ -255,8 +284,8 @@ CUresult FakeDevice::query(FakeStream &stream) {
   return CUDA_ERROR_NOT_READY;
 }
 
-void FakeDevice::finishQuery() {
-  waitUntil([this] { return !queried; });
+void FakeDevice::finishThreads(FakeStream &stream) {
+  waitUntil([&] { return !queried && stream.threads == 0; });
 }
 
 void FakeDevice::record(FakeStream &stream, FakeEvent &event) {

@@ -23,8 +23,9 @@ struct Work {
   std::vector<Access> accesses;
   std::function<void()> run;
   bool isKernel = false;
-  bool overlaps = false; ///< a kernel that may begin before what is before it is done
-  bool isWait = false;   ///< for an event of another stream
+  bool overlaps = false;     ///< a kernel that may begin before what is before it is done
+  bool isWait = false;       ///< for an event of another stream
+  bool communicates = false; ///< waits for other GPUs
   Timeline::Place place = {};
 };
 
@@ -43,7 +44,8 @@ struct FakeStream {
   unsigned id = 0;
   std::deque<Work> queue;
   uint64_t submitted = 0, done = 0;
-  bool waits = false;                ///< for another: the work at hand is not over before that is
+  bool busy = false;                 ///< with the work at hand, which may wait
+  unsigned threads = 0;              ///< that run it beside the caller
   struct Capture *capture = nullptr; ///< that the stream takes part in
   bool endsInKernel = false;         ///< what it was given last, in this capture if there is one
 };
@@ -69,6 +71,7 @@ struct FakePool {
 struct FakeKernel {
   simt::Kernel kernel;
   unsigned sharedAllowed = 48 << 10; ///< dynamic shared memory without asking for more
+  bool loaded = false;               ///< by its first launch
 };
 
 struct FakeLibrary {
@@ -142,6 +145,10 @@ public:
   CUresult query(FakeStream &stream);
   /// Lets other GPUs go on until `met`. @pre the mutex is held once
   static void waitUntil(const std::function<bool()> &met) { changed.wait(mutex, met); }
+  /// The same for work at hand, beside which other streams of this GPU go on.
+  void waitBeside(const std::function<bool()> &met);
+  /// Runs what a stream was given, whether somebody waits for it or not.
+  void runBeside(FakeStream &stream);
   /// What others may wait for has happened.
   static void notify() { changed.notify_all(); }
   void record(FakeStream &stream, FakeEvent &event);
@@ -149,8 +156,8 @@ public:
   CUresult synchronize(FakeEvent &event);
   /// Everything that was given to any stream.
   void drain();
-  /// Until no thread runs a stream because it was asked for: it may go then.
-  void finishQuery();
+  /// Until no thread runs the stream any more: it may go then.
+  void finishThreads(FakeStream &stream);
   /// Does a piece of work, whose turn it is in that order; what it has touched beside what was
   /// known before.
   std::vector<Access> execute(const Work &work, Timeline &order);
@@ -189,6 +196,7 @@ public:
   std::vector<std::string> complaints;
   CUresult sticky = CUDA_SUCCESS; ///< what has ended the context
   int communicationError = 0;     ///< of NCCL: collectives of this GPU end no more
+  unsigned communicating = 0;     ///< of NCCL's work, what streams were given and is not over
   std::minstd_rand random;        ///< of the order in which streams go on
   CUresult kernelError = CUDA_SUCCESS;
   unsigned kernelsUntilError = 0;
@@ -233,6 +241,7 @@ private:
   std::thread::id runner; ///< whose turn it is
   bool queried = false;   ///< `worker` runs a stream that was asked for
   std::jthread worker;
+  std::vector<std::jthread> besides;
   static std::condition_variable_any changed;
 
 public:

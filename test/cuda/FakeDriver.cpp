@@ -405,7 +405,7 @@ CUresult cuStreamDestroy(CUstream handle) {
   FakeStream *stream = device().streams.find(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
-  device().finishQuery();
+  device().finishThreads(*stream);
   device().progress(*stream, stream->submitted);
   device().streams.erase(handle);
   return CUDA_SUCCESS;
@@ -549,6 +549,10 @@ static CUresult submitKernel(CUfunction function, const CUlaunchConfig &config, 
         " bytes of dynamic shared memory; it may have " + std::to_string(kernel->sharedAllowed));
     return CUDA_ERROR_INVALID_VALUE;
   }
+  // Loading code may wait for all that the device does.
+  if (!std::exchange(kernel->loaded, true) && device().communicating != 0)
+    device().complain(kernel->kernel.name() +
+                      " was launched for the first time beside what waits for other devices");
   std::vector<void *> arguments;
   std::vector<Access> accesses;
   for (size_t i = 0; i < kernel->kernel.arguments(); ++i) {
@@ -651,10 +655,13 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
   std::vector<Access> accesses;
   for (const Work &work : graph->work)
     accesses.insert(accesses.end(), work.accesses.begin(), work.accesses.end());
-  return device().submit(*stream, {"a graph", std::move(accesses), [graph] {
-                                     ++device().counts.graphs;
-                                     device().replay(*graph);
-                                   }});
+  Work work{"a graph", std::move(accesses), [graph] {
+              ++device().counts.graphs;
+              device().replay(*graph);
+            }};
+  work.communicates =
+      std::ranges::any_of(graph->work, [](const Work &part) { return part.communicates; });
+  return device().submit(*stream, std::move(work));
 }
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
   Call call("cuGraphExecDestroy");

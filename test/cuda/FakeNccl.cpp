@@ -2,7 +2,12 @@
 //
 // A collective is work of a stream. When its turn comes, a rank posts a message to each of the
 // others and takes theirs, both in an order drawn by chance; it is over when all of its own have
-// been taken. So a rank that does not come holds up all others, as on GPUs.
+// been taken. So a rank that does not come holds up all others, as on GPUs. So does a send, and
+// nothing has room for what is on its way: it is over when it has been received. Other streams of
+// its GPU go on meanwhile.
+//
+// The first message between two ranks of a communicator makes a connection: whoever calls has to
+// wait until the other one does.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/FakeDevice.h"
@@ -31,6 +36,7 @@ struct Clique {
   size_t size = 0;
   std::map<int, FakeDevice *> joined;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> underWay; ///< from, to
+  std::set<std::pair<int, int>> called; ///< who has had messages for or from whom
 };
 
 /// A rank's wish for a place in a split.
@@ -48,6 +54,7 @@ struct ncclComm {
   int rank = 0;
   bool ready = false, aborted = false;
   size_t splits = 0, registrations = 0;
+  std::set<int> awaited; ///< ranks that connections are being made to
 };
 
 namespace {
@@ -98,13 +105,14 @@ void copy(std::byte *out, const std::byte *in, size_t bytes) {
     simt::Arena::instance().copyStates(out, in, bytes);
 }
 
+constexpr const char *kMessages = "sends and receives";
+
 /// Runs on the rank's GPU, with the mutex held, which it gives away while it waits.
 void run(ncclComm &communicator, Exchange exchange) {
   FakeDevice &own = *communicator.device;
   Clique &clique = *communicator.clique;
   auto waitUntil = [&](auto met) {
-    FakeDevice::waitUntil(
-        [&] { return communicator.aborted || (!own.communicationError && met()); });
+    own.waitBeside([&] { return communicator.aborted || (!own.communicationError && met()); });
     return !communicator.aborted;
   };
   ++own.counts.collectives;
@@ -116,10 +124,17 @@ void run(ncclComm &communicator, Exchange exchange) {
     clique.underWay[{communicator.rank, part.peer}].push_back(posted.back());
   }
   FakeDevice::notify();
+  // What has been given up nobody gets any more.
+  auto withdraw = [&] {
+    for (auto &[ends, queue] : clique.underWay)
+      std::erase_if(queue, [&](const auto &each) {
+        return std::ranges::find(posted, each) != posted.end();
+      });
+  };
   for (const Exchange::Part &part : exchange.receives) {
     auto &queue = clique.underWay[{part.peer, communicator.rank}];
     if (!waitUntil([&] { return !queue.empty(); }))
-      return;
+      return withdraw();
     Message &message = *queue.front();
     if (message.size != part.size || message.call != exchange.call)
       own.complain("rank " + std::to_string(part.peer) + " sends " + std::to_string(message.size) +
@@ -133,6 +148,8 @@ void run(ncclComm &communicator, Exchange exchange) {
   if (waitUntil(
           [&] { return std::ranges::all_of(posted, [](auto &each) { return each->taken; }); }))
     exchange.then();
+  else
+    withdraw();
 }
 
 ncclResult_t submit(ncclComm_t handle, cudaStream_t on, Exchange exchange) {
@@ -159,25 +176,50 @@ ncclResult_t submit(ncclComm_t handle, cudaStream_t on, Exchange exchange) {
     }
   if (exchange.sums)
     accesses.push_back(*exchange.sums);
-  std::string what = exchange.call;
-  CUresult result =
-      device().submit(*stream, {what, std::move(accesses),
-                                [communicator = found->second, exchange = std::move(exchange)] {
-                                  run(*communicator, exchange);
-                                }});
-  return result == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
+  Clique &clique = *handle->clique;
+  if (exchange.call == kMessages)
+    for (const auto *parts : {&exchange.sends, &exchange.receives})
+      for (const Exchange::Part &part : *parts) {
+        clique.called.insert({handle->rank, part.peer});
+        if (!clique.called.contains({part.peer, handle->rank}))
+          handle->awaited.insert(part.peer);
+      }
+  // What is captured runs later, and perhaps often.
+  bool counts = !stream->capture;
+  FakeDevice &own = device();
+  own.communicating += counts;
+  Work work{exchange.call, std::move(accesses),
+            [communicator = found->second, exchange = std::move(exchange), counts, &own] {
+              run(*communicator, exchange);
+              own.communicating -= counts;
+            }};
+  work.communicates = true;
+  if (own.submit(*stream, std::move(work)) != CUDA_SUCCESS)
+    return ncclUnhandledCudaError;
+  FakeDevice::notify();
+  handle->ready = handle->awaited.empty();
+  return handle->ready ? ncclSuccess : ncclInProgress;
 }
 
 /// Alone, or as a part of the group of sends and receives.
 ncclResult_t submitPart(ncclComm_t communicator, cudaStream_t stream, bool sends,
                         Exchange::Part part) {
+  if (groupDepth == 0) {
+    Exchange alone{.call = kMessages};
+    (sends ? alone.sends : alone.receives).push_back(part);
+    ncclResult_t result = submit(communicator, stream, std::move(alone));
+    FakeStream *on = device().stream(reinterpret_cast<CUstream>(stream));
+    if (sends && on && !on->capture)
+      device().runBeside(*on); // who sent it need not wait for it
+    return result;
+  }
   auto same = std::ranges::find_if(group, [&](const Pending &each) {
     return each.communicator == communicator && each.stream == stream;
   });
   if (same == group.end())
-    same = group.insert(group.end(), {communicator, stream, {.call = "a group"}});
+    same = group.insert(group.end(), {communicator, stream, {.call = kMessages}});
   (sends ? same->exchange.sends : same->exchange.receives).push_back(part);
-  return groupDepth == 0 ? ncclInvalidUsage : ncclSuccess;
+  return ncclSuccess;
 }
 
 std::byte *bytesOf(const void *address) {
@@ -203,6 +245,8 @@ void finishSplit(const Clique &parent, std::map<int, Wish> &wishes) {
   for (const auto &[rank, wish] : wishes)
     colors[wish.color].push_back({wish.key, rank});
   for (auto &[color, members] : colors) {
+    if (color == NCCL_SPLIT_NOCOLOR)
+      continue;
     std::ranges::sort(members);
     auto clique = std::make_shared<Clique>();
     clique->size = members.size();
@@ -270,8 +314,9 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *ha
     device().complain("a communicator that blocks cannot be given up");
   auto made = std::make_shared<ncclComm>();
   made->device = &device();
-  *handle = made.get();
-  communicators[made.get()] = made;
+  *handle = color == NCCL_SPLIT_NOCOLOR ? nullptr : made.get();
+  if (*handle)
+    communicators[made.get()] = made;
   auto &wishes = splits[{parent->clique.get(), parent->splits++}];
   wishes[parent->rank] = {color, key, std::move(made)};
   finishSplit(*parent->clique, wishes);
@@ -286,8 +331,12 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *result
     *result = static_cast<ncclResult_t>(error);
     return ncclSuccess;
   }
+  if (communicator->clique)
+    std::erase_if(communicator->awaited, [&](int peer) {
+      return communicator->clique->called.contains({peer, communicator->rank});
+    });
   if (!communicator->ready)
-    communicator->ready = communicator->clique &&
+    communicator->ready = communicator->clique && communicator->awaited.empty() &&
                           communicator->clique->joined.size() == communicator->clique->size &&
                           communicator->device->random() % 2 == 0;
   *result = communicator->ready ? ncclSuccess : ncclInProgress;
@@ -375,7 +424,7 @@ ncclResult_t ncclGroupEnd() {
   for (Pending &each : std::exchange(group, {}))
     if (ncclResult_t own = submit(each.communicator, each.stream, std::move(each.exchange));
         own != ncclSuccess)
-      result = own;
+      result = own; // perhaps still in progress
   return result;
 }
 
