@@ -80,9 +80,6 @@ Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
     if (options.tune)
       return fail("`tune`", "each rank of " + what + " would choose for itself, and not the same",
                   "leave one of them out");
-    if (options.isGpu() && request.code && axis.name == runtime::kPipelineAxis)
-      return fail(what, "GPUs do not send to each other's stages yet",
-                  "give another axis, or `target` cpu");
     if (!trains && axis.name == "data")
       return fail(what, "the axis data is for training",
                   "give tensor=" + std::to_string(axis.size));

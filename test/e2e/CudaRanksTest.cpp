@@ -11,7 +11,7 @@ using namespace sinter;
 using namespace sinter::test;
 
 namespace {
-constexpr size_t kGpus = 2;
+constexpr size_t kGpus = 4;
 // The first run of each program waits for every command, later ones are graphs with collectives.
 constexpr uint64_t kSteps = 3;
 constexpr char kTarget[] = "cuda:sm_90";
@@ -68,6 +68,29 @@ TEST_P(CudaRanks, TrainOnPartsOfProducts) {
   EXPECT_GT(fake.statistics().collectives, 0u);
 }
 
+// As the layers of a model are: a stage has the kernels of one GPU.
+TEST_P(CudaRanks, TrainInStages) {
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/3, kTarget);
+  expectSameBits(run, {{"pipeline=2"}, {"pipeline=2", 0, "gpipe"}});
+}
+
+TEST_P(CudaRanks, TrainInStagesOnPartsOfTheData) {
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/4, kTarget);
+  expectSameBits(run, {{"data=2,pipeline=2", 1}});
+}
+
+TEST_P(CudaRanks, TrainInManyStages) {
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/4, kTarget, /*layers=*/4);
+  expectSameBits(run, {{"pipeline=4"}, {"pipeline=2", 0, "interleaved"}});
+}
+
+// What is put off is not fused with what is not.
+TEST_P(CudaRanks, TrainInStagesThatPutOffWeights) {
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/2, kTarget);
+  run.options.disabledPasses = {"sinter-form-fusions"};
+  expectSameBits(run, {{"pipeline=2", 0, "zero-bubble"}});
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, CudaRanks, testing::Values("gpt2"), nameModelTest);
 
 class CudaRanksLogits : public CudaRanks {
@@ -97,7 +120,7 @@ protected:
 TEST_P(CudaRanksLogits, AreThoseOfOne) {
   std::vector<float> one = computeLogits("", nullptr);
   EXPECT_FALSE(one.empty());
-  auto done = runtime::runThreadRanks(kGpus, [&](runtime::Communicator &communicator) {
+  auto done = runtime::runThreadRanks(2, [&](runtime::Communicator &communicator) {
     std::vector<float> own = computeLogits("tensor=2", &communicator);
     EXPECT_EQ(own.size(), one.size());
     double difference = 0, norm = 0;
@@ -106,6 +129,17 @@ TEST_P(CudaRanksLogits, AreThoseOfOne) {
       norm += std::pow(one[i], 2);
     }
     EXPECT_LE(std::sqrt(difference / norm), 1e-6) << "rank " << communicator.getRank();
+    return Expected<void>();
+  });
+  EXPECT_TRUE(done) << done.error().message();
+  EXPECT_GT(fake.statistics().collectives, 0u);
+}
+
+TEST_P(CudaRanksLogits, InStagesHaveTheBitsOfOne) {
+  std::vector<float> one = computeLogits("", nullptr);
+  EXPECT_FALSE(one.empty());
+  auto done = runtime::runThreadRanks(2, [&](runtime::Communicator &communicator) {
+    EXPECT_EQ(computeLogits("pipeline=2", &communicator), one);
     return Expected<void>();
   });
   EXPECT_TRUE(done) << done.error().message();

@@ -10,6 +10,7 @@
 #include "runtime/Device/Cuda/UploadPlan.h"
 #include "runtime/Device/WeightLoader.h"
 #include "runtime/Format/Actions.h"
+#include "runtime/Format/PipelineStages.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,7 +34,7 @@ template <typename Name> Expected<void> named(Expected<void> result, Name what) 
   return result;
 }
 
-// Commands of a program that are captured as one graph.
+// Commands of a program that are captured as one graph, or of which none may be.
 struct Part {
   size_t begin, end;
   std::optional<CudaGraph> graph;
@@ -47,15 +48,18 @@ struct BoundProgram {
   size_t firstChange;
   std::vector<Part> parts;
   std::vector<CudaEvent> events = {}; ///< of traced runs, one more than commands
-  bool hasRun = false;
+  bool hasRun = false, isCaptured = false;
+  std::vector<size_t> senders = {}; ///< programs that send what this one writes
 };
 
-std::vector<Part> divide(size_t count, size_t firstChange) {
+std::vector<Part> divide(const CudaProgram &steps, size_t firstChange) {
   std::vector<Part> parts;
-  if (firstChange > 0 || count == 0)
-    parts.push_back({0, firstChange, std::nullopt});
-  if (firstChange < count)
-    parts.push_back({firstChange, count, std::nullopt});
+  parts.push_back({0, steps.size(), std::nullopt});
+  for (size_t i = 1; i < steps.size(); ++i)
+    if (i == firstChange || steps.mayCapture(i) != steps.mayCapture(i - 1)) {
+      parts.back().end = i;
+      parts.push_back({i, steps.size(), std::nullopt});
+    }
   return parts;
 }
 
@@ -64,7 +68,11 @@ struct Resources {
   explicit Resources(const CudaContext &context)
       : context(context), kernels(context), gemms(context), attentions(context), streams(context) {}
   // What is freed may still be in use.
-  ~Resources() { context.getApi().cuStreamSynchronize(context.getStream()); }
+  ~Resources() {
+    if (ranks)
+      ranks->end();
+    context.getApi().cuStreamSynchronize(context.getStream());
+  }
 
   const CudaContext &context;
   std::unique_ptr<CudaPool> pool;
@@ -99,6 +107,7 @@ public:
   }
   Expected<void> run(size_t program) override;
   Expected<void> run(size_t program, Trace &trace) override;
+  Expected<void> finishSends(size_t program) override;
   Expected<void> start(size_t program) override;
   Expected<void> runCommand(size_t program, size_t command) override;
   std::span<std::byte> hostMemory(fb::Space inputOrOutput) const override {
@@ -120,6 +129,8 @@ private:
   Expected<void> allocate(DeviceMemory &memory, uint64_t bytes, const char *owner);
   Expected<void> preprocess(const BindOptions &options);
   Expected<void> allocateSteps();
+  Expected<void> bindPrograms(const BindOptions &options);
+  void findSenders();
   CUdeviceptr address(const fb::Slice &slice, const DeviceMemory &arenaInUse,
                       const CheckpointMemory *checkpoint) const;
   Expected<void> carryIn(size_t program) const;
@@ -127,6 +138,7 @@ private:
   size_t findFirstChange(const fb::Program &program,
                          const std::vector<std::string> &copiedStates) const;
   Expected<void> waitForCopies() const;
+  Expected<void> waitForSends(size_t program) const;
   bool mayOverlap() const;
   Expected<void> enqueue(size_t program, size_t command, std::optional<size_t> begin) const;
   Expected<void> enqueueAndWait(size_t program, size_t command) const;
@@ -201,24 +213,12 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   SINTER_CHECK(allocateSteps());
   if (plan.executable->getRoot().tune())
     own->tuner.emplace(*context, own->pool.get());
-  CudaResolver resolver{
-      [this](const fb::Slice &slice) { return address(slice, own->arena, nullptr); },
-      *plan.executable,
-      own->kernels,
-      own->gemms,
-      own->attentions,
-      own->tuner ? &*own->tuner : nullptr,
-      mayOverlap(),
-      communicator ? communicator->getRank() : 0,
-      own->ranks.get()};
-  for (const SelectedProgram &selected : plan.programs) {
-    size_t count = selected.program->commands() ? selected.program->commands()->size() : 0;
-    SINTER_TRY(CudaProgram steps,
-               CudaProgram::record(*context, *selected.program, 0, count, resolver));
-    SINTER_CHECK(own->streams.require(steps.getStreams()));
-    size_t firstChange = findFirstChange(*selected.program, options.copiedStates);
-    own->programs.push_back({std::move(steps), firstChange, divide(count, firstChange)});
+  if (countStages(plan.executable->getRoot()) != 0) {
+    DeviceMemory scratch;
+    SINTER_CHECK(allocate(scratch, 1, "links"));
+    SINTER_CHECK(own->ranks->openLinks(*plan.executable, scratch.getAddress()));
   }
+  SINTER_CHECK(bindPrograms(options));
   if (own->ranks)
     for (const DeviceMemory *memory : {&own->state, &own->arena})
       SINTER_CHECK(own->ranks->registerMemory(memory->getAddress(), memory->getBytes()));
@@ -233,6 +233,44 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   }
   use.reserved = own->pool->getStatistics().reservedHigh;
   return clearState(); // commands may have been tried
+}
+
+Expected<void> CudaDevice::bindPrograms(const BindOptions &options) {
+  const fb::Executable &root = plan.executable->getRoot();
+  for (const auto &[program, index, slot] : plan.programs) {
+    auto addressInSlot = [this, &root, stage = program->stage(), slot](const fb::Slice &slice) {
+      uint64_t moved = slice.space() == fb::Space::State
+                           ? offsetInSlot(root, stage, slice.offset(), slot) - slice.offset()
+                           : 0;
+      return address(slice, own->arena, nullptr) + moved;
+    };
+    CudaResolver resolver{addressInSlot,   *plan.executable,
+                          own->kernels,    own->gemms,
+                          own->attentions, own->tuner ? &*own->tuner : nullptr,
+                          mayOverlap(),    communicator ? communicator->getRank() : 0,
+                          own->ranks.get()};
+    size_t count = program->commands() ? program->commands()->size() : 0;
+    SINTER_TRY(CudaProgram steps, CudaProgram::record(*context, *program, 0, count, resolver));
+    SINTER_CHECK(own->streams.require(steps.getStreams()));
+    if (countStages(root) != 0 && slot == 0)
+      SINTER_CHECK(steps.rehearse(*program, resolver));
+    size_t firstChange = findFirstChange(*program, options.copiedStates);
+    std::vector<Part> parts = divide(steps, firstChange);
+    own->programs.push_back({std::move(steps), firstChange, std::move(parts)});
+  }
+  findSenders();
+  return {};
+}
+
+// As the ranks' verifier has it (RanksVerifier.h).
+void CudaDevice::findSenders() {
+  const fb::Executable &root = plan.executable->getRoot();
+  if (countStages(root) == 0)
+    return;
+  for (size_t i = 0; i < plan.programs.size(); ++i)
+    for (size_t j = 0; j < plan.programs.size(); ++j)
+      if (i == j || writesSentState(root, *plan.programs[i].program, *plan.programs[j].program))
+        own->programs[i].senders.push_back(j);
 }
 
 Expected<void> CudaDevice::loadKernels() {
@@ -418,6 +456,18 @@ Expected<void> CudaDevice::waitForCopies() const {
   return own->copies ? own->copies->holdUp() : Expected<void>();
 }
 
+Expected<void> CudaDevice::waitForSends(size_t program) const {
+  for (size_t sender : own->programs[program].senders)
+    SINTER_CHECK(ofProgram(own->programs[sender].steps.awaitSends(context->getStream()), sender));
+  return {};
+}
+
+Expected<void> CudaDevice::finishSends(size_t program) {
+  CudaContext::Current current(*context);
+  SINTER_CHECK(own->programs[program].steps.awaitSends(context->getStream()));
+  return ofProgram(wait(), program);
+}
+
 // All that a run puts into the streams for a part of a program. It begins and ends in the context's
 // stream; the first commands of all may stand behind a wait for copies, and no kernel of the part's
 // graph stands before them: there is nothing to overlap with.
@@ -448,7 +498,10 @@ Expected<void> CudaDevice::walkWaiting(size_t program) const {
 }
 
 void CudaDevice::capture(size_t program) {
+  own->programs[program].isCaptured = true;
   for (Part &part : own->programs[program].parts) {
+    if (part.begin < part.end && !own->programs[program].steps.mayCapture(part.begin))
+      continue;
     Expected<CudaGraph> graph = CudaGraph::capture(*context, [&] { return walk(program, part); });
     if (graph) {
       part.graph.emplace(std::move(*graph));
@@ -475,6 +528,7 @@ Expected<void> CudaDevice::run(size_t program) {
   CudaContext::Current current(*context);
   CudaRange range(plan.programs[program].program->name()->c_str());
   BoundProgram &bound = own->programs[program];
+  SINTER_CHECK(waitForSends(program));
   if (debug || (own->ranks && !bound.hasRun)) {
     SINTER_CHECK(walkWaiting(program));
   } else {
@@ -486,7 +540,7 @@ Expected<void> CudaDevice::run(size_t program) {
   }
   SINTER_CHECK(ofProgram(wait(), program));
   bound.hasRun = true;
-  if (captures && !bound.parts.front().graph)
+  if (captures && !bound.isCaptured)
     capture(program);
   return {};
 }
@@ -507,6 +561,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
   SINTER_CHECK(makeEvents(bound));
   uint32_t index = plan.programs[program].index;
   int64_t begin = Trace::now();
+  SINTER_CHECK(waitForSends(program));
   SINTER_CHECK(waitForCopies());
   SINTER_CHECK(carryIn(program));
   SINTER_CHECK(bound.events[0].record());
@@ -533,6 +588,7 @@ Expected<void> CudaDevice::run(size_t program, Trace &trace) {
 
 Expected<void> CudaDevice::start(size_t program) {
   CudaContext::Current current(*context);
+  SINTER_CHECK(waitForSends(program));
   SINTER_CHECK(waitForCopies());
   return carryIn(program);
 }

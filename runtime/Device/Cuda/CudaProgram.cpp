@@ -211,11 +211,6 @@ Expected<void> CudaProgram::add(const fb::Fill &fill, const CudaResolver &resolv
   return {};
 }
 
-static tl::unexpected<Error> refuseStages() {
-  return fail("a stage on a GPU", "GPUs do not send to each other's stages yet",
-              "compile the model for `target` cpu");
-}
-
 // What sends nothing is a copy of this rank's part.
 Expected<void> CudaProgram::add(const fb::Collective &collective, const CudaResolver &resolver) {
   std::span<const uint32_t> axes(collective.axes()->data(), collective.axes()->size());
@@ -232,9 +227,19 @@ Expected<void> CudaProgram::add(const fb::Collective &collective, const CudaReso
   return {};
 }
 
-Expected<void> CudaProgram::add(const fb::Send &, const CudaResolver &) { return refuseStages(); }
-Expected<void> CudaProgram::add(const fb::Receive &, const CudaResolver &) {
-  return refuseStages();
+Expected<void> CudaProgram::add(const fb::Send &send, const CudaResolver &resolver) {
+  NcclMessage message = resolver.ranks->bindMessage(
+      send.channel(), resolver.address(*send.source()), send.source()->bytes());
+  SINTER_TRY(CudaEvent sent, CudaEvent::create(*context, /*timed=*/false));
+  steps.push_back({SendStep{resolver.ranks, message, std::move(sent)}});
+  return {};
+}
+
+Expected<void> CudaProgram::add(const fb::Receive &receive, const CudaResolver &resolver) {
+  NcclMessage message = resolver.ranks->bindMessage(
+      receive.channel(), resolver.address(*receive.out()), receive.out()->bytes());
+  steps.push_back({ReceiveStep{resolver.ranks, message}});
+  return {};
 }
 
 Expected<void> CudaProgram::add(const fb::Pack &, const CudaResolver &) {
@@ -302,6 +307,33 @@ Expected<void> CudaProgram::enqueue(size_t command, size_t begin,
   return step.done ? step.done->record(stream) : Expected<void>();
 }
 
+bool CudaProgram::mayCapture(size_t command) const {
+  const auto *receive = std::get_if<ReceiveStep>(&steps[command].action);
+  return !std::holds_alternative<SendStep>(steps[command].action) &&
+         (!receive || receive->message.link->communicator);
+}
+
+Expected<void> CudaProgram::awaitSends(CUstream stream) const {
+  for (const Step &step : steps)
+    if (const auto *send = std::get_if<SendStep>(&step.action))
+      SINTER_CHECK(send->sent.holdUp(stream));
+  return {};
+}
+
+Expected<void> CudaProgram::rehearse(const fb::Program &program,
+                                     const CudaResolver &resolver) const {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto &action = steps[i].action;
+    if (std::holds_alternative<CollectiveStep>(action) ||
+        std::holds_alternative<SendStep>(action) || std::holds_alternative<ReceiveStep>(action))
+      continue;
+    SINTER_CHECK(clearOperands(
+        *context, *program.commands()->Get(static_cast<flatbuffers::uoffset_t>(i)), resolver));
+    SINTER_CHECK(enqueueAlone(i));
+  }
+  return {};
+}
+
 Expected<void> CudaProgram::enqueueAlone(size_t command) const {
   return enqueue(steps[command], context->getStream(), /*overlaps=*/false);
 }
@@ -314,6 +346,10 @@ Expected<void> CudaProgram::enqueue(const Step &step, CUstream stream, bool over
     return attention->enqueue(stream);
   if (const auto *moved = std::get_if<CollectiveStep>(&step.action))
     return moved->ranks->enqueue(moved->collective, stream);
+  if (const auto *send = std::get_if<SendStep>(&step.action))
+    return send->ranks->send(send->message, stream, send->sent);
+  if (const auto *receive = std::get_if<ReceiveStep>(&step.action))
+    return receive->ranks->receive(receive->message, stream);
   CUresult result = CUDA_SUCCESS;
   if (const auto *kernel = std::get_if<LaunchStep>(&step.action))
     result = launch(*kernel, stream, overlaps && kernel->overlaps);

@@ -83,6 +83,18 @@ public:
   };
   Branches branches(size_t begin, size_t end) const;
 
+  /// Whether a command may be a part of a graph. One that sends to another stage is over beside its
+  /// stream, which goes on at once, and what the rank sent to itself lies somewhere else in each
+  /// run (NcclRanks.h).
+  bool mayCapture(size_t command) const;
+  /// What a stream is given from now on begins when all that the program sent has been received.
+  Expected<void> awaitSends(CUstream stream) const;
+
+  /// Runs each command that waits for no other rank once, on zeros, so that all of their code is
+  /// loaded: that may wait for all that the GPU does, and must find nothing there that waits for
+  /// ranks which do the same. @pre those of a whole program, which runs nowhere
+  Expected<void> rehearse(const fb::Program &program, const CudaResolver &resolver) const;
+
   /// Puts a command into its stream, in a walk that began with command `begin`.
   Expected<void> enqueue(size_t command, size_t begin, const CudaStreams &streams) const;
 
@@ -114,8 +126,19 @@ private:
     const NcclRanks *ranks;
     NcclCollective collective;
   };
+  struct SendStep {
+    const NcclRanks *ranks;
+    NcclMessage message;
+    CudaEvent sent;
+  };
+  struct ReceiveStep {
+    const NcclRanks *ranks;
+    NcclMessage message;
+  };
   struct Step {
-    std::variant<LaunchStep, LtGemm, CudnnAttention, CopyStep, FillStep, CollectiveStep> action;
+    std::variant<LaunchStep, LtGemm, CudnnAttention, CopyStep, FillStep, CollectiveStep, SendStep,
+                 ReceiveStep>
+        action;
     uint32_t stream = 0;
     std::vector<uint32_t> waits = {};   ///< for other steps
     std::optional<CudaEvent> done = {}; ///< where others wait for it

@@ -1,10 +1,22 @@
 #include "runtime/Device/Cuda/NcclRanks.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Device/Cuda/NcclApi.h"
 #include <cassert>
+#include <chrono>
 #include <sched.h>
+#include <set>
 
 namespace sinter::runtime::cuda {
 namespace {
+
+/// Blocks of a GPU that a link keeps busy while it waits. Not measured.
+constexpr int kMostBlocksOfLink = 4;
+
+/// How long what has been received may take to be over where it was sent.
+constexpr std::chrono::seconds kEndTime(1);
+
+/// The ranks of a link's communicator.
+enum LinkEnd : int { Sender, Receiver };
 
 void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
@@ -44,6 +56,18 @@ Expected<void> NcclRanks::start() {
 }
 
 NcclRanks::~NcclRanks() {
+  for (auto &[key, link] : links)
+    if (link.stream) {
+      context.getApi().cuStreamSynchronize(link.stream);
+      context.getApi().cuStreamDestroy(link.stream);
+    }
+  for (auto &[key, link] : links) {
+    if (aborted || !link.communicator)
+      continue;
+    for (void *registration : link.registrations)
+      api.ncclCommDeregister(link.communicator, registration);
+    api.ncclCommDestroy(link.communicator);
+  }
   // Those that were split go before what they were split from.
   for (bool splits : {true, false})
     for (auto &[ranks, group] : groups) {
@@ -82,16 +106,96 @@ Expected<ncclComm *> NcclRanks::findGroup(const RankGroup &group) {
   if (known != groups.end())
     return known->second.communicator;
   // The ranks of one group name it by their first one.
-  ncclComm *root = groups.at(all).communicator;
+  SINTER_TRY(ncclComm * communicator,
+             split(static_cast<int>(group.ranks.front()), group.place, NCCL_CONFIG_UNDEF_INT));
+  groups.emplace(group.ranks, Group{communicator, {}});
+  return communicator;
+}
+
+Expected<ncclComm *> NcclRanks::split(int color, size_t place, int mostBlocks) {
+  ncclComm *root = groups.at(all).communicator, *made = nullptr;
   ncclConfig_t config = makeConfig();
-  Group split{};
-  ncclResult_t begun =
-      api.ncclCommSplit(root, static_cast<int>(group.ranks.front()), static_cast<int>(group.place),
-                        &split.communicator, &config);
+  config.maxCTAs = mostBlocks;
+  ncclResult_t begun = api.ncclCommSplit(root, color, static_cast<int>(place), &made, &config);
   SINTER_CHECK(settle(begun, root, "ncclCommSplit"));
-  groups.emplace(group.ranks, split);
-  SINTER_CHECK(settle(ncclInProgress, split.communicator, "ncclCommSplit"));
-  return split.communicator;
+  if (!made)
+    return nullptr;
+  if (Expected<void> ready = settle(ncclInProgress, made, "ncclCommSplit"); !ready) {
+    api.ncclCommAbort(made);
+    return tl::unexpected(std::move(ready).error());
+  }
+  return made;
+}
+
+Expected<void> NcclRanks::openLinks(const Executable &executable, CUdeviceptr scratch) {
+  channels = findLinks(executable.getRoot());
+  std::set<StageLink> every; // in an order that all ranks have
+  for (const auto &[channel, link] : channels)
+    every.insert(link);
+  size_t rank = control.getRank();
+  for (const StageLink &each : every) {
+    size_t sender = findRankOfStage(executable.getRoot(), each.sender, rank);
+    size_t receiver = findRankOfStage(executable.getRoot(), each.receiver, rank);
+    // Both are at one place of the pipeline, for all ranks, or for none.
+    if (sender == receiver) {
+      links[each];
+      continue;
+    }
+    bool sends = rank == sender, isOurs = sends || rank == receiver;
+    SINTER_TRY(ncclComm * communicator,
+               split(isOurs ? static_cast<int>(sender) : NCCL_SPLIT_NOCOLOR,
+                     sends ? Sender : Receiver, kMostBlocksOfLink));
+    if (!isOurs)
+      continue;
+    NcclLink &link = links.emplace(each, NcclLink{communicator}).first->second;
+    NcclMessage first{&link, scratch, 1};
+    SINTER_TRY(CudaEvent sent, CudaEvent::create(context, /*timed=*/false));
+    if (sends) {
+      SINTER_TRY(CudaEvent ready, CudaEvent::create(context, /*timed=*/false));
+      link.ready.emplace(std::move(ready));
+      SINTER_CHECK(context.check(
+          context.getApi().cuStreamCreate(&link.stream, CU_STREAM_NON_BLOCKING), "a stream"));
+      SINTER_CHECK(send(first, context.getStream(), sent));
+      SINTER_CHECK(sent.holdUp(context.getStream()));
+    } else {
+      SINTER_CHECK(receive(first, context.getStream()));
+    }
+    SINTER_CHECK(wait());
+  }
+  return {};
+}
+
+NcclMessage NcclRanks::bindMessage(uint32_t channel, CUdeviceptr address, uint64_t bytes) {
+  return {&links.at(channels.at(channel)), address, bytes};
+}
+
+Expected<void> NcclRanks::send(const NcclMessage &message, CUstream stream,
+                               const CudaEvent &sent) const {
+  NcclLink &link = *message.link;
+  if (!link.communicator) {
+    link.held.push_back(message.address);
+    return {};
+  }
+  SINTER_CHECK(link.ready->record(stream));
+  SINTER_CHECK(link.ready->holdUp(link.stream));
+  SINTER_CHECK(settle(api.ncclSend(pointer(message.address), message.bytes, ncclUint8, Receiver,
+                                   link.communicator, link.stream),
+                      link.communicator, "ncclSend"));
+  return sent.record(link.stream);
+}
+
+Expected<void> NcclRanks::receive(const NcclMessage &message, CUstream stream) const {
+  NcclLink &link = *message.link;
+  ncclComm *communicator = link.communicator;
+  if (!communicator) {
+    CUdeviceptr source = link.held.front();
+    link.held.pop_front();
+    return context.check(
+        context.getApi().cuMemcpyDtoDAsync(message.address, source, message.bytes, stream), "");
+  }
+  return settle(api.ncclRecv(pointer(message.address), message.bytes, ncclUint8, Sender,
+                             communicator, stream),
+                communicator, "ncclRecv");
 }
 
 Expected<NcclCollective> NcclRanks::bind(const fb::Collective &collective, const RankGroup &group,
@@ -111,13 +215,18 @@ Expected<NcclCollective> NcclRanks::bind(const fb::Collective &collective, const
 Expected<void> NcclRanks::registerMemory(CUdeviceptr begin, uint64_t bytes) {
   if (bytes == 0)
     return {};
-  for (auto &[ranks, group] : groups) {
+  auto add = [&](ncclComm *communicator, std::vector<void *> &registrations) -> Expected<void> {
     void *registration = nullptr;
-    SINTER_CHECK(
-        settle(api.ncclCommRegister(group.communicator, pointer(begin), bytes, &registration),
-               group.communicator, "ncclCommRegister"));
-    group.registrations.push_back(registration);
-  }
+    SINTER_CHECK(settle(api.ncclCommRegister(communicator, pointer(begin), bytes, &registration),
+                        communicator, "ncclCommRegister"));
+    registrations.push_back(registration);
+    return {};
+  };
+  for (auto &[ranks, group] : groups)
+    SINTER_CHECK(add(group.communicator, group.registrations));
+  for (auto &[key, link] : links)
+    if (link.communicator)
+      SINTER_CHECK(add(link.communicator, link.registrations));
   return {};
 }
 
@@ -155,28 +264,52 @@ Expected<void> NcclRanks::enqueue(const NcclCollective &collective, CUstream str
   return {};
 }
 
+std::vector<ncclComm *> NcclRanks::listCommunicators() const {
+  std::vector<ncclComm *> list;
+  for (const auto &[ranks, group] : groups)
+    list.push_back(group.communicator);
+  for (const auto &[key, link] : links)
+    if (link.communicator)
+      list.push_back(link.communicator);
+  return list;
+}
+
+void NcclRanks::end() {
+  std::vector<CUstream> streams = {context.getStream()};
+  for (const auto &[key, link] : links)
+    if (link.stream)
+      streams.push_back(link.stream);
+  auto until = std::chrono::steady_clock::now() + kEndTime;
+  for (CUstream stream : streams)
+    while (!aborted && context.getApi().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) {
+      if (control.getFailure() || std::chrono::steady_clock::now() > until)
+        abort();
+      ::sched_yield();
+    }
+}
+
 void NcclRanks::abort() {
-  for (auto &[ranks, group] : groups)
+  for (ncclComm *communicator : listCommunicators())
     if (!aborted)
-      api.ncclCommAbort(group.communicator);
+      api.ncclCommAbort(communicator);
   aborted = true;
 }
 
-Expected<void> NcclRanks::wait() {
+Expected<void> NcclRanks::wait(CUstream stream) {
   while (true) {
-    CUresult result = context.getApi().cuStreamQuery(context.getStream());
+    CUresult result = context.getApi().cuStreamQuery(stream);
     if (result != CUDA_ERROR_NOT_READY)
       return context.check(result, "");
     if (std::optional<Error> failed = control.getFailure()) {
       abort();
       return tl::unexpected(std::move(*failed));
     }
-    for (auto &[ranks, group] : groups) {
+    for (ncclComm *communicator : listCommunicators()) {
       ncclResult_t found = ncclSuccess;
-      api.ncclCommGetAsyncError(group.communicator, &found);
+      api.ncclCommGetAsyncError(communicator, &found);
       if (found == ncclSuccess || found == ncclInProgress)
         continue;
-      tl::unexpected<Error> error = describe(found, group.communicator, "a collective");
+      tl::unexpected<Error> error = describe(found, communicator, "a collective");
       abort();
       return error;
     }

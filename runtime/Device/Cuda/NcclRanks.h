@@ -9,6 +9,24 @@
 //           over the control communicator
 //   groups  split from it when a program first asks for one: all ranks bind the same programs, so
 //           all split in the same order
+//   links   of a pipeline (PipelineStages.h), split from it beforehand, since ranks bind other
+//           programs: two ranks each, the one that sends and the one that receives
+//
+// A send is over when it has been received; NCCL need not have room for what is on its way. So a
+// link has a stream of its own where it is sent: the program goes on, and whoever writes the memory
+// again waits for an event behind the send. A communicator does one thing after the other, in the
+// order in which it was asked: on one link only what the receiver takes in that order, and nothing
+// of the other direction, which might be what the send is waited for with (RanksVerifier.h proves
+// of all programs that no rank waits so for itself). While a send waits it keeps multiprocessors
+// busy, and so does what waits for all ranks: each link has a few of them at most, so that there
+// are always some that compute.
+//
+// Where a rank has several stages, what one sends to another is copied when that receives it, from
+// where it still lies.
+//
+// The first message of a communicator makes a connection, for which both ends have to be there:
+// that is done when links are opened, or else a stage would wait for the next one to have computed
+// what it waits for.
 //
 // Nothing may wait forever for a rank that has failed: communicators do not block, so that a call
 // that waits for others returns at once and is asked for again; and who waits for a stream asks
@@ -21,8 +39,9 @@
 #pragma once
 
 #include "runtime/Collective/Communicator.h"
-#include "runtime/Device/Cuda/CudaContext.h"
-#include "runtime/Format/Executable_generated.h"
+#include "runtime/Device/Cuda/CudaEvent.h"
+#include "runtime/Format/PipelineStages.h"
+#include <deque>
 #include <map>
 
 struct ncclComm;
@@ -41,13 +60,29 @@ struct NcclCollective {
   uint64_t sourceBytes, outBytes;
 };
 
+/// A link of a pipeline, as one of its two ranks has it.
+struct NcclLink {
+  ncclComm *communicator = nullptr;    ///< none between two stages of this rank
+  std::optional<CudaEvent> ready = {}; ///< what is sent next is there, where this rank sends
+  CUstream stream = nullptr;           ///< of what this rank sends
+  std::deque<CUdeviceptr> held = {};   ///< what it has sent to itself
+  std::vector<void *> registrations = {};
+};
+
+/// What goes over a link, ready for a stream.
+struct NcclMessage {
+  NcclLink *link;
+  CUdeviceptr address;
+  uint64_t bytes;
+};
+
 class NcclRanks {
 public:
   /// All ranks at once, each with its own GPU's context current. `control` outlives it. Errors: no
   /// NCCL, or what NCCL says of the machine.
   static Expected<std::unique_ptr<NcclRanks>> open(const CudaContext &context,
                                                    Communicator &control);
-  /// Waits for no other rank where the run has been given up. @pre graphs with collectives are gone
+  /// @pre graphs with collectives are gone, and end() was called
   ~NcclRanks();
   NcclRanks(const NcclRanks &) = delete;
   NcclRanks &operator=(const NcclRanks &) = delete;
@@ -57,6 +92,13 @@ public:
   Expected<NcclCollective> bind(const fb::Collective &collective, const RankGroup &group,
                                 CUdeviceptr source, CUdeviceptr out);
 
+  /// Opens the links of a pipeline that this rank sends or receives over. All ranks at once.
+  /// @param scratch a byte of the GPU's memory.
+  Expected<void> openLinks(const Executable &executable, CUdeviceptr scratch);
+
+  /// Makes what goes over a channel ready. @pre the links are open, and the ranks verified
+  NcclMessage bindMessage(uint32_t channel, CUdeviceptr address, uint64_t bytes);
+
   /// Tells all communicators of memory that collectives move to and from, once it is there and they
   /// are. It stays until the ranks are gone.
   Expected<void> registerMemory(CUdeviceptr begin, uint64_t bytes);
@@ -64,9 +106,19 @@ public:
   /// Puts a collective into a stream.
   Expected<void> enqueue(const NcclCollective &collective, CUstream stream) const;
 
+  /// Begins to send, beside the stream, what that leaves there; `sent` is reached when it has been
+  /// received. Not to be captured.
+  Expected<void> send(const NcclMessage &message, CUstream stream, const CudaEvent &sent) const;
+  /// Puts the arrival of a message into a stream. Not to be captured where this rank sent it.
+  Expected<void> receive(const NcclMessage &message, CUstream stream) const;
+
   /// Waits until all that the context's stream was given is done. Fails where the run is given up
   /// meanwhile, with why.
-  Expected<void> wait();
+  Expected<void> wait() { return wait(context.getStream()); }
+
+  /// Waits until nothing is on its way any more. What is not over soon is of a run that has failed,
+  /// and given up: ranks that end well have received what they were sent.
+  void end();
 
 private:
   struct Group {
@@ -78,6 +130,11 @@ private:
       : context(context), control(control), api(api) {}
   Expected<void> start();
   Expected<ncclComm *> findGroup(const RankGroup &group);
+  /// Splits the root, which all ranks do at once: those of one color, in the order of `place`;
+  /// null for those without one.
+  Expected<ncclComm *> split(int color, size_t place, int mostBlocks);
+  Expected<void> wait(CUstream stream);
+  std::vector<ncclComm *> listCommunicators() const;
   /// Asks again for as long as a call goes on.
   Expected<void> settle(int result, ncclComm *communicator, const char *call) const;
   tl::unexpected<Error> describe(int result, ncclComm *communicator, const char *call) const;
@@ -88,6 +145,8 @@ private:
   const NcclApi &api;
   std::map<std::vector<size_t>, Group> groups; ///< by their ranks
   std::vector<size_t> all;                     ///< the root's
+  std::map<uint32_t, StageLink> channels;      ///< the links that channels belong to
+  std::map<StageLink, NcclLink> links;         ///< those of this rank
   bool aborted = false;
 };
 

@@ -21,6 +21,13 @@ Expected<NcclCollective> NcclRanks::bind(const fb::Collective &, const RankGroup
 }
 Expected<void> NcclRanks::registerMemory(CUdeviceptr, uint64_t) { return builtWithout(); }
 Expected<void> NcclRanks::enqueue(const NcclCollective &, CUstream) const { return builtWithout(); }
-Expected<void> NcclRanks::wait() { return builtWithout(); }
+Expected<void> NcclRanks::openLinks(const Executable &, CUdeviceptr) { return builtWithout(); }
+NcclMessage NcclRanks::bindMessage(uint32_t, CUdeviceptr, uint64_t) { return {}; }
+Expected<void> NcclRanks::send(const NcclMessage &, CUstream, const CudaEvent &) const {
+  return builtWithout();
+}
+Expected<void> NcclRanks::receive(const NcclMessage &, CUstream) const { return builtWithout(); }
+void NcclRanks::end() {}
+Expected<void> NcclRanks::wait(CUstream) { return builtWithout(); }
 
 } // namespace sinter::runtime::cuda

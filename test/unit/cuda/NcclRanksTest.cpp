@@ -193,6 +193,119 @@ TEST_F(NcclRanksTest, SayWhatNcclSays) {
       << done.error().message();
 }
 
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+// Two stages, of two ranks each: the second one adds nothing and sends x back, and the first one
+// has it twice in flight.
+Parts makeStages() {
+  Parts parts;
+  parts.device = "cuda:sm_90";
+  parts.grid = {{"pipeline", 2}, {"data", 2}};
+  parts.stages = {{0, 2 * kBytes, 2}, {0, 2 * kBytes, 1}};
+  parts.stateBytes = 2 * kBytes;
+  fb::Slice mine = slice(Space::State, 0, kBytes), theirs = slice(Space::State, kBytes, kBytes),
+            outside = slice(Space::Input, 0, kBytes), y = slice(Space::Output, 0, kBytes);
+  auto add = [&](const std::string &name, uint32_t stage, std::vector<Parts::Command> commands) {
+    Parts::Program &program = parts.programs.emplace_back();
+    program.name = name;
+    program.stage = stage;
+    program.commands = std::move(commands);
+    return &program;
+  };
+  Parts::Program *forward = add("run.0.forward", 0, {copy(outside, mine), send(1, 0, mine)});
+  forward->inputBytes = kBytes;
+  forward->inputs = {{"x", fb::DType::F32, {int64_t(kCount)}, outside}};
+  add("run.1.forward", 1, {receive(0, 0, theirs), copy(theirs, mine), send(0, 1, mine)});
+  Parts::Program *backward = add("run.0.backward", 0, {receive(1, 1, theirs), copy(theirs, y)});
+  backward->outputBytes = kBytes;
+  backward->outputs = {{"y", fb::DType::F32, {int64_t(kCount)}, y}};
+  return parts;
+}
+
+class StagesOnGpus : public NcclRanksTest {
+protected:
+  /// Runs microbatches by 1F1B; the first stage has two of them in flight.
+  static Expected<void> run(Communicator &communicator, size_t microbatches, bool meets = true) {
+    BindOptions options;
+    options.threads = 1;
+    options.communicator = &communicator;
+    SINTER_TRY(auto executable, makeStages().load());
+    SINTER_TRY(auto session, Session::bind(executable, options));
+    if (communicator.getRank() >= 2) {
+      SINTER_TRY(size_t forward, session->program("run.1.forward"));
+      for (size_t i = 0; i < microbatches; ++i)
+        SINTER_CHECK(session->run(forward));
+      return meets ? communicator.barrier() : Expected<void>();
+    }
+    auto goForward = [&](size_t i) -> Expected<void> {
+      SINTER_TRY(size_t program, session->program("run.0.forward", i % 2));
+      SINTER_TRY(TensorView x, session->input(program, "x", DType::F32));
+      for (size_t j = 0; j < kCount; ++j)
+        x.as<float>()[j] = numberOf(communicator.getRank(), i, j);
+      return session->run(program);
+    };
+    SINTER_CHECK(goForward(0));
+    for (size_t i = 0; i < microbatches; ++i) {
+      if (i + 1 < microbatches)
+        SINTER_CHECK(goForward(i + 1));
+      SINTER_TRY(size_t program, session->program("run.0.backward", i % 2));
+      SINTER_CHECK(session->run(program));
+      SINTER_TRY(TensorView y, session->output(program, "y", DType::F32));
+      for (size_t j = 0; j < kCount; ++j)
+        EXPECT_EQ(y.as<float>()[j], numberOf(communicator.getRank(), i, j));
+    }
+    return communicator.barrier(); // all have what was sent
+  }
+};
+
+TEST_F(StagesOnGpus, SendWhileTheyComputeOn) {
+  for (unsigned seed : {0u, 1u, 2u}) {
+    SCOPED_TRACE(seed);
+    open(kRanks, seed);
+    auto done = runThreadRanks(
+        kRanks, [](Communicator &communicator) { return run(communicator, /*microbatches=*/6); });
+    EXPECT_TRUE(done) << done.error().message();
+    // A message of each link, and one when it is opened, on either of its ranks.
+    EXPECT_EQ(gpu->statistics().collectives, kRanks * 2 * (6 + 1));
+    EXPECT_EQ(gpu->calls("ncclCommSplit"), kRanks * 2);
+  }
+}
+
+// Whose last send nobody receives is told as soon as it is known.
+TEST_F(StagesOnGpus, DoNotWaitForARankThatHasEnded) {
+  open(kRanks);
+  std::atomic<int> told = 0;
+  auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+    if (communicator.getRank() == 2) {
+      // It has computed one microbatch, and its session is gone before it says so.
+      auto own = run(communicator, 1, /*meets=*/false);
+      EXPECT_TRUE(own) << own.error().message();
+      return fail("weights", "are not there", "");
+    }
+    auto more = run(communicator, 4);
+    EXPECT_FALSE(more);
+    EXPECT_NE(more.error().message().find("has ended with an error"), std::string::npos)
+        << more.error().message();
+    ++told;
+    return {};
+  });
+  EXPECT_FALSE(done);
+  EXPECT_EQ(told, 3);
+}
+
+TEST_F(StagesOnGpus, SayWhatNcclSaysOfASend) {
+  open(kRanks);
+  gpu->failCall("ncclSend", ncclSystemError, /*after=*/1);
+  auto done =
+      runThreadRanks(kRanks, [](Communicator &communicator) { return run(communicator, 2); });
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message().find("NCCL, ncclSend: unhandled system error"),
+            std::string::npos)
+      << done.error().message();
+}
+
 // As ranks do in which something else goes wrong: the others would wait in a kernel forever.
 TEST_F(NcclRanksTest, DoNotWaitForARankThatHasEnded) {
   for (size_t runs : {0, 3}) {
