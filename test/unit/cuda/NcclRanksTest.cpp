@@ -197,9 +197,9 @@ TEST_F(NcclRanksTest, SayWhatNcclSays) {
 // Stages
 //===----------------------------------------------------------------------===//
 
-// Two stages, of two ranks each: the second one adds nothing and sends x back, and the first one
-// has it twice in flight.
-Parts makeStages() {
+// Two stages, of two ranks each: the second one adds nothing and sends x back, or first what it had
+// before, and the first one has it twice in flight.
+Parts makeStages(bool sendsFirst) {
   Parts parts;
   parts.device = "cuda:sm_90";
   parts.grid = {{"pipeline", 2}, {"data", 2}};
@@ -217,7 +217,10 @@ Parts makeStages() {
   Parts::Program *forward = add("run.0.forward", 0, {copy(outside, mine), send(1, 0, mine)});
   forward->inputBytes = kBytes;
   forward->inputs = {{"x", fb::DType::F32, {int64_t(kCount)}, outside}};
-  add("run.1.forward", 1, {receive(0, 0, theirs), copy(theirs, mine), send(0, 1, mine)});
+  if (sendsFirst)
+    add("run.1.forward", 1, {copy(theirs, mine), send(0, 1, mine), receive(0, 0, theirs)});
+  else
+    add("run.1.forward", 1, {receive(0, 0, theirs), copy(theirs, mine), send(0, 1, mine)});
   Parts::Program *backward = add("run.0.backward", 0, {receive(1, 1, theirs), copy(theirs, y)});
   backward->outputBytes = kBytes;
   backward->outputs = {{"y", fb::DType::F32, {int64_t(kCount)}, y}};
@@ -227,11 +230,12 @@ Parts makeStages() {
 class StagesOnGpus : public NcclRanksTest {
 protected:
   /// Runs microbatches by 1F1B; the first stage has two of them in flight.
-  static Expected<void> run(Communicator &communicator, size_t microbatches, bool meets = true) {
+  static Expected<void> run(Communicator &communicator, size_t microbatches, bool meets = true,
+                            bool sendsFirst = false) {
     BindOptions options;
     options.threads = 1;
     options.communicator = &communicator;
-    SINTER_TRY(auto executable, makeStages().load());
+    SINTER_TRY(auto executable, makeStages(sendsFirst).load());
     SINTER_TRY(auto session, Session::bind(executable, options));
     if (communicator.getRank() >= 2) {
       SINTER_TRY(size_t forward, session->program("run.1.forward"));
@@ -254,7 +258,9 @@ protected:
       SINTER_CHECK(session->run(program));
       SINTER_TRY(TensorView y, session->output(program, "y", DType::F32));
       for (size_t j = 0; j < kCount; ++j)
-        EXPECT_EQ(y.as<float>()[j], numberOf(communicator.getRank(), i, j));
+        EXPECT_EQ(y.as<float>()[j], !sendsFirst ? numberOf(communicator.getRank(), i, j)
+                                    : i == 0    ? 0
+                                                : numberOf(communicator.getRank(), i - 1, j));
     }
     return communicator.barrier(); // all have what was sent
   }
@@ -271,6 +277,15 @@ TEST_F(StagesOnGpus, SendWhileTheyComputeOn) {
     EXPECT_EQ(gpu->statistics().collectives, kRanks * 2 * (6 + 1));
     EXPECT_EQ(gpu->calls("ncclCommSplit"), kRanks * 2);
   }
+}
+
+// Neither waits for the other one to receive, nor for a connection to it.
+TEST_F(StagesOnGpus, MayBothSendFirst) {
+  open(kRanks, /*streamSeed=*/1);
+  auto done = runThreadRanks(kRanks, [](Communicator &communicator) {
+    return run(communicator, /*microbatches=*/4, /*meets=*/true, /*sendsFirst=*/true);
+  });
+  EXPECT_TRUE(done) << done.error().message();
 }
 
 // Whose last send nobody receives is told as soon as it is known.
