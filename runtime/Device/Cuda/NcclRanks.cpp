@@ -279,11 +279,16 @@ void NcclRanks::end() {
   for (const auto &[key, link] : links)
     if (link.stream)
       streams.push_back(link.stream);
-  auto until = std::chrono::steady_clock::now() + kEndTime;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point until = Clock::now() + kEndTime;
+  // What is given up ends soon after, and uses memory until then.
   for (CUstream stream : streams)
-    while (!aborted && context.getApi().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) {
-      if (control.getFailure() || std::chrono::steady_clock::now() > until)
+    while (context.getApi().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY &&
+           (!aborted || Clock::now() < until)) {
+      if (!aborted && (control.getFailure() || Clock::now() > until)) {
         abort();
+        until = Clock::now() + kEndTime;
+      }
       ::sched_yield();
     }
 }
