@@ -32,15 +32,10 @@ static Value constantLike(OpBuilder &builder, Location loc, Value like, double v
 }
 
 /// 1 / (1 + e^-x).
-/// sigmoid(-x)
-static Value buildFallingSigmoid(OpBuilder &builder, Location loc, Value x) {
-  Value one = constantLike(builder, loc, x, 1.0);
-  Value growth = math::ExpOp::create(builder, loc, x);
-  return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, growth));
-}
-
 static Value buildSigmoid(OpBuilder &builder, Location loc, Value x) {
-  return buildFallingSigmoid(builder, loc, arith::NegFOp::create(builder, loc, x));
+  Value one = constantLike(builder, loc, x, 1.0);
+  Value decay = math::ExpOp::create(builder, loc, arith::NegFOp::create(builder, loc, x));
+  return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, decay));
 }
 
 static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
@@ -134,24 +129,17 @@ Value SiluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 }
 double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * sigmoid(x[0]); }
 
-static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
-static constexpr double kGeluCubic = 0.044715;
-
-/// sigmoid(2u) with u = kGeluScale (x + kGeluCubic x^3), from x^2.
-static Value buildGeluSigmoid(OpBuilder &builder, Location loc, Value x, Value square) {
-  auto constant = [&](double value) { return constantLike(builder, loc, x, value); };
-  Value slope = math::FmaOp::create(builder, loc, square, constant(-2.0 * kGeluScale * kGeluCubic),
-                                    constant(-2.0 * kGeluScale));
-  return buildFallingSigmoid(builder, loc, arith::MulFOp::create(builder, loc, x, slope));
-}
-
 // The tanh form is built as x * sigmoid(2u): (1 + tanh u) / 2 is sigmoid(2u), and one exp is
 // cheaper than a tanh.
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
   auto mul = [&](Value a, Value b) -> Value { return arith::MulFOp::create(builder, loc, a, b); };
-  if (getTanh())
-    return mul(x[0], buildGeluSigmoid(builder, loc, x[0], mul(x[0], x[0])));
+  if (getTanh()) {
+    Value cubic = mul(mul(x[0], x[0]), constant(0.044715));
+    Value inner = mul(x[0], arith::AddFOp::create(builder, loc, cubic, constant(1.0)));
+    Value doubled = mul(inner, constant(2.0 * std::sqrt(2.0 / std::numbers::pi)));
+    return mul(x[0], buildSigmoid(builder, loc, doubled));
+  }
   Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
   return mul(mul(x[0], constant(0.5)), arith::AddFOp::create(builder, loc, error, constant(1.0)));
 }
@@ -210,20 +198,22 @@ double RoundOp::evaluateScalar(ArrayRef<double> x) {
   return x[0] - std::remainder(x[0], 1.0); // which rounds to even
 }
 
+static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
+static constexpr double kGeluCubic = 0.044715;
+
 // With s = sigmoid(2u), u as in GeluOp: (1 + tanh u) / 2 = s and 1 - tanh^2 u = 4 s (1 - s).
 Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
   auto mul = [&](Value a, Value b) -> Value { return arith::MulFOp::create(builder, loc, a, b); };
   auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
-  auto fma = [&](Value a, Value b, Value c) -> Value {
-    return math::FmaOp::create(builder, loc, a, b, c);
-  };
   Value square = mul(x[0], x[0]);
   if (getTanh()) {
-    Value s = buildGeluSigmoid(builder, loc, x[0], square);
-    Value slope = fma(square, constant(6.0 * kGeluCubic * kGeluScale), constant(2.0 * kGeluScale));
-    Value bend = fma(arith::NegFOp::create(builder, loc, s), s, s);
-    return fma(mul(x[0], slope), bend, s);
+    Value inner = mul(x[0], add(mul(square, constant(kGeluCubic)), constant(1.0)));
+    Value s = buildSigmoid(builder, loc, mul(inner, constant(2.0 * kGeluScale)));
+    Value slope =
+        add(mul(square, constant(6.0 * kGeluCubic * kGeluScale)), constant(2.0 * kGeluScale));
+    Value bend = mul(s, arith::SubFOp::create(builder, loc, constant(1.0), s));
+    return add(s, mul(mul(x[0], slope), bend));
   }
   Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
   Value area = mul(add(error, constant(1.0)), constant(0.5));

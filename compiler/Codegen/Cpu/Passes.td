@@ -157,7 +157,8 @@ def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
     }
     // =>
     %log2e = arith.constant dense<1.44269502> : vector<8xf32>
-    %0 = math.fma %x, %log2e, %magic : vector<8xf32>
+    ...
+    %0 = math.fma %bounded, %log2e, %magic : vector<8xf32>
     %n = arith.subf %0, %magic : vector<8xf32>
     ...
     return %y : vector<8xf32>
