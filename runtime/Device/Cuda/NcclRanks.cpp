@@ -291,6 +291,9 @@ void NcclRanks::end() {
       }
       ::sched_yield();
     }
+  if (aborted)
+    for (CUstream stream : streams)
+      context.getApi().cuStreamSynchronize(stream);
 }
 
 void NcclRanks::abort() {
