@@ -216,7 +216,10 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
   if (countStages(plan.executable->getRoot()) != 0) {
     DeviceMemory scratch;
     SINTER_CHECK(allocate(scratch, 1, "links"));
-    SINTER_CHECK(own->ranks->openLinks(*plan.executable, scratch.getAddress()));
+    Expected<void> opened = own->ranks->openLinks(*plan.executable, scratch.getAddress());
+    if (!opened)
+      own->ranks->end(); // a message may still be read from there
+    SINTER_CHECK(std::move(opened));
   }
   SINTER_CHECK(bindPrograms(options));
   if (own->ranks)

@@ -279,18 +279,14 @@ void NcclRanks::end() {
   for (const auto &[key, link] : links)
     if (link.stream)
       streams.push_back(link.stream);
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point until = Clock::now() + kEndTime;
-  // What is given up ends soon after, and uses memory until then.
+  auto until = std::chrono::steady_clock::now() + kEndTime;
   for (CUstream stream : streams)
-    while (context.getApi().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY &&
-           (!aborted || Clock::now() < until)) {
-      if (!aborted && (control.getFailure() || Clock::now() > until)) {
+    while (!aborted && context.getApi().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) {
+      if (control.getFailure() || std::chrono::steady_clock::now() > until)
         abort();
-        until = Clock::now() + kEndTime;
-      }
       ::sched_yield();
     }
+  // What is given up ends soon after, and uses memory until then.
   if (aborted)
     for (CUstream stream : streams)
       context.getApi().cuStreamSynchronize(stream);

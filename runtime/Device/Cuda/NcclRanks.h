@@ -93,7 +93,7 @@ public:
                                 CUdeviceptr source, CUdeviceptr out);
 
   /// Opens the links of a pipeline that this rank sends or receives over. All ranks at once.
-  /// @param scratch a byte of the GPU's memory.
+  /// @param scratch a byte of the GPU's memory. After an error it is in use until end().
   Expected<void> openLinks(const Executable &executable, CUdeviceptr scratch);
 
   /// Makes what goes over a channel ready. @pre the links are open, and the ranks verified
