@@ -11,6 +11,20 @@ using namespace sinter;
 static constexpr const char *kTrainingAxes[] = {"data", "context", "tensor", "pipeline"};
 static constexpr const char *kInferenceAxes[] = {"context", "tensor", "pipeline"};
 
+/// The ways to write that `size` ranks are along an axis: of `tensor` also as a grid of rows and
+/// columns, and one in depth.
+static std::vector<std::string> listSizes(std::string_view axis, size_t size) {
+  std::vector<std::string> sizes = {std::to_string(size)};
+  if (axis != "tensor")
+    return sizes;
+  for (size_t depth = 1; depth <= size / 4; ++depth)
+    for (size_t rows = 2; rows <= size / depth / 2; ++rows)
+      if (size % (depth * rows) == 0)
+        sizes.push_back((depth == 1 ? "" : std::to_string(depth) + "x") + std::to_string(rows) +
+                        "x" + std::to_string(size / depth / rows));
+  return sizes;
+}
+
 /// Appends to `grids` those that give `devices` ranks along `axes`, with what `grid` has already.
 static void listGrids(std::span<const char *const> axes, size_t devices, const std::string &grid,
                       std::vector<std::string> &grids) {
@@ -22,9 +36,10 @@ static void listGrids(std::span<const char *const> axes, size_t devices, const s
   for (size_t size = 1; size <= devices; ++size) {
     if (devices % size != 0)
       continue;
-    std::string axis = std::string(axes.front()) + "=" + std::to_string(size);
-    std::string longer = size == 1 ? grid : grid + (grid.empty() ? "" : ",") + axis;
-    listGrids(axes.subspan(1), devices / size, longer, grids);
+    for (const std::string &sizes : listSizes(axes.front(), size)) {
+      std::string axis = (grid.empty() ? "" : ",") + std::string(axes.front()) + "=" + sizes;
+      listGrids(axes.subspan(1), devices / size, size == 1 ? grid : grid + axis, grids);
+    }
   }
 }
 

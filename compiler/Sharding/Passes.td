@@ -26,7 +26,7 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
 
     Along `tensor.rows` and `tensor.columns`, a grid of both: columns as along `tensor`, rows of what
     products compute, the sequences of a batch or the tokens of one, along the other. Matrices are
-    split along both where they divide.
+    split along both where they divide. Along `tensor.depth` rows, too, and matrices are whole.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {

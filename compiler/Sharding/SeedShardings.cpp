@@ -18,9 +18,10 @@ using namespace sinter;
 
 // Along `data` ranks have microbatches of their own. What products compute is split by columns
 // along `tensor` or the columns of a grid of both, by rows along `context`, the tokens of a
-// sequence, and along the rows of a grid of both.
+// sequence, and along the rows and the depth of a grid of both; matrices are whole along depth.
 static constexpr StringLiteral kData = "data", kContext = "context", kTensor = "tensor",
-                               kRows = "tensor.rows", kColumns = "tensor.columns";
+                               kDepth = "tensor.depth", kRows = "tensor.rows",
+                               kColumns = "tensor.columns";
 static constexpr StringRef kLast(runtime::kLastMicrobatch), kSum(runtime::kGradientSum);
 
 static std::optional<Role> findRole(DictionaryAttr attributes) {
@@ -228,16 +229,17 @@ private:
     return true;
   }
 
-  /// The tokens of a sequence are split along `context`; along the rows of a grid of both whole
-  /// sequences, if there are enough.
+  /// The tokens of a sequence are split along `context`; along the depth and the rows of a grid of
+  /// both whole sequences, if there are enough.
   void splitTokens(func::FuncOp function) {
     Value tokens = findTokens(function);
     if (!tokens || typeOf(tokens).getRank() != 2)
       return;
     SmallVector<SmallVector<StringRef>> dims(2);
     addAxis(kContext, typeOf(tokens), dims, 1);
-    if (!addAxis(kRows, typeOf(tokens), dims, 0))
-      addAxis(kRows, typeOf(tokens), dims, 1);
+    for (StringRef axis : {kDepth, kRows})
+      if (!addAxis(axis, typeOf(tokens), dims, 0))
+        addAxis(axis, typeOf(tokens), dims, 1);
     if (dims[0].empty() && dims[1].empty())
       return;
     auto builder = OpBuilder::atBlockBegin(&function.front());
@@ -262,7 +264,7 @@ private:
     auto isSplit = [&](StringRef axis) {
       return llvm::any_of(dims, [&](auto &names) { return llvm::is_contained(names, axis); });
     };
-    for (StringRef axis : {columnAxis, StringRef(kRows), StringRef(kContext)})
+    for (StringRef axis : getSplitAxes())
       if (!isSplit(axis) && !addAxis(axis, type, dims, parts->second))
         addAxis(axis, type, dims, 1 - parts->second);
   }
@@ -272,7 +274,7 @@ private:
                   Dims dims) const {
     if (findRole(attributes) != Role::KvCache)
       return;
-    for (StringRef axis : {columnAxis, StringRef(kRows), StringRef(kContext)})
+    for (StringRef axis : getSplitAxes())
       if (grid.getSize(axis) > 1 &&
           (type.getDimSize(2) % grid.getSize(axis) != 0 || !addAxis(axis, type, dims, 2)))
         remark::missed(function.getLoc(), remark::RemarkOpts::name("WholeCache")
@@ -282,6 +284,9 @@ private:
                            "{0} heads of keys do not divide over {1} ranks of the axis {2}",
                            type.getDimSize(2), grid.getSize(axis), axis);
   }
+
+  /// The axes along which the ranks share what one op computes.
+  std::array<StringRef, 4> getSplitAxes() const { return {columnAxis, kRows, kDepth, kContext}; }
 
   /// The matrix that a parameter is, or that a gradient or an optimizer's state is of
   /// ("adamw.m.<name>").

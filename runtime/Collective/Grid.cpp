@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <ranges>
 
 namespace sinter::runtime {
 namespace {
@@ -31,10 +32,22 @@ size_t parseSize(std::string_view text) {
   return status == std::errc() && end == text.data() + text.size() ? size : 0;
 }
 
-/// The place of an axis in the order of kGridAxes, rows before columns.
-std::pair<const std::string_view *, bool> findOrder(const GridAxis &axis) {
-  return {std::ranges::find(kGridAxes, axis.name.substr(0, axis.name.find('.'))),
-          axis.name == kTensorColumns};
+/// What an axis is for: "tensor" of "tensor.rows".
+std::string_view getKind(std::string_view axis) { return axis.substr(0, axis.find('.')); }
+
+/// The place of an axis in the order of kGridAxes and of kTensorAxes.
+std::pair<const std::string_view *, const std::string_view *> findOrder(const GridAxis &axis) {
+  return {std::ranges::find(kGridAxes, getKind(axis.name)),
+          std::ranges::find(kTensorAxes, axis.name)};
+}
+
+/// The sizes that "2x4" is of, or none where it is no such text; of as many as kTensorAxes at most.
+std::vector<size_t> parseSizes(std::string_view text) {
+  std::vector<size_t> sizes;
+  for (auto part : std::views::split(text, 'x'))
+    sizes.push_back(parseSize({part.begin(), part.end()}));
+  bool isGrid = sizes.size() <= std::size(kTensorAxes) && std::ranges::count(sizes, 0u) == 0;
+  return isGrid ? sizes : std::vector<size_t>();
 }
 
 } // namespace
@@ -57,28 +70,24 @@ Expected<std::vector<GridAxis>> parseGrid(std::string_view text) {
     size_t equals = std::min(entry.find('='), entry.size());
     std::string_view name = entry.substr(0, equals);
     std::string_view number = entry.substr(std::min(equals + 1, entry.size()));
-    size_t by = name == "tensor" ? number.find('x') : std::string_view::npos;
-    bool isGrid = by != std::string_view::npos;
-    size_t size = parseSize(number.substr(0, by));
-    size_t columns = isGrid ? parseSize(number.substr(by + 1)) : 1;
-    if (size == 0 || columns == 0)
+    std::vector<size_t> sizes = parseSizes(number);
+    if (sizes.empty() || (sizes.size() > 1 && name != "tensor"))
       return fail(what,
                   "'" + std::string(entry) + "' is not of the form " +
-                      (name == "tensor" ? "tensor=N or tensor=RxC" : "AXIS=N"),
+                      (name == "tensor" ? "tensor=N, tensor=RxC or tensor=DxRxC" : "AXIS=N"),
                   "write data=2,tensor=2, for example");
     if (std::ranges::find(kGridAxes, name) == std::end(kGridAxes))
       return fail(what, "there is no axis '" + std::string(name) + "'",
                   "axes are data, tensor, pipeline and context");
-    if (std::ranges::any_of(axes, [&](const GridAxis &axis) {
-          return axis.name.substr(0, axis.name.find('.')) == name;
-        }))
+    if (std::ranges::any_of(axes, [&](const GridAxis &axis) { return getKind(axis.name) == name; }))
       return fail(what, "the axis '" + std::string(name) + "' is there twice", "give it once");
-    if (size > mostRanks || columns > mostRanks || (ranks *= size * columns) > mostRanks)
-      return fail(what, "there are more than " + std::to_string(mostRanks) + " ranks",
-                  "give fewer");
-    axes.push_back({std::string(isGrid ? kTensorRows : name), size});
-    if (isGrid)
-      axes.push_back({std::string(kTensorColumns), columns});
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] > mostRanks || (ranks *= sizes[i]) > mostRanks)
+        return fail(what, "there are more than " + std::to_string(mostRanks) + " ranks",
+                    "give fewer");
+      std::string_view part = std::end(kTensorAxes)[ptrdiff_t(i) - ptrdiff_t(sizes.size())];
+      axes.push_back({std::string(sizes.size() == 1 ? name : part), sizes[i]});
+    }
   }
   std::ranges::sort(axes, {}, findOrder);
   return axes;
@@ -142,12 +151,13 @@ size_t findRankOfStage(const fb::Executable &executable, uint32_t stage, size_t 
 
 std::string describeGrid(const fb::Executable &executable) {
   std::string text;
-  for (const Axis &axis : listAxes(executable))
-    if (axis.name == kTensorColumns) // behind its rows
-      text += "x" + std::to_string(axis.size);
-    else
-      text += (text.empty() ? "" : ",") + std::string(axis.name.substr(0, axis.name.find('.'))) +
-              "=" + std::to_string(axis.size);
+  std::string_view before;
+  for (const Axis &axis : listAxes(executable)) {
+    std::string_view kind = getKind(axis.name);
+    text += kind == before ? "x" : (text.empty() ? "" : ",") + std::string(kind) + "=";
+    text += std::to_string(axis.size);
+    before = kind;
+  }
   return text;
 }
 

@@ -16,13 +16,14 @@ struct GridAxis {
 
 /// Reads the option `grid`, "data=2,tensor=2": axes of the names below, each once. Empty: none, one
 /// rank. The order of axes does not depend on how they were written: it is that of kGridAxes.
-/// "tensor=2x4" is a grid of both rows and columns, the axes kTensorRows and kTensorColumns.
+/// "tensor=2x4" is a grid of rows and columns, "tensor=2x4x4" one in depth, too: the last of
+/// kTensorAxes.
 Expected<std::vector<GridAxis>> parseGrid(std::string_view text);
 
 /// What the axes of a grid are for, slowest first: ranks that are neighbours on the last one
 /// exchange the most.
 constexpr std::string_view kGridAxes[] = {"pipeline", "data", "context", "tensor"};
-constexpr std::string_view kTensorRows = "tensor.rows", kTensorColumns = "tensor.columns";
+constexpr std::string_view kTensorAxes[] = {"tensor.depth", "tensor.rows", "tensor.columns"};
 
 /// The ranks of a grid as people write it: the product of its axes.
 Expected<size_t> countRanks(std::string_view grid);

@@ -92,4 +92,10 @@ TEST_P(RowsOnRanks, FourAlongRowsAndColumnsInBf16) { expectSameBits(4, "tensor=2
 
 INSTANTIATE_TEST_SUITE_P(Models, RowsOnRanks, testing::Values("gpt2", "llama", "gemma2"), testName);
 
+class DepthOnRanks : public Ranks {};
+
+TEST_P(DepthOnRanks, FourAlongDepthAndColumns) { expectSameBits(4, "tensor=2x1x2", DType::F32); }
+
+INSTANTIATE_TEST_SUITE_P(Models, DepthOnRanks, testing::Values("llama"), testName);
+
 } // namespace

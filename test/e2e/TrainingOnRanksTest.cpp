@@ -104,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanksOfData,
 class TrainingInManyAxes : public TrainingOnRanks {};
 
 TEST_P(TrainingInManyAxes, SameBits) {
-  compareLayouts({{"data=2,context=2,tensor=2", 1},
+  compareLayouts({{"tensor=2x2x2"},
+                  {"data=2,context=2,tensor=2", 1},
+                  {"data=2,tensor=2x1x2", 3},
                   {"data=2,context=2,pipeline=2", 2},
                   {"data=2,tensor=2,pipeline=2", 1},
                   {"data=2,tensor=2,pipeline=2", 3},

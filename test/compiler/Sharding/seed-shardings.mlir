@@ -134,3 +134,26 @@ module attributes {sinter.grid = #sinter.grid<tensor.rows = 2, tensor.columns = 
     return %0 : tensor<1x8x4xf32>
   }
 }
+
+// -----
+
+// In depth tokens are split, too, and matrices whole: their gradients are split along it.
+// CHECK-LABEL: func.func @deep(
+// CHECK-SAME: %arg1: tensor<4x8xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor.columns", "tensor.rows"\]\]}}>, sinter.state = "w"}
+// CHECK-SAME: %arg3: tensor<4x8xf32> {sinter.role = #sinter.role<gradient>, sinter.sharding = #sinter.sharding<{{\[\["tensor.depth"\], \["tensor.columns", "tensor.rows"\]\]}}>, sinter.state = "gradient.w"}
+// CHECK: sinter.shard %arg0 {sharding = #sinter.sharding<{{\[\["tensor.depth", "tensor.rows"\], \[\]\]}}>}
+module attributes {sinter.grid = #sinter.grid<tensor.depth = 2, tensor.rows = 2, tensor.columns = 2>} {
+  func.func @deep(%t: tensor<4x8xi32> {sinter.input = "tokens"}, %w: tensor<4x8xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>},
+                  %table: tensor<4x4xf32> {sinter.state = "table", sinter.role = #sinter.role<parameter>},
+                  %g: tensor<4x8xf32> {sinter.state = "gradient.w", sinter.role = #sinter.role<gradient>})
+      -> (tensor<4x8x8xf32> {sinter.output = "a"}, tensor<4x8xf32> {sinter.state = "gradient.w"}) attributes {sinter.entry} {
+    %0 = sinter.embedding %table, %t : (tensor<4x4xf32>, tensor<4x8xi32>) -> tensor<4x8x4xf32>
+    %1 = sinter.matmul %0, %w : (tensor<4x8x4xf32>, tensor<4x8xf32>) -> tensor<4x8x8xf32>
+    %x = sinter.slice %0 {offsets = array<i64: 0, 0, 0>} : (tensor<4x8x4xf32>) -> tensor<1x8x4xf32>
+    %y = sinter.reshape %x : (tensor<1x8x4xf32>) -> tensor<8x4xf32>
+    %2 = sinter.matmul %y, %y {transpose_lhs} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %3 = sinter.concat %2, %2 {dim = 1 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+    %4 = sinter.add %g, %3 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %1, %4 : tensor<4x8x8xf32>, tensor<4x8xf32>
+  }
+}

@@ -77,6 +77,18 @@ TEST(GridTest, ReadsRowsAndColumns) {
             "context=3,tensor=2x4");
 }
 
+TEST(GridTest, ReadsDepth) {
+  auto axes = parseGrid("tensor=2x3x4");
+  ASSERT_TRUE(axes);
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (const GridAxis &axis : *axes)
+    found.emplace_back(axis.name, axis.size);
+  std::vector<std::pair<std::string, uint64_t>> expected = {
+      {"tensor.depth", 2}, {"tensor.rows", 3}, {"tensor.columns", 4}};
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(describeGrid(loadGrid(expected)->getRoot()), "tensor=2x3x4");
+}
+
 TEST(GridTest, RefusesWhatIsNoGrid) {
   auto why = [](std::string_view text) { return parseGrid(text).error().message(); };
   const std::string form = " is not of the form AXIS=N; write data=2,tensor=2, for example";
@@ -88,10 +100,10 @@ TEST(GridTest, RefusesWhatIsNoGrid) {
   EXPECT_EQ(why("data=2,,tensor=2"), "`grid` data=2,,tensor=2: ''" + form);
   EXPECT_EQ(why("data=99999999999999999999"),
             "`grid` data=99999999999999999999: 'data=99999999999999999999'" + form);
-  for (std::string_view text : {"tensor=2x", "tensor=x2", "tensor=2x0", "tensor=2x2x2"})
+  for (std::string_view text : {"tensor=2x", "tensor=x2", "tensor=2x0", "tensor=2x2x2x2"})
     EXPECT_EQ(why(text), "`grid` " + std::string(text) + ": '" + std::string(text) +
-                             "' is not of the form tensor=N or tensor=RxC; write data=2,tensor=2, "
-                             "for example");
+                             "' is not of the form tensor=N, tensor=RxC or tensor=DxRxC; write "
+                             "data=2,tensor=2, for example");
   EXPECT_EQ(why("data=2x2"), "`grid` data=2x2: 'data=2x2'" + form);
   EXPECT_EQ(why("tensor=2x2,tensor=2"),
             "`grid` tensor=2x2,tensor=2: the axis 'tensor' is there twice; give it once");
