@@ -139,9 +139,9 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Shardable, Sinter_Diff
     that a tied table is also is.
     C1: table is `[rows, width]`; the result is ids' shape with width appended, of table's type.
   }];
-  let arguments = (ins Sinter_FloatTensor:$table, Sinter_IndexTensor:$ids,
+  let arguments = (ins Sinter_Tensor:$table, Sinter_IndexTensor:$ids,
                        OptionalAttr<I64Attr>:$padding, UnitAttr:$transpose_table);
-  let results = (outs Sinter_FloatTensor:$result);
+  let results = (outs Sinter_Tensor:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Rows that there are to choose from.

@@ -100,29 +100,50 @@ private:
     return tensor;
   }
 
-  /// A product by integers, or e4m3, which lie [out, in] wherever the numbers do.
-  Value buildScaledProduct(Value x, const LinearSpec &linear, const IntegerFormat &format) {
-    const WeightRef &ref = linear.weight;
+  /// A matrix `[rows, columns]` of integers, or e4m3, by which files hold numbers. Minima are null
+  /// where the format has none.
+  struct ScaledMatrix {
+    Value numbers, scales, minima;
+  };
+
+  ScaledMatrix getScaledMatrix(const std::string &name, int64_t rows, int64_t columns,
+                               const IntegerFormat &format) {
     Type number = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
     if (format.dtype == DType::E4M3)
       number = Float8E4M3FNType::get(graph.getContext());
-    auto getPart = [&](std::string_view suffix, int64_t columns, Type type) {
-      Value part =
-          graph.getParameter(ref.tensor + std::string(suffix), {ref.tensorOut, columns}, type);
-      return selectEntries(part, ref, 0);
+    auto getPart = [&](std::string_view suffix, int64_t width, Type type) {
+      return graph.getParameter(name + std::string(suffix), {rows, width}, type);
     };
-    Value integers = getPart(integersSuffix, linear.in, number);
-    Value scales = getPart(scalesSuffix, linear.in / format.group, graph.getF32()), minima;
+    int64_t groups = columns / format.group;
+    ScaledMatrix matrix;
+    matrix.numbers = getPart(integersSuffix, columns, number);
+    matrix.scales = getPart(scalesSuffix, groups, graph.getF32());
     if (format.hasMinima)
-      minima = getPart(minimaSuffix, linear.in / format.group, graph.getF32());
-    return graph.scaledMatmul(x, integers, scales, minima, format.roundsRows);
+      matrix.minima = getPart(minimaSuffix, groups, graph.getF32());
+    return matrix;
+  }
+
+  /// The format that a parameter is multiplied or looked up in, or null: numbers as they are.
+  const IntegerFormat *findIntegerFormat(const std::string &name) const {
+    auto found = options.integerFormats.find(name);
+    return hasLoss || found == options.integerFormats.end() ? nullptr : &found->second;
+  }
+
+  /// A product by integers, or e4m3, which lie [out, in] wherever the numbers do.
+  Value buildScaledProduct(Value x, const LinearSpec &linear, const IntegerFormat &format) {
+    const WeightRef &ref = linear.weight;
+    ScaledMatrix matrix = getScaledMatrix(ref.tensor, ref.tensorOut, linear.in, format);
+    Value numbers = selectEntries(matrix.numbers, ref, 0);
+    Value scales = selectEntries(matrix.scales, ref, 0), minima;
+    if (matrix.minima)
+      minima = selectEntries(matrix.minima, ref, 0);
+    return graph.scaledMatmul(x, numbers, scales, minima, format.roundsRows);
   }
 
   Value buildProduct(Value x, const LinearSpec &linear) {
     const WeightRef &ref = linear.weight;
-    auto integers = options.integerFormats.find(ref.tensor);
-    if (!hasLoss && integers != options.integerFormats.end())
-      return buildScaledProduct(x, linear, integers->second);
+    if (const IntegerFormat *format = findIntegerFormat(ref.tensor))
+      return buildScaledProduct(x, linear, *format);
     bool transposed = ref.layout == WeightRef::Layout::OutIn;
     SmallVector<int64_t, 2> shape = {linear.in, ref.tensorOut};
     if (transposed)
@@ -193,25 +214,49 @@ private:
     return seed ? graph.dropout(x, seed, options.training.dropout, dropouts++) : x;
   }
 
+  /// Rows of a table `[rows, hidden size]` behind its first `offset`, in f32.
+  Value buildLookup(const std::string &name, int64_t rows, Value ids, int64_t offset,
+                    std::optional<int64_t> padding) {
+    auto lookUp = [&](Value table) {
+      int64_t width = cast<RankedTensorType>(table.getType()).getDimSize(1);
+      if (offset)
+        table = graph.slice(table, {offset, 0}, {rows, width});
+      return graph.cast(graph.embedding(table, ids, padding), graph.getF32());
+    };
+    const IntegerFormat *format = findIntegerFormat(name);
+    if (!format)
+      return lookUp(getParameter(name, {rows + offset, spec.hiddenSize}));
+    // Numbers of the chosen rows alone are made: a whole table of them is several times as large.
+    ScaledMatrix matrix = getScaledMatrix(name, rows + offset, spec.hiddenSize, *format);
+    SmallVector<int64_t> shape(cast<RankedTensorType>(ids.getType()).getShape()), dims, groups;
+    for (size_t dim = 0; dim <= shape.size(); ++dim)
+      dims.push_back(static_cast<int64_t>(dim));
+    groups = shape;
+    groups.append({spec.hiddenSize / format->group, format->group});
+    shape.push_back(spec.hiddenSize);
+    Value found = graph.reshape(lookUp(matrix.numbers), groups);
+    found = graph.mul(found, graph.broadcast(lookUp(matrix.scales), groups, dims));
+    if (matrix.minima)
+      found = graph.add(found, graph.broadcast(lookUp(matrix.minima), groups, dims));
+    return graph.reshape(found, shape);
+  }
+
   Value buildEmbedding() {
     graph.setLocation(spec.embeddingName);
-    Value table = getParameter(spec.embedding, {spec.vocabSize, spec.hiddenSize});
-    Value hidden = graph.cast(graph.embedding(table, tokens, spec.paddingId), graph.getF32());
+    Value hidden =
+        buildLookup(spec.embedding, spec.vocabSize, tokens, /*offset=*/0, spec.paddingId);
     hidden = graph.scale(hidden, spec.embeddingScale);
     if (spec.positions != PositionKind::Learned)
       return hidden;
     graph.setLocation(spec.positionEmbeddingName);
+    if (!hasLoss)
+      return graph.add(hidden, buildLookup(spec.positionEmbedding, spec.maxPositions,
+                                           graph.positions(start, chunk), spec.positionOffset,
+                                           /*padding=*/std::nullopt));
     Value positions = getParameter(spec.positionEmbedding,
                                    {spec.maxPositions + spec.positionOffset, spec.hiddenSize});
-    if (spec.positionOffset)
-      positions =
-          graph.slice(positions, {spec.positionOffset, 0}, {spec.maxPositions, spec.hiddenSize});
-    if (hasLoss) {
-      Value rows = graph.slice(positions, {0, 0}, {chunk, spec.hiddenSize});
-      return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
-    }
-    Value rows = graph.embedding(positions, graph.positions(start, chunk));
-    return graph.add(hidden, graph.cast(rows, graph.getF32()));
+    Value rows = graph.slice(positions, {spec.positionOffset, 0}, {chunk, spec.hiddenSize});
+    return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
   }
 
   /// Angles are rounded to f32 before their cosine is taken, as transformers does.

@@ -294,7 +294,8 @@ def compare_quantized():
     """Dequantized while the weights are read, against a directory of the same numbers; then kept as
     integers, of which many rows meet the same numbers."""
     for name, architecture, kind in (("llama", "llama", Q8_0), ("llama", "llama", Q4_0),
-                                     ("qwen2", "qwen2", F16), ("gpt2", "gpt2", Q8_0)):
+                                     ("qwen2", "qwen2", F16), ("gpt2", "gpt2", Q8_0),
+                                     ("gpt2", "gpt2", Q4_0)):
         data, config, tensors, held, origin = convert(models / name, architecture, kind)
         assert any(list(held[to]) != tensor.values for to, tensor in tensors.items())
         path = folder / f"{name}-{kind}.gguf"

@@ -127,9 +127,8 @@ void run(ncclComm &communicator, Exchange exchange) {
   // What has been given up nobody gets any more.
   auto withdraw = [&] {
     for (auto &[ends, queue] : clique.underWay)
-      std::erase_if(queue, [&](const auto &each) {
-        return std::ranges::find(posted, each) != posted.end();
-      });
+      std::erase_if(
+          queue, [&](const auto &each) { return std::ranges::find(posted, each) != posted.end(); });
   };
   for (const Exchange::Part &part : exchange.receives) {
     auto &queue = clique.underWay[{part.peer, communicator.rank}];

@@ -83,9 +83,9 @@ void GuardedStorage::write(const ReferenceTensor &tensor) {
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
       addToSum(start, type, i % type.getDimSize(1), static_cast<int8_t>(tensor[i]));
   forElements(type, [&](int64_t i, int64_t offset) {
-    if (type.getElementType().isInteger(4))
+    if (panels && type.getElementType().isInteger(4))
       writeHalf(start, type, offset, static_cast<int8_t>(tensor[i]));
-    else if (type.getElementType().isInteger(8))
+    else if (type.getElementType().isInteger(8) || type.getElementType().isInteger(4))
       start[offset] = static_cast<char>(tensor[i]);
     else if (isa<Float8E4M3FNType>(type.getElementType()))
       start[offset] = static_cast<char>(floatToE4M3(static_cast<float>(tensor[i])));

@@ -327,7 +327,41 @@ bool ElementEmitter::canFill(Value tensor, ArrayRef<AffineExpr> index) {
   });
 }
 
+/// Of integers of four bits in panels, which byte has an element, and which half of it: a row of
+/// words has columns j in the lower halves of its bytes and columns j + width / 2 in the upper
+/// ones.
+static AffineMap getHalfMap(RankedTensorType type, PanelsAttr panels) {
+  AffineMap map = getOffsetMap(type);
+  int64_t row = panels.getWidth() * panels.getInterleave();
+  AffineExpr offset = map.getResult(0), place = offset % row;
+  return AffineMap::get(
+      map.getNumDims(), 0,
+      {offset.floorDiv(row) * (row / 2) + place % (row / 2), place.floorDiv(row / 2)},
+      type.getContext());
+}
+
+Value ElementEmitter::loadHalf(Value memory, RankedTensorType type, PanelsAttr panels,
+                               ArrayRef<AffineExpr> index) {
+  ElementIndex place = space.apply(getHalfMap(type, panels), index);
+  Type i32 = builder.getI32Type();
+  auto number = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
+  };
+  Value byte = memref::LoadOp::create(builder, loc, memory, emitPosition(place[0]));
+  byte = arith::ExtSIOp::create(builder, loc, i32, byte);
+  Value bits = arith::MulIOp::create(builder, loc, emitNumber(place[1], i32), number(4));
+  Value half = arith::ShRUIOp::create(builder, loc, byte, bits);
+  half = arith::AndIOp::create(builder, loc, half, number(15));
+  // The sign, which is bit 3.
+  half = arith::XOrIOp::create(builder, loc, half, number(8));
+  half = arith::SubIOp::create(builder, loc, half, number(8));
+  return arith::TruncIOp::create(builder, loc, builder.getI8Type(), half);
+}
+
 Value ElementEmitter::load(Value memory, RankedTensorType type, ArrayRef<AffineExpr> index) {
+  auto panels = dyn_cast_or_null<PanelsAttr>(type.getEncoding());
+  if (panels && type.getElementType().isInteger(4))
+    return loadHalf(memory, type, panels, index);
   AffineExpr offset = space.apply(getOffsetMap(type), index).front();
   Value element =
       memref::LoadOp::create(builder, loc, memory, space.materialize(builder, loc, offset));

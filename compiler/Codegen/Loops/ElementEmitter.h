@@ -127,6 +127,9 @@ private:
   static Key makeKey(const void *what, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value lookup(std::map<Key, mlir::Value> ScopeData::*map, const Key &key);
 
+  /// The same of integers of four bits in panels, two of which have one byte.
+  mlir::Value loadHalf(mlir::Value memory, mlir::RankedTensorType type, PanelsAttr panels,
+                       llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> compute(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
   /// Whether the loop being emitted computes a whole row of the tensor, an element a step.
   bool canFill(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);

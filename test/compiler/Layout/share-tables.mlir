@@ -57,3 +57,35 @@ func.func @widened(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x
   %y = sinter.matmul %h, %p : (tensor<4x8xf32>, tensor<8x32xf32, #f32>) -> tensor<4x32xf32>
   return %y, %x : tensor<4x32xf32>, tensor<4x8xbf16>
 }
+
+#i8 = #sinter.panels<width = 16, interleave = 2, depth = 32>
+
+// Integers and their scales, each from their panels.
+// CHECK-LABEL: func.func @integers
+// CHECK: sinter.embedding %{{.*}}, %arg0 {transpose_table} : (tensor<32x32xi8, #sinter.panels<width = 16, interleave = 2, depth = 32>>, tensor<4xi32>) -> tensor<4x32xi8>
+// CHECK: sinter.embedding %{{.*}}, %arg0 {transpose_table} : (tensor<1x32xf32, #{{.*}}>, tensor<4xi32>) -> tensor<4x1xf32>
+func.func @integers(%ids: tensor<4xi32> {sinter.input = "tokens"}, %x: tensor<4x32xf32> {sinter.input = "x"},
+                    %w: tensor<32x32xi8> {sinter.parameter = "wte:integers"}, %s: tensor<32x1xf32> {sinter.parameter = "wte:scales"})
+    -> (tensor<4x32xi8>, tensor<4x1xf32>, tensor<4x32xf32>) attributes {sinter.entry} {
+  %0 = sinter.embedding %w, %ids : (tensor<32x32xi8>, tensor<4xi32>) -> tensor<4x32xi8>
+  %1 = sinter.embedding %s, %ids : (tensor<32x1xf32>, tensor<4xi32>) -> tensor<4x1xf32>
+  %t = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<32x32xi8>) -> tensor<32x32xi8>
+  %p = sinter.pack %t : (tensor<32x32xi8>) -> tensor<32x32xi8, #i8>
+  %u = sinter.transpose %s {permutation = array<i64: 1, 0>} : (tensor<32x1xf32>) -> tensor<1x32xf32>
+  %q = sinter.pack %u : (tensor<1x32xf32>) -> tensor<1x32xf32, #f32>
+  %y = sinter.matmul %x, %p, %q : (tensor<4x32xf32>, tensor<32x32xi8, #i8>, tensor<1x32xf32, #f32>) -> tensor<4x32xf32>
+  return %0, %1, %y : tensor<4x32xi8>, tensor<4x1xf32>, tensor<4x32xf32>
+}
+
+#i4 = #sinter.panels<width = 16, interleave = 4, depth = 32>
+
+// Of two integers a byte, too.
+// CHECK-LABEL: func.func @halves
+// CHECK: sinter.embedding %{{.*}}, %arg0 {transpose_table} : (tensor<32x32xi4, #sinter.panels<width = 16, interleave = 4, depth = 32>>, tensor<4xi32>) -> tensor<4x32xi4>
+func.func @halves(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x32xi4> {sinter.parameter = "wte:integers"})
+    -> (tensor<4x32xi4>, tensor<32x32xi4, #i4>) attributes {sinter.entry} {
+  %x = sinter.embedding %w, %ids : (tensor<32x32xi4>, tensor<4xi32>) -> tensor<4x32xi4>
+  %t = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<32x32xi4>) -> tensor<32x32xi4>
+  %p = sinter.pack %t : (tensor<32x32xi4>) -> tensor<32x32xi4, #i4>
+  return %x, %p : tensor<4x32xi4>, tensor<32x32xi4, #i4>
+}

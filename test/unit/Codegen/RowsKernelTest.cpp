@@ -321,6 +321,53 @@ func.func private @kernel(%t: tensor<$Nx130x$TYPE, #sinter.panels<width = 64, in
     }
 }
 
+// Groups of them with a scale and a minimum each; from panels, too.
+TEST(RowsKernel, GathersIntegers) {
+  auto make = [](unsigned index, RankedTensorType type) {
+    if (type.getElementType().isF32())
+      return makeNormal(type, index);
+    bool ids = type.getElementType().isInteger(32);
+    int64_t most = type.getElementType().isInteger(4) ? 8 : 128;
+    ReferenceTensor integers(type);
+    for (int64_t i = 0; i < integers.getNumElements(); ++i)
+      integers[i] = ids ? 25 * i : (i * 37 + i / 11) % (2 * most) - most;
+    return integers;
+  };
+  struct Table {
+    const char *type, *panels; ///< of a product's, or none
+  };
+  const Table tables[] = {{"i8", ""},
+                          {"i4", ""},
+                          {"i8", ", #sinter.panels<width = 16, interleave = 2, depth = 32>"},
+                          {"i8", ", #sinter.panels<width = 64, interleave = 4, depth = 32>"},
+                          {"i4", ", #sinter.panels<width = 16, interleave = 4, depth = 32>"},
+                          {"i4", ", #sinter.panels<width = 64, interleave = 4, depth = 32>"}};
+  for (const Table &table : tables) {
+    bool packed = *table.panels != 0;
+    expectSameAsReference(
+        fill(R"(
+func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, %s: tensor<130x3xf32>, %m: tensor<130x3xf32>)
+    -> tensor<2x3x96xf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.embedding %t, %i $TRANSPOSED : (tensor<$SHAPEx$TYPE$PANELS>, tensor<2x3xi32>) -> tensor<2x3x96x$TYPE>
+  %1 = sinter.cast %0 : (tensor<2x3x96x$TYPE>) -> tensor<2x3x96xf32>
+  %2 = sinter.reshape %1 : (tensor<2x3x96xf32>) -> tensor<2x3x3x32xf32>
+  %3 = sinter.embedding %s, %i : (tensor<130x3xf32>, tensor<2x3xi32>) -> tensor<2x3x3xf32>
+  %4 = sinter.broadcast %3 {dims = array<i64: 0, 1, 2>} : (tensor<2x3x3xf32>) -> tensor<2x3x3x32xf32>
+  %5 = sinter.mul %2, %4 : (tensor<2x3x3x32xf32>, tensor<2x3x3x32xf32>) -> tensor<2x3x3x32xf32>
+  %6 = sinter.embedding %m, %i : (tensor<130x3xf32>, tensor<2x3xi32>) -> tensor<2x3x3xf32>
+  %7 = sinter.broadcast %6 {dims = array<i64: 0, 1, 2>} : (tensor<2x3x3xf32>) -> tensor<2x3x3x32xf32>
+  %8 = sinter.add %5, %7 : (tensor<2x3x3x32xf32>, tensor<2x3x3x32xf32>) -> tensor<2x3x3x32xf32>
+  %9 = sinter.reshape %8 : (tensor<2x3x3x32xf32>) -> tensor<2x3x96xf32>
+  return %9 : tensor<2x3x96xf32>
+})",
+             {{"SHAPE", packed ? "96x130" : "130x96"},
+              {"TYPE", table.type},
+              {"PANELS", table.panels},
+              {"TRANSPOSED", packed ? "{transpose_table}" : ""}}),
+        1e-6, {}, make);
+  }
+}
+
 TEST(RowsKernel, LearnedPositions) {
   auto make = [](unsigned index, RankedTensorType type) {
     if (!type.getElementType().isInteger(32))
