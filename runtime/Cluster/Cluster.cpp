@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr uint64_t mostBytes = 1 << 20;
 constexpr double gib = double(uint64_t(1) << 30);
+constexpr const char *kSwitch = "switch", *kFullyConnected = "fully-connected";
 
 /// Reads the members of one object; after the first mistake it reads no more.
 class ObjectReader {
@@ -27,7 +28,11 @@ public:
       complain("is no object");
   }
 
-  std::string readText(const char *key, std::initializer_list<std::string_view> choices = {}) {
+  /// One of `choices`, or any text where there are none; `absent` where it may be left out.
+  std::string readText(const char *key, std::initializer_list<std::string_view> choices = {},
+                       std::optional<std::string> absent = std::nullopt) {
+    if (absent && json.is_object() && !json.contains(key))
+      return *absent;
     const Json *found = find(key);
     if (!found)
       return {};
@@ -115,6 +120,8 @@ LinkLevel readLevel(const Json &json, size_t index, size_t inner, std::string &m
   level.devices = mistake.empty() ? static_cast<size_t>(devices) : 0;
   level.alpha = 1e-6 * reader.readNumber("alpha_us", 0, 1e9);
   level.bytesPerSecond = 1e9 * reader.readNumber("gb_per_s", 1e-6, 1e9);
+  if (reader.readText("topology", {kSwitch, kFullyConnected}, kSwitch) == kFullyConnected)
+    level.topology = Topology::FullyConnected;
   reader.finish();
   if (double(level.devices) != devices || level.devices <= inner || level.devices % inner != 0)
     reader.complain("joins no multiple of the " + std::to_string(inner) + " devices before it");
@@ -187,10 +194,12 @@ std::string Cluster::toJson() const {
                {"routing", routing == Routing::Ring ? "ring" : "direct"},
                {"levels", Json::array()}};
   for (const LinkLevel &level : levels)
-    json["levels"].push_back({{"name", level.name},
-                              {"devices", level.devices},
-                              {"alpha_us", shorten(level.alpha * 1e6)},
-                              {"gb_per_s", shorten(level.bytesPerSecond * 1e-9)}});
+    json["levels"].push_back(
+        {{"name", level.name},
+         {"devices", level.devices},
+         {"alpha_us", shorten(level.alpha * 1e6)},
+         {"gb_per_s", shorten(level.bytesPerSecond * 1e-9)},
+         {"topology", level.topology == Topology::Switch ? kSwitch : kFullyConnected}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -210,14 +219,26 @@ GroupSpread findSpread(const Cluster &cluster, const RankGroup &group) {
   return spread;
 }
 
+/// Bytes a second that a member of a group can send over the links of level `index`, of whose
+/// islands within it the group has `inner` members at the most.
+static double findRate(const Cluster &cluster, const GroupSpread &spread, size_t index,
+                       size_t inner) {
+  const LinkLevel &level = cluster.levels[index];
+  if (level.topology == Topology::Switch)
+    return level.bytesPerSecond;
+  size_t joined = level.devices / (index > 0 ? cluster.levels[index - 1].devices : 1);
+  size_t reached = (spread[index] + inner - 1) / inner;
+  return level.bytesPerSecond * double(reached - 1) / double(joined - 1);
+}
+
 /// Parts of `part` bytes, one from each rank of the group to each other one.
 static double exchangeDirectly(const Cluster &cluster, const GroupSpread &spread, double part) {
   double seconds = 0;
   size_t inner = 1;
-  for (size_t i = 0; i < spread.size(); inner = spread[i++]) {
-    const LinkLevel &level = cluster.levels[i];
-    seconds += double(spread[i] - inner) * (level.alpha + part / level.bytesPerSecond);
-  }
+  for (size_t i = 0; i < spread.size(); inner = spread[i++])
+    if (spread[i] > inner)
+      seconds += double(spread[i] - inner) *
+                 (cluster.levels[i].alpha + part / findRate(cluster, spread, i, inner));
   return seconds;
 }
 
@@ -229,11 +250,10 @@ static double passAround(const Cluster &cluster, const GroupSpread &spread, doub
   for (size_t i = 0; i < spread.size(); inner = spread[i++]) {
     if (spread[i] == inner)
       continue;
-    const LinkLevel &level = cluster.levels[i];
-    seconds +=
-        level.alpha * (double(members) / double(inner) - double(members) / double(spread[i]));
-    slowest =
-        std::max(slowest, double(members - 1) * part / (double(inner) * level.bytesPerSecond));
+    seconds += cluster.levels[i].alpha *
+               (double(members) / double(inner) - double(members) / double(spread[i]));
+    slowest = std::max(slowest, double(members - 1) * part /
+                                    (double(inner) * findRate(cluster, spread, i, inner)));
   }
   return seconds + slowest;
 }

@@ -19,6 +19,15 @@
 // each further one 1 / rate, in every direction at a time. `efficiency` (1 where it is left out) is
 // the part that steps reach of what the compiler's cost model predicts of such a device.
 //
+// A level's `topology` is "switch" (where it is left out) or "fully-connected": each of the n that
+// it joins has 1 / (n - 1) of its rate to each other one, and no switch lends it the rest. Of four
+// such GPUs, a group of all uses all links of each, and a group of two a third of them:
+//
+//   0 --- 1
+//   | \ / |     data = {0, 1}, {2, 3}: one link of the three that a GPU has
+//   | / \ |     tensor = {0, 2}, {1, 3}: another one
+//   2 --- 3
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -40,12 +49,19 @@ struct ClusterDevice {
   double efficiency = 1;
 };
 
+/// What a device's links of a level lead to.
+enum class Topology : uint8_t {
+  Switch,        ///< any other device, at the rate of all links
+  FullyConnected ///< each other device has its share of them
+};
+
 /// Links that join neighbouring devices.
 struct LinkLevel {
   std::string name;
   size_t devices = 1;        ///< that it joins
   double alpha = 0;          ///< seconds that a message takes before its bytes
-  double bytesPerSecond = 0; ///< of one device, in each direction
+  double bytesPerSecond = 0; ///< of one device over all of its links, in each direction
+  Topology topology = Topology::Switch;
 };
 
 /// How a collective's bytes go.

@@ -36,6 +36,8 @@ TEST(ClusterTest, ComesBackFromItsText) {
   }
   EXPECT_EQ(Cluster::find("h100x128")->size(), 128u);
   EXPECT_EQ(Cluster::find("h200")->size(), 1u);
+  EXPECT_EQ(Cluster::find("h200x4")->levels.front().topology, Topology::FullyConnected);
+  EXPECT_EQ(Cluster::find("h100x128")->levels.front().topology, Topology::Switch);
 }
 
 TEST(ClusterTest, RefusesWhatIsNone) {
@@ -59,6 +61,10 @@ TEST(ClusterTest, RefusesWhatIsNone) {
             "`cluster` c.json: its 'device' has a key that is not known, 'color'" + remedy);
   EXPECT_EQ(refuse("\"ring\"", "\"star\""),
             "`cluster` c.json: it has a 'routing' that is not direct or ring" + remedy);
+  EXPECT_EQ(refuse("\"topology\": \"switch\"", "\"topology\": \"mesh\""),
+            "`cluster` c.json: level 0 of its 'levels' has a 'topology' that is not switch or "
+            "fully-connected" +
+                remedy);
   EXPECT_EQ(refuse("\"f32_gflops\": 67000.0", "\"f32_gflops\": -1")
                 .find("`cluster` c.json: its 'device' has a 'f32_gflops' that is no number from"),
             0u);
@@ -89,6 +95,37 @@ TEST(ClusterTest, RingsEnterEachNodeOnce) {
   EXPECT_DOUBLE_EQ(predict(Routing::Ring, all, CollectiveKind::AllGather, 80), 6 * 1 + 10 + 70);
   // One of each node has the link for itself.
   EXPECT_DOUBLE_EQ(predict(Routing::Ring, {3, 7}, CollectiveKind::AllGather, 80), 10 + 80);
+}
+
+TEST(ClusterTest, WithoutASwitchAGroupHasTheLinksBetweenItsMembers) {
+  Cluster cluster = makeCluster(Routing::Ring);
+  cluster.levels.front().topology = Topology::FullyConnected;
+  auto gather = [&](std::vector<size_t> ranks, uint64_t bytes) {
+    return predictCollective(cluster, findSpread(cluster, makeGroup(std::move(ranks))),
+                             CollectiveKind::AllGather, bytes);
+  };
+  // All three links of each; two of them; one.
+  EXPECT_DOUBLE_EQ(gather({0, 1, 2, 3}, 40), 3 * 1 + 30);
+  EXPECT_DOUBLE_EQ(gather({0, 1, 3}, 30), 2 * 1 + 20 * 1.5);
+  EXPECT_DOUBLE_EQ(gather({1, 3}, 20), 1 + 10 * 3);
+  // The links between nodes have a switch.
+  EXPECT_DOUBLE_EQ(gather({3, 7}, 80), 10 + 80);
+  cluster.routing = Routing::Direct;
+  EXPECT_DOUBLE_EQ(gather({1, 3}, 20), 1 + 10 * 3);
+  EXPECT_DOUBLE_EQ(gather({0, 1, 2, 3}, 40), 3 * (1 + 10));
+}
+
+TEST(ClusterTest, WithoutASwitchIslandsShareTheLinksBetweenThem) {
+  Cluster cluster = makeCluster(Routing::Ring);
+  cluster.levels.back() = {"outer", 16, 10, 0.5, Topology::FullyConnected};
+  auto gather = [&](std::vector<size_t> ranks, uint64_t bytes) {
+    return predictCollective(cluster, findSpread(cluster, makeGroup(std::move(ranks))),
+                             CollectiveKind::AllGather, bytes);
+  };
+  // Two of four islands: one link of three. With two members in each, two devices have such links.
+  EXPECT_DOUBLE_EQ(gather({0, 4}, 20), 10 + 10 * 2 * 3);
+  EXPECT_DOUBLE_EQ(gather({0, 1, 4, 5}, 40), 2 * 1 + 10 + 3 * 10 * 2 * 3 / 2.0);
+  EXPECT_DOUBLE_EQ(gather({0, 4, 8, 12}, 40), 3 * 10 + 3 * 10 * 2);
 }
 
 TEST(ClusterTest, NothingIsSentAlone) {
