@@ -47,6 +47,9 @@ static void encode(const std::vector<double> &values, DType type, std::span<std:
     case DType::E4M3:
       store(place, floatToE4M3(narrow));
       break;
+    case DType::E5M2:
+      store(place, floatToE5M2(narrow));
+      break;
     default:
       store(place, narrow);
     }
@@ -63,6 +66,7 @@ static std::vector<double> decode(std::span<const std::byte> bytes, DType type) 
                 : type == DType::F64  ? load<double>(place)
                 : type == DType::I8   ? load<int8_t>(place)
                 : type == DType::E4M3 ? e4m3ToFloat(load<uint8_t>(place))
+                : type == DType::E5M2 ? e5m2ToFloat(load<uint8_t>(place))
                                       : load<float>(place);
   }
   return values;

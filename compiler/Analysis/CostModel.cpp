@@ -218,7 +218,8 @@ bool CostModel::isNarrowProduct(Operation *op) const {
 
 /// Whether a product multiplies fp8.
 static bool isFp8(Operation *product) {
-  return isa<Float8E4M3FNType>(getElementTypeOrSelf(product->getOperand(0).getType()));
+  return isa<Float8E4M3FNType, Float8E5M2Type>(
+      getElementTypeOrSelf(product->getOperand(0).getType()));
 }
 
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {

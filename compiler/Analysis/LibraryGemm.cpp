@@ -34,12 +34,15 @@ Value LibraryGemm::getLhs() const {
   return norm ? norm->rows : op.getLhs();
 }
 
-/// Whether the library has a product of rows of fp8 with scales: of multiples of 16, it wants.
+/// Whether the library has a product of rows of fp8 with scales: of multiples of 16, it wants, and
+/// not of e5m2 on both sides.
 static bool hasLibraryFp8(MatmulOp matmul) {
   TargetAttr target = TargetAttr::lookup(matmul);
-  return matmul.getRowScales() && isa<Float8E4M3FNType>(getElementTypeOrSelf(matmul.getLhs())) &&
-         target && hasScaledFp8Library(target) && matmul.getK() % 16 == 0 &&
-         matmul.getN() % 16 == 0;
+  Type lhs = getElementTypeOrSelf(matmul.getLhs()), rhs = getElementTypeOrSelf(matmul.getRhs());
+  return matmul.getRowScales() && isa<FloatType>(lhs) &&
+         (isa<Float8E4M3FNType>(lhs) || isa<Float8E4M3FNType>(rhs)) && target &&
+         (matmul.hasTensorScales() ? hasFp8Products(target) : hasScaledFp8Library(target)) &&
+         matmul.getK() % 16 == 0 && matmul.getN() % 16 == 0;
 }
 
 bool LibraryGemm::fitsLibrary() const {
@@ -136,7 +139,8 @@ private:
   /// Whether the left-hand side is bytes with plain scales.
   bool hasRowsOfBytes() {
     auto scales = cast<RankedTensorType>(gemm.matmul.getRowScales().getType());
-    return gemm.matmul.getLhs().getType().getElementType().getIntOrFloatBitWidth() == 8 &&
+    return !gemm.matmul.getTransposeLhs() &&
+           gemm.matmul.getLhs().getType().getElementType().getIntOrFloatBitWidth() == 8 &&
            scales.getElementType().isF32() && !scales.getEncoding() &&
            !isInside(gemm.matmul.getRowScales());
   }
@@ -151,7 +155,7 @@ private:
     return llvm::all_of(ValueRange{matmul.getScales(), matmul.getMinima()}, [&](Value value) {
       auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
       return !value || (!isInside(value) && type.getElementType().isF32() && !type.getEncoding() &&
-                        type.getDimSize(0) == rhs.getDimSize(0));
+                        (matmul.hasTensorScales() || type.getDimSize(0) == rhs.getDimSize(0)));
     });
   }
 

@@ -33,6 +33,8 @@ DType sinter::toDType(Type elementType) {
     return DType::I4;
   if (isa<Float8E4M3FNType>(elementType))
     return DType::E4M3;
+  if (isa<Float8E5M2Type>(elementType))
+    return DType::E5M2;
   assert(elementType.isInteger(32) && "expected an element type of the graph");
   return DType::I32;
 }
@@ -383,7 +385,9 @@ private:
         ::toFb(gemm.getOutDtype()), &lhs, gemm.getLhsStride(), &rhs, &out, gemm.getOutStride(),
         &postOps, gemm.getRhsStride(), gemm.getLhsTransposed(), gemm.getRhsTransposed(),
         gemm.getTf32(), gemm.getWorkspace() ? &workspace : nullptr,
-        hasScales ? &lhsScales : nullptr, hasScales ? &rhsScales : nullptr);
+        hasScales ? &lhsScales : nullptr, hasScales ? &rhsScales : nullptr,
+        gemm.getRhsDtype() ? flatbuffers::Optional<fb::DType>(::toFb(*gemm.getRhsDtype()))
+                           : flatbuffers::nullopt);
   }
 
   Offset<fb::Attention> serialize(plan::AttentionOp attention) {

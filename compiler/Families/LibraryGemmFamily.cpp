@@ -67,8 +67,12 @@ struct LibraryGemmFamily : KernelFamily {
     CommandInfo info = describeCommand(fusion, commands.getTarget());
     plan::GemmOp::create(
         builder, fusion.getLoc(), matmul.getM(), n, k, elementOf(matmul.getLhs()),
-        elementOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n, sliceOf(matmul.getLhs()),
-        sliceOf(matmul.getRhs()), matmul.getRowScales() ? sliceOf(matmul.getRowScales()) : Value(),
+        elementOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n,
+        elementOf(matmul.getRhs()) == elementOf(matmul.getLhs())
+            ? TypeAttr()
+            : TypeAttr::get(elementOf(matmul.getRhs())),
+        sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()),
+        matmul.getRowScales() ? sliceOf(matmul.getRowScales()) : Value(),
         matmul.getRowScales() ? sliceOf(matmul.getScales()) : Value(), extras,
         commands.makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
         matmul.getTransposeLhs(), matmul.getTransposeRhs(),

@@ -65,8 +65,9 @@ private:
 
   /// Packing rounds once, from the source's type to that of the panels.
   LogicalResult checkCast(CastOp op) {
-    if (!isFloat(op.getOperand().getType()) || !isFloat(op.getType()))
-      return refuse(reason, "casts between floating-point types");
+    for (Type type : {op.getOperand().getType(), op.getType()})
+      if (!isFloat(type) || getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 16)
+        return refuse(reason, "casts between floating-point types of 16 bits and more");
     if (std::exchange(rounds, true))
       return refuse(reason, "one cast of a matrix to be packed");
     return success();

@@ -57,7 +57,7 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
     return buildAutodiffPipeline(manager, options.training, options.zero,
                                  {release, kFreeShare, options.training.rematerialize});
   case Phase::Precision:
-    return buildPrecisionPipeline(manager, options);
+    return buildPrecisionPipeline(manager, options, options.training.fp8);
   case Phase::Sharding:
     return buildShardingPipeline(
         manager, {options.zero}, {options.reduce == "library", options.forbidGather},

@@ -57,7 +57,7 @@ private:
     const CompileOptions &options = request.options;
     return options.getComputeType() != DType::F32 || sizeOf(options.getCacheType()) == 1 ||
            options.tf32 || options.weights.starts_with("int") || options.weights == "fp8" ||
-           options.activations == "int8" ||
+           options.activations == "int8" || options.training.fp8 != "none" ||
            llvm::any_of(request.integerFormats,
                         [](const auto &format) { return format.second.roundsRows; });
   }

@@ -11,7 +11,10 @@ namespace sinter {
 #include "compiler/Precision/Passes.h.inc"
 
 /// Chooses element types and checks them.
-void buildPrecisionPipeline(mlir::OpPassManager &manager, const PrecisionOptions &options);
+/// @param fp8 scales of a training step's products of fp8, as sinter-quantize-products has them, or
+/// none
+void buildPrecisionPipeline(mlir::OpPassManager &manager, const PrecisionOptions &options,
+                            const std::string &fp8 = "none");
 
 /// Registers `sinter-precision-pipeline`.
 void registerPrecisionPipeline();

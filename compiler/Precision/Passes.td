@@ -119,6 +119,58 @@ def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleO
            "What rows and weights are: int8 or fp8">];
 }
 
+def QuantizeProductsPass : Pass<"sinter-quantize-products", "mlir::ModuleOp"> {
+  let summary = "multiplies fp8 in a training step";
+  let description = [{
+    After it, products of layers multiply fp8, each side with one scale for all of it, forward and
+    backward: activations and weights of f8E4M3FN, gradients of f8E5M2 (Micikevicius et al., "FP8 Formats
+    for Deep Learning", 2022). A scale is current: `max |x| / largest`, of what the value holds, where
+    `largest` is the type's largest number. A value is rounded once: what the backward pass keeps of an
+    activation are its bytes.
+
+    Left as they are: products by what is also read as a table and the last of the forward pass, with
+    their gradients (Transformer Engine's embeddings and head: logits are most sensitive); attention and
+    norms, which are no products; an optimizer's; and entries without a backward pass. A target that
+    multiplies no fp8 widens the bytes, which is exact, and multiplies the sums by both scales: the same
+    numbers but for the order of sums.
+
+    ```mlir
+    // sinter-opt --sinter-differentiate --sinter-assign-target=target=cpu:x86-64-v4 \
+    //   --sinter-quantize-products
+    func.func @train(%x: tensor<4x8xf32> {sinter.input = "x"},
+                     %w: tensor<8x8xf32> {sinter.parameter = "w"},
+                     %h: tensor<8x16xf32> {sinter.parameter = "h"})
+        -> (tensor<f32> {sinter.output = "loss"}) attributes {sinter.entry, sinter.differentiate} {
+      %0 = sinter.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %1 = sinter.matmul %0, %h : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      %2 = sinter.reshape %1 : (tensor<4x16xf32>) -> tensor<64xf32>
+      %3 = sinter.reduce sum %2 : (tensor<64xf32>) -> tensor<f32>
+      return %3 : tensor<f32>
+    }
+    // =>
+      ...
+      %rows = sinter.reduce max %magnitudes : (tensor<4x8xf32>) -> tensor<4xf32>
+      %largest = sinter.reduce max %rows : (tensor<4xf32>) -> tensor<f32>
+      ...
+      %scale = sinter.mul %most, %step : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      ...
+      %factor = sinter.div %number, %most : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %factors = sinter.broadcast %factor {dims = array<i64>} : (tensor<f32>) -> tensor<4x8xf32>
+      %scaled = sinter.mul %x, %factors : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %q = sinter.cast %scaled : (tensor<4x8xf32>) -> tensor<4x8xf8E4M3FN>
+      %wide = sinter.cast %q : (tensor<4x8xf8E4M3FN>) -> tensor<4x8xf32>
+      ...
+      %sums = sinter.matmul %wide, %wide_w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %both = sinter.mul %scale, %scale_w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      ...
+      %y = sinter.mul %sums, %scales : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      ...
+    ```
+  }];
+  let options = [
+    Option<"scales", "scales", "std::string", "\"current\"", "Where scales are from: current">];
+}
+
 def QuantizeCachesPass : Pass<"sinter-quantize-caches", "mlir::ModuleOp"> {
   let summary = "holds keys and values in 8 bits";
   let description = [{

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/WeightValues.h"
+#include "compiler/Precision/ForwardProducts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -142,33 +143,15 @@ private:
     return names;
   }
 
-  /// Whether nothing else is multiplied by what becomes of the product.
-  static bool isLast(MatmulOp matmul) {
-    llvm::SmallPtrSet<Operation *, 16> seen;
-    SmallVector<Operation *> open{matmul};
-    while (!open.empty())
-      for (Operation *user : open.pop_back_val()->getUsers()) {
-        auto fusible = dyn_cast<FusibleOpInterface>(user);
-        FusionRole role = fusible ? fusible.getFusionRole() : FusionRole::Opaque;
-        if (role == FusionRole::Contraction || role == FusionRole::Attention)
-          return false;
-        if (seen.insert(user).second)
-          open.push_back(user);
-      }
-    return true;
-  }
-
   /// Elements along k that share a scale.
   int64_t getGroup(MatmulOp matmul) { return group ? group : matmul.getK(); }
 
   StringRef getReasonToRefuse(MatmulOp matmul) {
-    Value rhs = matmul.getRhs();
     if (matmul.getTransposeLhs() || matmul.getK() % getGroup(matmul) != 0)
       return "k is no multiple of the group";
-    if (!head && isLast(matmul))
+    if (!head && isLastProduct(matmul))
       return "it is the last product's";
-    if (!head &&
-        llvm::any_of(rhs.getUsers(), [](Operation *user) { return isa<LookupOpInterface>(user); }))
+    if (!head && isTable(matmul.getRhs()))
       return "it is a table, too";
     return {};
   }

@@ -36,7 +36,7 @@ private:
         return op.emitError("expected operands of f32, bf16 or i8 after Precision");
     }
     if (auto matmul = dyn_cast<MatmulOp>(op.getOperation());
-        matmul && isa<Float8E4M3FNType>(getElementTypeOrSelf(matmul.getRhs()))) {
+        matmul && isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(matmul.getRhs()))) {
       if (!matmul.getRowScales())
         return op.emitError("expected rows of fp8 where weights are fp8 after Precision");
       if (target && !hasFp8Products(target))

@@ -128,6 +128,11 @@ LogicalResult GemmOp::verify() {
   if (isQuantized != bool(getLhsScales()) || isQuantized != bool(getRhsScales())) // gemm_c2
     return emitOpError(
         "expected scales of both sides where they are of 8 bits, and none otherwise");
+  if (std::optional<Type> rhs = getRhsDtype();
+      rhs && (!isa<FloatType>(getDtype()) || !isa<FloatType>(*rhs) || !isQuantized ||
+              rhs->getIntOrFloatBitWidth() != 8)) // gemm_c3
+    return emitOpError("expected an element type of rhs alone with fp8 only, got ")
+           << getDtype() << " and " << *rhs;
   return success();
 }
 

@@ -254,11 +254,13 @@ def GemmOp : Plan_Command<"gemm", [AttrSizedOperandSegments]> {
   let summary = "out = epilogue(lhs . rhs), by the device's library";
   let description = [{
     `[m, k] . [k, n]`. See `Gemm` in Executable.fbs. `workspace` is memory for the library.
+    `rhs_dtype` is that of rhs where it is another than `dtype`.
     C1: `extras` has one slice for each post-op that reads one. C2: there are scales of both sides if
-    and only if they are of 8 bits.
+    and only if they are of 8 bits. C3: with `rhs_dtype` both are fp8.
   }];
   let arguments = !con((ins I64Attr:$m, I64Attr:$n, I64Attr:$k, TypeAttr:$dtype, TypeAttr:$out_dtype,
                         I64Attr:$lhs_stride, I64Attr:$rhs_stride, I64Attr:$out_stride,
+                        OptionalAttr<TypeAttr>:$rhs_dtype,
                         Plan_SliceType:$lhs, Plan_SliceType:$rhs,
                         Optional<Plan_SliceType>:$lhs_scales, Optional<Plan_SliceType>:$rhs_scales,
                         Variadic<Plan_SliceType>:$extras, Plan_SliceType:$out,

@@ -16,6 +16,12 @@ int64_t MatmulOp::getK() {
   ArrayRef<int64_t> shape = getLhs().getType().getShape();
   return getTransposeLhs() ? shape.front() : shape.back();
 }
+bool MatmulOp::hasTensorScales() {
+  auto isOne = [](Value scales) {
+    return scales && cast<RankedTensorType>(scales.getType()).getNumElements() == 1;
+  };
+  return isOne(getScales()) && isOne(getRowScales());
+}
 int64_t MatmulOp::getGroup() {
   auto scales = cast<RankedTensorType>(getScales().getType());
   return getK() / scales.getDimSize(getTransposeRhs() ? 1 : 0);
@@ -29,8 +35,9 @@ LogicalResult MatmulOp::verify() {
   if (rhs.getRank() != 2 || lhs.getRank() < 1) // matmul_c1
     return emitOpError("expected rhs of rank 2 and lhs of rank 1 at least, got ")
            << lhs << " and " << rhs;
-  if (getTransposeLhs() && (lhs.getRank() != 2 || getScales())) // matmul_c5
-    return emitOpError("expected a transposed lhs of rank 2 and no scales, got ") << lhs;
+  if (getTransposeLhs() && (lhs.getRank() != 2 || (getScales() && !hasTensorScales()))) // matmul_c5
+    return emitOpError("expected a transposed lhs of rank 2 and no scales but of all of it, got ")
+           << lhs;
   int64_t k = rhs.getDimSize(getTransposeRhs() ? 1 : 0),
           n = rhs.getDimSize(getTransposeRhs() ? 0 : 1);
   if (getK() != k) // matmul_c2
@@ -72,11 +79,14 @@ LogicalResult MatmulOp::verifyScales() {
   SmallVector<int64_t> shape(getLhs().getType().getShape());
   shape.back() = 1;
   bool overflows = rhs.getElementType().isInteger(8) && getK() > kMostSummedBytes;
-  if (cast<RankedTensorType>(getRowScales().getType()).getShape() != ArrayRef(shape) ||
-      rhs.getElementType() != getLhs().getType().getElementType() || getMinima() ||
-      getGroup() != getK() || scales.getNumElements() != getN() || overflows) // matmul_c10
+  bool isOfRows = cast<RankedTensorType>(getRowScales().getType()).getShape() == ArrayRef(shape) &&
+                  getGroup() == getK() && scales.getNumElements() == getN();
+  bool isOfFloats = isa<FloatType>(getLhs().getType().getElementType());
+  if ((!isOfRows && !hasTensorScales()) || isOfFloats != isa<FloatType>(rhs.getElementType()) ||
+      getMinima() || overflows) // matmul_c10
     return emitOpError("expected scales of rows of lhs' shape with k replaced by 1, and rhs of "
-                       "lhs' type with a scale a column, no minima and, of integers, k of at most ")
+                       "lhs' kind with a scale a column, or a scale for all of either side, no "
+                       "minima and, of integers, k of at most ")
            << kMostSummedBytes << ", got " << getRowScales().getType() << " and " << rhs << " with "
            << scales;
   return success();
@@ -102,7 +112,7 @@ SmallVector<ReferenceTensor> MatmulOp::evaluate(ArrayRef<ReferenceTensor> operan
       double sum = 0;
       for (int64_t p = 0; p < k; ++p)
         sum += operands[0][i * lhsM + p * lhsK] * rhs[p * rhsK + j * rhsN];
-      result[i * n + j] = getRowScales() ? sum * operands.back()[i] : sum;
+      result[i * n + j] = getRowScales() ? sum * operands.back()[hasTensorScales() ? 0 : i] : sum;
     }
   result.round();
   return {std::move(result)};

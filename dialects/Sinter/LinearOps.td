@@ -51,13 +51,26 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
        -> tensor<8x3072xf32>
     ```
 
+    Where scales and row_scales are one number each, they are those of all of rhs and of lhs, as in
+    training with fp8, and either side may be transposed. Gradients are of f8E5M2 there, which has a
+    larger range, what they are multiplied by of f8E4M3FN (Micikevicius et al., "FP8 Formats for Deep
+    Learning", 2022, section 3).
+
+    ```mlir
+    // The gradient of w, of an activation and the gradient of the product's result.
+    %dw = sinter.matmul %dy, %x, %x_scale rows %dy_scale {transpose_lhs}
+       : (tensor<1024x3072xf8E5M2>, tensor<1024x768xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1xf32>)
+       -> tensor<3072x768xf32>
+    ```
+
     C1: rhs has rank 2 and lhs at least 1. C2: k agrees. C3: the result is lhs' shape with k
     replaced by n. C4: lhs and rhs have the same element type, unless there are scales. C5: a
-    transposed lhs has rank 2, and there are no scales. C6: rhs has at most 8 bits if and only if
-    there are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has
+    transposed lhs has rank 2, and there are no scales but those of all of a side. C6: rhs has at most 8
+    bits if and only if there are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has
     scales' shape. C9: lhs has 8 bits if and only if it has scales of rows. C10: these have lhs'
-    shape with k replaced by 1; rhs then has lhs' element type, with a scale a column and no minima,
-    and of integers k is at most 131071, for which no sum overflows.
+    shape with k replaced by 1, and rhs has a scale a column, or either side has one scale; rhs then
+    has integers if and only if lhs does, no minima, and of integers k is at most 131071, for which no
+    sum overflows.
   }];
   let arguments = (ins Sinter_LhsTensor:$lhs, Sinter_RhsTensor:$rhs,
                        Optional<Sinter_FloatTensor>:$scales,
@@ -82,6 +95,8 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
     int64_t getN();
     /// The contracted extent.
     int64_t getK();
+    /// Whether both sides are of 8 bits, with one scale for all of each.
+    bool hasTensorScales();
     /// Elements along k that share a scale. @pre there are scales
     int64_t getGroup();
     /// The largest k for which sums of products of bytes fit 32 bits.

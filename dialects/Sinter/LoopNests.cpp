@@ -9,6 +9,15 @@ using namespace sinter;
 //===----------------------------------------------------------------------===//
 
 LoopNest MatmulOp::getLoopNest() {
+  if (hasTensorScales()) {
+    int64_t ofRows = cast<RankedTensorType>(getRowScales().getType()).getRank();
+    StringRef lhs = getTransposeLhs() ? "k m" : "... k", rhs = getTransposeRhs() ? "n k" : "k n";
+    StringRef result = getTransposeLhs() ? "m n" : "... n";
+    std::string scales = "A B,";
+    for (int64_t i = 0; i < ofRows; ++i)
+      scales += " R" + std::to_string(i);
+    return makeLoopNest(*this, (lhs + ", " + rhs + ", " + scales + " -> " + result).str());
+  }
   if (getTransposeLhs())
     return makeLoopNest(*this, getTransposeRhs() ? "k m, n k -> m n" : "k m, k n -> m n");
   // A part of k or n might end within a block that shares a scale.

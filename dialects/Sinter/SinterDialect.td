@@ -120,12 +120,12 @@ def Sinter_PlacedShardable : DeclareOpInterfaceMethods<ShardableOpInterface, ["p
 def Sinter_Float : AnyTypeOf<[F32, BF16, F16, F64]>;
 def Sinter_I4 : I<4>;
 /// Of four bits each has a byte of its own, unless a layout says otherwise.
-def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32, I8, Sinter_I4, F8E4M3FN]>;
+def Sinter_Tensor : StaticShapeTensorOf<[F32, BF16, F16, F64, I32, I8, Sinter_I4, F8E4M3FN, F8E5M2]>;
 def Sinter_FloatTensor : StaticShapeTensorOf<[Sinter_Float]>;
 /// Numbers, or what sinter.quantize makes of them.
 def Sinter_CacheTensor : StaticShapeTensorOf<[Sinter_Float, I8, F8E4M3FN]>;
-def Sinter_LhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, F8E4M3FN]>;
-def Sinter_RhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4, F8E4M3FN]>;
+def Sinter_LhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, F8E4M3FN, F8E5M2]>;
+def Sinter_RhsTensor : StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4, F8E4M3FN, F8E5M2]>;
 def Sinter_IndexTensor : StaticShapeTensorOf<[I32]>;
 
 #endif // SINTER_DIALECT

@@ -36,9 +36,14 @@ template <class A> constexpr bool kIsSame<A, A> = true;
 struct E4M3 {
   unsigned char bits;
 };
+/// fp8 e5m2 (OCP's float8_e5m2): the upper half of an f16.
+struct E5M2 {
+  unsigned char bits;
+};
+template <class T> constexpr bool kIsFp8 = kIsSame<T, E4M3> || kIsSame<T, E5M2>;
 
-/// Element types of 8 bits, of which each row has a scale.
-template <class T> constexpr bool kIsByte = kIsSame<T, signed char> || kIsSame<T, E4M3>;
+/// Element types of 8 bits, which have scales beside them.
+template <class T> constexpr bool kIsByte = kIsSame<T, signed char> || kIsFp8<T>;
 
 /// Two elements of 8 bits side by side, which stand where one of 16 bits does in fragments.
 template <class T> struct Pair {
@@ -181,6 +186,10 @@ SINTER_DEVICE float to_float(E4M3 value) {
   return __builtin_bit_cast(float, number | sign);
 }
 
+SINTER_DEVICE float to_float(E5M2 value) {
+  return __half2float(__builtin_bit_cast(__half, static_cast<unsigned short>(value.bits << 8)));
+}
+
 /// The nearest e4m3, ties to even; beyond the largest, 448, that; NaN stays NaN.
 SINTER_DEVICE E4M3 to_e4m3(float value) {
   const unsigned bits = __builtin_bit_cast(unsigned, value), magnitude = bits & 0x7FFFFFFFu;
@@ -197,12 +206,30 @@ SINTER_DEVICE E4M3 to_e4m3(float value) {
   return {static_cast<unsigned char>(code | bits >> 24 & 0x80u)};
 }
 
+/// The nearest e5m2, ties to even; infinity beyond the largest, 57344; NaN stays NaN.
+SINTER_DEVICE E5M2 to_e5m2(float value) {
+  const unsigned bits = __builtin_bit_cast(unsigned, value), magnitude = bits & 0x7FFFFFFFu;
+  unsigned code;
+  if (magnitude > 0x7F800000u)
+    code = 0x7Eu;
+  else if (magnitude >= 0x47700000u) // 61440, halfway to what would be next
+    code = 0x7Cu;
+  else if (magnitude < 0x38800000u) // 2^-14, below which are multiples of 2^-16, as of f32 from 2^7
+    code =
+        __builtin_bit_cast(unsigned, __builtin_bit_cast(float, magnitude) + 128.0f) - 0x43000000u;
+  else
+    code = (magnitude + 0xFFFFFu + (magnitude >> 21 & 1) - (112u << 23)) >> 21;
+  return {static_cast<unsigned char>(code | bits >> 24 & 0x80u)};
+}
+
 /// Rounds to nearest, ties to even.
 template <class T> SINTER_DEVICE T from_float(float value) {
   if constexpr (kIsSame<T, __nv_bfloat16>)
     return __float2bfloat16_rn(value);
   else if constexpr (kIsSame<T, E4M3>)
     return to_e4m3(value);
+  else if constexpr (kIsSame<T, E5M2>)
+    return to_e5m2(value);
   else if constexpr (kIsSame<T, __half>)
     return __float2half_rn(value);
   else
@@ -213,13 +240,13 @@ template <class T> SINTER_DEVICE T from_float(float value) {
 template <class To, class From> SINTER_DEVICE To convert(From value) {
   if constexpr (kIsSame<To, From>)
     return value;
-  else if constexpr (kIsNarrow<From> || kIsSame<From, E4M3>)
+  else if constexpr (kIsNarrow<From> || kIsFp8<From>)
     return convert<To>(to_float(value));
   else if constexpr (kIsSame<To, __nv_bfloat16> && kIsSame<From, double>)
     return __double2bfloat16(value);
   else if constexpr (kIsSame<To, __half> && kIsSame<From, double>)
     return __double2half(value);
-  else if constexpr (kIsNarrow<To> || kIsSame<To, E4M3>)
+  else if constexpr (kIsNarrow<To> || kIsFp8<To>)
     return from_float<To>(static_cast<float>(value));
   else
     return static_cast<To>(value);
@@ -666,30 +693,39 @@ SINTER_DEVICE void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned 
 #endif
 }
 
-/// d += a . b for a [16, 32] and b [32, 8] of T of 8 bits: fragments as those of mma_m16n8k16, with
-/// Pair<T> for an element. Sums of integers fit 32 bits; e4m3 is of compute capability 8.9 and
-/// later.
-template <class T>
-SINTER_DEVICE void mma_m16n8k32(SumOf<T> (&d)[4], const unsigned (&a)[4], unsigned b0,
+/// d += a . b for a [16, 32] of A and b [32, 8] of B, both of 8 bits: fragments as those of
+/// mma_m16n8k16, with a Pair for an element. Sums of integers fit 32 bits; fp8 is of compute
+/// capability 8.9 and later.
+template <class A, class B>
+SINTER_DEVICE void mma_m16n8k32(SumOf<A> (&d)[4], const unsigned (&a)[4], unsigned b0,
                                 unsigned b1) {
-  static_assert(kIsByte<T>, "the product is of elements of 8 bits");
+  static_assert(kIsByte<A> && kIsFp8<A> == kIsFp8<B>, "the product is of elements of 8 bits");
 #ifdef SINTER_SIMT
   const unsigned b[2] = {b0, b1};
-  if constexpr (kIsSame<T, signed char>)
+  if constexpr (kIsSame<A, signed char>)
     simt::mmaM16N8K32S8(d, a, b);
   else
-    simt::mmaM16N8K32E4M3(d, a, b);
+    simt::mmaM16N8K32Fp8(d, a, b, kIsSame<A, E5M2>, kIsSame<B, E5M2>);
 #else
-  if constexpr (kIsSame<T, signed char>)
+#define SINTER_MMA_FP8(TYPES)                                                                      \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.f32." TYPES ".f32 {%0, %1, %2, %3}, "            \
+               "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                     \
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                    \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+  if constexpr (kIsSame<A, signed char>)
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  else if constexpr (kIsSame<A, E4M3> && kIsSame<B, E4M3>)
+    SINTER_MMA_FP8("e4m3.e4m3");
+  else if constexpr (kIsSame<A, E4M3>)
+    SINTER_MMA_FP8("e4m3.e5m2");
+  else if constexpr (kIsSame<B, E4M3>)
+    SINTER_MMA_FP8("e5m2.e4m3");
   else
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    SINTER_MMA_FP8("e5m2.e5m2");
+#undef SINTER_MMA_FP8
 #endif
 }
 

@@ -226,12 +226,13 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
   });
 }
 
-/// d += a . b for fragments of 16 bits, or of pairs of 8.
-template <class T>
-SINTER_DEVICE void multiply_fragments(SumOf<T> (&d)[4], const unsigned (&a)[4], unsigned b0,
-                                      unsigned b1) {
+/// d += a . b for fragments of 16 bits, or of pairs of 8, of which rhs may have a type of its own.
+template <class P>
+SINTER_DEVICE void multiply_fragments(SumOf<typename P::Element> (&d)[4], const unsigned (&a)[4],
+                                      unsigned b0, unsigned b1) {
+  using T = typename P::Element;
   if constexpr (kIsPair<T>)
-    mma_m16n8k32<typename T::Element>(d, a, b0, b1);
+    mma_m16n8k32<typename T::Element, typename P::RhsElement>(d, a, b0, b1);
   else
     mma_m16n8k16<T>(d, a, b0, b1);
 }
@@ -301,8 +302,8 @@ SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue
       for (int i = 0; i < kParts; ++i)
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
-          multiply_fragments<T>(sums[i][2 * j], a[i], b[j][0], b[j][1]);
-          multiply_fragments<T>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
+          multiply_fragments<P>(sums[i][2 * j], a[i], b[j][0], b[j][1]);
+          multiply_fragments<P>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
         }
     }
     if (ahead < kSteps)

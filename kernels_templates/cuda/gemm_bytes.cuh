@@ -4,6 +4,8 @@
 // (bytes.cuh). It is gemm.cuh's product of matrices: a pair of bytes stands where an element of 16
 // bits does, in tiles and in fragments, and an instruction multiplies twice as many.
 //
+// Both sides are rows along k: a transposed load of fragments turns elements of 16 bits, not bytes.
+//
 // Rows that are aligned to 16 bytes are copied asynchronously, others byte by byte.
 //
 // Parameters: those of gemm.cuh without rhsStride, rhsTransposed, lhsTransposed and plain, and
@@ -34,10 +36,10 @@ template <class P> struct PairProduct : P {
 };
 
 /// Rows of bytes of either side, `stride` bytes one behind the other, of which tiles of pairs are
-/// brought.
-template <class P, int ROWS, long long STRIDE> struct ByteRows {
+/// brought. A tile is of the product's pairs, whatever its bytes are.
+template <class P, class T, int ROWS, long long STRIDE> struct ByteRows {
   using Element = Pair<typename P::Element>;
-  const typename P::Element *bytes;
+  const T *bytes;
 
   /// @param k in pairs
   SINTER_DEVICE void begin(Element *tile, int k, int row) const {
@@ -56,7 +58,8 @@ template <class P, int ROWS, long long STRIDE> struct ByteRows {
 #pragma unroll
         for (int i = 0; i < 2; ++i)
           if (const int at = 2 * (k + across) + i; row + down < ROWS && at < P::k)
-            pair.elements[i] = bytes[(row + down) * STRIDE + at];
+            pair.elements[i] =
+                __builtin_bit_cast(typename P::Element, bytes[(row + down) * STRIDE + at]);
         tile[down * pitch_of(kDepth) + across] = pair;
       }
     }
@@ -77,14 +80,15 @@ template <class P> SINTER_CONSTEXPR int gemm_bytes_shared() {
 }
 
 template <class P>
-SINTER_DEVICE void gemm_bytes(const typename P::Element *lhs, const typename P::Element *rhs,
+SINTER_DEVICE void gemm_bytes(const typename P::Element *lhs, const typename P::RhsElement *rhs,
                               const float *rowScales, const float *scales, const void *operand0,
                               const void *operand1, const void *operand2, const void *operand3,
                               typename P::Out *out) {
   using namespace products;
   ScaledEpilogue<P> epilogue{rowScales, scales, {{operand0, operand1, operand2, operand3}}};
-  gemm_matrices<PairProduct<P>>(ByteRows<P, P::m, P::lhsStride>{lhs}, ByteRows<P, P::n, P::k>{rhs},
-                                epilogue, out);
+  gemm_matrices<PairProduct<P>>(ByteRows<P, typename P::Element, P::m, P::lhsStride>{lhs},
+                                ByteRows<P, typename P::RhsElement, P::n, P::k>{rhs}, epilogue,
+                                out);
 }
 
 } // namespace sinter

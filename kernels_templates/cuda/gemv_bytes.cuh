@@ -38,8 +38,8 @@ namespace products {
 constexpr int kByteColumns = 16, kByteWarps = 8;
 
 /// 16 bytes of a row; zeros where it has ended. Those that nobody reads again need no cache.
-template <class P, bool STREAMS>
-SINTER_DEVICE Vector<unsigned, 4> load_bytes(const typename P::Element *row, int at) {
+template <class P, bool STREAMS, class T>
+SINTER_DEVICE Vector<unsigned, 4> load_bytes(const T *row, int at) {
   constexpr bool kAligned = P::k % 16 == 0 && P::lhsStride % 16 == 0;
   Vector<unsigned, 4> words = {};
   if constexpr (kAligned) {
@@ -69,7 +69,7 @@ template <class P> SINTER_CONSTEXPR int gemv_bytes_block() { return products::kB
 template <class P> SINTER_CONSTEXPR int gemv_bytes_shared() { return 0; }
 
 template <class P>
-SINTER_DEVICE void gemv_bytes(const typename P::Element *lhs, const typename P::Element *rhs,
+SINTER_DEVICE void gemv_bytes(const typename P::Element *lhs, const typename P::RhsElement *rhs,
                               const float *rowScales, const float *scales, const void *operand0,
                               const void *operand1, const void *operand2, const void *operand3,
                               typename P::Out *out) {
@@ -94,8 +94,8 @@ SINTER_DEVICE void gemv_bytes(const typename P::Element *lhs, const typename P::
     return kIsGated ? min_of(first + index, kOutputs - 1) + half * kOutputs
                     : min_of(first + index + half * 8, kOutputs - 1);
   };
-  const typename P::Element *rows[2] = {rhs + static_cast<long long>(columnOf(group, 0)) * P::k,
-                                        rhs + static_cast<long long>(columnOf(group, 1)) * P::k};
+  const typename P::RhsElement *rows[2] = {rhs + static_cast<long long>(columnOf(group, 0)) * P::k,
+                                           rhs + static_cast<long long>(columnOf(group, 1)) * P::k};
   const typename P::Element *own = lhs + group * P::lhsStride;
   Sum sums[4] = {};
   stream_tiles<Tile, 4, kStep>(
@@ -116,7 +116,8 @@ SINTER_DEVICE void gemv_bytes(const typename P::Element *lhs, const typename P::
         for (int i = 0; i < 4; i += 2) {
           const unsigned left[4] = {tile.rows[0][i], tile.rows[1][i], tile.rows[0][i + 1],
                                     tile.rows[1][i + 1]};
-          mma_m16n8k32<typename P::Element>(sums, left, right[i], right[i + 1]);
+          mma_m16n8k32<typename P::RhsElement, typename P::Element>(sums, left, right[i],
+                                                                    right[i + 1]);
         }
       });
 

@@ -12,7 +12,7 @@
 
 namespace sinter {
 
-enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8, I8, I4, E4M3 };
+enum class DType : uint8_t { F32, BF16, F16, I32, I64, F64, U8, I8, I4, E4M3, E5M2 };
 
 /// Bytes of one element that stands alone.
 constexpr size_t sizeOf(DType type) {
@@ -30,6 +30,7 @@ constexpr size_t sizeOf(DType type) {
   case DType::I8:
   case DType::I4:
   case DType::E4M3:
+  case DType::E5M2:
     return 1;
   }
   return 0;
@@ -63,6 +64,8 @@ constexpr std::string_view nameOf(DType type) {
     return "I4";
   case DType::E4M3:
     return "F8_E4M3";
+  case DType::E5M2:
+    return "F8_E5M2";
   }
   return "";
 }

@@ -68,7 +68,13 @@ private:
   Expected<void> check(const fb::Gemm &gemm) const {
     if (scope.cpu)
       return bad("is a product of a library, which is for GPUs");
-    bool isFp8 = gemm.dtype() == fb::DType::E4M3;
+    bool isFp8 = isOfFp8(gemm);
+    if (gemm.rhs_dtype() &&
+        (!isFp8 || !isFp8Type(*gemm.rhs_dtype()) ||
+         (gemm.dtype() == fb::DType::E5M2 && *gemm.rhs_dtype() == fb::DType::E5M2)))
+      return bad("is a product of two types that is not of E4M3 by E5M2");
+    if (gemm.dtype() == fb::DType::E5M2 && !gemm.rhs_dtype())
+      return bad("is a product of E5M2 by E5M2, which no library has");
     if ((!scope.isComputeType(gemm.dtype()) && !isFp8) || !scope.isComputeType(gemm.out_dtype()))
       return bad(std::string("is a product of types other than ") + scope.getComputeTypes());
     SINTER_CHECK(verifyOperands(gemm));
@@ -80,7 +86,7 @@ private:
     if (isFp8) {
       SINTER_CHECK(verifyScales(gemm));
     } else if (gemm.lhs_scales() || gemm.rhs_scales()) {
-      return bad("has scales, which are for products of E4M3");
+      return bad("has scales, which are for products of E4M3 and E5M2");
     }
     if (gemm.post_ops() && gemm.post_ops()->size() > mostPostOps)
       return bad("has an epilogue of " + std::to_string(gemm.post_ops()->size()) + " steps");
@@ -103,12 +109,18 @@ private:
     return verifyLibraryEpilogue(gemm);
   }
 
+  static bool isFp8Type(fb::DType dtype) {
+    return dtype == fb::DType::E4M3 || dtype == fb::DType::E5M2;
+  }
+  static bool isOfFp8(const fb::Gemm &gemm) { return isFp8Type(gemm.dtype()); }
+
   Expected<void> verifyOperands(const fb::Gemm &gemm) const {
     bool left = gemm.lhs_transposed(), right = gemm.rhs_transposed();
     SINTER_CHECK(scope.verifyMatrix(gemm.lhs(), "lhs", left ? gemm.k() : gemm.m(),
                                     left ? gemm.m() : gemm.k(), gemm.lhs_stride(), gemm.dtype()));
     SINTER_CHECK(scope.verifyMatrix(gemm.rhs(), "rhs", right ? gemm.n() : gemm.k(),
-                                    right ? gemm.k() : gemm.n(), gemm.rhs_stride(), gemm.dtype()));
+                                    right ? gemm.k() : gemm.n(), gemm.rhs_stride(),
+                                    gemm.rhs_dtype().value_or(gemm.dtype())));
     if (!gemm.workspace())
       return {};
     SINTER_CHECK(scope.verifyWritable(gemm.workspace(), "workspace"));
@@ -120,15 +132,19 @@ private:
     return {};
   }
 
-  // Rows of both sides as cuBLASLt wants them, and a scale for each.
+  // Rows of both sides as cuBLASLt wants them, and a scale for each of both or for all of both.
   Expected<void> verifyScales(const fb::Gemm &gemm) const {
     if (gemm.lhs_transposed() || !gemm.rhs_transposed() || gemm.k() % fp8Multiple != 0 ||
         gemm.n() % fp8Multiple != 0 || gemm.lhs_stride() % fp8Multiple != 0 ||
         gemm.rhs_stride() % fp8Multiple != 0)
-      return bad("is a product of E4M3 whose rows are not multiples of 16");
+      return bad("is a product of fp8 whose rows are not multiples of 16");
     const std::pair<const fb::Slice *, uint64_t> sides[] = {{gemm.lhs_scales(), gemm.m()},
                                                             {gemm.rhs_scales(), gemm.n()}};
-    for (auto [scales, count] : sides) {
+    bool isOfTensors = hasOneScale(gemm);
+    if (!isOfTensors && gemm.rhs_dtype())
+      return bad("is a product of two types with scales of rows");
+    for (auto [scales, rows] : sides) {
+      uint64_t count = isOfTensors ? 1 : rows;
       SINTER_CHECK(scope.verifyMatrix(scales, "a scale", 1, count, count, fb::DType::F32));
       if (overlap(*gemm.out(), *scales) ||
           (gemm.workspace() && overlap(*gemm.workspace(), *scales)))
@@ -149,8 +165,8 @@ private:
       biases += step->kind() == fb::PostOpKind::Bias;
       sums += step->kind() == fb::PostOpKind::Add;
       functions += function;
-      // Of E4M3 the library has no function, and a bias of 16 bits alone.
-      if (gemm.dtype() == fb::DType::E4M3)
+      // Of fp8 the library has no function, and a bias of 16 bits alone.
+      if (isOfFp8(gemm))
         fits &=
             step->kind() == fb::PostOpKind::Add || (operand && gemm.out_dtype() != fb::DType::F32);
       if (!fits || biases > 1 || sums > 1)

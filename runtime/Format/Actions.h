@@ -84,6 +84,12 @@ template <typename Fn> void forEachOperand(const fb::Launch &launch, Fn &&fn) {
   for (flatbuffers::uoffset_t i = 0; i < outputs; ++i)
     fn(Operand{*launch.slices()->Get(inputs + i), Access::Write, launch.outputs()->Get(i)});
 }
+/// Whether each side of a product has one scale for all of it. @pre it is verified, or being so
+inline bool hasOneScale(const fb::Gemm &gemm) {
+  auto isOne = [](const fb::Slice *scales) { return scales && scales->bytes() == sizeof(float); };
+  return isOne(gemm.lhs_scales()) && isOne(gemm.rhs_scales());
+}
+
 template <typename Fn> void forEachOperand(const fb::Gemm &gemm, Fn &&fn) {
   fn(Operand{*gemm.lhs()});
   fn(Operand{*gemm.rhs()});

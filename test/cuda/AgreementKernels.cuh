@@ -72,7 +72,7 @@ template <class T> __device__ void bytes(const unsigned *in, unsigned *out) {
     SumOf<T> d[4];
     for (int i = 0; i < 4; ++i)
       d[i] = static_cast<SumOf<T>>(in[768 + lane * 4 + i] % 100);
-    mma_m16n8k32<T>(d, left, fragments[4], fragments[5]);
+    mma_m16n8k32<T, T>(d, left, fragments[4], fragments[5]);
     for (int i = 0; i < 4; ++i)
       out[lane * 4 + i] = bits(static_cast<float>(d[i]));
   }

@@ -85,6 +85,9 @@ bool elementOf(int type, Element &element) {
   case CUDA_R_8F_E4M3:
     element = Element::E4M3;
     return true;
+  case CUDA_R_8F_E5M2:
+    element = Element::E5M2;
+    return true;
   default:
     return false;
   }
@@ -114,21 +117,26 @@ cublasStatus_t productOf(const void *what, const void *a, const void *b, const v
   if (!matrixOf(a, product.a) || !matrixOf(b, product.b) || !matrixOf(add, product.add) ||
       !matrixOf(out, product.out))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  // Products of fp8, as compute capability 9.0 has them: of rows on both sides, in multiples of 16
-  // bytes, here with a scale for each.
-  if (product.a.element == Element::E4M3) {
-    auto isOfRows = [](int mode, const void *scales) {
-      return mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F && scales;
-    };
+  // Products of fp8: of rows on both sides, in multiples of 16 bytes, not of e5m2 on both; with one
+  // scale for all of either, or, as compute capability 9.0 has them, of e4m3 with a scale for each
+  // row.
+  if (isFp8(product.a.element)) {
+    auto &options = device().options;
+    bool isOfRows = description.aScaleMode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    bool hasMode = isOfRows ? options.major == 9 && options.minor == 0 &&
+                                  product.a.element == Element::E4M3 &&
+                                  product.b.element == Element::E4M3
+                            : description.aScaleMode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F &&
+                                  std::pair(options.major, options.minor) >= std::pair(8, 9);
     bool isAligned = product.a.rows % 16 == 0 && product.a.stride % 16 == 0 &&
                      product.b.stride % 16 == 0 && product.out.rows % 16 == 0;
-    if (!product.transposeA || product.transposeB || !isAligned ||
-        product.out.element == Element::E4M3 || description.aScaleMode != description.bScaleMode ||
-        !isOfRows(description.aScaleMode, description.aScales) ||
-        !isOfRows(description.bScaleMode, description.bScales) || device().options.major != 9 ||
-        device().options.minor != 0)
+    if (!product.transposeA || product.transposeB || !isAligned || isFp8(product.out.element) ||
+        description.aScaleMode != description.bScaleMode || !hasMode || !description.aScales ||
+        !description.bScales ||
+        (product.a.element == Element::E5M2 && product.b.element == Element::E5M2))
       return CUBLAS_STATUS_NOT_SUPPORTED;
     product.hasScales = true;
+    product.scalesAreOfRows = isOfRows;
   } else if (description.aScales || description.bScales) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
@@ -334,8 +342,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
   if (product.hasBias)
     accesses.push_back(accessOf(bias, product.out.rows * bytesOf(product.bias), false));
   if (product.hasScales) {
-    accesses.push_back(accessOf(aScales, product.out.rows * sizeof(float), false));
-    accesses.push_back(accessOf(bScales, product.out.columns * sizeof(float), false));
+    bool isOfRows = product.scalesAreOfRows;
+    accesses.push_back(accessOf(aScales, (isOfRows ? product.out.rows : 1) * sizeof(float), false));
+    accesses.push_back(
+        accessOf(bScales, (isOfRows ? product.out.columns : 1) * sizeof(float), false));
   }
   if (algorithm.workspaceBytes)
     accesses.push_back(accessOf(workspace, algorithm.workspaceBytes, true));

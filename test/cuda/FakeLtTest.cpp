@@ -185,54 +185,65 @@ TEST_F(FakeLtTest, EveryEpilogue) {
       expectProduct({.epilogue = epilogue, .beta = beta});
 }
 
-// Rows of fp8 on both sides, with a scale for each: nothing else of fp8 is there.
-TEST_F(FakeLtTest, RowsOfFp8HaveScales) {
-  constexpr uint64_t rows = 16, columns = 3, depth = 32;
-  std::vector<uint8_t> a(rows * depth), b(columns * depth);
-  for (auto *bytes : {&a, &b})
-    for (uint8_t &byte : *bytes)
+// Rows of fp8 on both sides, with a scale for each, or, e5m2 among them, one for all of either.
+TEST_F(FakeLtTest, Fp8HasScales) {
+  for (bool isOfRows : {true, false}) {
+    constexpr uint64_t rows = 16, columns = 3, depth = 32;
+    std::vector<uint8_t> a(rows * depth), b(columns * depth);
+    for (uint8_t &byte : a)
       byte = floatToE4M3(digits(1)[0]);
-  std::vector<float> aScales = digits(rows), bScales = digits(columns);
-  auto uploadBytes = [&](const std::vector<uint8_t> &bytes) {
-    CUdeviceptr address = newMemory(bytes.size());
-    api->cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream);
-    return address;
-  };
-  auto at = [](CUdeviceptr address) { return reinterpret_cast<void *>(address); };
-  CUdeviceptr left = uploadBytes(a), right = uploadBytes(b), out = newMemory(rows * columns * 4);
-  CUdeviceptr scales[] = {copyOf(aScales), copyOf(bScales)};
-  Handles h = describe({.transposeA = true});
-  for (cublasLtMatrixLayout_t layout : {h.a, h.b, h.out})
-    lt->cublasLtMatrixLayoutDestroy(layout);
-  lt->cublasLtMatrixLayoutCreate(&h.a, CUDA_R_8F_E4M3, depth, rows, depth);
-  lt->cublasLtMatrixLayoutCreate(&h.b, CUDA_R_8F_E4M3, depth, columns, depth);
-  lt->cublasLtMatrixLayoutCreate(&h.out, CUDA_R_32F, rows, columns, rows);
-  cublasLtMatmulHeuristicResult_t best;
-  int found = 0;
-  EXPECT_EQ(heuristic(h, best, found), CUBLAS_STATUS_NOT_SUPPORTED) << "without scales";
-  auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
-    EXPECT_EQ(lt->cublasLtMatmulDescSetAttribute(h.product, attribute, &value, sizeof(value)),
-              CUBLAS_STATUS_SUCCESS);
-  };
-  set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, at(scales[0]));
-  set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, at(scales[1]));
-  EXPECT_EQ(heuristic(h, best, found), CUBLAS_STATUS_NOT_SUPPORTED) << "scales of tensors";
-  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F));
-  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F));
-  float one = 1, zero = 0;
-  EXPECT_EQ(lt->cublasLtMatmul(h.library, h.product, &one, at(left), h.a, at(right), h.b, &zero,
-                               at(out), h.out, at(out), h.out, nullptr, nullptr, 0, stream),
-            CUBLAS_STATUS_SUCCESS);
-  std::vector<float> got = read(out, rows * columns);
-  for (uint64_t i = 0; i < rows; ++i)
-    for (uint64_t j = 0; j < columns; ++j) {
-      float sum = 0;
-      for (uint64_t l = 0; l < depth; ++l)
-        sum += e4m3ToFloat(a[i * depth + l]) * e4m3ToFloat(b[j * depth + l]);
-      EXPECT_EQ(got[i + j * rows], sum * aScales[i] * bScales[j]) << i << ", " << j;
+    for (uint8_t &byte : b)
+      byte = isOfRows ? floatToE4M3(digits(1)[0]) : floatToE5M2(digits(1)[0]);
+    std::vector<float> aScales = digits(rows), bScales = digits(columns);
+    auto uploadBytes = [&](const std::vector<uint8_t> &bytes) {
+      CUdeviceptr address = newMemory(bytes.size());
+      api->cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream);
+      return address;
+    };
+    auto at = [](CUdeviceptr address) { return reinterpret_cast<void *>(address); };
+    CUdeviceptr left = uploadBytes(a), right = uploadBytes(b), out = newMemory(rows * columns * 4);
+    CUdeviceptr scales[] = {copyOf(aScales), copyOf(bScales)};
+    Handles h = describe({.transposeA = true});
+    for (cublasLtMatrixLayout_t layout : {h.a, h.b, h.out})
+      lt->cublasLtMatrixLayoutDestroy(layout);
+    lt->cublasLtMatrixLayoutCreate(&h.a, CUDA_R_8F_E4M3, depth, rows, depth);
+    cudaDataType_t other = isOfRows ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+    lt->cublasLtMatrixLayoutCreate(&h.b, other, depth, columns, depth);
+    lt->cublasLtMatrixLayoutCreate(&h.out, CUDA_R_32F, rows, columns, rows);
+    cublasLtMatmulHeuristicResult_t best;
+    int found = 0;
+    EXPECT_EQ(heuristic(h, best, found), CUBLAS_STATUS_NOT_SUPPORTED) << "without scales";
+    auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+      EXPECT_EQ(lt->cublasLtMatmulDescSetAttribute(h.product, attribute, &value, sizeof(value)),
+                CUBLAS_STATUS_SUCCESS);
+    };
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, at(scales[0]));
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, at(scales[1]));
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F));
+    EXPECT_EQ(heuristic(h, best, found), CUBLAS_STATUS_NOT_SUPPORTED) << "scales of two kinds";
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F));
+    if (!isOfRows) {
+      EXPECT_EQ(heuristic(h, best, found), CUBLAS_STATUS_NOT_SUPPORTED) << "rows of e5m2";
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F));
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, int32_t(CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F));
     }
-  EXPECT_TRUE(fake->complaints().empty()) << fake->complaints()[0];
-  destroy(h);
+    float one = 1, zero = 0;
+    EXPECT_EQ(lt->cublasLtMatmul(h.library, h.product, &one, at(left), h.a, at(right), h.b, &zero,
+                                 at(out), h.out, at(out), h.out, nullptr, nullptr, 0, stream),
+              CUBLAS_STATUS_SUCCESS);
+    std::vector<float> got = read(out, rows * columns);
+    for (uint64_t i = 0; i < rows; ++i)
+      for (uint64_t j = 0; j < columns; ++j) {
+        float sum = 0;
+        for (uint64_t l = 0; l < depth; ++l)
+          sum += e4m3ToFloat(a[i * depth + l]) *
+                 (isOfRows ? e4m3ToFloat : e5m2ToFloat)(b[j * depth + l]);
+        float scale = isOfRows ? aScales[i] * bScales[j] : aScales[0] * bScales[0];
+        EXPECT_EQ(got[i + j * rows], sum * scale) << i << ", " << j;
+      }
+    EXPECT_TRUE(fake->complaints().empty()) << fake->complaints()[0];
+    destroy(h);
+  }
 }
 
 TEST_F(FakeLtTest, Tf32HasTenBits) {

@@ -24,6 +24,8 @@ float read(Element element, const void *data, uint64_t at) {
     return f16ToFloat(static_cast<const uint16_t *>(data)[at]);
   case Element::E4M3:
     return e4m3ToFloat(static_cast<const uint8_t *>(data)[at]);
+  case Element::E5M2:
+    return e5m2ToFloat(static_cast<const uint8_t *>(data)[at]);
   }
   return 0;
 }
@@ -41,6 +43,9 @@ void write(Element element, void *data, uint64_t at, float value) {
     break;
   case Element::E4M3:
     static_cast<uint8_t *>(data)[at] = floatToE4M3(value);
+    break;
+  case Element::E5M2:
+    static_cast<uint8_t *>(data)[at] = floatToE5M2(value);
     break;
   }
 }
@@ -80,7 +85,7 @@ float activate(Activation activation, float x) {
 } // namespace
 
 size_t sinter::fake::bytesOf(Element element) {
-  return element == Element::F32 ? 4 : element == Element::E4M3 ? 1 : 2;
+  return element == Element::F32 ? 4 : isFp8(element) ? 1 : 2;
 }
 
 bool Product::consistent() const {
@@ -95,7 +100,9 @@ bool Product::consistent() const {
     strides = strides && matrix->rows > 0 && matrix->columns > 0 && matrix->stride >= matrix->rows;
   return strides && rows(a, transposeA) == out.rows && columns(b, transposeB) == out.columns &&
          columns(a, transposeA) == rows(b, transposeB) && add.rows == out.rows &&
-         add.columns == out.columns && a.element == b.element && add.element == out.element;
+         add.columns == out.columns &&
+         (a.element == b.element || (isFp8(a.element) && isFp8(b.element))) &&
+         add.element == out.element;
 }
 
 void Product::run(const void *aData, const void *bData, const void *addData, const void *biasData,
@@ -115,7 +122,7 @@ void Product::run(const void *aData, const void *bData, const void *addData, con
     for (uint64_t row = 0; row < rows; ++row) {
       float value = alpha * sums[row];
       if (hasScales)
-        value *= aScales[row] * bScales[column];
+        value *= scalesAreOfRows ? aScales[row] * bScales[column] : aScales[0] * bScales[0];
       if (beta != 0)
         value += beta * read(add.element, addData, row + column * add.stride);
       if (hasBias)

@@ -6,9 +6,10 @@
 
 namespace sinter::fake {
 
-enum class Element { F32, Bf16, F16, E4M3 };
+enum class Element { F32, Bf16, F16, E4M3, E5M2 };
 
 size_t bytesOf(Element element);
+inline bool isFp8(Element element) { return element == Element::E4M3 || element == Element::E5M2; }
 
 /// A column-major matrix in memory: element (row, column) at data[row + column * stride].
 struct Matrix {
@@ -30,7 +31,10 @@ struct Product {
   float alpha = 1, beta = 0;
   Activation activation = Activation::None; ///< Gelu by its approximation with tanh
   bool hasBias = false;                     ///< one value for each row of out
-  bool hasScales = false; ///< one f32 for each row of op(a), and one for each column of op(b)
+  bool hasScales = false;                   ///< of f32
+  /// There is one for each row of op(a), and one for each column of op(b); else one for all of
+  /// either.
+  bool scalesAreOfRows = false;
   Element bias = Element::F32;
 
   /// Whether the shapes fit together.

@@ -128,6 +128,27 @@ TEST_P(LibraryCudaTraining, InBf16) {
 
 INSTANTIATE_TEST_SUITE_P(Models, LibraryCudaTraining, testing::Values("llama"), nameModelTest);
 
+// Products of fp8 by cuBLASLt and by templates are a processor's of widened bytes but for the order
+// of sums, which may round a number of 8 bits to its neighbour.
+class Fp8CudaTraining : public CudaTraining {};
+
+TEST_P(Fp8CudaTraining, FollowsAProcessor) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  options.training.fp8 = "current";
+  TrainedSteps steps = train(model, options), again = train(model, options);
+  EXPECT_EQ(steps.parameters, again.parameters);
+  TrainedSteps processor = model.train(model.compile(options), /*threads=*/1, /*learningRate=*/3e-4,
+                                       /*accumulate=*/1, kSteps);
+  double loss = worstDifference(steps.losses, processor.losses);
+  RecordProperty("loss", std::to_string(loss * 1e6) + "e-6");
+  EXPECT_LE(loss, 2e-3);
+  // Rounding to fp8 leaves its trace.
+  EXPECT_GE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Fp8CudaTraining, testing::Values("llama"), nameModelTest);
+
 // What a program leaves to the device is in the target's description: it is the same, and is found
 // again, whether or not the libraries are there where it is compiled.
 TEST(TunedProgram, AsksNoLibrary) {

@@ -154,6 +154,27 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingInStages,
                                            std::tuple("gemma2", DType::F32)),
                          testName);
 
+// A scale is of all of a tensor, whatever part of it a rank has; it is no state, so runs that are
+// stopped go on.
+TEST(TrainingOnRanksInFp8, SameBits) {
+  TemporaryDirectory directory;
+  constexpr uint64_t steps = 2;
+  SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
+  run.options.training.fp8 = "current";
+  std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
+  std::vector<std::byte> states = run.statesIn(directory.path / "one", steps);
+  for (const Layout &layout :
+       std::initializer_list<Layout>{{"data=2,tensor=2", 3}, {"context=2"}}) {
+    SCOPED_TRACE(describe(layout));
+    fs::path own = directory.path / describe(layout);
+    std::vector<double> numbers = numbersOf(run.train({}, own, 1));
+    std::vector<double> others = numbersOf(run.train(layout, own, steps));
+    numbers.insert(numbers.end(), others.begin(), others.end());
+    EXPECT_EQ(numbers, expected);
+    EXPECT_TRUE(run.statesIn(own, steps) == states);
+  }
+}
+
 // Whatever the cost model thinks of it: a thread moves bytes while others compute.
 TEST(TrainingOnRanksBesideComputation, SameBits) {
   TemporaryDirectory directory;

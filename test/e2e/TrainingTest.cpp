@@ -104,6 +104,28 @@ TEST_P(TrainingInBf16, FollowsItsReference) {
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingInBf16, testing::ValuesIn(familyNames()), testName);
 
+// Products of fp8 leave a run next to that in bf16, and their trace; wide ones are of packed
+// matrices.
+TEST(TrainingInFp8, FollowsBf16) {
+  for (auto [name, steps] :
+       {std::pair("llama", uint64_t{50}), std::pair("wide-gpt2", uint64_t{3})}) {
+    TrainedModel model(name);
+    auto train = [&](const CompileOptions &options, unsigned threads) {
+      return model.train(model.compile(options), threads, 3e-4, /*accumulate=*/1, steps);
+    };
+    CompileOptions options = model.options();
+    options.computeType = DType::BF16;
+    TrainedSteps wide = train(options, 1);
+    options.training.fp8 = "current";
+    TrainedSteps narrow = train(options, 2);
+    double loss = worstDifference(narrow.losses, wide.losses);
+    RecordProperty(std::string("loss_") + name, std::to_string(loss * 1e3) + "e-3");
+    EXPECT_LE(loss, 2e-2) << name;
+    EXPECT_GE(loss, 1e-5) << name;
+    EXPECT_LT(narrow.losses.back(), narrow.losses.front()) << name;
+  }
+}
+
 std::vector<std::string> speedPasses() {
   std::vector<std::string> passes;
 #define SINTER_SPEED_PASS(argument) passes.push_back(argument);

@@ -8,24 +8,29 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kS8 = "signed char", *kE4M3 = "sinter::E4M3", *kF32 = "float";
+constexpr const char *kS8 = "signed char", *kE4M3 = "sinter::E4M3", *kE5M2 = "sinter::E5M2",
+                     *kF32 = "float";
 
 struct Product {
-  std::string element = kS8, out = kF32;
+  std::string element = kS8, rhs = {}, out = kF32; ///< rhs: empty for lhs' type
   int m = 1, n = 1, k = 1;
   bool hasBias = false;
   int padding = 0; ///< elements between the end of a row of lhs or out and the next one
   int tile = 0;    ///< of gemm_bytes
+  bool tensorScales = false;
   bool gated =
       false; ///< of gemv_bytes: the second half of the columns multiplies silu of the first
 };
 
+const std::string &rhsType(const Product &p) { return p.rhs.empty() ? p.element : p.rhs; }
 int outputs(const Product &p) { return p.gated ? p.n / 2 : p.n; }
 int lhsStride(const Product &p) { return p.k + p.padding; }
 int outStride(const Product &p) { return outputs(p) + p.padding; }
 
 Parameters getParameters(const Product &p, bool isGemv) {
   Parameters result = {{"Element", p.element},
+                       {"RhsElement", rhsType(p)},
+                       {"tensorScales", p.tensorScales ? "true" : "false"},
                        {"Out", p.out},
                        {"m", std::to_string(p.m)},
                        {"n", std::to_string(p.n)},
@@ -46,7 +51,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
 }
 
 HostTensor makeBytes(const std::string &type, size_t count, std::mt19937 &engine) {
-  if (type == kE4M3)
+  if (type != kS8)
     return HostTensor::random(type, count, engine, 40);
   HostTensor result(type, count);
   std::uniform_int_distribution<int> any(-128, 127);
@@ -65,9 +70,9 @@ struct Case {
 private:
   Case(const Product &p, std::mt19937 engine)
       : lhs(makeBytes(p.element, size_t(lhsStride(p)) * p.m, engine)),
-        rhs(makeBytes(p.element, size_t(p.n) * p.k, engine)),
-        rowScales(HostTensor::random(kF32, p.m, engine, 0.01)),
-        scales(HostTensor::random(kF32, p.n, engine, 0.01 / std::sqrt(p.k))),
+        rhs(makeBytes(rhsType(p), size_t(p.n) * p.k, engine)),
+        rowScales(HostTensor::random(kF32, p.tensorScales ? 1 : p.m, engine, 0.01)),
+        scales(HostTensor::random(kF32, p.tensorScales ? 1 : p.n, engine, 0.01 / std::sqrt(p.k))),
         bias(HostTensor::random(kF32, p.n, engine)), out(p.out, size_t(outStride(p)) * p.m) {
     // What lies between rows must not change.
     std::fill(out.values.begin(), out.values.end(), 123);
@@ -76,7 +81,9 @@ private:
       double sum = 0;
       for (int l = 0; l < p.k; ++l)
         sum += lhs.values[size_t(i) * lhsStride(p) + l] * rhs.values[size_t(j) * p.k + l];
-      return sum * scales.values[j] * rowScales.values[i] + (p.hasBias ? bias.values[j] : 0);
+      double scale = p.tensorScales ? scales.values[0] * rowScales.values[0]
+                                    : scales.values[j] * rowScales.values[i];
+      return sum * scale + (p.hasBias ? bias.values[j] : 0);
     };
     for (int i = 0; i < p.m; ++i)
       for (int j = 0; j < outputs(p); ++j) {
@@ -130,6 +137,10 @@ std::map<std::string, Product> makeGemvs() {
       {"e4m3", {.element = kE4M3, .m = 4, .n = 40, .k = 528}},
       {"e4m3_gated", {.element = kE4M3, .m = 8, .n = 64, .k = 160, .gated = true}},
       {"e4m3_unaligned", {.element = kE4M3, .m = 7, .n = 9, .k = 45, .hasBias = true}},
+      {"e5m2_e4m3",
+       {.element = kE5M2, .rhs = kE4M3, .m = 3, .n = 24, .k = 96, .tensorScales = true}},
+      {"e4m3_e5m2",
+       {.element = kE4M3, .rhs = kE5M2, .m = 5, .n = 20, .k = 81, .tensorScales = true}},
   };
 }
 
@@ -144,6 +155,11 @@ std::map<std::string, Product> makeGemms() {
       {"many_tiles", {.m = 128 * 10 + 3, .n = 128 * 14 + 8, .k = 64}},
       {"e4m3", {.element = kE4M3, .out = "__nv_bfloat16", .m = 72, .n = 136, .k = 192}},
       {"e4m3_unaligned", {.element = kE4M3, .m = 33, .n = 30, .k = 77, .hasBias = true}},
+      {"e4m3_tensor", {.element = kE4M3, .m = 40, .n = 24, .k = 96, .tensorScales = true}},
+      {"e5m2_e4m3",
+       {.element = kE5M2, .rhs = kE4M3, .m = 72, .n = 40, .k = 96, .tensorScales = true}},
+      {"e4m3_e5m2",
+       {.element = kE4M3, .rhs = kE5M2, .m = 33, .n = 30, .k = 45, .tensorScales = true}},
   };
   for (int tile : {64, 128}) {
     Product p = {.m = 150, .n = 136, .k = 96};

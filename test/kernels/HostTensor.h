@@ -15,7 +15,7 @@
 namespace sinter::kernels {
 
 /// Numbers that are exactly those of an element type; "float", "double", "int", "signed char",
-/// "sinter::E4M3", "__nv_bfloat16" or "__half", as kernels call it.
+/// "sinter::E4M3", "sinter::E5M2", "__nv_bfloat16" or "__half", as kernels call it.
 struct HostTensor {
   std::string type;
   std::vector<double> values;
@@ -45,7 +45,7 @@ struct HostTensor {
   }
 
   size_t elementBytes() const {
-    if (type == "signed char" || type == "sinter::E4M3")
+    if (type == "signed char" || type == "sinter::E4M3" || type == "sinter::E5M2")
       return 1;
     return type == "double" ? 8 : type == "float" || type == "int" ? 4 : 2;
   }
@@ -86,6 +86,8 @@ private:
       put(static_cast<signed char>(value), to);
     else if (type == "sinter::E4M3")
       put(floatToE4M3(static_cast<float>(value)), to);
+    else if (type == "sinter::E5M2")
+      put(floatToE5M2(static_cast<float>(value)), to);
     else if (type == "__half")
       put(floatToF16(static_cast<float>(value)), to);
     else
@@ -102,6 +104,8 @@ private:
       return get<signed char>(from);
     if (type == "sinter::E4M3")
       return e4m3ToFloat(get<uint8_t>(from));
+    if (type == "sinter::E5M2")
+      return e5m2ToFloat(get<uint8_t>(from));
     uint16_t bits = get<uint16_t>(from);
     return type == "__half" ? f16ToFloat(bits) : bf16ToFloat(bits);
   }

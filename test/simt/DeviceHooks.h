@@ -32,9 +32,10 @@ void mmaM16N8K16Bf16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[
 void mmaM16N8K16F16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
 
 /// The same of elements of 8 bits, four to a register in their order along k:
-/// mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32, and .f32.e4m3.e4m3.f32.
+/// mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32, and .f32 of e4m3 or e5m2 on either side .f32.
 void mmaM16N8K32S8(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
-void mmaM16N8K32E4M3(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
+void mmaM16N8K32Fp8(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], bool aIsE5M2,
+                    bool bIsE5M2);
 
 /// ldmatrix.sync.aligned.m8n8.x{1,2,4}.shared.b16: lane 8 * i + r gives the address of row r of
 /// matrix i (16 bytes, aligned so); with x1 and x2 the other lanes' addresses are not used. All 32

@@ -57,13 +57,20 @@ struct E4M3 {
   static float widen(Bits bits) { return e4m3ToFloat(bits); }
 };
 
-template <class Element> void runMma(const WarpArguments &arguments) {
-  using Sum = typename Element::Sum;
-  constexpr unsigned bits = 8 * sizeof(typename Element::Bits), together = 32 / bits;
+struct E5M2 {
+  using Bits = uint8_t;
+  using Sum = float;
+  static float widen(Bits bits) { return e5m2ToFloat(bits); }
+};
+
+/// Of elements of A and B, which have as many bits.
+template <class A, class B = A> void runMma(const WarpArguments &arguments) {
+  using Sum = typename A::Sum;
+  constexpr unsigned bits = 8 * sizeof(typename A::Bits), together = 32 / bits;
   constexpr unsigned depth = 8 * together;
   Sum a[16][depth] = {}, b[depth][8] = {}, d[16][8] = {};
   auto get = [](unsigned word, unsigned element) {
-    return Element::widen(static_cast<typename Element::Bits>(word >> element * bits));
+    return static_cast<typename A::Bits>(word >> element * bits);
   };
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (!arguments.has(lane))
@@ -72,12 +79,12 @@ template <class Element> void runMma(const WarpArguments &arguments) {
     unsigned group = lane / 4, first = lane % 4 * together;
     for (unsigned i = 0; i < 4; ++i) {
       for (unsigned j = 0; j < together; ++j)
-        a[group + i % 2 * 8][first + j + i / 2 * depth / 2] = get(own.a[i], j);
+        a[group + i % 2 * 8][first + j + i / 2 * depth / 2] = A::widen(get(own.a[i], j));
       d[group + i / 2 * 8][2 * (lane % 4) + i % 2] = own.d[i];
     }
     for (unsigned i = 0; i < 2; ++i)
       for (unsigned j = 0; j < together; ++j)
-        b[first + j + i * depth / 2][group] = get(own.b[i], j);
+        b[first + j + i * depth / 2][group] = B::widen(get(own.b[i], j));
   }
   for (unsigned row = 0; row < 16; ++row)
     for (unsigned k = 0; k < depth; ++k)
@@ -92,7 +99,9 @@ template <class Element> void runMma(const WarpArguments &arguments) {
 constexpr WarpOperation mmaBf16{"mma.m16n8k16.bf16", runMma<Bf16>};
 constexpr WarpOperation mmaF16{"mma.m16n8k16.f16", runMma<F16>};
 constexpr WarpOperation mmaS8{"mma.m16n8k32.s8", runMma<S8>};
-constexpr WarpOperation mmaE4M3{"mma.m16n8k32.e4m3", runMma<E4M3>};
+constexpr WarpOperation mmaFp8[2][2] = {
+    {{"mma.m16n8k32.e4m3", runMma<E4M3>}, {"mma.m16n8k32.e4m3.e5m2", runMma<E4M3, E5M2>}},
+    {{"mma.m16n8k32.e5m2.e4m3", runMma<E5M2, E4M3>}, {"mma.m16n8k32.e5m2", runMma<E5M2>}}};
 
 /// Operations of .aligned instructions: a warp with a lane missing cannot do them.
 void meetAll(const WarpOperation &operation, const void *in, void *out, const void *code) {
@@ -145,9 +154,10 @@ void simt::mmaM16N8K32S8(int (&d)[4], const unsigned (&a)[4], const unsigned (&b
   Fragments<int> fragments{d, a, b};
   meetAll(mmaS8, &fragments, nullptr, SINTER_CALLER);
 }
-void simt::mmaM16N8K32E4M3(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+void simt::mmaM16N8K32Fp8(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                          bool aIsE5M2, bool bIsE5M2) {
   Fragments<float> fragments{d, a, b};
-  meetAll(mmaE4M3, &fragments, nullptr, SINTER_CALLER);
+  meetAll(mmaFp8[aIsE5M2][bIsE5M2], &fragments, nullptr, SINTER_CALLER);
 }
 
 void simt::ldmatrixX1(unsigned (&matrices)[1], const void *row) {

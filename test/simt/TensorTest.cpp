@@ -51,7 +51,16 @@ extern "C" __global__ void product_s8(const signed char *a, const signed char *b
   product(a, b, d, [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32S8(d, a, b); });
 }
 extern "C" __global__ void product_e4m3(const unsigned char *a, const unsigned char *b, float *d) {
-  product(a, b, d, [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32E4M3(d, a, b); });
+  product(a, b, d,
+          [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32Fp8(d, a, b, false, false); });
+}
+extern "C" __global__ void product_e5m2_e4m3(const unsigned char *a, const unsigned char *b, float *d) {
+  product(a, b, d,
+          [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32Fp8(d, a, b, true, false); });
+}
+extern "C" __global__ void product_e4m3_e5m2(const unsigned char *a, const unsigned char *b, float *d) {
+  product(a, b, d,
+          [](auto &d, auto &a, auto &b) { sinter::simt::mmaM16N8K32Fp8(d, a, b, false, true); });
 }
 
 // Four 8x8 matrices of 16-bit numbers, loaded in every way.
@@ -102,12 +111,18 @@ const TestKernels &kernels() {
 
 class TensorTest : public KernelTest {
 protected:
-  /// Compares the kernel with a plain product of small integers, which every format has exactly.
+  /// Compares the kernel with a plain product of small integers, which formats have exactly up to
+  /// 4, all but e5m2 up to 8.
   template <class Bits, class Sum = float>
-  void expectProduct(const char *kernel, Bits (*narrow)(float)) {
+  void expectProduct(const char *kernel, Bits (*narrow)(float), int largest = 8) {
+    expectProduct<Bits, Sum>(kernel, narrow, narrow, largest);
+  }
+  template <class Bits, class Sum = float>
+  void expectProduct(const char *kernel, Bits (*narrowA)(float), Bits (*narrowB)(float),
+                     int largest) {
     constexpr int k = 32 / sizeof(Bits);
     std::mt19937 random(3);
-    std::uniform_int_distribution<int> digit(-8, 8);
+    std::uniform_int_distribution<int> digit(-largest, largest);
     std::vector<float> a(16 * k), b(k * 8);
     std::vector<Sum> d(16 * 8), expected;
     for (auto *values : {&a, &b})
@@ -120,14 +135,15 @@ protected:
       for (int j = 0; j < 8; ++j)
         for (int l = 0; l < k; ++l)
           expected[i * 8 + j] += Sum(a[i * k + l] * b[l * 8 + j]);
-    auto narrowed = [&](const std::vector<float> &values) {
+    auto narrowed = [&](const std::vector<float> &values, Bits (*narrow)(float)) {
       std::vector<Bits> result;
       for (float value : values)
         result.push_back(narrow(value));
       return memory.copyOf(result);
     };
     Sum *device = memory.copyOf(d);
-    Report report = kernels().run(kernel, {.block = 32}, {narrowed(a), narrowed(b), device});
+    Report report =
+        kernels().run(kernel, {.block = 32}, {narrowed(a, narrowA), narrowed(b, narrowB), device});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(memory.values(device, d.size()), expected);
   }
@@ -139,7 +155,11 @@ TEST_F(TensorTest, ProductsOfF16) { expectProduct("product_f16", floatToF16); }
 TEST_F(TensorTest, ProductsOfBytes) {
   expectProduct<int8_t, int>("product_s8", [](float value) { return int8_t(value); });
 }
-TEST_F(TensorTest, ProductsOfE4M3) { expectProduct("product_e4m3", floatToE4M3); }
+TEST_F(TensorTest, ProductsOfFp8) {
+  expectProduct("product_e4m3", floatToE4M3);
+  expectProduct("product_e5m2_e4m3", floatToE5M2, floatToE4M3, 4);
+  expectProduct("product_e4m3_e5m2", floatToE4M3, floatToE5M2, 4);
+}
 
 TEST_F(TensorTest, LdmatrixDealsRowsAndColumns) {
   std::vector<uint16_t> in(256);
@@ -173,10 +193,10 @@ TEST_F(TensorTest, FindsDefectsOfLdmatrix) {
   unsigned *out = memory.array<unsigned>(32);
   EXPECT_TRUE(kernels().run("load_right", {.block = 32}, {out}).clean());
   EXPECT_TRUE(finds(kernels().run("load_misaligned", {.block = 32}, {out}), Defect::Misaligned,
-                    {"16 bytes", "tensor.cu:68 (load_row<4, true>)"}));
+                    {"16 bytes", "tensor.cu:77 (load_row<4, true>)"}));
   for (Schedule schedule : schedules())
     EXPECT_TRUE(finds(kernels().run("load_racing", {.block = 32, .schedule = schedule}, {out}),
-                      Defect::Race, {"static shared byte", "tensor.cu:68"}));
+                      Defect::Race, {"static shared byte", "tensor.cu:77"}));
 }
 
 TEST_F(TensorTest, FindsAProductThatLacksLanes) {

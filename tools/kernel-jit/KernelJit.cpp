@@ -89,6 +89,8 @@ void GuardedStorage::write(const ReferenceTensor &tensor) {
       start[offset] = static_cast<char>(tensor[i]);
     else if (isa<Float8E4M3FNType>(type.getElementType()))
       start[offset] = static_cast<char>(floatToE4M3(static_cast<float>(tensor[i])));
+    else if (isa<Float8E5M2Type>(type.getElementType()))
+      start[offset] = static_cast<char>(floatToE5M2(static_cast<float>(tensor[i])));
     else if (type.getElementType().isF32())
       reinterpret_cast<float *>(start)[offset] = static_cast<float>(tensor[i]);
     else if (type.getElementType().isF16())
@@ -119,6 +121,8 @@ ReferenceTensor GuardedStorage::read() const {
       tensor[i] = static_cast<int8_t>(start[offset]);
     } else if (isa<Float8E4M3FNType>(type.getElementType())) {
       tensor[i] = e4m3ToFloat(static_cast<uint8_t>(start[offset]));
+    } else if (isa<Float8E5M2Type>(type.getElementType())) {
+      tensor[i] = e5m2ToFloat(static_cast<uint8_t>(start[offset]));
     } else {
       uint16_t half;
       memcpy(&half, start + 2 * offset, 2);

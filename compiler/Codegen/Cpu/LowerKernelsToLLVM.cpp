@@ -1,5 +1,5 @@
 #include "compiler/Analysis/Target.h"
-#include "compiler/Codegen/Cpu/ExpandE4M3.h"
+#include "compiler/Codegen/Cpu/ExpandFp8.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
 #include "compiler/Codegen/Loops/Kernels.h"
@@ -46,10 +46,10 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
     ConversionTarget legal(*context);
     legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     legal.addIllegalDialect<affine::AffineDialect, scf::SCFDialect>();
-    populateExpandE4M3Patterns(patterns);
+    populateExpandFp8Patterns(patterns);
     if (!hasBF16)
       arith::populateExpandBFloat16Patterns(patterns);
-    auto isLegal = [hasBF16](Type type) { return !isE4M3(type) && (hasBF16 || !isBF16(type)); };
+    auto isLegal = [hasBF16](Type type) { return !isFp8(type) && (hasBF16 || !isBF16(type)); };
     legal.addDynamicallyLegalOp<arith::TruncFOp>(
         [isLegal](arith::TruncFOp op) { return isLegal(op.getType()); });
     legal.addDynamicallyLegalOp<arith::ExtFOp>(

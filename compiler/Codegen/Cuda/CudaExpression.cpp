@@ -57,6 +57,8 @@ std::optional<std::string> sinter::getCudaType(Type type, bool wide) {
     return "__half";
   if (isa<Float8E4M3FNType>(type))
     return "sinter::E4M3";
+  if (isa<Float8E5M2Type>(type))
+    return "sinter::E5M2";
   if (type.isIndex())
     return wide ? "long long" : "int";
   if (type.isInteger(1))

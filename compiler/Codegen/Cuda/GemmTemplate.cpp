@@ -162,6 +162,8 @@ static CudaLaunch instantiateBytes(const LibraryGemm &gemm, ArrayRef<unsigned> o
   StringRef name = product.isGemv() ? "gemv_bytes" : "gemm_bytes";
   TemplateInstance instance(name, name, kernel.getContext());
   setProduct(instance, gemm, kernel);
+  instance.set("RhsElement", getElementTypeOrSelf(matmul.getRhs()));
+  instance.set("tensorScales", matmul.hasTensorScales());
   instance.pass(numberOf(matmul.getRowScales()));
   instance.pass(numberOf(matmul.getScales()));
   passOperands(instance, operands);

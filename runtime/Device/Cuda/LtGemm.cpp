@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/LtGemm.h"
+#include "runtime/Format/Actions.h"
 #include <array>
 #include <sstream>
 #include <string_view>
@@ -16,6 +17,8 @@ cudaDataType_t typeOf(fb::DType dtype) {
     return CUDA_R_16F;
   case fb::DType::E4M3:
     return CUDA_R_8F_E4M3;
+  case fb::DType::E5M2:
+    return CUDA_R_8F_E5M2;
   default: // all others the verifier refuses
     return CUDA_R_32F;
   }
@@ -71,6 +74,7 @@ std::string LtLibrary::describe(const fb::Gemm &gemm) const {
        << gemm.k() << ' ' << int(gemm.dtype()) << ' ' << int(gemm.out_dtype()) << ' '
        << gemm.lhs_stride() << ' ' << gemm.rhs_stride() << ' ' << gemm.out_stride() << ' '
        << gemm.rhs_transposed() << ' ' << gemm.lhs_transposed() << ' ' << gemm.tf32() << ' '
+       << int(gemm.rhs_dtype().value_or(gemm.dtype())) << ' ' << hasOneScale(gemm) << ' '
        << (gemm.workspace() ? gemm.workspace()->bytes() : 0);
   if (gemm.post_ops())
     for (const fb::PostOp *step : *gemm.post_ops())
@@ -170,18 +174,19 @@ Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &
   reductions = reductionsFor(gemm.out_dtype());
   SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSA, first));
   SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_TRANSB, second));
-  SINTER_CHECK(layout(rhsLayout, gemm.dtype(), rhsTransposed ? k : n, rhsTransposed ? n : k,
-                      gemm.rhs_stride()));
+  SINTER_CHECK(layout(rhsLayout, gemm.rhs_dtype().value_or(gemm.dtype()), rhsTransposed ? k : n,
+                      rhsTransposed ? n : k, gemm.rhs_stride()));
   SINTER_CHECK(layout(lhsLayout, gemm.dtype(), gemm.lhs_transposed() ? m : k,
                       gemm.lhs_transposed() ? k : m, gemm.lhs_stride()));
   SINTER_CHECK(layout(outLayout, gemm.out_dtype(), n, m, gemm.out_stride()));
   rhs = address(*gemm.rhs());
   lhs = address(*gemm.lhs());
   out = address(*gemm.out());
-  if (gemm.dtype() == fb::DType::E4M3) {
-    const int32_t ofRows = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
-    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, ofRows));
-    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, ofRows));
+  if (gemm.lhs_scales()) {
+    const int32_t mode = hasOneScale(gemm) ? CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
+                                           : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode));
     SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, pointer(address(*gemm.rhs_scales()))));
     SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, pointer(address(*gemm.lhs_scales()))));
   }

@@ -11,8 +11,8 @@
 // its second, as it is where stored [m, k] and transposed where [k, m]. A bias runs along the rows
 // of out^T, which are ours' columns. The addend is the library's C with a factor of 1.
 //
-// Of e4m3 the rows of both sides, [m, k] and [n, k], have scales: the library's "outer vectors",
-// which compute capability 9.0 alone has.
+// Of fp8 the rows of both sides, [m, k] and [n, k], have scales: the library's "outer vectors", of
+// e4m3 alone, which compute capability 9.0 alone has; or all of a side has one.
 //
 // The algorithm is the first that the library's heuristic proposes of those that fit the plan's
 // workspace, the operands' alignment and sums in f32: a function of the problem, so that bits do

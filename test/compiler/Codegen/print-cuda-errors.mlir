@@ -31,13 +31,13 @@ func.func private @foreign(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinte
 
 module {
 module @kernels {
-// expected-error @+1 {{expected elements of a type that CUDA C++ has, got 'f8E5M2'}}
-func.func @tiny(%x: memref<4xf8E5M2>, %y: memref<4xf8E5M2>) {
+// expected-error @+1 {{expected elements of a type that CUDA C++ has, got 'f8E3M4'}}
+func.func @tiny(%x: memref<4xf8E3M4>, %y: memref<4xf8E3M4>) {
   return
 }
 }
-func.func private @tiny(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
-  return %x : tensor<4xf8E5M2>
+func.func private @tiny(%x: tensor<4xf8E3M4>) -> tensor<4xf8E3M4> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
+  return %x : tensor<4xf8E3M4>
 }
 }
 

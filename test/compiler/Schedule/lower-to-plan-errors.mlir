@@ -117,3 +117,19 @@ func.func @pack_beside(%w: tensor<8x8xf32> {sinter.parameter = "w"})
   }
   return %y#0, %y#1 : !panels, tensor<8x8xf32>
 }
+
+// -----
+
+!panels = tensor<8x8xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>
+
+func.func @pack_fp8(%w: tensor<8x8xf8E5M2> {sinter.parameter = "w"})
+    -> (!panels {sinter.preprocessed = "p"}) attributes {sinter.entry} {
+  // expected-error @below {{expected casts between floating-point types of 16 bits and more}}
+  %y = sinter.fusion pack(%w : tensor<8x8xf8E5M2>) -> (!panels) {
+  ^bb0(%a: tensor<8x8xf8E5M2>):
+    %0 = sinter.cast %a : (tensor<8x8xf8E5M2>) -> tensor<8x8xf32>
+    %1 = sinter.pack %0 : (tensor<8x8xf32>) -> !panels
+    sinter.yield %1 : !panels
+  }
+  return %y : !panels
+}

@@ -55,6 +55,15 @@ plan.program @gemm_c2 {
 
 // -----
 
+plan.program @gemm_c3 {
+  %0 = plan.alloc 64
+  // expected-error @below {{expected an element type of rhs alone with fp8 only, got 'f32' and 'f8E5M2'}}
+  plan.gemm(%0, %0) -> (%0) {m = 1, n = 4, k = 4, dtype = f32, rhs_dtype = f8E5M2, out_dtype = f32,
+    lhs_stride = 4, rhs_stride = 4, out_stride = 4}
+}
+
+// -----
+
 plan.program @attention_c1_layout {
   %0 = plan.alloc 64
   // expected-error @below {{expected layouts of an offset and three strides}}

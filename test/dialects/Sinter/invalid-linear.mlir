@@ -50,7 +50,7 @@ func.func @matmul_c3_transposed(%x: tensor<8x4xf32>, %w: tensor<8x16xf32>) {
 // -----
 
 func.func @matmul_c5(%x: tensor<2x8x4xf32>, %w: tensor<2x16xf32>) {
-  // expected-error @below {{expected a transposed lhs of rank 2 and no scales, got 'tensor<2x8x4xf32>'}}
+  // expected-error @below {{expected a transposed lhs of rank 2 and no scales but of all of it, got 'tensor<2x8x4xf32>'}}
   %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<2x8x4xf32>, tensor<2x16xf32>) -> tensor<8x4x16xf32>
   return
 }
@@ -58,7 +58,7 @@ func.func @matmul_c5(%x: tensor<2x8x4xf32>, %w: tensor<2x16xf32>) {
 // -----
 
 func.func @matmul_c5_scales(%x: tensor<8x4xf32>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>) {
-  // expected-error @below {{expected a transposed lhs of rank 2 and no scales, got 'tensor<8x4xf32>'}}
+  // expected-error @below {{expected a transposed lhs of rank 2 and no scales but of all of it, got 'tensor<8x4xf32>'}}
   %0 = sinter.matmul %x, %w, %s {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xi8>, tensor<1x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -121,6 +121,22 @@ func.func @matmul_c9_numbers(%x: tensor<4x8xf32>, %w: tensor<8x16xi8>, %s: tenso
 
 // -----
 
+func.func @matmul_c10_kinds(%x: tensor<4x8xi8>, %w: tensor<8x16xf8E4M3FN>, %s: tensor<1x1xf32>) {
+  // expected-error @below {{expected scales of rows of lhs' shape with k replaced by 1, and rhs of lhs' kind}}
+  %0 = sinter.matmul %x, %w, %s rows %s : (tensor<4x8xi8>, tensor<8x16xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c10_one_side(%x: tensor<4x8xf8E5M2>, %w: tensor<8x16xf8E4M3FN>, %s: tensor<1x16xf32>, %r: tensor<1x1xf32>) {
+  // expected-error @below {{or a scale for all of either side}}
+  %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf8E5M2>, tensor<8x16xf8E4M3FN>, tensor<1x16xf32>, tensor<1x1xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
 func.func @matmul_c10(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>, %r: tensor<4xf32>) {
   // expected-error @below {{expected scales of rows of lhs' shape with k replaced by 1}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xi8>, tensor<8x16xi8>, tensor<1x16xf32>, tensor<4xf32>) -> tensor<4x16xf32>
@@ -130,7 +146,7 @@ func.func @matmul_c10(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf
 // -----
 
 func.func @matmul_c10_groups(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<2x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{and rhs of lhs' type with a scale a column, no minima and, of integers, k of at most 131071}}
+  // expected-error @below {{and rhs of lhs' kind with a scale a column, or a scale for all of either side, no minima and, of integers, k of at most 131071}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xi8>, tensor<8x16xi8>, tensor<2x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }
@@ -138,7 +154,7 @@ func.func @matmul_c10_groups(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor
 // -----
 
 func.func @matmul_c10_types(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{and rhs of lhs' type with a scale a column}}
+  // expected-error @below {{and rhs of lhs' kind with a scale a column}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf8E4M3FN>, tensor<8x16xi8>, tensor<1x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }

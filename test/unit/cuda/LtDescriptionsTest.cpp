@@ -189,6 +189,24 @@ TEST_F(LtDescriptionsTest, RowsOfFp8HaveScales) {
   EXPECT_EQ(seen.scales[1], reinterpret_cast<void *>(2048));
 }
 
+TEST_F(LtDescriptionsTest, GradientsHaveOneScale) {
+  GemmParts parts;
+  parts.m = 5, parts.n = 16, parts.k = 32;
+  parts.dtype = fb::DType::E5M2, parts.rhsDtype = fb::DType::E4M3;
+  parts.rhsTransposed = true, parts.rhsStride = 32;
+  parts.lhs = slice(fb::Space::Arena, 256, 1), parts.rhs = slice(fb::Space::Arena, 512, 1);
+  parts.out = slice(fb::Space::Arena, 1024, 1);
+  parts.lhsScales = slice(fb::Space::Arena, 2048, 4);
+  parts.rhsScales = slice(fb::Space::Arena, 4096, 4);
+  bind(parts);
+  EXPECT_EQ(seen.a, (LayoutSeen{CUDA_R_8F_E4M3, 32, 16, 32}));
+  EXPECT_EQ(seen.b, (LayoutSeen{CUDA_R_8F_E5M2, 32, 5, 32}));
+  for (int32_t mode : seen.scaleModes)
+    EXPECT_EQ(mode, CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F);
+  EXPECT_EQ(seen.scales[0], reinterpret_cast<void *>(4096));
+  EXPECT_EQ(seen.scales[1], reinterpret_cast<void *>(2048));
+}
+
 TEST_F(LtDescriptionsTest, TransposedOperandsWithAnEpilogue) {
   GemmParts parts;
   parts.m = 5, parts.n = 7, parts.k = 6;

@@ -325,15 +325,42 @@ TEST(GpuExecutableTest, ProductsOfFp8HaveScalesOfRows) {
   expectError(withFp8([](GemmParts &g) { g.rhsScales = g.out; }),
               "a scale overlaps what is written");
   expectError(withFp8([](GemmParts &g) { g.rhsTransposed = false; }),
-              "is a product of E4M3 whose rows are not multiples of 16");
+              "is a product of fp8 whose rows are not multiples of 16");
   expectError(withFp8([](GemmParts &g) { g.k = 8; }),
-              "is a product of E4M3 whose rows are not multiples of 16");
+              "is a product of fp8 whose rows are not multiples of 16");
   expectError(withFp8([](GemmParts &g) { g.outDtype = fb::DType::E4M3; }),
               "is a product of types other than");
   expectError(withFp8([](GemmParts &g) { g.steps = {{K::Relu, {}, fb::DType::F32, 0}}; }),
               "has an epilogue that is not for GPUs");
   expectError(withGemm([](GemmParts &g) { g.lhsScales = slice(Space::Arena, 1536, 3 * 4); }),
-              "has scales, which are for products of E4M3");
+              "has scales, which are for products of E4M3 and E5M2");
+}
+
+// A gradient in e5m2 by a weight in e4m3, changed.
+Parts withGradient(const std::function<void(GemmParts &)> &change) {
+  return withFp8([&](GemmParts &g) {
+    g.dtype = fb::DType::E5M2, g.rhsDtype = fb::DType::E4M3;
+    g.lhsScales = slice(Space::Arena, 1536, 4), g.rhsScales = slice(Space::Arena, 1600, 4);
+    change(g);
+  });
+}
+
+TEST(GpuExecutableTest, ProductsOfGradientsHaveScalesOfTensors) {
+  auto good = withGradient([](GemmParts &) {}).load();
+  EXPECT_TRUE(good) << good.error().message();
+  expectError(withGradient([](GemmParts &g) { g.rhsDtype = fb::DType::E5M2; }),
+              "is a product of two types that is not of E4M3 by E5M2");
+  expectError(withGradient([](GemmParts &g) { g.dtype = fb::DType::BF16; }),
+              "is a product of two types that is not of E4M3 by E5M2");
+  expectError(withGradient([](GemmParts &g) { g.rhsDtype = {}; }),
+              "is a product of E5M2 by E5M2, which no library has");
+  expectError(withGradient([](GemmParts &g) {
+                g.lhsScales = slice(Space::Arena, 1536, 3 * 4);
+                g.rhsScales = slice(Space::Arena, 1600, 16 * 4);
+              }),
+              "is a product of two types with scales of rows");
+  expectError(withGradient([](GemmParts &g) { g.rhsScales = slice(Space::Arena, 1600, 2); }),
+              "is a product of two types with scales of rows");
 }
 
 TEST(GpuExecutableTest, FormsOfAnotherDevice) {

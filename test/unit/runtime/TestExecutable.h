@@ -283,6 +283,7 @@ struct GemmParts {
   std::optional<fb::Slice> workspace = {};
   bool tf32 = false;
   std::optional<fb::Slice> lhsScales = {}, rhsScales = {};
+  flatbuffers::Optional<fb::DType> rhsDtype = {};
 };
 
 inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
@@ -299,7 +300,7 @@ inline Parts::Command gemm(const GemmParts &parts, std::string label = "gemm") {
                        parts.lhsTransposed, parts.rhsTransposed, parts.tf32,
                        parts.workspace ? &*parts.workspace : nullptr,
                        parts.lhsScales ? &*parts.lhsScales : nullptr,
-                       parts.rhsScales ? &*parts.rhsScales : nullptr)
+                       parts.rhsScales ? &*parts.rhsScales : nullptr, parts.rhsDtype)
                 .Union();
           },
           label, ""};

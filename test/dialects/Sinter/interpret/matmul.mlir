@@ -80,6 +80,17 @@ func.func @matmul_fp8() {
   return
 }
 
+// A scale for all of either side; 1.25 is a number of e5m2, 1.125 is not and becomes 1.
+func.func @matmul_fp8_tensors() {
+  %dy = sinter.constant dense<[[1.125, -57344.0], [1.25, 0.5], [2.0, 0.0]]> : tensor<3x2xf8E5M2>
+  %x = sinter.constant dense<[[1.0], [4.0], [-1.125]]> : tensor<3x1xf8E4M3FN>
+  %s = sinter.constant dense<[[0.5]]> : tensor<1x1xf32>
+  %r = sinter.constant dense<[[0.25]]> : tensor<1x1xf32>
+  %0 = sinter.matmul %dy, %x, %s rows %r {transpose_lhs} : (tensor<3x2xf8E5M2>, tensor<3x1xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<2x1xf32>
+  check.expect_const %0, dense<[[0.46875], [-7167.75]]> : tensor<2x1xf32> : tensor<2x1xf32>
+  return
+}
+
 // The scale is the largest magnitude over 127; halves go to the even integer, zeros stay zeros.
 func.func @quantize() {
   %x = sinter.constant dense<[[-254.0, 5.0, 3.0, -1.0], [0.0, 0.0, 0.0, 0.0], [63.5, 0.25, -0.75, 0.1]]> : tensor<3x4xf32>
