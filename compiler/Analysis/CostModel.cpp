@@ -4,6 +4,7 @@
 #include "compiler/Analysis/Target.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <utility>
 
@@ -248,10 +249,28 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
 }
 
+/// GB/s that a GPU sends: 0.8 of the data sheet's rate of NVLink, or of PCIe where there is none,
+/// as NCCL's all_gather reaches 360 of the 450 of an H100 (NVIDIA/nccl-tests issue 326).
+static double getLinkBandwidth(TargetAttr target) {
+  double peak = llvm::StringSwitch<double>(target.getChip())
+                    .Case("sm_80", 300)
+                    .Case("sm_90", 450)
+                    .Case("sm_100", 900)
+                    .Default(64);
+  return 0.8 * peak;
+}
+
 Cost CostModel::getCost(Operation *op) const {
   llvm::SetVector<Operation *> alone;
   alone.insert(op);
-  return getFusedCost(alone);
+  Cost cost = getFusedCost(alone);
+  // What processes of one machine send each other goes through its memory; GPUs have links.
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && target.isGpu()) {
+    int64_t ranks = GridAttr::lookup(op).getSize(collective.getAxes());
+    double linkNs = static_cast<double>(collective.getSentBytes(ranks)) / getLinkBandwidth(target);
+    cost.ns = std::max(cost.ns, linkNs + static_cast<double>(target.getLaunchNs()));
+  }
+  return cost;
 }
 
 Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice choice) const {

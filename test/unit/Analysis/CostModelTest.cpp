@@ -168,6 +168,32 @@ TEST_F(CostModelTest, WithoutInstructionsOnBf16ItsProductsAreSlower) {
   EXPECT_LT(predict("cpu:znver4", "bf16"), predict("cpu:znver4", "f32"));
 }
 
+TEST_F(CostModelTest, CollectivesOfGpusTakeWhatTheirLinksDo) {
+  auto predict = [&](const std::string &of, const std::string &collective) {
+    module =
+        parseSourceString<ModuleOp>("module attributes {sinter.grid = #sinter.grid<data = 8>} {\n"
+                                    "func.func @f(%x: tensor<8x1024x1024xf32>) {\n%0 = sinter." +
+                                        collective + "\nreturn\n}\n}",
+                                    ParserConfig(&context));
+    EXPECT_TRUE(module);
+    Operation &op = (*module->getOps<func::FuncOp>().begin()).front().front();
+    return CostModel(*parseTarget(&context, of, 2)).getCost(&op);
+  };
+  const std::string exchange =
+      "all_to_all [\"data\"] %x : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xf32>";
+  // Seven of eight parts are sent, of 4 MiB each.
+  double sent = 7 * 4 * 1024 * 1024;
+  TargetAttr gpu = *parseTarget(&context, "cuda:sm_90", 0);
+  EXPECT_DOUBLE_EQ(predict("cuda:sm_90", exchange).ns, sent / 360 + gpu.getLaunchNs());
+  EXPECT_GT(predict("cuda:sm_120", exchange).ns, 6 * predict("cuda:sm_90", exchange).ns);
+  // What is not sent, and what processes of one machine send, moves through memory.
+  Cost kept = predict("cuda:sm_90", "all_slice [\"data\"] %x : (tensor<8x1024x1024xf32>) -> "
+                                    "tensor<1024x1024xf32>");
+  EXPECT_LT(kept.ns, 2 * kept.bytes / gpu.getMemoryGbs() + gpu.getLaunchNs());
+  Cost copied = predict("cpu:x86-64-v4", exchange);
+  EXPECT_DOUBLE_EQ(copied.ns, copied.bytes / target.getMemoryGbs() + target.getLaunchNs());
+}
+
 TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   CostModel costs(target);
   auto ops = parse("%t: tensor<50000x64xf32>, %i: tensor<1x4xi32>",
