@@ -81,14 +81,17 @@ public:
 
   /// Moves a command to another place. Where more bytes would live than ever did, leaves it.
   bool move(size_t from, size_t to) {
-    if (shift(from, to))
-      return true;
-    shift(to, from);
-    return false;
+    bool fits = shift(from, to);
+    if (fits)
+      put(to);
+    else
+      shift(to, from);
+    return fits;
   }
 
 private:
-  /// Whether no more bytes live afterwards than before all moves.
+  /// Gives a command another place in the list alone. Whether no more bytes live afterwards than
+  /// before all moves.
   bool shift(size_t from, size_t to) {
     llvm::SmallSetVector<Value, 8> own;
     for (Value operand : commands[from].op->getOperands())
@@ -111,7 +114,6 @@ private:
     bool fits = true;
     for (Value slice : own)
       fits &= count(slice, getSliceBytes(slice));
-    put(to);
     return fits;
   }
 
@@ -134,7 +136,14 @@ private:
     return fits;
   }
 
-  /// Puts a command's op, and before it what it needs, where the list has it.
+  bool isFirstUser(Value slice, size_t index) const {
+    return llvm::all_of(slice.getUsers(), [&](Operation *user) {
+      return places.at(slice.getParentBlock()->findAncestorOpInBlock(*user)) >= index;
+    });
+  }
+
+  /// Puts a command's op, and before it what nothing before it needs, where the list has it. (Which
+  /// op of a block stands before another one is not asked: after a move that numbers all of them.)
   void put(size_t index) {
     Operation *op = commands[index].op;
     if (index + 1 < size())
@@ -142,8 +151,8 @@ private:
     else
       op->moveAfter(commands[index - 1].op);
     for (Value operand : op->getOperands())
-      if (Operation *slice = operand.getDefiningOp(); !slice->isBeforeInBlock(op))
-        slice->moveBefore(op);
+      if (isFirstUser(operand, index))
+        operand.getDefiningOp()->moveBefore(op);
   }
 
   std::vector<ListedCommand> commands;
