@@ -1,5 +1,6 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/GainRemark.h"
+#include "compiler/Sharding/MatrixParts.h"
 #include "compiler/Sharding/Passes.h"
 #include "compiler/Sharding/Resharding.h"
 #include "dialects/Sinter/Stage.h"
@@ -59,58 +60,6 @@ static bool carriesGradients(func::FuncOp function) {
   return function.getNumResults() != 0 &&
          llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
            return findRole(function.getArgAttrDict(argument.getArgNumber())) == Role::Gradient;
-         });
-}
-
-/// The loop of an op that a dimension of one of its tensors is, operands before results.
-static unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
-  return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
-}
-
-/// The dimension of a matrix that is the columns of the products that read it in the forward pass,
-/// through ops that have no other operand; nothing where something else reads it there, too.
-static std::optional<int64_t> findColumns(Value matrix) {
-  std::optional<int64_t> found;
-  if (typeOf(matrix).getRank() != 2)
-    return std::nullopt;
-  for (OpOperand &use : matrix.getUses()) {
-    Operation *user = use.getOwner();
-    auto shardable = dyn_cast<ShardableOpInterface>(user);
-    if (getStage(user->getLoc()) != Stage::Forward)
-      continue;
-    if (!shardable)
-      return std::nullopt;
-    LoopNest nest = shardable.getLoopNest();
-    std::optional<int64_t> ofResult, dim;
-    if (getRole(user) == FusionRole::Contraction)
-      ofResult = typeOf(user->getResult(0)).getRank() - 1;
-    else if (user->getNumOperands() == 1)
-      ofResult = findColumns(user->getResult(0));
-    for (int64_t i = 0; ofResult && i < 2; ++i) {
-      unsigned loop = getLoop(nest, use.getOperandNumber(), i);
-      if (loop == getLoop(nest, user->getNumOperands(), *ofResult) &&
-          nest.loops[loop] == LoopKind::Parallel)
-        dim = i;
-    }
-    if (!dim || (found && found != dim))
-      return std::nullopt;
-    found = dim;
-  }
-  return found;
-}
-
-/// Whether ops can make parts of a value along a dimension, back to those that read tensors of
-/// other types.
-static bool isMadeInParts(Value value, int64_t dim) {
-  Operation *op = value.getDefiningOp();
-  auto shardable = dyn_cast_or_null<ShardableOpInterface>(op);
-  if (!shardable)
-    return !op;
-  LoopNest nest = shardable.getLoopNest();
-  unsigned tensor = op->getNumOperands() + cast<OpResult>(value).getResultNumber();
-  return nest.loops[getLoop(nest, tensor, dim)] == LoopKind::Parallel &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return operand.getType() != value.getType() || isMadeInParts(operand, dim);
          });
 }
 

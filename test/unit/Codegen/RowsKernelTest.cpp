@@ -344,8 +344,7 @@ TEST(RowsKernel, GathersIntegers) {
                           {"i4", ", #sinter.panels<width = 64, interleave = 4, depth = 32>"}};
   for (const Table &table : tables) {
     bool packed = *table.panels != 0;
-    expectSameAsReference(
-        fill(R"(
+    expectSameAsReference(fill(R"(
 func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, %s: tensor<130x3xf32>, %m: tensor<130x3xf32>)
     -> tensor<2x3x96xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.embedding %t, %i $TRANSPOSED : (tensor<$SHAPEx$TYPE$PANELS>, tensor<2x3xi32>) -> tensor<2x3x96x$TYPE>
@@ -360,11 +359,11 @@ func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, 
   %9 = sinter.reshape %8 : (tensor<2x3x3x32xf32>) -> tensor<2x3x96xf32>
   return %9 : tensor<2x3x96xf32>
 })",
-             {{"SHAPE", packed ? "96x130" : "130x96"},
-              {"TYPE", table.type},
-              {"PANELS", table.panels},
-              {"TRANSPOSED", packed ? "{transpose_table}" : ""}}),
-        1e-6, {}, make);
+                               {{"SHAPE", packed ? "96x130" : "130x96"},
+                                {"TYPE", table.type},
+                                {"PANELS", table.panels},
+                                {"TRANSPOSED", packed ? "{transpose_table}" : ""}}),
+                          1e-6, {}, make);
   }
 }
 
