@@ -29,9 +29,9 @@ def AdvanceCollectivesPass : Pass<"sinter-advance-collectives", "mlir::ModuleOp"
     // =>
     plan.program @train {
       %x = plan.slice input[0, 64] "x" : tensor<16xf32>
-      %w = plan.slice state[0, 64] "w" : tensor<16xf32>
       %y = plan.slice output[0, 64] "y" : tensor<16xf32>
       %h = plan.alloc 64
+      %w = plan.slice state[0, 64] "w" : tensor<16xf32>
       %all = plan.alloc 128
       plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 4000}
       plan.launch @layer0 grid 1 (%x) -> (%h) {predicted_ns = 5000}
