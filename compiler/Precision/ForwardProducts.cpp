@@ -22,9 +22,12 @@ static bool anyReader(MatmulOp matmul, llvm::function_ref<bool(Operation *, bool
   return false;
 }
 
+// A head that is computed with its loss, in parts, stands in the backward pass.
 bool sinter::isLastProduct(MatmulOp matmul) {
   return !anyReader(matmul, [](Operation *user, bool multiplies) {
-    return multiplies && getStage(user->getLoc()) == Stage::Forward;
+    auto product = dyn_cast<MatmulOp>(user);
+    return multiplies &&
+           (getStage(user->getLoc()) == Stage::Forward || (product && makesLogits(product)));
   });
 }
 
