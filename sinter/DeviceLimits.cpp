@@ -1,7 +1,5 @@
 #include "sinter/DeviceLimits.h"
-#include "compiler/Analysis/CostModel.h"
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
+#include "compiler/Analysis/Machine.h"
 #include <algorithm>
 
 using namespace sinter;
@@ -16,30 +14,13 @@ static runtime::InstructionSet getInstructionSet(const fb::Executable &executabl
   return runtime::InstructionSet::of(features);
 }
 
-/// A GPU by its data sheet.
-static runtime::Limits describeGpu(std::string_view target) {
-  mlir::MLIRContext context;
-  context.loadDialect<SinterDialect>();
-  runtime::Limits limits;
-  Expected<TargetAttr> gpu = parseTarget(&context, target, /*cores=*/0);
-  if (!gpu)
-    return limits;
-  CostModel model(*gpu);
-  limits.flops = 1e9 * double(gpu->getGflopsF32());
-  limits.narrowFlops = 1e9 * double(gpu->getGflopsBf16());
-  limits.memoryBytes = 1e9 * model.getBandwidth(MemoryLevel::Memory);
-  limits.sharedBytes = 1e9 * model.getBandwidth(MemoryLevel::SharedCache);
-  limits.privateBytes = 1e9 * model.getBandwidth(MemoryLevel::PrivateCaches);
-  return limits;
-}
-
 DeviceLimits::DeviceLimits(const runtime::Executable &executable, int64_t threads)
     : threads(threads) {
   const fb::Executable &root = executable.getRoot();
   if (executable.isForCpu())
     host.emplace(static_cast<unsigned>(threads), getInstructionSet(root));
-  else
-    gpu = describeGpu(executable.metadata("target").value_or(""));
+  else if (auto machine = describeMachine(executable.metadata("target").value_or(""), /*cores=*/0))
+    gpu = machine->rates; // by its data sheet
   uint64_t arena = 0;
   for (const fb::Program *program : *root.programs())
     arena = std::max(arena, program->arena_bytes());

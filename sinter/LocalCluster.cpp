@@ -1,7 +1,5 @@
 #include "sinter/LocalCluster.h"
-#include "compiler/Analysis/CostModel.h"
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
+#include "compiler/Analysis/Machine.h"
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/CpuFeatures.h"
@@ -92,19 +90,16 @@ static Cluster describeThisMachine(size_t ranks) {
 
 /// GPUs by their data sheet; the links of several are those of a cluster that is known.
 static Expected<Cluster> describeGpus(const std::string &target, size_t ranks) {
-  mlir::MLIRContext context;
-  context.loadDialect<SinterDialect>();
-  SINTER_TRY(TargetAttr gpu, parseTarget(&context, target, /*cores=*/0));
-  CostModel model(gpu);
+  SINTER_TRY(Machine gpu, describeMachine(target, /*cores=*/0));
   Cluster cluster;
   cluster.name = target;
   cluster.source = "its vendor's data sheet, which no step was run on";
   cluster.device = {target,
                     target,
                     0,
-                    1e9 * double(gpu.getGflopsF32()),
-                    1e9 * double(gpu.getGflopsBf16()),
-                    1e9 * model.getBandwidth(MemoryLevel::Memory),
+                    gpu.rates.flops,
+                    gpu.rates.narrowFlops,
+                    gpu.rates.memoryBytes,
                     1};
   if (ranks > 1) {
     SINTER_TRY(Cluster linked, Cluster::find(ranks <= 8 ? "h100x8" : "h100x128"));

@@ -1,7 +1,5 @@
 #include "sinter/Prediction.h"
-#include "compiler/Analysis/CostModel.h"
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
+#include "compiler/Analysis/Machine.h"
 #include "runtime/Collective/Grid.h"
 #include "runtime/Format/PipelineStages.h"
 #include "runtime/Trace/Limits.h"
@@ -20,42 +18,35 @@ namespace {
 class CommandTimes {
 public:
   static Expected<CommandTimes> make(const CompileOptions &compiled, const ClusterDevice &device) {
-    mlir::MLIRContext context;
-    context.loadDialect<SinterDialect>();
-    SINTER_TRY(TargetAttr target, parseTarget(&context, compiled.getTarget(), compiled.cores));
-    CostModel model(target);
+    SINTER_TRY(Machine machine, describeMachine(compiled.getTarget(), compiled.cores));
     CommandTimes times;
-    times.launchNs = double(target.getLaunchNs());
-    times.assumed = {double(target.getGflopsF32()), double(target.getGflopsBf16()),
-                     model.getBandwidth(MemoryLevel::Memory),
-                     model.getBandwidth(MemoryLevel::SharedCache),
-                     model.getBandwidth(MemoryLevel::PrivateCaches)};
-    times.flops = 1e9 * times.assumed.flops / device.flops;
-    times.narrowFlops = 1e9 * times.assumed.narrowFlops / device.narrowFlops;
-    times.bytes = 1e9 * times.assumed.memoryBytes / device.memoryRate;
+    times.launchSeconds = machine.launchSeconds;
+    times.assumed = machine.rates;
+    times.flops = machine.rates.flops / device.flops;
+    times.narrowFlops = machine.rates.narrowFlops / device.narrowFlops;
+    times.bytes = machine.rates.memoryBytes / device.memoryRate;
     times.efficiency = device.efficiency;
     return times;
   }
 
   double getSeconds(const fb::Command &command) const {
     Work work = workOf(command);
-    double busy = std::max(double(command.predicted_ns()) - launchNs, 0.0);
+    double predicted = 1e-9 * double(command.predicted_ns());
+    double busy = std::max(predicted - launchSeconds, 0.0);
     Work moved = work;
     moved.flops = moved.narrowFlops = 0;
-    // Rates of the assumed machine are units a nanosecond.
     double memory = leastSeconds(moved, assumed);
     bool narrow = work.narrowFlops > work.flops;
     // Rounded to nanoseconds, what the memory bounds takes just as long as its bytes.
     constexpr double kRounding = 0.02;
     double computing = memory < (1 - kRounding) * busy ? busy : 0;
     double slower = std::max(computing * (narrow ? narrowFlops : flops), memory * bytes);
-    double launch = std::min(double(command.predicted_ns()), launchNs);
-    return 1e-9 * (slower + launch) / efficiency;
+    return (slower + std::min(predicted, launchSeconds)) / efficiency;
   }
 
 private:
-  Limits assumed; ///< what the cost model reckons with, in units a nanosecond
-  double launchNs = 0;
+  Limits assumed; ///< what the cost model reckons with
+  double launchSeconds = 0;
   double flops = 1, narrowFlops = 1, bytes = 1; ///< how much longer they take on the device
   double efficiency = 1;
 };

@@ -5,7 +5,6 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <utility>
 
 using namespace mlir;
@@ -43,14 +42,6 @@ static constexpr double kLibraryGemvBandwidth = 0.80;
 // Bandwidth of caches, in units of the memory's.
 static constexpr double kPrivateCacheFactor = 8.0;
 static constexpr double kSharedCacheFactor = 3.0;
-
-std::string sinter::formatNs(double ns) {
-  if (ns < 1e3)
-    return llvm::formatv("{0:F0} ns", ns).str();
-  if (ns < 1e6)
-    return llvm::formatv("{0:F2} us", ns / 1e3).str();
-  return llvm::formatv("{0:F2} ms", ns / 1e6).str();
-}
 
 bool sinter::isAlias(Operation *op) {
   auto move = dyn_cast<MoveOpInterface>(op);

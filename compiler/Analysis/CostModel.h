@@ -94,9 +94,6 @@ private:
   TargetAttr target;
 };
 
-/// "3.1 us", with three significant digits.
-std::string formatNs(double ns);
-
 /// Whether an op's result is its operand's memory under another type: a reshape of dense tensors.
 bool isAlias(mlir::Operation *op);
 

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/FormatNs.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Fusion/FusionUtils.h"

@@ -1,5 +1,6 @@
 #include "compiler/Analysis/Bias.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/FormatNs.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/OpOrder.h"

@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/FormatNs.h"
 #include "compiler/Analysis/GainRemark.h"
 #include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"

@@ -1,7 +1,6 @@
 //===- Devices.cpp - `sinter devices`: what this machine can run on ---------===//
 
-#include "compiler/Analysis/Target.h"
-#include "mlir/IR/MLIRContext.h"
+#include "compiler/Analysis/Machine.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "sinter/LocalCluster.h"
@@ -16,15 +15,13 @@ using namespace sinter::cli;
 
 /// The processor, as the compiler sees it.
 static nlohmann::json describeCpu() {
-  mlir::MLIRContext context;
-  context.loadDialect<SinterDialect>();
-  Expected<TargetAttr> cpu = parseTarget(&context, "cpu", /*cores=*/0);
+  Expected<Machine> cpu = describeMachine("cpu", /*cores=*/0);
   if (!cpu)
     return {{"target", "cpu"}, {"missing", cpu.error().message()}};
   return {{"target", "cpu"},
-          {"name", cpu->getChip().str()},
-          {"cores", cpu->getCores()},
-          {"vector_bits", cpu->getVectorBits()}};
+          {"name", cpu->chip},
+          {"cores", cpu->cores},
+          {"vector_bits", cpu->vectorBits}};
 }
 
 /// The GPU and what compiles for it, or why there is none.

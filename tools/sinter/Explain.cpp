@@ -1,6 +1,6 @@
 //===- Explain.cpp - `sinter explain`: the compiler's decisions -------------===//
 
-#include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/FormatNs.h"
 #include "sinter/Plan.h"
 #include "tools/cli/Help.h"
 #include "tools/cli/Output.h"
