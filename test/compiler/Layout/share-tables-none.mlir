@@ -40,18 +40,6 @@ func.func @also_sliced(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor
   return %x, %p, %s : tensor<4x8xf32>, tensor<8x32xf32, #f32>, tensor<4x8xf32>
 }
 
-#i4 = #sinter.panels<width = 16, interleave = 4, depth = 32>
-
-// No loop reads half a byte.
-// REMARK: Function=halves{{.*}}wte:integers stays as it is beside its panels, 0.0 MB more: they hold two numbers a byte
-func.func @halves(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x32xi4> {sinter.parameter = "wte:integers"})
-    -> (tensor<4x32xi4>, tensor<32x32xi4, #i4>) attributes {sinter.entry} {
-  %x = sinter.embedding %w, %ids : (tensor<32x32xi4>, tensor<4xi32>) -> tensor<4x32xi4>
-  %t = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<32x32xi4>) -> tensor<32x32xi4>
-  %p = sinter.pack %t : (tensor<32x32xi4>) -> tensor<32x32xi4, #i4>
-  return %x, %p : tensor<4x32xi4>, tensor<32x32xi4, #i4>
-}
-
 // REMARK-NOT: SharedTable
 
 // A table of its own, a state, and a function that is no entry.
