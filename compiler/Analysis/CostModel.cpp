@@ -4,7 +4,6 @@
 #include "compiler/Analysis/Target.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringSwitch.h"
 #include <utility>
 
 using namespace mlir;
@@ -238,17 +237,6 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
     break;
   }
   return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
-}
-
-/// GB/s that a GPU sends: 0.8 of the data sheet's rate of NVLink, or of PCIe where there is none,
-/// as NCCL's all_gather reaches 360 of the 450 of an H100 (NVIDIA/nccl-tests issue 326).
-static double getLinkBandwidth(TargetAttr target) {
-  double peak = llvm::StringSwitch<double>(target.getChip())
-                    .Case("sm_80", 300)
-                    .Case("sm_90", 450)
-                    .Case("sm_100", 900)
-                    .Default(64);
-  return 0.8 * peak;
 }
 
 Cost CostModel::getCost(Operation *op) const {

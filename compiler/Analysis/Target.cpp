@@ -94,21 +94,28 @@ namespace {
 struct Gpu {
   StringRef architecture;
   int64_t multiprocessors, gflopsF32, gflopsBf16, memoryGbs, sharedBytes, l2Bytes;
+  double linkGbs; ///< that it sends by NVLink, or by PCIe where there is none
 };
 } // namespace
 
 static constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 static constexpr Gpu kGpus[] = {
-    {"sm_80", 108, 19500, 312000, 1840, 163 * kKiB, 40 * kMiB},    // A100 80 GB
-    {"sm_90", 132, 67000, 989000, 4320, 227 * kKiB, 50 * kMiB},    // H200
-    {"sm_100", 148, 80000, 2250000, 7200, 227 * kKiB, 126 * kMiB}, // B200
-    {"sm_120", 170, 104800, 209500, 1610, 99 * kKiB, 96 * kMiB},   // RTX 5090
+    {"sm_80", 108, 19500, 312000, 1840, 163 * kKiB, 40 * kMiB, 300},    // A100 80 GB
+    {"sm_90", 132, 67000, 989000, 4320, 227 * kKiB, 50 * kMiB, 450},    // H200
+    {"sm_100", 148, 80000, 2250000, 7200, 227 * kKiB, 126 * kMiB, 900}, // B200
+    {"sm_120", 170, 104800, 209500, 1610, 99 * kKiB, 96 * kMiB, 64},    // RTX 5090
 };
 
-static Expected<TargetAttr> describeGpu(MLIRContext *context, StringRef architecture) {
+/// A GPU that is described here, or null.
+static const Gpu *findGpu(StringRef architecture) {
   const Gpu *gpu =
       llvm::find_if(kGpus, [&](const Gpu &known) { return known.architecture == architecture; });
-  if (gpu == std::end(kGpus))
+  return gpu == std::end(kGpus) ? nullptr : gpu;
+}
+
+static Expected<TargetAttr> describeGpu(MLIRContext *context, StringRef architecture) {
+  const Gpu *gpu = findGpu(architecture);
+  if (!gpu)
     return fail("target \"cuda:" + architecture.str() + "\"",
                 "\"" + architecture.str() + "\" is no architecture that Sinter describes",
                 "give sm_80, sm_90, sm_100 or sm_120");
@@ -144,6 +151,12 @@ bool sinter::hasPairDot(TargetAttr target) {
 
 bool sinter::hasByteDot(TargetAttr target) {
   return target.hasFeature(target.getVectorBits() == 512 ? "avx512vnni" : "avxvnni");
+}
+
+double sinter::getLinkBandwidth(TargetAttr target) {
+  constexpr double kReached = 0.8, kPcieGbs = 64;
+  const Gpu *gpu = findGpu(target.getChip());
+  return kReached * (gpu ? gpu->linkGbs : kPcieGbs);
 }
 
 bool sinter::hasFp8Products(TargetAttr target) {

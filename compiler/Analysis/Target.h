@@ -38,6 +38,10 @@ bool hasPairDot(TargetAttr target);
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
 bool hasByteDot(TargetAttr target);
 
+/// GB/s that a GPU sends others: 0.8 of the data sheet's rate, as NCCL's all_gather reaches 360 of
+/// the 450 of an H100 (NVIDIA/nccl-tests issue 326).
+double getLinkBandwidth(TargetAttr target);
+
 /// Whether a GPU's matrix units take products of f8E4M3FN, which came with compute capability 8.9:
 /// code for 8.0 has none.
 bool hasFp8Products(TargetAttr target);

@@ -1,4 +1,4 @@
-//===- ExpandFp8.h -  Numbers of 8 bits without instructions ----*- C++ -*-===//
+//===- ExpandFp8.h - Numbers of 8 bits without instructions -----*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"
