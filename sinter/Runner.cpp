@@ -36,9 +36,7 @@ uint64_t Runner::getPeakBytes() const {
 
 uint64_t Runner::getPlannedBytes() const {
   runtime::MemoryUse use = bound->getMemory();
-  return use.getPeak() + (loaded.executable->isForCpu()
-                              ? runtime::otherBytes(use, loaded.executable->getFlatbuffer().size())
-                              : 0);
+  return use.getPeak() + runtime::predictProcessMemory(*loaded.executable, use);
 }
 
 Expected<int64_t> Runner::getChunk(const std::string &entry) const {

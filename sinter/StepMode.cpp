@@ -1,7 +1,6 @@
 #include "sinter/StepMode.h"
 #include "runtime/Collective/Grid.h"
 #include "runtime/Format/PipelineStages.h"
-#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Train/StepPlan.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "sinter/FitMemory.h"
@@ -211,7 +210,6 @@ sinter::predictStepMemory(const Model &model,
     session.weights = &source.emplace(*model.weights);
   SINTER_TRY(use.session, runtime::predictMemory(executable, session));
   use.apart = !executable->isForCpu();
-  if (!use.apart)
-    use.process = runtime::otherBytes(use.session, executable->getFlatbuffer().size());
+  use.process = runtime::predictProcessMemory(*executable, use.session);
   return use;
 }

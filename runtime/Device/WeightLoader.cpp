@@ -10,8 +10,6 @@
 namespace sinter::runtime {
 namespace {
 
-constexpr uint64_t pageBytes = 4096;
-
 std::vector<int64_t> shapeOf(const fb::CheckpointTensor &tensor) {
   if (!tensor.shape())
     return {};
@@ -61,10 +59,9 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable,
   result.seed = seed;
   const auto *tensors = executable.getRoot().checkpoint();
   size_t count = tensors ? tensors->size() : 0;
-  std::vector<std::optional<uint64_t>> offsets;
-  uint64_t madeBytes = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const fb::CheckpointTensor &tensor = *tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
+  std::map<uint32_t, uint64_t> bytesOfMade;
+  for (uint32_t i = 0; i < count; ++i) {
+    const fb::CheckpointTensor &tensor = *tensors->Get(i);
     uint64_t bytes = bytesOf(tensor);
     result.total += bytes;
     DType dtype = static_cast<DType>(tensor.dtype());
@@ -79,18 +76,16 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable,
     }
     bool isMade = !stored || stored->decoder;
     result.data.push_back(isMade ? std::span<const std::byte>() : stored->data);
-    offsets.push_back(isMade ? std::optional(madeBytes) : std::nullopt);
-    if (isMade) // Each begins on a page of its own, so that it can be given back alone.
-      madeBytes += (bytes + pageBytes - 1) / pageBytes * pageBytes;
-  }
-  if (madeBytes != 0) {
-    SINTER_TRY(result.made, Region::allocate(madeBytes, "weights on their way"));
-    for (size_t i = 0; i < count; ++i)
-      if (offsets[i])
-        result.data[i] = {result.made.data() + *offsets[i],
-                          bytesOf(*tensors->Get(static_cast<flatbuffers::uoffset_t>(i)))};
+    if (isMade)
+      bytesOfMade[i] = bytes;
   }
   result.findUses(preprocess);
+  result.placement = result.placeMade(bytesOfMade);
+  if (result.placement.bytes != 0) {
+    SINTER_TRY(result.made, Region::allocate(result.placement.bytes, "weights on their way"));
+    for (auto [tensor, offset] : result.placement.offsets)
+      result.data[tensor] = {result.made.data() + offset, bytesOfMade.at(tensor)};
+  }
   return result;
 }
 
@@ -129,21 +124,59 @@ uint64_t WeightLoader::madeBytes(const Executable &executable, const fb::Program
     }
     return bytesOf(tensor);
   };
-  uint64_t there = 0, most = 0;
+  std::map<uint32_t, uint64_t> bytesOfMade;
+  for (auto [tensor, extent] : uses.extents)
+    if (uint64_t made = bytes(tensor))
+      bytesOfMade[tensor] = made;
+  Placement placement = uses.placeMade(bytesOfMade);
+  uint64_t parameters = 0, touched = 0, most = 0;
   std::set<uint64_t> made; // by offset
   for (size_t i = 0; i < uses.begins.size(); ++i) {
     for (uint32_t tensor : uses.begins[i])
-      there += bytes(tensor);
+      if (auto at = placement.offsets.find(tensor); at != placement.offsets.end())
+        touched = std::max(touched, at->second + bytesOfMade[tensor]);
     forEachSlice(*preprocess->commands()->Get(static_cast<flatbuffers::uoffset_t>(i)),
                  [&](const fb::Slice &slice) {
                    if (slice.space() == fb::Space::Parameter && made.insert(slice.offset()).second)
-                     there += slice.bytes();
+                     parameters += slice.bytes();
                  });
-    most = std::max(most, there);
-    for (uint32_t tensor : uses.ends[i])
-      there -= bytes(tensor);
+    uint64_t pages = std::min(roundUp(touched, kLargePage), placement.bytes);
+    most = std::max(most, parameters + pages);
+    if (i + 1 < uses.begins.size())
+      touched = std::min(touched, placement.needed[i + 1]);
   }
   return most - std::min(most, executable.getRoot().parameter_bytes());
+}
+
+// The first gap that is wide enough, in the order of use.
+WeightLoader::Placement WeightLoader::placeMade(const std::map<uint32_t, uint64_t> &bytes) const {
+  Placement result;
+  result.needed.resize(begins.size());
+  std::map<uint64_t, uint64_t> taken; // offset to end
+  for (size_t i = 0; i < begins.size(); ++i) {
+    for (uint32_t tensor : begins[i]) {
+      auto size = bytes.find(tensor);
+      if (size == bytes.end())
+        continue;
+      uint64_t offset = 0;
+      for (auto [begin, end] : taken) {
+        if (offset + size->second <= begin)
+          break;
+        offset = roundUp(end, kSmallPage);
+      }
+      taken[offset] = offset + size->second;
+      result.offsets[tensor] = offset;
+      result.bytes = std::max(result.bytes, offset + size->second);
+    }
+    for (auto [begin, end] : taken)
+      result.needed[i] = std::max(result.needed[i], end);
+    for (uint32_t tensor : ends[i])
+      if (auto placed = result.offsets.find(tensor); placed != result.offsets.end())
+        taken.erase(placed->second);
+  }
+  for (size_t i = result.needed.size(); i-- > 1;)
+    result.needed[i - 1] = std::max(result.needed[i - 1], result.needed[i]);
+  return result;
 }
 
 void WeightLoader::make(ThreadPool &pool, uint32_t index) {
@@ -157,11 +190,6 @@ void WeightLoader::make(ThreadPool &pool, uint32_t index) {
            [&](uint64_t begin, uint64_t end) { decoder.decode(begin, end, address(index)); });
 }
 
-void WeightLoader::dropMade(uint32_t index) {
-  if (!data[index].empty())
-    ::madvise(address(index), data[index].size(), MADV_DONTNEED);
-}
-
 Expected<void> WeightLoader::beforeCommand(ThreadPool &pool, size_t command) {
   for (uint32_t index : begins[command]) {
     if (isMade(index))
@@ -173,17 +201,18 @@ Expected<void> WeightLoader::beforeCommand(ThreadPool &pool, size_t command) {
   return {};
 }
 
-// The tensors are in the model's order.
+// The tensors are in the model's order. Those that are made may overwrite each other: no command
+// runs after this.
 Error WeightLoader::describeNonFinite(ThreadPool &pool) {
   std::string first, value;
   size_t others = 0;
   for (uint32_t i = 0; i < data.size(); ++i) {
+    if (data[i].empty()) // made, but not for these commands
+      continue;
     if (isMade(i))
       make(pool, i);
     const fb::CheckpointTensor &tensor = *executable->getRoot().checkpoint()->Get(i);
     std::optional<NonFiniteKind> kind = findNonFinite(pool, data[i], tensor.dtype());
-    if (isMade(i))
-      dropMade(i);
     if (kind && first.empty()) {
       first = tensor.name()->str();
       value = nameOf(*kind);
@@ -198,12 +227,14 @@ Error WeightLoader::describeNonFinite(ThreadPool &pool) {
 }
 
 void WeightLoader::afterCommand(size_t command) {
-  for (uint32_t index : ends[command]) {
-    if (isMade(index))
-      dropMade(index);
-    if (weights)
+  if (weights)
+    for (uint32_t index : ends[command])
       weights->release(executable->getRoot().checkpoint()->Get(index)->name()->string_view());
-  }
+  // What no later command uses is given back; the rest keeps its pages for the tensors that follow.
+  uint64_t kept = command + 1 < placement.needed.size() ? placement.needed[command + 1] : 0;
+  uint64_t from = roundUp(kept, kLargePage);
+  if (placement.needed[command] > kept && from < placement.bytes)
+    ::madvise(made.data() + from, placement.bytes - from, MADV_DONTNEED);
 }
 
 } // namespace sinter::runtime

@@ -2,7 +2,7 @@
 //
 // Each tensor of the executable's list lies either in the weight files' mapping or, where there are
 // no files or they store it in another form, in memory of ours that is filled from the seed or
-// decoded just before its first use and given back after its last. So only the tensors in use take
+// decoded just before its first use and reused after its last. So only the tensors in use take
 // memory, beside the preprocessed parameters.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ public:
 
   /// Bytes that random and decoded weights take for a time while `preprocess` runs, beyond all
   /// parameters: a tensor is there beside the parameters that were made before it, while the others
-  /// are not yet. Without `weights` all are random.
+  /// are not yet. Without `weights` all are random. In whole large pages (Region.h).
   static uint64_t madeBytes(const Executable &executable, const fb::Program *preprocess,
                             const WeightSource *weights);
 
@@ -48,16 +48,24 @@ public:
   uint64_t getBytes() const { return total; }
 
 private:
+  /// Where the made tensors lie: those that are there at a time, apart from each other.
+  struct Placement {
+    std::map<uint32_t, uint64_t> offsets;
+    uint64_t bytes = 0;
+    std::vector<uint64_t> needed; ///< by the command, the bytes that it or a later one uses
+  };
+
   void findUses(const fb::Program &program);
+  Placement placeMade(const std::map<uint32_t, uint64_t> &bytes) const;
   bool isMade(uint32_t tensor) const { return !weights || decoders[tensor]; }
   void make(ThreadPool &pool, uint32_t tensor);
-  void dropMade(uint32_t tensor);
   Error describeNonFinite(ThreadPool &pool);
 
   const Executable *executable = nullptr;
   const WeightSource *weights = nullptr;
   uint64_t seed = 0;
   uint64_t total = 0;
+  Placement placement;
   Region made;
   std::vector<std::span<const std::byte>> data;
   std::vector<TensorDecoder> decoders;  ///< of each tensor; with weights

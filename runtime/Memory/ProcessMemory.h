@@ -29,11 +29,13 @@ uint64_t measureHeld(const MemoryUse &use, bool apart);
 /// give memory back or the system swaps.
 std::optional<Error> describeShortage(const std::string &name, uint64_t needed, uint64_t available);
 
-/// What a process on the CPU holds beside the spaces of `use` and apart from what its caller made:
-/// the data of its libraries, heap, stacks, the executable's `executableBytes` and machine
-/// code, which is in `use` already. An allowance, so that it is the same for runs of one kind:
-/// 32 MiB, or more where code and executable take more than 8 of them. Without machine code it is
-/// what it will be with up to 4 MiB of it.
-uint64_t otherBytes(const MemoryUse &use, uint64_t executableBytes);
+/// What a process on the CPU holds beside the spaces of `use` and apart from what its caller made,
+/// one of `ranks` that run an executable together: the data of its libraries, heap, stacks, the
+/// executable with its `programBytes` and `attachedBytes`, and machine code, which is in `use`
+/// already. An allowance, so that it is the same for runs of one kind: 7 MiB, 3 more for MPI, what
+/// is attached, three times the programs in multiples of 256 KiB, and at least 1 MiB of code, which
+/// is there before code is made.
+uint64_t otherBytes(const MemoryUse &use, uint64_t programBytes, uint64_t attachedBytes,
+                    size_t ranks);
 
 } // namespace sinter::runtime

@@ -13,14 +13,8 @@
 namespace sinter::runtime {
 namespace {
 
-constexpr uint64_t hugePage = 2 << 20;
-constexpr uint64_t smallPage = 4096;
 constexpr uint64_t guardBytes = 4096;
 constexpr std::byte guardPattern{0xa5};
-
-uint64_t roundUp(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 bool holdsPattern(const std::byte *begin) {
   return std::all_of(begin, begin + guardBytes,
@@ -56,7 +50,7 @@ Expected<Region> Region::allocate(uint64_t bytes, std::string_view owner, bool g
   if (bytes == 0)
     return region;
   uint64_t margin = guard ? guardBytes : 0;
-  uint64_t alignment = bytes >= hugePage ? hugePage : smallPage;
+  uint64_t alignment = bytes >= kLargePage ? kLargePage : kSmallPage;
   size_t total = margin + alignment + roundUp(bytes, alignment) + margin;
   void *memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -72,8 +66,8 @@ Expected<Region> Region::allocate(uint64_t bytes, std::string_view owner, bool g
   region.base = reinterpret_cast<std::byte *>(begin);
   // What is left behind the last whole large page stays in small ones, so that no more is held than
   // was asked for.
-  if (alignment == hugePage)
-    ::madvise(region.base, bytes / hugePage * hugePage, MADV_HUGEPAGE);
+  if (alignment == kLargePage)
+    ::madvise(region.base, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
   if (guard) {
     std::fill_n(region.base - guardBytes, guardBytes, guardPattern);
     std::fill_n(region.base + bytes, guardBytes, guardPattern);

@@ -15,6 +15,14 @@
 
 namespace sinter::runtime {
 
+/// Bytes of a page, and of those that large regions ask for.
+constexpr uint64_t kSmallPage = 4096, kLargePage = 2 << 20;
+
+/// The least multiple of `multiple` that is not below `value`.
+constexpr uint64_t roundUp(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 /// Anonymous zeroed memory, aligned to 4 KiB and to 2 MiB where it is large. Pages that are never
 /// touched cost nothing.
 class Region {

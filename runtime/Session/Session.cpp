@@ -6,10 +6,12 @@
 #include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Format/ExecutableVerifier.h"
+#include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Session/RanksVerifier.h"
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <malloc.h>
 #include <map>
 #include <set>
 
@@ -216,6 +218,9 @@ Expected<std::unique_ptr<Session>> Session::bind(std::shared_ptr<const Executabl
   } else {
     SINTER_TRY(impl->device, cuda::createCudaDevice(impl->makePlan(), options.communicator));
   }
+  // What was done before, as reading files' headers and tokenizing, leaves a heap that no step
+  // uses.
+  ::malloc_trim(0);
   SINTER_CHECK(impl->device->bind(options));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
@@ -227,6 +232,17 @@ Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
   if (impl.executable->isForCpu())
     return predictCpuMemory(impl.makePlan(), options);
   return cuda::predictCudaMemory(impl.makePlan());
+}
+
+uint64_t predictProcessMemory(const Executable &executable, const MemoryUse &use) {
+  if (!executable.isForCpu())
+    return 0;
+  const fb::Executable &root = executable.getRoot();
+  uint64_t attached = root.embedded_weights() ? root.embedded_weights()->size() : 0;
+  if (root.attachments())
+    for (const fb::Attachment *attachment : *root.attachments())
+      attached += attachment->content() ? attachment->content()->size() : 0;
+  return otherBytes(use, executable.getFlatbuffer().size() - attached, attached, countRanks(root));
 }
 
 Expected<size_t> Session::program(std::string_view name, uint64_t slot) const {

@@ -33,6 +33,10 @@ namespace sinter::runtime {
 Expected<MemoryUse> predictMemory(std::shared_ptr<const Executable> executable,
                                   const BindOptions &options = {});
 
+/// What the process of such a session holds beside what `use` says: otherBytes(); 0 where the
+/// session's memory is a GPU's.
+uint64_t predictProcessMemory(const Executable &executable, const MemoryUse &use);
+
 /// A named tensor of a session's memory.
 struct TensorView {
   DType dtype = DType::F32;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <malloc.h>
 #include <numeric>
 
 namespace sinter::runtime {
@@ -62,7 +61,7 @@ std::string firstOf(const std::vector<std::string> &texts) {
 
 void addProcess(TrainMemory &memory, const Executable &executable) {
   memory.apart = !executable.isForCpu();
-  memory.process = memory.apart ? 0 : otherBytes(memory.session, executable.getFlatbuffer().size());
+  memory.process = predictProcessMemory(executable, memory.session);
 }
 
 } // namespace
@@ -151,8 +150,6 @@ Expected<void> Trainer::Impl::bindSession(std::shared_ptr<const Executable> exec
   Expected<StepPlan> made = check(*executable, validates);
   SINTER_CHECK(ranks.agree(made ? Expected<void>() : tl::unexpected(made.error())));
   plan = *std::move(made);
-  // What was done before, as tokenizing, leaves a heap that the run has no use for.
-  ::malloc_trim(0);
   BindOptions bound = bindOptions(options, *executable, plan.getNames());
   SINTER_TRY(session, Session::bind(std::move(executable), bound));
   return {};

@@ -116,7 +116,7 @@ struct TrainMemory {
   MemoryUse session;
   uint64_t snapshot = 0; ///< the copy of all states that a checkpoint is written from
   uint64_t batches = 0;  ///< this step's and the next one's
-  uint64_t process = 0;  ///< see otherBytes(); of a session on the processor
+  uint64_t process = 0;  ///< see predictProcessMemory()
   bool apart = false;    ///< the session has a device with memory of its own
 
   /// The most that is ever to be held where the session's memory is. On the processor that is all

@@ -71,12 +71,17 @@ TEST(ProcessMemory, ARegionHoldsWhatItIs) {
 TEST(ProcessMemory, TheAllowanceCoversCode) {
   MemoryUse use;
   use.code = kMiB;
-  auto all = [&](uint64_t executable) { return otherBytes(use, executable) + use.code; };
-  EXPECT_EQ(all(0), 32 * kMiB);
-  EXPECT_EQ(all(4 * kMiB), 32 * kMiB);
-  EXPECT_EQ(all(100 * kMiB), (24 + 4 + 100) * kMiB);
+  auto all = [&](uint64_t programs, uint64_t attached = 0, size_t ranks = 1) {
+    return otherBytes(use, programs, attached, ranks) + use.code;
+  };
+  EXPECT_EQ(all(0), (7 + 1) * kMiB);
+  use.code = 0;
+  EXPECT_EQ(all(0), (7 + 1) * kMiB);
+  EXPECT_EQ(all(1), (7 + 1) * kMiB + kMiB / 4);
+  EXPECT_EQ(all(kMiB, 5), (7 + 1 + 3) * kMiB + 5);
+  EXPECT_EQ(all(100 * kMiB, 0, 2), (7 + 1 + 3 + 300) * kMiB);
   use.code = 10 * kMiB;
-  EXPECT_EQ(all(0), (24 + 10) * kMiB);
+  EXPECT_EQ(all(0), (7 + 10) * kMiB);
 }
 
 TEST(ProcessMemory, AShortageIsAWarning) {
