@@ -1,4 +1,4 @@
-#include "compiler/Autodiff/EntryEditor.h"
+#include "compiler/Analysis/EntryEditor.h"
 #include "compiler/Autodiff/Optimizers/Optimizer.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/Stage.h"

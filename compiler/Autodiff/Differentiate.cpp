@@ -1,5 +1,5 @@
+#include "compiler/Analysis/EntryEditor.h"
 #include "compiler/Analysis/OpOrder.h"
-#include "compiler/Autodiff/EntryEditor.h"
 #include "compiler/Autodiff/Gradients.h"
 #include "compiler/Autodiff/Passes.h"
 #include "dialects/Sinter/AdjointBuilder.h"

@@ -56,8 +56,13 @@ static void buildPhase(OpPassManager &manager, Phase phase, const CompileOptions
   case Phase::Autodiff:
     return buildAutodiffPipeline(manager, options.training, options.zero,
                                  {release, kFreeShare, options.training.rematerialize});
-  case Phase::Precision:
-    return buildPrecisionPipeline(manager, options, options.training.fp8);
+  case Phase::Precision: {
+    const TrainingOptions &training = options.training;
+    std::optional<QuantizeProductsPassOptions> products;
+    if (training.fp8 != "none")
+      products = {training.fp8, training.fp8History, training.fp8Margin};
+    return buildPrecisionPipeline(manager, options, products);
+  }
   case Phase::Sharding:
     return buildShardingPipeline(
         manager, {options.zero}, {options.reduce == "library", options.forbidGather},

@@ -11,10 +11,9 @@ namespace sinter {
 #include "compiler/Precision/Passes.h.inc"
 
 /// Chooses element types and checks them.
-/// @param fp8 scales of a training step's products of fp8, as sinter-quantize-products has them, or
-/// none
+/// @param products how products of a training step multiply fp8; none: they do not.
 void buildPrecisionPipeline(mlir::OpPassManager &manager, const PrecisionOptions &options,
-                            const std::string &fp8 = "none");
+                            const std::optional<QuantizeProductsPassOptions> &products = {});
 
 /// Registers `sinter-precision-pipeline`.
 void registerPrecisionPipeline();

@@ -128,6 +128,16 @@ def QuantizeProductsPass : Pass<"sinter-quantize-products", "mlir::ModuleOp"> {
     `largest` is the type's largest number. A value is rounded once: what the backward pass keeps of an
     activation are its bytes.
 
+    With `scales=history` (delayed scaling, as in NVIDIA's Transformer Engine) a scale is
+    `2^margin max(history) / largest` of the maxima of the `history` steps before, so that no reduction
+    stands between a value and its bytes. What is larger becomes the largest number; what is not finite
+    stays so. The histories are states, `amax_history.<parameter>` beside each parameter whose products
+    multiply fp8: of a step's activations, weights and gradients a row each, the last step first. An empty
+    history is a scale of 1, of gradients a maximum of 1; a maximum that is not finite is kept as zero.
+    Where a step has many microbatches, `amax.<parameter>` is the largest of those so far, and the entry
+    that updates the parameters puts that of all ranks along the axis `data` into the history. What is
+    computed again has no history of its own.
+
     Left as they are: products by what is also read as a table and the last of the forward pass, with
     their gradients (Transformer Engine's embeddings and head: logits are most sensitive); attention and
     norms, which are no products; an optimizer's; and entries without a backward pass. A target that
@@ -168,7 +178,9 @@ def QuantizeProductsPass : Pass<"sinter-quantize-products", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"scales", "scales", "std::string", "\"current\"", "Where scales are from: current">];
+    Option<"scales", "scales", "std::string", "\"current\"", "Where scales are from: current or history">,
+    Option<"length", "history", "int64_t", "16", "Steps of a history">,
+    Option<"margin", "margin", "int64_t", "0", "Scales of a history leave room for 2^margin of its maximum">];
 }
 
 def QuantizeCachesPass : Pass<"sinter-quantize-caches", "mlir::ModuleOp"> {

@@ -21,7 +21,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 } // namespace
 
 void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptions &options,
-                                    const std::string &fp8) {
+                                    const std::optional<QuantizeProductsPassOptions> &products) {
   // Rows of 8 bits meet weights with a scale a channel, and weights of fp8 nothing but such rows.
   std::string activations = options.weights == "fp8" ? options.weights : options.activations;
   bool roundsRows = activations == "int8" || activations == "fp8";
@@ -31,8 +31,8 @@ void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptio
                                                .head = options.quantizesHead}));
   if (roundsRows)
     manager.addPass(createQuantizeActivationsPass({activations}));
-  if (fp8 != "none")
-    manager.addPass(createQuantizeProductsPass({fp8}));
+  if (products)
+    manager.addPass(createQuantizeProductsPass(*products));
   std::string cacheType = writeOption(options.getCacheType());
   bool ofBytes = cacheType == "int8" || cacheType == "fp8";
   manager.addPass(createAssignComputeTypePass({.computeType = writeOption(options.getComputeType()),

@@ -1,5 +1,6 @@
 #include "compiler/Analysis/Target.h"
 #include "compiler/Analysis/WeightValues.h"
+#include "compiler/Precision/AmaxHistory.h"
 #include "compiler/Precision/ForwardProducts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -49,17 +50,41 @@ class Quantizer {
 public:
   Quantizer(Location loc, OpBuilder &builder) : loc(loc), builder(builder) {}
 
-  /// @param x a dense value of numbers, of rank 1 at least
-  Quantized quantize(Value x, FloatType element) {
+  /// What the pass takes as numbers to round, of f32.
+  Value widen(Value x) {
     auto type = cast<RankedTensorType>(x.getType()).clone(builder.getF32Type());
-    if (x.getType() != type)
-      x = CastOp::create(builder, loc, type, x);
-    double largest = APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
-    Value magnitude = binary<MaximumOp>(reduceMagnitudes(x, type), number(kLeastMagnitude));
+    return x.getType() == type ? x : CastOp::create(builder, loc, type, x);
+  }
+
+  /// With a scale of what `x` holds. @param x a dense value of f32, of rank 1 at least
+  Quantized quantize(Value x, FloatType element) {
+    double largest = getLargestMagnitude(element);
+    Value magnitude = binary<MaximumOp>(reduceMagnitudes(x), number(kLeastMagnitude));
     Value scale = binary<MulOp>(magnitude, number(1.0 / largest));
-    Value factor = binary<DivOp>(number(largest), magnitude);
-    Value scaled = binary<MulOp>(x, spread(factor, type));
-    return {CastOp::create(builder, loc, type.clone(element), scaled), scale};
+    return {round(scaleBy(x, binary<DivOp>(number(largest), magnitude)), element), scale};
+  }
+
+  /// With a scale of what it held before: what is larger becomes the type's largest number, but
+  /// for infinity, which says that a step overflowed.
+  Quantized quantize(Value x, FloatType element, AmaxScale given) {
+    auto type = cast<RankedTensorType>(x.getType());
+    double largest = getLargestMagnitude(element);
+    Value scaled = scaleBy(x, given.factor);
+    Value clamped = binary<MinimumOp>(scaled, spread(number(largest), type));
+    clamped = binary<MaximumOp>(clamped, spread(number(-largest), type));
+    scaled = WhereFiniteOp::create(builder, loc, type, x, clamped, scaled);
+    return {round(scaled, element), given.scale};
+  }
+
+  /// max |x|, row by row first: rows are of independent work.
+  Value reduceMagnitudes(Value x) {
+    auto type = cast<RankedTensorType>(x.getType());
+    Value most = binary<MaximumOp>(x, NegOp::create(builder, loc, type, x));
+    int64_t width = type.getShape().back();
+    most = ReshapeOp::create(builder, loc, f32({type.getNumElements() / width, width}), most);
+    most = ReduceOp::create(builder, loc, f32(type.getNumElements() / width), most,
+                            ReductionKind::Max);
+    return ReduceOp::create(builder, loc, f32({}), most, ReductionKind::Max);
   }
   /// A number for each element.
   Value spread(Value scalar, RankedTensorType type) {
@@ -70,14 +95,12 @@ public:
   }
 
 private:
-  /// max |x|, row by row first: rows are of independent work.
-  Value reduceMagnitudes(Value x, RankedTensorType type) {
-    Value most = binary<MaximumOp>(x, NegOp::create(builder, loc, type, x));
-    int64_t width = type.getShape().back();
-    most = ReshapeOp::create(builder, loc, f32({type.getNumElements() / width, width}), most);
-    most = ReduceOp::create(builder, loc, f32(type.getNumElements() / width), most,
-                            ReductionKind::Max);
-    return ReduceOp::create(builder, loc, f32({}), most, ReductionKind::Max);
+  Value scaleBy(Value x, Value factor) {
+    return binary<MulOp>(x, spread(factor, cast<RankedTensorType>(x.getType())));
+  }
+  Value round(Value scaled, FloatType element) {
+    return CastOp::create(builder, loc, cast<RankedTensorType>(scaled.getType()).clone(element),
+                          scaled);
   }
   Value number(double value) { return ConstantOp::create(builder, loc, f32({}), value); }
   RankedTensorType f32(ArrayRef<int64_t> shape) {
@@ -102,7 +125,7 @@ public:
         for (auto [side, other] :
              {std::pair(matmul.getLhs(), matmul.getRhs()), {matmul.getRhs(), matmul.getLhs()}})
           if (isWeight(side))
-            gradients.insert(skipReshapes(other));
+            gradients.try_emplace(skipReshapes(other), getArguments(side).front());
   }
 
   /// Whether a product multiplies an activation by a weight of a layer, or either by a gradient.
@@ -123,6 +146,14 @@ public:
   /// Whether a value is the gradient of such a product's result.
   bool isGradient(Value value) const { return gradients.contains(skipReshapes(value)); }
 
+  /// The parameter that a product multiplies, or that the product is of whose gradient it does.
+  BlockArgument getParameter(MatmulOp matmul) const {
+    for (Value side : matmul->getOperands().take_front(2))
+      if (BlockArgument parameter = gradients.lookup(skipReshapes(side)))
+        return parameter;
+    return getArguments(matmul.getRhs()).front();
+  }
+
 private:
   bool isWeight(Value value) const {
     if (!weights.contains(value))
@@ -136,66 +167,122 @@ private:
   func::FuncOp entry;
   llvm::DenseSet<Value> weights;
   llvm::SmallPtrSet<Value, 4> refused;
-  llvm::DenseSet<Value> gradients;
+  llvm::DenseMap<Value, BlockArgument> gradients; ///< and a parameter each comes back from
 };
 
 struct QuantizeProductsPass : sinter::impl::QuantizeProductsPassBase<QuantizeProductsPass> {
   using QuantizeProductsPassBase::QuantizeProductsPassBase;
 
   void runOnOperation() override {
-    if (scales != "current") {
-      getOperation().emitError("expected scales that are current, got ") << scales.getValue();
+    if (scales != "current" && scales != "history") {
+      getOperation().emitError("expected scales that are current or of a history, got ")
+          << scales.getValue();
       return signalPassFailure();
     }
+    if (length < 1 || margin < 0) {
+      getOperation().emitError("expected a history of 1 step at least and a margin of 0 at least, "
+                               "got ")
+          << length.getValue() << " and " << margin.getValue();
+      return signalPassFailure();
+    }
+    SmallVector<func::FuncOp> steps, updates;
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (entry->hasAttr(SinterDialect::kEntry) && isTrainingStep(entry))
-        quantizeIn(entry);
+      if (entry->hasAttr(SinterDialect::kEntry)) {
+        if (hasStage(entry, Stage::Backward))
+          steps.push_back(entry);
+        if (hasStage(entry, Stage::Optimizer))
+          updates.push_back(entry);
+      }
+    if (scales == "history" && !steps.empty() && updates.size() != 1) {
+      steps.front().emitError(
+          "expected one entry that updates parameters, and histories with them, got ")
+          << updates.size();
+      return signalPassFailure();
+    }
+    AmaxValues values;
+    for (func::FuncOp step : steps)
+      quantizeIn(step, values);
+    if (!values.empty() && !hasStage(updates.front(), Stage::Backward))
+      AmaxHistory::update(updates.front(), values, length);
   }
 
 private:
-  /// Elsewhere a scale of all rows would make what one row gives depend on those beside it.
-  static bool isTrainingStep(func::FuncOp entry) {
+  /// A scale of all rows elsewhere than in a training step, which has a backward pass, would make
+  /// what one row gives depend on those beside it.
+  static bool hasStage(func::FuncOp entry, Stage stage) {
     return llvm::any_of(entry.getOps(),
-                        [](Operation &op) { return getStage(op.getLoc()) == Stage::Backward; });
+                        [&](Operation &op) { return getStage(op.getLoc()) == stage; });
   }
 
-  void quantizeIn(func::FuncOp entry) {
+  /// What a side of a product is before any product is changed, and what it is rounded to.
+  struct Side {
+    Value whole;
+    FloatType element;
+  };
+
+  void quantizeIn(func::FuncOp entry, AmaxValues &values) {
     Products products(entry);
     quantized.clear();
-    unsigned count = 0;
-    for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>()))
-      if (products.contains(matmul)) {
-        auto formatOf = [&](Value side) -> FloatType {
-          if (products.isGradient(side))
-            return Float8E5M2Type::get(&getContext());
-          return Float8E4M3FNType::get(&getContext());
-        };
-        multiply(matmul, quantize(matmul.getLhs(), formatOf(matmul.getLhs()), matmul),
-                 quantize(matmul.getRhs(), formatOf(matmul.getRhs()), matmul));
-        ++count;
-      }
-    if (count > 0)
-      remark::passed(entry.getLoc(), remark::RemarkOpts::name("ProductsQuantized")
-                                         .category("sinter-precision")
-                                         .function(entry.getName()))
-          << llvm::formatv("{0} products of {1} multiply fp8: {2} values are rounded to it", count,
-                           entry.getName(), quantized.size())
-                 .str();
+    history.reset();
+    if (scales == "history")
+      history.emplace(entry, length, margin);
+    SmallVector<std::tuple<MatmulOp, Side, Side>> narrow;
+    for (auto matmul : entry.getOps<MatmulOp>()) {
+      if (!products.contains(matmul))
+        continue;
+      auto find = [&](Value side) -> Side {
+        if (products.isGradient(side))
+          return {skipReshapes(side), Float8E5M2Type::get(&getContext())};
+        return {skipReshapes(side), Float8E4M3FNType::get(&getContext())};
+      };
+      Side lhs = find(matmul.getLhs()), rhs = find(matmul.getRhs());
+      narrow.emplace_back(matmul, lhs, rhs);
+      if (history)
+        for (auto [whole, element] : {lhs, rhs})
+          history->add(products.getParameter(matmul), whole, element);
+    }
+    if (narrow.empty())
+      return;
+    if (history)
+      history->begin();
+    for (auto [matmul, lhs, rhs] : narrow)
+      multiply(matmul, quantize(matmul.getLhs(), lhs, matmul),
+               quantize(matmul.getRhs(), rhs, matmul));
+    if (history) {
+      values = history->getValues();
+      history->finish(/*updates=*/hasStage(entry, Stage::Optimizer));
+    }
+    remark::passed(entry.getLoc(), remark::RemarkOpts::name("ProductsQuantized")
+                                       .category("sinter-precision")
+                                       .function(entry.getName()))
+        << llvm::formatv("{0} products of {1} multiply fp8: {2} values are rounded to it",
+                         narrow.size(), entry.getName(), quantized.size())
+               .str();
   }
 
   /// A side of a product, rounded where it is defined.
-  Quantized quantize(Value side, FloatType element, MatmulOp matmul) {
-    Value whole = skipReshapes(side);
+  Quantized quantize(Value side, Side was, MatmulOp matmul) {
+    Value whole = skipReshapes(side); // another one than it was where it is a product, scaled now
     OpBuilder builder(matmul);
-    Quantized &made = quantized[{whole, element}];
+    Quantized &made = quantized[{was.whole, was.element}];
     if (!made.numbers) {
-      builder.setInsertionPointAfterValue(whole);
-      made = Quantizer(matmul.getLoc(), builder).quantize(whole, element);
+      if (history)
+        history->setInsertionPoint(builder, whole);
+      else
+        builder.setInsertionPointAfterValue(whole);
+      Quantizer quantizer(matmul.getLoc(), builder);
+      Value wide = quantizer.widen(whole);
+      if (history) {
+        made = quantizer.quantize(wide, was.element, history->getScale(was.whole, was.element));
+        history->record(was.whole, was.element, quantizer.reduceMagnitudes(wide));
+      } else {
+        made = quantizer.quantize(wide, was.element);
+      }
       builder.setInsertionPoint(matmul);
     }
-    auto type = cast<RankedTensorType>(side.getType()).clone(element);
     if (whole == side)
       return made;
+    auto type = cast<RankedTensorType>(side.getType()).clone(was.element);
     return {ReshapeOp::create(builder, matmul.getLoc(), type, made.numbers), made.scale};
   }
 
@@ -242,5 +329,6 @@ private:
   }
 
   llvm::DenseMap<std::pair<Value, Type>, Quantized> quantized;
+  std::optional<AmaxHistory> history; ///< of the entry
 };
 } // namespace

@@ -70,6 +70,10 @@ inline constexpr std::string_view kLastMicrobatch = "accumulate_last";
 /// What it leaves the sum of a parameter's gradients in that a rank has a part of.
 inline constexpr std::string_view kGradientSum = "gradient_sum.";
 
+/// What the state of the largest magnitudes that a step has met so far begins with; zero between
+/// steps.
+inline constexpr std::string_view kStepAmax = "amax.";
+
 /// The program that does a carry.
 inline std::string carryProgram(uint64_t carry) { return "carry." + std::to_string(carry); }
 

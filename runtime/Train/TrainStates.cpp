@@ -16,9 +16,10 @@ namespace sinter::runtime {
 namespace {
 
 // "gradient.w", and "gradient0.w" of a buffer that a carry empties; "gradient_sum.w" of what ranks
-// have added up; "copy3.w" of a parameter that stage 3 of a pipeline reads and another one has.
+// have added up; "amax.w" of what a step has met so far; "copy3.w" of a parameter that stage 3 of a
+// pipeline reads and another one has.
 bool isPassing(std::string_view state) {
-  if (state.starts_with(kGradientSum))
+  if (state.starts_with(kGradientSum) || state.starts_with(kStepAmax))
     return true;
   return std::ranges::any_of(std::array<std::string_view, 2>{"gradient", "copy"}, [&](auto prefix) {
     size_t end = state.find_first_not_of("0123456789", prefix.size());

@@ -154,17 +154,20 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingInStages,
                                            std::tuple("gemma2", DType::F32)),
                          testName);
 
-// A scale is of all of a tensor, whatever part of it a rank has; it is no state, so runs that are
-// stopped go on.
-TEST(TrainingOnRanksInFp8, SameBits) {
+// A scale is of all of a tensor, whatever part of it a rank has. A history of scales is of all
+// ranks and all microbatches, and goes on where a run was stopped.
+class TrainingOnRanksInFp8 : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TrainingOnRanksInFp8, SameBits) {
   TemporaryDirectory directory;
   constexpr uint64_t steps = 2;
   SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
-  run.options.training.fp8 = "current";
+  run.options.training.fp8 = GetParam();
+  // A stage of a pipeline has the histories of its own layers.
+  Layout other = GetParam() == "history" ? Layout{"pipeline=2"} : Layout{"context=2"};
   std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
   std::vector<std::byte> states = run.statesIn(directory.path / "one", steps);
-  for (const Layout &layout :
-       std::initializer_list<Layout>{{"data=2,tensor=2", 3}, {"context=2"}}) {
+  for (const Layout &layout : {Layout{"data=2,tensor=2", 3}, other}) {
     SCOPED_TRACE(describe(layout));
     fs::path own = directory.path / describe(layout);
     std::vector<double> numbers = numbersOf(run.train({}, own, 1));
@@ -174,6 +177,9 @@ TEST(TrainingOnRanksInFp8, SameBits) {
     EXPECT_TRUE(run.statesIn(own, steps) == states);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Scales, TrainingOnRanksInFp8, ::testing::Values("current", "history"),
+                         [](const auto &info) { return info.param; });
 
 // Whatever the cost model thinks of it: a thread moves bytes while others compute.
 TEST(TrainingOnRanksBesideComputation, SameBits) {

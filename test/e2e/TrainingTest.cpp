@@ -107,8 +107,9 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingInBf16, testing::ValuesIn(familyNames()
 // Products of fp8 leave a run next to that in bf16, and their trace; wide ones are of packed
 // matrices.
 TEST(TrainingInFp8, FollowsBf16) {
-  for (auto [name, steps] :
-       {std::pair("gpt2", uint64_t{50}), std::pair("wide-gpt2", uint64_t{3})}) {
+  for (auto [name, steps, allScales] :
+       {std::tuple("gpt2", uint64_t{50}, std::vector{"current", "history"}),
+        std::tuple("wide-gpt2", uint64_t{3}, std::vector{"current"})}) {
     TrainedModel model(name);
     auto train = [&](const CompileOptions &options, unsigned threads) {
       return model.train(model.compile(options), threads, 3e-4, /*accumulate=*/1, steps);
@@ -116,13 +117,17 @@ TEST(TrainingInFp8, FollowsBf16) {
     CompileOptions options = model.options();
     options.computeType = DType::BF16;
     TrainedSteps wide = train(options, 1);
-    options.training.fp8 = "current";
-    TrainedSteps narrow = train(options, 2);
-    double loss = worstDifference(narrow.losses, wide.losses);
-    RecordProperty(std::string("loss_") + name, std::to_string(loss * 1e3) + "e-3");
-    EXPECT_LE(loss, 2e-2) << name;
-    EXPECT_GE(loss, 1e-5) << name;
-    EXPECT_LT(narrow.losses.back(), narrow.losses.front()) << name;
+    for (const char *scales : allScales) {
+      SCOPED_TRACE(std::string(name) + ", " + scales);
+      options.training.fp8 = scales;
+      TrainedSteps narrow = train(options, 2);
+      double loss = worstDifference(narrow.losses, wide.losses);
+      RecordProperty(std::string("loss_") + name + "_" + scales,
+                     std::to_string(loss * 1e3) + "e-3");
+      EXPECT_LE(loss, 2e-2);
+      EXPECT_GE(loss, 1e-5);
+      EXPECT_LT(narrow.losses.back(), narrow.losses.front());
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "compiler/Autodiff/EntryEditor.h"
+#include "compiler/Analysis/EntryEditor.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -38,10 +38,11 @@ BlockArgument EntryEditor::getInput(StringRef name, RankedTensorType type) {
   return input;
 }
 
-BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type, Role role,
+BlockArgument EntryEditor::addState(StringRef name, RankedTensorType type, std::optional<Role> role,
                                     NormalAttr initializer) {
   BlockArgument state = addArgument(type, SinterDialect::kState, name);
-  argumentAttributes.back().set(SinterDialect::kRole, RoleAttr::get(builder.getContext(), role));
+  if (role)
+    argumentAttributes.back().set(SinterDialect::kRole, RoleAttr::get(builder.getContext(), *role));
   if (initializer)
     argumentAttributes.back().set(SinterDialect::kInitializer, initializer);
   return state;

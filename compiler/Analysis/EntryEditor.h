@@ -27,9 +27,10 @@ public:
 
   /// The input of a name, added if it is not there: of a type, or a scalar of f32.
   mlir::BlockArgument getInput(llvm::StringRef name, mlir::RankedTensorType type = nullptr);
+  /// @param role none of a state that every rank has whole.
   /// @param initializer of a state with the role parameter, or null.
-  mlir::BlockArgument addState(llvm::StringRef name, mlir::RankedTensorType type, Role role,
-                               NormalAttr initializer = nullptr);
+  mlir::BlockArgument addState(llvm::StringRef name, mlir::RankedTensorType type,
+                               std::optional<Role> role, NormalAttr initializer = nullptr);
   /// What becomes of a state: a result of its name takes over its memory.
   void setState(mlir::BlockArgument state, mlir::Value next);
   void addOutput(llvm::StringRef name, mlir::Value value);
