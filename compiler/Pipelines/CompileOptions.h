@@ -23,6 +23,11 @@ struct TrainingOptions : OptimizerOptions {
   /// Checks each option, and that they go together.
   Expected<void> check() const {
     SINTER_CHECK(checkOptions(*this));
+    const TrainingOptions usual;
+    if (fp8 != "history" && (fp8History != usual.fp8History || fp8Margin != usual.fp8Margin))
+      return fail(fp8History != usual.fp8History ? "`fp8_history`" : "`fp8_margin`",
+                  "is of scales of a history, and `fp8` is " + fp8,
+                  "give `fp8` history, or leave it out");
     return OptimizerOptions::check();
   }
 };

@@ -9,6 +9,10 @@ namespace {
 using Json = nlohmann::json;
 constexpr const char *remedy = "delete this checkpoint";
 
+/// What a run did that does not say so: by older versions, in which it was no option.
+const std::map<std::string, std::string, std::less<>> kBeforeWritten = {
+    {"leaves", "1"}, {"fp8", "none"}, {"fp8_history", "16"}, {"fp8_margin", "0"}};
+
 std::optional<uint64_t> findCount(const Json &json, const char *key) {
   auto found = json.find(key);
   if (found == json.end() || !found->is_number_unsigned())
@@ -80,11 +84,12 @@ RunState::checkOptions(const std::map<std::string, std::string> &wanted,
   for (const auto &[name, value] : wanted) {
     auto found = options.find(name);
     if (found == options.end()) {
-      // Older versions, which did not write it, added one after the other.
-      bool known = name == "leaves";
-      if (known && value == "1")
-        continue;
-      return differs(name, known ? "1" : "not set", value);
+      auto before = kBeforeWritten.find(name);
+      if (before == kBeforeWritten.end())
+        return differs(name, "not set", value);
+      if (before->second != value)
+        return differs(name, before->second, value);
+      continue;
     }
     if (found->second != value)
       return differs(name, found->second, value);

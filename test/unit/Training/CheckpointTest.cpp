@@ -115,6 +115,11 @@ TEST(RunState, NamesTheOptionThatDiffers) {
   EXPECT_NE(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"x", "1"}})
                 .find("`x` was not set when it was written and is 1 now"),
             std::string::npos);
+  // What versions did in which it was no option.
+  EXPECT_EQ(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"fp8", "none"}, {"fp8_history", "16"}}), "");
+  EXPECT_NE(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"fp8", "history"}})
+                .find("`fp8` was none when it was written and is history now"),
+            std::string::npos);
   auto adjusted = state.checkOptions({{"batch", "4"}}, {{"lr", ""}, {"warmup", "3"}}, "c");
   ASSERT_TRUE(adjusted) << adjusted.error().message();
   ASSERT_EQ(adjusted->size(), 1u);
