@@ -25,8 +25,8 @@ struct CudaProgram {
 
 /// Writes all kernels of a module after the Codegen phase for CUDA as programs, which compile side
 /// by side: first each instance of a template alone, since one takes as long as ten generated
-/// kernels, then the others in programs of at most `kernelsPerProgram`, which take no longer than
-/// their kernels.
+/// kernels, then the others in as few programs as there would be of `kernelsPerProgram`, of about
+/// the same length, so that none is waited for when all others have ended.
 mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
                                                            size_t kernelsPerProgram = 12);
 
