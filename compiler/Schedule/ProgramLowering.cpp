@@ -147,6 +147,7 @@ private:
         if (failed(slice))
           return failure();
         slices[argument] = *slice;
+        argumentsIn[*slice].push_back(argument);
         declareParameter(attributes, argument);
       }
     }
@@ -214,22 +215,25 @@ private:
         getStorageBytes(buffer.getType()) !=
             static_cast<int64_t>(slice.getDefiningOp<plan::SliceOp>().getBytes()))
       return false;
-    for (BlockArgument argument : entry.getArguments())
-      if (slices.at(argument) == slice && isNeededFrom(argument, buffer))
-        return false;
-    return true;
+    return llvm::none_of(argumentsIn.lookup(slice),
+                         [&](BlockArgument argument) { return isNeededFrom(argument, buffer); });
   }
 
   /// Whether the memory of an argument, in any version, is used by the op that computes `buffer`,
   /// other than by reading each element where one of it is written, or after that op.
   bool isNeededFrom(BlockArgument argument, Value buffer) {
     Operation *op = buffer.getDefiningOp();
-    for (Operation *user = op; user; user = user->getNextNode())
-      if (!isAlias(user))
-        for (OpOperand &operand : user->getOpOperands())
-          if (roots.get(operand.get()) == argument &&
-              (user != op || !mayOverwrite(operand, buffer)))
-            return true;
+    SmallVector<Value> versions = {argument};
+    for (size_t i = 0; i < versions.size(); ++i)
+      for (OpOperand &use : versions[i].getUses()) {
+        Operation *user = use.getOwner();
+        for (Value result : user->getResults())
+          if (getSharedOperand(result) == &use)
+            versions.push_back(result);
+        if (!isAlias(user) && !user->isBeforeInBlock(op) &&
+            (user != op || !mayOverwrite(use, buffer)))
+          return true;
+      }
     return false;
   }
 
@@ -442,10 +446,11 @@ private:
   int64_t stage, place;            ///< of a pipeline
   NamedSpace &parameters, &states; ///< of its ranks
   NamedSpace inputs, outputs;
-  DenseMap<StringAttr, Value> flights;                    ///< by name
-  DenseMap<std::pair<unsigned, StringAttr>, Value> bound; ///< by space and name
-  DenseMap<Value, Value> slices;                          ///< by buffer
-  SmallVector<Value> destinations;                        ///< of the results
+  DenseMap<StringAttr, Value> flights;                     ///< by name
+  DenseMap<std::pair<unsigned, StringAttr>, Value> bound;  ///< by space and name
+  DenseMap<Value, Value> slices;                           ///< by buffer
+  DenseMap<Value, SmallVector<BlockArgument>> argumentsIn; ///< by slice
+  SmallVector<Value> destinations;                         ///< of the results
   Stage latest = Stage::Forward; ///< of what is lowered so far: what is moved at the end is of it
 };
 
