@@ -5,31 +5,84 @@
 
 using namespace sinter;
 
-static bool overlap(const ByteRange &a, const ByteRange &b) {
-  return a.space == b.space && std::max(a.begin, b.begin) < std::min(a.end, b.end);
-}
+namespace {
+/// Who touched the bytes of a space, so far.
+class Touches {
+public:
+  /// Adds to `found` what an access must follow: the last write of any of its bytes, and, if it
+  /// writes, what has read them since.
+  void collect(const ByteRange &range, std::vector<unsigned> &found) const {
+    if (range.begin >= range.end)
+      return;
+    for (auto segment = findFirst(range.begin);
+         segment != segments.end() && segment->first < range.end; ++segment) {
+      const Segment &bytes = segment->second;
+      if (bytes.writer)
+        found.push_back(*bytes.writer);
+      if (range.writes)
+        found.insert(found.end(), bytes.readers.begin(), bytes.readers.end());
+    }
+  }
+
+  void add(const ByteRange &range, unsigned command) {
+    if (range.begin >= range.end)
+      return;
+    split(range.begin);
+    split(range.end);
+    auto segment = segments.lower_bound(range.begin);
+    if (range.writes) {
+      while (segment != segments.end() && segment->first < range.end)
+        segment = segments.erase(segment);
+      segments.emplace(range.begin, Segment{range.end, command, {}});
+      return;
+    }
+    for (int64_t at = range.begin; at < range.end; ++segment) {
+      if (segment == segments.end() || segment->first > at) { // bytes that nobody touched
+        int64_t end = segment == segments.end() ? range.end : std::min(segment->first, range.end);
+        segment = segments.emplace(at, Segment{end, std::nullopt, {}}).first;
+      }
+      segment->second.readers.push_back(command);
+      at = segment->second.end;
+    }
+  }
+
+private:
+  /// Bytes with one history.
+  struct Segment {
+    int64_t end;
+    std::optional<unsigned> writer; ///< the last one
+    std::vector<unsigned> readers;  ///< since then
+  };
+  using Segments = std::map<int64_t, Segment>; ///< by their begin; no two overlap
+
+  /// The first segment that ends behind a place.
+  Segments::const_iterator findFirst(int64_t at) const {
+    auto next = segments.upper_bound(at);
+    return next != segments.begin() && std::prev(next)->second.end > at ? std::prev(next) : next;
+  }
+
+  /// Makes two segments of one that a place is inside of.
+  void split(int64_t at) {
+    auto found = findFirst(at);
+    if (found == segments.end() || found->first >= at)
+      return;
+    Segment behind = found->second;
+    segments.at(found->first).end = at;
+    segments.emplace(at, std::move(behind));
+  }
+
+  Segments segments;
+};
+} // namespace
 
 CommandLists sinter::findHazards(std::span<const StreamCommand> commands) {
-  struct Touch {
-    ByteRange range;
-    unsigned command;
-  };
-  // By space those that no later write has covered: who follows that write follows them.
-  std::map<unsigned, std::vector<Touch>> touches;
+  std::map<unsigned, Touches> touches; // by space
   CommandLists hazards(commands.size());
   for (unsigned i = 0; i < commands.size(); ++i) {
     for (const ByteRange &range : commands[i].ranges)
-      for (const Touch &before : touches[range.space])
-        if ((range.writes || before.range.writes) && overlap(range, before.range))
-          hazards[i].push_back(before.command);
-    for (const ByteRange &range : commands[i].ranges) {
-      std::vector<Touch> &known = touches[range.space];
-      if (range.writes)
-        std::erase_if(known, [&](const Touch &before) {
-          return range.begin <= before.range.begin && before.range.end <= range.end;
-        });
-      known.push_back({range, i});
-    }
+      touches[range.space].collect(range, hazards[i]);
+    for (const ByteRange &range : commands[i].ranges)
+      touches[range.space].add(range, i);
     std::sort(hazards[i].begin(), hazards[i].end());
     hazards[i].erase(std::unique(hazards[i].begin(), hazards[i].end()), hazards[i].end());
   }

@@ -1,7 +1,7 @@
 #include "compiler/Memory/Liveness.h"
 #include "compiler/Memory/Passes.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 
 namespace sinter {
@@ -85,33 +85,36 @@ private:
 
   LogicalResult verifyStreams(plan::ProgramOp program) {
     SmallVector<plan::CommandInterface> commands = getCommands(program);
-    std::vector<llvm::BitVector> before;     // of each command, those that are done when it begins
-    llvm::DenseMap<int64_t, int64_t> latest; // of each stream
+    llvm::MapVector<int64_t, SmallVector<size_t>> streams; // their commands
+    // Of each command how many of each stream's first ones are done when it begins, and with it.
+    std::vector<llvm::SmallDenseMap<int64_t, size_t, 4>> done;
     std::vector<std::vector<ByteRange>> ranges;
     for (auto [i, command] : llvm::enumerate(commands)) {
-      before.emplace_back(commands.size());
-      ranges.push_back(getRanges(command));
-      auto follow = [&](int64_t other) {
-        before[i] |= before[other];
-        before[i].set(other);
+      int64_t own = command.getStream();
+      auto &before = done.emplace_back();
+      auto follow = [&](size_t other) {
+        for (auto [stream, count] : done[other])
+          before[stream] = std::max(before[stream], count);
       };
-      if (auto found = latest.find(command.getStream()); found != latest.end())
-        follow(found->second);
-      latest[command.getStream()] = i;
+      if (!streams[own].empty())
+        follow(streams[own].back());
       for (int64_t other : command.getWaits()) {
-        if (other < 0 || other >= static_cast<int64_t>(i) ||
-            commands[other].getStream() == command.getStream())
+        if (other < 0 || other >= static_cast<int64_t>(i) || commands[other].getStream() == own)
           return command.emitError(
                      "expected it to wait for earlier commands of other streams, not for ")
                  << other;
         follow(other);
       }
-      for (unsigned other = 0; other < i; ++other)
-        if (!before[i].test(other) && conflict(ranges[other], ranges[i]))
-          return (command.emitError("expected it to wait, directly or not, for command ")
-                  << other << ": one writes what the other reads or writes")
-                     .attachNote(commands[other].getLoc())
-                 << "this command";
+      ranges.push_back(getRanges(command));
+      for (const auto &[stream, others] : streams)
+        for (size_t other : ArrayRef(others).drop_front(before.lookup(stream)))
+          if (conflict(ranges[other], ranges[i]))
+            return (command.emitError("expected it to wait, directly or not, for command ")
+                    << other << ": one writes what the other reads or writes")
+                       .attachNote(commands[other].getLoc())
+                   << "this command";
+      streams[own].push_back(i);
+      before[own] = streams[own].size();
     }
     return success();
   }

@@ -47,6 +47,39 @@ TEST(HazardsTest, UpdatesInPlace) {
             (Lists{{}, {0}, {1}}));
 }
 
+// Whoever conflicts is ordered, directly or through others, and nobody else is.
+TEST(HazardsTest, OrderWhatConflicts) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::vector<ByteRange>> ranges(12);
+    for (std::vector<ByteRange> &each : ranges)
+      for (unsigned i = random() % 3; i < 3; ++i) {
+        int64_t begin = random() % 20, end = begin + random() % 8;
+        each.push_back({unsigned(random() % 2), begin, end, random() % 3 == 0});
+      }
+    auto conflict = [&](unsigned first, unsigned second) {
+      for (const ByteRange &one : ranges[first])
+        for (const ByteRange &other : ranges[second])
+          if ((one.writes || other.writes) && one.space == other.space &&
+              std::max(one.begin, other.begin) < std::min(one.end, other.end))
+            return true;
+      return false;
+    };
+    Lists hazards = hazardsOf(ranges);
+    std::vector<std::vector<bool>> follows(ranges.size(), std::vector<bool>(ranges.size()));
+    for (unsigned i = 0; i < ranges.size(); ++i) {
+      for (unsigned other : hazards[i]) {
+        EXPECT_TRUE(conflict(other, i));
+        follows[i][other] = true;
+        for (unsigned before = 0; before < other; ++before)
+          follows[i][before] = follows[i][before] || follows[other][before];
+      }
+      for (unsigned other = 0; other < i; ++other)
+        EXPECT_TRUE(follows[i][other] || !conflict(other, i));
+    }
+  }
+}
+
 TEST(WaitsTest, NoneInOneStream) {
   EXPECT_EQ(deriveWaits(std::vector<unsigned>{0, 0, 0}, {{}, {0}, {0, 1}}), (Lists{{}, {}, {}}));
 }
