@@ -295,13 +295,13 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       cost.narrowFlops += flops;
     // An op that touches parts of its operands writes all of its results, or, where it updates a
     // part of an operand, as much as it reads.
-    bool partial = work.getBytes() < getOperandAndResultBytes(op);
-    int64_t writes = 0;
+    int64_t touched = work.getBytes(), writes = 0;
+    bool partial = touched < getOperandAndResultBytes(op);
     for (Value result : op->getResults())
       writes += getStorageBytes(result.getType());
-    if (writes > work.getBytes())
-      writes = work.getBytes() / 2;
-    int64_t reads = work.getBytes() - writes;
+    if (writes > touched)
+      writes = touched / 2;
+    int64_t reads = touched - writes;
     for (Value operand : op->getOperands()) {
       // A value from inside is not read from memory; one from outside is read once.
       Value source = findSource(operand, ops);

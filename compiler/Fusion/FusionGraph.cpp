@@ -23,6 +23,9 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamil
     group.ops.insert(&op);
     group.family = classify(group.ops, families).family;
     group.cost = getCost(group.ops, group.family);
+    if (getRole(&op) != FusionRole::Index)
+      (sinter::getStage(op.getLoc()) == sinter::Stage::Forward ? group.hasForward
+                                                               : group.hasLater) = true;
     rank.push_back(order.size());
     order.push_back(order.size());
   }
@@ -99,16 +102,6 @@ bool FusionGraph::wouldCycle(unsigned first, unsigned second) const {
   return reachesIndirectly(first, second) || reachesIndirectly(second, first);
 }
 
-/// Whether the forward pass would do what belongs to a later stage: its results would be kept till
-/// then, and what is to be done again would be done at once.
-static bool mixesStages(const OpSet &ops) {
-  bool forward = false, later = false;
-  for (Operation *op : ops)
-    if (getRole(op) != FusionRole::Index)
-      (getStage(op->getLoc()) == Stage::Forward ? forward : later) = true;
-  return forward && later;
-}
-
 OpSet FusionGraph::join(Pair pair) const {
   const Group &first = groups[pair.first], &second = groups[pair.second];
   SmallVector<Operation *> ops;
@@ -126,12 +119,14 @@ FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
       ops.size() > kMostOps
           ? Classification{nullptr, "a kernel of so many ops takes too long to compile"}
           : classify(ops, families);
-  if (merged.classification && mixesStages(ops))
+  const Group &first = groups[pair.first], &second = groups[pair.second];
+  if (merged.classification && (first.hasForward || second.hasForward) &&
+      (first.hasLater || second.hasLater))
     merged.classification = {nullptr, "a later stage waits for the forward pass to end"};
   if (onlyKernels && !merged.classification)
     return merged;
   merged.cost = getCost(ops, merged.classification.family);
-  merged.gain = groups[pair.first].cost.ns + groups[pair.second].cost.ns - merged.cost.ns;
+  merged.gain = first.cost.ns + second.cost.ns - merged.cost.ns;
   return merged;
 }
 
@@ -160,7 +155,8 @@ bool FusionGraph::givesNumbersToMany(Pair pair) const {
 
 void FusionGraph::enqueue(Pair pair) {
   const Group &first = groups[pair.first], &second = groups[pair.second];
-  if (givesNumbersToMany(pair))
+  // Until a later stage begins, many of its pairs become others.
+  if (getStage(first) > current || givesNumbersToMany(pair))
     return;
   Merged merged = evaluate(pair, /*onlyKernels=*/true);
   if (!merged.classification)
@@ -216,24 +212,30 @@ void FusionGraph::merge(Pair pair, const KernelFamily *family, const Cost &cost)
   kept.ops = std::move(ops);
   kept.family = family;
   kept.cost = cost;
+  kept.hasForward |= gone.hasForward;
+  kept.hasLater |= gone.hasLater;
   ++kept.changes;
   gone.ops.clear();
   ++gone.changes;
 }
 
 void FusionGraph::mergeProducers() {
-  for (unsigned group = 0; group < groups.size(); ++group)
-    for (unsigned consumer : getConsumers(group))
-      enqueue({group, consumer});
-  while (!queue.empty()) {
-    Candidate candidate = queue.top();
-    queue.pop();
-    auto [first, second] = candidate.pair;
-    if (groups[first].changes != candidate.firstChanges ||
-        groups[second].changes != candidate.secondChanges || wouldCycle(first, second))
-      continue;
-    merge(candidate.pair, candidate.family, candidate.cost);
-    enqueueNeighbours(first);
+  for (Stage stage : {Stage::Movement, Stage::Epilogue, Stage::Other}) {
+    current = stage;
+    for (unsigned group = 0; group < groups.size(); ++group)
+      if (!groups[group].ops.empty() && getStage(groups[group]) == stage)
+        for (unsigned consumer : getConsumers(group))
+          enqueue({group, consumer});
+    while (!queue.empty()) {
+      Candidate candidate = queue.top();
+      queue.pop();
+      auto [first, second] = candidate.pair;
+      if (groups[first].changes != candidate.firstChanges ||
+          groups[second].changes != candidate.secondChanges || wouldCycle(first, second))
+        continue;
+      merge(candidate.pair, candidate.family, candidate.cost);
+      enqueueNeighbours(first);
+    }
   }
 }
 

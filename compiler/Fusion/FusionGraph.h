@@ -10,8 +10,8 @@
 // leaving an op to the product saves more than giving it to the consumer, though each of the two
 // steps looks alike.
 //
-// A queue holds the pairs that may be merged and gain something; a merge invalidates the pairs of
-// both groups (each group counts its changes) and adds those of the new one. Two groups are not
+// A queue holds the pairs that may be merged now and gain something; a merge invalidates the pairs
+// of both groups (each group counts its changes) and adds those of the new one. Two groups are not
 // merged where a third one needs the first and is needed by the second: together they would wait
 // for themselves. Ties go to the pair that stands first, so that equal layers are cut alike and a
 // run repeats exactly.
@@ -37,6 +37,10 @@ public:
     Cost cost;
     const KernelFamily *family = nullptr; ///< null where the ops cannot be a kernel, even alone
     unsigned changes = 0;
+    /// Whether ops that compute, and do not only move elements, are of the forward pass, and of
+    /// later stages. Where the forward pass did what belongs to a later one, its results would be
+    /// kept till then, and what is to be done again would be done at once.
+    bool hasForward = false, hasLater = false;
   };
 
   FusionGraph(mlir::Block &block, const CostModel &costs, const KernelFamilies &families);
@@ -115,6 +119,7 @@ private:
   /// A topological order of the groups, and the place of each in it.
   std::vector<unsigned> order, rank;
   std::priority_queue<Candidate> queue;
+  Stage current = Stage::Movement; ///< what is merged now: this and what comes before it
 };
 
 } // namespace sinter
