@@ -18,7 +18,7 @@ public:
       if (grid.getSizes()[axis] > 1 && !(manual && llvm::is_contained(manual, name)) &&
           name != runtime::kPipelineAxis)
         axes.push_back(axis);
-    if (target && isa<CostOpInterface>(op))
+    if (!axes.empty() && target && isa<CostOpInterface>(op))
       ns = CostModel(target).getCost(op).ns;
   }
 

@@ -84,25 +84,24 @@ static Value joinParts(OpBuilder &builder, Location loc, Value parts, int64_t di
 
 Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
   RankedTensorType type = typeOf(parts);
-  RankedTensorType sum = dropFirst(type);
   SmallVector<int64_t> one(type.getShape()), offsets(type.getRank(), 0);
   one[0] = 1;
+  RankedTensorType part = type.clone(one);
   // Sums that wait for one of as many terms.
   SmallVector<std::pair<int64_t, Value>> sums;
   auto add = [&](std::pair<int64_t, Value> later) {
     auto [terms, value] = sums.pop_back_val();
-    sums.push_back({terms + later.first, AddOp::create(builder, loc, sum, value, later.second)});
+    sums.push_back({terms + later.first, AddOp::create(builder, loc, part, value, later.second)});
   };
   for (int64_t i = 0; i < type.getDimSize(0); ++i) {
     offsets[0] = i;
-    Value term = SliceOp::create(builder, loc, type.clone(one), parts, offsets);
-    sums.push_back({1, reshape(builder, loc, term, sum.getShape())});
+    sums.push_back({1, SliceOp::create(builder, loc, part, parts, offsets)});
     while (sums.size() > 1 && sums.back().first == std::prev(sums.end(), 2)->first)
       add(sums.pop_back_val());
   }
   while (sums.size() > 1)
     add(sums.pop_back_val());
-  return sums.front().second;
+  return reshape(builder, loc, sums.front().second, dropFirst(type).getShape());
 }
 
 Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, int64_t dim,
