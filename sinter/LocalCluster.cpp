@@ -94,13 +94,8 @@ static Expected<Cluster> describeGpus(const std::string &target, size_t ranks) {
   Cluster cluster;
   cluster.name = target;
   cluster.source = "its vendor's data sheet, which no step was run on";
-  cluster.device = {target,
-                    target,
-                    0,
-                    gpu.rates.flops,
-                    gpu.rates.narrowFlops,
-                    gpu.rates.memoryBytes,
-                    1};
+  cluster.device = {
+      target, target, 0, gpu.rates.flops, gpu.rates.narrowFlops, gpu.rates.memoryBytes, 1};
   if (ranks > 1) {
     SINTER_TRY(Cluster linked, Cluster::find(ranks <= 8 ? "h100x8" : "h100x128"));
     cluster.levels = linked.levels;

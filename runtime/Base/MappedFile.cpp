@@ -53,6 +53,14 @@ void MappedFile::unmap() {
     ::munmap(const_cast<std::byte *>(data), size);
 }
 
+void MappedFile::readAhead(std::span<const std::byte> part) {
+  uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  uintptr_t begin = reinterpret_cast<uintptr_t>(part.data()) / page * page;
+  uintptr_t end = reinterpret_cast<uintptr_t>(part.data() + part.size());
+  if (begin < end)
+    ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_WILLNEED);
+}
+
 void MappedFile::release(std::span<const std::byte> part) const {
   // Of memory that is no file's there is nothing to read again: it would come back as zeros.
   assert(part.data() >= data && part.data() + part.size() <= data + size &&

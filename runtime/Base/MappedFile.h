@@ -30,6 +30,11 @@ public:
   /// file when next touched. @pre `part` lies in bytes()
   void release(std::span<const std::byte> part) const;
 
+  /// Begins to read the pages of a part of a mapped file, which are touched soon: a page that is
+  /// not there yet would be waited for, with few others read beside it. Does not wait; nothing
+  /// happens where they are there, or where `part` is no file's.
+  static void readAhead(std::span<const std::byte> part);
+
 private:
   MappedFile(const std::byte *data, size_t size) : data(data), size(size) {}
   void unmap();

@@ -1,4 +1,5 @@
 #include "runtime/Device/WeightLoader.h"
+#include "runtime/Base/MappedFile.h"
 #include "runtime/Device/FiniteChecks.h"
 #include "runtime/Format/Actions.h"
 #include "runtime/Weights/RandomWeights.h"
@@ -69,6 +70,7 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable,
     if (weights) {
       SINTER_TRY(stored, findStored(*weights, tensor));
       result.decoders.push_back(stored->decoder);
+      result.files.push_back(stored->data);
     } else if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16) {
       return fail("tensor '" + tensor.name()->str() + "'",
                   "there are no random weights of type " + std::string(nameOf(dtype)),
@@ -190,7 +192,27 @@ void WeightLoader::make(ThreadPool &pool, uint32_t index) {
            [&](uint64_t begin, uint64_t end) { decoder.decode(begin, end, address(index)); });
 }
 
+/// Keeps the disk at work while tensors are decoded and packed: what the next commands read is
+/// asked for, as far as some tens of milliseconds of a fast disk.
+void WeightLoader::readAhead(size_t command) {
+  constexpr uint64_t most = 128 << 20;
+  auto bytesAt = [&](size_t at) {
+    uint64_t bytes = 0;
+    for (uint32_t tensor : begins[at])
+      bytes += files[tensor].size();
+    return bytes;
+  };
+  for (; ahead < begins.size() && (ahead <= command || aheadBytes < most); ++ahead) {
+    for (uint32_t tensor : begins[ahead])
+      MappedFile::readAhead(files[tensor]);
+    aheadBytes += bytesAt(ahead);
+  }
+  aheadBytes -= bytesAt(command);
+}
+
 Expected<void> WeightLoader::beforeCommand(ThreadPool &pool, size_t command) {
+  if (weights)
+    readAhead(command);
   for (uint32_t index : begins[command]) {
     if (isMade(index))
       make(pool, index);

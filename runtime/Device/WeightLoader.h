@@ -56,6 +56,7 @@ private:
   };
 
   void findUses(const fb::Program &program);
+  void readAhead(size_t command);
   Placement placeMade(const std::map<uint32_t, uint64_t> &bytes) const;
   bool isMade(uint32_t tensor) const { return !weights || decoders[tensor]; }
   void make(ThreadPool &pool, uint32_t tensor);
@@ -68,7 +69,10 @@ private:
   Placement placement;
   Region made;
   std::vector<std::span<const std::byte>> data;
-  std::vector<TensorDecoder> decoders;  ///< of each tensor; with weights
+  std::vector<TensorDecoder> decoders;           ///< of each tensor; with weights
+  std::vector<std::span<const std::byte>> files; ///< of each tensor, as stored; with weights
+  size_t ahead = 0;                     ///< the first command whose tensors have not been asked for
+  uint64_t aheadBytes = 0;              ///< that were asked for and whose commands have not begun
   std::map<uint32_t, uint64_t> extents; ///< of each tensor that is read, the bytes up to its end
   std::vector<std::vector<uint32_t>> begins, ends; ///< tensors by the command of first, last use
 };

@@ -116,7 +116,8 @@ TEST(RunState, NamesTheOptionThatDiffers) {
                 .find("`x` was not set when it was written and is 1 now"),
             std::string::npos);
   // What versions did in which it was no option.
-  EXPECT_EQ(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"fp8", "none"}, {"fp8_history", "16"}}), "");
+  EXPECT_EQ(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"fp8", "none"}, {"fp8_history", "16"}}),
+            "");
   EXPECT_NE(messageFor({{"batch", "4"}, {"lr", "0.001"}, {"fp8", "history"}})
                 .find("`fp8` was none when it was written and is history now"),
             std::string::npos);

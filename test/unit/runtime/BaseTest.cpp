@@ -2,15 +2,19 @@
 #include "runtime/Base/ChildProcess.h"
 #include "runtime/Base/CpuFeatures.h"
 #include "runtime/Base/HalfFloat.h"
+#include "runtime/Base/MappedFile.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "test/support/Environment.h"
+#include <chrono>
 #include <cmath>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -121,6 +125,38 @@ TEST_F(AtomicFileTest, WhatCannotBeReadIsAnError) {
   EXPECT_EQ(message(readFile(folder + "/file", 3)),
             folder + "/file: is larger than 3 bytes; check that it is the file that you mean");
   EXPECT_EQ(readFile(folder + "/file", 4).value(), "four");
+}
+
+/// Pages of a mapped file that are in memory.
+size_t countPages(const MappedFile &file) {
+  std::vector<unsigned char> pages(file.getBytes().size() / 4096);
+  ::mincore(const_cast<std::byte *>(file.getBytes().data()), file.getBytes().size(), pages.data());
+  return static_cast<size_t>(std::ranges::count_if(pages, [](auto page) { return page & 1; }));
+}
+
+TEST_F(AtomicFileTest, PagesAreReadAhead) {
+  constexpr size_t pages = 4096;
+  std::string path = folder + "/pages";
+  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  std::string content(pages * 4096, 'x');
+  ASSERT_EQ(::write(file, content.data(), content.size()), ssize_t(content.size()));
+  ::fsync(file);
+  ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(file);
+  Expected<MappedFile> mapped = MappedFile::open(path);
+  ASSERT_TRUE(mapped);
+  if (countPages(*mapped) != 0)
+    GTEST_SKIP() << "the file system keeps files in memory";
+  // The second half, from within a page.
+  MappedFile::readAhead(mapped->getBytes().subspan(pages / 2 * 4096 + 5));
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (countPages(*mapped) < pages / 2 && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  EXPECT_GE(countPages(*mapped), pages / 2);
+  EXPECT_LT(countPages(*mapped), pages);
+  MappedFile::readAhead({});
+  MappedFile::readAhead(std::as_bytes(std::span(content)));
+  EXPECT_EQ(content, std::string(content.size(), 'x'));
 }
 
 TEST(HalfFloatTest, Bf16RoundsToNearestEven) {
