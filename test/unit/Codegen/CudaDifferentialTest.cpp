@@ -94,10 +94,11 @@ private:
     ASSERT_TRUE(succeeded(passes.run(*module)));
     FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(*module);
     ASSERT_TRUE(succeeded(programs));
-    auto next = cases.begin();
+    size_t count = 0;
     for (const CudaProgram &program : *programs) {
+      count += program.kernels.size();
       if (getKernelPlace() == KernelPlace::Device) {
-        runOnDevice(program, next);
+        runOnDevice(program);
         continue;
       }
       expectNoSpills(program);
@@ -109,38 +110,46 @@ private:
       options.checked = true;
       auto checked = simt::Program::compile(program.source, options);
       ASSERT_TRUE(checked) << checked.error().message();
-      for (size_t i = 0; i < program.kernels.size(); ++i, ++next) {
-        ASSERT_EQ(next->name, program.kernels[i].name);
-        SCOPED_TRACE(printCase(*next));
-        auto kernel = fast->kernel(next->name);
+      for (const CudaKernel &one : program.kernels) {
+        auto found = findCase(one);
+        ASSERT_TRUE(found != cases.end()) << one.name;
+        SCOPED_TRACE(printCase(*found));
+        auto kernel = fast->kernel(one.name);
         ASSERT_TRUE(kernel) << kernel.error().message();
-        std::vector<std::vector<char>> bits = runCase(*next, *kernel, {});
-        expectRecorded(*next, bits);
+        std::vector<std::vector<char>> bits = runCase(*found, *kernel, {});
+        expectRecorded(*found, bits);
         using Order = simt::Schedule::Order;
-        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Reverse}));
-        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 7}));
+        EXPECT_EQ(bits, runCase(*found, *kernel, {Order::Reverse}));
+        EXPECT_EQ(bits, runCase(*found, *kernel, {Order::Shuffled, 7}));
         // A plan may put a result in the place of an operand that is not needed any more.
-        EXPECT_EQ(bits, runCase(*next, *kernel, {Order::Shuffled, 5}, /*reuses=*/true));
-        if (countElements(*next) > kCheckedElements)
+        EXPECT_EQ(bits, runCase(*found, *kernel, {Order::Shuffled, 5}, /*reuses=*/true));
+        if (countElements(*found) > kCheckedElements)
           continue;
-        auto watched = checked->kernel(next->name);
+        auto watched = checked->kernel(one.name);
         ASSERT_TRUE(watched) << watched.error().message();
-        runCase(*next, *watched, {Order::Shuffled, 3});
-        runCase(*next, *watched, {Order::Forward}, /*reuses=*/true);
+        runCase(*found, *watched, {Order::Shuffled, 3});
+        runCase(*found, *watched, {Order::Forward}, /*reuses=*/true);
       }
     }
+    EXPECT_EQ(count, cases.size());
   }
 
-  /// Runs the kernels of a program, whose cases begin at `next`, on the GPU; `next` is then behind
-  /// them.
-  void runOnDevice(const CudaProgram &program, std::vector<CudaCase>::iterator &next) {
+  /// Programs are divided by their length: cases are found by the kernel's name.
+  std::vector<CudaCase>::const_iterator findCase(const CudaKernel &kernel) const {
+    return std::ranges::find(cases, kernel.name, &CudaCase::name);
+  }
+
+  /// Runs the kernels of a program on the GPU.
+  void runOnDevice(const CudaProgram &program) {
     auto device = DeviceProgram::compile({"generated.cu", program.source, {}, {}});
     ASSERT_TRUE(device) << device.error().message();
-    for (size_t i = 0; i < program.kernels.size(); ++i, ++next) {
-      SCOPED_TRACE(printCase(*next));
-      auto tensors = module->lookupSymbol<func::FuncOp>(next->name);
+    for (const CudaKernel &one : program.kernels) {
+      auto found = findCase(one);
+      ASSERT_TRUE(found != cases.end()) << one.name;
+      SCOPED_TRACE(printCase(*found));
+      auto tensors = module->lookupSymbol<func::FuncOp>(one.name);
       std::vector<GuardedStorage> storage;
-      for (auto [argument, type] : llvm::zip_equal(next->arguments, tensors.getArgumentTypes()))
+      for (auto [argument, type] : llvm::zip_equal(found->arguments, tensors.getArgumentTypes()))
         storage.emplace_back(cast<RankedTensorType>(type)).write(argument);
       SmallVector<size_t> places;
       for (auto [result, type] : llvm::enumerate(tensors.getResultTypes())) {
@@ -153,24 +162,24 @@ private:
         return std::span(static_cast<std::byte *>(storage[place].data()), storage[place].size());
       };
       std::vector<std::span<std::byte>> memory;
-      for (size_t argument = 0; argument < next->arguments.size(); ++argument)
+      for (size_t argument = 0; argument < found->arguments.size(); ++argument)
         memory.push_back(bytesOf(argument));
       for (size_t place : places)
         memory.push_back(bytesOf(place));
       CudaLaunch shape = *getLaunch(tensors);
-      auto run = (*device)->run(next->name, static_cast<unsigned>(shape.grid),
+      auto run = (*device)->run(one.name, static_cast<unsigned>(shape.grid),
                                 static_cast<unsigned>(shape.block),
                                 static_cast<unsigned>(shape.sharedBytes), memory);
       ASSERT_TRUE(run) << run.error().message();
       std::vector<std::vector<char>> bits;
       for (auto [result, place] : llvm::enumerate(places)) {
-        double error = getRelativeError(storage[place].read(), next->expected[result]);
-        EXPECT_TRUE(error <= next->tolerance)
+        double error = getRelativeError(storage[place].read(), found->expected[result]);
+        EXPECT_TRUE(error <= found->tolerance)
             << "relative error " << error << " of result " << result;
         const char *data = static_cast<const char *>(storage[place].data());
         bits.emplace_back(data, data + storage[place].size());
       }
-      expectRecorded(*next, bits);
+      expectRecorded(*found, bits);
     }
   }
 
