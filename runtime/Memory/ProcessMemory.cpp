@@ -45,9 +45,9 @@ uint64_t otherBytes(const MemoryUse &use, uint64_t programBytes, uint64_t attach
                     size_t ranks) {
   // Measured on Debian 12, LLVM 22.1 and Open MPI 4.1: 6.2 to 7.5 MiB in runs of one rank, 2.5 more
   // under MPI; of a program's bytes three are held, as stored and as commands that are bound.
-  constexpr uint64_t mebibyte = 1 << 20, libraries = 7 * mebibyte, mpi = 3 * mebibyte;
-  constexpr uint64_t step = mebibyte / 4; // plans that differ by some commands are allowed the same
-  uint64_t programs = roundUp(3 * programBytes, step);
+  constexpr uint64_t mebibyte = 1 << 20, libraries = 13 * mebibyte / 2, mpi = 3 * mebibyte;
+  // In whole MiB: plans of a run within other budgets differ by commands, and are allowed the same.
+  uint64_t programs = roundUp(3 * programBytes, mebibyte);
   uint64_t code = std::max(mebibyte, use.code) - use.code;
   return libraries + (ranks > 1 ? mpi : 0) + programs + attachedBytes + code;
 }
