@@ -78,7 +78,7 @@ Expected<WeightLoader> WeightLoader::open(const Executable &executable,
     }
     bool isMade = !stored || stored->decoder;
     result.data.push_back(isMade ? std::span<const std::byte>() : stored->data);
-    if (isMade)
+    if (isMade && bytes != 0)
       bytesOfMade[i] = bytes;
   }
   result.findUses(preprocess);

@@ -238,11 +238,13 @@ uint64_t predictProcessMemory(const Executable &executable, const MemoryUse &use
   if (!executable.isForCpu())
     return 0;
   const fb::Executable &root = executable.getRoot();
+  uint64_t code = root.code() ? root.code()->size() : 0;
   uint64_t attached = root.embedded_weights() ? root.embedded_weights()->size() : 0;
   if (root.attachments())
     for (const fb::Attachment *attachment : *root.attachments())
       attached += attachment->content() ? attachment->content()->size() : 0;
-  return otherBytes(use, executable.getFlatbuffer().size() - attached, attached, countRanks(root));
+  return otherBytes(use, executable.getFlatbuffer().size() - attached - code, attached,
+                    countRanks(root));
 }
 
 Expected<size_t> Session::program(std::string_view name, uint64_t slot) const {
