@@ -135,7 +135,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   }
   SINTER_CHECK(checkFp8(compile));
   bool widensFp8 = false;
-  bool hasChannels = compile.weights == "int8"; // of 8 bits
+  // A GPU multiplies rows of 8 bits by weights of 8 bits with a scale a channel alone.
+  bool multipliesBytes =
+      compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
   if (model.weights) {
     bool keepsIntegers = compile.weights != "float";
     for (const ParameterInfo &parameter : model.getParameters()) {
@@ -151,7 +153,8 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       }
       IntegerFormat &format = request.integerFormats[parameter.name] = stored;
       format.roundsRows &= compile.activations != "float";
-      hasChannels |= format.dtype == DType::I8 && format.group == tensor.integers->columns;
+      multipliesBytes |= !compile.isGpu() ||
+                         (format.dtype == DType::I8 && format.group == tensor.integers->columns);
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
@@ -161,8 +164,10 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
                           (multipliesFp8(compile)
                                ? "what they multiply is not rounded token by token"
                                : std::string(compile.getTarget()) + " multiplies no fp8"));
-  if (compile.activations == "int8" && !hasChannels)
-    return fail("`activations` int8", "the model has no weights of 8 bits with a scale a channel",
+  if (compile.activations == "int8" && !multipliesBytes)
+    return fail("`activations` int8",
+                compile.isGpu() ? "the model has no weights of 8 bits with a scale a channel"
+                                : "the model has no weights of integers",
                 "give `weights` int8");
   return request;
 }

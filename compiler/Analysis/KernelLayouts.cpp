@@ -17,6 +17,11 @@ PanelsAttr sinter::getPanels(Type elementType, TargetAttr target) {
                          /*interleave=*/narrow ? 2 : 1, /*depth=*/narrow ? 32 : 16);
 }
 
+bool sinter::isOneSumOfBytes(MatmulOp matmul) {
+  return matmul.getRowScales() && getElementTypeOrSelf(matmul.getRhs()).isInteger(8) &&
+         matmul.getGroup() == matmul.getK() && !matmul.getMinima();
+}
+
 PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
   int64_t together = getBytePanels(elementType.getContext(), target).getInterleave();
   return PanelsAttr::get(elementType.getContext(), getPanelWidth(target),

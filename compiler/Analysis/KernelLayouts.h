@@ -21,8 +21,12 @@ inline constexpr int64_t kManyRows = 4;
 /// these are 14 rows of 32 columns (and 6 of 64), with 16 registers of 8 elements 6 of 16.
 PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 
-/// The panels of integers that rows of numbers are multiplied by: fours along k of four bits, and
-/// bytes as getBytePanels() has them.
+/// Whether an element of a product of rows of bytes is one sum of integers: weights are bytes with
+/// a scale a column.
+bool isOneSumOfBytes(MatmulOp matmul);
+
+/// The panels of integers that rows of numbers are multiplied by, and rows of bytes where they have
+/// a scale a group: fours along k of four bits, and bytes as getBytePanels() has them.
 PanelsAttr getIntegerPanels(mlir::Type elementType, TargetAttr target);
 
 /// The one panel that rows of integers of four bits are in for a GPU, padded to whole pieces of 16
@@ -34,8 +38,8 @@ PanelsAttr getRowPanel(mlir::RankedTensorType rows);
 /// without padding along k.
 PanelsAttr getScaledPanels(mlir::MLIRContext *context, TargetAttr target);
 
-/// The panels of bytes that rows of bytes are multiplied by: pairs along k, or fours where an
-/// instruction multiplies those.
+/// The panels of bytes whose products with rows of bytes are one sum: pairs along k, or fours where
+/// an instruction multiplies those.
 PanelsAttr getBytePanels(mlir::MLIRContext *context, TargetAttr target);
 
 /// Whether a kernel may read this right-hand side as it is, not in panels: an f32 state.

@@ -136,11 +136,14 @@ private:
            (gemm.matmul.getScales() ? hasRowsOfIntegers() : !rhs.getType().getEncoding());
   }
 
-  /// Whether the left-hand side is bytes with plain scales.
+  /// Whether the left-hand side is bytes with plain scales, and what it is multiplied by has one a
+  /// column.
   bool hasRowsOfBytes() {
     auto scales = cast<RankedTensorType>(gemm.matmul.getRowScales().getType());
     return !gemm.matmul.getTransposeLhs() &&
            gemm.matmul.getLhs().getType().getElementType().getIntOrFloatBitWidth() == 8 &&
+           getElementTypeOrSelf(gemm.matmul.getRhs()).getIntOrFloatBitWidth() == 8 &&
+           gemm.matmul.getGroup() == gemm.matmul.getK() && !gemm.matmul.getMinima() &&
            scales.getElementType().isF32() && !scales.getEncoding() &&
            !isInside(gemm.matmul.getRowScales());
   }

@@ -36,8 +36,8 @@ private:
     auto type = cast<RankedTensorType>(matrix.getType());
     PanelsAttr panels = getPanels(type.getElementType(), target);
     if (type.getElementType().isInteger())
-      panels = matmul.getRowScales() ? getBytePanels(&getContext(), target)
-                                     : getIntegerPanels(type.getElementType(), target);
+      panels = isOneSumOfBytes(matmul) ? getBytePanels(&getContext(), target)
+                                       : getIntegerPanels(type.getElementType(), target);
     else if (matmul.getScales())
       panels = getScaledPanels(&getContext(), target);
     return pack(builder, matmul, matrix, panels);

@@ -87,14 +87,17 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
 }
 
 def QuantizeActivationsPass : Pass<"sinter-quantize-activations", "mlir::ModuleOp"> {
-  let summary = "rounds what weights of 8 bits multiply, and sums integers";
+  let summary = "rounds what integers multiply, and sums integers";
   let description = [{
     After it, the left-hand side of every product by integers of 8 bits, or by f8E4M3FN, with one scale
     a column is quantized row by row to the same type; of integers the product is exact but for its
-    scales. A value that several products multiply is quantized once.
+    scales. So is that of products by integers of 4 or 8 bits with a scale a group, and maybe a
+    minimum, on processors, which sum the integers of a group. A value that several products multiply
+    is quantized once.
 
-    Left as they are: products by groups or with minima, which are no one sum, and those of more
-    than 131071 integers, which might overflow.
+    Left as they are: products by groups that are no multiples of 4, which are multiplied together,
+    and on GPUs all by groups or with minima; and those of more than 131071 integers, which might
+    overflow.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-activations

@@ -22,13 +22,15 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 
 void sinter::buildPrecisionPipeline(OpPassManager &manager, const PrecisionOptions &options,
                                     const std::optional<QuantizeProductsPassOptions> &products) {
-  // Rows of 8 bits meet weights with a scale a channel, and weights of fp8 nothing but such rows.
+  // Rows of 8 bits meet weights of 8 bits with a scale a channel, and weights of fp8 nothing but
+  // such rows.
   std::string activations = options.weights == "fp8" ? options.weights : options.activations;
   bool roundsRows = activations == "int8" || activations == "fp8";
   if (options.weights == "int8" || options.weights == "int4" || options.weights == "fp8")
-    manager.addPass(createQuantizeWeightsPass({.weights = options.weights,
-                                               .group = roundsRows ? 0 : options.weightsGroup,
-                                               .head = options.quantizesHead}));
+    manager.addPass(createQuantizeWeightsPass(
+        {.weights = options.weights,
+         .group = roundsRows && options.weights != "int4" ? 0 : options.weightsGroup,
+         .head = options.quantizesHead}));
   if (roundsRows)
     manager.addPass(createQuantizeActivationsPass({activations}));
   if (products)

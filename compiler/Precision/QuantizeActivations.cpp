@@ -26,6 +26,8 @@ struct QuantizeActivationsPass
     element = IntegerType::get(&getContext(), 8);
     if (activations == "fp8")
       element = Float8E4M3FNType::get(&getContext());
+    TargetAttr target = TargetAttr::lookup(getOperation());
+    sumsGroups = activations == "int8" && target && target.readsPackedRhs();
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(SinterDialect::kEntry))
         quantizeIn(entry);
@@ -63,10 +65,19 @@ private:
 
   std::string getReasonToRefuse(MatmulOp matmul) {
     auto scales = cast<RankedTensorType>(matmul.getScales().getType());
-    if (getElementTypeOrSelf(matmul.getRhs()) != element || matmul.getMinima() ||
-        scales.getNumElements() != matmul.getN() || matmul.getGroup() != matmul.getK())
-      return "its weights are no " + activations.getValue() + " with a scale a column";
-    if (element.isInteger(8) && matmul.getK() > MatmulOp::kMostSummedBytes)
+    Type weights = getElementTypeOrSelf(matmul.getRhs());
+    bool hasScaleOfColumns = scales.getDimSize(matmul.getTransposeRhs() ? 0 : 1) == matmul.getN();
+    bool isOneSum = weights == element && !matmul.getMinima() && hasScaleOfColumns &&
+                    matmul.getGroup() == matmul.getK();
+    // Processors sum the integers of each group, of which as many are multiplied together.
+    constexpr int64_t kBytesOfWord = 4;
+    bool isSumOfGroups =
+        sumsGroups && isa<IntegerType>(weights) && hasScaleOfColumns &&
+        (matmul.getGroup() % kBytesOfWord == 0 || matmul.getGroup() == matmul.getK());
+    if (!isOneSum && !isSumOfGroups)
+      return sumsGroups ? "its weights are no integers in groups of whole words"
+                        : "its weights are no " + activations.getValue() + " with a scale a column";
+    if (weights.isInteger(8) && matmul.getGroup() > MatmulOp::kMostSummedBytes)
       return "its sums might overflow";
     return {};
   }
@@ -82,6 +93,7 @@ private:
                               RankedTensorType::get(rows, builder.getF32Type()), lhs);
   }
 
-  Type element; ///< of rows and weights
+  Type element;            ///< of rows, and of weights with a scale a column
+  bool sumsGroups = false; ///< whether integers may have a scale a group, and minima
 };
 } // namespace

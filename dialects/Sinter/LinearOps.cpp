@@ -78,17 +78,19 @@ LogicalResult MatmulOp::verifyScales() {
     return success();
   SmallVector<int64_t> shape(getLhs().getType().getShape());
   shape.back() = 1;
-  bool overflows = rhs.getElementType().isInteger(8) && getK() > kMostSummedBytes;
-  bool isOfRows = cast<RankedTensorType>(getRowScales().getType()).getShape() == ArrayRef(shape) &&
-                  getGroup() == getK() && scales.getNumElements() == getN();
+  bool overflows = rhs.getElementType().isInteger(8) && getGroup() > kMostSummedBytes;
   bool isOfFloats = isa<FloatType>(getLhs().getType().getElementType());
+  bool isOfRows = cast<RankedTensorType>(getRowScales().getType()).getShape() == ArrayRef(shape) &&
+                  scales.getDimSize(getTransposeRhs() ? 0 : 1) == getN() &&
+                  (!isOfFloats || getGroup() == getK());
   if ((!isOfRows && !hasTensorScales()) || isOfFloats != isa<FloatType>(rhs.getElementType()) ||
-      getMinima() || overflows) // matmul_c10
+      (getMinima() && (isOfFloats || !isOfRows)) || overflows) // matmul_c10
     return emitOpError("expected scales of rows of lhs' shape with k replaced by 1, and rhs of "
-                       "lhs' kind with a scale a column, or a scale for all of either side, no "
-                       "minima and, of integers, k of at most ")
-           << kMostSummedBytes << ", got " << getRowScales().getType() << " and " << rhs << " with "
-           << scales;
+                       "lhs' kind with scales of each column (of f8 one), or a scale for all of "
+                       "either side, minima with scales of integers' columns alone and groups of "
+                       "at most ")
+           << kMostSummedBytes << " integers, got " << getRowScales().getType() << " and " << rhs
+           << " with " << scales;
   return success();
 }
 

@@ -40,9 +40,9 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
        -> tensor<1x3072xf32>
     ```
 
-    With scales of rows lhs holds 8 bits, too, as sinter.quantize makes them, and a column of rhs
-    has one scale: `result[..., n] = sum of lhs[..., k] * rhs[k, n]`, `* scales[n] *
-    row_scales[...]`. Sums of integers are exact, in whole numbers of 32 bits.
+    With scales of rows lhs holds 8 bits, too, as sinter.quantize makes them, and each column of rhs
+    has its own scales: what is said above, times `row_scales[...]`. Sums of the integers that share
+    a scale are exact, in whole numbers of 32 bits.
 
     ```mlir
     %q, %rows = sinter.quantize %x : (tensor<8x768xf32>) -> (tensor<8x768xi8>, tensor<8x1xf32>)
@@ -68,9 +68,9 @@ def MatmulOp : Sinter_ReferenceOp<"matmul", [Sinter_Shardable, Sinter_Differenti
     transposed lhs has rank 2, and there are no scales but those of all of a side. C6: rhs has at most 8
     bits if and only if there are scales. C7: scales has rank 2 and extents that divide those of rhs. C8: minima has
     scales' shape. C9: lhs has 8 bits if and only if it has scales of rows. C10: these have lhs'
-    shape with k replaced by 1, and rhs has a scale a column, or either side has one scale; rhs then
-    has integers if and only if lhs does, no minima, and of integers k is at most 131071, for which no
-    sum overflows.
+    shape with k replaced by 1, and rhs has scales of each column, of f8 one, or either side has one
+    scale; rhs then has integers if and only if lhs does, minima only with scales of integers' columns,
+    and of 8 bits no group is of more than 131071 integers, for which no sum overflows.
   }];
   let arguments = (ins Sinter_LhsTensor:$lhs, Sinter_RhsTensor:$rhs,
                        Optional<Sinter_FloatTensor>:$scales,

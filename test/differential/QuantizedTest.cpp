@@ -69,6 +69,17 @@ TEST_P(QuantizedWeights, AreThoseOfTheReference) {
   expectReference(1e-5);
 }
 
+class QuantizedRows : public Quantized {};
+
+// Rows are rounded to 8 bits while the model runs, as those of a cache are.
+TEST_P(QuantizedRows, AreThoseOfTheReference) {
+  request.options.weights = std::get<1>(GetParam());
+  request.options.weightsGroup = 4;
+  request.options.activations = "int8";
+  request.options.quantizesHead = true;
+  expectReference(1e-2);
+}
+
 std::string nameTest(const testing::TestParamInfo<Rounded> &info) {
   std::string name = std::get<0>(info.param);
   std::ranges::replace(name, '-', '_');
@@ -89,4 +100,9 @@ INSTANTIATE_TEST_SUITE_P(Int8, QuantizedWeights,
                          testing::Combine(kFewModels, testing::Values("int8")), nameTest);
 INSTANTIATE_TEST_SUITE_P(Int4, QuantizedWeights,
                          testing::Combine(kFewModels, testing::Values("int4")), nameTest);
+INSTANTIATE_TEST_SUITE_P(Int8, QuantizedRows,
+                         testing::Combine(testing::Values("llama"), testing::Values("int8")),
+                         nameTest);
+INSTANTIATE_TEST_SUITE_P(Int4, QuantizedRows, testing::Combine(kFewModels, testing::Values("int4")),
+                         nameTest);
 } // namespace

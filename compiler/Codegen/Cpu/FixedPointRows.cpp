@@ -23,15 +23,18 @@ int64_t FixedPointRows::getSegment(int64_t group, int64_t k, int64_t together) {
 }
 
 FixedPointRows::FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k,
-                               int64_t segment, int64_t bits)
-    : builder(builder), k(k), segment(segment), bits(bits),
-      together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(together == 4 ? 3 : 2),
-      addsHalves(together == 4 && builder.getBytesOfWord() != 4) {
+                               int64_t segment, int64_t bits, bool ofBytes)
+    : builder(builder), k(k), segment(segment), bits(bits), ofBytes(ofBytes),
+      together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(ofBytes         ? 1
+                                                                 : together == 4 ? 3
+                                                                                 : 2),
+      places(ofBytes ? 1 : together), addsHalves(together == 4 && builder.getBytesOfWord() != 4) {
   // A vector more: what is stored of a short segment reaches over its end.
   rowWords = (llvm::alignTo(depth, segment) + builder.getLanes()) / together;
   rowSegments = llvm::divideCeil(depth, segment);
-  words = builder.scratch(rows * rowWords * together, builder.getI32Type());
-  scales = builder.scratch(rows * rowSegments, builder.getF32Type());
+  words = builder.scratch(rows * rowWords * places, builder.getI32Type());
+  if (!ofBytes)
+    scales = builder.scratch(rows * rowSegments, builder.getF32Type());
   if (together == 4)
     corrections = builder.scratch(rows * rowSegments * 2, builder.getI32Type());
 }
@@ -45,12 +48,46 @@ void FixedPointRows::convert(Value lhs, const LhsPlace &place, int64_t rows, Val
   begin = kBegin;
   auto convertRows = [&](Value at, bool isLast) {
     for (int64_t row = 0; row < rows; ++row)
-      convertSegment(lhs, place, row, at, isLast);
+      if (ofBytes)
+        copySegment(lhs, place, row, at, isLast);
+      else
+        convertSegment(lhs, place, row, at, isLast);
   };
   Value whole = builder.min(kEnd, builder.index(k / segment * segment));
   builder.loop(kBegin, whole, segment, [&](Value at) { convertRows(at, /*isLast=*/false); });
   if (k % segment != 0)
     builder.loop(whole, kEnd, segment, [&](Value at) { convertRows(at, /*isLast=*/true); });
+}
+
+void FixedPointRows::copySegment(Value lhs, const LhsPlace &place, int64_t row, Value at,
+                                 bool isLast) {
+  auto bytes = VectorType::get({segment}, builder.getI8Type());
+  Value loaded;
+  if (isLast) {
+    Value mask = builder.maskBelow(builder.sub(builder.index(k), at), segment);
+    Value zeros = arith::ConstantOp::create(builder, builder.getZeroAttr(bytes));
+    loaded = vector::MaskedLoadOp::create(builder, bytes, lhs, place(row, at), mask, zeros);
+  } else {
+    loaded = vector::LoadOp::create(builder, bytes, lhs, place(row, at));
+  }
+  Value ofWords = loaded;
+  if (together != 4)
+    ofWords = arith::ExtSIOp::create(builder, bytes.clone(builder.getI16Type()), loaded);
+  auto type = VectorType::get({segment / together}, builder.getI32Type());
+  Value word = builder.div(builder.sub(at, begin), together);
+  vector::StoreOp::create(builder, vector::BitCastOp::create(builder, type, ofWords), words,
+                          digitAt(row, word, 0));
+  if (!corrections)
+    return;
+  Value wide = arith::ExtSIOp::create(builder, bytes.clone(builder.getI32Type()), loaded);
+  Value sum = vector::ReductionOp::create(builder, vector::CombiningKind::ADD, wide);
+  storeCorrection(sum, row, at, 0);
+}
+
+void FixedPointRows::storeCorrection(Value sumOfDigits, int64_t row, Value at, int64_t part) {
+  Value factor = arith::ConstantIntOp::create(builder, builder.getI32Type(), -(1 << (bits - 1)));
+  memref::StoreOp::create(builder, arith::MulIOp::create(builder, sumOfDigits, factor), corrections,
+                          builder.add(builder.mul(segmentAt(row, at), 2), part));
 }
 
 void FixedPointRows::convertSegment(Value lhs, const LhsPlace &place, int64_t row, Value at,
@@ -123,17 +160,10 @@ void FixedPointRows::convertSegment(Value lhs, const LhsPlace &place, int64_t ro
   }
   Value total = vector::ExtractOp::create(builder, both, 0);
   Value highTotal = vector::ExtractOp::create(builder, both, lanes / 2);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(builder, builder.getI32Type(), value);
-  };
-  auto storeCorrection = [&](Value sumOfDigits, int64_t part) {
-    Value correction = arith::MulIOp::create(builder, sumOfDigits, constant(-(1 << (bits - 1))));
-    memref::StoreOp::create(builder, correction, corrections,
-                            builder.add(builder.mul(segmentAt(row, at), 2), part));
-  };
-  Value highOfTotal = arith::ShLIOp::create(builder, highTotal, constant(16));
-  storeCorrection(subI(total, highOfTotal), 0);
-  storeCorrection(highTotal, 1);
+  Value bitsBelow = arith::ConstantIntOp::create(builder, builder.getI32Type(), 16);
+  Value highOfTotal = arith::ShLIOp::create(builder, highTotal, bitsBelow);
+  storeCorrection(subI(total, highOfTotal), row, at, 0);
+  storeCorrection(highTotal, row, at, 1);
 }
 
 void FixedPointRows::storeDigits(Value fixed, int64_t row, Value word) {
@@ -153,7 +183,7 @@ void FixedPointRows::storeDigits(Value fixed, int64_t row, Value word) {
 }
 
 Value FixedPointRows::digitAt(int64_t row, Value word, int64_t digit) const {
-  return builder.add(builder.mul(word, together), row * rowWords * together + digit);
+  return builder.add(builder.mul(word, places), row * rowWords * places + digit);
 }
 
 SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
@@ -184,40 +214,56 @@ Value FixedPointRows::dot(Value sum, Value weights, Value digits) const {
   digits = vector::BitCastOp::create(builder, builder.vectorOf(builder.getI8Type(), 4), digits);
   if (!addsHalves)
     return builder.byteDot(sum, weights, digits);
-  Value products = builder.multiplyBytes(weights, digits);
-  return sum ? builder.addI(sum, products) : products;
+  return builder.addI(sum, builder.multiplyBytes(weights, digits));
 }
 
 SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const WordsOfWeights &weights,
                                               ValueRange sums) const {
   int64_t vectors = static_cast<int64_t>(sums.size()) / rows;
-  auto correction = [&](int64_t row, int64_t part) {
-    return builder.splatStored(corrections, builder.add(builder.mul(segmentAt(row, at), 2), part));
+  // What the sums of digits begin with, [row][digit][vector].
+  auto makeBegins = [&] {
+    SmallVector<Value> begins;
+    for (int64_t sum = 0; sum < rows * digits; ++sum) {
+      int64_t row = sum / digits, digit = sum % digits;
+      Value begin = builder.integers(0);
+      if (corrections && (digit == 0 || digit == digits - 1)) {
+        Value ofSegment = builder.mul(segmentAt(row, at), 2);
+        begin = builder.splatStored(corrections, builder.add(ofSegment, digit == 0 ? 0 : 1));
+      }
+      for (int64_t v = 0; v < vectors; ++v)
+        begins.push_back(ofBytes ? builder.addI(sums[row * vectors + v], begin) : begin);
+    }
+    return begins;
   };
-  Value zero = builder.integers(0);
-  SmallVector<Value> begins(rows * digits, zero); // what sums of each digit begin with
-  for (int64_t row = 0; row < rows && corrections; ++row) {
-    begins[row * digits] = correction(row, 0);
-    begins[row * digits + digits - 1] = correction(row, 1);
-  }
-  // [row][digit][vector]
-  SmallVector<Value> products;
-  for (Value first : begins)
-    products.append(vectors, addsHalves ? Value() : first);
-  for (int64_t i = 0; i < segment; i += together) {
-    Value place = builder.div(builder.sub(builder.add(at, i), begin), together);
-    SmallVector<Value> vectorsOfWord = unpack(weights(builder.add(at, i)));
+  SmallVector<Value> products(rows * digits * vectors);
+  if (addsHalves)
+    llvm::fill(products, builder.zeroHalves());
+  else
+    products = makeBegins();
+  auto addWord = [&](Value ofWord, ValueRange carried) {
+    SmallVector<Value> next(carried), vectorsOfWord = unpack(weights(ofWord));
+    Value place = builder.div(builder.sub(ofWord, begin), together);
     for (int64_t sum = 0; sum < rows * digits; ++sum) {
       Value digit = builder.splatStored(words, digitAt(sum / digits, place, sum % digits));
       for (int64_t v = 0; v < vectors; ++v) {
-        Value &product = products[sum * vectors + v];
+        Value &product = next[sum * vectors + v];
         product = dot(product, vectorsOfWord[v], digit);
       }
     }
-  }
+    return next;
+  };
+  // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
+  constexpr int64_t kFewSums = 6;
+  if (ofBytes && rows * vectors > kFewSums)
+    products = builder.loop(at, builder.add(at, segment), together, products, addWord);
+  else
+    for (int64_t i = 0; i < segment; i += together)
+      products = addWord(builder.add(at, i), products);
   if (addsHalves)
-    for (auto [i, product] : llvm::enumerate(products))
-      product = builder.addHalves(begins[i / vectors], product);
+    for (auto [product, begin] : llvm::zip_equal(products, makeBegins()))
+      product = builder.addHalves(begin, product);
+  if (ofBytes)
+    return products;
 
   SmallVector<Value> next;
   for (int64_t row = 0; row < rows; ++row) {

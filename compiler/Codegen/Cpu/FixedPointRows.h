@@ -23,6 +23,9 @@
 // not matter: a row has the same bits in every product of few rows. Where a number is infinite or
 // NaN, the sum is NaN.
 //
+// Rows of bytes are of one digit, and have their scale outside: the sums of a group are integers.
+// These are multiplied so whatever the number of rows.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -35,12 +38,15 @@ public:
   /// How many k share a scale of the row, of groups that share one of the weights; 0 where words of
   /// `together` weights would belong to two groups.
   static int64_t getSegment(int64_t group, int64_t k, int64_t together);
-  /// Bytes that are kept of k elements of a row.
-  static int64_t getBytes(int64_t k, int64_t segment) { return 4 * k + 12 * k / segment; }
+  /// Bytes that are kept of k elements of a row, at the most.
+  static int64_t getBytes(int64_t k, int64_t segment, bool ofBytes) {
+    return ofBytes ? 2 * k + 4 * k / segment : 4 * k + 12 * k / segment;
+  }
 
-  /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight
+  /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight @param
+  /// ofBytes rows are bytes, not numbers
   FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k, int64_t segment,
-                 int64_t bits);
+                 int64_t bits, bool ofBytes);
 
   /// Makes elements [kBegin, kEnd) of rows fixed point, whole segments or up to the last k; what is
   /// missing of the last segment is zero.
@@ -51,7 +57,8 @@ public:
   /// words, of four bits those of two vectors in one.
   using WordsOfWeights = std::function<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 
-  /// Adds the products of the segment at k to f32 sums, row by row; returns their values.
+  /// Adds the products of the segment at k to sums, row by row, of f32 or, of rows of bytes, of
+  /// 32-bit integers; returns their values.
   llvm::SmallVector<mlir::Value> accumulate(int64_t rows, mlir::Value k,
                                             const WordsOfWeights &weights,
                                             mlir::ValueRange sums) const;
@@ -59,6 +66,8 @@ public:
 private:
   void convertSegment(mlir::Value lhs, const LhsPlace &place, int64_t row, mlir::Value k,
                       bool isLast);
+  void copySegment(mlir::Value lhs, const LhsPlace &place, int64_t row, mlir::Value k, bool isLast);
+  void storeCorrection(mlir::Value sumOfDigits, int64_t row, mlir::Value k, int64_t part);
   void storeDigits(mlir::Value fixed, int64_t row, mlir::Value word);
   mlir::Value digitAt(int64_t row, mlir::Value word, int64_t digit) const;
   llvm::SmallVector<mlir::Value> unpack(mlir::ValueRange words) const;
@@ -67,12 +76,14 @@ private:
 
   VectorBuilder &builder;
   int64_t k, segment, bits;
+  bool ofBytes;
   int64_t together; // weights of a word
   int64_t digits;   // of a number
+  int64_t places;   // of digits in `words`
   bool addsHalves;  // sums of a segment are of 16 bits
   int64_t rowWords, rowSegments;
-  mlir::Value words;       // [row][word][`together` digits, the last of four unused]
-  mlir::Value scales;      // [row][segment]
+  mlir::Value words;       // [row][word][a byte, or `together` digits, the last of four unused]
+  mlir::Value scales;      // [row][segment], of numbers
   mlir::Value corrections; // [row][segment][the lower digits', the highest one's]
   mlir::Value begin;
 };

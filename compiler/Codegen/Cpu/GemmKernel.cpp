@@ -38,7 +38,8 @@
 //
 // Rows of bytes are multiplied as they are (VectorBuilder::byteDot), into exact sums of 32 bits,
 // which the scales of rows and columns make numbers. Each tile of rows is first copied as the words
-// that the columns then take from it.
+// that the columns then take from it. Where columns have a scale a group, sums are of a group, and
+// become f32 with its scale (FixedPointRows.h, as rows of one digit).
 //
 // In fixed point minima of groups meet the sum of a row's group: these are summed up before, once
 // for all columns.
@@ -86,7 +87,7 @@ public:
       groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
     if (plan.segment)
       fixedPointRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k, plan.segment,
-                             plan.integerBits);
+                             plan.integerBits, plan.rowScalesArgument.has_value());
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -249,7 +250,7 @@ private:
     }
   }
 
-  /// The same in fixed point: each group by itself, then times its scales.
+  /// The same in fixed point, or of rows of bytes: each group by itself, then times its scales.
   SmallVector<Value> accumulateFixedPoint(const RegisterTile &tile, int64_t offset,
                                           int64_t firstVector, Value kBegin, Value kEnd,
                                           ValueRange sums) {
@@ -258,7 +259,8 @@ private:
       for (int64_t i = 0; i < tile.rows * tile.vectors; ++i) {
         Value at = scalesAt(offset + (firstVector + i % tile.vectors) * lanes, k);
         Value scale = builder.load(arguments[plan.scalesArgument], at);
-        Value sum = builder.fma(ofGroup[i], scale, carried[i]);
+        Value product = plan.rowScalesArgument ? builder.toFloat(ofGroup[i]) : ofGroup[i];
+        Value sum = builder.fma(product, scale, carried[i]);
         if (groupSums)
           sum = builder.fma(groupSums->getSplat(i / tile.vectors, k),
                             builder.load(arguments[*plan.minimaArgument], at), sum);
@@ -295,10 +297,13 @@ private:
           },
           sums);
     };
+    RegisterTile ofGroup = tile;
+    ofGroup.bytes = plan.rowScalesArgument.has_value();
+    SmallVector<Value> zeros = ofGroup.zeros(builder);
     if (plan.segment >= plan.group)
-      return accumulate(k, tile.zeros(builder));
+      return accumulate(k, zeros);
     Value end = builder.add(k, llvm::alignTo(plan.group, plan.segment));
-    return builder.loop(k, end, plan.segment, tile.zeros(builder), accumulate);
+    return builder.loop(k, end, plan.segment, zeros, accumulate);
   }
 
   /// What the sums of bytes of a vector of columns begin with.
@@ -652,20 +657,22 @@ private:
           Value at = builder.mul(scratchRow, kItemColumns);
           product.push_back(builder.loadStored(scratch, builder.add(at, v * lanes)));
           if (plan.bytesOfWord)
-            product.back() = scale(product.back(), builder.add(row, r),
-                                   epilogue.getProductOffsets()[set] + v * lanes);
+            product.back() =
+                scaleSums(product.back(), epilogue.getProductOffsets()[set] + v * lanes);
+          if (plan.rowScalesArgument)
+            product.back() =
+                builder.mulF(product.back(), builder.loadSplat(arguments[*plan.rowScalesArgument],
+                                                               builder.add(row, r)));
         }
         epilogue.emit(builder, arguments, builder.add(row, r), column, product, mask);
       }
     });
   }
 
-  /// Sums of bytes as numbers.
-  Value scale(Value sums, Value row, int64_t column) {
+  /// Sums of bytes times the columns' scales.
+  Value scaleSums(Value sums, int64_t column) {
     Value at = builder.add(panelAt(column, plan.panelWidth), column % plan.panelWidth);
-    Value scaled =
-        builder.mulF(builder.toFloat(sums), builder.load(arguments[plan.scalesArgument], at));
-    return builder.mulF(scaled, builder.loadSplat(arguments[plan.rowScalesArgument], row));
+    return builder.mulF(builder.toFloat(sums), builder.load(arguments[plan.scalesArgument], at));
   }
 
   VectorBuilder builder;

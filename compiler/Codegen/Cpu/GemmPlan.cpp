@@ -108,8 +108,12 @@ LogicalResult findIntegers(GemmPlan &plan) {
   plan.scalesArgument = *scales;
   plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
   plan.group = plan.matmul.getGroup();
-  if (plan.m < kManyRows && !plan.bytesOfWord && !plan.matmul.getTransposeLhs())
+  bool ofBytes = static_cast<bool>(plan.matmul.getRowScales());
+  if ((plan.m < kManyRows || ofBytes) && !plan.bytesOfWord && !plan.matmul.getTransposeLhs())
     plan.segment = FixedPointRows::getSegment(plan.group, plan.k, plan.together);
+  if (ofBytes && !plan.bytesOfWord && plan.segment == 0)
+    return plan.matmul.emitError("expected groups of whole words of ")
+           << plan.together << " integers, got groups of " << plan.group;
   if (Value minima = plan.matmul.getMinima()) {
     FailureOr<unsigned> found = findScales(plan, minima);
     if (failed(found))
@@ -123,7 +127,8 @@ LogicalResult findIntegers(GemmPlan &plan) {
       return plan.matmul.emitError("expected an input of f32 scales of each row, got ")
              << rows.getType();
     plan.rowScalesArgument = argument.getArgNumber();
-    plan.k = llvm::alignTo(plan.k, plan.bytesOfWord);
+    if (plan.bytesOfWord)
+      plan.k = llvm::alignTo(plan.k, plan.bytesOfWord);
   }
   return success();
 }
@@ -143,13 +148,13 @@ LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
       return plan.matmul.emitError("expected integers in panels, got ") << type;
     return success();
   }
-  if (plan.matmul.getRowScales())
+  if (isOneSumOfBytes(plan.matmul))
     plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
   bool halves = type.getElementType().isInteger(4);
   if (plan.matmul.getScales())
     plan.together = halves || hasByteDot(target) ? 4 : 2;
   int64_t interleave = type.getElementType().isBF16() ? 2 : plan.together;
-  // Weight-only integers are padded to whole segments, others to words.
+  // Integers of groups are padded to whole segments, others to words.
   int64_t depth = !plan.matmul.getScales() ? 0 : plan.bytesOfWord ? interleave : 32;
   if (!panels || plan.matmul.getTransposeRhs() || (halves && panels.getWidth() != 2 * lanes) ||
       kItemColumns % panels.getWidth() != 0 || panels.getWidth() % lanes != 0 ||
@@ -204,7 +209,8 @@ FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target)
 }
 
 void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t sets) {
-  int64_t elementBytes = plan.bytesOfWord ? 1 : plan.pairs ? 2 : 4;
+  bool ofBytes = plan.rowScalesArgument.has_value();
+  int64_t elementBytes = ofBytes ? 1 : plan.pairs ? 2 : 4;
   int64_t lanes = target.getVectorBits() / 32, itemVectors = kItemColumns / lanes;
   plan.columnBlocks = llvm::divideCeil(columns, kItemColumns);
 
@@ -246,7 +252,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   // What a tile keeps of its rows: words of bytes, or sums of groups.
   int64_t keptBytes = plan.bytesOfWord ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;
   if (plan.segment)
-    keptBytes += plan.tileRows * (FixedPointRows::getBytes(plan.k, plan.segment) +
+    keptBytes += plan.tileRows * (FixedPointRows::getBytes(plan.k, plan.segment, ofBytes) +
                                   (plan.minimaArgument ? plan.k / plan.group * 4 : 0));
   blocks = std::max<int64_t>(
       blocks, llvm::divideCeil(keptBytes, plan.segment ? kFixedPointBytes : kLhsScratchBytes));
@@ -275,6 +281,6 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     plan.itemBlocks = std::clamp<int64_t>(
         plan.columnBlocks * plan.rowBlocks / (kItemsOfCore * target.getCores()), 1,
         std::max<int64_t>(1, kScratchBytes / (plan.rowBlock * kItemColumns * sets * 4)));
-  if (plan.segment && plan.kBlock >= plan.k)
+  if (plan.segment && plan.kBlock >= plan.k && plan.m <= plan.tileRows)
     plan.itemBlocks = getBlocksOfEvenItems(plan.columnBlocks, target.getCores());
 }

@@ -32,9 +32,8 @@ struct GemmPlan {
   int64_t group = 0;
   int64_t together = 1; // integers along k that are neighbours
   int64_t segment = 0;  // of rows in fixed point (FixedPointRows), 0 where there are none
-  // Of rows of bytes: how many are multiplied together, 0 for numbers, and the rows' scales.
-  int64_t bytesOfWord = 0;
-  unsigned rowScalesArgument = 0;
+  std::optional<unsigned> rowScalesArgument; // of rows of bytes
+  int64_t bytesOfWord = 0; // of rows of bytes that are multiplied together where sums are of all k
   int64_t m = 0, n = 0, k = 0; // k of bytes is padded to whole words
 
   /// Whether rows meet the numbers that integers stand for.

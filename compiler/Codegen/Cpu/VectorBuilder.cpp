@@ -390,6 +390,10 @@ Value VectorBuilder::multiplyBytes(Value unsignedWords, Value bytes) {
   return callIntrinsic(vectorOf(getI16Type(), 2), name, {unsignedBytes, bytes});
 }
 
+Value VectorBuilder::zeroHalves() {
+  return arith::ConstantOp::create(*this, getZeroAttr(vectorOf(getI16Type(), 2)));
+}
+
 Value VectorBuilder::addHalves(Value acc, Value halves) {
   Value ones = arith::ConstantOp::create(*this, getOneAttr(halves.getType()));
   return pairsOfHalvesDot(acc, halves, ones);

@@ -123,6 +123,8 @@ public:
   mlir::Value loadLhsWords(mlir::Value memory, mlir::Value offset, mlir::Value mask = {});
   /// Products of bytes by signed bytes, the sum of each two in 16 bits, which saturate.
   mlir::Value multiplyBytes(mlir::Value unsignedWords, mlir::Value bytes);
+  /// Zeros of 16 bits, which those are added to.
+  mlir::Value zeroHalves();
   /// acc + the sum of a word's halves of 16 bits.
   mlir::Value addHalves(mlir::Value acc, mlir::Value halves);
 

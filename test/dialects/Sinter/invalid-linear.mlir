@@ -145,16 +145,32 @@ func.func @matmul_c10(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<1x16xf
 
 // -----
 
-func.func @matmul_c10_groups(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>, %s: tensor<2x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{and rhs of lhs' kind with a scale a column, or a scale for all of either side, no minima and, of integers, k of at most 131071}}
-  %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xi8>, tensor<8x16xi8>, tensor<2x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+func.func @matmul_c10_groups(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xf8E4M3FN>, %s: tensor<2x16xf32>, %r: tensor<4x1xf32>) {
+  // expected-error @below {{and rhs of lhs' kind with scales of each column (of f8 one), or a scale for all of either side, minima with scales of integers' columns alone and groups of at most 131071 integers}}
+  %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf8E4M3FN>, tensor<8x16xf8E4M3FN>, tensor<2x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c10_columns(%x: tensor<4x8xi8>, %w: tensor<8x16xi4>, %s: tensor<2x8xf32>, %r: tensor<4x1xf32>) {
+  // expected-error @below {{and rhs of lhs' kind with scales of each column}}
+  %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xi8>, tensor<8x16xi4>, tensor<2x8xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c10_minima(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xf8E4M3FN>, %s: tensor<1x16xf32>, %r: tensor<4x1xf32>) {
+  // expected-error @below {{minima with scales of integers' columns alone}}
+  %0 = sinter.matmul %x, %w, %s minima %s rows %r : (tensor<4x8xf8E4M3FN>, tensor<8x16xf8E4M3FN>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }
 
 // -----
 
 func.func @matmul_c10_types(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xi8>, %s: tensor<1x16xf32>, %r: tensor<4x1xf32>) {
-  // expected-error @below {{and rhs of lhs' kind with a scale a column}}
+  // expected-error @below {{and rhs of lhs' kind with scales of each column}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<4x8xf8E4M3FN>, tensor<8x16xi8>, tensor<1x16xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return
 }
@@ -162,7 +178,7 @@ func.func @matmul_c10_types(%x: tensor<4x8xf8E4M3FN>, %w: tensor<8x16xi8>, %s: t
 // -----
 
 func.func @matmul_c10_overflow(%x: tensor<1x131072xi8>, %w: tensor<131072x1xi8>, %s: tensor<1x1xf32>, %r: tensor<1x1xf32>) {
-  // expected-error @below {{k of at most 131071}}
+  // expected-error @below {{groups of at most 131071 integers}}
   %0 = sinter.matmul %x, %w, %s rows %r : (tensor<1x131072xi8>, tensor<131072x1xi8>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
   return
 }
