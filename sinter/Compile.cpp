@@ -134,7 +134,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   SINTER_CHECK(checkFp8(compile));
-  bool widensFp8 = false;
+  std::string widened; // a tensor of fp8
   // A GPU multiplies rows of 8 bits by weights of 8 bits with a scale a channel alone.
   bool multipliesBytes =
       compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
@@ -143,27 +143,24 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     for (const ParameterInfo &parameter : model.getParameters()) {
       const Tensor &tensor = *model.weights->find(parameter.name);
       request.parameterTypes[parameter.name] = *tensor.dtype;
+      if (keepsIntegers && tensor.dtypeName == "fp8" && !tensor.integers)
+        widened = tensor.name;
       if (!keepsIntegers || !tensor.integers)
         continue;
-      const IntegerFormat &stored = tensor.integers->format;
-      if (stored.dtype == DType::E4M3 &&
-          !(multipliesFp8(compile) && stored.roundsRows && compile.activations == "stored")) {
-        widensFp8 = true;
-        continue;
-      }
-      IntegerFormat &format = request.integerFormats[parameter.name] = stored;
+      IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
       format.roundsRows &= compile.activations != "float";
-      multipliesBytes |= !compile.isGpu() ||
-                         (format.dtype == DType::I8 && format.group == tensor.integers->columns);
+      if (format.dtype == DType::E4M3)
+        format.roundsRows &= multipliesFp8(compile) && compile.activations == "stored";
+      else
+        multipliesBytes |= !compile.isGpu() || (format.dtype == DType::I8 &&
+                                                format.group == tensor.integers->columns);
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
   }
-  if (widensFp8)
-    options.observer.note("weights of fp8 are widened to f32: " +
-                          (multipliesFp8(compile)
-                               ? "what they multiply is not rounded token by token"
-                               : std::string(compile.getTarget()) + " multiplies no fp8"));
+  if (!widened.empty())
+    options.observer.note("weights of fp8 are widened to f32, as '" + widened +
+                          "' has blocks that do not divide its inputs");
   if (compile.activations == "int8" && !multipliesBytes)
     return fail("`activations` int8",
                 compile.isGpu() ? "the model has no weights of 8 bits with a scale a channel"

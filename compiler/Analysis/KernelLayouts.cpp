@@ -25,7 +25,7 @@ bool sinter::isOneSumOfBytes(MatmulOp matmul) {
 PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
   int64_t together = getBytePanels(elementType.getContext(), target).getInterleave();
   return PanelsAttr::get(elementType.getContext(), getPanelWidth(target),
-                         /*interleave=*/elementType.isInteger(4) ? 4 : together, /*depth=*/32);
+                         /*interleave=*/elementType.isInteger(8) ? together : 4, /*depth=*/32);
 }
 
 PanelsAttr sinter::getRowPanel(RankedTensorType rows) {

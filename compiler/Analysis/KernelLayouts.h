@@ -26,7 +26,7 @@ PanelsAttr getPanels(mlir::Type elementType, TargetAttr target);
 bool isOneSumOfBytes(MatmulOp matmul);
 
 /// The panels of integers that rows of numbers are multiplied by, and rows of bytes where they have
-/// a scale a group: fours along k of four bits, and bytes as getBytePanels() has them.
+/// a scale a group: fours along k of four bits and of e4m3, and bytes as getBytePanels() has them.
 PanelsAttr getIntegerPanels(mlir::Type elementType, TargetAttr target);
 
 /// The one panel that rows of integers of four bits are in for a GPU, padded to whole pieces of 16

@@ -9,6 +9,11 @@ static LogicalResult refuse(std::string &reason, const Twine &text) {
   return failure();
 }
 
+/// What a type is packed as: e4m3 moves as bytes do.
+static Type asBytes(Type element) {
+  return isa<Float8E4M3FNType>(element) ? IntegerType::get(element.getContext(), 8) : element;
+}
+
 namespace {
 /// Follows a matrix from the pack back to where it comes from outside.
 class PackMatcher {
@@ -91,7 +96,7 @@ private:
     if (typeOf(value).getShape() != ArrayRef<int64_t>{rows, columns} && !isa<BlockArgument>(source))
       return refuse(reason, "a part to be packed to be an argument's");
     int64_t stride = typeOf(value).getDimSize(1);
-    Type element = typeOf(source).getElementType();
+    Type element = asBytes(typeOf(source).getElementType());
     if (element.isInteger(4)) // outside of panels each has a byte
       element = IntegerType::get(element.getContext(), 8);
     int64_t width = element.getIntOrFloatBitWidth() / 8;
@@ -118,7 +123,7 @@ FailureOr<PackCommand> sinter::matchPack(const OpSet &ops, std::string &reason) 
   PackCommand pack;
   pack.k = op.getType().getDimSize(0);
   pack.n = op.getType().getDimSize(1);
-  pack.dtype = op.getType().getElementType();
+  pack.dtype = asBytes(op.getType().getElementType());
   pack.panels = panels;
   if (failed(PackMatcher(pack, ops, reason).match(op)))
     return failure();

@@ -35,7 +35,7 @@ private:
   Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
     PanelsAttr panels = getPanels(type.getElementType(), target);
-    if (type.getElementType().isInteger())
+    if (type.getElementTypeBitWidth() <= 8)
       panels = isOneSumOfBytes(matmul) ? getBytePanels(&getContext(), target)
                                        : getIntegerPanels(type.getElementType(), target);
     else if (matmul.getScales())

@@ -37,9 +37,9 @@ private:
     }
     if (auto matmul = dyn_cast<MatmulOp>(op.getOperation());
         matmul && isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(matmul.getRhs()))) {
-      if (!matmul.getRowScales())
-        return op.emitError("expected rows of fp8 where weights are fp8 after Precision");
-      if (target && !hasFp8Products(target))
+      if (!matmul.getRowScales() && isa<Float8E5M2Type>(getElementTypeOrSelf(matmul.getRhs())))
+        return op.emitError("expected rows of fp8 where weights are f8E5M2 after Precision");
+      if (matmul.getRowScales() && target && !hasFp8Products(target))
         return op.emitError("expected a GPU of compute capability 9.0 or later, which multiplies "
                             "fp8, got ")
                << target.getChip();

@@ -165,7 +165,8 @@ Expected<void> readFp8(ConfigReader &config, QuantizationConfig &result) {
     readBlock(config, "weight_block_size", scheme);
   }
   config.choice("fmt", {"e4m3"}, 0);
-  config.ignore({"weight_block_size", "activation_scheme", "modules_to_not_convert",
+  // What it says of activations, and that scales are powers of two, which are f32 all the same.
+  config.ignore({"weight_block_size", "activation_scheme", "scale_fmt", "modules_to_not_convert",
                  "ignored_layers", "dequantize"});
   result.schemes.push_back(scheme);
   return config.finish();

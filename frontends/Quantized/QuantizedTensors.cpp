@@ -1,6 +1,7 @@
 #include "frontends/Quantized/QuantizedTensors.h"
 #include "frontends/Quantized/QuantizedWeight.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -149,6 +150,17 @@ private:
     return matrix;
   }
 
+  /// Scales of fp8 are so few that they can be looked at when the files are opened.
+  Expected<void> checkFinite(const Tensor &tensor, const StoredMatrix &scales) const {
+    std::vector<float> row(static_cast<size_t>(scales.columns));
+    for (int64_t i = 0; i < scales.rows; ++i) {
+      scales.read(i, 1, row.data());
+      if (!std::ranges::all_of(row, [](float scale) { return std::isfinite(scale); }))
+        return mistake(tensor, "it holds a scale that is not finite");
+    }
+    return {};
+  }
+
   /// Codes in words: a tensor of I32 in this shape.
   Expected<StoredMatrix> readWords(const Tensor &tensor, int64_t firstExtent, int64_t lastExtent,
                                    int64_t rows, int64_t columns, int64_t bits) const {
@@ -260,6 +272,8 @@ private:
     SINTER_TRY(weight.scales, readMatrix(*scales, sizes.rows, sizes.columns));
     if (!isPacked) {
       SINTER_TRY(weight.codes, readMatrix(codes, rows, columns));
+      if (weight.codes.element == Element::E4M3)
+        SINTER_CHECK(checkFinite(*scales, weight.scales));
       if (zeros) {
         SINTER_TRY(weight.zeros, readMatrix(*zeros, sizes.rows, sizes.columns));
       }
@@ -303,6 +317,7 @@ private:
     weight.columnGroup = sizes.columnGroup;
     SINTER_TRY(weight.codes, readMatrix(codes, codes.shape[0], codes.shape[1]));
     SINTER_TRY(weight.scales, readMatrix(*scales, sizes.rows, sizes.columns));
+    SINTER_CHECK(checkFinite(*scales, weight.scales));
     return weight;
   }
 

@@ -1,8 +1,14 @@
 #include "frontends/Quantized/QuantizedWeight.h"
-#include "runtime/Base/Float8.h"
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
 
 namespace sinter {
+
+/// Columns that share a scale at the least where groups are divided: with fewer, scales take more
+/// than half of what the numbers do.
+constexpr int64_t fewestOfGroup = 8;
 
 void QuantizedWeight::decodeRows(int64_t first, int64_t count, float *out) const {
   int64_t groups = scales.columns, firstScale = first / rowGroup;
@@ -74,29 +80,41 @@ TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
 TensorDecoder QuantizedWeight::decodeNumbers() const {
   return {static_cast<uint64_t>(codes.rows),
           [matrix = codes](uint64_t begin, uint64_t end, std::byte *out) {
-            std::vector<float> row(static_cast<size_t>(matrix.columns));
-            for (uint64_t i = begin; i < end; ++i) {
-              matrix.read(static_cast<int64_t>(i), 1, row.data());
-              for (size_t column = 0; column < row.size(); ++column)
-                out[i * row.size() + column] = static_cast<std::byte>(floatToE4M3(row[column]));
-            }
+            uint64_t rowBytes = static_cast<uint64_t>(matrix.columns);
+            std::memcpy(out + begin * rowBytes, matrix.data.data() + begin * rowBytes,
+                        (end - begin) * rowBytes);
           }};
 }
 
-TensorDecoder QuantizedWeight::decodeGroups(bool ofMinima, int shift) const {
-  return {1, [weight = *this, ofMinima, shift](uint64_t, uint64_t, std::byte *bytes) {
-            int64_t groups = weight.scales.columns, rows = weight.scales.rows;
-            std::vector<float> scaleOf(static_cast<size_t>(rows * groups)), zeroOf(scaleOf.size());
-            weight.scales.read(0, rows, scaleOf.data());
-            if (ofMinima)
-              weight.zeros->read(0, rows, zeroOf.data());
-            auto *out = reinterpret_cast<float *>(bytes);
-            for (int64_t row = 0; row < weight.codes.rows; ++row)
-              for (int64_t group = 0; group < groups; ++group) {
-                auto at = static_cast<size_t>(row / weight.rowGroup * groups + group);
-                *out++ =
+/// Whether a code of e4m3 among these is that of NaN. All are looked at, which is done in vectors.
+static bool hasNan(std::span<const std::byte> codes) {
+  unsigned found = 0;
+  for (std::byte code : codes)
+    found |= static_cast<unsigned>((code & std::byte{0x7f}) == std::byte{0x7f});
+  return found != 0;
+}
+
+TensorDecoder QuantizedWeight::decodeGroups(int64_t group, bool ofMinima, int shift) const {
+  return {static_cast<uint64_t>(codes.rows),
+          [weight = *this, group, ofMinima, shift](uint64_t begin, uint64_t end, std::byte *bytes) {
+            const StoredMatrix &codes = weight.codes;
+            int64_t groups = codes.columns / group;
+            std::vector<float> scaleOf(static_cast<size_t>(weight.scales.columns)),
+                zeroOf(scaleOf.size());
+            auto *out = reinterpret_cast<float *>(bytes) + static_cast<int64_t>(begin) * groups;
+            for (auto row = static_cast<int64_t>(begin); row < static_cast<int64_t>(end); ++row) {
+              weight.scales.read(row / weight.rowGroup, 1, scaleOf.data());
+              if (ofMinima)
+                weight.zeros->read(row / weight.rowGroup, 1, zeroOf.data());
+              for (int64_t first = 0; first < codes.columns; first += group) {
+                auto at = static_cast<size_t>(first / weight.columnGroup);
+                float value =
                     ofMinima ? (static_cast<float>(shift) - zeroOf[at]) * scaleOf[at] : scaleOf[at];
+                bool isNan = codes.element == StoredMatrix::Element::E4M3 &&
+                             hasNan(codes.data.subspan(row * codes.columns + first, group));
+                *out++ = isNan ? std::numeric_limits<float>::quiet_NaN() : value;
               }
+            }
           }};
 }
 
@@ -104,8 +122,11 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   using Element = StoredMatrix::Element;
   bool isInteger = codes.element == Element::I8 || codes.element == Element::Bits;
   bool isFp8 = codes.element == Element::E4M3;
-  int64_t group = std::min(columnGroup, codes.columns);
-  if ((!isInteger && !isFp8) || groupOf || codes.columns % group != 0)
+  // A last group may be narrower: then groups are what divides it and the others.
+  int64_t group =
+      columnGroup < codes.columns ? std::gcd(columnGroup, codes.columns) : codes.columns;
+  bool isNarrow = group < std::min({columnGroup, codes.columns, fewestOfGroup});
+  if ((!isInteger && !isFp8) || groupOf || isNarrow || (isFp8 && zeros))
     return std::nullopt;
   // Signed codes go from -offset on, those without an offset from 0 on.
   bool countsFromZero = codes.element == Element::Bits && codes.offset == 0;
@@ -121,9 +142,9 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   matrix.rows = codes.rows;
   matrix.columns = codes.columns;
   matrix.integers = isFp8 ? decodeNumbers() : decodeIntegers(shift);
-  matrix.scales = decodeGroups(/*ofMinima=*/false, shift);
+  matrix.scales = decodeGroups(group, /*ofMinima=*/false, shift);
   if (zeros)
-    matrix.minima = decodeGroups(/*ofMinima=*/true, shift);
+    matrix.minima = decodeGroups(group, /*ofMinima=*/true, shift);
   return matrix;
 }
 

@@ -29,15 +29,17 @@ struct QuantizedWeight {
 
   /// The same as integers (of e4m3 as its numbers), scales and, where there are zero points,
   /// minima, `[rows, columns]` even if it is wanted transposed; nothing where groups are not in
-  /// order or of unlike sizes. Codes that count from 0 on lose half of their range, which minima
-  /// gain.
+  /// order, or of unlike sizes that have fewer than 8 columns in common. Each row has scales of its
+  /// own, whatever rows share them in the file. Codes that count from 0 on lose half of their
+  /// range, which minima gain. A group with a NaN has it as its scale: it makes the same product
+  /// NaN, and kernels need not know its code.
   std::optional<IntegerMatrix> getIntegers() const;
 
 private:
   void decodeRows(int64_t first, int64_t count, float *out) const;
   TensorDecoder decodeIntegers(int shift) const;
   TensorDecoder decodeNumbers() const;
-  TensorDecoder decodeGroups(bool ofMinima, int shift) const;
+  TensorDecoder decodeGroups(int64_t group, bool ofMinima, int shift) const;
 };
 
 } // namespace sinter

@@ -42,16 +42,16 @@ template <class P> struct IntegerRhs {
   float minima[P::hasMinima ? 16 / power_of_two_in(P::group, 16) : 1] = {};
 
   SINTER_DEVICE float get(long long k, long long column) const {
-    const signed char *row = operands.row(static_cast<int>(column));
-    int integer;
+    const auto *row = operands.row(static_cast<int>(column));
+    float element;
     if constexpr (P::bits == 8)
-      integer = row[k];
-    else // Of four bits, shifted until its sign is the word's.
-      integer = static_cast<int>(static_cast<unsigned>(row[k / 32 * 16 + k % 16])
-                                 << (k % 32 < 16 ? 28 : 24)) >>
-                28;
+      element = to_float(row[k]);
+    else // Shifted until its sign is the word's.
+      element = static_cast<float>(static_cast<int>(static_cast<unsigned>(row[k / 32 * 16 + k % 16])
+                                                    << (k % 32 < 16 ? 28 : 24)) >>
+                                   28);
     const long long group = operands.first_group(static_cast<int>(column)) + k / P::group;
-    const float element = static_cast<float>(integer) * operands.scales[group];
+    element *= operands.scales[group];
     if constexpr (P::hasMinima)
       return element + operands.minima[group];
     else
@@ -86,7 +86,7 @@ template <class P> struct IntegerRhs {
     Vector<typename P::Element, 16> elements;
 #pragma unroll
     for (int word = 0; word < 4; ++word) {
-      const auto values = widen_integers<P::bits>(words[word], depth() / 16);
+      const auto values = widen_integers<P>(words[word], depth() / 16);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int share = (word * 4 + i) / kShare;
@@ -117,7 +117,8 @@ template <class P> SINTER_CONSTEXPR int gemm_integers_shared() {
 }
 
 template <class P>
-SINTER_DEVICE void gemm_integers(const typename P::Element *lhs, const signed char *integers,
+SINTER_DEVICE void gemm_integers(const typename P::Element *lhs,
+                                 const typename P::RhsElement *integers,
                                  const float *scales, const float *minima, const void *operand0,
                                  const void *operand1, const void *operand2, const void *operand3,
                                  typename P::Out *out) {

@@ -81,8 +81,8 @@ template <class P> struct IntegerTile {
   /// Weights 8 part to 8 part + 7 without their scales.
   SINTER_DEVICE Vector<float, 8> widen(int part) const {
     const int word = P::bits == 4 ? part % 2 * 2 : part * 2;
-    const auto low = widen_integers<P::bits>(words[word], part / 2);
-    const auto high = widen_integers<P::bits>(words[word + 1], part / 2);
+    const auto low = widen_integers<P>(words[word], part / 2);
+    const auto high = widen_integers<P>(words[word + 1], part / 2);
     Vector<float, 8> result;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -154,7 +154,8 @@ template <class P> SINTER_CONSTEXPR int gemv_integers_block() { return 128; }
 template <class P> SINTER_CONSTEXPR int gemv_integers_shared() { return gemv_shared<P>(); }
 
 template <class P>
-SINTER_DEVICE void gemv_integers(const typename P::Input *lhs, const signed char *integers,
+SINTER_DEVICE void gemv_integers(const typename P::Input *lhs,
+                                 const typename P::RhsElement *integers,
                                  const float *scales, const float *minima,
                                  const typename P::NormWeight *normWeight,
                                  const typename P::NormBias *normBias, const void *operand0,

@@ -3,7 +3,8 @@
 // A product's right-hand side as integers, [n, k] row by row, of which each `group` elements of a
 // row have a scale, and maybe a minimum that is added: element = integer * scale + minimum. They
 // are widened in registers, exactly: a byte becomes the lower bits of an f32 of 2^23, from which
-// that and what was added to the byte are subtracted.
+// that and what was added to the byte are subtracted. In their place there may be numbers of e4m3,
+// which are widened by the machine's conversion where it has one.
 //
 // Integers of eight bits are bytes, rows one behind the other. Of four bits rows begin at multiples
 // of 16 bytes: byte j of 16 has element j of 32 in its lower half and element j + 16 in its upper
@@ -13,6 +14,7 @@
 //
 //   k            (int)
 //   bits         (int) 4 or 8
+//   RhsElement   (typename) signed char, or of 8 bits E4M3
 //   group        (int) elements of a row that share a scale: divides k
 //   hasMinima    (bool)
 //
@@ -40,11 +42,13 @@ SINTER_CONSTEXPR int power_of_two_in(int number, int most) {
 
 /// What an argument of weights points to.
 template <class P> struct IntegerOperands {
-  const signed char *integers;
+  using Element = typename P::RhsElement;
+
+  const Element *integers;
   const float *scales, *minima; ///< [n, k / group]; minima are null where there are none
 
   /// Where a row's integers, and its scales and minima, begin.
-  SINTER_DEVICE const signed char *row(int column) const {
+  SINTER_DEVICE const Element *row(int column) const {
     return integers + column * integer_pitch(P::k, P::bits);
   }
   SINTER_DEVICE long long first_group(int column) const {
@@ -54,27 +58,28 @@ template <class P> struct IntegerOperands {
 
 /// Reads 16 bytes of a row's integers: those of 16 elements from `at` on, of four bits of 32; zeros
 /// where the row has ended.
-template <class P> SINTER_DEVICE Vector<unsigned, 4> load_integers(const signed char *row, int at) {
+template <class P>
+SINTER_DEVICE Vector<unsigned, 4> load_integers(const typename P::RhsElement *row, int at) {
   if constexpr (P::bits == 4 || P::k % 16 == 0) {
     return load_streaming<unsigned, 4>(reinterpret_cast<const unsigned *>(row + at * P::bits / 8));
   } else {
+    const auto *bytes = reinterpret_cast<const unsigned char *>(row);
     Vector<unsigned, 4> words = {};
 #pragma unroll
     for (int i = 0; i < 16; ++i)
       if (at + i < P::k)
-        words[i / 4] |= static_cast<unsigned>(static_cast<unsigned char>(row[at + i])) << i % 4 * 8;
+        words[i / 4] |= static_cast<unsigned>(bytes[at + i]) << i % 4 * 8;
     return words;
   }
 }
 
 /// The four integers of a word as f32; of four bits, those of the bytes' lower (0) or upper (1)
 /// halves.
-template <int BITS> SINTER_DEVICE Vector<float, 4> widen_integers(unsigned word, int half) {
-  // What is added makes them positive.
-  constexpr unsigned kAdded = BITS == 4 ? 8 : 128;
-  if constexpr (BITS == 4)
-    word = word >> 4 * half & 0x0F0F0F0Fu;
-  return bytes_to_floats(word ^ kAdded * 0x01010101u, kAdded);
+template <class P> SINTER_DEVICE Vector<float, 4> widen_integers(unsigned word, int half) {
+  if constexpr (P::bits == 4) // What is added makes them positive.
+    return bytes_to_floats((word >> 4 * half & 0x0F0F0F0Fu) ^ 0x08080808u, 8);
+  else
+    return to_floats(__builtin_bit_cast(Vector<typename P::RhsElement, 4>, word));
 }
 
 } // namespace products

@@ -9,11 +9,12 @@ using namespace sinter::kernels;
 
 namespace {
 constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float",
-                     *kByte = "signed char";
+                     *kByte = "signed char", *kE4M3 = "sinter::E4M3";
 
 struct Product {
   std::string element = kF32, out = kF32;
   int m = 1, n = 1, k = 1, bits = 8, group = 1;
+  std::string rhsElement = kByte;
   bool hasMinima = false;
   bool hasBias = false;
   int padding = 0; ///< elements between the end of a row of lhs or out and the next one
@@ -34,6 +35,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
                        {"n", std::to_string(p.n)},
                        {"k", std::to_string(p.k)},
                        {"bits", std::to_string(p.bits)},
+                       {"RhsElement", p.rhsElement},
                        {"group", std::to_string(p.group)},
                        {"hasMinima", p.hasMinima ? "true" : "false"},
                        {"lhsStride", std::to_string(lhsStride(p))},
@@ -56,7 +58,10 @@ Parameters getParameters(const Product &p, bool isGemv) {
   return result;
 }
 
-HostTensor makeIntegers(size_t count, int bits, std::mt19937 &engine) {
+HostTensor makeIntegers(size_t count, int bits, std::mt19937 &engine,
+                        const std::string &type = kByte) {
+  if (type == kE4M3) // as large as integers, and subnormal ones
+    return HostTensor::random(type, count, engine, 40);
   HostTensor result(kByte, count);
   std::uniform_int_distribution<int> any(-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
   for (double &value : result.values)
@@ -93,7 +98,7 @@ private:
   Case(const Product &p, std::mt19937 engine, size_t groups)
       : lhs(HostTensor::random(p.normalizes ? kF32 : p.element, size_t(lhsStride(p)) * p.m,
                                engine)),
-        integers(makeIntegers(size_t(p.n) * p.k, p.bits, engine)),
+        integers(makeIntegers(size_t(p.n) * p.k, p.bits, engine, p.rhsElement)),
         scales(
             HostTensor::random(kF32, groups, engine, std::pow(2.0, 1 - p.bits) / std::sqrt(p.k))),
         minima(HostTensor::random(kF32, groups, engine, 1 / std::sqrt(p.k))),
@@ -207,6 +212,17 @@ std::map<std::string, Product> makeGemvs() {
         .hasBias = true,
         .normalizes = true}},
       {"normed_rounds", {.m = 1, .n = 4300, .k = 32, .bits = 4, .group = 32, .normalizes = true}},
+      {"e4m3", {.element = kBf16, .m = 1, .n = 70, .k = 1056, .group = 32, .rhsElement = kE4M3}},
+      {"e4m3_of_blocks",
+       {.element = kF16,
+        .out = kF16,
+        .m = 5,
+        .n = 40,
+        .k = 384,
+        .group = 128,
+        .rhsElement = kE4M3,
+        .hasBias = true}},
+      {"e4m3_unaligned", {.m = 3, .n = 13, .k = 77, .group = 77, .rhsElement = kE4M3}},
       {"gated", {.m = 3, .n = 30, .k = 64, .bits = 4, .group = 32, .hasBias = true, .gated = true}},
       {"gated_normed",
        {.element = kF16,
@@ -237,6 +253,8 @@ std::map<std::string, Product> makeGemms() {
       {"nibbles_partial", {.element = kBf16, .m = 9, .n = 21, .k = 40, .bits = 4, .group = 8}},
       {"nibbles_float",
        {.m = 70, .n = 67, .k = 77, .bits = 4, .group = 7, .hasMinima = true, .hasBias = true}},
+      {"e4m3", {.element = kBf16, .m = 72, .n = 136, .k = 256, .group = 128, .rhsElement = kE4M3}},
+      {"e4m3_float", {.m = 70, .n = 67, .k = 45, .group = 15, .rhsElement = kE4M3}},
       {"padded",
        {.element = kF16, .m = 12, .n = 20, .k = 64, .bits = 4, .group = 64, .padding = 8}},
       {"one", {}},

@@ -68,6 +68,10 @@ namespace {
 /// How far ahead of its use a row is asked for where integers are multiplied by few rows.
 constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
 
+/// Numbers of e4m3 are widened to 2^-120 of themselves. Part of that is made up for in their
+/// scales, the rest before, or in the rows that meet them (LiftedRows).
+constexpr double kLiftOfScales = 0x1p24, kLiftOfNumbers = 0x1p96;
+
 class GemmEmitter {
 public:
   GemmEmitter(func::FuncOp loopKernel, TargetAttr target, const GemmPlan &plan,
@@ -88,6 +92,8 @@ public:
     if (plan.segment)
       fixedPointRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k, plan.segment,
                              plan.integerBits, plan.rowScalesArgument.has_value());
+    if (plan.scalesSums())
+      liftedRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k);
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -176,6 +182,8 @@ private:
       groupSums->sum(lhs, place, rows, kBegin, kEnd);
     if (fixedPointRows)
       fixedPointRows->convert(lhs, place, rows, kBegin, kEnd);
+    if (liftedRows)
+      liftedRows->lift(lhs, place, rows, kBegin, kEnd);
   }
 
   /// scratch[scratchRow ...] (+)= lhs[row ... row + rows, kBegin ... kEnd] * rhs[kBegin ... kEnd,
@@ -275,13 +283,24 @@ private:
                                            Value kBegin, Value kEnd, ValueRange sums) {
     // Groups begin with a word where each is whole words.
     tile.together = plan.group % plan.together == 0 ? plan.together : 1;
+    if (liftedRows) // added from front to back: rows have the same bits beside any others
+      tile.matrixRows = kManyRows;
     return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
       ColumnScales scales = loadScales(offset, firstVector, k);
       tile.rhs = [&, ahead = linesAhead(offset, firstVector, k)](Value row) mutable {
         ahead(row, tile.together);
-        return loadDequantized(offset, firstVector, row, tile.together, scales);
+        return liftedRows ? loadWidened(offset, firstVector, row, tile.together)
+                          : loadDequantized(offset, firstVector, row, tile.together, scales);
       };
-      return tile.accumulate(builder, k, builder.add(k, plan.group), carried);
+      Value end = builder.add(k, plan.group);
+      if (!liftedRows)
+        return tile.accumulate(builder, k, end, carried);
+      SmallVector<Value> ofGroup = tile.accumulate(builder, k, end, tile.zeros(builder));
+      for (auto [i, sum] : llvm::enumerate(ofGroup)) {
+        sum = builder.mulF(sum, liftedRows->getFactor(static_cast<int64_t>(i) / tile.vectors));
+        sum = builder.fma(sum, scales.scales[i % tile.vectors], carried[i]);
+      }
+      return ofGroup;
     });
   }
 
@@ -367,6 +386,7 @@ private:
     tile.lhs = [this, row](int64_t r, Value k) {
       Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
       return byteRows     ? byteRows->getSplat(r, k)
+             : liftedRows ? liftedRows->getSplat(r, k)
              : plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
                           : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
@@ -454,8 +474,8 @@ private:
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
       Value at = scalesAt(offset + (firstVector + v) * lanes, k);
       Value scale = builder.load(arguments[plan.scalesArgument], at);
-      if (plan.integerBits == 8) // widenBytes
-        scale = builder.mulF(scale, builder.splat(0x1p-24));
+      if (plan.integerBits == 8) // widenE4M3, widenBytes
+        scale = builder.mulF(scale, builder.splat(plan.isE4M3 ? kLiftOfScales : 0x1p-24));
       of.scales.push_back(scale);
       if (plan.minimaArgument)
         of.minima.push_back(builder.load(arguments[*plan.minimaArgument], at));
@@ -463,28 +483,41 @@ private:
     return of;
   }
 
-  /// `count` rows of the numbers that weight-only integers stand for: one row, or those of a word.
-  SmallVector<Value> loadDequantized(int64_t offset, int64_t firstVector, Value k, int64_t count,
-                                     const ColumnScales &of) {
+  /// `count` rows of weight-only integers as f32, without what belongs to the scales: one row, or
+  /// those of a word.
+  SmallVector<Value> loadWidened(int64_t offset, int64_t firstVector, Value k, int64_t count) {
     SmallVector<Value> places = placesOfWords(offset, firstVector, k), vectors;
     Value rhs = arguments[plan.rhsArgument];
     Value first = count == 1 ? builder.rem(k, plan.together) : builder.index(0);
-    auto append = [&](Value integers) {
-      size_t v = vectors.size() % plan.tileVectors;
-      vectors.push_back(of.minima.empty() ? builder.mulF(integers, of.scales[v])
-                                          : builder.fma(integers, of.scales[v], of.minima[v]));
-    };
     for (int64_t i = 0; i < count; ++i)
       for (Value at : places) {
         Value byte = builder.add(first, i);
-        if (plan.integerBits == 8) {
-          append(builder.widenBytes(rhs, at, plan.together, byte));
+        if (plan.integerBits == 8 && !plan.isE4M3) {
+          vectors.push_back(builder.widenBytes(rhs, at, plan.together, byte));
           continue;
         }
         Value words = builder.loadWords(rhs, at, plan.together);
+        if (plan.isE4M3) {
+          vectors.push_back(builder.widenE4M3(words, byte));
+          continue;
+        }
         for (int64_t half : {0, 4})
-          append(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
+          vectors.push_back(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
       }
+    return vectors;
+  }
+
+  /// The same as the numbers that they stand for.
+  SmallVector<Value> loadDequantized(int64_t offset, int64_t firstVector, Value k, int64_t count,
+                                     const ColumnScales &of) {
+    SmallVector<Value> vectors = loadWidened(offset, firstVector, k, count);
+    for (auto [i, vector] : llvm::enumerate(vectors)) {
+      size_t v = i % plan.tileVectors;
+      if (plan.isE4M3)
+        vector = builder.mulF(vector, builder.splat(kLiftOfNumbers));
+      vector = of.minima.empty() ? builder.mulF(vector, of.scales[v])
+                                 : builder.fma(vector, of.scales[v], of.minima[v]);
+    }
     return vectors;
   }
 
@@ -685,6 +718,7 @@ private:
   std::optional<ByteRows> byteRows;
   std::optional<GroupSums> groupSums;
   std::optional<FixedPointRows> fixedPointRows;
+  std::optional<LiftedRows> liftedRows;
   bool keepsRows = false;  // what is kept of rows is made once for all items
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;

@@ -16,8 +16,8 @@ constexpr int64_t kScratchRows = kBlockRows + 16;
 /// several.
 constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
 /// Bytes of the stack for what is kept of a tile's rows of bytes, or of their sums; of few rows in
-/// fixed point, beside which the scratch is small.
-constexpr int64_t kLhsScratchBytes = 40 * 1024, kFixedPointBytes = 88 * 1024;
+/// fixed point, or lifted, beside which the scratch is small.
+constexpr int64_t kLhsScratchBytes = 40 * 1024, kFewRowsBytes = 88 * 1024;
 /// Rows of a block at the least, of those that are as tall as the scratch.
 constexpr int64_t kFewestRows = 96;
 /// And at the most, of those that read panels: more rows do not make up for a larger scratch.
@@ -26,8 +26,8 @@ constexpr int64_t kPanelRows = 176;
 /// has at the least then.
 constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
 /// How many items each core has at the most whose rows are made fixed point first, which takes a
-/// tenth of the time of a block of columns.
-constexpr int64_t kFixedPointItemsOfCore = 4;
+/// tenth of the time of a block of columns, or are lifted.
+constexpr int64_t kFewRowsItemsOfCore = 4;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 
@@ -109,12 +109,14 @@ LogicalResult findIntegers(GemmPlan &plan) {
   plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
   plan.group = plan.matmul.getGroup();
   bool ofBytes = static_cast<bool>(plan.matmul.getRowScales());
-  if ((plan.m < kManyRows || ofBytes) && !plan.bytesOfWord && !plan.matmul.getTransposeLhs())
+  if ((plan.m < kManyRows || ofBytes) && !plan.bytesOfWord && !plan.isE4M3)
     plan.segment = FixedPointRows::getSegment(plan.group, plan.k, plan.together);
   if (ofBytes && !plan.bytesOfWord && plan.segment == 0)
     return plan.matmul.emitError("expected groups of whole words of ")
            << plan.together << " integers, got groups of " << plan.group;
   if (Value minima = plan.matmul.getMinima()) {
+    if (plan.isE4M3)
+      return plan.matmul.emitError("expected no minima of e4m3");
     FailureOr<unsigned> found = findScales(plan, minima);
     if (failed(found))
       return failure();
@@ -151,8 +153,9 @@ LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
   if (isOneSumOfBytes(plan.matmul))
     plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
   bool halves = type.getElementType().isInteger(4);
+  plan.isE4M3 = isa<Float8E4M3FNType>(type.getElementType());
   if (plan.matmul.getScales())
-    plan.together = halves || hasByteDot(target) ? 4 : 2;
+    plan.together = halves || plan.isE4M3 || hasByteDot(target) ? 4 : 2;
   int64_t interleave = type.getElementType().isBF16() ? 2 : plan.together;
   // Integers of groups are padded to whole segments, others to words.
   int64_t depth = !plan.matmul.getScales() ? 0 : plan.bytesOfWord ? interleave : 32;
@@ -175,7 +178,7 @@ LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
 
 /// How many blocks of columns an item has, so that cores have few of them and about as many each.
 int64_t getBlocksOfEvenItems(int64_t blocks, int64_t cores) {
-  int64_t most = llvm::divideCeil(blocks, kFixedPointItemsOfCore * cores), best = most;
+  int64_t most = llvm::divideCeil(blocks, kFewRowsItemsOfCore * cores), best = most;
   auto blocksOfCore = [&](int64_t count) {
     return llvm::divideCeil(llvm::divideCeil(blocks, count), cores) * count;
   };
@@ -226,9 +229,12 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
       plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
       plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
     plan.tileVectors /= 2;
-  // In fixed point a number has several sums; panels are streams of their own.
-  if (plan.segment)
+  // In fixed point a number has several sums; panels are streams of their own. Sums of e4m3 are in
+  // order: those of two panels hide each other's latency.
+  if (plan.segment || plan.scalesSums())
     plan.tileVectors = plan.panelWidth / lanes;
+  if (plan.scalesSums() && RegisterTile::getMaxRows(target, 2 * plan.tileVectors) >= plan.m)
+    plan.tileVectors *= 2;
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
@@ -254,8 +260,11 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   if (plan.segment)
     keptBytes += plan.tileRows * (FixedPointRows::getBytes(plan.k, plan.segment, ofBytes) +
                                   (plan.minimaArgument ? plan.k / plan.group * 4 : 0));
+  if (plan.scalesSums())
+    keptBytes = plan.tileRows * LiftedRows::getBytes(plan.k);
+  bool fewRows = plan.segment || plan.scalesSums();
   blocks = std::max<int64_t>(
-      blocks, llvm::divideCeil(keptBytes, plan.segment ? kFixedPointBytes : kLhsScratchBytes));
+      blocks, llvm::divideCeil(keptBytes, fewRows ? kFewRowsBytes : kLhsScratchBytes));
   // Groups stay whole where they are not copied, and vectors of words.
   int64_t unit = std::lcm<int64_t>(32, plan.bytesOfWord ? lanes * plan.bytesOfWord
                                        : plan.copiesRhs ? plan.together
@@ -281,6 +290,6 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     plan.itemBlocks = std::clamp<int64_t>(
         plan.columnBlocks * plan.rowBlocks / (kItemsOfCore * target.getCores()), 1,
         std::max<int64_t>(1, kScratchBytes / (plan.rowBlock * kItemColumns * sets * 4)));
-  if (plan.segment && plan.kBlock >= plan.k && plan.m <= plan.tileRows)
+  if (fewRows && plan.kBlock >= plan.k && plan.m <= plan.tileRows)
     plan.itemBlocks = getBlocksOfEvenItems(plan.columnBlocks, target.getCores());
 }

@@ -24,9 +24,10 @@ struct GemmPlan {
   Rhs rhs = Rhs::Panels;
   int64_t panelWidth = 0, panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
-  // Of integers: their width, the scales and minima, in panels of the same columns, and the k that
-  // share one.
+  // Of integers, or e4m3: their width, the scales and minima, in panels of the same columns, and
+  // the k that share one.
   int64_t integerBits = 0;
+  bool isE4M3 = false;
   unsigned scalesArgument = 0;
   std::optional<unsigned> minimaArgument;
   int64_t group = 0;
@@ -38,6 +39,8 @@ struct GemmPlan {
 
   /// Whether rows meet the numbers that integers stand for.
   bool isDequantized() const { return group != 0 && segment == 0 && bytesOfWord == 0; }
+  /// Whether what a group sums up to meets its scale, not each number.
+  bool scalesSums() const { return isE4M3 && m < kManyRows; }
 
   int64_t columnBlocks = 0; // of kItemColumns, along the results' columns
   int64_t itemBlocks = 1;   // of these in a work item

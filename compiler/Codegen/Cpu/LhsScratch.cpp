@@ -1,4 +1,6 @@
 #include "compiler/Codegen/Cpu/LhsScratch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -33,6 +35,72 @@ void ByteRows::copy(Value lhs, const LhsPlace &place, int64_t rows, Value kBegin
 Value ByteRows::getSplat(int64_t row, Value k) const {
   Value at = builder.div(builder.sub(k, begin), builder.getBytesOfWord());
   return builder.splatStored(words, builder.add(at, row * rowWords));
+}
+
+//===----------------------------------------------------------------------===//
+// LiftedRows
+//===----------------------------------------------------------------------===//
+
+LiftedRows::LiftedRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k)
+    : builder(builder), rowElements(llvm::alignTo(depth, builder.getLanes())), k(k),
+      lifted(builder.scratch(rows * rowElements, builder.getF32Type())),
+      factors(builder.scratch(rows, builder.getF32Type())) {}
+
+void LiftedRows::lift(Value lhs, const LhsPlace &place, int64_t rows, Value kBegin, Value kEnd) {
+  begin = kBegin;
+  // Exponents as they are in the bits of an f32: 100 more than its own is 227 less it.
+  constexpr int64_t unit = 1 << 23;
+  auto numberOf = [&](Value bits) -> Value {
+    return arith::BitcastOp::create(builder, builder.vectorOf(builder.getF32Type()), bits);
+  };
+  int64_t lanes = builder.getLanes();
+  Value whole = builder.min(kEnd, builder.index(k / lanes * lanes));
+  for (int64_t row = 0; row < rows; ++row) {
+    // Carries a vector over those of the row, the last of which may have lanes that are masked off.
+    auto overRow = [&](Value carried, llvm::function_ref<Value(Value k, Value mask, Value)> body) {
+      auto step = [&](Value mask) {
+        return [&body, mask](Value at, ValueRange values) {
+          return SmallVector<Value>{body(at, mask, values.front())};
+        };
+      };
+      carried = builder.loop(kBegin, whole, lanes, carried, step({})).front();
+      if (k % lanes == 0)
+        return carried;
+      Value mask = builder.maskBelow(builder.index(k % lanes));
+      return builder.loop(whole, kEnd, lanes, carried, step(mask)).front();
+    };
+    auto load = [&](Value at, Value mask) { return builder.load(lhs, place(row, at), mask); };
+    auto maxI = [&](Value a, Value b) -> Value { return arith::MaxSIOp::create(builder, a, b); };
+    // |x| as bits, which compare as the numbers do.
+    Value largest = overRow(builder.integers(0), [&](Value at, Value mask, Value most) {
+      Value bits =
+          arith::BitcastOp::create(builder, builder.vectorOf(builder.getI32Type()), load(at, mask));
+      bits = arith::AndIOp::create(builder, bits, builder.integers(0x7fffffff));
+      return maxI(bits, most);
+    });
+    largest = builder.combineLanes(largest, maxI);
+    Value exponent = arith::AndIOp::create(builder, largest, builder.integers(0x7f800000));
+    exponent = maxI(exponent, builder.integers(100 * unit)); // what is smaller is lifted by 2^127
+    Value lift = numberOf(arith::SubIOp::create(builder, builder.integers(354 * unit), exponent));
+    overRow(lift, [&](Value k, Value mask, Value carried) {
+      builder.store(builder.mulF(load(k, mask), carried), lifted, at(row, k));
+      return carried;
+    });
+    Value factor = numberOf(arith::SubIOp::create(builder, exponent, builder.integers(4 * unit)));
+    builder.storeScalar(vector::ExtractOp::create(builder, factor, 0), factors, builder.index(row));
+  }
+}
+
+Value LiftedRows::at(int64_t row, Value k) const {
+  return builder.add(builder.sub(k, begin), row * rowElements);
+}
+
+Value LiftedRows::getSplat(int64_t row, Value k) const {
+  return builder.loadSplat(lifted, at(row, k));
+}
+
+Value LiftedRows::getFactor(int64_t row) const {
+  return builder.loadSplat(factors, builder.index(row));
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,34 @@ private:
   mlir::Value words, begin;
 };
 
+/// Rows times a power of two each, for products with numbers of e4m3 that are widened to 2^-120 of
+/// themselves (VectorBuilder::widenE4M3): the largest number of a row is lifted to about 2^100, so
+/// that nothing on the way is too small for an f32 whose like the row's numbers are not.
+class LiftedRows {
+public:
+  /// @param depth the most k of a copy; @param k of a whole row
+  LiftedRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k);
+  /// Bytes that are kept of k elements of a row.
+  static int64_t getBytes(int64_t k) { return 4 * k; }
+
+  /// Copies elements [kBegin, kEnd) of rows.
+  void lift(mlir::Value lhs, const LhsPlace &place, int64_t rows, mlir::Value kBegin,
+            mlir::Value kEnd);
+
+  /// The lifted element at k in every lane.
+  mlir::Value getSplat(int64_t row, mlir::Value k) const;
+  /// What makes 2^-24 of the rows' products out of those of lifted rows, in every lane. The rest
+  /// is for the scales of weights: all of it would be no f32.
+  mlir::Value getFactor(int64_t row) const;
+
+private:
+  mlir::Value at(int64_t row, mlir::Value k) const;
+
+  VectorBuilder &builder;
+  int64_t rowElements, k;
+  mlir::Value lifted, factors, begin;
+};
+
 /// Sums of rows over groups of k, by which minima are multiplied.
 class GroupSums {
 public:

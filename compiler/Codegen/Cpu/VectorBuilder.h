@@ -143,6 +143,9 @@ public:
   /// Signed byte `number` (an index) of a word of so many neighbouring bytes a lane, as f32 times
   /// 2^24: at the top of 32 bits there is no sign to extend.
   mlir::Value widenBytes(mlir::Value memory, mlir::Value offset, int64_t bytes, mlir::Value number);
+  /// The e4m3 in byte `number` (an index) of each word, as f32 times 2^-120, at which its subnormal
+  /// numbers are an f32's. The code of NaN becomes 480 times that.
+  mlir::Value widenE4M3(mlir::Value words, mlir::Value number);
 
 private:
   mlir::Value callIntrinsic(mlir::Type result, llvm::StringRef name, mlir::ValueRange operands);

@@ -209,7 +209,10 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   setProduct(instance, *gemm, kernel);
   bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
   if (scaled) {
-    instance.set("bits", int64_t(getElementTypeOrSelf(matmul.getRhs()).getIntOrFloatBitWidth()));
+    Type number = getElementTypeOrSelf(matmul.getRhs());
+    instance.set("bits", int64_t(number.getIntOrFloatBitWidth()));
+    if (isa<FloatType>(number))
+      instance.set("RhsElement", number);
     instance.set("group", matmul.getGroup());
     instance.set("hasMinima", static_cast<bool>(matmul.getMinima()));
     for (Value numbers : {matmul.getScales(), matmul.getMinima()}) {

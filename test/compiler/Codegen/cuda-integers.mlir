@@ -28,6 +28,14 @@ func.func private @many(%x: tensor<64x96xbf16>, %w: tensor<80x96xi8>, %s: tensor
   return %2 : tensor<64x80xf32>
 }
 
+// Numbers of e4m3 in their place.
+func.func private @numbers(%x: tensor<1x256xbf16>, %w: tensor<80x256xf8E4M3FN>, %s: tensor<80x2xf32>)
+    -> tensor<1x80xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w, %s {transpose_rhs}
+    : (tensor<1x256xbf16>, tensor<80x256xf8E4M3FN>, tensor<80x2xf32>) -> tensor<1x80xf32>
+  return %0 : tensor<1x80xf32>
+}
+
 func.func private @packing(%w: tensor<96x77xi4>) -> tensor<96x77xi4, #rows> attributes {sinter.kernel = "pack_integers"} {
   %0 = sinter.pack %w : (tensor<96x77xi4>) -> tensor<96x77xi4, #rows>
   return %0 : tensor<96x77xi4, #rows>
@@ -45,5 +53,9 @@ func.func private @packing(%w: tensor<96x77xi4>) -> tensor<96x77xi4, #rows> attr
 // CHECK-SAME: function = "gemm_integers", header = "gemm_integers.cuh"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 80>>"
 // CHECK-SAME: bits = 8 : i64, group = 96 : i64, hasMinima = false
+// CHECK: func.func private @numbers(
+// CHECK-SAME: function = "gemv_integers", header = "gemv_integers.cuh"
+// CHECK-SAME: RhsElement = f8E4M3FN
+// CHECK-SAME: bits = 8 : i64, group = 128 : i64, hasMinima = false
 // CHECK: func.func private @packing({{.*}}memref<7392xi8>{{.*}}memref<4608xi8>
 // CHECK-SAME: function = "pack_integers", header = "pack_integers.cuh", parameters = {columns = 77 : i64, rows = 96 : i64}

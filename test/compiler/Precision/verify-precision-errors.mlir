@@ -23,11 +23,11 @@ module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_80",
 
 // -----
 
-func.func @numbers(%x: tensor<4x8xf32>, %w: tensor<16x8xf8E4M3FN>, %s: tensor<16x1xf32>) -> tensor<4x16xf32>
+func.func @numbers(%x: tensor<4x8xf32>, %w: tensor<16x8xf8E5M2>, %s: tensor<16x1xf32>) -> tensor<4x16xf32>
     attributes {sinter.entry} {
-  // expected-error @below {{expected rows of fp8 where weights are fp8 after Precision}}
+  // expected-error @below {{expected rows of fp8 where weights are f8E5M2 after Precision}}
   %y = sinter.matmul %x, %w, %s {transpose_rhs}
-    : (tensor<4x8xf32>, tensor<16x8xf8E4M3FN>, tensor<16x1xf32>) -> tensor<4x16xf32>
+    : (tensor<4x8xf32>, tensor<16x8xf8E5M2>, tensor<16x1xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/Analysis/KernelLayouts.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/Base/Float8.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -66,50 +68,54 @@ std::string denseProduct(int64_t m, int64_t k, int64_t n, bool transposed) {
       .str();
 }
 
-/// The panels of integers of `bits` for a target.
-sinter::PanelsAttr panelsOf(int64_t bits, sinter::TargetAttr target) {
-  return sinter::getIntegerPanels(mlir::IntegerType::get(&getContext(), bits), target);
+/// What weights may be besides numbers.
+constexpr const char *kE4M3 = "f8E4M3FN", *kIntegers[] = {"i8", "i4"},
+                     *kNarrow[] = {"i8", "i4", kE4M3};
+
+/// The panels of integers, or e4m3, for a target.
+sinter::PanelsAttr panelsOf(llvm::StringRef element, sinter::TargetAttr target) {
+  return sinter::getIntegerPanels(mlir::parseType(element, &getContext()), target);
 }
 
 sinter::PanelsAttr makePanels(int64_t width, int64_t interleave, int64_t depth) {
   return sinter::PanelsAttr::get(&getContext(), width, interleave, depth);
 }
 
-/// A kernel that multiplies [m, k] by integers of `bits`, [k, n] in panels, with a scale for
+/// A kernel that multiplies [m, k] by integers, or e4m3, [k, n] in panels, with a scale for
 /// `group` of a column.
-std::string scaledProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t group,
+std::string scaledProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element, int64_t group,
                           sinter::PanelsAttr panels) {
   return llvm::formatv(R"(
     #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #integers>,
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}x{3}, #integers>,
                               %s: tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #panels>)
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
-                       m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(),
+                       m, k, n, element, k / group, panels.getWidth(), panels.getInterleave(),
                        panels.getDepth())
       .str();
 }
 
 /// The same with minima.
-std::string minimaProduct(int64_t m, int64_t k, int64_t n, int64_t bits, int64_t group,
+std::string minimaProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element, int64_t group,
                           sinter::PanelsAttr panels) {
   return llvm::formatv(R"(
     #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}xi{3}, #integers>,
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}x{3}, #integers>,
                               %s: tensor<{4}x{2}xf32, #panels>, %m: tensor<{4}x{2}xf32, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s minima %m
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #panels>,
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}xf32, #panels>,
            tensor<{4}x{2}xf32, #panels>) -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
-                       m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(),
+                       m, k, n, element, k / group, panels.getWidth(), panels.getInterleave(),
                        panels.getDepth())
       .str();
 }
@@ -141,14 +147,19 @@ sinter::ReferenceTensor makeExtremes(unsigned index, mlir::RankedTensorType type
   return tensor;
 }
 
-/// Every integer of a type, others in each row, and normal numbers.
+/// Every integer of a type, or e4m3 but NaN, others in each row, and normal numbers.
 sinter::ReferenceTensor makeScaled(unsigned index, mlir::RankedTensorType type) {
-  if (!type.getElementType().isInteger())
+  if (type.getElementTypeBitWidth() > 8)
     return makeNormal(type, index);
   sinter::ReferenceTensor tensor(type);
   int64_t count = int64_t(1) << type.getElementTypeBitWidth();
-  for (int64_t i = 0; i < tensor.getNumElements(); ++i)
-    tensor[i] = static_cast<double>((i * 37 + i / 7) % count - count / 2);
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+    int64_t code = (i * 37 + i / 7) % count;
+    if (type.getElementType().isInteger())
+      tensor[i] = static_cast<double>(code - count / 2);
+    else
+      tensor[i] = (code & 0x7f) == 0x7f ? 0 : sinter::e4m3ToFloat(static_cast<uint8_t>(code));
+  }
   return tensor;
 }
 
@@ -220,11 +231,11 @@ class ScaledShapes : public testing::TestWithParam<Shape> {};
 // One scale a column, or one for each group of it. Of 3072 numbers f32 rounds 1e-6 of the sum away.
 TEST_P(ScaledShapes, Integers) {
   auto [m, k, n] = GetParam();
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (int64_t group : {int64_t(32), k}) {
       for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
-        expectSameAsReference(scaledProduct(m, k, n, bits, group, panelsOf(bits, target)), 2e-6,
-                              target, makeScaled);
+        expectSameAsReference(scaledProduct(m, k, n, element, group, panelsOf(element, target)),
+                              2e-6, target, makeScaled);
     }
 }
 
@@ -237,11 +248,11 @@ INSTANTIATE_TEST_SUITE_P(Gemm, ScaledShapes,
 // Minima of groups that are vectors, several of them, and parts of one.
 TEST_P(ScaledShapes, Minima) {
   auto [m, k, n] = GetParam();
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (int64_t group : {int64_t(8), int64_t(32), k}) {
       for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
-        expectSameAsReference(minimaProduct(m, k, n, bits, group, panelsOf(bits, target)), 2e-6,
-                              target, makeScaled);
+        expectSameAsReference(minimaProduct(m, k, n, element, group, panelsOf(element, target)),
+                              2e-6, target, makeScaled);
     }
 }
 
@@ -256,24 +267,25 @@ sinter::ReferenceTensor makeOutliers(unsigned index, mlir::RankedTensorType type
 
 // What is large makes the numbers of its segment coarser, in the same proportion to the sum.
 TEST(FewRows, OutliersStayWithinTheBound) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (double size : {1e2, 1e6})
         for (int64_t group : {int64_t(32), int64_t(768)})
-          expectSameAsReference(scaledProduct(1, 768, 64, bits, group, panelsOf(bits, target)),
-                                1e-6, target, [&](unsigned index, mlir::RankedTensorType type) {
-                                  return makeOutliers(index, type, size);
-                                });
+          expectSameAsReference(
+              scaledProduct(1, 768, 64, element, group, panelsOf(element, target)), 1e-6, target,
+              [&](unsigned index, mlir::RankedTensorType type) {
+                return makeOutliers(index, type, size);
+              });
 }
 
 // Numbers near either end of f32's exponents, and none but zeros.
 TEST(AnyRows, TakeNumbersOfAnySize) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (double size : {0.0, 1e-30, 1e30})
         for (int64_t m : {1, 5, 33})
-          expectSameAsReference(scaledProduct(m, 64, 64, bits, 32, panelsOf(bits, target)), 1e-6,
-                                target, [&](unsigned index, mlir::RankedTensorType type) {
+          expectSameAsReference(scaledProduct(m, 64, 64, element, 32, panelsOf(element, target)),
+                                1e-6, target, [&](unsigned index, mlir::RankedTensorType type) {
                                   sinter::ReferenceTensor tensor = makeScaled(index, type);
                                   for (double &value : tensor.data())
                                     value *= index == 0 ? size : 1;
@@ -284,7 +296,7 @@ TEST(AnyRows, TakeNumbersOfAnySize) {
 
 // Segments of groups of several sizes, some of which words straddle, and strips of several.
 TEST(AnyRows, TakeGroupsOfAnySize) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (auto [k, group] : {std::pair<int64_t, int64_t>{48, 16},
                               {48, 8},
@@ -295,13 +307,40 @@ TEST(AnyRows, TakeGroupsOfAnySize) {
                               {22, 22},
                               {15, 5}})
         for (int64_t m : {3, 5, 33})
-          expectSameAsReference(scaledProduct(m, k, 40, bits, group, panelsOf(bits, target)), 2e-6,
-                                target, makeScaled);
+          expectSameAsReference(scaledProduct(m, k, 40, element, group, panelsOf(element, target)),
+                                2e-6, target, makeScaled);
+}
+
+// Blocks of 128, groups that words straddle, one of all of an odd k, and strips of several; rows
+// near either end of f32's exponents.
+TEST(AnyRows, TakeNumbersOfE4M3) {
+  struct Case {
+    int64_t m, k, n, group;
+    double size;
+  };
+  for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+    for (auto [m, k, n, group, size] : {Case{1, 384, 100, 128, 1},
+                                        {1, 64, 64, 32, 1e-30},
+                                        {1, 64, 64, 32, 1e30},
+                                        {2, 60, 33, 20, 1},
+                                        {3, 257, 65, 257, 1},
+                                        {3, 15, 40, 5, 1e-6},
+                                        {5, 256, 33, 128, 1e30},
+                                        {13, 96, 130, 8, 1},
+                                        {70, 1040, 72, 16, 1}})
+      expectSameAsReference(scaledProduct(m, k, n, kE4M3, group, panelsOf(kE4M3, target)), 2e-6,
+                            target, [&](unsigned index, mlir::RankedTensorType type) {
+                              sinter::ReferenceTensor tensor = makeScaled(index, type);
+                              for (double &value : tensor.data())
+                                value *= index == 0 ? size : 1;
+                              tensor.round();
+                              return tensor;
+                            });
 }
 
 /// Runs a kernel of so many rows on numbers of which one is `number`; returns the first result.
-double runWith(float number, int64_t bits, sinter::TargetAttr target, int64_t rows = 1) {
-  KernelJit jit(getContext(), scaledProduct(rows, 64, 32, bits, 32, panelsOf(bits, target)),
+double runWith(float number, llvm::StringRef element, sinter::TargetAttr target, int64_t rows = 1) {
+  KernelJit jit(getContext(), scaledProduct(rows, 64, 32, element, 32, panelsOf(element, target)),
                 target);
   EXPECT_EQ(jit.getError(), "");
   std::vector<GuardedStorage> storage;
@@ -325,42 +364,43 @@ double runWith(float number, int64_t bits, sinter::TargetAttr target, int64_t ro
 }
 
 TEST(FewRows, GiveNoNumberWhereOneIsNotFinite) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kNarrow)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)}) {
-      EXPECT_TRUE(std::isfinite(runWith(1, bits, target)));
-      EXPECT_TRUE(std::isnan(runWith(NAN, bits, target)));
-      EXPECT_TRUE(std::isnan(runWith(-INFINITY, bits, target)));
+      EXPECT_TRUE(std::isfinite(runWith(1, element, target)));
+      EXPECT_TRUE(std::isnan(runWith(NAN, element, target)));
+      double ofInfinity = runWith(-INFINITY, element, target);
+      EXPECT_TRUE(element == kE4M3 ? std::isinf(ofInfinity) : std::isnan(ofInfinity));
     }
 }
 
 TEST(FewRows, HaveTheSameBitsInAnyProduct) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kNarrow)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (int64_t rows : {2, 3})
-        EXPECT_EQ(runWith(0.3f, bits, target), runWith(0.3f, bits, target, rows));
+        EXPECT_EQ(runWith(0.3f, element, target), runWith(0.3f, element, target, rows));
 }
 
 // Whether integers are widened in registers or to a strip beside them.
 TEST(ManyRows, HaveTheSameBitsInAnyProduct) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kNarrow)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (int64_t rows : {5, 14, 70})
-        EXPECT_EQ(runWith(0.3f, bits, target, 4), runWith(0.3f, bits, target, rows));
+        EXPECT_EQ(runWith(0.3f, element, target, 4), runWith(0.3f, element, target, rows));
 }
 
 // Two sets of columns, of which strips lie one behind another, and more k than one has room for.
 TEST(ManyRows, GateAndUpOfIntegers) {
-  for (int64_t bits : {8, 4})
+  for (const char *element : kIntegers)
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)}) {
-      sinter::PanelsAttr panels = panelsOf(bits, target);
+      sinter::PanelsAttr panels = panelsOf(element, target);
       expectSameAsReference(llvm::formatv(R"(
     #integers = #sinter.panels<width = {1}, interleave = {2}, depth = {3}>
     #panels = #sinter.panels<width = {1}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<90x320xf32>, %q: tensor<320x256xi{0}, #integers>,
+    func.func private @kernel(%x: tensor<90x320xf32>, %q: tensor<320x256x{0}, #integers>,
                               %s: tensor<10x256xf32, #panels>, %m: tensor<10x256xf32, #panels>)
         -> tensor<90x128xf32> attributes {{sinter.kernel = "gemm"} {{
       %p = sinter.matmul %x, %q, %s minima %m
-        : (tensor<90x320xf32>, tensor<320x256xi{0}, #integers>, tensor<10x256xf32, #panels>,
+        : (tensor<90x320xf32>, tensor<320x256x{0}, #integers>, tensor<10x256xf32, #panels>,
            tensor<10x256xf32, #panels>) -> tensor<90x256xf32>
       %g = sinter.slice %p {{offsets = array<i64: 0, 0>} : (tensor<90x256xf32>) -> tensor<90x128xf32>
       %u = sinter.slice %p {{offsets = array<i64: 0, 128>}
@@ -369,7 +409,7 @@ TEST(ManyRows, GateAndUpOfIntegers) {
       %1 = sinter.mul %0, %u : (tensor<90x128xf32>, tensor<90x128xf32>) -> tensor<90x128xf32>
       return %1 : tensor<90x128xf32>
     })",
-                                          bits, panels.getWidth(), panels.getInterleave(),
+                                          element, panels.getWidth(), panels.getInterleave(),
                                           panels.getDepth())
                                 .str(),
                             2e-6, target, makeScaled);
@@ -403,7 +443,7 @@ TEST(GemmKernel, RefusesBytesInPanelsOfOtherInstructions) {
 }
 
 TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
-  std::string text = minimaProduct(1, 64, 64, 8, 32, makePanels(32, 4, 32));
+  std::string text = minimaProduct(1, 64, 64, "i8", 32, makePanels(32, 4, 32));
   size_t at = text.rfind("tensor<2x64xf32, #panels>");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 25, "tensor<2x64xf32>");
@@ -413,8 +453,13 @@ TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
   expectError(text, "expected an input of f32 scales of each column, in panels as wide as those");
 }
 
+TEST(GemmKernel, RefusesMinimaOfE4M3) {
+  expectError(minimaProduct(1, 64, 64, kE4M3, 32, makePanels(32, 4, 32)),
+              "expected no minima of e4m3");
+}
+
 TEST(GemmKernel, RefusesScalesOfOtherPanels) {
-  std::string text = scaledProduct(1, 64, 64, 8, 32, makePanels(32, 4, 32));
+  std::string text = scaledProduct(1, 64, 64, "i8", 32, makePanels(32, 4, 32));
   size_t at = text.find("tensor<2x64xf32, #panels>");
   for (; at != std::string::npos; at = text.find("tensor<2x64xf32, #panels>"))
     text.replace(at, 25, "tensor<2x64xf32>");
@@ -422,14 +467,14 @@ TEST(GemmKernel, RefusesScalesOfOtherPanels) {
 }
 
 TEST(GemmKernel, RefusesHalvesThatAreNoVectors) {
-  expectError(scaledProduct(1, 64, 64, 4, 32, makePanels(64, 4, 32)),
+  expectError(scaledProduct(1, 64, 64, "i4", 32, makePanels(64, 4, 32)),
               "expected rhs [k, n] in panels of whole vectors");
 }
 
 TEST(GemmKernel, RefusesWeightsInPanelsOfBytes) {
-  expectError(scaledProduct(1, 64, 64, 8, 32, makePanels(32, 4, 4)),
+  expectError(scaledProduct(1, 64, 64, "i8", 32, makePanels(32, 4, 4)),
               "with interleave 4 and depth 32, got");
-  expectError(scaledProduct(1, 64, 64, 4, 32, makePanels(32, 2, 32)),
+  expectError(scaledProduct(1, 64, 64, "i4", 32, makePanels(32, 2, 32)),
               "with interleave 4 and depth 32, got", "cpu:x86-64-v4");
 }
 
