@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelLayouts.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "tools/kernel-jit/KernelJit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
@@ -374,28 +375,30 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
 }
 
-/// Weight-only integers, a scale for each 32 of a column.
-void runIntegers(benchmark::State &state, int64_t bits) {
-  int64_t m = state.range(0), k = state.range(1), n = state.range(2), group = 32;
-  PanelsAttr panels = getIntegerPanels(IntegerType::get(&getContext(), bits), getHostTarget());
+/// Weight-only integers, a scale for each 32 of a column, or e4m3, one for each 128.
+void runIntegers(benchmark::State &state, const std::string &element) {
+  Type type = parseType(element, &getContext());
+  int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  int64_t group = type.isInteger() ? 32 : 128;
+  PanelsAttr panels = getIntegerPanels(type, getHostTarget());
   std::string text = llvm::formatv(
       R"(
     #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #scales = #sinter.panels<width = {5}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{1}x{2}xi{3}, #integers>,
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: tensor<{1}x{2}x{3}, #integers>,
                               %s: tensor<{4}x{2}xf32, #scales>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %p = sinter.matmul %x, %w, %s
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}xi{3}, #integers>, tensor<{4}x{2}xf32, #scales>)
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}xf32, #scales>)
         -> tensor<{0}x{2}xf32>
       return %p : tensor<{0}x{2}xf32>
     })",
-      m, k, n, bits, k / group, panels.getWidth(), panels.getInterleave(), panels.getDepth());
+      m, k, n, element, k / group, panels.getWidth(), panels.getInterleave(), panels.getDepth());
   Workload work(text, /*cold=*/m <= 16);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   double least = measure(state, work);
-  double bytes = double(k) * n * bits / 8 + double(k) / group * n * 4;
+  double bytes = double(k) * n * type.getIntOrFloatBitWidth() / 8 + double(k) / group * n * 4;
   setProductRates(state, least, 2.0 * m * k * n, /*pairs=*/false);
   state.counters["GB/s"] = bytes / least * 1e-9;
   state.counters["of_bandwidth"] = bytes / least / getReadBandwidth();
@@ -618,10 +621,10 @@ void addSamples() {
           ->Unit(benchmark::kMicrosecond);
 }
 
-void addIntegers(int64_t bits) {
+void addIntegers(const std::string &element) {
   auto *family =
-      benchmark::RegisterBenchmark(("integers/" + std::to_string(bits)).c_str(),
-                                   [=](benchmark::State &state) { runIntegers(state, bits); });
+      benchmark::RegisterBenchmark(("integers/" + element).c_str(),
+                                   [=](benchmark::State &state) { runIntegers(state, element); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   for (int64_t m : {1, 2, 4, 8, 64, 512})
     for (auto [k, n] : {std::pair<int64_t, int64_t>{768, 3072}, {3072, 768}, {5632, 2048}})
@@ -707,8 +710,8 @@ int main(int argc, char **argv) {
     addAttentions(element);
   }
   addDense();
-  addIntegers(8);
-  addIntegers(4);
+  for (const char *element : {"i8", "i4", "f8E4M3FN"})
+    addIntegers(element);
   addAttentions("i8");
   addAttentions("f8E4M3FN");
   addGemms("f32", "gelu");

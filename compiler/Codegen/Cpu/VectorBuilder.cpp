@@ -468,12 +468,20 @@ Value VectorBuilder::widenBytes(Value memory, Value offset, int64_t bytes, Value
 
 // The bits of e4m3 are those of an f32 but for the bias: the sign at the top, the others five
 // below. An f16's would be closer, but the conversion from it takes a Zen 3 as long as all of this.
+// Bytes of a known place are extended by their signs and moved two at a time, to 16 bits, by a
+// product.
 Value VectorBuilder::widenE4M3(Value words, Value number) {
-  if (getConstantIntValue(number) != 3) {
+  Value bits;
+  if (std::optional<int64_t> known = getConstantIntValue(number)) {
+    Value bytes = vector::BitCastOp::create(*this, vectorOf(getI8Type(), 4), words);
+    Value factors = integers(*known % 2 == 0 ? 0x00100010 : 0x10001000);
+    bits = vector::BitCastOp::create(*this, vectorOf(getI32Type()), multiplyBytes(factors, bytes));
+    if (*known < 2)
+      bits = arith::ShLIOp::create(*this, bits, integers(16));
+  } else {
     Value up = splatI32(sub(index(24), mul(number, 8)));
-    words = arith::ShLIOp::create(*this, words, up);
+    bits = arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, up), integers(4));
   }
-  Value bits = arith::ShRSIOp::create(*this, words, integers(4));
   bits = arith::AndIOp::create(*this, bits, integers(0x87f00000));
   return arith::BitcastOp::create(*this, vectorOf(getF32Type()), bits);
 }
