@@ -124,16 +124,29 @@ static Tensor makeStandIn(const Tensor &original, const Layer &layer, const Enco
 // Checks
 //===----------------------------------------------------------------------===//
 
+/// Outputs and inputs of a block of fp8, as DeepSeek's and Qwen's files have them.
+static constexpr int64_t kBlock = 128;
+
 static Expected<QuantizationFormat> chooseFormat(const QuantizeOptions &options) {
   QuantizationFormat format;
   WeightEncoding &encoding = format.encoding;
   if (options.scheme.empty())
-    return fail("`scheme`", "there is none", "give int8, int8-weights, int4-weights or fp8");
+    return fail("`scheme`", "there is none",
+                "give int8, int8-weights, int4-weights, fp8 or fp8-blocks");
+  bool hasBlocks = options.scheme == "fp8-blocks";
   format.quantizesActivations = options.scheme == "int8" || options.scheme == "fp8";
-  format.isPacked = !format.quantizesActivations;
-  encoding.isFloat = options.scheme == "fp8";
+  format.isPacked = !format.quantizesActivations && !hasBlocks;
+  encoding.isFloat = options.scheme == "fp8" || hasBlocks;
   encoding.bits = options.scheme == "int4-weights" ? 4 : 8;
   encoding.group = format.isPacked ? options.group : 0;
+  if (hasBlocks) {
+    if (options.method == "gptq")
+      return fail("`method` gptq",
+                  "the scale of a block is that of many outputs, which it rounds "
+                  "one by one",
+                  "give another, or `scheme` fp8");
+    encoding.group = encoding.outputs = kBlock;
+  }
   encoding.clip = options.method == "max"          ? ClipMethod::Max
                   : options.method == "percentile" ? ClipMethod::Percentile
                                                    : ClipMethod::Mse;
@@ -157,7 +170,7 @@ static Expected<void> checkLayers(const Model &model,
     for (const LayerGroup &group : groups)
       for (const Layer &layer : group) {
         int64_t size = format.encoding.group;
-        if (size && layer.in % size != 0)
+        if (size && format.encoding.outputs == 1 && layer.in % size != 0)
           return fail("`group` " + std::to_string(size),
                       "it does not divide the " + std::to_string(layer.in) + " inputs of " +
                           layer.name,

@@ -77,8 +77,9 @@ uint64_t QuantizedFolder::add(const std::string &name, const EncodedMatrix &matr
                               const QuantizationFormat &format) {
   const WeightEncoding &encoding = format.encoding;
   int64_t rows = matrix.rows, groups = encoding.groups(matrix.columns);
+  int64_t scaleRows = encoding.scaleRows(rows);
   std::span<const std::byte> scales = keep(roundScales(matrix.scales, encoding.scaleType));
-  tensors.push_back({name + ".weight_scale", encoding.scaleType, {rows, groups}, scales});
+  tensors.push_back({name + ".weight_scale", encoding.scaleType, {scaleRows, groups}, scales});
   if (!format.isPacked) {
     tensors.push_back({name + ".weight",
                        DType::U8,
@@ -133,8 +134,10 @@ static Json describe(const QuantizationFormat &format, const std::vector<std::st
   const char *type = encoding.isFloat ? "float" : "int";
   Json weights = {
       {"num_bits", encoding.bits}, {"type", type}, {"symmetric", true}, {"dynamic", false}};
-  weights["strategy"] = encoding.group ? "group" : "channel";
-  if (encoding.group)
+  weights["strategy"] = encoding.outputs > 1 ? "block" : encoding.group ? "group" : "channel";
+  if (encoding.outputs > 1)
+    weights["block_structure"] = {encoding.outputs, encoding.group};
+  else if (encoding.group)
     weights["group_size"] = encoding.group;
   Json inputs;
   if (format.quantizesActivations)

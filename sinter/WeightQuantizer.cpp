@@ -102,16 +102,29 @@ float sinter::decodeWeight(int8_t code, const WeightEncoding &encoding) {
 EncodedMatrix sinter::encodeMatrix(runtime::ThreadPool &pool, std::span<const float> weights,
                                    int64_t rows, int64_t columns, const WeightEncoding &encoding) {
   int64_t groups = encoding.groups(columns), size = encoding.groupSize(columns);
+  int64_t scaleRows = encoding.scaleRows(rows);
   EncodedMatrix matrix{rows, columns, std::vector<int8_t>(weights.size()),
-                       std::vector<float>(static_cast<size_t>(rows * groups))};
-  auto count = static_cast<uint64_t>(rows);
+                       std::vector<float>(static_cast<size_t>(scaleRows * groups))};
+  auto count = static_cast<uint64_t>(scaleRows);
   pool.run(count, pool.balancedChunk(count), [&](uint64_t begin, uint64_t end) {
-    for (uint64_t group = begin * groups; group < end * groups; ++group) {
-      std::span<const float> part = weights.subspan(group * size, size);
-      float scale = chooseScale(part, encoding);
-      matrix.scales[group] = scale;
-      for (int64_t i = 0; i < size; ++i)
-        matrix.codes[group * size + i] = encodeWeight(part[i], scale, encoding);
+    std::vector<float> block;
+    for (auto i = static_cast<int64_t>(begin) * groups; i < static_cast<int64_t>(end) * groups;
+         ++i) {
+      int64_t firstRow = i / groups * encoding.outputs, first = i % groups * size;
+      int64_t lastRow = std::min(firstRow + encoding.outputs, rows);
+      int64_t width = std::min(size, columns - first);
+      block.clear();
+      for (int64_t row = firstRow; row < lastRow; ++row) {
+        auto part = weights.subspan(static_cast<size_t>(row * columns + first), width);
+        block.insert(block.end(), part.begin(), part.end());
+      }
+      float scale = matrix.scales[static_cast<size_t>(i)] = chooseScale(block, encoding);
+      for (size_t at = 0; float weight : block) {
+        int64_t row = firstRow + static_cast<int64_t>(at) / width;
+        matrix.codes[row * columns + first + static_cast<int64_t>(at) % width] =
+            encodeWeight(weight, scale, encoding);
+        ++at;
+      }
     }
   });
   return matrix;
@@ -120,9 +133,13 @@ EncodedMatrix sinter::encodeMatrix(runtime::ThreadPool &pool, std::span<const fl
 std::vector<float> sinter::decodeMatrix(const EncodedMatrix &matrix,
                                         const WeightEncoding &encoding) {
   std::vector<float> weights(matrix.codes.size());
-  int64_t size = encoding.groupSize(matrix.columns);
-  for (size_t i = 0; i < weights.size(); ++i)
-    weights[i] = decodeWeight(matrix.codes[i], encoding) * matrix.scales[i / size];
+  int64_t size = encoding.groupSize(matrix.columns), groups = encoding.groups(matrix.columns);
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.columns; ++column) {
+      auto i = static_cast<size_t>(row * matrix.columns + column);
+      auto at = static_cast<size_t>(row / encoding.outputs * groups + column / size);
+      weights[i] = decodeWeight(matrix.codes[i], encoding) * matrix.scales[at];
+    }
   return weights;
 }
 

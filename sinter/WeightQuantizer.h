@@ -1,7 +1,8 @@
 //===- WeightQuantizer.h - Numbers of few bits for a matrix -----*- C++ -*-===//
 //
 // A weight w becomes a code q and shares a scale s with its group, the weights of one output and of
-// `group` consecutive inputs, or with all of that output:
+// `group` consecutive inputs, or with all of that output, or with the same of `outputs` neighbours,
+// a block, of which the last ones may be smaller:
 //
 //   integers   q = clamp(round(w / s), -2^(b-1), 2^(b-1) - 1),   w' = q s
 //   fp8        q = e4m3(w / s),                                  w' = q s
@@ -32,15 +33,17 @@ enum class ClipMethod { Max, Percentile, Mse };
 struct WeightEncoding {
   bool isFloat = false; ///< e4m3
   int bits = 8;
-  int64_t group = 0; ///< inputs that share a scale; 0: all
+  int64_t group = 0;   ///< inputs that share a scale; 0: all
+  int64_t outputs = 1; ///< outputs that do
   DType scaleType = DType::F32;
   ClipMethod clip = ClipMethod::Mse;
 
-  int64_t groups(int64_t columns) const { return group ? columns / group : 1; }
+  int64_t groups(int64_t columns) const { return group ? (columns + group - 1) / group : 1; }
   int64_t groupSize(int64_t columns) const { return group ? group : columns; }
+  int64_t scaleRows(int64_t rows) const { return (rows + outputs - 1) / outputs; }
 };
 
-/// A matrix [rows, columns] of codes (of e4m3 their bits) and scales [rows, groups].
+/// A matrix [rows, columns] of codes (of e4m3 their bits) and scales [scaleRows, groups].
 struct EncodedMatrix {
   int64_t rows = 0, columns = 0;
   std::vector<int8_t> codes;
@@ -54,7 +57,7 @@ float chooseScale(std::span<const float> weights, const WeightEncoding &encoding
 int8_t encodeWeight(float weight, float scale, const WeightEncoding &encoding);
 float decodeWeight(int8_t code, const WeightEncoding &encoding);
 
-/// Encodes each weight by itself. @pre the group divides the columns, all weights are finite
+/// Encodes each weight by itself. @pre all weights are finite
 EncodedMatrix encodeMatrix(runtime::ThreadPool &pool, std::span<const float> weights, int64_t rows,
                            int64_t columns, const WeightEncoding &encoding);
 
