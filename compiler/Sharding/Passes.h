@@ -8,9 +8,9 @@
 // `sinter.manual = ["data"]`. Along all others ranks compute one result together: it is the values
 // that are split, which the passes decide.
 //
-// Sums over ranks are made of parts that are moved (dialects/Sinter/CollectiveOps.td) and ordinary
-// additions in the order of one tree over the ranks' places, so that they are the same bits however
-// many ranks there are:
+// Sums over ranks are made of parts that are moved (dialects/Sinter/CollectiveOps.td) and added by
+// a `sinter.sum_parts`, in the order of one tree over the ranks' places, so that they are the same
+// bits however many ranks there are:
 //
 //   place   0   1   2   3   4           the counter of a sum of n terms: a pair is added as soon as
 //            \ /     \ /    |           there are two sums of as many terms

@@ -82,26 +82,8 @@ static Value joinParts(OpBuilder &builder, Location loc, Value parts, int64_t di
               extent);
 }
 
-Value Resharder::addParts(OpBuilder &builder, Location loc, Value parts) {
-  RankedTensorType type = typeOf(parts);
-  SmallVector<int64_t> one(type.getShape()), offsets(type.getRank(), 0);
-  one[0] = 1;
-  RankedTensorType part = type.clone(one);
-  // Sums that wait for one of as many terms.
-  SmallVector<std::pair<int64_t, Value>> sums;
-  auto add = [&](std::pair<int64_t, Value> later) {
-    auto [terms, value] = sums.pop_back_val();
-    sums.push_back({terms + later.first, AddOp::create(builder, loc, part, value, later.second)});
-  };
-  for (int64_t i = 0; i < type.getDimSize(0); ++i) {
-    offsets[0] = i;
-    sums.push_back({1, SliceOp::create(builder, loc, part, parts, offsets)});
-    while (sums.size() > 1 && sums.back().first == std::prev(sums.end(), 2)->first)
-      add(sums.pop_back_val());
-  }
-  while (sums.size() > 1)
-    add(sums.pop_back_val());
-  return reshape(builder, loc, sums.front().second, dropFirst(type).getShape());
+static Value sumParts(OpBuilder &builder, Location loc, Value parts) {
+  return SumPartsOp::create(builder, loc, dropFirst(typeOf(parts)), parts);
 }
 
 Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, int64_t dim,
@@ -111,7 +93,7 @@ Value Resharder::reduceScatter(OpBuilder &builder, Location loc, Value term, int
     parts = move<AllReduceOp>(builder, loc, parts, axes, typeOf(parts));
     return move<AllSliceOp>(builder, loc, parts, axes, dropFirst(typeOf(parts)));
   }
-  return addParts(builder, loc, move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
+  return sumParts(builder, loc, move<AllToAllOp>(builder, loc, parts, axes, typeOf(parts)));
 }
 
 Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr axes) const {
@@ -125,7 +107,7 @@ Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr 
   };
   if (type.getRank() == 0 || type.getDimSize(0) < grid.getSize(axes) ||
       getStorageBytes(type) <= kGatheredBytes)
-    return addParts(builder, loc, gatherAll(term));
+    return sumParts(builder, loc, gatherAll(term));
   return joinParts(builder, loc, gatherAll(reduceScatter(builder, loc, term, 0, axes)), 0,
                    type.getDimSize(0));
 }

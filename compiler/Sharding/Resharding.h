@@ -73,8 +73,6 @@ private:
   /// Of terms along `axes` the sum.
   mlir::Value reduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value term,
                      mlir::ArrayAttr axes) const;
-  /// The sum of the entries of a first dimension, in the order of the tree.
-  static mlir::Value addParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts);
   template <typename Op>
   mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value operand,
                    mlir::ArrayAttr axes, mlir::RankedTensorType result) const;

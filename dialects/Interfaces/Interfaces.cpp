@@ -14,6 +14,8 @@ llvm::StringRef sinter::stringifyFusionRole(FusionRole role) {
     return "row reduction";
   case FusionRole::ColumnReduction:
     return "column reduction";
+  case FusionRole::PartReduction:
+    return "part reduction";
   case FusionRole::Index:
     return "index";
   case FusionRole::Gather:

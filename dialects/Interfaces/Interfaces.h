@@ -16,6 +16,7 @@ enum class FusionRole {
   Elementwise,
   RowReduction,
   ColumnReduction,
+  PartReduction,
   Index,
   Gather,
   Update,

@@ -119,6 +119,7 @@ def FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
         `Elementwise` one result element from the same element of each operand;
         `RowReduction` works along the last dimension and needs a whole row of its first operand;
         `ColumnReduction` sums over rows: needs a whole column of an operand, in blocks of rows;
+        `PartReduction` one result element from those of the same place in all parts of its operand;
         `Index` moves elements without arithmetic: fused, it is address arithmetic;
         `Gather` reads rows chosen by data;
         `Update` writes into an operand's memory;

@@ -46,6 +46,7 @@ LoopNest ReduceOp::getLoopNest() {
 }
 
 LoopNest ColumnSumOp::getLoopNest() { return makeLoopNest(*this, "... k d -> ... d"); }
+LoopNest SumPartsOp::getLoopNest() { return makeLoopNest(*this, "K ... -> ..."); }
 LoopNest RmsNormOp::getLoopNest() { return makeLoopNest(*this, "... D, D -> ... D"); }
 LoopNest LayerNormOp::getLoopNest() { return makeLoopNest(*this, "... D, D, D -> ... D"); }
 LoopNest CrossEntropyOp::getLoopNest() { return makeLoopNest(*this, "n V, n -> n"); }

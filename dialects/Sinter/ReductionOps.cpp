@@ -1,5 +1,7 @@
 #include "dialects/Sinter/RowFormulas.h"
+#include "dialects/Sinter/SumTree.h"
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 using namespace sinter;
@@ -66,6 +68,36 @@ SmallVector<ReferenceTensor> ColumnSumOp::evaluate(ArrayRef<ReferenceTensor> ope
   int64_t width = shape.back(), rows = shape[shape.size() - 2];
   for (int64_t i = 0; i < operands[0].getNumElements(); ++i)
     result[i / (rows * width) * width + i % width] += operands[0][i];
+  return {std::move(result)};
+}
+
+//===----------------------------------------------------------------------===//
+// SumPartsOp
+//===----------------------------------------------------------------------===//
+
+int64_t SumPartsOp::getFlops() {
+  return getOperand().getType().getNumElements() - getType().getNumElements();
+}
+FusionRole SumPartsOp::getFusionRole() { return FusionRole::PartReduction; }
+
+LogicalResult SumPartsOp::verify() {
+  RankedTensorType operand = getOperand().getType(), result = getType();
+  if (operand.getRank() < 1 || operand.getDimSize(0) < 1 ||
+      result.getShape() != operand.getShape().drop_front() ||
+      result.getElementType() != operand.getElementType()) // sum_parts_c1
+    return emitOpError("expected at least one part and a result of a part's type, got ")
+           << operand << " -> " << result;
+  return success();
+}
+
+SmallVector<ReferenceTensor> SumPartsOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  ReferenceTensor result(getType());
+  int64_t elements = result.getNumElements();
+  for (int64_t i = 0; i < elements; ++i)
+    result[i] = sumAlongTree<double>(
+        getOperand().getType().getDimSize(0),
+        [&](int64_t part) { return operands[0][part * elements + i]; }, std::plus<double>());
+  result.round();
   return {std::move(result)};
 }
 

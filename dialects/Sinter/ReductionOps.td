@@ -36,6 +36,27 @@ def ColumnSumOp : Sinter_ReferenceOp<"column_sum", [Sinter_Shardable]> {
   let hasVerifier = 1;
 }
 
+def SumPartsOp : Sinter_ReferenceOp<"sum_parts", [Sinter_Shardable]> {
+  let summary = "sums over the first dimension, along a tree: result[...] = sum over i of operand[i, ...]";
+  let description = [{
+    What ranks have of a sum, when it has been gathered or exchanged: parts in a first dimension, in
+    the order of the ranks. They are added along the tree of a step's gradients (SumTree.h): two sums
+    of as many parts as soon as there are both, and what is left at the end from the last one to the
+    first. Of five, ((0 + 1) + (2 + 3)) + 4. An element is added in f32 at least and rounded once.
+
+    C1: the result's shape is operand's without its first dimension, of at least one part; element
+    types agree.
+
+    ```mlir
+    %1 = sinter.all_gather ["data"] %0 : (tensor<8xf32>) -> tensor<4x8xf32>
+    %2 = sinter.sum_parts %1 : (tensor<4x8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$operand);
+  let results = (outs Sinter_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
 def RmsNormOp : Sinter_ReferenceOp<"rms_norm", [Sinter_Shardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<ComposedOpInterface>, NormOpInterface,
     AllTypesMatch<["operand", "result"]>]> {

@@ -2,6 +2,7 @@
 #include "compiler/Codegen/Loops/ElementEmitter.h"
 #include "compiler/Codegen/Loops/Philox.h"
 #include "dialects/Sinter/Philox.h"
+#include "dialects/Sinter/SumTree.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
@@ -75,6 +76,34 @@ struct OneHotElements : ElementModel<OneHotElements, OneHotOp> {
     return arith::SelectOp::create(builder, loc, isHot, emitter.emitConstant(type, 1.0),
                                    emitter.emitConstant(type, 0.0))
         .getResult();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Sums over parts
+//===----------------------------------------------------------------------===//
+
+struct SumPartsElements : ElementModel<SumPartsElements, SumPartsOp> {
+  Sources getSources(Operation *op, const IndexSpace &space, Index index, AffineExpr) const {
+    Value parts = cast<SumPartsOp>(op).getOperand();
+    Sources sources;
+    for (int64_t part = 0; part < typeOf(parts).getDimSize(0); ++part) {
+      ElementIndex element{space.constant(part)};
+      llvm::append_range(element, index);
+      sources.push_back({parts, element});
+    }
+    return sources;
+  }
+
+  FailureOr<Value> emitElement(Operation *op, ElementEmitter &emitter, Index index) const {
+    FailureOr<SmallVector<Value>> terms = emitter.emitSources(op, index);
+    if (failed(terms))
+      return failure();
+    return sumAlongTree<Value>(
+        terms->size(), [&](int64_t part) { return (*terms)[part]; },
+        [&](Value a, Value b) -> Value {
+          return arith::AddFOp::create(emitter.getBuilder(), emitter.getLoc(), a, b);
+        });
   }
 };
 
@@ -467,5 +496,6 @@ void sinter::registerElementModels(DialectRegistry &registry) {
     PositionsOp::attachInterface<PositionsElements>(*context);
     RotaryOp::attachInterface<RotaryElements>(*context);
     StochasticRoundOp::attachInterface<StochasticRoundElements>(*context);
+    SumPartsOp::attachInterface<SumPartsElements>(*context);
   });
 }

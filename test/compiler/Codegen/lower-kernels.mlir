@@ -61,6 +61,11 @@ func.func private @column_sum(%x: tensor<9x768xf32>) -> tensor<768xf32>
   %0 = sinter.column_sum %x : (tensor<9x768xf32>) -> tensor<768xf32>
   return %0 : tensor<768xf32>
 }
+
+func.func private @sum_parts(%x: tensor<3x64xbf16>) -> tensor<64xbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.sum_parts %x : (tensor<3x64xbf16>) -> tensor<64xbf16>
+  return %0 : tensor<64xbf16>
+}
 }
 
 // CHECK-LABEL: module @kernels
@@ -129,4 +134,19 @@ func.func private @column_sum(%x: tensor<9x768xf32>) -> tensor<768xf32>
 // CHECK: memref.load %[[X]]
 // CHECK: memref.load %[[Y]]
 // CHECK: memref.store %{{.*}}, %[[Y]]
+// CHECK: return
+
+// An element of each part, added in f32 and rounded once.
+// CHECK: func.func @sum_parts(%[[X:.*]]: memref<192xbf16> {{.*}}, %[[Y:.*]]: memref<64xbf16>
+// CHECK: scf.for {{.*}} to %c64
+// CHECK: memref.load %[[X]]
+// CHECK: %[[A:.*]] = arith.extf
+// CHECK: memref.load %[[X]]
+// CHECK: %[[B:.*]] = arith.extf
+// CHECK: memref.load %[[X]]
+// CHECK: %[[C:.*]] = arith.extf
+// CHECK: %[[AB:.*]] = arith.addf %[[A]], %[[B]] : f32
+// CHECK: %[[ABC:.*]] = arith.addf %[[AB]], %[[C]] : f32
+// CHECK: %[[SUM:.*]] = arith.truncf %[[ABC]] : f32 to bf16
+// CHECK: memref.store %[[SUM]], %[[Y]]
 // CHECK: return

@@ -232,6 +232,22 @@ func.func @sums_beside_rows(%x: tensor<4x16x768xf32>, %g: tensor<4x16x768xf32>)
   return %1, %4 : tensor<4x16x768xf32>, tensor<768xf32>
 }
 
+// What ranks have of a sum is added by the kernel that uses it.
+// CHECK-LABEL: func.func @sum_of_parts
+// CHECK: sinter.fusion rows(
+// CHECK: %[[SUM:.*]] = sinter.sum_parts
+// CHECK: sinter.mul %[[SUM]]
+// CHECK: sinter.add
+// CHECK: sinter.yield
+// CHECK-NOT: sinter.sum_parts
+func.func @sum_of_parts(%x: tensor<8x512x768xf32>, %s: tensor<512x768xf32>, %w: tensor<512x768xf32>)
+    -> tensor<512x768xf32> attributes {sinter.entry} {
+  %0 = sinter.sum_parts %x : (tensor<8x512x768xf32>) -> tensor<512x768xf32>
+  %1 = sinter.mul %0, %s : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+  %2 = sinter.add %w, %1 : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+  return %2 : tensor<512x768xf32>
+}
+
 // The gradient of a norm and of the residual beside it; the partial sums leave the kernel.
 // CHECK-LABEL: func.func @norm_grad
 // CHECK: sinter.fusion rows(

@@ -11,10 +11,7 @@
 // CHECK: %[[PAD:.*]] = sinter.concat %[[G]], %[[ZERO]]
 // CHECK: %[[PARTS:.*]] = sinter.reshape %[[PAD]] : (tensor<8x8xf32>) -> tensor<2x4x8xf32>
 // CHECK: %[[MINE:.*]] = sinter.all_to_all ["data"] %[[PARTS]]
-// CHECK: %[[FIRST:.*]] = sinter.slice %[[MINE]] {offsets = array<i64: 0, 0, 0>}
-// CHECK: %[[SECOND:.*]] = sinter.slice %[[MINE]] {offsets = array<i64: 1, 0, 0>}
-// CHECK: %[[BOTH:.*]] = sinter.add %[[FIRST]], %[[SECOND]] : (tensor<1x4x8xf32>, tensor<1x4x8xf32>)
-// CHECK: %[[SUM:.*]] = sinter.reshape %[[BOTH]]
+// CHECK: %[[SUM:.*]] = sinter.sum_parts %[[MINE]] : (tensor<2x4x8xf32>) -> tensor<4x8xf32>
 // CHECK: %[[NEXT:.*]] = sinter.add %[[M]], %[[SUM]] : (tensor<4x8xf32>, tensor<4x8xf32>)
 // CHECK: %[[OWN:.*]] = sinter.all_slice ["data"]
 // CHECK: %[[NEW:.*]] = sinter.add %[[OWN]], %[[NEXT]]

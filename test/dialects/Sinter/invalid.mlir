@@ -122,6 +122,38 @@ func.func @column_sum_c1_rank(%x: tensor<8xf32>) {
 
 // -----
 
+func.func @sum_parts_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{expected at least one part and a result of a part's type, got 'tensor<4x8xf32>' -> 'tensor<4xf32>'}}
+  %0 = sinter.sum_parts %x : (tensor<4x8xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_parts_c1_element(%x: tensor<4x8xbf16>) {
+  // expected-error @below {{expected at least one part and a result of a part's type, got 'tensor<4x8xbf16>' -> 'tensor<8xf32>'}}
+  %0 = sinter.sum_parts %x : (tensor<4x8xbf16>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sum_parts_c1_none(%x: tensor<0x8xf32>) {
+  // expected-error @below {{expected at least one part and a result of a part's type}}
+  %0 = sinter.sum_parts %x : (tensor<0x8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sum_parts_c1_rank(%x: tensor<f32>) {
+  // expected-error @below {{expected at least one part and a result of a part's type}}
+  %0 = sinter.sum_parts %x : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
 func.func @column_sum_c2(%x: tensor<4x8xbf16>) {
   // expected-error @below {{expected a result of 'f32', got 'tensor<8xbf16>'}}
   %0 = sinter.column_sum %x : (tensor<4x8xbf16>) -> tensor<8xbf16>

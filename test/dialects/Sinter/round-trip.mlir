@@ -99,6 +99,8 @@ func.func @training(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %ids: tensor<4xi32>,
   %6:3 = sinter.layer_norm_grad %5#0, %w, %4 {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
   // CHECK: sinter.column_sum %{{.*}} : (tensor<2x8xf32>) -> tensor<8xf32>
   %7 = sinter.column_sum %6#1 : (tensor<2x8xf32>) -> tensor<8xf32>
+  // CHECK: sinter.sum_parts %{{.*}} : (tensor<2x8xf32>) -> tensor<8xf32>
+  %14 = sinter.sum_parts %6#1 : (tensor<2x8xf32>) -> tensor<8xf32>
   // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}} {rows = 9 : i64}
   %8 = sinter.embedding_grad %ids, %6#0 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<9x8xf32>
   // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}}, %{{.*}} {rows = 9 : i64}

@@ -2,9 +2,11 @@
 
 #include "dialects/Sinter/Philox.h"
 #include "test/unit/Codegen/DifferentialTest.h"
+#include "test/unit/Training/Sums.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <cstring>
+#include <random>
 
 using namespace mlir;
 using namespace sinter;
@@ -189,6 +191,59 @@ func.func private @kernel(%x: tensor<12x33xf32>, %w: tensor<33xf32>) -> (tensor<
   return %2, %4, %5 : tensor<4x33xf32>, tensor<6x33xf32>, tensor<33xf32>
 })",
                         4e-7);
+}
+
+TEST(RowsTraining, SumsOfParts) {
+  for (auto [in, out] : {std::pair("1x5x33xf32", "5x33xf32"),
+                         {"3x65xbf16", "65xbf16"},
+                         {"5x2x40xf16", "2x40xf16"},
+                         {"8xf32", "f32"}})
+    expectSameAsReference(make(R"(
+func.func private @kernel(%x: tensor<{0}>) -> tensor<{1}> attributes {{sinter.kernel = "rows"} {{
+  %0 = sinter.sum_parts %x : (tensor<{0}>) -> tensor<{1}>
+  return %0 : tensor<{1}>
+})",
+                               in, out),
+                          4e-3);
+  // Between what they are made of and what is made of them, twice.
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<8x4x70xf32>, %w: tensor<4x70xf32>) -> (tensor<4x70xf32>, tensor<4xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.gelu %x : (tensor<8x4x70xf32>) -> tensor<8x4x70xf32>
+  %1 = sinter.sum_parts %0 : (tensor<8x4x70xf32>) -> tensor<4x70xf32>
+  %2 = sinter.add %w, %1 : (tensor<4x70xf32>, tensor<4x70xf32>) -> tensor<4x70xf32>
+  %3 = sinter.mul %1, %1 : (tensor<4x70xf32>, tensor<4x70xf32>) -> tensor<4x70xf32>
+  %4 = sinter.reduce sum %3 : (tensor<4x70xf32>) -> tensor<4xf32>
+  return %2, %4 : tensor<4x70xf32>, tensor<4xf32>
+})",
+                        4e-7);
+}
+
+TEST(RowsTraining, SumsOfPartsHaveTheBitsOfTheTree) {
+  constexpr size_t kWidth = 37;
+  std::mt19937 random(7);
+  for (size_t parts : {2, 3, 5, 6, 7, 8}) {
+    KernelJit jit(getContext(),
+                  make(R"(
+func.func private @kernel(%x: tensor<{0}x{1}xf32>) -> tensor<{1}xf32> attributes {{sinter.kernel = "rows"} {{
+  %0 = sinter.sum_parts %x : (tensor<{0}x{1}xf32>) -> tensor<{1}xf32>
+  return %0 : tensor<{1}xf32>
+})",
+                       parts, kWidth),
+                  getHostTarget());
+    ASSERT_EQ(jit.getError(), "");
+    // Of wild magnitudes, of which any other order gives other bits.
+    std::vector<float> x(parts * kWidth), y(kWidth);
+    for (float &number : x)
+      number = std::ldexp(float(int(random() % 2001) - 1000), int(random() % 24));
+    void *slices[] = {x.data(), y.data()};
+    jit.run(slices, 0, jit.getGrid());
+    for (size_t i = 0; i < kWidth; ++i) {
+      std::vector<float> terms;
+      for (size_t part = 0; part < parts; ++part)
+        terms.push_back(x[part * kWidth + i]);
+      EXPECT_EQ(y[i], runtime::testing::sumOfTree<float>(terms, parts)) << parts << " " << i;
+    }
+  }
 }
 
 TEST(RowsTraining, GradientsOfNorms) {

@@ -29,6 +29,7 @@ func.func @rows(%x: !m, %w: !v, %g: !m, %ids: !ids, %dl: !r, %x3: tensor<4x2x6xf
   %1 = sinter.reduce max %x : (!m) -> !r
   %2 = sinter.reduce mean %x : (!m) -> !r
   %3 = sinter.column_sum %x : (!m) -> !v
+  %15 = sinter.sum_parts %x3 : (tensor<4x2x6xf64>) -> tensor<2x6xf64>
   %4 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (!m, !v) -> !m
   %5 = sinter.layer_norm %x, %w, %w {eps = 1.0e-5} : (!m, !v, !v) -> !m
   %6 = sinter.layer_norm %x, %w {eps = 1.0e-5} : (!m, !v) -> !m

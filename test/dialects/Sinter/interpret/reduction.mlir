@@ -46,6 +46,17 @@ func.func @column_sum() {
   return
 }
 
+// From front to back the first sum were 2, from back to front 0; parts of 16 bits are rounded once.
+func.func @sum_parts() {
+  %c0 = sinter.constant dense<[[1.0e16, 1.0], [1.0, 2.0], [-1.0e16, 3.0], [1.0, 4.0], [1.0, 5.0]]> : tensor<5x2xf64>
+  %r0 = sinter.sum_parts %c0 : (tensor<5x2xf64>) -> tensor<2xf64>
+  check.expect_const %r0, dense<[1.0, 15.0]> : tensor<2xf64> : tensor<2xf64>
+  %c1 = sinter.constant dense<[256.0, 1.0, 1.0]> : tensor<3xbf16>
+  %r1 = sinter.sum_parts %c1 : (tensor<3xbf16>) -> tensor<bf16>
+  check.expect_const %r1, dense<258.0> : tensor<bf16> : tensor<bf16>
+  return
+}
+
 func.func @cross_entropy() {
   %c0 = sinter.constant dense<[[-3.2729999999999997, -4.0649999999999995, 0.675, -3.327, 3.51], [2.151, -5.994, 0.8160000000000001, -3.306, 0.099], [0.132, -5.964, -0.6990000000000001, -0.768, 2.886]]> : tensor<3x5xf64>
   %c1 = sinter.constant dense<[4, -1, 0]> : tensor<3xi32>
