@@ -3,7 +3,7 @@
 // A matrix of which each group of a row's elements shares a scale, and maybe a minimum: element =
 // integer * scale + minimum. Files hold such; besides their numbers in f32 the runtime can have the
 // parts, under names of their own: "w:integers", [n, k], "w:scales" and "w:minima", [n, k / group]
-// of f32. Numbers of e4m3 are kept in the same way where the target multiplies them.
+// of f32. Numbers of e4m3 are kept in the same way.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

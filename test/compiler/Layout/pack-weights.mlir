@@ -91,6 +91,17 @@ func.func @scaled(%x: tensor<4x64xf32>, %w: tensor<16x64xi4>, %s: tensor<16x2xf3
   return %y : tensor<4x16xf32>
 }
 
+// Numbers of e4m3 are fours everywhere.
+// AVX2-LABEL: func.func @numbers
+// AVX2: sinter.pack %{{.*}} -> tensor<64x16xf8E4M3FN, #sinter.panels<width = 16, interleave = 4, depth = 32>>
+// VNNI-LABEL: func.func @numbers
+// VNNI: sinter.pack %{{.*}} -> tensor<64x16xf8E4M3FN, #sinter.panels<width = 32, interleave = 4, depth = 32>>
+func.func @numbers(%x: tensor<4x64xf32>, %w: tensor<16x64xf8E4M3FN>, %s: tensor<16x2xf32>) -> tensor<4x16xf32>
+    attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xf8E4M3FN>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
 // Bytes that rows of bytes multiply: pairs along k, or fours where an instruction multiplies those.
 // AVX2-LABEL: func.func @bytes
 // AVX2: sinter.pack %{{.*}} -> tensor<62x16xi8, #sinter.panels<width = 16, interleave = 2, depth = 2>>
