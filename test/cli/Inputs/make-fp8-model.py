@@ -1,7 +1,7 @@
-"""Writes OUT/{blocks,channels,wide}: a Llama of random fp8 weights with scales of 128 x 128 blocks, as
-DeepSeek's and Qwen's files have them, the same with a scale a channel in compressed-tensors' format, and
-what each block's numbers are in f32 ("channels" has the first block's scales of each row for all of it,
-"wide-channels" its numbers). No width but the heads' is a multiple of 128."""
+"""make-fp8-model.py OUT [BLOCK]: writes OUT/blocks, a Llama of random fp8 weights with scales of BLOCK x BLOCK
+(128 x 128) blocks, as DeepSeek's and Qwen's files have them, and OUT/wide, what their numbers are in f32;
+OUT/channels and OUT/wide-channels, the same with a scale a channel, the first block's of each row, in
+compressed-tensors' format. No width is a multiple of 128."""
 
 import json
 import pathlib
@@ -9,7 +9,8 @@ import random
 import struct
 import sys
 
-HIDDEN, INNER, HEADS, KEYS, SIZE, VOCAB, LAYERS, BLOCK = 160, 200, 4, 2, 40, 67, 1, 128
+HIDDEN, INNER, HEADS, KEYS, SIZE, VOCAB, LAYERS = 160, 200, 4, 2, 40, 67, 1
+BLOCK = int(sys.argv[2]) if len(sys.argv) > 2 else 128
 random.seed(7)
 
 
