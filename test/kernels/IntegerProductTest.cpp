@@ -212,7 +212,6 @@ std::map<std::string, Product> makeGemvs() {
         .hasBias = true,
         .normalizes = true}},
       {"normed_rounds", {.m = 1, .n = 4300, .k = 32, .bits = 4, .group = 32, .normalizes = true}},
-      {"e4m3", {.element = kBf16, .m = 1, .n = 70, .k = 1056, .group = 32, .rhsElement = kE4M3}},
       {"e4m3_of_blocks",
        {.element = kF16,
         .out = kF16,

@@ -85,6 +85,20 @@ TEST(QuantizationConfig, KnowsRowsOfFp8) {
   EXPECT_FALSE(roundsRows("int"));
 }
 
+// As DeepSeek V3.1 and Qwen3 have it; activations are left alone.
+TEST(QuantizationConfig, KnowsBlocksOfFp8) {
+  auto read = readQuantizationConfig(
+      wrap(R"({"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3",
+              "scale_fmt": "ue8m0", "weight_block_size": [128, 64]})"),
+      "config.json");
+  ASSERT_TRUE(read) << read.error().message();
+  const WeightScheme &scheme = (*read)->schemes.front();
+  EXPECT_EQ(scheme.scales, WeightScheme::Scales::Block);
+  EXPECT_EQ(scheme.blockRows, 128);
+  EXPECT_EQ(scheme.blockColumns, 64);
+  EXPECT_FALSE(scheme.roundsRows);
+}
+
 struct Mistake {
   std::string config, expected;
 };
