@@ -467,9 +467,9 @@ Value VectorBuilder::widenBytes(Value memory, Value offset, int64_t bytes, Value
 }
 
 // The bits of e4m3 are those of an f32 but for the bias: the sign at the top, the others five
-// below. An f16's would be closer, but the conversion from it takes a Zen 3 as long as all of this.
-// Bytes of a known place are extended by their signs and moved two at a time, to 16 bits, by a
-// product.
+// below. An f16's would be closer, but the conversion from it takes a Zen 3 longer than all of
+// this. Bytes of a known place are extended by their signs and moved two at a time, to 16 bits, by
+// a product.
 Value VectorBuilder::widenE4M3(Value words, Value number) {
   Value bits;
   if (std::optional<int64_t> known = getConstantIntValue(number)) {
