@@ -192,10 +192,13 @@ private:
         break;
       }
     });
-    // What is trained is a state, and begins as the checkpoint's tensor of its name.
-    for (auto [name, slice] : states)
-      if (parameters.contains(name))
-        checkpoint.insert({name, slice});
+    // What is trained is a state, and begins as the checkpoint's tensor of its name or a box of it.
+    for (auto [name, slice] : states) {
+      auto box = dyn_cast_or_null<BoxAttr>(slice.getBoxAttr());
+      StringRef tensor = box ? box.getName().getValue() : name;
+      if (parameters.contains(tensor))
+        checkpoint.insert({tensor, slice});
+    }
     for (auto [index, entry] : llvm::enumerate(checkpoint)) {
       if (!parameters.contains(entry.first))
         return makeDefect("tensor '" + entry.first + "'", "it is read but not declared");
@@ -244,9 +247,15 @@ private:
       for (Attribute axes : split.getDims())
         sharding.push_back(fb::CreateAxes(builder, createAxes(cast<ArrayAttr>(axes))));
     }
+    Offset<fb::Box> box;
+    if (auto known = dyn_cast_or_null<BoxAttr>(slice.getBoxAttr())) {
+      std::vector<int64_t> of = known.getWhole().getShape().vec(),
+                           offset = known.getOffsets().vec();
+      box = fb::CreateBoxDirect(builder, known.getName().str().c_str(), &of, &offset);
+    }
     return fb::CreateBindingDirect(
         builder, slice.getName()->str().c_str(), ::toFb(getElementType(slice)), &shape, &place,
-        whole.empty() ? nullptr : &whole, sharding.empty() ? nullptr : &sharding, stage);
+        whole.empty() ? nullptr : &whole, sharding.empty() ? nullptr : &sharding, stage, box);
   }
 
   template <typename T> Offset<flatbuffers::Vector<uint8_t>> createBytes(const T &content) {

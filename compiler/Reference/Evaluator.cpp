@@ -39,6 +39,14 @@ static void multiplyScales(NamedTensors &values) {
   }
 }
 
+/// Puts a part of a state where it lies in all of it.
+static void putPart(BoxAttr box, const ReferenceTensor &part, NamedTensors &values) {
+  ReferenceTensor &whole =
+      values.try_emplace("state:" + box.getName().str(), box.getWhole()).first->second;
+  for (int64_t i = 0; i < part.getNumElements(); ++i)
+    whole[findInWhole(box, part.getType(), i)] = part[i];
+}
+
 std::string sinter::nameAtStep(std::string name, int64_t step) {
   return step == 0 ? std::move(name) : std::move(name) + " of step " + std::to_string(step);
 }
@@ -121,7 +129,11 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
       std::string name = getResultName(function, i);
       if (StringRef(name).starts_with("state:"))
         states[name] = value;
-      ofStep[std::move(name)] = std::move(value);
+      DictionaryAttr attributes = function.getResultAttrDict(i);
+      if (auto box = attributes ? attributes.getAs<BoxAttr>(SinterDialect::kBox) : nullptr)
+        putPart(box, value, ofStep);
+      else
+        ofStep[std::move(name)] = std::move(value);
     }
     multiplyScales(ofStep);
     for (auto &[name, value] : ofStep)

@@ -18,6 +18,16 @@ RankedTensorType sinter::getWholeType(DictionaryAttr attributes, Type type) {
   return cast<RankedTensorType>(whole ? whole.getValue() : type);
 }
 
+int64_t sinter::findInWhole(BoxAttr box, RankedTensorType part, int64_t element) {
+  int64_t place = 0, stride = 1;
+  for (int64_t dim = part.getRank() - 1; dim >= 0; --dim) {
+    place += (box.getOffsets()[dim] + element % part.getDimSize(dim)) * stride;
+    element /= part.getDimSize(dim);
+    stride *= box.getWhole().getDimSize(dim);
+  }
+  return place;
+}
+
 /// How many tokens of what vocabulary an entry takes.
 static void readTokens(BlockArgument tokens, GeneratedInputs &entry) {
   entry.chunk = cast<RankedTensorType>(tokens.getType()).getDimSize(1);
@@ -130,16 +140,30 @@ ReferenceTensor GeneratedInputs::makeInput(StringRef name, RankedTensorType type
   return tensor;
 }
 
+ReferenceTensor GeneratedInputs::makeState(StringRef name, DictionaryAttr attributes,
+                                           RankedTensorType type) const {
+  if (auto box = attributes.getAs<BoxAttr>(SinterDialect::kBox)) {
+    NamedAttrList others(attributes);
+    others.erase(SinterDialect::kBox);
+    ReferenceTensor whole =
+        makeState(box.getName(), others.getDictionary(attributes.getContext()), box.getWhole());
+    ReferenceTensor part(type);
+    for (int64_t i = 0; i < part.getNumElements(); ++i)
+      part[i] = whole[findInWhole(box, type, i)];
+    return part;
+  }
+  auto role = attributes.getAs<RoleAttr>(SinterDialect::kRole);
+  if (role && role.getValue() == Role::Gradient)
+    return makeNormal(name, type, seed, 1.0);
+  return parameters.contains(std::string_view(name)) ? makeParameter(name, type)
+                                                     : ReferenceTensor(type);
+}
+
 ReferenceTensor GeneratedInputs::make(func::FuncOp function, unsigned index, int64_t step) const {
   DictionaryAttr attributes = function.getArgAttrDict(index);
   RankedTensorType type = getWholeType(attributes, function.getArgumentTypes()[index]);
-  if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty()) {
-    auto role = attributes.getAs<RoleAttr>(SinterDialect::kRole);
-    if (role && role.getValue() == Role::Gradient)
-      return makeNormal(name, type, seed, 1.0);
-    return parameters.contains(std::string_view(name)) ? makeParameter(name, type)
-                                                       : ReferenceTensor(type);
-  }
+  if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty())
+    return makeState(name, attributes, type);
   if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
     return makeParameter(name, type);
   StringRef name = getBoundName(attributes, SinterDialect::kInput);

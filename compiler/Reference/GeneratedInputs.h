@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dialects/Interfaces/ReferenceTensor.h"
+#include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
@@ -46,6 +47,8 @@ struct GeneratedInputs {
 
 private:
   ReferenceTensor makeParameter(llvm::StringRef name, mlir::RankedTensorType type) const;
+  ReferenceTensor makeState(llvm::StringRef name, mlir::DictionaryAttr attributes,
+                            mlir::RankedTensorType type) const;
   ReferenceTensor makeInput(llvm::StringRef name, mlir::RankedTensorType type, int64_t step) const;
   int64_t makeCount(int64_t slot, int64_t step) const;
   int64_t makeStart(int64_t slot, int64_t step) const;
@@ -60,6 +63,9 @@ EntryInputs makeEntryInputs(mlir::ModuleOp module, const GeneratedInputs &inputs
 
 /// The type of all of what an argument or a result is a part of: `sinter.whole`, or its own.
 mlir::RankedTensorType getWholeType(mlir::DictionaryAttr attributes, mlir::Type type);
+
+/// Of an element of a state that is a part of a tensor, its number in all of that.
+int64_t findInWhole(BoxAttr box, mlir::RankedTensorType part, int64_t element);
 
 /// The name under which an attribute of an argument or result binds it, or an empty one.
 llvm::StringRef getBoundName(mlir::DictionaryAttr attributes, llvm::StringRef attribute);

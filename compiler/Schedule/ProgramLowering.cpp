@@ -90,6 +90,8 @@ private:
       placed.setWholeAttr(attributes.getAs<TypeAttr>(SinterDialect::kWhole));
       if (placed.getWhole())
         placed.setShardingAttr(attributes.get(SinterDialect::kSharding));
+      if (Attribute box = attributes.get(SinterDialect::kBox))
+        placed.setBoxAttr(box);
       return slice = placed;
     }
     return emitError(loc, "expected an entry's ")
@@ -117,6 +119,10 @@ private:
         attributes.getAs<StringAttr>(trained ? SinterDialect::kState : SinterDialect::kParameter);
     auto whole = attributes.getAs<TypeAttr>(SinterDialect::kWhole);
     Type type = whole ? whole.getValue() : argument.getType();
+    if (auto box = attributes.getAs<BoxAttr>(SinterDialect::kBox); name && box) {
+      name = box.getName();
+      type = box.getWhole();
+    }
     if (name)
       spaces.checkpoint.insert({name,
                                 {cast<RankedTensorType>(type),

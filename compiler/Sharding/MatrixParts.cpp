@@ -10,10 +10,8 @@ static unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
   return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
 }
 
-std::optional<int64_t> sinter::findColumns(Value matrix) {
+std::optional<int64_t> sinter::findColumns(Value matrix, int64_t ranks) {
   std::optional<int64_t> found;
-  if (typeOf(matrix).getRank() != 2)
-    return std::nullopt;
   for (OpOperand &use : matrix.getUses()) {
     Operation *user = use.getOwner();
     auto shardable = dyn_cast<ShardableOpInterface>(user);
@@ -26,11 +24,13 @@ std::optional<int64_t> sinter::findColumns(Value matrix) {
     if (getRole(user) == FusionRole::Contraction)
       ofResult = typeOf(user->getResult(0)).getRank() - 1;
     else if (user->getNumOperands() == 1)
-      ofResult = findColumns(user->getResult(0));
-    for (int64_t i = 0; ofResult && i < 2; ++i) {
+      ofResult = findColumns(user->getResult(0), ranks);
+    for (int64_t i = 0; ofResult && i < typeOf(matrix).getRank(); ++i) {
       unsigned loop = getLoop(nest, use.getOperandNumber(), i);
+      int64_t extent = typeOf(user->getResult(0)).getDimSize(*ofResult);
       if (loop == getLoop(nest, user->getNumOperands(), *ofResult) &&
-          nest.loops[loop] == LoopKind::Parallel)
+          nest.loops[loop] == LoopKind::Parallel &&
+          (extent == typeOf(matrix).getDimSize(i) || extent % ranks == 0))
         dim = i;
     }
     if (!dim || (found && found != dim))
@@ -38,6 +38,10 @@ std::optional<int64_t> sinter::findColumns(Value matrix) {
     found = dim;
   }
   return found;
+}
+
+StringRef sinter::getColumnAxis(GridAttr grid) {
+  return grid.getSize("tensor") > 1 ? "tensor" : "tensor.columns";
 }
 
 bool sinter::isMadeInParts(Value value, int64_t dim) {

@@ -4,6 +4,52 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitFusedPass : Pass<"sinter-split-fused", "mlir::ModuleOp"> {
+  let summary = "makes the parts of fused matrices states of their own";
+  let description = [{
+    For a grid along which matrices are split by columns. A trained matrix that the forward pass reads
+    only in parts that lie side by side along one dimension, each of which products multiply by,
+    as queries, keys and values, becomes a state for each part, and so does what an entry has of its
+    shape: the gradient, what the optimizer keeps. Each says where it lies in the tensor that
+    checkpoints have (`sinter.box`). A part is then split by its own columns, heads of which the
+    fused matrix has in several places.
+
+    Ops whose loops are all independent compute on the parts, all others on the parts put together
+    (`sinter.concat`): every number is computed as before. A matrix with a part that does not divide
+    over the ranks stays as it is.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+      func.func @evaluate(%x: tensor<4x8xf32> {sinter.input = "tokens"},
+                          %w: tensor<8x6xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "w"})
+          -> (tensor<4x2xf32> {sinter.output = "q"}, tensor<4x4xf32> {sinter.output = "k"})
+          attributes {sinter.entry} {
+        %0 = sinter.slice %w {offsets = array<i64: 0, 0>} : (tensor<8x6xf32>) -> tensor<8x2xf32>
+        %1 = sinter.slice %w {offsets = array<i64: 0, 2>} : (tensor<8x6xf32>) -> tensor<8x4xf32>
+        %2 = sinter.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+        %3 = sinter.matmul %x, %1 : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+        return %2, %3 : tensor<4x2xf32>, tensor<4x4xf32>
+      }
+    }
+    // =>
+    module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+      func.func @evaluate(%x: tensor<4x8xf32> {sinter.input = "tokens"},
+                          %q: tensor<8x2xf32> {sinter.box = #sinter.box<"w", tensor<8x6xf32>, [0, 0]>,
+                                               sinter.role = #sinter.role<parameter>, sinter.state = "w[0:8, 0:2]"},
+                          %k: tensor<8x4xf32> {sinter.box = #sinter.box<"w", tensor<8x6xf32>, [0, 2]>,
+                                               sinter.role = #sinter.role<parameter>, sinter.state = "w[0:8, 2:6]"})
+          -> (tensor<4x2xf32> {sinter.output = "q"}, tensor<4x4xf32> {sinter.output = "k"})
+          attributes {sinter.entry} {
+        %0 = sinter.matmul %x, %q : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+        %1 = sinter.matmul %x, %k : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+        return %0, %1 : tensor<4x2xf32>, tensor<4x4xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
 def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
   let summary = "says which arguments and results of entries are split over the grid";
   let description = [{

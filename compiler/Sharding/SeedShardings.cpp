@@ -19,11 +19,11 @@ using namespace mlir;
 using namespace sinter;
 
 // Along `data` ranks have microbatches of their own. What products compute is split by columns
-// along `tensor` or the columns of a grid of both, by rows along `context`, the tokens of a
-// sequence, and along the rows and the depth of a grid of both; matrices are whole along depth.
-static constexpr StringLiteral kData = "data", kContext = "context", kTensor = "tensor",
-                               kDepth = "tensor.depth", kRows = "tensor.rows",
-                               kColumns = "tensor.columns";
+// along `tensor` or the columns of a grid of both (getColumnAxis), by rows along `context`, the
+// tokens of a sequence, and along the rows and the depth of a grid of both; matrices are whole
+// along depth.
+static constexpr StringLiteral kData = "data", kContext = "context", kDepth = "tensor.depth",
+                               kRows = "tensor.rows";
 static constexpr StringRef kLast(runtime::kLastMicrobatch), kSum(runtime::kGradientSum);
 
 static std::optional<Role> findRole(DictionaryAttr attributes) {
@@ -72,7 +72,7 @@ struct SeedShardingsPass : sinter::impl::SeedShardingsPassBase<SeedShardingsPass
     grid = GridAttr::lookup(getOperation());
     if (!grid)
       return markAllAnalysesPreserved();
-    columnAxis = grid.getSize(kTensor) > 1 ? kTensor : kColumns;
+    columnAxis = getColumnAxis(grid);
     sumsEarly = getOperation().lookupSymbol(kLast) != nullptr;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (findTokens(function))
@@ -98,7 +98,7 @@ private:
         // The update of trained parameters does not multiply by them.
         if (!isParameter(attributes) || (findRole(attributes) == Role::Parameter && updates))
           continue;
-        std::optional<int64_t> dim = findColumns(argument);
+        std::optional<int64_t> dim = findColumns(argument, grid.getSize(columnAxis));
         auto [entry, isNew] = found.try_emplace(getBoundName(attributes), dim);
         if (!isNew && entry->second != dim)
           entry->second = std::nullopt;

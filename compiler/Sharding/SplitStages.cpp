@@ -116,8 +116,8 @@ private:
       attributes.erase(SinterDialect::kDonated);
       types.push_back(type);
       NamedAttrList result;
-      for (StringRef kept :
-           {SinterDialect::kState, SinterDialect::kSharding, SinterDialect::kWhole})
+      for (StringRef kept : {SinterDialect::kState, SinterDialect::kSharding, SinterDialect::kWhole,
+                             SinterDialect::kBox})
         if (Attribute value = attributes.get(kept))
           result.set(kept, value);
       (key == kSend ? result : attributes).set(key, builder.getDenseI64ArrayAttr(numbers));

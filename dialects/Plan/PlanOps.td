@@ -153,17 +153,19 @@ def SliceOp : Plan_Op<"slice"> {
     In the checkpoint space, of the tensor `name`; in the others `name`, where given, is what a
     person or a caller calls the slice ("tokens", "k_cache.0"), with its `type`.
     Where a rank holds a part of a tensor, `type` is that part's, `whole` that of all of it, and
-    `sharding` (#sinter.sharding) says which part.
+    `sharding` (#sinter.sharding) says which part. Where that tensor is itself a part of one that
+    checkpoints have, `box` (#sinter.box) says of which and where.
     C1: offset and bytes are not negative. C2: a checkpoint slice has a name.
   }];
   let arguments = (ins Plan_Space:$space, I64Attr:$offset, I64Attr:$bytes,
                        OptionalAttr<StrAttr>:$name, OptionalAttr<TypeAttr>:$type,
-                       OptionalAttr<AnyAttr>:$sharding, OptionalAttr<TypeAttr>:$whole);
+                       OptionalAttr<AnyAttr>:$sharding, OptionalAttr<TypeAttr>:$whole,
+                       OptionalAttr<AnyAttr>:$box);
   let builders = [
     /// Of a tensor that is whole, or of bytes.
     OpBuilder<(ins "::mlir::Type":$slice, "::sinter::plan::Space":$space, "int64_t":$offset,
                    "int64_t":$bytes, "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type), [{
-      build($_builder, $_state, slice, space, offset, bytes, name, type, nullptr, nullptr);
+      build($_builder, $_state, slice, space, offset, bytes, name, type, nullptr, nullptr, nullptr);
     }]>
   ];
   let results = (outs Plan_SliceType:$slice);

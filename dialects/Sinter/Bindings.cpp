@@ -59,13 +59,33 @@ static LogicalResult verifySharding(Operation *op, const Twine &what, NamedAttri
   return success();
 }
 
+/// Checks what an argument or a result of type `type` says of the tensor that it is a part of.
+static LogicalResult verifyBox(Operation *op, const Twine &what, DictionaryAttr attributes,
+                               Type type) {
+  auto known = attributes.get(SinterDialect::kBox);
+  auto whole = attributes.getAs<TypeAttr>(SinterDialect::kWhole);
+  auto part = dyn_cast<RankedTensorType>(whole ? whole.getValue() : type);
+  auto box = dyn_cast<BoxAttr>(known);
+  bool fits = box && part && attributes.contains(SinterDialect::kState) &&
+              box.getWhole().getRank() == part.getRank() &&
+              static_cast<int64_t>(box.getOffsets().size()) == part.getRank();
+  for (int64_t dim = 0; fits && dim < part.getRank(); ++dim)
+    fits = box.getOffsets()[dim] >= 0 &&
+           box.getOffsets()[dim] <= box.getWhole().getDimSize(dim) - part.getDimSize(dim);
+  if (!fits) // dialect_c7
+    return op->emitError("expected '")
+           << SinterDialect::kBox << "' of " << what << " to say where a state of type " << type
+           << " lies in a tensor, got " << known;
+  return success();
+}
+
 LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
                                                       NamedAttribute attribute) {
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
   if (failed(verifyName(op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
-                        {kDonated, kRole, kInitializer, kSharding, kWhole, kReceive})))
+                        {kDonated, kRole, kInitializer, kSharding, kWhole, kBox, kReceive})))
     return failure();
   StringRef key = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -74,6 +94,8 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   if (failed(verifySharding(op, what, attribute, function.getArgumentTypes()[index])))
     return failure();
   DictionaryAttr attributes = function.getArgAttrDict(index);
+  if (key == kBox)
+    return verifyBox(op, what, attributes, function.getArgumentTypes()[index]);
   if (key == kDonated && !isa<IntegerAttr>(attribute.getValue()))
     return op->emitError("expected '") << key << "' of " << what << " to be a result's number";
   if (key == kRole) { // dialect_c3
@@ -109,8 +131,10 @@ LogicalResult SinterDialect::verifyRegionResultAttribute(Operation *op, unsigned
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (function && failed(verifySharding(op, what, attribute, function.getResultTypes()[index])))
     return failure();
+  if (function && attribute.getName() == kBox)
+    return verifyBox(op, what, function.getResultAttrDict(index), function.getResultTypes()[index]);
   return verifyName(op, what, attribute, {kOutput, kState, kPreprocessed, kGradient, kFlight},
-                    {kSharding, kWhole, kSend});
+                    {kSharding, kWhole, kBox, kSend});
 }
 
 LogicalResult SinterDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

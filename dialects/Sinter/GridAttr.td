@@ -70,4 +70,20 @@ def Sinter_ShardingAttr : AttrDef<SinterDialect, "Sharding"> {
   }];
 }
 
+def Sinter_BoxAttr : AttrDef<SinterDialect, "Box"> {
+  let mnemonic = "box";
+  let summary = "where a state lies in a tensor of which it is a part";
+  let description = [{
+    What a program has in several states, as the parts of a fused matrix, is one tensor `name` of
+    the type `whole` in weight files and checkpoints; this state is its elements from `offsets` on.
+
+    ```mlir
+    #sinter.box<"h.0.attn.c_attn.weight", tensor<768x2304xf32>, [0, 768]>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$whole,
+                        ArrayRefParameter<"int64_t", "of the first element">:$offsets);
+  let assemblyFormat = "`<` $name `,` $whole `,` `[` $offsets `]` `>`";
+}
+
 #endif // SINTER_GRID_ATTR

@@ -41,7 +41,8 @@ def SinterDialect : Dialect {
     a grid of them (`sinter.grid = #sinter.grid<data = 2>`), an argument or a result also says which
     part a rank holds, `sinter.sharding = #sinter.sharding<[["data"], []]>`; once the Sharding phase
     has made the program of one rank, its type is that part's, and that of the whole tensor is
-    `sinter.whole = tensor<8x4xf32>`.
+    `sinter.whole = tensor<8x4xf32>`. A state that is one part of several of what checkpoints know as
+    one tensor says which, `sinter.box = #sinter.box<"w", tensor<8x12xf32>, [0, 4]>`.
 
     What a caller has to know of a module and no type says (the vocabulary, the ids that end a
     sequence) is text in its attribute `sinter.metadata = {vocab_size = "50257"}`, which the
@@ -51,6 +52,7 @@ def SinterDialect : Dialect {
     C3: a role is a state's; a KV cache is `[batch, positions, heads, head size]`. C4: an
     initializer is that of a parameter, or of a state with the role `parameter`. C5: metadata are
     strings by name. C6: a sharding has a list of axes a dimension, axes of the module's grid.
+    C7: a box is a state's, inside of the tensor.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -91,6 +93,9 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kSharding = "sinter.sharding";
     /// The type of the whole tensor where an argument or a result is a rank's part (a TypeAttr).
     static constexpr ::llvm::StringLiteral kWhole = "sinter.whole";
+    /// Of a state that is a box of another tensor, by which name and place checkpoints know it: a
+    /// BoxAttr.
+    static constexpr ::llvm::StringLiteral kBox = "sinter.box";
   }];
 }
 

@@ -58,7 +58,13 @@ Expected<BoxToWrite> findBox(const Json &boxes, const Tensor &tensor, const std:
     inside = (*offset)[i] <= (*whole)[i] && tensor.shape[i] <= INT64_MAX / 2;
   if (!inside)
     return fail(what, "its part is none of a tensor", damaged);
-  return BoxToWrite{{}, *std::move(whole), *std::move(offset)};
+  auto of = entry->find("tensor");
+  if (of != entry->end() && !of->is_string())
+    return fail(what, "its file does not name the tensor that it is a part of", damaged);
+  return BoxToWrite{{},
+                    of == entry->end() ? tensor.name : of->get<std::string>(),
+                    *std::move(whole),
+                    *std::move(offset)};
 }
 
 } // namespace
@@ -74,8 +80,11 @@ SnapshotFile makeBoxFile(std::string_view name, std::span<const BoxToWrite> boxe
   std::snprintf(number, sizeof number, "-%05zu-of-%05zu", index + 1, count);
   file.name = stemOf(name) + number + std::string(suffix);
   Json places = Json::object();
-  for (const BoxToWrite &box : boxes)
-    places[box.tensor.name] = {{"whole", box.whole}, {"offset", box.offset}};
+  for (const BoxToWrite &box : boxes) {
+    Json &place = places[box.tensor.name] = {{"whole", box.whole}, {"offset", box.offset}};
+    if (box.of != box.tensor.name)
+      place["tensor"] = box.of;
+  }
   file.metadata[boxesKey] = places.dump();
   return file;
 }
@@ -123,11 +132,11 @@ Expected<void> BoxFiles::add(std::span<const std::byte> bytes, const std::string
   }
   for (const Tensor &tensor : stored) {
     std::string what = path + ": tensor '" + tensor.name + "'";
-    BoxToWrite part{{}, tensor.shape, std::vector<int64_t>(tensor.shape.size())};
+    BoxToWrite part{{}, tensor.name, tensor.shape, std::vector<int64_t>(tensor.shape.size())};
     if (inBoxes) {
       SINTER_TRY(part, findBox(boxes, tensor, what));
     }
-    Stored &entry = tensors[tensor.name];
+    Stored &entry = tensors[part.of];
     if (entry.parts.empty()) {
       entry.dtype = tensor.dtype;
       entry.dtypeName = tensor.dtypeName;

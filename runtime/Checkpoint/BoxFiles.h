@@ -7,7 +7,12 @@
 //   {"adamw.m.w": {"whole": [50257, 768], "offset": [12565, 0]}, ...}
 //
 // A tensor of a file is as large as the box; where it sticks out of the whole, it is padding, which
-// means nothing. Who wrote what does not matter to who reads it.
+// means nothing. Where a file has several boxes of a tensor, as of the parts of a fused matrix,
+// they have names of their own, and "tensor" says of which they are:
+//
+//   {"c_attn.weight[0:768, 768:1536]": {"tensor": "c_attn.weight", "whole": [768, 2304], ...}}
+//
+// Who wrote what does not matter to who reads it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,9 +24,10 @@
 
 namespace sinter::runtime {
 
-/// A tensor that is written, and which box it is of a tensor of the shape `whole`.
+/// A tensor that is written, and which box it is of the tensor `of`, which has the shape `whole`.
 struct BoxToWrite {
   TensorToWrite tensor;
+  std::string of;
   std::vector<int64_t> whole, offset;
 };
 

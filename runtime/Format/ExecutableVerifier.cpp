@@ -166,6 +166,24 @@ private:
     return {};
   }
 
+  // Where a state lies in a tensor of which it is a part.
+  Expected<void> verifyBox(const fb::Binding &binding, const std::string &name) const {
+    const fb::Box *box = binding.box();
+    if (!box)
+      return {};
+    SINTER_CHECK(scope.verifyText(box->tensor(), "a tensor"));
+    const auto *own = binding.whole() ? binding.whole() : binding.shape();
+    bool fits = own && box->shape() && box->offset() && isAligned(box->shape()) &&
+                isAligned(box->offset()) && box->shape()->size() == own->size() &&
+                box->offset()->size() == own->size();
+    for (flatbuffers::uoffset_t i = 0; fits && i < own->size(); ++i) {
+      int64_t extent = box->shape()->Get(i), offset = box->offset()->Get(i);
+      fits = extent >= 0 && static_cast<uint64_t>(extent) <= largestExtent && offset >= 0 &&
+             own->Get(i) <= extent && offset <= extent - own->Get(i);
+    }
+    return fits ? Expected<void>() : bad(name + " is no part of its tensor");
+  }
+
   Expected<void> verifyCode() const {
     bool hasCode = executable.code() && executable.code()->size() != 0;
     if (scope.cpu && executable.kernel_programs() && executable.kernel_programs()->size() != 0)
@@ -264,6 +282,7 @@ private:
           tensorBytes(binding->shape(), binding->dtype()) != binding->slice()->bytes())
         return bad(name + " has a shape that is not its slice's size");
       SINTER_CHECK(verifySharding(*binding, name));
+      SINTER_CHECK(verifyBox(*binding, name));
       if (binding->slice()->offset() % sizeOf(static_cast<DType>(binding->dtype())) != 0)
         return bad(name + " is not aligned to its elements");
       SINTER_CHECK(verifyStageOf(*binding, name));

@@ -49,12 +49,12 @@ std::vector<int64_t> extentsOf(const flatbuffers::Vector<int64_t> *extents) {
   return {extents->begin(), extents->end()};
 }
 
-// The shape of all of a state.
+// The shape of all of a state, which may be a box of a tensor.
 std::vector<int64_t> wholeOf(const fb::Binding &state) {
   return extentsOf(state.whole() ? state.whole() : state.shape());
 }
 
-// Where the part of a rank begins.
+// Where the part of a rank begins in the state.
 std::vector<int64_t> offsetOf(const fb::Executable &executable, const fb::Binding &state,
                               size_t rank) {
   std::vector<int64_t> offset = extentsOf(state.shape());
@@ -70,6 +70,18 @@ std::vector<int64_t> offsetOf(const fb::Executable &executable, const fb::Bindin
     offset[dim] *= place;
   }
   return offset;
+}
+
+// What of a tensor a state is, at an offset in the state.
+BoxToWrite boxOf(const fb::Binding &state, std::vector<int64_t> offset) {
+  TensorToWrite tensor{
+      state.name()->str(), static_cast<DType>(state.dtype()), extentsOf(state.shape()), {}};
+  const fb::Box *box = state.box();
+  if (!box)
+    return {tensor, tensor.name, wholeOf(state), std::move(offset)};
+  for (uint32_t dim = 0; dim < offset.size(); ++dim)
+    offset[dim] += box->offset()->Get(dim);
+  return {std::move(tensor), box->tensor()->str(), extentsOf(box->shape()), std::move(offset)};
 }
 
 // The ranks that write the parts of a state, one for each; adds to what each of them has to.
@@ -91,7 +103,7 @@ std::vector<std::pair<size_t, std::vector<int64_t>>> chooseWriters(const fb::Exe
     if (writerOf.size() > 1 && !intersect(whole, {offset, extentsOf(state.shape())}))
       continue;
     bytesOf[rank] += state.slice()->bytes();
-    writers.emplace_back(rank, offset);
+    writers.emplace_back(rank, boxOf(state, offset).offset);
   }
   return writers;
 }
@@ -149,13 +161,11 @@ std::vector<HeldState> describeStates(const Executable &executable, size_t rank)
     return states;
   std::vector<uint64_t> bytesOf(countRanks(root));
   for (const fb::Binding *state : *root.states()) {
-    std::string name = state->name()->str();
-    if (isPassing(name))
+    if (isPassing(state->name()->string_view()))
       continue;
-    TensorToWrite tensor{name, static_cast<DType>(state->dtype()), extentsOf(state->shape()), {}};
     HeldState &held = states.emplace_back();
-    held.part = {std::move(tensor), wholeOf(*state), offsetOf(root, *state, rank)};
-    held.parameter = parameters.contains(state->name()->string_view());
+    held.part = boxOf(*state, offsetOf(root, *state, rank));
+    held.parameter = parameters.contains(held.part.of);
     held.held = holds(root, *state, rank);
     held.writers = chooseWriters(root, *state, bytesOf);
     held.written =
@@ -194,7 +204,7 @@ Expected<TrainStates> TrainStates::find(Session &session, size_t rank) {
   states.written = describeFiles(executable, states.states, rank);
   for (const auto &[name, tensor] : parametersOf(executable)) {
     auto found = std::ranges::find(states.states, name,
-                                   [](const HeldState &state) { return state.part.tensor.name; });
+                                   [](const HeldState &state) { return state.part.of; });
     if (found == states.states.end() || found->part.tensor.dtype != DType::F32 ||
         tensor->dtype() != fb::DType::F32 || found->part.whole != extentsOf(tensor->shape()))
       return fail(executable.getName(),
@@ -213,17 +223,12 @@ Expected<void> TrainStates::fill(const TensorToWrite &state, const Fill &content
   return session->writeState(state.name, bytes);
 }
 
-// The same of the rank's part, of what `whole` writes to memory for all of it.
-Expected<void> TrainStates::fillPart(const HeldState &state, const Fill &whole) {
-  if (!state.isSplit())
-    return fill(state.part.tensor, whole);
+// Writes the rank's part of all of a tensor.
+Expected<void> TrainStates::fillPart(const HeldState &state, std::span<const std::byte> whole) {
   TensorBox all = makeWholeBox(state.part.whole);
-  size_t elementBytes = sizeOf(state.part.tensor.dtype);
-  std::vector<std::byte> bytes(all.getElements() * elementBytes);
-  SINTER_CHECK(whole(bytes));
   return fill(state.part.tensor, [&](std::span<std::byte> out) -> Expected<void> {
     if (std::optional<TensorBox> own = intersect(all, state.getBox()))
-      copyBox(*own, all, bytes, state.getBox(), out, elementBytes);
+      copyBox(*own, all, whole, state.getBox(), out, sizeOf(state.part.tensor.dtype));
     return {};
   });
 }
@@ -231,19 +236,30 @@ Expected<void> TrainStates::fillPart(const HeldState &state, const Fill &whole) 
 Expected<void> TrainStates::initialize(const WeightSource *weights, uint64_t seed) {
   SINTER_CHECK(session->clearState());
   CheckpointTensors table = parametersOf(session->getExecutable());
+  std::string filled; // the tensor that `bytes` are all of: its parts are states one after another
+  std::vector<std::byte> bytes;
   for (const HeldState &state : states) {
     if (!state.parameter || !state.held)
       continue;
-    TensorToWrite all = state.part.tensor;
-    all.shape = state.part.whole;
-    SINTER_CHECK(fillPart(state, [&](std::span<std::byte> out) -> Expected<void> {
+    TensorToWrite all{state.part.of, state.part.tensor.dtype, state.part.whole, {}};
+    auto fillAll = [&](std::span<std::byte> out) -> Expected<void> {
       if (weights)
         return copyWeight(all, *weights, out);
       const fb::CheckpointTensor &tensor = *table.at(all.name);
       fillRandomWeight(session->getPool(), out, all.dtype, {tensor.mean(), tensor.deviation()},
                        all.name, seed);
       return {};
-    }));
+    };
+    if (!state.isSplit()) {
+      SINTER_CHECK(fill(state.part.tensor, fillAll));
+      continue;
+    }
+    if (filled != all.name) {
+      bytes.resize(byteSizeOf(all));
+      SINTER_CHECK(fillAll(bytes));
+      filled = all.name;
+    }
+    SINTER_CHECK(fillPart(state, bytes));
   }
   return {};
 }
@@ -257,11 +273,11 @@ Expected<void> TrainStates::load(const std::filesystem::path &checkpoint) {
     BoxFiles &files = state.parameter ? parameterFiles : optimizerFiles;
     if (!state.held) {
       // It has to be there, for the ranks that have it.
-      SINTER_CHECK(files.read(tensor.name, tensor.dtype, state.part.whole, state.getBox(), {}));
+      SINTER_CHECK(files.read(state.part.of, tensor.dtype, state.part.whole, state.getBox(), {}));
       continue;
     }
     SINTER_CHECK(fill(tensor, [&](std::span<std::byte> out) {
-      return files.read(tensor.name, tensor.dtype, state.part.whole, state.getBox(), out);
+      return files.read(state.part.of, tensor.dtype, state.part.whole, state.getBox(), out);
     }));
   }
   SINTER_CHECK(parameterFiles.checkAllRead());
@@ -277,48 +293,57 @@ TensorReader TrainStates::reader() const {
   };
 }
 
-// All of a parameter, on the first rank: its own memory, or `memory`.
-Expected<std::span<const std::byte>> TrainStates::gather(const HeldState &state,
+// All of a parameter, of which `parts` are all, on the first rank: its own memory, or `memory`.
+Expected<std::span<const std::byte>> TrainStates::gather(std::span<const HeldState *const> parts,
                                                          const TrainRanks &ranks,
                                                          std::vector<std::byte> &memory) const {
-  const TensorToWrite &tensor = state.part.tensor;
-  std::span<const std::byte> own = tensor.data;
-  if (!state.held) {
-    memory.resize(byteSizeOf(tensor)); // as large as what others have
-    own = memory;
-  } else if (!inHostMemory()) {
-    memory.resize(byteSizeOf(tensor));
-    SINTER_CHECK(session->readState(tensor.name, memory));
-    own = memory;
-  }
-  if (!state.isSplit() && state.writers.front().first == 0)
-    return own;
-  std::vector<size_t> members = {0};
-  for (const auto &[rank, offset] : state.writers)
-    if (rank != 0)
-      members.push_back(rank);
-  SINTER_TRY(std::vector<std::byte> parts, ranks.gatherOf(members, own));
-  if (!ranks.isFirst())
-    return std::span<const std::byte>();
-  TensorBox all = makeWholeBox(state.part.whole);
-  memory.resize(all.getElements() * sizeOf(tensor.dtype));
-  for (const auto &[rank, offset] : state.writers) {
-    TensorBox box{offset, tensor.shape};
-    size_t place = static_cast<size_t>(std::ranges::find(members, rank) - members.begin());
-    copyBox(*intersect(all, box), box, std::span(parts).subspan(place * own.size(), own.size()),
-            all, memory, sizeOf(tensor.dtype));
+  TensorBox all = makeWholeBox(parts.front()->part.whole);
+  std::vector<std::byte> copy;
+  for (const HeldState *state : parts) {
+    const TensorToWrite &tensor = state->part.tensor;
+    std::span<const std::byte> own = tensor.data;
+    if (!state->held || !inHostMemory()) {
+      copy.resize(byteSizeOf(tensor)); // where it is not held, as large as what others have
+      if (state->held)
+        SINTER_CHECK(session->readState(tensor.name, copy));
+      own = copy;
+    }
+    if (!state->isSplit() && state->writers.front().first == 0) {
+      if (inHostMemory())
+        return own;
+      memory = std::move(copy);
+      return std::span<const std::byte>(memory);
+    }
+    std::vector<size_t> members = {0};
+    for (const auto &[rank, offset] : state->writers)
+      if (rank != 0)
+        members.push_back(rank);
+    SINTER_TRY(std::vector<std::byte> gathered, ranks.gatherOf(members, own));
+    if (!ranks.isFirst())
+      continue;
+    memory.resize(all.getElements() * sizeOf(tensor.dtype));
+    for (const auto &[rank, offset] : state->writers) {
+      TensorBox box{offset, tensor.shape};
+      size_t place = static_cast<size_t>(std::ranges::find(members, rank) - members.begin());
+      copyBox(*intersect(all, box), box,
+              std::span(gathered).subspan(place * own.size(), own.size()), all, memory,
+              sizeOf(tensor.dtype));
+    }
   }
   return std::span<const std::byte>(memory);
 }
 
 Expected<void> TrainStates::writeModel(const std::string &path, const TrainRanks &ranks) const {
   std::vector<TensorToWrite> tensors;
-  std::map<std::string, const HeldState *> byName;
-  for (const HeldState &state : states)
-    if (state.parameter) {
-      tensors.push_back({state.part.tensor.name, state.part.tensor.dtype, state.part.whole, {}});
-      byName[state.part.tensor.name] = &state;
-    }
+  std::map<std::string, std::vector<const HeldState *>> byName;
+  for (const HeldState &state : states) {
+    if (!state.parameter)
+      continue;
+    std::vector<const HeldState *> &parts = byName[state.part.of];
+    if (parts.empty())
+      tensors.push_back({state.part.of, state.part.tensor.dtype, state.part.whole, {}});
+    parts.push_back(&state);
+  }
   SINTER_TRY(SafetensorsLayout layout, layOutSafetensors(tensors, {{"format", "pt"}}, path));
   std::vector<std::byte> memory;
   size_t next = 0; // whatever becomes of the file, the ranks gather as many parameters
@@ -326,7 +351,7 @@ Expected<void> TrainStates::writeModel(const std::string &path, const TrainRanks
     if (i == 0)
       return std::as_bytes(std::span(layout.head));
     next = i;
-    return gather(*byName.at(layout.order[i - 1]->name), ranks, memory);
+    return gather(byName.at(layout.order[i - 1]->name), ranks, memory);
   };
   Expected<void> written;
   if (ranks.isFirst())
@@ -350,7 +375,7 @@ Expected<std::optional<std::string>> TrainStates::findNonFiniteParameter() const
       bytes = copy;
     }
     if (findNonFinite(bytes, fb::DType::F32))
-      return std::optional(parameter.name);
+      return std::optional(state.part.of);
   }
   return std::optional<std::string>();
 }

@@ -13,7 +13,7 @@ constexpr const char *modelFile = "model.safetensors";
 constexpr const char *optimizerFile = "optimizer.safetensors";
 constexpr const char *stateFile = "state.json";
 
-/// A state of a train executable that checkpoints hold, as a rank has it.
+/// A state of a train executable that checkpoints hold, a tensor or a box of one, as a rank has it.
 struct HeldState {
   BoxToWrite part;        ///< its data are the session's memory, where the processor can reach it
   bool parameter = false; ///< else the optimizer's
@@ -72,8 +72,9 @@ private:
   using Fill = std::function<Expected<void>(std::span<std::byte> out)>;
 
   Expected<void> fill(const TensorToWrite &state, const Fill &content);
-  Expected<void> fillPart(const HeldState &state, const Fill &whole);
-  Expected<std::span<const std::byte>> gather(const HeldState &state, const TrainRanks &ranks,
+  Expected<void> fillPart(const HeldState &state, std::span<const std::byte> whole);
+  Expected<std::span<const std::byte>> gather(std::span<const HeldState *const> parts,
+                                              const TrainRanks &ranks,
                                               std::vector<std::byte> &memory) const;
 
   Session *session = nullptr;

@@ -88,6 +88,43 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
                                             ::testing::Values(DType::F32, DType::BF16)),
                          testName);
 
+/// Matrices of several parts, one behind the other (Phi-3) and head by head (GPT-NeoX).
+class TrainingOfFusedMatrices : public TrainingOnRanks {};
+
+TEST_P(TrainingOfFusedMatrices, SameBits) {
+  compareLayouts({{"tensor=2"}, {"tensor=4"}, {"tensor=2x2"}, {"data=2,tensor=2,pipeline=2", 3}});
+}
+
+TEST_P(TrainingOfFusedMatrices, SameBitsWhenTheyGoOnInOtherLayouts) {
+  compareTurns({{{"tensor=2"}, 1}, {{}, 2}, {{"data=2,tensor=2", 1}, 3}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOfFusedMatrices,
+                         ::testing::Values(std::tuple("phi3", DType::F32),
+                                           std::tuple("gpt_neox", DType::F32)),
+                         testName);
+
+// What an optimizer computes of all of a matrix is not of its parts.
+class OptimizersOfFusedMatrices : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OptimizersOfFusedMatrices, SameBits) {
+  TemporaryDirectory directory;
+  constexpr uint64_t steps = 2;
+  SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
+  run.options.training.optimizer = GetParam();
+  std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
+  std::vector<double> numbers = numbersOf(run.train({"tensor=2"}, directory.path / "two", 1));
+  std::vector<double> others = numbersOf(run.train({"tensor=3"}, directory.path / "two", steps));
+  numbers.insert(numbers.end(), others.begin(), others.end());
+  EXPECT_EQ(numbers, expected);
+  EXPECT_TRUE(run.statesIn(directory.path / "two", steps) ==
+              run.statesIn(directory.path / "one", steps));
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OptimizersOfFusedMatrices,
+                         ::testing::Values("muon", "adafactor"),
+                         [](const auto &info) { return info.param; });
+
 /// Sharing the data alone splits no op, whatever the model.
 class TrainingOnRanksOfData : public TrainingOnRanks {};
 

@@ -48,6 +48,21 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
 
 // -----
 
+// expected-error @below {{expected 'sinter.box' of argument 0 to say where a state of type 'tensor<4x8xf32>' lies in a tensor, got #sinter.box<"w", tensor<4x12xf32>, [0, 5]>}}
+func.func @dialect_c7(%w: tensor<4x8xf32> {sinter.state = "part", sinter.box = #sinter.box<"w", tensor<4x12xf32>, [0, 5]>}) attributes {sinter.entry} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'sinter.box' of result 0 to say where a state of type 'tensor<4xf32>' lies in a tensor, got #sinter.box<"w", tensor<12xf32>, [4]>}}
+func.func @dialect_c7_result(%x: tensor<4xf32> {sinter.input = "x"})
+    -> (tensor<4xf32> {sinter.output = "x", sinter.box = #sinter.box<"w", tensor<12xf32>, [4]>}) attributes {sinter.entry} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
 func.func @without_grid(%x: tensor<4xf32>) {
   // expected-error @below {{expected a module with the attribute 'sinter.grid'}}
   %0 = sinter.all_gather ["data"] %x : (tensor<4xf32>) -> tensor<2x4xf32>

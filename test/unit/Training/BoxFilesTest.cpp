@@ -66,6 +66,7 @@ struct BoxFilesTest : ::testing::Test {
   BoxToWrite rows(int64_t first, int64_t count, const std::string &name = "w") const {
     return {
         {name, DType::F32, {count, 4}, std::as_bytes(std::span(numbers)).first(size_t(count) * 16)},
+        name,
         {6, 4},
         {first, 0}};
   }
@@ -130,6 +131,21 @@ TEST_F(BoxFilesTest, ReadsAnyBoxOfWhatOthersWrote) {
   }
 }
 
+TEST_F(BoxFilesTest, AFileHasSeveralBoxesOfATensor) {
+  std::iota(numbers.begin(), numbers.end(), 0.0f);
+  BoxToWrite first = rows(0, 2, "w[0:2, 0:4]"), last = rows(2, 4, "w[2:6, 0:4]");
+  first.of = last.of = "w";
+  write({makeBoxFile("optimizer.safetensors", std::vector{first, last}, 0, 2)});
+  auto opened = BoxFiles::open(folder.at(1), "optimizer.safetensors");
+  ASSERT_TRUE(opened) << opened.error().message();
+  std::vector<float> out(24, -1);
+  ASSERT_TRUE(opened->read("w", DType::F32, {6, 4}, {{0, 0}, {6, 4}},
+                           std::as_writable_bytes(std::span(out))));
+  for (size_t i = 0; i < 24; ++i)
+    EXPECT_EQ(out[i], float(i < 8 ? i : i - 8));
+  EXPECT_TRUE(opened->checkAllRead());
+}
+
 TEST_F(BoxFilesTest, HolesAndOverlapsNameTensorAndBox) {
   write({makeBoxFile("optimizer.safetensors", std::vector{rows(0, 3)}, 0, 2),
          makeBoxFile("optimizer.safetensors", std::vector{rows(4, 2)}, 1, 2)});
@@ -151,6 +167,7 @@ TEST_F(BoxFilesTest, RefusesWhatIsNoBox) {
         R"({"w":{"whole":[6,4],"offset":[0]}})", R"({"w":{"whole":[6,4,1],"offset":[0,0,0]}})",
         R"({"w":{"whole":[6,4],"offset":[-1,0]}})", R"({"w":{"whole":[6,4],"offset":[7,0]}})",
         R"({"w":{"whole":[6,4],"offset":[0.5,0]}})",
+        R"({"w":{"whole":[6,4],"offset":[0,0],"tensor":1}})",
         R"({"w":{"whole":[4611686018427387904,4],"offset":[0,0]}})",
         R"({"w":{"whole":[4294967296,4294967296],"offset":[0,0]}})"}) {
     writeBoxes(boxes);

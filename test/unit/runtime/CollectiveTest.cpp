@@ -334,4 +334,27 @@ TEST(CollectiveVerifierTest, RefusesWrongShardings) {
   EXPECT_NE(why({2, 5}, {4, 5}, {{2}, {}}).find("along axis 2"), std::string::npos);
 }
 
+TEST(CollectiveVerifierTest, RefusesStatesThatAreNoPartOfTheirTensor) {
+  auto why = [](std::vector<int64_t> shape, std::vector<int64_t> offset) {
+    Parts parts;
+    parts.stateBytes = 64;
+    Parts::Tensor state = {"w[0:2, 3:8]", fb::DType::F32, {2, 5}, slice(Space::State, 0, 40)};
+    state.boxOf = "w";
+    state.boxShape = std::move(shape);
+    state.boxOffset = std::move(offset);
+    parts.states = {state};
+    auto loaded = parts.load();
+    return loaded ? "" : loaded.error().why;
+  };
+  EXPECT_EQ(why({2, 8}, {0, 3}), "");
+  for (const auto &[shape, offset] :
+       {std::pair(std::vector<int64_t>{2, 8}, std::vector<int64_t>{0, 4}),
+        {{2, 8}, {0, -1}},
+        {{2, 8}, {3}},
+        {{10}, {0}},
+        {{2, 4}, {0, 0}},
+        {{2, INT64_MAX}, {0, INT64_MAX - 3}}})
+    EXPECT_NE(why(shape, offset).find("is no part of its tensor"), std::string::npos);
+}
+
 } // namespace

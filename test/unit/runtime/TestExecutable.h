@@ -55,6 +55,8 @@ struct Parts {
     std::vector<int64_t> whole = {};             ///< of a tensor that is split, with
     std::vector<std::vector<uint32_t>> sharding = {};
     uint32_t stage = 0;
+    std::string boxOf = {}; ///< of a state that is a box of a tensor: which, its shape and where
+    std::vector<int64_t> boxShape = {}, boxOffset = {};
   };
   std::vector<Tensor> checkpoint; ///< without slices
   std::vector<Tensor> states;
@@ -130,10 +132,14 @@ struct Parts {
         std::vector<Offset<fb::Axes>> sharding;
         for (const std::vector<uint32_t> &axes : tensor.sharding)
           sharding.push_back(fb::CreateAxesDirect(builder, &axes));
+        Offset<fb::Box> box;
+        if (!tensor.boxOf.empty())
+          box = fb::CreateBoxDirect(builder, tensor.boxOf.c_str(), &tensor.boxShape,
+                                    &tensor.boxOffset);
         offsets.push_back(
             fb::CreateBindingDirect(builder, tensor.name.c_str(), tensor.dtype, &tensor.shape,
                                     &tensor.slice, tensor.whole.empty() ? nullptr : &tensor.whole,
-                                    sharding.empty() ? nullptr : &sharding, tensor.stage));
+                                    sharding.empty() ? nullptr : &sharding, tensor.stage, box));
       }
       return builder.CreateVector(offsets);
     };
