@@ -1,7 +1,9 @@
+#include "compiler/Analysis/WeightValues.h"
 #include "compiler/Layout/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace sinter {
@@ -16,18 +18,19 @@ using namespace sinter;
 static int64_t getWidth(Value tensor) { return typeOf(tensor).getElementTypeBitWidth(); }
 
 namespace {
-/// What an entry does with a parameter.
+/// What an entry does with a parameter, or a rank's part of one.
 struct TableUses {
-  SmallVector<LookupOpInterface> lookups;
-  PackOp panels;              ///< the parameter transposed, all its numbers as they are
-  PackOp rounded;             ///< rounded ones
+  Value table;
+  SmallVector<LookupOpInterface> lookups = {};
+  PackOp panels = nullptr;    ///< the table transposed, all its numbers as they are
+  PackOp rounded = nullptr;   ///< rounded ones
   Operation *other = nullptr; ///< an op that reads it, or what is made of it, otherwise
 
-  /// Follows the parameter to the panels that are made of it.
+  /// Follows the table to the panels that are made of it.
   void collect(Value value, bool transposed, bool rounds) {
     for (Operation *user : value.getUsers()) {
       auto lookup = dyn_cast<LookupOpInterface>(user);
-      if (lookup && isa<BlockArgument>(value) && lookup.getTable() == value)
+      if (lookup && value == table && lookup.getTable() == value)
         lookups.push_back(lookup);
       else if (auto cast = dyn_cast<CastOp>(user))
         collect(cast, transposed, rounds || getWidth(cast) <= getWidth(value));
@@ -48,18 +51,37 @@ struct ShareTablesPass : sinter::impl::ShareTablesPassBase<ShareTablesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(SinterDialect::kEntry))
-        for (BlockArgument argument : function.getArguments())
-          if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                                SinterDialect::kParameter))
-            share(function, argument, name);
+        for (Value table : listTables(function))
+          share(function, table);
   }
 
 private:
-  void share(func::FuncOp function, BlockArgument table, StringAttr name) {
-    TableUses uses;
+  /// What lookups read: parameters, or what is made of them alone.
+  static llvm::SetVector<Value> listTables(func::FuncOp function) {
+    llvm::DenseSet<Value> parameters = findParameterValues(function);
+    llvm::SetVector<Value> tables;
+    for (Operation &op : function.front())
+      if (auto lookup = dyn_cast<LookupOpInterface>(op);
+          lookup && parameters.contains(lookup.getTable()))
+        tables.insert(lookup.getTable());
+    return tables;
+  }
+
+  /// The parameter that a table is or is made of.
+  static StringRef getName(func::FuncOp function, Value table) {
+    while (Operation *op = table.getDefiningOp())
+      table = op->getOperand(0);
+    auto argument = cast<BlockArgument>(table);
+    return function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kParameter)
+        .getValue();
+  }
+
+  void share(func::FuncOp function, Value table) {
+    TableUses uses{table};
     uses.collect(table, /*transposed=*/false, /*rounds=*/false);
-    if (uses.lookups.empty() || (!uses.panels && !uses.rounded))
+    if (!uses.panels && !uses.rounded)
       return;
+    StringRef name = getName(function, table);
     auto opts = remark::RemarkOpts::name("SharedTable")
                     .category("sinter-layout")
                     .function(function.getName());
@@ -69,12 +91,12 @@ private:
                                ? uses.other->getName().getStringRef().str() + " reads it, too"
                                : "their numbers are rounded";
       remark::missed(table.getLoc(), opts)
-          << llvm::formatv("{0} stays as it is beside its panels, {1:F1} MB more: {2}",
-                           name.getValue(), megabytes, reason)
+          << llvm::formatv("{0} stays as it is beside its panels, {1:F1} MB more: {2}", name,
+                           megabytes, reason)
                  .str();
       return;
     }
-    moveToFront(uses.panels);
+    moveBehind(uses.panels, table);
     int64_t before = 0, after = 0;
     for (LookupOpInterface lookup : uses.lookups) {
       before += cast<CostOpInterface>(*lookup).getBytes();
@@ -86,14 +108,19 @@ private:
     remark::passed(table.getLoc(), opts)
         << llvm::formatv("{0} is held in panels alone: {1:F1} MB less, lookups move {2:F1} KB "
                          "instead of {3:F1}",
-                         name.getValue(), megabytes, after / 1e3, before / 1e3)
+                         name, megabytes, after / 1e3, before / 1e3)
                .str();
   }
 
-  /// Moves what is made of an argument alone before all that may use it.
-  static void moveToFront(Operation *op) {
-    while (op) {
-      op->moveBefore(&op->getBlock()->front());
+  /// Moves what is made of a table alone before all else that uses it.
+  static void moveBehind(Operation *op, Value table) {
+    OpBuilder builder(op);
+    builder.setInsertionPointAfterValue(table);
+    while (true) {
+      op->moveBefore(builder.getBlock(), builder.getInsertionPoint());
+      builder.setInsertionPoint(op);
+      if (op->getOperand(0) == table)
+        return;
       op = op->getOperand(0).getDefiningOp();
     }
   }

@@ -106,6 +106,8 @@ public:
     if (isHeavy())
       return sum;
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      if (ShardingAttr terms = getTerms(op->getNumOperands() + i))
+        sum += resharder.getNs(typeOf(result), terms, getSharding(op->getNumOperands() + i));
       bool isNew = false;
       for (int64_t dim = 0; dim < typeOf(result).getRank(); ++dim) {
         unsigned loop = getLoop(op->getNumOperands() + i, dim);
@@ -123,6 +125,18 @@ public:
   }
 
 private:
+  /// The sharding of a result of whose sum ranks have terms; null: none.
+  ShardingAttr getTerms(unsigned tensor) const {
+    SmallVector<Attribute> terms;
+    for (auto [loop, kind] : llvm::enumerate(nest.loops))
+      if (kind == LoopKind::Reduction)
+        llvm::append_range(terms, getAxesOf(loop));
+    if (terms.empty())
+      return nullptr;
+    return ShardingAttr::get(op->getContext(), getSharding(tensor).getDims(),
+                             ArrayAttr::get(op->getContext(), terms));
+  }
+
   size_t findAxis(Attribute name) const {
     for (size_t axis : axes)
       if (grid.getNames()[axis] == name)
@@ -136,7 +150,9 @@ private:
 
   /// Whether a loop may be split along an axis, beside those that it is.
   bool mayTake(unsigned loop, size_t axis) {
-    if (nest.loops[loop] != LoopKind::Parallel)
+    bool isIndependent = nest.loops[loop] == LoopKind::Parallel ||
+                         (nest.exact && nest.loops[loop] == LoopKind::Reduction);
+    if (!isIndependent)
       return false;
     std::optional<unsigned> before = std::exchange(loopOf[axis], loop);
     ArrayAttr all = getAxesOf(loop);

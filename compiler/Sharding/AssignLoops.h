@@ -9,7 +9,8 @@
 // operand is.
 //
 // An op that adds in an order of its own has the same bits in every part: loops that reduce are
-// never split, and rows of a product only where a part has enough of them (KernelLayouts.h).
+// never split, unless the sum is exact (LoopNest::exact), and rows of a product only where a part
+// has enough of them (KernelLayouts.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

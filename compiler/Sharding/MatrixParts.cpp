@@ -19,6 +19,9 @@ std::optional<int64_t> sinter::findColumns(Value matrix, int64_t ranks) {
       continue;
     if (!shardable)
       return std::nullopt;
+    // A table may have any of its rows.
+    if (isa<LookupOpInterface>(user) && shardable.getLoopNest().exact)
+      continue;
     LoopNest nest = shardable.getLoopNest();
     std::optional<int64_t> ofResult, dim;
     if (getRole(user) == FusionRole::Contraction)

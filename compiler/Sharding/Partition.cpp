@@ -213,6 +213,24 @@ private:
       RankPlace place(local, grid, split.axes, extents);
       shardable.placePart(local, place);
     }
+    for (Value result : op->getResults())
+      addExactTerms(values[result], nest, split, op->getLoc());
+  }
+
+  /// Adds what ranks have of a result each, where a loop that reduces is split: it may be if their
+  /// sum is exact.
+  void addExactTerms(ShardedValue &value, const LoopNest &nest, const LoopAssignment &split,
+                     Location loc) {
+    SmallVector<Attribute> terms;
+    for (auto [kind, axes] : llvm::zip(nest.loops, split.axes))
+      if (kind == LoopKind::Reduction)
+        llvm::append_range(terms, axes);
+    if (terms.empty())
+      return;
+    ShardingAttr sum = value.sharding;
+    value.sharding =
+        ShardingAttr::get(function.getContext(), sum.getDims(), builder.getArrayAttr(terms));
+    value = {resharder.reshard(builder, loc, value, sum), value.whole, sum};
   }
 
   /// The turns of each loop of an op: of one over unlike extents, those of the first.

@@ -63,8 +63,8 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     summed over ranks as soon as they are there, with `zero=3` the parameters, too, of which a rank
     gathers what it needs.
 
-    Along `tensor`: a matrix that only products read is split by the columns of their results, and a
-    KV cache by heads, where they divide.
+    Along `tensor`: a matrix that products read is split by the columns of their results, by rows
+    where it is a table that is looked up in, too, and a KV cache by heads, where they divide.
 
     Along `context`: the tokens of a sequence. Parameters are whole; the gradient of a matrix that is
     whole, and what an optimizer keeps of it, are split by the dimension that it can be made in parts
@@ -104,7 +104,8 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
     `sinter.whole` is that of all of it. Every op computes on parts where its loops allow (LoopNest.h):
     an independent loop is split along the axes that an operand is split along, or along those that
     cost least (AssignLoops.h); a loop that reduces, or that is needed whole, is not, so that every
-    number is computed by one rank in the order of one device. Between them collectives move parts
+    number is computed by one rank in the order of one device; but for the rows of a table in which a
+    lookup chooses one, whose terms are all -0.0 but one. Between them collectives move parts
     (Resharding.h): a split operand is exchanged or gathered where it is needed otherwise, a whole one
     is sliced where others are split, and terms of a sum are exchanged and added in the order of the
     tree (Passes.h). An op whose numbers follow from where an element stands is told so

@@ -29,6 +29,9 @@ struct LoopNest {
   /// From a point of the loops to an element: one a tensor, operands before results.
   llvm::SmallVector<mlir::AffineMap> maps;
   LoopReduction reduction = LoopReduction::Sum;
+  /// Every element comes from one turn of the loops that reduce, and a part without it gives what
+  /// leaves it as it is: these loops may be split with the same bits.
+  bool exact = false;
   /// What is computed at an element follows from where it stands: a part has to be told
   /// (ShardableOpInterface::placePart).
   bool placed = false;

@@ -191,6 +191,8 @@ LogicalResult EmbeddingGradOp::verify() {
            << getIds().getType() << ", " << gradient << " -> " << getType();
   if (getInto() && getInto().getType() != getType()) // embedding_grad_c2
     return emitOpError("expected into to have the result's type, got ") << getInto().getType();
+  if (getStart() && getStart().getType().getShape() != ArrayRef<int64_t>{1}) // embedding_grad_c3
+    return emitOpError("expected a start [1], got ") << getStart().getType();
   return success();
 }
 
@@ -208,7 +210,8 @@ LogicalResult EmbeddingGradOp::canonicalize(EmbeddingGradOp op, PatternRewriter 
     return failure();
   rewriter.setInsertionPoint(add);
   rewriter.replaceOpWithNewOp<EmbeddingGradOp>(add, op.getType(), op.getIds(), op.getGradient(),
-                                               other, op.getRowsAttr(), op.getPaddingAttr());
+                                               other, op.getStart(), op.getRowsAttr(),
+                                               op.getPaddingAttr());
   rewriter.eraseOp(op);
   return success();
 }
@@ -220,11 +223,14 @@ OpOperand *EmbeddingGradOp::getInPlaceOperand(OpResult) {
 SmallVector<ReferenceTensor> EmbeddingGradOp::evaluate(ArrayRef<ReferenceTensor> operands) {
   ReferenceTensor result = getInto() ? operands[2] : ReferenceTensor(getType());
   int64_t rows = getType().getDimSize(0), width = getType().getDimSize(1);
+  int64_t start = getStart() ? static_cast<int64_t>(operands.back()[0]) : 0;
   for (int64_t i = 0; i < operands[0].getNumElements(); ++i) {
     auto id = static_cast<int64_t>(operands[0][i]);
     if (getPadding() && id == static_cast<int64_t>(*getPadding()))
       continue;
-    int64_t row = std::clamp<int64_t>(id, 0, rows - 1);
+    int64_t row = std::clamp<int64_t>(id - start, 0, rows - 1);
+    if (getStart() && row != id - start)
+      continue;
     for (int64_t j = 0; j < width; ++j)
       result[row * width + j] += operands[1][i * width + j];
   }

@@ -70,21 +70,26 @@ def CrossEntropyGradOp : Sinter_ReferenceOp<"cross_entropy_grad", [Sinter_Sharda
   let hasVerifier = 1;
 }
 
-def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [Sinter_Shardable,
-    DeclareOpInterfaceMethods<InPlaceOpInterface>,
+def EmbeddingGradOp : Sinter_ReferenceOp<"embedding_grad", [Sinter_PlacedShardable,
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<InPlaceOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "adds rows where an embedding read them: result[ids[...], :] += gradient[..., :]";
   let description = [{
     Starts from `into`, in whose place the result is, or from zeros; tokens are added in their
     order. An id outside of the table adds to its nearest row, the one that `embedding` read; the
-    id `padding`, where there is one, adds nothing.
+    id `padding`, where there is one, adds nothing. With `start` the result is the rows of a larger
+    table from `start[0]` on, and an id outside of them adds nothing, either.
 
     C1: gradient is ids' shape with d appended, the result is `[rows, d]` of f32 or f64.
-    C2: into has the result's type.
+    C2: into has the result's type. C3: start is `[1]`.
   }];
   let arguments = (ins Sinter_IndexTensor:$ids, Sinter_FloatTensor:$gradient,
-                       Optional<Sinter_FloatTensor>:$into, I64Attr:$rows,
-                       OptionalAttr<I64Attr>:$padding);
+                       Optional<Sinter_FloatTensor>:$into, Optional<Sinter_IndexTensor>:$start,
+                       I64Attr:$rows, OptionalAttr<I64Attr>:$padding);
+  let assemblyFormat = [{
+    $ids `,` $gradient (`,` $into^)? (`from` $start^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let results = (outs Sinter_FloatTensor:$result);
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

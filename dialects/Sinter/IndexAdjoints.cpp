@@ -78,7 +78,7 @@ void EmbeddingOp::buildAdjoint(Adjoint &adjoint) {
     return;
   Value gradient = EmbeddingGradOp::create(
       adjoint.getBuilder(), adjoint.getLoc(), getTable().getType().clone({getRows(), getWidth()}),
-      getIds(), adjoint.getGradient(getResult()), Value(),
+      getIds(), adjoint.getGradient(getResult()), /*into=*/Value(), getStart(),
       adjoint.getBuilder().getI64IntegerAttr(getRows()), getPaddingAttr());
   if (getTransposeTable())
     gradient = AdjointBuilder(adjoint).transpose(gradient, {1, 0});

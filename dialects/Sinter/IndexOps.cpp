@@ -359,17 +359,24 @@ LogicalResult EmbeddingOp::verify() {
     return emitOpError("expected a table ")
            << (getTransposeTable() ? "[width, rows]" : "[rows, width]")
            << " and ids' shape with width appended, got " << table << " -> " << getType();
+  if (getStart() && (getStart().getType().getShape() != ArrayRef<int64_t>{1} ||
+                     !isa<FloatType>(table.getElementType()))) // embedding_c2
+    return emitOpError("expected a start [1] and a table of floating-point numbers, got ")
+           << getStart().getType() << " and " << table;
   return success();
 }
 
 Value EmbeddingOp::buildTransposed(OpBuilder &builder, Value table) {
   return EmbeddingOp::create(builder, getLoc(), getType().clone(typeOf(table).getElementType()),
-                             table, getIds(), getPaddingAttr(), !getTransposeTable());
+                             table, getIds(), getStart(), getPaddingAttr(), !getTransposeTable());
 }
 
 SmallVector<ReferenceTensor> EmbeddingOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  int64_t start = getStart() ? static_cast<int64_t>(operands[2][0]) : 0;
   return {tabulate(getType(), [&](ArrayRef<int64_t> index) {
-    auto id = static_cast<int64_t>(operands[1].at(index.drop_back()));
+    int64_t id = static_cast<int64_t>(operands[1].at(index.drop_back())) - start;
+    if (getStart() && (id < 0 || id >= getRows()))
+      return -0.0;
     int64_t row = std::clamp<int64_t>(id, 0, getRows() - 1), column = index.back();
     return operands[0].at(getTransposeTable() ? ArrayRef<int64_t>{column, row}
                                               : ArrayRef<int64_t>{row, column});

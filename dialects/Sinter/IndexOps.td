@@ -128,7 +128,7 @@ def PickOp : Sinter_ReferenceOp<"pick", [Sinter_Shardable,
   let hasVerifier = 1;
 }
 
-def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Shardable, Sinter_Differentiable,
+def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_PlacedShardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<LookupOpInterface, ["buildTransposed"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "rows of a table: result[..., :] = table[ids[...], :]";
@@ -137,10 +137,16 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_Shardable, Sinter_Diff
     check ids before a step. The row `padding`, where there is one, is not trained: its gradient is
     zero. With `transpose_table`, table is `[width, rows]`, as the right-hand side of the product
     that a tied table is also is.
+
+    With `start` the table holds the rows of a larger one from `start[0]` on. An id that it does not
+    hold reads -0.0, which added to any number leaves it as it is: the sum over the parts of a table
+    is, to the bit, what the whole table gives.
     C1: table is `[rows, width]`; the result is ids' shape with width appended, of table's type.
+    C2: start is `[1]`, and the table is of floating-point numbers.
   }];
   let arguments = (ins Sinter_Tensor:$table, Sinter_IndexTensor:$ids,
-                       OptionalAttr<I64Attr>:$padding, UnitAttr:$transpose_table);
+                       Optional<Sinter_IndexTensor>:$start, OptionalAttr<I64Attr>:$padding,
+                       UnitAttr:$transpose_table);
   let results = (outs Sinter_Tensor:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = [{

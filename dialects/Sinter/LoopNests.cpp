@@ -270,13 +270,36 @@ void PositionsOp::placePart(Operation *op, PartPlace &place) {
 LoopNest OneHotOp::getLoopNest() { return makeLoopNest(*this, "... -> ... V"); }
 LoopNest PickOp::getLoopNest() { return makeLoopNest(*this, "... V, ... -> ..."); }
 LoopNest LastRowOp::getLoopNest() { return makeLoopNest(*this, "b T d, b -> b d"); }
+
+// Of the parts of a table all but one give -0.0, if they are numbers that have it.
 LoopNest EmbeddingOp::getLoopNest() {
-  return makeLoopNest(*this, getTransposeTable() ? "d V, ... -> ... d" : "V d, ... -> ... d");
+  bool splitsRows = isa<FloatType>(getType().getElementType());
+  std::string rows = splitsRows ? "r" : "R";
+  std::string table = getTransposeTable() ? "d " + rows : rows + " d";
+  LoopNest nest = makePlacedNest(makeLoopNest(*this, table + ", ..., X -> ... d"));
+  nest.exact = splitsRows;
+  return nest;
+}
+
+void EmbeddingOp::placePart(Operation *op, PartPlace &place) {
+  AffineExpr rows = getLoopNest().maps.front().getResult(getTransposeTable() ? 1 : 0);
+  auto part = cast<EmbeddingOp>(op);
+  if (Value start = place.shift(part.getStart(), 1, cast<AffineDimExpr>(rows).getPosition()))
+    part.getStartMutable().assign(start);
 }
 
 // What is added to is added once.
 LoopNest EmbeddingGradOp::getLoopNest() {
-  return makeLoopNest(*this, getInto() ? "*, * d, V d -> V d" : "..., ... d, V d -> V d");
+  return makePlacedNest(
+      makeLoopNest(*this, getInto() ? "*, * d, r d, X -> r d" : "..., ... d, r d, X -> r d"));
+}
+
+void EmbeddingGradOp::placePart(Operation *op, PartPlace &place) {
+  AffineExpr rows = getLoopNest().maps.back().getResult(0);
+  auto part = cast<EmbeddingGradOp>(op);
+  part.setRows(part.getType().getDimSize(0));
+  if (Value start = place.shift(part.getStart(), 1, cast<AffineDimExpr>(rows).getPosition()))
+    part.getStartMutable().assign(start);
 }
 
 // Numbers of elements have to fit what a part is told.

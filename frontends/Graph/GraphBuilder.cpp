@@ -206,6 +206,7 @@ Value GraphBuilder::embedding(Value table, Value ids, std::optional<int64_t> pad
   SmallVector<int64_t> shape(getType(ids).getShape());
   shape.push_back(getType(table).getDimSize(1));
   return EmbeddingOp::create(builder, location, getType(table).clone(shape), table, ids,
+                             /*start=*/Value(),
                              padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
 }
 

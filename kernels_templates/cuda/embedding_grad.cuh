@@ -1,7 +1,8 @@
 //===- embedding_grad.cuh - Rows added where ids say ------------*- C++ -*-===//
 //
 // sinter.embedding_grad: result[ids[t], :] += gradient[t, :] for t in order, from `into` or from
-// zeros. An id outside of the table adds to its nearest row; the id `padding` adds nothing.
+// zeros. An id outside of the table adds to its nearest row; the id `padding` adds nothing. With a
+// start the table is the rows of a larger one from there on, and an id outside adds nothing.
 //
 // Versions:
 //
@@ -23,8 +24,10 @@
 //   hasPadding, padding   (bool, int)
 //   hasInto     (bool) whether the sums begin with `into`, which may be the result itself; nullptr
 //               if not
+//   hasStart    (bool) whether there is a start; nullptr if not
 //
-// Arguments: ids (i32 [tokens]), gradient [tokens, width], into, result (f32 [rows, width]).
+// Arguments: ids (i32 [tokens]), gradient [tokens, width], into, start (i32 [1]), result (f32
+// [rows, width]).
 //
 // Launch: embedding_grad_grid<P>() blocks of 128 threads, embedding_grad_shared<P>() bytes.
 //
@@ -52,7 +55,7 @@ template <class P> SINTER_CONSTEXPR int embedding_grad_shared() {
 
 template <class P>
 SINTER_DEVICE void embedding_grad(const int *ids, const typename P::Element *gradient,
-                                  const float *into, float *result) {
+                                  const float *into, const int *start, float *result) {
   using namespace embedding;
   constexpr int kParts = static_cast<int>(divide_up(P::width, kThreads));
   const int thread = threadIdx.x, lane = lane_index(), warp = warp_index();
@@ -74,7 +77,7 @@ SINTER_DEVICE void embedding_grad(const int *ids, const typename P::Element *gra
     if (token < P::tokens) {
       const int id = ids[token];
       if (!P::hasPadding || id != P::padding)
-        place = max_of(0, min_of(id, P::rows - 1)) - first;
+        place = (P::hasStart ? id - *start : max_of(0, min_of(id, P::rows - 1))) - first;
     }
     const bool isOurs = place >= 0 && place < rows;
     const unsigned ours = __ballot_sync(0xFFFFFFFFu, isOurs);

@@ -12,6 +12,7 @@ struct Table {
   int tokens = 1, rows = 1, width = 1;
   std::optional<int> padding = {};
   bool hasInto = false;
+  std::optional<int> start = {}; ///< of a table of several, where its rows begin
   /// Ids are from [-spread, rows + spread).
   int spread = 0;
 };
@@ -21,7 +22,8 @@ Parameters getParameters(const Table &table) {
                        {"tokens", std::to_string(table.tokens)},
                        {"rows", std::to_string(table.rows)},
                        {"width", std::to_string(table.width)},
-                       {"hasInto", table.hasInto ? "true" : "false"}};
+                       {"hasInto", table.hasInto ? "true" : "false"},
+                       {"hasStart", table.start ? "true" : "false"}};
   if (table.padding) {
     result["hasPadding"] = "true";
     result["padding"] = std::to_string(*table.padding);
@@ -50,7 +52,9 @@ void expectReference(TestKernels &kernels, const std::string &name, const Table 
   for (int t = 0; t < table.tokens; ++t) {
     if (table.padding && numbers[t] == *table.padding)
       continue;
-    int row = std::clamp(numbers[t], 0, table.rows - 1);
+    int row = std::clamp(numbers[t] - table.start.value_or(0), 0, table.rows - 1);
+    if (table.start && row != numbers[t] - *table.start)
+      continue;
     for (int i = 0; i < table.width; ++i)
       sums[size_t(row) * table.width + i] +=
           static_cast<float>(gradient.values[size_t(t) * table.width + i]);
@@ -58,6 +62,9 @@ void expectReference(TestKernels &kernels, const std::string &name, const Table 
   std::vector<HostTensor *> tensors = {&ids, &gradient};
   if (table.hasInto)
     tensors.push_back(&result);
+  HostTensor start = HostTensor::of("int", std::vector<int>{table.start.value_or(0)});
+  if (table.start)
+    tensors.push_back(&start);
   tensors.push_back(&result);
   auto report = kernels.run(name, tensors, order);
   ASSERT_TRUE(report) << report.error().message();
@@ -83,6 +90,7 @@ TEST(EmbeddingGrad, AddsRowsInOrder) {
        {"frequent", {.tokens = 300, .rows = 3, .width = 130, .hasInto = true}},
        {"rare", {.tokens = 40, .rows = 200, .width = 64}},
        {"outside", {.tokens = 150, .rows = 65, .width = 7, .hasInto = true, .spread = 9}},
+       {"part", {.tokens = 150, .rows = 70, .width = 9, .padding = 12, .start = 8, .spread = 9}},
        {"padding", {.tokens = 129, .rows = 70, .width = 128, .padding = 5, .spread = 3}},
        {"bf16", {.element = "__nv_bfloat16", .tokens = 128, .rows = 64, .width = 40}},
        {"f16", {.element = "__half", .tokens = 17, .rows = 130, .width = 200, .hasInto = true}}},

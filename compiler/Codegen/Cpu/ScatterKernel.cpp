@@ -75,13 +75,8 @@ private:
       });
       emitLoop(index(0), index(op.getIds().getType().getNumElements()), [&](Value token) {
         Value row = emitRow(token);
-        Value isAfter = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, row, first);
-        Value isBefore = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, last);
-        auto own =
-            scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isAfter, isBefore));
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPoint(own.thenYield());
-        emitUnlessPadding(token, [&] { emitAdd(token, row, index(0), width); });
+        emitIf(isWithin(row, first, last),
+               [&] { emitUnlessPadding(token, [&] { emitAdd(token, row, index(0), width); }); });
       });
     });
     return llvm::divideCeil(rows, range);
@@ -96,7 +91,11 @@ private:
     emitLoop(begin, end, [&](Value item) {
       Value first = mul(item, width / parts);
       emitLoop(index(0), index(op.getIds().getType().getNumElements()), [&](Value token) {
-        emitUnlessPadding(token, [&] { emitAdd(token, emitRow(token), first, width / parts); });
+        Value row = emitRow(token);
+        auto addToken = [&] {
+          emitUnlessPadding(token, [&] { emitAdd(token, row, first, width / parts); });
+        };
+        op.getStart() ? emitIf(isWithin(row, index(0), index(rows)), addToken) : addToken();
       });
     });
     return parts;
@@ -109,17 +108,31 @@ private:
     Value padding = arith::ConstantOp::create(
         builder, loc,
         builder.getI32IntegerAttr(static_cast<int32_t>(static_cast<int64_t>(*op.getPadding()))));
-    Value isTrained = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, id, padding);
-    auto guarded = scf::IfOp::create(builder, loc, isTrained);
+    emitIf(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, id, padding), body);
+  }
+
+  template <typename Body> void emitIf(Value condition, Body body) {
+    auto guarded = scf::IfOp::create(builder, loc, condition);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(guarded.thenYield());
     body();
   }
 
-  /// The row of the table that a token read.
+  Value isWithin(Value row, Value first, Value last) {
+    Value isAfter = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, row, first);
+    Value isBefore = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, last);
+    return arith::AndIOp::create(builder, loc, isAfter, isBefore);
+  }
+
+  /// The row of the table that a token read; of a part of a table it may be outside.
   Value emitRow(Value token) {
     Value id = emitElement(op.getIds(), token);
     id = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), id);
+    if (op.getStart()) {
+      Value start = emitElement(op.getStart(), index(0));
+      start = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start);
+      return arith::SubIOp::create(builder, loc, id, start);
+    }
     id = arith::MaxSIOp::create(builder, loc, id, index(0));
     return arith::MinSIOp::create(builder, loc, id, index(rows - 1));
   }

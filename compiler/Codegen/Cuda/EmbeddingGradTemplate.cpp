@@ -25,6 +25,7 @@ FailureOr<CudaLaunch> sinter::instantiateEmbeddingGrad(func::FuncOp kernel, func
   instance.set("hasPadding", op->getPadding().has_value());
   instance.set("padding", static_cast<int64_t>(op->getPadding().value_or(0)));
   instance.set("hasInto", static_cast<bool>(op->getInto()));
+  instance.set("hasStart", static_cast<bool>(op->getStart()));
   auto pass = [&](Value operand) {
     instance.pass(operand ? std::optional(cast<BlockArgument>(operand).getArgNumber())
                           : std::nullopt);
@@ -32,6 +33,7 @@ FailureOr<CudaLaunch> sinter::instantiateEmbeddingGrad(func::FuncOp kernel, func
   pass(op->getIds());
   pass(op->getGradient());
   pass(op->getInto());
+  pass(op->getStart());
   instance.pass(kernel.getNumArguments());
   instance.write(function, /*usesShared=*/true);
   constexpr int64_t kRows = 64, kThreads = 128, kWarps = 4;

@@ -289,7 +289,16 @@ struct EmbeddingElements : ElementModel<EmbeddingElements, EmbeddingOp> {
   }
 
   FailureOr<Value> emitChosenRow(Operation *op, ElementEmitter &emitter, Index index) const {
-    return emitter.emitIndex(cast<EmbeddingOp>(op).getIds(), index);
+    auto embedding = cast<EmbeddingOp>(op);
+    FailureOr<Value> id = emitter.emitIndex(embedding.getIds(), index);
+    if (failed(id) || !embedding.getStart())
+      return id;
+    OpBuilder &builder = emitter.getBuilder();
+    FailureOr<Value> start =
+        emitter.emitIndex(embedding.getStart(), builder.getAffineConstantExpr(0));
+    if (failed(start))
+      return failure();
+    return arith::SubIOp::create(builder, emitter.getLoc(), *id, *start).getResult();
   }
 
   Sources getSources(Operation *op, const IndexSpace &, Index index, AffineExpr row) const {
@@ -301,7 +310,21 @@ struct EmbeddingElements : ElementModel<EmbeddingElements, EmbeddingOp> {
   }
 
   FailureOr<Value> emitElement(Operation *op, ElementEmitter &emitter, Index index) const {
-    return emitSource(op, emitter, index);
+    FailureOr<Value> element = emitSource(op, emitter, index);
+    auto embedding = cast<EmbeddingOp>(op);
+    if (failed(element) || !embedding.getStart())
+      return element;
+    FailureOr<Value> row = emitChosenRow(op, emitter, index.drop_back());
+    if (failed(row))
+      return failure();
+    // Below zero is a large number.
+    OpBuilder &builder = emitter.getBuilder();
+    Location loc = emitter.getLoc();
+    Value rows = arith::ConstantIndexOp::create(builder, loc, embedding.getRows());
+    Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, *row, rows);
+    Value nothing =
+        arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element->getType(), -0.0));
+    return arith::SelectOp::create(builder, loc, holds, *element, nothing).getResult();
   }
 };
 

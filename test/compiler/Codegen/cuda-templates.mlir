@@ -91,6 +91,13 @@ func.func private @scatter(%ids: tensor<2x5xi32>, %g: tensor<2x5x200xf32>, %into
   return %0 : tensor<70x200xf32>
 }
 
+func.func private @scatter_part(%ids: tensor<10xi32>, %g: tensor<10x200xf32>, %start: tensor<1xi32>) -> tensor<70x200xf32>
+    attributes {sinter.kernel = "scatter"} {
+  %0 = sinter.embedding_grad %ids, %g from %start {rows = 70 : i64}
+      : (tensor<10xi32>, tensor<10x200xf32>, tensor<1xi32>) -> tensor<70x200xf32>
+  return %0 : tensor<70x200xf32>
+}
+
 func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3xi32>, %s: tensor<3x2xi32>) -> tensor<3xi32>
     attributes {sinter.kernel = "sampling"} {
   %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
@@ -128,8 +135,11 @@ func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Bias<float>>"
 // CHECK-SAME: lhsTransposed = true
 // CHECK: func.func private @scatter(
-// CHECK-SAME: arguments = array<i64: 0, 1, 2, 3>, {{.*}}function = "embedding_grad"
-// CHECK-SAME: hasInto = true, hasPadding = true, padding = 3 : i64
+// CHECK-SAME: arguments = array<i64: 0, 1, 2, -1, 3>, {{.*}}function = "embedding_grad"
+// CHECK-SAME: hasInto = true, hasPadding = true, hasStart = false, padding = 3 : i64
+// CHECK: func.func private @scatter_part(
+// CHECK-SAME: arguments = array<i64: 0, 1, -1, 2, 3>, {{.*}}function = "embedding_grad"
+// CHECK-SAME: hasInto = false, hasPadding = false, hasStart = true
 // CHECK: func.func private @sample(
 // CHECK-SAME: arguments = array<i64: 0, 1, 2, 1, 3, 2, 2, 4>, {{.*}}function = "sample"
 // CHECK-SAME: batch = 3 : i64, vocabulary = 500 : i64

@@ -139,3 +139,31 @@ module attributes {sinter.grid = #sinter.grid<a = 2, b = 2>} {
     return %x : tensor<8x8xf32>
   }
 }
+
+// -----
+
+// Of a table of which ranks have rows each, a rank looks up those that it has, and -0.0 for others; what all
+// have found is added, which is exact. To the gradient of its rows a rank adds what the tokens of these read.
+// CHECK-LABEL: func.func @tied(
+// CHECK-SAME: %[[TABLE:arg0]]: tensor<16x4xf32> {{{.*}}sinter.whole = tensor<31x4xf32>}, %[[G:arg1]]: tensor<16x4xf32>
+// CHECK-DAG: %[[STARTS:.*]] = sinter.constant dense<{{\[\[0\], \[16\]\]}}> : tensor<2x1xi32>
+// CHECK-DAG: %[[START:.*]] = sinter.all_slice ["tensor"] %[[STARTS]] : (tensor<2x1xi32>) -> tensor<1xi32>
+// CHECK: %[[FOUND:.*]] = sinter.embedding %[[TABLE]], %arg2, %[[START]] : (tensor<16x4xf32>, tensor<3xi32>, tensor<1xi32>) -> tensor<3x4xf32>
+// CHECK: %[[ALL:.*]] = sinter.all_gather ["tensor"] %[[FOUND]] : (tensor<3x4xf32>) -> tensor<2x3x4xf32>
+// CHECK: sinter.add
+// CHECK: %[[ROWS:.*]] = sinter.reshape %{{.*}} -> tensor<3x4xf32>
+// CHECK: sinter.matmul %[[ROWS]], %[[TABLE]] {transpose_rhs} : (tensor<3x4xf32>, tensor<16x4xf32>) -> tensor<3x16xf32>
+// CHECK: %[[NEXT:.*]] = sinter.embedding_grad %arg2, %[[ROWS]], %[[G]] from %[[START]] {padding = 2 : i64, rows = 16 : i64}
+// CHECK: return %{{.*}}, %[[NEXT]]
+module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+  func.func @tied(%w: tensor<31x4xf32> {sinter.state = "w", sinter.sharding = #sinter.sharding<[["tensor"], []]>},
+                  %g: tensor<31x4xf32> {sinter.state = "g", sinter.sharding = #sinter.sharding<[["tensor"], []]>},
+                  %ids: tensor<3xi32> {sinter.input = "ids"})
+      -> (tensor<3x31xf32> {sinter.output = "y"}, tensor<31x4xf32> {sinter.state = "g", sinter.sharding = #sinter.sharding<[["tensor"], []]>})
+      attributes {sinter.entry} {
+    %0 = sinter.embedding %w, %ids : (tensor<31x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+    %1 = sinter.matmul %0, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<31x4xf32>) -> tensor<3x31xf32>
+    %2 = sinter.embedding_grad %ids, %0, %g {padding = 2 : i64, rows = 31 : i64} : (tensor<3xi32>, tensor<3x4xf32>, tensor<31x4xf32>) -> tensor<31x4xf32>
+    return %1, %2 : tensor<3x31xf32>, tensor<31x4xf32>
+  }
+}

@@ -32,28 +32,31 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
 
 // -----
 
-// Matrices that only products read are split by columns, through casts and transposes; a table that is
-// looked up in is not. Caches are split by heads.
+// Matrices that products read are split by columns, through casts and transposes; a table that is looked
+// up in, too, by the rows that are these, unless nothing multiplies by it. Caches are split by heads.
 // CHECK-LABEL: func.func @decode(
 // CHECK-SAME: %arg1: tensor<6x4xf32> {sinter.parameter = "wt", sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>}
 // CHECK-SAME: %arg2: tensor<4x6xbf16> {sinter.parameter = "w", sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor"\]\]}}>}
-// CHECK-SAME: %arg3: tensor<6x4xf32> {sinter.parameter = "table"}
+// CHECK-SAME: %arg3: tensor<6x4xf32> {sinter.parameter = "tied", sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>}
 // CHECK-SAME: %arg4: tensor<1x8x4x2xf32> {sinter.role = #sinter.role<kv_cache>, sinter.sharding = #sinter.sharding<{{\[\[\], \[\], \["tensor"\], \[\]\]}}>, sinter.state = "k"}
 // CHECK-SAME: %arg5: tensor<1x8x1x2xf32> {sinter.role = #sinter.role<kv_cache>, sinter.state = "one"}
+// CHECK-SAME: %arg7: tensor<6x4xf32> {sinter.parameter = "table"}
 module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
   func.func @decode(%x: tensor<1x4xf32> {sinter.input = "x"}, %wt: tensor<6x4xf32> {sinter.parameter = "wt"},
-                    %w: tensor<4x6xbf16> {sinter.parameter = "w"}, %table: tensor<6x4xf32> {sinter.parameter = "table"},
+                    %w: tensor<4x6xbf16> {sinter.parameter = "w"}, %table: tensor<6x4xf32> {sinter.parameter = "tied"},
                     %k: tensor<1x8x4x2xf32> {sinter.state = "k", sinter.role = #sinter.role<kv_cache>},
                     %one: tensor<1x8x1x2xf32> {sinter.state = "one", sinter.role = #sinter.role<kv_cache>},
-                    %ids: tensor<1xi32> {sinter.input = "ids"})
-      -> (tensor<1x6xf32> {sinter.output = "a"}, tensor<1x6xf32> {sinter.output = "b"}, tensor<1x6xf32> {sinter.output = "c"})
+                    %ids: tensor<1xi32> {sinter.input = "ids"}, %untied: tensor<6x4xf32> {sinter.parameter = "table"})
+      -> (tensor<1x6xf32> {sinter.output = "a"}, tensor<1x6xf32> {sinter.output = "b"}, tensor<1x6xf32> {sinter.output = "c"},
+          tensor<1x4xf32> {sinter.output = "d"})
       attributes {sinter.entry} {
     %0 = sinter.matmul %x, %wt {transpose_rhs} : (tensor<1x4xf32>, tensor<6x4xf32>) -> tensor<1x6xf32>
     %1 = sinter.cast %w : (tensor<4x6xbf16>) -> tensor<4x6xf32>
     %2 = sinter.matmul %x, %1 : (tensor<1x4xf32>, tensor<4x6xf32>) -> tensor<1x6xf32>
     %3 = sinter.embedding %table, %ids : (tensor<6x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
     %4 = sinter.matmul %3, %table {transpose_rhs} : (tensor<1x4xf32>, tensor<6x4xf32>) -> tensor<1x6xf32>
-    return %0, %2, %4 : tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>
+    %5 = sinter.embedding %untied, %ids : (tensor<6x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
+    return %0, %2, %4, %5 : tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x6xf32>, tensor<1x4xf32>
   }
 }
 

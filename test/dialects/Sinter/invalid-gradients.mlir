@@ -120,6 +120,14 @@ func.func @embedding_grad_c1_type(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
 
 // -----
 
+func.func @embedding_grad_c3(%i: tensor<4xi32>, %g: tensor<4x8xf32>, %s: tensor<4xi32>) {
+  // expected-error @below {{expected a start [1], got 'tensor<4xi32>'}}
+  %0 = sinter.embedding_grad %i, %g from %s {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>, tensor<4xi32>) -> tensor<9x8xf32>
+  return
+}
+
+// -----
+
 func.func @embedding_grad_c2(%i: tensor<4xi32>, %g: tensor<4x8xf32>, %t: tensor<10x8xf32>) {
   // expected-error @below {{expected into to have the result's type, got 'tensor<10x8xf32>'}}
   %0 = sinter.embedding_grad %i, %g, %t {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>, tensor<10x8xf32>) -> tensor<9x8xf32>

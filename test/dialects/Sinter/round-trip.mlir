@@ -103,6 +103,9 @@ func.func @training(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %ids: tensor<4xi32>,
   %14 = sinter.sum_parts %6#1 : (tensor<2x8xf32>) -> tensor<8xf32>
   // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}} {rows = 9 : i64}
   %8 = sinter.embedding_grad %ids, %6#0 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<9x8xf32>
+  // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}} from %[[START:.*]] {rows = 9 : i64}
+  %part = sinter.constant dense<4> : tensor<1xi32>
+  %rows = sinter.embedding_grad %ids, %6#0 from %part {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>, tensor<1xi32>) -> tensor<9x8xf32>
   // CHECK: sinter.embedding_grad %{{.*}}, %{{.*}}, %{{.*}} {rows = 9 : i64}
   %9 = sinter.embedding_grad %ids, %6#0, %8 {rows = 9 : i64} : (tensor<4xi32>, tensor<4x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>
   return %7, %9 : tensor<8xf32>, tensor<9x8xf32>

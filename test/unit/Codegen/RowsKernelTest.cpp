@@ -321,6 +321,40 @@ func.func private @kernel(%t: tensor<$Nx130x$TYPE, #sinter.panels<width = 64, in
     }
 }
 
+// Of a table's rows from 60 on; dense, and from panels.
+TEST(RowsKernel, GathersFromAPartOfATable) {
+  auto make = [](unsigned index, RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, index);
+    ReferenceTensor integers(type);
+    for (int64_t i = 0; i < integers.getNumElements(); ++i)
+      integers[i] = integers.getNumElements() == 1 ? 60 : 59 + 26 * i; // two of six are outside
+    return integers;
+  };
+  for (int64_t width : {1, 40, 70})
+    for (const char *type : {"f32", "bf16"})
+      for (bool panels : {false, true}) {
+        bool pairs = type[0] == 'b';
+        std::string text = fill(R"(
+func.func private @kernel(%t: tensor<$TABLE>, %i: tensor<2x3xi32>, %s: tensor<1xi32>) -> tensor<2x3x$Nxf32> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.embedding %t, %i, %s $HOW : (tensor<$TABLE>, tensor<2x3xi32>, tensor<1xi32>) -> tensor<2x3x$Nx$TYPE>
+  %1 = sinter.cast %0 : (tensor<2x3x$Nx$TYPE>) -> tensor<2x3x$Nxf32>
+  return %1 : tensor<2x3x$Nxf32>
+})",
+                                {{"TABLE", panels ? "$Nx130x$TYPE, #sinter.panels<width = 64, "
+                                                    "interleave = $PAIR, depth = $DEPTH>"
+                                                  : "130x$Nx$TYPE"},
+                                 {"HOW", panels ? "{transpose_table}" : ""}});
+        text = fill(text, {{"N", n(width)},
+                           {"TYPE", type},
+                           {"PAIR", n(pairs ? 2 : 1)},
+                           {"DEPTH", n(pairs ? 32 : 16)}});
+        if (type[1] == '3') // a cast of nothing
+          text = std::regex_replace(text, std::regex("  %1 = [^\n]*\n  return %1"), "  return %0");
+        expectSameAsReference(text, 0, {}, make);
+      }
+}
+
 // Groups of them with a scale and a minimum each; from panels, too.
 TEST(RowsKernel, GathersIntegers) {
   auto make = [](unsigned index, RankedTensorType type) {

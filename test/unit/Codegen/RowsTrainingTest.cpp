@@ -363,6 +363,30 @@ TEST(RowsTraining, EmbeddingGradients) {
   expectSameAsReference(make(kEmbeddingGrad, 20, 65, 9, "bf16"), 2e-7, {}, withIds(9));
 }
 
+// Of the rows of a table from 5 on.
+TEST(RowsTraining, EmbeddingGradientsOfAPart) {
+  auto makeValue = [](unsigned index, RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, index);
+    ReferenceTensor integers(type);
+    for (int64_t i = 0; i < integers.getNumElements(); ++i)
+      integers[i] = integers.getNumElements() == 1 ? 5 : i * 7 % 19;
+    return integers;
+  };
+  for (const char *into : {"", ", %t"})
+    expectSameAsReference((llvm::Twine(R"(
+func.func private @kernel(%i: tensor<40xi32>, %g: tensor<40x65xf32>, %t: tensor<9x65xf32>, %s: tensor<1xi32>) -> tensor<9x65xf32> attributes {sinter.kernel = "scatter"} {
+  %0 = sinter.embedding_grad %i, %g)") +
+                           into +
+                           " from %s {rows = 9 : i64, padding = 8 : i64} : (tensor<40xi32>, "
+                           "tensor<40x65xf32>" +
+                           (*into ? ", tensor<9x65xf32>" : "") +
+                           ", tensor<1xi32>) -> tensor<9x65xf32>\n  return %0 : "
+                           "tensor<9x65xf32>\n}")
+                              .str(),
+                          1e-6, {}, makeValue);
+}
+
 TEST(RowsTraining, EmbeddingGradientOfConstants) {
   expectSameAsReference(R"(
 func.func private @kernel(%i: tensor<9xi32>) -> tensor<4x8xf32> attributes {sinter.kernel = "scatter"} {

@@ -60,7 +60,8 @@ func.func @attention(%q: tensor<2x3x8x4xf64>, %k: tensor<2x5x4x4xf64>, %v: tenso
   return
 }
 func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start: tensor<2xi32>, %ids: tensor<4x2xi32>,
-                 %into: tensor<4x6xf64>, %g: tensor<4x2x6xf64>, %p: tensor<4x2x6xf64>, %seed: tensor<2xi32>) {
+                 %into: tensor<4x6xf64>, %g: tensor<4x2x6xf64>, %p: tensor<4x2x6xf64>, %seed: tensor<2xi32>,
+                 %one: tensor<1xi32>) {
   %0 = sinter.constant dense<1.0> : !m
   %1 = sinter.broadcast %x {dims = array<i64: 0, 2>} : (!m) -> tensor<4x2x6xf64>
   %2 = sinter.reshape %r : (tensor<2x4x12xf64>) -> tensor<2x4x4x3xf64>
@@ -82,6 +83,8 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %18 = sinter.stochastic_round %17, %seed, %seed : (tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x6xbf16>
   %19 = sinter.shard %x {sharding = #sinter.sharding<[[], []]>} : (!m) -> !m
   %20 = sinter.embedding %x, %ids {transpose_table} : (!m, tensor<4x2xi32>) -> tensor<4x2x4xf64>
+  %21 = sinter.embedding %x, %ids, %one : (!m, tensor<4x2xi32>, tensor<1xi32>) -> tensor<4x2x6xf64>
+  %22 = sinter.embedding_grad %ids, %g, %into from %one {rows = 4 : i64} : (tensor<4x2xi32>, tensor<4x2x6xf64>, tensor<4x6xf64>, tensor<1xi32>) -> tensor<4x6xf64>
   return
 }
 func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {

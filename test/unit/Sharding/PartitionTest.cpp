@@ -94,7 +94,7 @@ protected:
   ReferenceTensor makeRandom(RankedTensorType type) {
     ReferenceTensor value(type);
     std::normal_distribution<double> normal;
-    std::uniform_int_distribution<int> integer(0, 4);
+    std::uniform_int_distribution<int> integer(0, 3); // rows that every table has
     bool isInteger = type.getElementType().isInteger();
     for (double &element : value.data())
       element = isInteger ? integer(random) : std::abs(normal(random)) + 0.1;
