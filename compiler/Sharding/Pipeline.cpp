@@ -11,6 +11,7 @@ void sinter::buildShardingPipeline(OpPassManager &manager, const SeedShardingsPa
   manager.addPass(createSeedShardingsPass(seeds));
   manager.addPass(createPartitionPass(partition));
   manager.addPass(createSplitStagesPass(stages));
+  manager.addPass(createCoalesceCollectivesPass());
   manager.addPass(createVerifyShardingPass());
 }
 

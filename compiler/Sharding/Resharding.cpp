@@ -120,8 +120,7 @@ Value Resharder::reduce(OpBuilder &builder, Location loc, Value term, ArrayAttr 
 // copied into a shared buffer and out of it. Not measured elsewhere.
 static constexpr double kSendPasses = 4, kCopyPasses = 2, kMessageNs = 20e3;
 
-Resharder::Resharder(GridAttr grid, TargetAttr target, bool library)
-    : grid(grid), library(library) {
+MoveCosts::MoveCosts(TargetAttr target) {
   if (!target)
     return;
   double bytesPerNs = CostModel(target).getBandwidth(MemoryLevel::Memory);
@@ -129,6 +128,9 @@ Resharder::Resharder(GridAttr grid, TargetAttr target, bool library)
   copiedNs = kCopyPasses / bytesPerNs;
   startNs = kMessageNs;
 }
+
+Resharder::Resharder(GridAttr grid, TargetAttr target, bool library)
+    : grid(grid), costs(target), library(library) {}
 
 /// A sharding with other axes of a dimension, and nothing unreduced.
 static ShardingAttr withAxes(ShardingAttr sharding, int64_t dim, ArrayAttr axes) {
@@ -201,6 +203,7 @@ double Resharder::getNs(RankedTensorType whole, const Move &move) const {
   auto bytesOf = [&](ShardingAttr sharding) {
     return static_cast<double>(getStorageBytes(sharding.getLocalType(whole, grid)));
   };
+  auto [sentNs, copiedNs, startNs] = costs;
   auto ranks = static_cast<double>(grid.getSize(move.axes));
   double before = bytesOf(move.before), after = bytesOf(move.after), others = (ranks - 1) / ranks;
   switch (move.kind) {

@@ -22,6 +22,15 @@ namespace sinter {
 /// every rank, and nobody is told of what has to be gathered.
 inline constexpr int64_t kGatheredBytes = 64 << 10;
 
+/// What moving bytes between ranks is taken to cost, in nanoseconds; of a machine that nothing is
+/// known of (no target), in parts of a move.
+struct MoveCosts {
+  explicit MoveCosts(TargetAttr target);
+
+  double sentNs = 1, copiedNs = 0.25; ///< a byte that is sent, that is copied
+  double startNs = 1;                 ///< a move
+};
+
 /// A value of the program of one rank: its part of a tensor of type `whole`.
 struct ShardedValue {
   mlir::Value part;
@@ -78,7 +87,7 @@ private:
                    mlir::ArrayAttr axes, mlir::RankedTensorType result) const;
 
   GridAttr grid;
-  double sentNs = 1, copiedNs = 0.25, startNs = 1; ///< a byte, a byte, a move
+  MoveCosts costs;
   bool library;
   std::map<std::array<const void *, 3>, Path> known;
 };
