@@ -152,8 +152,8 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       if (format.dtype == DType::E4M3)
         format.roundsRows &= multipliesFp8(compile) && compile.activations == "stored";
       else
-        multipliesBytes |= !compile.isGpu() || (format.dtype == DType::I8 &&
-                                                format.group == tensor.integers->columns);
+        multipliesBytes |= !compile.isGpu() ||
+                           (format.dtype == DType::I8 && format.group == tensor.integers->columns);
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});

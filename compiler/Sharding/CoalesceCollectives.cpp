@@ -58,8 +58,8 @@ public:
     SmallVector<Value> operands;
     int64_t extent = 0;
     for (const Member &member : members) {
-      operands.push_back(reshape(member, member.getOperand(),
-                                 getFlat(first.hasParts(), member.getExtent())));
+      operands.push_back(
+          reshape(member, member.getOperand(), getFlat(first.hasParts(), member.getExtent())));
       extent += member.getExtent();
     }
     Value bucket = mark(ConcatOp::create(builder, loc, getFlat(first.hasParts(), extent), operands,
@@ -145,8 +145,8 @@ private:
       ++depths[&op];
       Key key(op.getName().getStringRef(), collective.getAxes(),
               typeOf(member.getResult()).getElementType(), member.countParts(),
-              op.getAttr(SinterDialect::kRecompute),
-              static_cast<unsigned>(getStage(op.getLoc())), depth);
+              op.getAttr(SinterDialect::kRecompute), static_cast<unsigned>(getStage(op.getLoc())),
+              depth);
       auto [entryOf, isNew] = filling.try_emplace(key, buckets.size());
       if (isNew || !fits(buckets[entryOf->second], member)) {
         entryOf->second = buckets.size();
@@ -166,8 +166,8 @@ private:
     member.sentBytes = op.getSentBytes(grid.getSize(op.getAxes()));
     member.sendNs = static_cast<double>(member.sentBytes) *
                     (target.isGpu() ? 1 / getLinkBandwidth(target) : moves->sentNs);
-    int64_t copied = getStorageBytes(op.getOperand().getType()) +
-                     getStorageBytes(op.getResult().getType());
+    int64_t copied =
+        getStorageBytes(op.getOperand().getType()) + getStorageBytes(op.getResult().getType());
     member.copyNs = moves->copiedNs * static_cast<double>(copied);
     return member;
   }

@@ -211,8 +211,9 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   if (scaled) {
     Type number = getElementTypeOrSelf(matmul.getRhs());
     instance.set("bits", int64_t(number.getIntOrFloatBitWidth()));
-    if (isa<FloatType>(number))
-      instance.set("RhsElement", number);
+    // Integers of four bits are two a byte.
+    instance.set("RhsElement",
+                 number.isInteger(4) ? IntegerType::get(kernel.getContext(), 8) : number);
     instance.set("group", matmul.getGroup());
     instance.set("hasMinima", static_cast<bool>(matmul.getMinima()));
     for (Value numbers : {matmul.getScales(), matmul.getMinima()}) {
