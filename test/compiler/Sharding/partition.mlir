@@ -150,8 +150,7 @@ module attributes {sinter.grid = #sinter.grid<a = 2, b = 2>} {
 // CHECK-DAG: %[[START:.*]] = sinter.all_slice ["tensor"] %[[STARTS]] : (tensor<2x1xi32>) -> tensor<1xi32>
 // CHECK: %[[FOUND:.*]] = sinter.embedding %[[TABLE]], %arg2, %[[START]] : (tensor<16x4xf32>, tensor<3xi32>, tensor<1xi32>) -> tensor<3x4xf32>
 // CHECK: %[[ALL:.*]] = sinter.all_gather ["tensor"] %[[FOUND]] : (tensor<3x4xf32>) -> tensor<2x3x4xf32>
-// CHECK: sinter.add
-// CHECK: %[[ROWS:.*]] = sinter.reshape %{{.*}} -> tensor<3x4xf32>
+// CHECK: %[[ROWS:.*]] = sinter.sum_parts %[[ALL]] : (tensor<2x3x4xf32>) -> tensor<3x4xf32>
 // CHECK: sinter.matmul %[[ROWS]], %[[TABLE]] {transpose_rhs} : (tensor<3x4xf32>, tensor<16x4xf32>) -> tensor<3x16xf32>
 // CHECK: %[[NEXT:.*]] = sinter.embedding_grad %arg2, %[[ROWS]], %[[G]] from %[[START]] {padding = 2 : i64, rows = 16 : i64}
 // CHECK: return %{{.*}}, %[[NEXT]]
