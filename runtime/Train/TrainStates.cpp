@@ -309,7 +309,7 @@ Expected<std::span<const std::byte>> TrainStates::gather(std::span<const HeldSta
       own = copy;
     }
     if (!state->isSplit() && state->writers.front().first == 0) {
-      if (inHostMemory())
+      if (own.data() != copy.data())
         return own;
       memory = std::move(copy);
       return std::span<const std::byte>(memory);

@@ -236,6 +236,10 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   if (plan.scalesSums() && RegisterTile::getMaxRows(target, 2 * plan.tileVectors) >= plan.m)
     plan.tileVectors *= 2;
   int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
+  // Groups stay whole, one of all k, too.
+  if (ofBytes && plan.segment)
+    most = std::clamp<int64_t>(
+        kFewRowsBytes / FixedPointRows::getBytes(plan.group, plan.segment, ofBytes), 1, most);
   plan.tileRows = llvm::divideCeil(plan.m, llvm::divideCeil(plan.m, most));
 
   // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
@@ -262,7 +266,8 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
                                   (plan.minimaArgument ? plan.k / plan.group * 4 : 0));
   if (plan.scalesSums())
     keptBytes = plan.tileRows * LiftedRows::getBytes(plan.k);
-  bool fewRows = plan.segment || plan.scalesSums();
+  // Beside a block of many rows the scratch is large.
+  bool fewRows = (plan.segment || plan.scalesSums()) && plan.m <= plan.tileRows;
   blocks = std::max<int64_t>(
       blocks, llvm::divideCeil(keptBytes, fewRows ? kFewRowsBytes : kLhsScratchBytes));
   // Groups stay whole where they are not copied, and vectors of words.
@@ -290,6 +295,6 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     plan.itemBlocks = std::clamp<int64_t>(
         plan.columnBlocks * plan.rowBlocks / (kItemsOfCore * target.getCores()), 1,
         std::max<int64_t>(1, kScratchBytes / (plan.rowBlock * kItemColumns * sets * 4)));
-  if (fewRows && plan.kBlock >= plan.k && plan.m <= plan.tileRows)
+  if (fewRows && plan.kBlock >= plan.k)
     plan.itemBlocks = getBlocksOfEvenItems(plan.columnBlocks, target.getCores());
 }
