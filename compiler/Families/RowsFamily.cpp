@@ -23,6 +23,29 @@ static bool spreadsRows(Operation *op) {
   return true;
 }
 
+/// Whether a reduction's result depends on the order in which it goes over a row.
+static bool dependsOnOrder(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return getRole(op) == FusionRole::RowReduction && !isa<QuantizeOp>(op) &&
+         !(reduce && reduce.getKind() == ReductionKind::Max);
+}
+
+/// Whether each element that a reduction goes over is reduced from a row of its own. One loop would
+/// run inside of the other, which then goes over its elements one by one and not in vectors.
+static bool reducesReductions(Operation *op, const OpSet &ops) {
+  SetVector<Value> open(op->operand_begin(), op->operand_end());
+  for (size_t i = 0; i < open.size(); ++i) {
+    Operation *maker = open[i].getDefiningOp();
+    if (!maker || !ops.contains(maker) || spreadsRows(maker))
+      continue;
+    if (getRole(maker) != FusionRole::RowReduction)
+      open.insert(maker->operand_begin(), maker->operand_end());
+    else if (typeOf(open[i]).getShape() != typeOf(maker->getOperand(0)).getShape())
+      return true;
+  }
+  return false;
+}
+
 /// How rows kernels are generated for a GPU.
 static RowsOptions getGpuOptions(const TargetAttr &target) {
   RowsOptions options;
@@ -62,6 +85,11 @@ struct RowsFamily : KernelFamily {
           if (llvm::any_of(reductions, [&](Operation *sum) { return users.contains(sum); }))
             return "rows that are reduced are put together before";
         }
+        break;
+      case FusionRole::RowReduction:
+        // A sum has one order whatever it is fused with.
+        if (dependsOnOrder(op) && reducesReductions(op, ops))
+          return "sums of rows are added up from memory";
         break;
       case FusionRole::ColumnReduction:
         // A sum is there when the last row of its block has been added.

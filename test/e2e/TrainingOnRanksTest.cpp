@@ -105,11 +105,13 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOfFusedMatrices,
                          testName);
 
 // What an optimizer computes of all of a matrix is not of its parts.
-TEST(MuonOfFusedMatrices, SameBits) {
+class OptimizersOfFusedMatrices : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OptimizersOfFusedMatrices, SameBits) {
   TemporaryDirectory directory;
   constexpr uint64_t steps = 2;
   SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
-  run.options.training.optimizer = "muon";
+  run.options.training.optimizer = GetParam();
   std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
   std::vector<double> numbers = numbersOf(run.train({"tensor=2"}, directory.path / "two", 1));
   std::vector<double> others = numbersOf(run.train({"tensor=3"}, directory.path / "two", steps));
@@ -118,6 +120,10 @@ TEST(MuonOfFusedMatrices, SameBits) {
   EXPECT_TRUE(run.statesIn(directory.path / "two", steps) ==
               run.statesIn(directory.path / "one", steps));
 }
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OptimizersOfFusedMatrices,
+                         ::testing::Values("muon", "adafactor"),
+                         [](const auto &info) { return info.param; });
 
 /// Sharing the data alone splits no op, whatever the model.
 class TrainingOnRanksOfData : public TrainingOnRanks {};

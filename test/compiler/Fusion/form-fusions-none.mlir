@@ -10,6 +10,7 @@
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=read_before | Remark="add into cache_append: {{.*}}; what is updated is read by another op"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=reduced_again | Remark="rms_norm into {{.*}}; rows would be reduced again for every element"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=whole_sum | Remark="reduce into broadcast: {{[0-9.]+}} ms together, {{[0-9.]+}} us apart; a reduction would be computed again and again"
+// REMARK-DAG: [Missed] NotFused | {{.*}}Function=sum_of_sums | Remark="reduce into reduce: {{.*}}; sums of rows are added up from memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="slice into attention_grad: {{.*}}; a gradient of attention takes rows as they are in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=attention_grad | Remark="attention_grad into relu: {{.*}}; a gradient of attention takes rows as they are in memory"
 // REMARK-DAG: [Missed] NotFused | {{.*}}Function=logsumexp | Remark="attention into exp: {{.*}}; attention's logsumexp is read from memory"
@@ -93,4 +94,11 @@ func.func @starved(%x: tensor<1x512x8xf32>, %count: tensor<1xi32>) -> tensor<1x8
   %0 = sinter.exp %x : (tensor<1x512x8xf32>) -> tensor<1x512x8xf32>
   %1 = sinter.last_row %0, %count : (tensor<1x512x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
   return %1 : tensor<1x8xf32>
+}
+
+// The order of a sum does not depend on what makes its elements.
+func.func @sum_of_sums(%x: tensor<4x8xf32>) -> tensor<f32> attributes {sinter.entry} {
+  %0 = sinter.reduce mean %x : (tensor<4x8xf32>) -> tensor<4xf32>
+  %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
 }
