@@ -73,6 +73,17 @@ static bool multipliesFp8(const CompileOptions &options) {
   return options.isGpu() && options.target != "cuda:sm_80";
 }
 
+/// Whether the target multiplies weights of a format by rows that are rounded to 8 bits.
+static bool multipliesRows(const CompileOptions &options, const IntegerMatrix &weights) {
+  const IntegerFormat &format = weights.format;
+  bool isOneSum = !format.hasMinima && format.group == weights.columns;
+  if (format.dtype == DType::E4M3)
+    return isOneSum && multipliesFp8(options) && options.activations == "stored";
+  // A GPU has products of 8 bits alone. A processor multiplies four bytes of a group together.
+  return options.isGpu() ? isOneSum && format.dtype == DType::I8
+                         : format.group % 4 == 0 || format.group == weights.columns;
+}
+
 /// Whether weights can be rounded to fp8, where options want that.
 static Expected<void> checkFp8(const CompileOptions &options) {
   if (options.weights != "fp8")
@@ -135,7 +146,6 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   }
   SINTER_CHECK(checkFp8(compile));
   std::string widened; // a tensor of fp8
-  // A GPU multiplies rows of 8 bits by weights of 8 bits with a scale a channel alone.
   bool multipliesBytes =
       compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
   if (model.weights) {
@@ -148,12 +158,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       if (!keepsIntegers || !tensor.integers)
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
-      format.roundsRows &= compile.activations != "float";
-      if (format.dtype == DType::E4M3)
-        format.roundsRows &= multipliesFp8(compile) && compile.activations == "stored";
-      else
-        multipliesBytes |= !compile.isGpu() ||
-                           (format.dtype == DType::I8 && format.group == tensor.integers->columns);
+      bool byRows = multipliesRows(compile, *tensor.integers);
+      format.roundsRows &= byRows && compile.activations != "float";
+      multipliesBytes |= byRows && format.dtype != DType::E4M3;
     }
     for (const WeightFiles::File &file : model.weights->getFiles())
       request.contents.weightFiles.push_back({fs::absolute(file.path).string(), file.bytes, ""});
@@ -164,7 +171,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   if (compile.activations == "int8" && !multipliesBytes)
     return fail("`activations` int8",
                 compile.isGpu() ? "the model has no weights of 8 bits with a scale a channel"
-                                : "the model has no weights of integers",
+                                : "the model has no weights of integers in groups of whole words",
                 "give `weights` int8");
   return request;
 }

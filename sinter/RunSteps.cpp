@@ -41,6 +41,7 @@ static void encode(const std::vector<double> &values, DType type, std::span<std:
     case DType::F64:
       store(place, values[i]);
       break;
+    case DType::I4:
     case DType::I8:
       store(place, static_cast<int8_t>(values[i]));
       break;
@@ -60,14 +61,14 @@ static std::vector<double> decode(std::span<const std::byte> bytes, DType type) 
   std::vector<double> values(bytes.size() / sizeOf(type));
   for (size_t i = 0; i < values.size(); ++i) {
     const std::byte *place = bytes.data() + i * sizeOf(type);
-    values[i] = type == DType::BF16   ? bf16ToFloat(load<uint16_t>(place))
-                : type == DType::F16  ? f16ToFloat(load<uint16_t>(place))
-                : type == DType::I32  ? load<int32_t>(place)
-                : type == DType::F64  ? load<double>(place)
-                : type == DType::I8   ? load<int8_t>(place)
-                : type == DType::E4M3 ? e4m3ToFloat(load<uint8_t>(place))
-                : type == DType::E5M2 ? e5m2ToFloat(load<uint8_t>(place))
-                                      : load<float>(place);
+    values[i] = type == DType::BF16                      ? bf16ToFloat(load<uint16_t>(place))
+                : type == DType::F16                     ? f16ToFloat(load<uint16_t>(place))
+                : type == DType::I32                     ? load<int32_t>(place)
+                : type == DType::F64                     ? load<double>(place)
+                : type == DType::I8 || type == DType::I4 ? load<int8_t>(place)
+                : type == DType::E4M3                    ? e4m3ToFloat(load<uint8_t>(place))
+                : type == DType::E5M2                    ? e5m2ToFloat(load<uint8_t>(place))
+                                                         : load<float>(place);
   }
   return values;
 }

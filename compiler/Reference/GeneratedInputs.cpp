@@ -1,5 +1,6 @@
 #include "compiler/Reference/GeneratedInputs.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
@@ -78,11 +79,31 @@ ReferenceTensor GeneratedInputs::makeDirection(StringRef name, RankedTensorType 
   return makeNormal(("direction of " + name).str(), type, seed, 1.0);
 }
 
-ReferenceTensor GeneratedInputs::makeParameter(StringRef name, RankedTensorType type) const {
-  // Wide rows of large numbers would saturate every softmax behind them.
+static ReferenceTensor makeIntegers(StringRef name, RankedTensorType type, uint64_t seed) {
+  ReferenceTensor tensor(type);
+  std::mt19937_64 random = seedBy(name, seed);
+  int64_t largest = (int64_t(1) << (type.getElementTypeBitWidth() - 1)) - 1;
+  std::uniform_int_distribution<int64_t> any(-largest, largest);
+  for (double &value : tensor.data())
+    value = static_cast<double>(any(random));
+  return tensor;
+}
+
+/// The deviation of a parameter's numbers: wide rows of large ones, and integers times large
+/// scales, would saturate every softmax behind them.
+static double getDeviation(StringRef name, RankedTensorType type) {
+  if (name.ends_with(scalesSuffix))
+    return 0.01;
+  if (name.ends_with(minimaSuffix))
+    return 0.05;
   int64_t width = type.getRank() > 1 ? type.getShape().back() : 1;
-  ReferenceTensor tensor =
-      makeNormal(name, type, seed, std::min(0.5, 2.0 / std::sqrt(static_cast<double>(width))));
+  return std::min(0.5, 2.0 / std::sqrt(static_cast<double>(width)));
+}
+
+ReferenceTensor GeneratedInputs::makeParameter(StringRef name, RankedTensorType type) const {
+  if (isa<IntegerType>(type.getElementType()))
+    return makeIntegers(name, type, seed);
+  ReferenceTensor tensor = makeNormal(name, type, seed, getDeviation(name, type));
   if (shift == 0 || (!shifted.empty() && name != shifted))
     return tensor;
   ReferenceTensor direction = makeDirection(name, type);

@@ -33,7 +33,8 @@ struct GeneratedInputs {
   /// The value of an argument of an entry function at a step, from 0: of states that at the first;
   /// of what is split over ranks, all of it.
   ///
-  ///   parameters        normal numbers of a deviation that keeps products near 1
+  ///   parameters        normal numbers of a deviation that keeps products near 1; of integers
+  ///                     any but the least
   ///   states            zero, as the runtime has them, a parameter, or a gradient
   ///   tokens, targets   below the vocabulary
   ///   count, start      1 at least and `chunk` at most; so that all steps fit into max_sequence,

@@ -194,7 +194,9 @@ Value GraphBuilder::scaledMatmul(Value lhs, Value numbers, Value scales, Value m
   Type result = getType(lhs).clone(shape);
   Value rowScales;
   if (roundsRows) {
-    QuantizeOp rows = quantize(lhs, getType(numbers).getElementType());
+    // Integers of 4 bits meet rows of 8.
+    Type element = getType(numbers).getElementType();
+    QuantizeOp rows = quantize(lhs, element.isInteger() ? builder.getI8Type() : element);
     lhs = rows.getRounded();
     rowScales = rows.getScales();
   }

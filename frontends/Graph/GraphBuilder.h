@@ -89,7 +89,7 @@ public:
                      bool transposeLhs = false);
   /// lhs by the transpose of numbers of 8 or 4 bits `[n, k]` with scales, and minima or null,
   /// `[n, k / group]`.
-  /// @param roundsRows lhs is rounded to their type, row by row.
+  /// @param roundsRows lhs is rounded row by row, to i8 or the numbers' e4m3.
   mlir::Value scaledMatmul(mlir::Value lhs, mlir::Value numbers, mlir::Value scales,
                            mlir::Value minima, bool roundsRows);
   /// @param padding the row that is not trained, if there is one.

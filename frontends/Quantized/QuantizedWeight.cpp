@@ -137,8 +137,7 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   matrix.format.dtype = isFp8 ? DType::E4M3 : codes.bits <= 4 ? DType::I4 : DType::I8;
   matrix.format.group = group;
   matrix.format.hasMinima = zeros.has_value();
-  matrix.format.roundsRows =
-      roundsRows && !zeros && group == codes.columns && matrix.format.dtype != DType::I4;
+  matrix.format.roundsRows = roundsRows;
   matrix.rows = codes.rows;
   matrix.columns = codes.columns;
   matrix.integers = isFp8 ? decodeNumbers() : decodeIntegers(shift);
