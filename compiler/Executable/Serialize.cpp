@@ -278,6 +278,8 @@ private:
         continue;
       }
       auto slice = cast<plan::SliceOp>(op);
+      if (!slice.getName())
+        continue; // a part of another
       uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
       if (slice.getSpace() == plan::Space::Input) {
         inputs.push_back(serializeBinding(slice));

@@ -43,14 +43,16 @@ std::vector<PassStep> sinter::selectSteps(ArrayRef<PassStep> steps, bool graphs)
 static bool mayRound(const PassStep &step) {
   StringRef text = step.text;
   return text.contains("f16") || text.contains("tf32") || text.contains("=int") ||
-         text.contains("=fp8") || step.argument == "sinter-narrow-results";
+         text.contains("=fp8") || step.argument == "sinter-quantize-products" ||
+         step.argument == "sinter-narrow-results";
 }
 
 /// Whether a pass leaves three bits of a mantissa, or of an integer: of a small model's random
 /// numbers that may be a quarter of what it computes.
 static bool roundsCoarsely(const PassStep &step) {
   StringRef text = step.text;
-  return text.contains("=fp8") || text.contains("=int4");
+  return text.contains("=fp8") || text.contains("=int4") ||
+         step.argument == "sinter-quantize-products";
 }
 
 DifferentialOptions Verification::getOptions(ArrayRef<PassStep> passes) const {

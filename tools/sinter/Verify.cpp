@@ -21,6 +21,7 @@ struct Options : CommandOptions<VerifyModelsOptions> {
 /// Adds the options of both commands, with MODEL as one that may be left out.
 static void addVerifyFlags(CLI::App &command, Options &options) {
   addModelFlags(command, options);
+  addOptions(command, options.training, {"fp8", "fp8_history", "fp8_margin"});
   command.get_option("MODEL")->required(false)->description(
       "Hugging Face directory or config.json, whose weights are not used (default: small models "
       "of three families)");
