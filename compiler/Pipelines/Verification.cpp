@@ -31,6 +31,12 @@ Expected<void> Verification::begin() {
   return {};
 }
 
+std::string Verification::getReasonNotToRun() {
+  if (GridAttr grid = GridAttr::lookup(compilation.getModule()))
+    return "an executable of " + std::to_string(grid.getRanks()) + " ranks is not run";
+  return options.run ? "" : "there is no device to run an executable on";
+}
+
 std::vector<PassStep> sinter::selectSteps(ArrayRef<PassStep> steps, bool graphs) {
   std::vector<PassStep> selected;
   llvm::copy_if(steps, std::back_inserter(selected),

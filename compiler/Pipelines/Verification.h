@@ -19,7 +19,9 @@ public:
   Expected<void> begin();
 
   Compilation &getCompilation() { return compilation; }
-  bool canRun() const { return static_cast<bool>(options.run); }
+  /// Why nothing here runs an executable: a GPU that is not there, ranks; nothing if something
+  /// does.
+  std::string getReasonNotToRun();
 
   /// How far apart the module before one of these passes and the one behind it may be.
   DifferentialOptions getOptions(llvm::ArrayRef<PassStep> passes) const;

@@ -44,10 +44,10 @@ public:
   Expected<std::vector<Verdict>> run() {
     std::vector<PassStep> later = selectSteps(steps, /*graphs=*/false);
     bool checksLater = llvm::any_of(later, [&](const PassStep &step) { return isSelected(step); });
-    if (checksLater && !verification.canRun()) {
+    if (std::string reason = verification.getReasonNotToRun(); checksLater && !reason.empty()) {
       if (pass != "all")
-        return fail("`pass` " + pass, "what it makes runs on a device that is not there",
-                    "give `target` cpu, or a pass of the phases up to " +
+        return fail("`pass` " + pass, "it is behind the graph, and " + reason,
+                    "give `target` cpu and no `grid`, or a pass of the phases up to " +
                         stringifyPhase(kLastGraphPhase).str());
       checksLater = false;
     }

@@ -28,11 +28,9 @@ public:
         right.push_back(entry);
     if (right.empty())
       return std::move(verdicts);
-    if (!verification.canRun()) {
+    if (std::string reason = verification.getReasonNotToRun(); !reason.empty()) {
       for (const std::string &entry : right)
-        addHolding(entry, 0,
-                   "up to " + stringifyPhase(kLastGraphPhase).str() +
-                       ": there is no device to run the rest on");
+        addHolding(entry, 0, "up to " + stringifyPhase(kLastGraphPhase).str() + ": " + reason);
       return std::move(verdicts);
     }
     for (const Difference &difference : verification.compareExecutable(fused, later))

@@ -59,22 +59,39 @@ static ShardingAttr getSharding(DictionaryAttr attributes, Type type) {
   return ShardingAttr::getReplicated(type.getContext(), cast<RankedTensorType>(type).getRank());
 }
 
-/// evaluateFunction, or with a grid the same by all of its ranks.
-static FailureOr<SmallVector<ReferenceTensor>> evaluateWhole(func::FuncOp function,
-                                                             ArrayRef<ReferenceTensor> arguments) {
+namespace {
+/// Values of an entry's arguments or results, by rank; one rank without a grid.
+using RankValues = SmallVector<SmallVector<ReferenceTensor>>;
+} // namespace
+
+static int64_t countRanks(func::FuncOp function) {
+  GridAttr grid = GridAttr::lookup(function);
+  return grid ? grid.getRanks() : 1;
+}
+
+/// What a rank has of an argument.
+static ReferenceTensor takePart(func::FuncOp function, unsigned index, int64_t rank,
+                                const ReferenceTensor &whole) {
+  DictionaryAttr attributes = function.getArgAttrDict(index);
+  // Before it is partitioned a function computes on whole tensors.
+  if (!attributes || !attributes.contains(SinterDialect::kWhole))
+    return whole;
+  Type type = function.getArgumentTypes()[index];
+  return takeShard(whole, getSharding(attributes, type), GridAttr::lookup(function), rank);
+}
+
+static RankValues evaluateOnRanks(func::FuncOp function, const RankValues &arguments) {
+  if (GridAttr grid = GridAttr::lookup(function))
+    return evaluateRanks(function, grid, arguments);
+  return {evaluateFunction(function, arguments.front())};
+}
+
+/// What the ranks' results are together.
+static FailureOr<SmallVector<ReferenceTensor>> joinResults(func::FuncOp function,
+                                                           RankValues results) {
   GridAttr grid = GridAttr::lookup(function);
   if (!grid)
-    return evaluateFunction(function, arguments);
-  SmallVector<SmallVector<ReferenceTensor>> perRank(grid.getRanks());
-  for (auto [rank, parts] : llvm::enumerate(perRank))
-    for (auto [i, whole] : llvm::enumerate(arguments)) {
-      DictionaryAttr attributes = function.getArgAttrDict(i);
-      Type type = function.getArgumentTypes()[i];
-      // Before it is partitioned a function computes on whole tensors.
-      bool split = attributes && attributes.contains(SinterDialect::kWhole);
-      parts.push_back(split ? takeShard(whole, getSharding(attributes, type), grid, rank) : whole);
-    }
-  SmallVector<SmallVector<ReferenceTensor>> results = evaluateRanks(function, grid, perRank);
+    return std::move(results.front());
   SmallVector<ReferenceTensor> joined;
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     DictionaryAttr attributes = function.getResultAttrDict(i);
@@ -92,36 +109,50 @@ static FailureOr<SmallVector<ReferenceTensor>> evaluateWhole(func::FuncOp functi
   return joined;
 }
 
+/// What an entry's @preprocess makes, by name: each rank's own.
+static std::map<std::string, SmallVector<ReferenceTensor>>
+preprocess(func::FuncOp function, const GeneratedInputs &inputs) {
+  RankValues arguments(countRanks(function));
+  for (auto [rank, values] : llvm::enumerate(arguments))
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      values.push_back(takePart(function, i, rank, inputs.make(function, i)));
+  std::map<std::string, SmallVector<ReferenceTensor>> made;
+  for (SmallVector<ReferenceTensor> &values : evaluateOnRanks(function, arguments))
+    for (auto [i, value] : llvm::enumerate(values))
+      made[getResultName(function, i)].push_back(std::move(value));
+  return made;
+}
+
 FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
                                               const GeneratedInputs &inputs) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return module.emitError("expected an entry function named ") << entry;
-  NamedTensors preprocessed, states, results;
+  std::map<std::string, SmallVector<ReferenceTensor>> preprocessed;
+  if (auto before = module.lookupSymbol<func::FuncOp>(getPreprocessName(function)))
+    preprocessed = preprocess(before, inputs);
+  NamedTensors states, results;
   for (int64_t step = 0; step < inputs.steps; ++step) {
-    SmallVector<ReferenceTensor> arguments;
+    RankValues arguments(countRanks(function));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);
-      StringRef name = getBoundName(attributes, SinterDialect::kPreprocessed);
-      if (name.empty()) {
-        StringRef state = getBoundName(attributes, SinterDialect::kState);
-        auto before = states.find(("state:" + state).str());
-        arguments.push_back(before == states.end() ? inputs.make(function, i, step)
-                                                   : before->second);
+      if (StringRef name = getBoundName(attributes, SinterDialect::kPreprocessed); !name.empty()) {
+        auto found = preprocessed.find(("preprocessed:" + name).str());
+        if (found == preprocessed.end())
+          return function.emitError("expected @preprocess to have a result named ") << name;
+        for (auto [values, part] : llvm::zip_equal(arguments, found->second))
+          values.push_back(part);
         continue;
       }
-      if (preprocessed.empty()) {
-        auto made = evaluateEntry(module, getPreprocessName(function), inputs);
-        if (failed(made))
-          return failure();
-        preprocessed = std::move(*made);
-      }
-      auto found = preprocessed.find(("preprocessed:" + name).str());
-      if (found == preprocessed.end())
-        return function.emitError("expected @preprocess to have a result named ") << name;
-      arguments.push_back(found->second);
+      StringRef state = getBoundName(attributes, SinterDialect::kState);
+      auto before = states.find(("state:" + state).str());
+      ReferenceTensor whole =
+          before == states.end() ? inputs.make(function, i, step) : before->second;
+      for (auto [rank, values] : llvm::enumerate(arguments))
+        values.push_back(takePart(function, i, rank, whole));
     }
-    FailureOr<SmallVector<ReferenceTensor>> values = evaluateWhole(function, arguments);
+    FailureOr<SmallVector<ReferenceTensor>> values =
+        joinResults(function, evaluateOnRanks(function, arguments));
     if (failed(values))
       return failure();
     NamedTensors ofStep;
