@@ -115,6 +115,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.graph = makeModelGraph(model.spec);
   }
   request.description = model.description;
+  if (!options.noCache) {
+    SINTER_TRY(request.kernelCache, Cache::standard());
+  }
   CompileOptions &compile = request.options;
   compile = options;
   SINTER_TRY(compile.target, resolveTarget(options));

@@ -1,8 +1,7 @@
+#include "compiler/Analysis/BuildIdentity.h"
 #include "compiler/Pipelines/Compile.h"
 #include "runtime/Base/CpuFeatures.h"
 #include <cstdio>
-#include <dlfcn.h>
-#include <sys/stat.h>
 #include <xxhash.h>
 
 using namespace sinter;
@@ -45,22 +44,11 @@ public:
 private:
   XXH3_state_t *state;
 };
-
-/// Adds what tells one build of the compiler from another: the file that holds this function.
-void addBuild(KeyHasher &hasher) {
-  Dl_info info;
-  struct stat status;
-  if (!dladdr(reinterpret_cast<void *>(&addBuild), &info) || stat(info.dli_fname, &status) != 0)
-    return;
-  hasher.add(status.st_size);
-  hasher.add(status.st_mtim.tv_sec);
-  hasher.add(status.st_mtim.tv_nsec);
-}
 } // namespace
 
 std::string sinter::getCacheKey(const CompileRequest &request) {
   KeyHasher hasher;
-  addBuild(hasher);
+  hasher.add(identifyBuild());
   hasher.add(runtime::cpuFeatures());
   hasher.add(runtime::assumedCpu().value_or(""));
   hasher.add(request.description);

@@ -1,4 +1,5 @@
 #include "compiler/Pipelines/Compilation.h"
+#include "compiler/Analysis/BuildIdentity.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
@@ -152,6 +153,20 @@ Expected<void> Compilation::run(const PassStep &step) {
   return makeDefect(step.argument);
 }
 
+void Compilation::takeKnownKernels(ArrayRef<PassStep> left) {
+  // A plugin's passes may change between runs without their names changing.
+  ModuleOp code = lookupKernels(*module);
+  if (!request.kernelCache || request.kernelCache->getFolder().empty() ||
+      !request.options.passPlugins.empty() || !code)
+    return;
+  std::vector<std::string> passes;
+  for (const PassStep &step : left)
+    if (step.phase == Phase::Codegen)
+      passes.push_back(step.text);
+  kernels.emplace(*request.kernelCache, identifyBuild());
+  kernels->take(code, TargetAttr::lookup(*module), passes);
+}
+
 void Compilation::tellWarnings() const {
   if (request.onWarning)
     for (const std::string &warning : errors.getWarnings())
@@ -165,7 +180,7 @@ Expected<KernelCode> Compilation::emitKernels(ModuleOp planned) const {
   auto target = TargetAttr::lookup(planned);
   if (target.isGpu())
     return emitCudaCode(planned);
-  return emitMachineCode(lookupKernels(planned), target);
+  return emitMachineCode(lookupKernels(planned), target, kernels ? &*kernels : nullptr);
 }
 
 KernelCode Compilation::makeNoCode(ModuleOp planned) const {

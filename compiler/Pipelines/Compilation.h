@@ -1,6 +1,7 @@
 //===- Compilation.h - One compilation on its way ---------------*- C++ -*-===//
 #pragma once
 
+#include "compiler/Codegen/Cpu/KernelCache.h"
 #include "compiler/Executable/Serialize.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/ErrorCollector.h"
@@ -26,6 +27,13 @@ public:
   /// Runs a pass; its failure is a defect, but for what Import finds in a graph that a person
   /// wrote.
   Expected<void> run(const PassStep &step);
+
+  /// Takes what the request's cache knows of the kernels, which are loops yet.
+  /// @param left the passes that are left to run
+  void takeKnownKernels(llvm::ArrayRef<PassStep> left);
+
+  /// How many kernels the cache knew.
+  size_t countKnownKernels() const { return kernels ? kernels->countKnown() : 0; }
 
   /// What the target's code generator makes of the kernels of a module behind the last phase: of a
   /// GPU's compiled for it where the request wants them to be, and code that only stops where it
@@ -61,6 +69,7 @@ private:
   mlir::MLIRContext context;
   ErrorCollector errors;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::optional<KernelCache> kernels; ///< where the request has a cache for them
 };
 
 } // namespace sinter

@@ -96,12 +96,18 @@ static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &re
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
   SINTER_TRY(std::vector<PassStep> steps, listPasses(*compilation, last, release, request.code));
-  for (const PassStep &step : steps) {
+  // Of kernels that are to be printed, or whose passes are to explain themselves, none is left out.
+  bool takesKnown = last == Phase::Memory && request.options.stopAfter.empty() &&
+                    request.options.emit.empty() && !request.explains && request.code;
+  for (const auto &[i, step] : llvm::enumerate(steps)) {
     auto start = std::chrono::steady_clock::now();
     SINTER_CHECK(compilation->run(step));
+    if (takesKnown && step.argument == "sinter-lower-kernels")
+      compilation->takeKnownKernels(ArrayRef(steps).drop_front(i + 1));
     result.phaseMs[stringifyPhase(step.phase).str()] +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
+  result.knownKernels = compilation->countKnownKernels();
   compilation->getContext().setRemarkEngine(nullptr);
   compilation->tellWarnings();
   return compilation;

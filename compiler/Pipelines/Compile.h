@@ -9,6 +9,7 @@
 #include "compiler/Executable/Contents.h"
 #include "compiler/Pipelines/CompileOptions.h"
 #include "compiler/Pipelines/GraphSource.h"
+#include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Error.h"
 #include "runtime/Weights/IntegerFormat.h"
@@ -40,6 +41,9 @@ struct CompileRequest {
   /// Without code the result is for planning alone: all that an executable says of its memory, at a
   /// part of the time, but kernels that only end the process.
   bool code = true;
+  /// Where machine code of a processor's kernels is kept between compilations. Without, all of it
+  /// is made.
+  std::optional<Cache> kernelCache;
   CompileOptions options;
   /// What a user should know of the result. May be left out.
   std::function<void(const Error &warning)> onWarning;
@@ -63,6 +67,7 @@ struct CompileResult {
   std::string text;                      ///< what `emit` or `stopAfter` asked for
   std::vector<Decision> decisions;       ///< where the request wants them, and code
   std::map<std::string, double> phaseMs; ///< wall time of each phase
+  size_t knownKernels = 0;               ///< whose machine code was in the cache
   /// JSON, see compiler/Executable/MemoryReport.h; empty unless the request wants it.
   std::string memoryReport;
 };

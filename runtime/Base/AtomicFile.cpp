@@ -138,6 +138,38 @@ static Expected<void> writeParts(int file, const std::string &path, size_t count
   return {};
 }
 
+/// Writes a file beside `path`, waits until it is on the disk if it `syncs`, and renames it.
+static Expected<void> writeAside(const std::string &path, size_t count, const MakePart &makePart,
+                                 bool syncs) {
+  std::string aside = path + ".XXXXXX";
+  int file = ::mkstemp(aside.data());
+  if (file < 0)
+    return writeFailure(path, errno);
+  if (Expected<void> written = writeParts(file, path, count, makePart); !written) {
+    ::close(file);
+    ::unlink(aside.c_str());
+    return written;
+  }
+  bool ok = true;
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  ok = ok && ::fchmod(file, 0666 & ~mask) == 0 && (!syncs || ::fsync(file) == 0);
+  int error = errno;
+  if (::close(file) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  if (ok && ::rename(aside.c_str(), path.c_str()) != 0) {
+    ok = false;
+    error = errno;
+  }
+  if (!ok) {
+    ::unlink(aside.c_str());
+    return writeFailure(path, error);
+  }
+  return {};
+}
+
 Expected<void> writeFileAtomically(const std::string &path,
                                    std::span<const std::span<const std::byte>> parts) {
   return writeFileAtomically(path, parts.size(), [&](size_t i) { return parts[i]; });
@@ -155,32 +187,7 @@ Expected<void> writeFileAtomically(const std::string &name, size_t count,
   std::error_code notThere;
   fs::path target = fs::canonical(name, notThere);
   const std::string path = notThere ? name : target.string();
-  std::string aside = path + ".XXXXXX";
-  int file = ::mkstemp(aside.data());
-  if (file < 0)
-    return writeFailure(path, errno);
-  if (Expected<void> written = writeParts(file, path, count, makePart); !written) {
-    ::close(file);
-    ::unlink(aside.c_str());
-    return written;
-  }
-  bool ok = true;
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  ok = ok && ::fchmod(file, 0666 & ~mask) == 0 && ::fsync(file) == 0;
-  int error = errno;
-  if (::close(file) != 0 && ok) {
-    ok = false;
-    error = errno;
-  }
-  if (ok && ::rename(aside.c_str(), path.c_str()) != 0) {
-    ok = false;
-    error = errno;
-  }
-  if (!ok) {
-    ::unlink(aside.c_str());
-    return writeFailure(path, error);
-  }
+  SINTER_CHECK(writeAside(path, count, makePart, /*syncs=*/true));
 
   // The rename itself lasts once the folder is on the disk.
   size_t slash = path.rfind('/');
@@ -194,6 +201,10 @@ Expected<void> writeFileAtomically(const std::string &name, size_t count,
 
 Expected<void> writeFileAtomically(const std::string &path, std::span<const std::byte> bytes) {
   return writeFileAtomically(path, std::span(&bytes, 1));
+}
+
+Expected<void> replaceFile(const std::string &path, std::span<const std::byte> bytes) {
+  return writeAside(path, 1, [&](size_t) { return bytes; }, /*syncs=*/false);
 }
 
 } // namespace sinter

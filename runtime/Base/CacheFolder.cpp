@@ -16,6 +16,7 @@ struct Place {
   std::string_view folder, ending;
 };
 constexpr Place places[] = {{CacheKind::Executable, "", ".sinter"},
+                            {CacheKind::Code, "code", ".o"},
                             {CacheKind::Kernels, "cubins", ".cubin"},
                             {CacheKind::Tuning, "tuning", ""}};
 
@@ -51,6 +52,8 @@ std::string_view nameOf(CacheKind kind) {
   switch (kind) {
   case CacheKind::Executable:
     return "executable";
+  case CacheKind::Code:
+    return "code";
   case CacheKind::Kernels:
     return "kernels";
   case CacheKind::Tuning:
@@ -92,6 +95,19 @@ void Cache::write(const fs::path &path, std::span<const std::span<const std::byt
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   if (writeFileAtomically(path.string(), parts))
+    trim(most);
+}
+
+void Cache::writeAll(std::span<const NewFile> files) const {
+  bool wrote = false;
+  for (const NewFile &file : files) {
+    if (file.path.empty() || file.content.size() > most)
+      continue;
+    std::error_code ignored;
+    fs::create_directories(file.path.parent_path(), ignored);
+    wrote |= bool(replaceFile(file.path.string(), std::as_bytes(std::span(file.content))));
+  }
+  if (wrote)
     trim(most);
 }
 

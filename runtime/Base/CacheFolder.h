@@ -1,8 +1,8 @@
 //===- CacheFolder.h - Where Sinter keeps what it can make again -*- C++ -*-===//
 //
-// Compiled executables, a GPU's kernels, and what a tuned GPU chose. A file is written aside and
-// renamed, and may be gone the next moment: any number of processes share the folder. When the
-// files outgrow the limit, what was not used for longest goes.
+// Compiled executables, the code of their kernels, a GPU's kernels, and what a tuned GPU chose. A
+// file is written aside and renamed, and may be gone the next moment: any number of processes share
+// the folder. When the files outgrow the limit, what was not used for longest goes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,9 +22,9 @@ namespace sinter {
 std::filesystem::path cacheFolder();
 
 /// What a file of the cache is.
-enum class CacheKind { Executable, Kernels, Tuning };
+enum class CacheKind { Executable, Code, Kernels, Tuning };
 
-/// "executable", "kernels" or "tuning".
+/// "executable", "code", "kernels" or "tuning".
 std::string_view nameOf(CacheKind kind);
 
 /// A file of the cache.
@@ -60,6 +60,16 @@ public:
   /// used for longest.
   void write(const std::filesystem::path &path,
              std::span<const std::span<const std::byte>> parts) const;
+
+  /// A file to write, whose place is of pathOf().
+  struct NewFile {
+    std::filesystem::path path;
+    std::string content;
+  };
+
+  /// The same for many small files, which no one waits for to be on the disk: after a crash of the
+  /// system one may be damaged, which whoever reads it has to notice.
+  void writeAll(std::span<const NewFile> files) const;
 
   /// All files, what was not used for longest first. What others removed meanwhile is passed over;
   /// what is not the cache's, too.

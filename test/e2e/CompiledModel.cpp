@@ -2,6 +2,7 @@
 #include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/KeptWeights.h"
 #include "test/support/StepLogits.h"
+#include "test/support/TestCache.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -44,8 +45,23 @@ std::filesystem::path findModel(const std::string &name) {
   return std::filesystem::exists(narrow) ? narrow : wideFolder() / name;
 }
 
+static std::shared_ptr<const runtime::Executable> compileOnce(const CompileRequest &request) {
+  return valueOf(runtime::Executable::fromFlatbuffer(valueOf(sinter::compile(request)).executable,
+                                                     "the executable"));
+}
+
+std::shared_ptr<const runtime::Executable>
+SharedExecutables::compile(const CompileRequest &request) {
+  std::lock_guard lock(mutex);
+  std::shared_ptr<const runtime::Executable> &known = executables[getCacheKey(request)];
+  if (!known)
+    known = compileOnce(request);
+  return known;
+}
+
 CompiledModel::CompiledModel(const std::string &name)
-    : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)),
+    : spec(valueOf(loadModelSpec(findModel(name)))), name(name),
+      weights(openWeights(findModel(name), spec)),
       expected(valueOf(WeightFiles::open(findModel(name) / "expected.safetensors"))) {
   const Tensor &ids = *expected.find("tokens");
   length = ids.shape[0];
@@ -63,6 +79,7 @@ void CompiledModel::compileForLogits(const CompileOptions &options) {
 
 void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsLogits) {
   CompileRequest request;
+  request.kernelCache = kernelCache();
   request.graph = makeModelGraph(spec);
   if (options.maxSequence == 0)
     options.maxSequence = length;
@@ -72,11 +89,10 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
                                {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.getParameters())
     request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
+  request.description = name + (returnsLogits ? ", logits" : "");
   if (returnsLogits)
     returnLogits(request, spec);
-  CompileResult compiled = valueOf(sinter::compile(request));
-  auto executable =
-      valueOf(runtime::Executable::fromFlatbuffer(compiled.executable, "the executable"));
+  auto executable = shared ? shared->compile(request) : compileOnce(request);
   runtime::BindOptions bindOptions;
   bindOptions.threads = threads;
   bindOptions.weights = weights.get();

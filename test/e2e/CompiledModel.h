@@ -9,6 +9,8 @@
 #include "runtime/Weights/WeightSource.h"
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <mutex>
 
 namespace sinter::test {
 
@@ -25,6 +27,16 @@ std::vector<std::string> wideModelNames();
 
 /// The folder of a model of either list.
 std::filesystem::path findModel(const std::string &name);
+
+/// What ranks of one process run: compiled by the first that asks.
+class SharedExecutables {
+public:
+  std::shared_ptr<const runtime::Executable> compile(const CompileRequest &request);
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const runtime::Executable>> executables; ///< by their keys
+};
 
 /// A kept model, through the compiler and the runtime.
 class CompiledModel {
@@ -65,6 +77,7 @@ public:
 
   /// Of the ranks that run it together, as many as options.grid has; null: one.
   runtime::Communicator *communicator = nullptr;
+  SharedExecutables *shared = nullptr; ///< with these ranks; may be null
 
   ModelSpec spec;
   std::vector<int32_t> tokens;
@@ -73,6 +86,7 @@ public:
 private:
   void bind(CompileOptions options, unsigned threads, bool returnsLogits);
 
+  std::string name;
   std::unique_ptr<runtime::WeightSource> weights;
   WeightFiles expected;
   std::unique_ptr<runtime::Session> session;

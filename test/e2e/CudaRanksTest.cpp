@@ -95,10 +95,10 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaRanks, testing::Values("gpt2"), nameModelTe
 
 class CudaRanksLogits : public CudaRanks {
 protected:
-  static std::vector<float> computeLogits(const std::string &grid,
-                                          runtime::Communicator *communicator) {
+  std::vector<float> computeLogits(const std::string &grid, runtime::Communicator *communicator) {
     CompiledModel model(GetParam());
     model.communicator = communicator;
+    model.shared = &shared;
     CompileOptions options;
     options.target = kTarget;
     options.grid = grid;
@@ -114,6 +114,8 @@ protected:
     });
     return logits;
   }
+
+  SharedExecutables shared;
 };
 
 // But for the order of sums, as above.

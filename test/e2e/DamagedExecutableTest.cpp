@@ -9,6 +9,7 @@
 #include "runtime/Train/Trainer.h"
 #include "test/e2e/CompiledModel.h"
 #include "test/e2e/KeptWeights.h"
+#include "test/support/TestCache.h"
 #include "gtest/gtest.h"
 #include <random>
 #include <sys/mman.h>
@@ -43,6 +44,7 @@ protected:
 
   void compile(std::vector<std::string> entries) {
     CompileRequest request;
+    request.kernelCache = kernelCache();
     request.graph = makeModelGraph(spec);
     request.options.entries = std::move(entries);
     request.options.batch = kBatch;

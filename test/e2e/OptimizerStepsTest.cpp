@@ -12,6 +12,7 @@
 #include "runtime/Session/Session.h"
 #include "runtime/Train/GradientTree.h"
 #include "runtime/Train/TrainPrograms.h"
+#include "test/support/TestCache.h"
 #include <gtest/gtest.h>
 
 using namespace sinter;
@@ -62,6 +63,7 @@ public:
   CompiledRun(const OptimizerSteps &steps, int64_t accumulate, unsigned threads,
               const std::string &stateType = "f32") {
     CompileRequest request;
+    request.kernelCache = kernelCache();
     request.graph =
         makeTextGraph(makeEntry("train_step", ", sinter.differentiate") + makeEntry("evaluate", ""),
                       "steps.mlir");

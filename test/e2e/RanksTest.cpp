@@ -25,9 +25,10 @@ CompileOptions makeOptions(std::vector<std::string> entries, int64_t batch, int6
 
 /// The logits of a sequence in chunks of five tokens, then those of ragged slots.
 std::vector<float> computeLogits(const std::string &name, const std::string &grid, DType type,
-                                 runtime::Communicator *communicator) {
+                                 SharedExecutables &shared, runtime::Communicator *communicator) {
   CompiledModel model(name);
   model.communicator = communicator;
+  model.shared = &shared;
   CompileOptions options = makeOptions({"logits"}, 1, 5, type);
   options.grid = grid;
   model.compile(options);
@@ -44,11 +45,12 @@ std::vector<float> computeLogits(const std::string &name, const std::string &gri
 class Ranks : public testing::TestWithParam<std::string> {
 protected:
   void expectSameBits(size_t ranks, const std::string &grid, DType type) {
-    std::vector<float> one = computeLogits(GetParam(), "", type, nullptr);
+    SharedExecutables shared;
+    std::vector<float> one = computeLogits(GetParam(), "", type, shared, nullptr);
     std::mutex mutex;
     size_t compared = 0;
     auto result = runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
-      std::vector<float> own = computeLogits(GetParam(), grid, type, &communicator);
+      std::vector<float> own = computeLogits(GetParam(), grid, type, shared, &communicator);
       std::lock_guard lock(mutex);
       EXPECT_EQ(own.size(), one.size());
       auto [first, second] = std::ranges::mismatch(own, one);

@@ -1,6 +1,7 @@
 #include "test/e2e/TrainedModel.h"
 #include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/KeptWeights.h"
+#include "test/support/TestCache.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <fstream>
@@ -57,6 +58,7 @@ CompileOptions TrainedModel::options() const {
 std::shared_ptr<const runtime::Executable>
 TrainedModel::compile(const CompileOptions &options) const {
   CompileRequest request;
+  request.kernelCache = kernelCache();
   request.graph = makeModelGraph(impl->spec);
   request.options = options;
   for (const ParameterInfo &parameter : impl->spec.getParameters())

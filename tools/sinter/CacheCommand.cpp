@@ -83,16 +83,18 @@ static Expected<void> run(const CacheOptions &options) {
 }
 
 void sinter::cli::addCache(CLI::App &program) {
-  CLI::App *command =
-      addCommand(program, "cache",
-                 "What is kept between runs: compiled executables, a GPU's kernels and tuning");
+  CLI::App *command = addCommand(
+      program, "cache",
+      "What is kept between runs: compiled executables, code of kernels, a GPU's kernels and "
+      "tuning");
   auto options = std::make_shared<CacheOptions>();
   command->add_flag("--list", options->list, "every file, the one used last first");
   command->add_flag("--clear", options->clear, "remove all of them");
   command->add_flag("--json", options->json, "print one machine-readable object");
   command->footer(R"(
 What can be made again is kept in $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else
-~/.cache/sinter. Beyond $SINTER_CACHE_LIMIT (a size, as 500MB; 4GiB where it is not set, 0 keeps
+~/.cache/sinter: executables of a request, machine code of a processor's kernels, whatever
+executable they are of, and kernels of a GPU. Beyond $SINTER_CACHE_LIMIT (a size, as 500MB; 4GiB where it is not set, 0 keeps
 nothing) what was not used for longest goes.)");
   command->callback([options] { finish(run(*options)); });
 }

@@ -114,8 +114,8 @@ static Expected<Unit> translate(ModuleOp kernels, const TargetAttr &target) {
 }
 
 /// The code of an optimized unit as an ELF object or as assembly.
-static Expected<llvm::SmallVector<char, 0>> emit(Unit &unit, llvm::CodeGenFileType type) {
-  llvm::SmallVector<char, 0> bytes;
+static Expected<KernelObject> emit(Unit &unit, llvm::CodeGenFileType type) {
+  KernelObject bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   if (unit.machine->addPassesToEmitFile(passes, stream, nullptr, type))
@@ -124,40 +124,41 @@ static Expected<llvm::SmallVector<char, 0>> emit(Unit &unit, llvm::CodeGenFileTy
   return bytes;
 }
 
-/// A module for each function that can be called from outside, in their order: it holds copies of
-/// the function and of all that it refers to.
-static std::vector<OwningOpRef<ModuleOp>> splitKernels(ModuleOp kernels) {
-  std::vector<OwningOpRef<ModuleOp>> modules;
-  SymbolTable symbols(kernels);
-  for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>()) {
-    if (kernel.isExternal() || kernel.getLinkage() == LLVM::Linkage::Internal)
-      continue;
-    OpBuilder builder(kernels.getContext());
-    OwningOpRef<ModuleOp> module = ModuleOp::create(builder, kernels.getLoc());
-    builder.setInsertionPointToEnd(module->getBody());
-    llvm::SetVector<Operation *> needed;
-    needed.insert(kernel);
-    for (size_t i = 0; i < needed.size(); ++i) {
-      builder.clone(*needed[i]);
-      auto uses = SymbolTable::getSymbolUses(needed[i]);
-      for (SymbolTable::SymbolUse use : *uses)
-        if (Operation *symbol = symbols.lookup(use.getSymbolRef().getLeafReference()))
-          needed.insert(symbol);
-    }
-    modules.push_back(std::move(module));
+/// The functions that can be called from outside, in their order.
+static std::vector<LLVM::LLVMFuncOp> listKernels(ModuleOp kernels) {
+  std::vector<LLVM::LLVMFuncOp> list;
+  for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>())
+    if (!kernel.isExternal() && kernel.getLinkage() != LLVM::Linkage::Internal)
+      list.push_back(kernel);
+  return list;
+}
+
+/// A module that holds copies of a function and of all that it refers to.
+static OwningOpRef<ModuleOp> isolate(LLVM::LLVMFuncOp kernel, const SymbolTable &symbols) {
+  OpBuilder builder(kernel.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, kernel.getLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  llvm::SetVector<Operation *> needed;
+  needed.insert(kernel);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    builder.clone(*needed[i]);
+    auto uses = SymbolTable::getSymbolUses(needed[i]);
+    for (SymbolTable::SymbolUse use : *uses)
+      if (Operation *symbol = symbols.lookup(use.getSymbolRef().getLeafReference()))
+        needed.insert(symbol);
   }
-  return modules;
+  return module;
 }
 
 /// The objects of all units, in their order. Optimization and code generation are nearly all of a
 /// compilation's time, so they run on all processors, the largest unit first.
-static Expected<std::vector<llvm::SmallVector<char, 0>>> emitObjects(std::vector<Unit> units) {
+static Expected<std::vector<KernelObject>> emitObjects(std::vector<Unit> units) {
   std::vector<size_t> order(units.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::stable_sort(order, [&](size_t a, size_t b) {
     return units[a].module->getInstructionCount() > units[b].module->getInstructionCount();
   });
-  std::vector<Expected<llvm::SmallVector<char, 0>>> objects(units.size());
+  std::vector<Expected<KernelObject>> objects(units.size());
   runtime::ThreadPool(0).run(units.size(), 1, [&](uint64_t begin, uint64_t end) {
     for (size_t i : llvm::ArrayRef(order).slice(begin, end - begin)) {
       Unit unit = std::move(units[i]); // freed when done: IR is many times its code
@@ -165,7 +166,7 @@ static Expected<std::vector<llvm::SmallVector<char, 0>>> emitObjects(std::vector
       objects[i] = emit(unit, llvm::CodeGenFileType::ObjectFile);
     }
   });
-  std::vector<llvm::SmallVector<char, 0>> result;
+  std::vector<KernelObject> result;
   for (auto &object : objects) {
     SINTER_CHECK(object);
     result.push_back(std::move(*object));
@@ -182,19 +183,36 @@ static std::vector<std::string> listFeatures(llvm::StringRef features) {
   return names;
 }
 
-Expected<MachineCode> sinter::emitMachineCode(ModuleOp kernels, const TargetAttr &target) {
+Expected<MachineCode> sinter::emitMachineCode(ModuleOp kernels, const TargetAttr &target,
+                                              const KernelCache *cache) {
+  SymbolTable symbols(kernels);
+  std::vector<std::pair<llvm::StringRef, const KernelObject *>> all, made;
   std::vector<Unit> units;
-  for (OwningOpRef<ModuleOp> &kernel : splitKernels(kernels)) {
-    SINTER_TRY(Unit unit, translate(*kernel, target));
+  for (LLVM::LLVMFuncOp kernel : listKernels(kernels)) {
+    all.emplace_back(kernel.getName(), cache ? cache->find(kernel.getName()) : nullptr);
+    if (all.back().second)
+      continue;
+    SINTER_TRY(Unit unit, translate(*isolate(kernel, symbols), target));
+    // An object is that of all kernels of the same code.
+    unit.module->getFunction(kernel.getName())->setName("kernel");
     units.push_back(std::move(unit));
   }
-  SINTER_TRY(auto objects, emitObjects(std::move(units)));
+  SINTER_TRY(std::vector<KernelObject> objects, emitObjects(std::move(units)));
+  for (auto &[name, object] : all)
+    if (!object) {
+      object = &objects[made.size()];
+      made.emplace_back(name, object);
+    }
   MachineCode code;
   code.cpuFeatures = listFeatures(target.getFeatures());
-  for (const llvm::SmallVector<char, 0> &object : objects)
-    if (auto why =
-            linkObject(llvm::StringRef(object.data(), object.size()), code.image, code.offsets))
-      return makeDefect(llvm::toString(std::move(why)));
+  for (const auto &[name, object] : all) {
+    auto entry = linkObject(llvm::StringRef(object->data(), object->size()), code.image);
+    if (!entry)
+      return makeDefect(name.str() + ": " + llvm::toString(entry.takeError()));
+    code.offsets[name.str()] = *entry;
+  }
+  if (cache)
+    cache->keep(made);
   return code;
 }
 

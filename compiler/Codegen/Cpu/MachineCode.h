@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/Codegen/Cpu/KernelCache.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Base/Error.h"
@@ -26,8 +27,10 @@ struct MachineCode {
 
 /// Compiles the functions of `kernels` (module `@kernels`, in the LLVM dialect) for a target, side
 /// by side on all processors; the code does not depend on how many there are. Fails, as a defect,
-/// where a kernel refers to something outside.
-Expected<MachineCode> emitMachineCode(mlir::ModuleOp kernels, const TargetAttr &target);
+/// where a kernel refers to something outside. Kernels that `cache` knows are taken from it, those
+/// that it does not are kept there.
+Expected<MachineCode> emitMachineCode(mlir::ModuleOp kernels, const TargetAttr &target,
+                                      const KernelCache *cache = nullptr);
 
 /// What emitMachineCode makes of the kernels, as text.
 enum class CodeText { Llvm, Assembly };

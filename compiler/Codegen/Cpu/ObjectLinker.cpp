@@ -5,6 +5,7 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
+#include <optional>
 
 using namespace llvm;
 using namespace llvm::object;
@@ -12,16 +13,15 @@ using namespace llvm::object;
 namespace {
 class Linker {
 public:
-  Linker(std::vector<std::byte> &image, std::map<std::string, uint64_t> &offsets)
-      : image(image), offsets(offsets) {}
+  explicit Linker(std::vector<std::byte> &image) : image(image) {}
 
-  Error link(const ELF64LEObjectFile &object) {
+  Expected<uint64_t> link(const ELF64LEObjectFile &object) {
     if (Error error = placeSections(object))
       return error;
     for (const SectionRef &section : object.sections())
       if (Error error = relocate(section))
         return error;
-    return collectFunctions(object);
+    return findFunction(object);
   }
 
 private:
@@ -111,39 +111,37 @@ private:
     return Error::success();
   }
 
-  Error collectFunctions(const ELF64LEObjectFile &object) {
+  Expected<uint64_t> findFunction(const ELF64LEObjectFile &object) {
+    std::optional<uint64_t> entry;
     for (const ELFSymbolRef symbol : object.symbols()) {
       if (symbol.getELFType() != ELF::STT_FUNC)
         continue;
       auto offset = locate(symbol, object);
       if (!offset)
         return offset.takeError();
-      auto name = symbol.getName();
-      if (!name)
-        return name.takeError();
       auto value = symbol.getValue();
       if (!value)
         return value.takeError();
-      if (*value != 0)
-        return createStringError("function " + *name + " does not begin its section");
-      offsets[name->str()] = *offset;
+      if (entry || *value != 0)
+        return createStringError("a kernel is not one function that begins its section");
+      entry = *offset;
     }
-    return Error::success();
+    if (!entry)
+      return createStringError("the object has no function");
+    return *entry;
   }
 
   std::vector<std::byte> &image;
-  std::map<std::string, uint64_t> &offsets;
   DenseMap<uint64_t, uint64_t> places; ///< section index to its offset in the image
 };
 } // namespace
 
-Error sinter::linkObject(StringRef bytes, std::vector<std::byte> &image,
-                         std::map<std::string, uint64_t> &offsets) {
+Expected<uint64_t> sinter::linkObject(StringRef bytes, std::vector<std::byte> &image) {
   auto object = ObjectFile::createELFObjectFile(MemoryBufferRef(bytes, "kernels"));
   if (!object)
     return object.takeError();
   auto *elf = dyn_cast<ELF64LEObjectFile>(object->get());
   if (!elf)
     return createStringError("the object is not 64-bit little-endian ELF");
-  return Linker(image, offsets).link(*elf);
+  return Linker(image).link(*elf);
 }

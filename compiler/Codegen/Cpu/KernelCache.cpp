@@ -1,0 +1,97 @@
+#include "compiler/Codegen/Cpu/KernelCache.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "runtime/Base/ContentHash.h"
+#include "runtime/Base/MappedFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace sinter;
+namespace fs = std::filesystem;
+
+// A file is 32 hexadecimal digits, the hash of all that follows them, and the object.
+static constexpr size_t kHashDigits = 32;
+
+/// Adds a text with its length, so that no two lists of texts hash alike.
+static void addText(ContentHash &hash, std::string_view text) {
+  hash.add(std::to_string(text.size()) + ":");
+  hash.add(text);
+}
+
+template <typename T> static std::string print(T what) {
+  std::string text;
+  llvm::raw_string_ostream(text) << what;
+  return text;
+}
+
+/// A kernel as text without its name, which others of the same loops do not share.
+static std::string printNameless(func::FuncOp kernel) {
+  std::string name = kernel.getName().str(), text;
+  SymbolTable::setSymbolName(kernel, "kernel");
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
+  SymbolTable::setSymbolName(kernel, name);
+  return text;
+}
+
+static void removeLoops(func::FuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  while (!body.empty())
+    body.back().erase();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  func::ReturnOp::create(builder, kernel.getLoc());
+}
+
+std::optional<KernelObject> KernelCache::read(const fs::path &path) const {
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file || file->getBytes().size() < kHashDigits)
+    return std::nullopt;
+  std::span<const std::byte> object = file->getBytes().subspan(kHashDigits);
+  const char *begin = reinterpret_cast<const char *>(file->getBytes().data());
+  if (contentHash(object) != std::string_view(begin, kHashDigits))
+    return std::nullopt;
+  Cache::touch(path);
+  return KernelObject(begin + kHashDigits, begin + file->getBytes().size());
+}
+
+void KernelCache::take(ModuleOp code, const TargetAttr &target, ArrayRef<std::string> passes) {
+  for (auto kernel : code.getOps<func::FuncOp>()) {
+    // One that refers to more than it holds is not all that its code depends on.
+    auto uses = SymbolTable::getSymbolUses(kernel.getOperation());
+    if (kernel.isExternal() || !kernel.getBody().hasOneBlock() || !uses || !uses->empty())
+      continue;
+    ContentHash hash;
+    addText(hash, build);
+    addText(hash, print(target));
+    for (const std::string &pass : passes)
+      addText(hash, pass);
+    addText(hash, printNameless(kernel));
+    fs::path path = cache.pathOf(CacheKind::Code, hash.hex());
+    if (std::optional<KernelObject> object = read(path)) {
+      known[kernel.getName()] = std::move(*object);
+      removeLoops(kernel);
+    } else {
+      unknown[kernel.getName()] = std::move(path);
+    }
+  }
+}
+
+const KernelObject *KernelCache::find(llvm::StringRef kernel) const {
+  auto found = known.find(kernel);
+  return found == known.end() ? nullptr : &found->second;
+}
+
+void KernelCache::keep(
+    ArrayRef<std::pair<llvm::StringRef, const KernelObject *>> made) const {
+  std::vector<Cache::NewFile> files;
+  for (const auto &[kernel, object] : made) {
+    auto found = unknown.find(kernel);
+    if (found == unknown.end())
+      continue;
+    auto bytes = std::as_bytes(std::span(object->data(), object->size()));
+    std::string content = contentHash(bytes);
+    content.append(object->begin(), object->end());
+    files.push_back({found->second, std::move(content)});
+  }
+  cache.writeAll(files);
+}

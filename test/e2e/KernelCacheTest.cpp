@@ -1,0 +1,142 @@
+// Machine code that was kept is that which would be made: executables have the same bytes with it,
+// and what a kernel's code depends on is part of what finds it.
+
+#include "compiler/Codegen/Cpu/KernelCache.h"
+#include "compiler/Analysis/Target.h"
+#include "frontends/Graph/ModelGraph.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Parser/Parser.h"
+#include "test/e2e/CompiledModel.h"
+#include "test/unit/Weights/TestFiles.h"
+#include "gtest/gtest.h"
+#include <fstream>
+
+using namespace sinter;
+using namespace sinter::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class KernelCacheTest : public testing::Test {
+protected:
+  KernelCacheTest() {
+    request.graph = makeModelGraph(*loadModelSpec(findModel("llama")));
+    request.options.entries = {"logits"};
+    request.options.batch = 1;
+    request.options.chunk = request.options.maxSequence = 8;
+  }
+
+  /// Compiles with the cache; the executable has the bytes of one that is compiled without.
+  /// Returns how many kernels were known.
+  size_t compileBoth() {
+    CompileResult &expected = alone[getCacheKey(request)];
+    request.kernelCache.reset();
+    if (expected.executable.empty())
+      expected = compileOnce();
+    EXPECT_EQ(expected.knownKernels, 0u);
+    request.kernelCache = Cache(directory.path);
+    CompileResult result = compileOnce();
+    EXPECT_TRUE(result.executable == expected.executable);
+    return result.knownKernels;
+  }
+
+  CompileResult compileOnce() {
+    Expected<CompileResult> result = compile(request);
+    EXPECT_TRUE(result) << result.error().message();
+    return std::move(*result);
+  }
+
+  std::vector<fs::path> listFiles() const {
+    std::vector<fs::path> files;
+    for (const CacheFile &file : Cache(directory.path).list())
+      files.push_back(file.path);
+    return files;
+  }
+
+  TemporaryDirectory directory;
+  CompileRequest request;
+  std::map<std::string, CompileResult> alone; ///< what was compiled without the cache
+};
+
+TEST_F(KernelCacheTest, ServesTheSameModelAgain) {
+  EXPECT_EQ(compileBoth(), 0u);
+  std::vector<fs::path> files = listFiles();
+  ASSERT_GT(files.size(), 5u);
+  EXPECT_EQ(compileBoth(), files.size());
+  EXPECT_EQ(listFiles().size(), files.size());
+  // What other kernels read and write changes with the rows of a step, what they are changes not.
+  request.options.entries = {"decode"};
+  compileBoth();
+  size_t known = compileBoth();
+  request.options.maxSequence = 16;
+  size_t others = compileBoth();
+  EXPECT_GT(others, 0u);
+  EXPECT_LT(others, known);
+}
+
+TEST_F(KernelCacheTest, MakesAgainWhatIsDamaged) {
+  compileBoth();
+  std::vector<fs::path> files = listFiles();
+  ASSERT_GT(files.size(), 3u);
+  std::ofstream(files[0], std::ios::trunc).close();
+  fs::resize_file(files[1], fs::file_size(files[1]) - 1);
+  std::fstream(files[2], std::ios::in | std::ios::out).seekp(200).put('!').put('?');
+  fs::remove(files[3]);
+  EXPECT_EQ(compileBoth(), files.size() - 4);
+  EXPECT_EQ(compileBoth(), files.size());
+}
+
+TEST_F(KernelCacheTest, KnowsWhatCodeDependsOn) {
+  request.options.target = "cpu:x86-64-v3";
+  compileBoth();
+  request.options.disabledPasses = {"sinter-unroll-loops"};
+  EXPECT_EQ(compileBoth(), 0u);
+  request.options.disabledPasses.clear();
+  request.options.target = "cpu:x86-64-v4";
+  EXPECT_EQ(compileBoth(), 0u);
+}
+
+TEST_F(KernelCacheTest, MakesAllWhereItCannotBeWritten) {
+  request.kernelCache = Cache("/dev/null/none");
+  EXPECT_EQ(compileOnce().knownKernels, 0u);
+  request.kernelCache = Cache(directory.path, /*limit=*/100);
+  compileOnce();
+  EXPECT_TRUE(listFiles().empty());
+}
+
+// Names and places of kernels make no difference; builds of the compiler and bodies do.
+TEST_F(KernelCacheTest, FindsLoopsByWhatTheyDo) {
+  using namespace mlir;
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, memref::MemRefDialect,
+                      SinterDialect>();
+  auto take = [&](const char *build, const char *name, const char *op, bool keeps) {
+    std::string text = std::string("module { func.func @") + name +
+                       "(%x: memref<4xf32>, %begin: index, %end: index) {\n"
+                       "  %0 = memref.load %x[%begin] : memref<4xf32>\n"
+                       "  %1 = arith." +
+                       op + " %0, %0 : f32\n  memref.store %1, %x[%begin] : memref<4xf32>\n"
+                            "  return\n} }";
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    KernelCache cache{Cache(directory.path), build};
+    cache.take(*module, *parseTarget(&context, "cpu:x86-64-v3", 1), {"pass"});
+    KernelObject object{'c', 'o', 'd', 'e'};
+    if (keeps)
+      cache.keep({{name, &object}});
+    const KernelObject *found = cache.find(name);
+    EXPECT_EQ(cache.countKnown(), found ? 1u : 0u);
+    size_t ops = (*module->getOps<func::FuncOp>().begin()).getBody().front().getOperations().size();
+    EXPECT_EQ(ops, found ? 1u : 4u);
+    return found && *found == object;
+  };
+  EXPECT_FALSE(take("one", "k", "mulf", /*keeps=*/true));
+  EXPECT_TRUE(take("one", "k", "mulf", /*keeps=*/false));
+  EXPECT_TRUE(take("one", "other", "mulf", /*keeps=*/false));
+  EXPECT_FALSE(take("one", "k", "addf", /*keeps=*/false));
+  EXPECT_FALSE(take("two", "k", "mulf", /*keeps=*/false));
+}
+
+} // namespace
