@@ -34,8 +34,9 @@ public:
     double predicted = 1e-9 * double(command.predicted_ns());
     double busy = std::max(predicted - launchSeconds, 0.0);
     Work moved = work;
-    moved.flops = moved.narrowFlops = 0;
+    moved.flops = moved.narrowFlops = moved.byteFlops = moved.nibbleFlops = 0;
     double memory = leastSeconds(moved, assumed);
+    // A description of a cluster says nothing of bytes: f32 stands for them.
     bool narrow = work.narrowFlops > work.flops;
     // Rounded to nanoseconds, what the memory bounds takes just as long as its bytes.
     constexpr double kRounding = 0.02;

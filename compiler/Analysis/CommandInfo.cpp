@@ -86,6 +86,8 @@ CommandInfo sinter::describeCommand(Operation *op, TargetAttr target) {
     Cost cost = getCost(op, body, CostModel(target));
     info.predictedNs = std::llround(cost.ns);
     info.narrowFlops = std::llround(cost.narrowFlops);
+    info.byteFlops = std::llround(cost.byteFlops);
+    info.nibbleFlops = std::llround(cost.nibbleFlops);
     info.bytes = std::llround(cost.bytes);
     info.sharedBytes = std::llround(cost.sharedBytes);
     info.privateBytes = std::llround(cost.privateBytes);

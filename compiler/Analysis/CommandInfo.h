@@ -12,7 +12,7 @@ struct CommandInfo {
   std::string layer; ///< "model.layers.3", or empty
   Stage stage = Stage::Forward;
   int64_t flops = 0;
-  int64_t narrowFlops = 0; ///< of these, see Cost
+  int64_t narrowFlops = 0, byteFlops = 0, nibbleFlops = 0; ///< of these, see Cost
   int64_t bytes = 0;
   int64_t sharedBytes = 0, privateBytes = 0; ///< of these, see Cost
   int64_t predictedNs = 0;                   ///< the cost model's estimate; 0 without a target

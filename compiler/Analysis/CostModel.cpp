@@ -1,4 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/Recomputation.h"
 #include "compiler/Analysis/Target.h"
@@ -28,7 +29,8 @@ static constexpr double kLibraryGemm = 0.75;
 // has matrix units, which are several times as fast.
 static constexpr double kGeneratedPairs = 2.0;
 
-// How many bytes an instruction multiplies where it multiplies one f32.
+// How many bytes an instruction of a GPU multiplies where it multiplies one f32; of fp8 half as
+// many.
 static constexpr double kFours = 4.0, kPairs = 2.0;
 
 static const Efficiency &getEfficiency(TargetAttr target) {
@@ -213,6 +215,21 @@ static bool isFp8(Operation *product) {
       getElementTypeOrSelf(product->getOperand(0).getType()));
 }
 
+/// Whether a product multiplies rows of integers.
+static bool hasByteRows(Operation *product) {
+  return getElementTypeOrSelf(product->getOperand(0).getType()).isInteger(8);
+}
+
+int64_t CostModel::getBitsBesideBytes(Operation *op) const {
+  if (getRole(op) != FusionRole::Contraction)
+    return 0;
+  Type rhs = getElementTypeOrSelf(op->getOperand(1).getType());
+  bool ofBytes = hasByteRows(op) || (target.hasMatrixUnits() && isFp8(op)),
+       fixedPoint = rhs.isInteger() && target.readsPackedRhs() &&
+                    getRows(op->getResult(0).getType()) < kManyRows;
+  return ofBytes || fixedPoint ? rhs.getIntOrFloatBitWidth() : 0;
+}
+
 double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice choice) const {
   const Efficiency &reached = getEfficiency(target);
   double rate = static_cast<double>(target.getGflopsF32());
@@ -222,8 +239,9 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   case FusionRole::Contraction:
     if (isFp8(op)) // twice that of 16 bits; of ours as on 9.0, where it is made of products of f16
       rate = choice == GemmChoice::Library ? 2 * pairs : kPairs * rate;
-    else if (getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
-      rate *= target.hasMatrixUnits() || hasByteDot(target) ? kFours : kPairs;
+    else if (hasByteRows(op))
+      rate = target.hasMatrixUnits() ? kFours * rate
+                                     : getGflopsOfBytes(target, getBitsBesideBytes(op));
     else if (narrow)
       rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);
     rate *= choice == GemmChoice::Library ? kLibraryGemm : reached.gemm;
@@ -291,7 +309,9 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     computeNs += static_cast<double>(times) * getComputeNs(op, parallelism, choice);
     auto flops = static_cast<double>(work.getFlops());
     cost.flops += flops;
-    if (isNarrowProduct(op))
+    if (int64_t bits = getBitsBesideBytes(op))
+      (bits == 8 ? cost.byteFlops : cost.nibbleFlops) += flops;
+    else if (isNarrowProduct(op))
       cost.narrowFlops += flops;
     // An op that touches parts of its operands writes all of its results, or, where it updates a
     // part of an operand, as much as it reads.

@@ -34,7 +34,9 @@ struct Cost {
   double ns = 0;
   double flops = 0;
   double narrowFlops =
-      0; ///< of these, in products of bf16, and of f16 where it is not widened first
+      0;                ///< of these, in products of bf16, and of f16 where it is not widened first
+  double byteFlops = 0; ///< of these, in products of bytes by bytes,
+  double nibbleFlops = 0; ///< and by integers of four bits
   double bytes = 0;
   double sharedBytes = 0;  ///< of these, of values that fit the cache that all cores share,
   double privateBytes = 0; ///< and the cores' own
@@ -43,6 +45,8 @@ struct Cost {
     ns += other.ns;
     flops += other.flops;
     narrowFlops += other.narrowFlops;
+    byteFlops += other.byteFlops;
+    nibbleFlops += other.nibbleFlops;
     bytes += other.bytes;
     sharedBytes += other.sharedBytes;
     privateBytes += other.privateBytes;
@@ -87,6 +91,11 @@ private:
   /// where the target has instructions for that: f16 on a GPU, bf16. (On a processor without, what
   /// the target says of bf16 is its rate when widened.)
   bool isNarrowProduct(mlir::Operation *op) const;
+
+  /// Of a product of bytes, or of few rows that are made bytes (FixedPointRows.h), how many bits
+  /// the numbers have that these are multiplied by, 8 or 4; 0 of all other ops. Where the target
+  /// has no products of fp8, such are widened first.
+  int64_t getBitsBesideBytes(mlir::Operation *op) const;
 
   /// Nanoseconds of one op's arithmetic, on `parallelism` of the cores.
   double getComputeNs(mlir::Operation *op, double parallelism, GemmChoice choice) const;

@@ -93,17 +93,17 @@ namespace {
 /// A GPU of an architecture, by its vendor's data sheet.
 struct Gpu {
   StringRef architecture;
-  int64_t multiprocessors, gflopsF32, gflopsBf16, memoryGbs, sharedBytes, l2Bytes;
+  int64_t multiprocessors, gflopsF32, gflopsBf16, gflopsInt8, memoryGbs, sharedBytes, l2Bytes;
   double linkGbs; ///< that it sends by NVLink, or by PCIe where there is none
 };
 } // namespace
 
 static constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 static constexpr Gpu kGpus[] = {
-    {"sm_80", 108, 19500, 312000, 1840, 163 * kKiB, 40 * kMiB, 300},    // A100 80 GB
-    {"sm_90", 132, 67000, 989000, 4320, 227 * kKiB, 50 * kMiB, 450},    // H200
-    {"sm_100", 148, 80000, 2250000, 7200, 227 * kKiB, 126 * kMiB, 900}, // B200
-    {"sm_120", 170, 104800, 209500, 1610, 99 * kKiB, 96 * kMiB, 64},    // RTX 5090
+    {"sm_80", 108, 19500, 312000, 624000, 1840, 163 * kKiB, 40 * kMiB, 300},     // A100 80 GB
+    {"sm_90", 132, 67000, 989000, 1979000, 4320, 227 * kKiB, 50 * kMiB, 450},    // H200
+    {"sm_100", 148, 80000, 2250000, 4500000, 7200, 227 * kKiB, 126 * kMiB, 900}, // B200
+    {"sm_120", 170, 104800, 209500, 838000, 1610, 99 * kKiB, 96 * kMiB, 64},     // RTX 5090
 };
 
 /// A GPU that is described here, or null.
@@ -151,6 +151,14 @@ bool sinter::hasPairDot(TargetAttr target) {
 
 bool sinter::hasByteDot(TargetAttr target) {
   return target.hasFeature(target.getVectorBits() == 512 ? "avx512vnni" : "avxvnni");
+}
+
+double sinter::getGflopsOfBytes(TargetAttr target, int64_t bits) {
+  constexpr double kFours = 4.0, kPairs = 2.0;
+  if (const Gpu *gpu = findGpu(target.getChip()))
+    return static_cast<double>(gpu->gflopsInt8);
+  return static_cast<double>(target.getGflopsF32()) *
+         (bits == 4 || hasByteDot(target) ? kFours : kPairs);
 }
 
 double sinter::getLinkBandwidth(TargetAttr target) {

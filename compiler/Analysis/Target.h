@@ -38,6 +38,12 @@ bool hasPairDot(TargetAttr target);
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
 bool hasByteDot(TargetAttr target);
 
+/// 10^9 operations a second of products of bytes by numbers of so many bits, 8 or 4. Of a processor
+/// four times as many as on f32 where one instruction multiplies fours of bytes: VNNI, and of four
+/// bits vpmaddubsw, whose sums do not saturate then. Twice as many where bytes are widened to 16
+/// bits and pairs multiplied. Of a GPU its data sheet's, whatever the bits: it widens them.
+double getGflopsOfBytes(TargetAttr target, int64_t bits);
+
 /// GB/s that a GPU sends others: 0.8 of the data sheet's rate, as NCCL's all_gather reaches 360 of
 /// the 450 of an H100 (NVIDIA/nccl-tests issue 326).
 double getLinkBandwidth(TargetAttr target);

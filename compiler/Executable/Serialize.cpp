@@ -316,7 +316,8 @@ private:
         builder, kind, action, label, layer, command.getFlops(), command.getBytes(),
         command.getPredictedNs(), stage, command.getNarrowFlops(),
         alternatives.empty() ? 0 : builder.CreateVector(alternatives), command.getStream(), waits,
-        command.getSharedBytes(), command.getPrivateBytes());
+        command.getSharedBytes(), command.getPrivateBytes(), command.getByteFlops(),
+        command.getNibbleFlops());
   }
 
   std::pair<fb::Action, Offset<void>> serializeAction(Operation *op) {

@@ -65,19 +65,20 @@ struct LibraryGemmFamily : KernelFamily {
         plan::AllocOp::create(builder, fusion.getLoc(), plan::SliceType::get(fusion.getContext()),
                               getWorkspaceBytes(matmul));
     CommandInfo info = describeCommand(fusion, commands.getTarget());
-    plan::GemmOp::create(
-        builder, fusion.getLoc(), matmul.getM(), n, k, elementOf(matmul.getLhs()),
-        elementOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n,
-        elementOf(matmul.getRhs()) == elementOf(matmul.getLhs())
-            ? TypeAttr()
-            : TypeAttr::get(elementOf(matmul.getRhs())),
-        sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()),
-        matmul.getRowScales() ? sliceOf(matmul.getRowScales()) : Value(),
-        matmul.getRowScales() ? sliceOf(matmul.getScales()) : Value(), extras,
-        commands.makeSlice(fusion.getResult(0)), workspace, builder.getArrayAttr(postOps),
-        matmul.getTransposeLhs(), matmul.getTransposeRhs(),
-        /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
-        info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
+    plan::GemmOp::create(builder, fusion.getLoc(), matmul.getM(), n, k, elementOf(matmul.getLhs()),
+                         elementOf(gemm->result), lhsStride, rhsStride, /*out_stride=*/n,
+                         elementOf(matmul.getRhs()) == elementOf(matmul.getLhs())
+                             ? TypeAttr()
+                             : TypeAttr::get(elementOf(matmul.getRhs())),
+                         sliceOf(matmul.getLhs()), sliceOf(matmul.getRhs()),
+                         matmul.getRowScales() ? sliceOf(matmul.getRowScales()) : Value(),
+                         matmul.getRowScales() ? sliceOf(matmul.getScales()) : Value(), extras,
+                         commands.makeSlice(fusion.getResult(0)), workspace,
+                         builder.getArrayAttr(postOps), matmul.getTransposeLhs(),
+                         matmul.getTransposeRhs(),
+                         /*tf32=*/matmul.getTf32(), info.flops, info.narrowFlops, info.byteFlops,
+                         info.nibbleFlops, info.bytes, info.sharedBytes, info.privateBytes,
+                         info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
     return success();
   }
 

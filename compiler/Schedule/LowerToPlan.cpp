@@ -108,7 +108,8 @@ private:
       StringAttr name = builder.getStringAttr(getUnprocessedName(tensor));
       Value out = createSlice(Space::Parameter, *parameters.place(name, type), name, type);
       plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0,
-                           2 * getStorageBytes(type), /*shared_bytes=*/0, /*private_bytes=*/0,
+                           /*byte_flops=*/0, /*nibble_flops=*/0, 2 * getStorageBytes(type),
+                           /*shared_bytes=*/0, /*private_bytes=*/0,
                            /*predicted_ns=*/0, "copy", "");
     }
   }

@@ -132,9 +132,9 @@ private:
         APFloat(static_cast<float>(instance.real("scale"))), instance.flag("causal"),
         instance.number("window"), pointer("query"), pointer("key"), pointer("value"),
         pointer("result"), pointer("logsumexp"), workspace, launch.getFlops(),
-        launch.getNarrowFlops(), launch.getBytes(), launch.getSharedBytes(),
-        launch.getPrivateBytes(), launch.getPredictedNs(), launch.getLabel(), launch.getLayer(),
-        launch.getStage());
+        launch.getNarrowFlops(), launch.getByteFlops(), launch.getNibbleFlops(), launch.getBytes(),
+        launch.getSharedBytes(), launch.getPrivateBytes(), launch.getPredictedNs(),
+        launch.getLabel(), launch.getLayer(), launch.getStage());
   }
 };
 } // namespace

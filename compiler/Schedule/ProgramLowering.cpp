@@ -171,7 +171,8 @@ private:
     for (const auto &[channel, from] : received) {
       auto [argument, sender] = from;
       plan::ReceiveOp::create(builder, argument.getLoc(), channel, sender, slices.at(argument),
-                              /*flops=*/0, /*narrow_flops=*/0, getStorageBytes(argument.getType()),
+                              /*flops=*/0, /*narrow_flops=*/0, /*byte_flops=*/0, /*nibble_flops=*/0,
+                              getStorageBytes(argument.getType()),
                               /*shared_bytes=*/0, /*private_bytes=*/0, /*predicted_ns=*/0,
                               "receive", getLayer(argument.getLoc()),
                               stringifyStage(Stage::Forward));
@@ -190,7 +191,8 @@ private:
       auto [result, receiver] = to;
       Value value = terminator->getOperand(result);
       plan::SendOp::create(builder, value.getLoc(), channel, receiver, destinations[result],
-                           /*flops=*/0, /*narrow_flops=*/0, getStorageBytes(value.getType()),
+                           /*flops=*/0, /*narrow_flops=*/0, /*byte_flops=*/0, /*nibble_flops=*/0,
+                           getStorageBytes(value.getType()),
                            /*shared_bytes=*/0, /*private_bytes=*/0, /*predicted_ns=*/0, "send",
                            getLayer(value.getLoc()), stringifyStage(latest));
     }
@@ -372,9 +374,9 @@ private:
       reusable.push_back(argument);
     return plan::LaunchOp::create(builder, call.getLoc(), kernel.getName(), grid.getInt(), inputs,
                                   outputs, reusable, builder.getTypeArrayAttr(outputTypes),
-                                  info.flops, info.narrowFlops, info.bytes, info.sharedBytes,
-                                  info.privateBytes, info.predictedNs, info.label, info.layer,
-                                  stringifyStage(info.stage));
+                                  info.flops, info.narrowFlops, info.byteFlops, info.nibbleFlops,
+                                  info.bytes, info.sharedBytes, info.privateBytes, info.predictedNs,
+                                  info.label, info.layer, stringifyStage(info.stage));
   }
 
   /// What a kernel finds again as it left it is a state. Launches of one kernel share it.
@@ -402,8 +404,8 @@ private:
     plan::CollectiveOp::create(
         builder, op.getLoc(), *kind, op.getAxes(), getSlice(op.getOperand()),
         makeSlice(op.getResult()), adds ? TypeAttr::get(element) : TypeAttr(), info.flops,
-        info.narrowFlops, info.bytes, info.sharedBytes, info.privateBytes, info.predictedNs,
-        info.label, info.layer, stringifyStage(info.stage));
+        info.narrowFlops, info.byteFlops, info.nibbleFlops, info.bytes, info.sharedBytes,
+        info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));
     return success();
   }
 
@@ -425,7 +427,8 @@ private:
                   Stage stage) {
     int64_t bytes = 2 * getBytes(source);
     int64_t ns = target ? bytes / target.getMemoryGbs() : 0;
-    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0, bytes,
+    plan::CopyOp::create(builder, loc, source, out, /*flops=*/0, /*narrow_flops=*/0,
+                         /*byte_flops=*/0, /*nibble_flops=*/0, bytes,
                          /*shared_bytes=*/0, /*private_bytes=*/0, ns, label, layer,
                          stringifyStage(stage));
   }

@@ -260,6 +260,8 @@ int64_t AlternativesOp::getBlocks() {
 
 int64_t AlternativesOp::getFlops() { return getPick(*this).getFlops(); }
 int64_t AlternativesOp::getNarrowFlops() { return getPick(*this).getNarrowFlops(); }
+int64_t AlternativesOp::getByteFlops() { return getPick(*this).getByteFlops(); }
+int64_t AlternativesOp::getNibbleFlops() { return getPick(*this).getNibbleFlops(); }
 int64_t AlternativesOp::getBytes() { return getPick(*this).getBytes(); }
 int64_t AlternativesOp::getSharedBytes() { return getPick(*this).getSharedBytes(); }
 int64_t AlternativesOp::getPrivateBytes() { return getPick(*this).getPrivateBytes(); }

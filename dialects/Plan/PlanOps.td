@@ -190,6 +190,9 @@ def Plan_CommandInterface : OpInterface<"CommandInterface"> {
     InterfaceMethod<"Useful floating-point operations.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<"Those that multiply 16-bit numbers by instructions of their own.", "int64_t",
       "getNarrowFlops", (ins)>,
+    InterfaceMethod<"Those that multiply bytes by bytes.", "int64_t", "getByteFlops", (ins)>,
+    InterfaceMethod<"Those that multiply bytes by integers of four bits.", "int64_t",
+      "getNibbleFlops", (ins)>,
     InterfaceMethod<"Bytes read and written at the least.", "int64_t", "getBytes", (ins)>,
     InterfaceMethod<"Those of values that fit the cache that all cores share.", "int64_t",
       "getSharedBytes", (ins)>,
@@ -221,6 +224,8 @@ class Plan_Command<string mnemonic, list<Trait> traits = []> : Plan_Op<mnemonic,
     [DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks"]>])> {
   dag metrics = (ins DefaultValuedAttr<I64Attr, "0">:$flops,
                      DefaultValuedAttr<I64Attr, "0">:$narrow_flops,
+                     DefaultValuedAttr<I64Attr, "0">:$byte_flops,
+                     DefaultValuedAttr<I64Attr, "0">:$nibble_flops,
                      DefaultValuedAttr<I64Attr, "0">:$bytes,
                      DefaultValuedAttr<I64Attr, "0">:$shared_bytes,
                      DefaultValuedAttr<I64Attr, "0">:$private_bytes,
@@ -334,8 +339,8 @@ def FillOp : Plan_Command<"fill"> {
 
 def AlternativesOp : Plan_Op<"alternatives", [NoTerminator, SingleBlock, NoRegionArguments,
     DeclareOpInterfaceMethods<Plan_CommandInterface, ["getReads", "getWrites", "getBlocks", "getFlops",
-        "getNarrowFlops", "getBytes", "getSharedBytes", "getPrivateBytes", "getPredictedNs", "getLabel",
-        "getLayer", "getStage"]>]> {
+        "getNarrowFlops", "getByteFlops", "getNibbleFlops", "getBytes", "getSharedBytes",
+        "getPrivateBytes", "getPredictedNs", "getLabel", "getLayer", "getStage"]>]> {
   let summary = "one command of several that do the same";
   let description = [{
     Every option is one command, and all compute the same function of the same slices, up to

@@ -8,15 +8,16 @@
 namespace sinter::runtime {
 
 /// The instructions that generated code multiplies and loads with, after the features that it may
-/// use: vectors of 64, 32 or 16 bytes, and what multiplies bf16.
+/// use: vectors of 64, 32 or 16 bytes, and what multiplies bf16 and bytes.
 struct InstructionSet {
   uint32_t vectorBytes = 16; ///< of f32; a multiply-add is one instruction from 32 bytes on
   bool pairDot = false;      ///< dot products of pairs of bf16 (avx512bf16)
+  bool byteDot = false;      ///< dot products of fours of bytes (avx512vnni, or avxvnni)
 
   /// By LLVM's names of features ("avx512f"); those that this processor lacks do not count.
   static InstructionSet of(std::span<const std::string> features);
 
-  /// "avx512", "avx2" or "sse2", and "+bf16" where there are such dot products.
+  /// "avx512", "avx2" or "sse2", and "+bf16" and "+vnni" where there are such dot products.
   std::string getName() const;
 };
 

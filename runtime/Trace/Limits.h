@@ -20,8 +20,10 @@ namespace sinter::runtime {
 
 /// What a command cannot do without. Each part is counted once.
 struct Work {
-  double flops = 0;        ///< operations on f32, and all that are not narrow
+  double flops = 0;        ///< operations on f32, and all that are none of the following
   double narrowFlops = 0;  ///< of products of 16-bit numbers that the target has instructions for
+  double byteFlops = 0;    ///< of products of bytes by bytes: integers, or fp8 on a GPU
+  double nibbleFlops = 0;  ///< of products of bytes by integers of four bits
   double memoryBytes = 0;  ///< from and to memory
   double sharedBytes = 0;  ///< of values that fit the cache that all cores share, a GPU's L2
   double privateBytes = 0; ///< of values that fit the cores' own caches
@@ -31,12 +33,12 @@ Work workOf(const fb::Command &command);
 
 /// What a device does at most, in a second.
 struct Limits {
-  double flops = 0, narrowFlops = 0;
+  double flops = 0, narrowFlops = 0, byteFlops = 0, nibbleFlops = 0;
   double memoryBytes = 0, sharedBytes = 0, privateBytes = 0;
 };
 
-/// max(flops / rate + narrow flops / rate, sum over memories of bytes / rate), in seconds. A rate
-/// of 0 bounds nothing.
+/// max(sum over kinds of operations of flops / rate, sum over memories of bytes / rate), in
+/// seconds. A rate of 0 bounds nothing.
 double leastSeconds(const Work &work, const Limits &limits);
 
 } // namespace sinter::runtime

@@ -42,8 +42,11 @@ struct Bounds {
 
 /// Nanoseconds of work at the peak rates that the target is described with.
 double findRooflineNs(const CostModel &costs, const Cost &cost, TargetAttr target) {
-  double computeNs = (cost.flops - cost.narrowFlops) / static_cast<double>(target.getGflopsF32()) +
-                     cost.narrowFlops / static_cast<double>(target.getGflopsBf16());
+  double wideFlops = cost.flops - cost.narrowFlops - cost.byteFlops - cost.nibbleFlops;
+  double computeNs = wideFlops / static_cast<double>(target.getGflopsF32()) +
+                     cost.narrowFlops / static_cast<double>(target.getGflopsBf16()) +
+                     cost.byteFlops / getGflopsOfBytes(target, 8) +
+                     cost.nibbleFlops / getGflopsOfBytes(target, 4);
   double memoryNs = (cost.bytes - cost.sharedBytes - cost.privateBytes) /
                         costs.getBandwidth(MemoryLevel::Memory) +
                     cost.sharedBytes / costs.getBandwidth(MemoryLevel::SharedCache) +

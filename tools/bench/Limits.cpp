@@ -24,6 +24,8 @@ using namespace sinter::runtime;
 static constexpr std::pair<LimitKind, const char *> kinds[] = {
     {LimitKind::F32Products, "f32_gflops"},
     {LimitKind::Bf16Products, "bf16_gflops"},
+    {LimitKind::Int8Products, "int8_gflops"},
+    {LimitKind::Int4Products, "int4_gflops"},
     {LimitKind::Memory, "memory_gb_per_s"},
     {LimitKind::SharedCache, "shared_cache_gb_per_s"},
     {LimitKind::PrivateCaches, "private_caches_gb_per_s"}};

@@ -11,6 +11,8 @@ namespace sinter::cli {
 inline nlohmann::json describeLimits(const runtime::Limits &limits) {
   return {{"f32_gflops", limits.flops * 1e-9},
           {"bf16_gflops", limits.narrowFlops * 1e-9},
+          {"int8_gflops", limits.byteFlops * 1e-9},
+          {"int4_gflops", limits.nibbleFlops * 1e-9},
           {"memory_gb_per_s", limits.memoryBytes * 1e-9},
           {"shared_cache_gb_per_s", limits.sharedBytes * 1e-9},
           {"private_caches_gb_per_s", limits.privateBytes * 1e-9}};
@@ -21,6 +23,7 @@ inline void printLimits(const runtime::Limits &limits, bool areMeasured) {
   auto number = [](double rate) { return formatNumber(rate * 1e-9, 0); };
   std::string line = std::string(areMeasured ? "limits of this machine" : "limits of the device") +
                      ": f32 " + number(limits.flops) + ", bf16 " + number(limits.narrowFlops) +
+                     ", int8 " + number(limits.byteFlops) + ", int4 " + number(limits.nibbleFlops) +
                      " GFLOP/s; memory " + number(limits.memoryBytes) + ", shared cache " +
                      number(limits.sharedBytes) + ", private caches " +
                      number(limits.privateBytes) + " GB/s";

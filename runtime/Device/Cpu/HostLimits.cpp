@@ -42,6 +42,10 @@ Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, Ra
     return measureMultiplyAdds(threads, set, DType::F32, time);
   case LimitKind::Bf16Products:
     return measureMultiplyAdds(threads, set, DType::BF16, time);
+  case LimitKind::Int8Products:
+    return measureMultiplyAdds(threads, set, DType::I8, time);
+  case LimitKind::Int4Products:
+    return measureMultiplyAdds(threads, set, DType::I4, time);
   case LimitKind::Memory:
     return measureLoads(threads, set, std::clamp(8 * caches.shared, leastBytes, mostBytes), time);
   case LimitKind::SharedCache:
@@ -59,8 +63,10 @@ Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, Ra
 
 const char *nameOf(LimitKind kind) {
   constexpr const char *names[HostLimits::kinds] = {
-      "f32_flops_per_second", "bf16_flops_per_second", "memory_read_bytes_per_second",
-      "shared_cache_bytes_per_second", "private_caches_bytes_per_second"};
+      "f32_flops_per_second",           "bf16_flops_per_second",
+      "int8_flops_per_second",          "int4_flops_per_second",
+      "memory_read_bytes_per_second",   "shared_cache_bytes_per_second",
+      "private_caches_bytes_per_second"};
   return names[size_t(kind)];
 }
 
@@ -104,6 +110,8 @@ Limits HostLimits::all() {
   Limits result;
   result.flops = get(LimitKind::F32Products);
   result.narrowFlops = get(LimitKind::Bf16Products);
+  result.byteFlops = get(LimitKind::Int8Products);
+  result.nibbleFlops = get(LimitKind::Int4Products);
   // What is nearer is no slower, whatever a busy moment says.
   result.memoryBytes = get(LimitKind::Memory);
   result.sharedBytes = std::max(result.memoryBytes, get(LimitKind::SharedCache));

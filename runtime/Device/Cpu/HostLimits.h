@@ -24,15 +24,24 @@
 namespace sinter::runtime {
 
 /// What is limited, each in its units a second.
-enum class LimitKind : uint8_t { F32Products, Bf16Products, Memory, SharedCache, PrivateCaches };
+enum class LimitKind : uint8_t {
+  F32Products,
+  Bf16Products,
+  Int8Products, ///< of bytes by bytes
+  Int4Products, ///< of bytes by integers of four bits
+  Memory,
+  SharedCache,
+  PrivateCaches
+};
 
-/// "f32_flops_per_second", "bf16_flops_per_second", "memory_read_bytes_per_second",
-/// "shared_cache_bytes_per_second", "private_caches_bytes_per_second".
+/// "f32_flops_per_second", "bf16_flops_per_second", "int8_flops_per_second",
+/// "int4_flops_per_second", "memory_read_bytes_per_second", "shared_cache_bytes_per_second",
+/// "private_caches_bytes_per_second".
 const char *nameOf(LimitKind kind);
 
 class HostLimits {
 public:
-  static constexpr size_t kinds = 5;
+  static constexpr size_t kinds = 7;
   using Measure = std::function<Rate(LimitKind, RateTime)>;
 
   /// Limits of `threads` threads that use the instructions of `set`. Nothing is measured yet.

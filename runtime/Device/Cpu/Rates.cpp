@@ -35,10 +35,54 @@ constexpr uint64_t sums = 12;
   "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 #define SINTER_CLEAR "vxorps %%xmm\\n, %%xmm\\n, %%xmm\\n"
 
-/// Runs `times` * `sums` multiply-adds and returns the operations that they are.
-double multiplyAdd(const InstructionSet &set, bool pairs, uint64_t times) {
+// Half of them products of pairs, half of them sums. `vex` is "v" where instructions have a third
+// operand, `third`.
+#define SINTER_EACH_BYTES(name, vex, kind, third, numbers)                                         \
+  SINTER_EACH(numbers, vex name " %%" kind "12, " third "%%" kind "\\n")
+#define SINTER_PAIRS(clear, vex, kind, third, end)                                                 \
+  SINTER_LOOP(clear, SINTER_EACH_BYTES("pmaddwd", vex, kind, third, "0,1,2,3,4,5")                 \
+              SINTER_EACH_BYTES("paddd", vex, kind, third, "6,7,8,9,10,11"), end)
+// Eight products and sums of 16 bits, and what adds those to one of 32.
+#define SINTER_NIBBLES(clear, vex, kind, third, end)                                               \
+  SINTER_LOOP(clear, SINTER_EACH_BYTES("pmaddubsw", vex, kind, third, "0,1,2,3,4,5,6,7")           \
+              SINTER_EACH_BYTES("paddw", vex, kind, third, "8,9,10,11,8,9,10,11")                  \
+              SINTER_EACH_BYTES("pmaddwd", vex, kind, third, "14")                                 \
+              SINTER_EACH_BYTES("paddd", vex, kind, third, "15"), end)
+#define SINTER_BY_WIDTH(loop)                                                                      \
+  switch (set.vectorBytes) {                                                                       \
+  case 64: loop(SINTER_CLEAR, "v", "zmm", "%%zmm13, ", "vzeroupper"); break;                       \
+  case 32: loop(SINTER_CLEAR, "v", "ymm", "%%ymm13, ", "vzeroupper"); break;                       \
+  default: loop("xorps %%xmm\\n, %%xmm\\n", "", "xmm", "", "");                                    \
+  }
+
+/// Runs `times` loops of multiply-adds of bytes by integers of `bits` and returns the operations.
+double multiplyAddBytes(const InstructionSet &set, int bits, uint64_t times) {
+  double operations = double(times) * 2 * set.vectorBytes; // of an instruction on each byte
+  if (set.byteDot && set.vectorBytes == 64) {
+    SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vpdpbusd %%zmm12, %%zmm13, %%zmm\\n"),
+                "vzeroupper");
+    return sums * operations;
+  }
+  if (set.byteDot) { // the older encoding, of AVX-VNNI
+    SINTER_LOOP(SINTER_CLEAR,
+                SINTER_EACH(SINTER_SUMS, "%{vex%} vpdpbusd %%ymm12, %%ymm13, %%ymm\\n"),
+                "vzeroupper");
+    return sums * operations;
+  }
+  if (bits == 4) {
+    SINTER_BY_WIDTH(SINTER_NIBBLES)
+    return 8 * operations;
+  }
+  SINTER_BY_WIDTH(SINTER_PAIRS)
+  return 6 * operations / 2; // each takes two bytes of the vector's
+}
+
+/// Runs `times` loops of multiply-adds and returns the operations that they are.
+double multiplyAdd(const InstructionSet &set, DType dtype, uint64_t times) {
+  if (dtype == DType::I8 || dtype == DType::I4)
+    return multiplyAddBytes(set, dtype == DType::I4 ? 4 : 8, times);
   double operations = double(times) * sums * 2 * (set.vectorBytes / 4);
-  if (pairs) {
+  if (dtype == DType::BF16 && set.pairDot) {
     SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vdpbf16ps %%zmm12, %%zmm13, %%zmm\\n"),
                 "vzeroupper");
     return 2 * operations;
@@ -87,7 +131,7 @@ void load(const InstructionSet &set, const std::byte *from, const std::byte *to)
 typedef float Vector __attribute__((vector_size(16)));
 constexpr uint64_t sums = 8;
 
-double multiplyAdd(const InstructionSet &, bool, uint64_t times) {
+double multiplyAdd(const InstructionSet &, DType, uint64_t times) {
   Vector results[sums] = {}, x = {}, y = {};
   asm volatile("" : "+w"(x), "+w"(y));
   for (uint64_t i = 0; i < times; ++i)
@@ -235,9 +279,8 @@ static unsigned countWorkers(unsigned threads) {
 
 Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time) {
   constexpr uint64_t times = 5000; // a window is some 10 us
-  bool pairs = dtype == DType::BF16 && set.pairDot;
   return findBestRate(countWorkers(threads), time,
-                      [&](unsigned) { return multiplyAdd(set, pairs, times); });
+                      [&](unsigned) { return multiplyAdd(set, dtype, times); });
 }
 
 Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time) {

@@ -6,8 +6,8 @@ import sys
 bench, profile, kept = (json.load(open(file)) for file in sys.argv[1:])
 for report in (bench, profile):
     limits = report["limits"]
-    assert limits.keys() == {"f32_gflops", "bf16_gflops", "memory_gb_per_s", "shared_cache_gb_per_s",
-                             "private_caches_gb_per_s"}, limits
+    assert limits.keys() == {"f32_gflops", "bf16_gflops", "int8_gflops", "int4_gflops", "memory_gb_per_s",
+                             "shared_cache_gb_per_s", "private_caches_gb_per_s"}, limits
     assert all(rate > 0 for rate in limits.values()), limits
     assert (limits["memory_gb_per_s"] <= limits["shared_cache_gb_per_s"]
             <= limits["private_caches_gb_per_s"]), limits

@@ -89,6 +89,53 @@ TEST_F(CostModelTest, NarrowIsWhatIsNotWidenedFirst) {
   EXPECT_EQ(narrow(gpu, "f16"), 1);
 }
 
+TEST_F(CostModelTest, ProductsOfBytesAreToldByWhatTheyMultiply) {
+  // Rows of one element by weights of another.
+  auto cost = [&](TargetAttr of, int64_t rows, const std::string &element,
+                  const std::string &weight) {
+    std::string type = "tensor<" + std::to_string(rows) + "x64x" + element + ">",
+                result = "tensor<" + std::to_string(rows) + "x32xf32>",
+                weights = "tensor<64x32x" + weight + ">", scales = "tensor<1x32xf32>",
+                ofRows = "tensor<" + std::to_string(rows) + "x1xf32>";
+    bool narrow = element == "i8" || element == "f8E4M3FN";
+    return CostModel(of).getCost(parse(
+        "%x: " + type + ", %w: " + weights + ", %s: " + scales + ", %r: " + ofRows,
+        "%0 = sinter.matmul %x, %w, %s " + std::string(narrow ? "rows %r " : "") + ": (" + type +
+            ", " + weights + ", " + scales + (narrow ? ", " + ofRows : "") + ") -> " + result)[0]);
+  };
+  auto expect = [&](const Cost &found, double byteFlops, double nibbleFlops) {
+    EXPECT_EQ(found.byteFlops, byteFlops);
+    EXPECT_EQ(found.nibbleFlops, nibbleFlops);
+    EXPECT_EQ(found.narrowFlops, 0);
+    EXPECT_GE(found.flops, byteFlops + nibbleFlops);
+  };
+  TargetAttr gpu = *parseTarget(&context, "cuda:sm_90", 0);
+  for (TargetAttr of : {target, gpu}) {
+    expect(cost(of, 16, "i8", "i8"), 2.0 * 16 * 64 * 32, 0);
+    expect(cost(of, 1, "i8", "i4"), 0, 2.0 * 64 * 32);
+    expect(cost(of, 16, "f32", "i8"), 0, 0);
+  }
+  // A processor makes few rows fixed point and has no products of fp8.
+  expect(cost(target, 1, "f32", "i8"), 2.0 * 64 * 32, 0);
+  expect(cost(target, 3, "f32", "i4"), 0, 2.0 * 3 * 64 * 32);
+  expect(cost(gpu, 1, "f32", "i8"), 0, 0);
+  expect(cost(gpu, 16, "f8E4M3FN", "f8E4M3FN"), 2.0 * 16 * 64 * 32, 0);
+}
+
+TEST_F(CostModelTest, BytesAreMultipliedAsTheInstructionsAllow) {
+  auto times = [&](const char *name, int64_t bits) {
+    TargetAttr of = *parseTarget(&context, name, 2);
+    return getGflopsOfBytes(of, bits) / static_cast<double>(of.getGflopsF32());
+  };
+  EXPECT_EQ(times("cpu:x86-64-v3", 8), 2); // widened to 16 bits
+  EXPECT_EQ(times("cpu:x86-64-v3", 4), 4);
+  EXPECT_EQ(times("cpu:x86-64-v4", 8), 2);
+  EXPECT_EQ(times("cpu:cooperlake", 8), 4); // VNNI
+  EXPECT_EQ(times("cpu:cooperlake", 4), 4);
+  TargetAttr gpu = *parseTarget(&context, "cuda:sm_80", 0);
+  EXPECT_EQ(getGflopsOfBytes(gpu, 8), 2.0 * static_cast<double>(gpu.getGflopsBf16()));
+}
+
 TEST_F(CostModelTest, AFusedLookupReadsTheLinesThatItsRowsLieIn) {
   CostModel costs(target);
   std::string table = "tensor<64x50000xf32, " + kPanels.str() + ">", rows = "tensor<1x4x64xf32>";

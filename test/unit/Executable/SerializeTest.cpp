@@ -45,7 +45,8 @@ plan.program @decode {
   %h = plan.alloc 32
   %b = plan.alloc 96
   plan.launch @norm grid 7 (%x, %q) -> (%h) {label = "rms_norm",
-    layer = "model.layers.0", flops = 10, narrow_flops = 8, bytes = 96, shared_bytes = 64,
+    layer = "model.layers.0", flops = 10, narrow_flops = 8, byte_flops = 1, nibble_flops = 2,
+    bytes = 96, shared_bytes = 64,
     private_bytes = 32, predicted_ns = 5,
     output_types = [f32]}
   plan.launch @append grid 1 (%k, %h, %n, %c) -> (%k) {label = "cache_append"}
@@ -125,6 +126,8 @@ TEST_F(SerializeTest, Commands) {
   EXPECT_EQ(commands[0]->layer()->str(), "model.layers.0");
   EXPECT_EQ(commands[0]->predicted_ns(), 5u);
   EXPECT_EQ(commands[0]->narrow_flops(), 8u);
+  EXPECT_EQ(commands[0]->byte_flops(), 1u);
+  EXPECT_EQ(commands[0]->nibble_flops(), 2u);
   EXPECT_EQ(commands[0]->shared_bytes(), 64u);
   EXPECT_EQ(commands[0]->private_bytes(), 32u);
   const fb::Launch *norm = commands[0]->action_as_Launch();

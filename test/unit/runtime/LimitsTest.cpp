@@ -164,8 +164,10 @@ TEST(RatesTest, EveryLevelOfInstructionsRuns) {
     InstructionSet set = InstructionSet::of(features);
     double f32 = measureMultiplyAdds(1, set, DType::F32, brief).perSecond;
     double bf16 = measureMultiplyAdds(1, set, DType::BF16, brief).perSecond;
+    double int8 = measureMultiplyAdds(1, set, DType::I8, brief).perSecond;
+    double int4 = measureMultiplyAdds(1, set, DType::I4, brief).perSecond;
     // No core does 10^13 of anything a second; how slow a busy one is, nobody knows.
-    for (double rate : {f32, bf16}) {
+    for (double rate : {f32, bf16, int8, int4}) {
       EXPECT_GT(rate, 0) << set.getName();
       EXPECT_LT(rate, 1e13) << set.getName();
     }
@@ -183,9 +185,15 @@ TEST(RatesTest, ThreadsThatThereIsNoProcessorForDoNotCount) {
 }
 
 TEST(LimitsTest, TheLeastTimeIsThatOfWhatTakesLongest) {
-  Limits limits = {
-      .flops = 100, .narrowFlops = 200, .memoryBytes = 10, .sharedBytes = 20, .privateBytes = 40};
+  Limits limits = {.flops = 100,
+                   .narrowFlops = 200,
+                   .byteFlops = 400,
+                   .nibbleFlops = 800,
+                   .memoryBytes = 10,
+                   .sharedBytes = 20,
+                   .privateBytes = 40};
   EXPECT_EQ(leastSeconds({.flops = 50, .narrowFlops = 100}, limits), 1);
+  EXPECT_EQ(leastSeconds({.byteFlops = 200, .nibbleFlops = 400}, limits), 1);
   EXPECT_EQ(leastSeconds({.memoryBytes = 5, .sharedBytes = 5, .privateBytes = 10}, limits), 1);
   EXPECT_EQ(leastSeconds({.flops = 300, .memoryBytes = 5}, limits), 3);
   EXPECT_EQ(leastSeconds({.flops = 100, .memoryBytes = 20}, limits), 2);
@@ -198,13 +206,17 @@ TEST(LimitsTest, ACommandsWorkIsCountedOnce) {
   Parts::Command &command = parts.programs[1].commands[0];
   command.flops = 10;
   command.narrowFlops = 4;
+  command.byteFlops = 3;
+  command.nibbleFlops = 1;
   command.bytes = 100;
   command.sharedBytes = 20;
   command.privateBytes = 30;
   auto executable = *parts.load();
   Work work = workOf(*executable->getRoot().programs()->Get(1)->commands()->Get(0));
-  EXPECT_EQ(work.flops, 6);
+  EXPECT_EQ(work.flops, 2);
   EXPECT_EQ(work.narrowFlops, 4);
+  EXPECT_EQ(work.byteFlops, 3);
+  EXPECT_EQ(work.nibbleFlops, 1);
   EXPECT_EQ(work.memoryBytes, 50);
   EXPECT_EQ(work.sharedBytes, 20);
   EXPECT_EQ(work.privateBytes, 30);

@@ -67,7 +67,8 @@ struct Parts {
     MakeAction make;
     std::string label, layer;
     uint64_t flops = 0, bytes = 0, predictedNs = 0;
-    uint64_t narrowFlops = 0, sharedBytes = 0, privateBytes = 0; ///< of these
+    uint64_t narrowFlops = 0, byteFlops = 0, nibbleFlops = 0; ///< of these
+    uint64_t sharedBytes = 0, privateBytes = 0;
     fb::Stage stage = fb::Stage::Forward;
     std::vector<Command> alternatives = {}; ///< other ways; their kinds and actions count
     uint32_t stream = 0;
@@ -156,7 +157,7 @@ struct Parts {
             command.flops, command.bytes, command.predictedNs, command.stage, command.narrowFlops,
             alternatives.empty() ? nullptr : &alternatives, command.stream,
             command.waits.empty() ? nullptr : &command.waits, command.sharedBytes,
-            command.privateBytes));
+            command.privateBytes, command.byteFlops, command.nibbleFlops));
       }
       auto commandVector = builder.CreateVector(commands);
       auto inputs = bindings(program.inputs), outputs = bindings(program.outputs);
