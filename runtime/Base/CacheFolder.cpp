@@ -99,15 +99,17 @@ void Cache::write(const fs::path &path, std::span<const std::span<const std::byt
 }
 
 void Cache::writeAll(std::span<const NewFile> files) const {
-  bool wrote = false;
+  bool trims = false;
   for (const NewFile &file : files) {
     if (file.path.empty() || file.content.size() > most)
       continue;
     std::error_code ignored;
     fs::create_directories(file.path.parent_path(), ignored);
-    wrote |= bool(replaceFile(file.path.string(), std::as_bytes(std::span(file.content))));
+    // Names are hashes. To look at all files each time would take longer than to write these.
+    if (replaceFile(file.path.string(), std::as_bytes(std::span(file.content))))
+      trims |= file.path.filename().string().starts_with("00");
   }
-  if (wrote)
+  if (trims)
     trim(most);
 }
 

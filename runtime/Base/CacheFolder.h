@@ -68,7 +68,8 @@ public:
   };
 
   /// The same for many small files, which no one waits for to be on the disk: after a crash of the
-  /// system one may be damaged, which whoever reads it has to notice.
+  /// system one may be damaged, which whoever reads it has to notice. Only one in 256 of them has
+  /// others removed: so many may be beyond the limit until the next file is written.
   void writeAll(std::span<const NewFile> files) const;
 
   /// All files, what was not used for longest first. What others removed meanwhile is passed over;

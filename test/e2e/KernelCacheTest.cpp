@@ -110,15 +110,16 @@ TEST_F(KernelCacheTest, MakesAllWhereItCannotBeWritten) {
 TEST_F(KernelCacheTest, FindsLoopsByWhatTheyDo) {
   using namespace mlir;
   MLIRContext context;
-  context.loadDialect<arith::ArithDialect, func::FuncDialect, memref::MemRefDialect,
-                      SinterDialect>();
+  context
+      .loadDialect<arith::ArithDialect, func::FuncDialect, memref::MemRefDialect, SinterDialect>();
   auto take = [&](const char *build, const char *name, const char *op, bool keeps) {
     std::string text = std::string("module { func.func @") + name +
                        "(%x: memref<4xf32>, %begin: index, %end: index) {\n"
                        "  %0 = memref.load %x[%begin] : memref<4xf32>\n"
                        "  %1 = arith." +
-                       op + " %0, %0 : f32\n  memref.store %1, %x[%begin] : memref<4xf32>\n"
-                            "  return\n} }";
+                       op +
+                       " %0, %0 : f32\n  memref.store %1, %x[%begin] : memref<4xf32>\n"
+                       "  return\n} }";
     auto module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     KernelCache cache{Cache(directory.path), build};

@@ -81,8 +81,7 @@ const KernelObject *KernelCache::find(llvm::StringRef kernel) const {
   return found == known.end() ? nullptr : &found->second;
 }
 
-void KernelCache::keep(
-    ArrayRef<std::pair<llvm::StringRef, const KernelObject *>> made) const {
+void KernelCache::keep(ArrayRef<std::pair<llvm::StringRef, const KernelObject *>> made) const {
   std::vector<Cache::NewFile> files;
   for (const auto &[kernel, object] : made) {
     auto found = unknown.find(kernel);

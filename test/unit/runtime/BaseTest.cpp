@@ -1,4 +1,5 @@
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ChildProcess.h"
 #include "runtime/Base/CpuFeatures.h"
 #include "runtime/Base/HalfFloat.h"
@@ -6,6 +7,7 @@
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Device/Cpu/CodeImage.h"
 #include "test/support/Environment.h"
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -157,6 +159,28 @@ TEST_F(AtomicFileTest, PagesAreReadAhead) {
   MappedFile::readAhead({});
   MappedFile::readAhead(std::as_bytes(std::span(content)));
   EXPECT_EQ(content, std::string(content.size(), 'x'));
+}
+
+TEST_F(AtomicFileTest, CachesKeepManyFilesAndRemoveOld) {
+  Cache cache(folder + "/cache", /*limit=*/10);
+  auto pathOf = [&](char first) {
+    return cache.pathOf(CacheKind::Code, std::string(2, first) + std::string(30, '7'));
+  };
+  Cache::NewFile files[] = {{pathOf('a'), "four"}, {pathOf('b'), "much too large"}};
+  cache.writeAll(files);
+  EXPECT_EQ(read(pathOf('a').string()), "four");
+  ASSERT_EQ(cache.list().size(), 1u);
+  EXPECT_EQ(nameOf(cache.list().front().kind), "code");
+  auto hourAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(pathOf('a'), hourAgo);
+  // Beyond the limit, until one comes whose name begins with 00.
+  cache.writeAll(std::array{Cache::NewFile{pathOf('c'), "another"}});
+  EXPECT_EQ(cache.list().size(), 2u);
+  cache.writeAll(std::array{Cache::NewFile{pathOf('0'), "two"}});
+  EXPECT_FALSE(std::filesystem::exists(pathOf('a')));
+  EXPECT_EQ(cache.list().size(), 2u);
+  // What cannot be written is not there, and that is all.
+  Cache("/dev/null/none").writeAll(std::array{Cache::NewFile{"/dev/null/none/x", "y"}});
 }
 
 TEST(HalfFloatTest, Bf16RoundsToNearestEven) {
