@@ -233,7 +233,7 @@ TEST(VerifyForGpu, FindsWhatIsWrongInAGraph) {
   EXPECT_EQ(wrong->front().layer, "model.layers.0");
   auto later = verifyPass(compiled.request, "sinter-assign-streams", "", VerifyOptions());
   ASSERT_FALSE(later);
-  EXPECT_NE(later.error().message().find("a device that is not there"), std::string::npos);
+  EXPECT_NE(later.error().message().find("no device"), std::string::npos);
 }
 
 #ifdef SINTER_TEST_KERNELS
