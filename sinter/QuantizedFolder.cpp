@@ -1,7 +1,7 @@
 #include "sinter/QuantizedFolder.h"
 #include "runtime/Base/AtomicFile.h"
-#include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/ReadFile.h"
+#include "runtime/Base/WriteFloats.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include "sinter/TrainData.h"
 #include <algorithm>
@@ -66,11 +66,9 @@ void QuantizedFolder::add(const std::string &name, const Tensor &tensor) {
 }
 
 static std::vector<std::byte> roundScales(const std::vector<float> &scales, DType type) {
-  if (type == DType::F32)
-    return toBytes(scales);
-  std::vector<uint16_t> rounded(scales.size());
-  std::ranges::transform(scales, rounded.begin(), type == DType::BF16 ? floatToBf16 : floatToF16);
-  return toBytes(rounded);
+  std::vector<std::byte> rounded(scales.size() * sizeOf(type));
+  writeFloats(scales, type, rounded.data());
+  return rounded;
 }
 
 uint64_t QuantizedFolder::add(const std::string &name, const EncodedMatrix &matrix,

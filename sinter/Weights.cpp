@@ -23,7 +23,7 @@ std::optional<runtime::StoredTensor> WeightFilesSource::find(std::string_view na
     bool ofMinima = name.ends_with(minimaSuffix);
     if (ofMinima && !matrix.format.hasMinima)
       return std::nullopt;
-    return runtime::StoredTensor{DType::F32,
+    return runtime::StoredTensor{ofMinima ? DType::F32 : matrix.format.scaleType,
                                  {matrix.rows, matrix.columns / matrix.format.group},
                                  tensor->data,
                                  ofMinima ? matrix.minima : matrix.scales};

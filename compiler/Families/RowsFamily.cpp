@@ -23,11 +23,10 @@ static bool spreadsRows(Operation *op) {
   return true;
 }
 
-/// Whether a reduction's result depends on the order in which it goes over a row.
-static bool dependsOnOrder(Operation *op) {
+/// A maximum is the same in any order.
+static bool isMaximum(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  return getRole(op) == FusionRole::RowReduction && !isa<QuantizeOp>(op) &&
-         !(reduce && reduce.getKind() == ReductionKind::Max);
+  return reduce && reduce.getKind() == ReductionKind::Max;
 }
 
 /// Whether each element that a reduction goes over is reduced from a row of its own. One loop would
@@ -88,7 +87,7 @@ struct RowsFamily : KernelFamily {
         break;
       case FusionRole::RowReduction:
         // A sum has one order whatever it is fused with.
-        if (dependsOnOrder(op) && reducesReductions(op, ops))
+        if (!isMaximum(op) && reducesReductions(op, ops))
           return "sums of rows are added up from memory";
         break;
       case FusionRole::ColumnReduction:

@@ -88,7 +88,7 @@ private:
     // By left-hand side, and whether the product is done again: that must not be done at once.
     // Within it, by what the weight is and how the result is used.
     llvm::MapVector<std::pair<Value, unsigned>,
-                    llvm::MapVector<std::tuple<int64_t, unsigned, Type, int64_t, unsigned>,
+                    llvm::MapVector<std::tuple<int64_t, unsigned, Type, int64_t, Type, unsigned>,
                                     SmallVector<Product>>>
         groups;
     for (auto matmul : function.getOps<MatmulOp>()) {
@@ -103,9 +103,10 @@ private:
       Product product = withBias(matmul, constants);
       bool again = matmul->hasAttr(SinterDialect::kRecompute);
       int64_t group = matmul.getScales() ? matmul.getGroup() : 0;
+      Type scaleType = group ? getElementTypeOrSelf(matmul.getScales()) : Type();
       groups[{matmul.getLhs(), again}]
             [{classifyUse(product), matmul.getTransposeRhs(), getElementTypeOrSelf(matmul.getRhs()),
-              group, bool(matmul.getMinima())}]
+              group, scaleType, bool(matmul.getMinima())}]
                 .push_back(product);
     }
     bool changed = false;

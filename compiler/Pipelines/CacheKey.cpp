@@ -64,6 +64,7 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(static_cast<uint64_t>(format.group));
     hasher.add(static_cast<uint64_t>(format.hasMinima));
     hasher.add(static_cast<uint64_t>(format.roundsRows));
+    hasher.add(static_cast<uint64_t>(format.scaleType));
   }
   hasher.add(request.contents.metadata);
   hasher.add(request.contents.attachments);

@@ -106,7 +106,9 @@ private:
         for (OpOperand &operand : matmul->getOpOperands()) {
           // Matrix units multiply weights that are widened to the compute type.
           bool narrows = matrixUnits && &operand == &matmul.getLhsMutable();
-          if (getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
+          // Kernels of a processor widen scales while they multiply: what is read is less.
+          bool stays = !matrixUnits && &operand == matmul.getScalesMutable().begin();
+          if (!stays && getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
             operand.set(casts.get(operand.get(), narrows ? compute : f32));
         }
         return widenResults(matmul);

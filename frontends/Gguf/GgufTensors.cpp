@@ -1,5 +1,5 @@
 #include "frontends/Gguf/GgufTensors.h"
-#include "runtime/Base/HalfFloat.h"
+#include "runtime/Base/WriteFloats.h"
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -186,15 +186,16 @@ IntegerMatrix splitRows(const Rows &rows) {
           std::vector<int8_t> integers(columns);
           std::vector<float> scales(columns / static_cast<size_t>(type.format.group));
           std::vector<float> minima(scales.size());
-          std::span<const std::byte> wanted =
-              part == Part::Integers
-                  ? std::as_bytes(std::span(integers))
-                  : std::as_bytes(std::span(part == Part::Scales ? scales : minima));
+          DType scaleType = part == Part::Scales ? type.format.scaleType : DType::F32;
           for (uint64_t i = begin; i < end; ++i) {
             auto from = static_cast<uint64_t>(rows.source(static_cast<int64_t>(i)));
             type.split(data.subspan(from * rowBytes, rowBytes),
                        {integers.data(), scales.data(), minima.data()});
-            std::ranges::copy(wanted, out + i * wanted.size());
+            if (part == Part::Integers)
+              std::ranges::copy(std::as_bytes(std::span(integers)), out + i * columns);
+            else
+              writeFloats(part == Part::Scales ? scales : minima, scaleType,
+                          out + i * scales.size() * sizeOf(scaleType));
           }
         }};
   };

@@ -64,16 +64,18 @@ private:
   // Parameters
   //===--------------------------------------------------------------------===//
 
+  /// The type of numbers that are stored so.
+  Type getFloat(DType stored) {
+    if (stored == DType::BF16)
+      return BFloat16Type::get(graph.getContext());
+    return stored == DType::F16 ? Type(Float16Type::get(graph.getContext())) : graph.getF32();
+  }
+
   Value getParameter(const std::string &name, Shape shape) {
     auto known = options.parameterTypes.find(name);
-    Type type = graph.getF32();
     // What is trained is kept in f32, whatever it was stored in.
-    if (hasLoss)
-      return graph.getParameter(name, shape, type, initializers.at(name));
-    if (known != options.parameterTypes.end() && known->second == DType::BF16)
-      type = BFloat16Type::get(type.getContext());
-    if (known != options.parameterTypes.end() && known->second == DType::F16)
-      type = Float16Type::get(type.getContext());
+    Type type =
+        hasLoss || known == options.parameterTypes.end() ? graph.getF32() : getFloat(known->second);
     return graph.getParameter(name, shape, type, initializers.at(name));
   }
 
@@ -117,7 +119,7 @@ private:
     int64_t groups = columns / format.group;
     ScaledMatrix matrix;
     matrix.numbers = getPart(integersSuffix, columns, number);
-    matrix.scales = getPart(scalesSuffix, groups, graph.getF32());
+    matrix.scales = getPart(scalesSuffix, groups, getFloat(format.scaleType));
     if (format.hasMinima)
       matrix.minima = getPart(minimaSuffix, groups, graph.getF32());
     return matrix;

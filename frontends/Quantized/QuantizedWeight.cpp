@@ -1,4 +1,5 @@
 #include "frontends/Quantized/QuantizedWeight.h"
+#include "runtime/Base/WriteFloats.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -94,14 +95,20 @@ static bool hasNan(std::span<const std::byte> codes) {
   return found != 0;
 }
 
+DType QuantizedWeight::getScaleType() const {
+  return scales.element == StoredMatrix::Element::F16    ? DType::F16
+         : scales.element == StoredMatrix::Element::BF16 ? DType::BF16
+                                                         : DType::F32;
+}
+
 TensorDecoder QuantizedWeight::decodeGroups(int64_t group, bool ofMinima, int shift) const {
   return {static_cast<uint64_t>(codes.rows),
-          [weight = *this, group, ofMinima, shift](uint64_t begin, uint64_t end, std::byte *bytes) {
+          [weight = *this, group, ofMinima, shift](uint64_t begin, uint64_t end, std::byte *out) {
             const StoredMatrix &codes = weight.codes;
-            int64_t groups = codes.columns / group;
+            DType type = ofMinima ? DType::F32 : weight.getScaleType();
+            std::vector<float> ofRow(static_cast<size_t>(codes.columns / group));
             std::vector<float> scaleOf(static_cast<size_t>(weight.scales.columns)),
                 zeroOf(scaleOf.size());
-            auto *out = reinterpret_cast<float *>(bytes) + static_cast<int64_t>(begin) * groups;
             for (auto row = static_cast<int64_t>(begin); row < static_cast<int64_t>(end); ++row) {
               weight.scales.read(row / weight.rowGroup, 1, scaleOf.data());
               if (ofMinima)
@@ -112,8 +119,11 @@ TensorDecoder QuantizedWeight::decodeGroups(int64_t group, bool ofMinima, int sh
                     ofMinima ? (static_cast<float>(shift) - zeroOf[at]) * scaleOf[at] : scaleOf[at];
                 bool isNan = codes.element == StoredMatrix::Element::E4M3 &&
                              hasNan(codes.data.subspan(row * codes.columns + first, group));
-                *out++ = isNan ? std::numeric_limits<float>::quiet_NaN() : value;
+                ofRow[static_cast<size_t>(first / group)] =
+                    isNan ? std::numeric_limits<float>::quiet_NaN() : value;
               }
+              writeFloats(ofRow, type,
+                          out + static_cast<size_t>(row) * ofRow.size() * sizeOf(type));
             }
           }};
 }
@@ -136,6 +146,7 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   IntegerMatrix matrix;
   matrix.format.dtype = isFp8 ? DType::E4M3 : codes.bits <= 4 ? DType::I4 : DType::I8;
   matrix.format.group = group;
+  matrix.format.scaleType = getScaleType();
   matrix.format.hasMinima = zeros.has_value();
   matrix.format.roundsRows = roundsRows;
   matrix.rows = codes.rows;

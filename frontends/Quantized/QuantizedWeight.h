@@ -39,6 +39,7 @@ private:
   void decodeRows(int64_t first, int64_t count, float *out) const;
   TensorDecoder decodeIntegers(int shift) const;
   TensorDecoder decodeNumbers() const;
+  DType getScaleType() const;
   TensorDecoder decodeGroups(int64_t group, bool ofMinima, int shift) const;
 };
 

@@ -57,7 +57,7 @@ inline PackedRhs panelsOf(const fb::Pack &pack) {
           pack.n(),
           dtype,
           pack.width(),
-          /*isScales=*/dtype == DType::F32 && pack.depth() == 1,
+          /*isScales=*/!isInteger && pack.depth() == 1,
           /*together=*/isInteger ? pack.interleave() : 1,
           /*isWeightOnly=*/isInteger && pack.depth() == 32};
 }

@@ -3,7 +3,8 @@
 // A [k, n] matrix in panels: n is cut into panels of `width` columns, k is padded to a multiple of
 // `depth`, both with zeros; a panel is [k / interleave][width][interleave], contiguous: of f32
 // depth 16 and interleave 1, of bf16 depth 32 and interleave 2, so that one load has pairs along k.
-// Scales, of which each block of k has a row, are not padded along k.
+// Scales, of which each block of k has a row, are not padded along k; those of 16 bits have no
+// pairs.
 //
 // Integers are pairs or fours along k, which one instruction multiplies and adds. Weight-only ones,
 // the other side of which are numbers, have depth 32. Those of four bits are fours of which two
@@ -24,14 +25,16 @@ namespace sinter::runtime {
 
 struct PackedRhs {
   uint64_t k = 0, n = 0;
-  DType dtype = DType::F32;  ///< F32, BF16, I8 or I4
+  DType dtype = DType::F32;  ///< F32, BF16, I8 or I4; of scales also F16
   uint64_t width = 64;       ///< 16, 32 or 64
-  bool isScales = false;     ///< F32: not padded along k
+  bool isScales = false;     ///< numbers: not padded along k
   uint64_t together = 1;     ///< integers along k that are neighbours: I8 2 or 4, I4 4
   bool isWeightOnly = false; ///< integers: the other side are numbers; I4: always
 
   constexpr bool isInteger() const { return dtype == DType::I8 || dtype == DType::I4; }
-  constexpr uint64_t getInterleave() const { return dtype == DType::BF16 ? 2 : together; }
+  constexpr uint64_t getInterleave() const {
+    return dtype == DType::BF16 && !isScales ? 2 : together;
+  }
   constexpr uint64_t getDepth() const {
     if (isScales || (isInteger() && !isWeightOnly))
       return together;

@@ -2,8 +2,8 @@
 //
 // A matrix of which each group of a row's elements shares a scale, and maybe a minimum: element =
 // integer * scale + minimum. Files hold such; besides their numbers in f32 the runtime can have the
-// parts, under names of their own: "w:integers", [n, k], "w:scales" and "w:minima", [n, k / group]
-// of f32. Numbers of e4m3 are kept in the same way.
+// parts, under names of their own: "w:integers", [n, k], "w:scales", [n, k / group] of the type
+// that the file has them in, and "w:minima" of f32. Numbers of e4m3 are kept in the same way.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,8 +18,9 @@ inline constexpr std::string_view integersSuffix = ":integers", scalesSuffix = "
                                   minimaSuffix = ":minima";
 
 struct IntegerFormat {
-  DType dtype = DType::I8; ///< I8, I4 or E4M3, which all have a byte an element
-  int64_t group = 0;       ///< elements of a row that share a scale
+  DType dtype = DType::I8;      ///< I8, I4 or E4M3, which all have a byte an element
+  int64_t group = 0;            ///< elements of a row that share a scale
+  DType scaleType = DType::F32; ///< F32, F16 or BF16
   bool hasMinima = false;
   /// Whether what is multiplied is meant to be rounded to 8 bits, row by row, too.
   bool roundsRows = false;

@@ -94,7 +94,7 @@ void sinter::cli::addCache(CLI::App &program) {
   command->footer(R"(
 What can be made again is kept in $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter, else
 ~/.cache/sinter: executables of a request, machine code of a processor's kernels, whatever
-executable they are of, and kernels of a GPU. Beyond $SINTER_CACHE_LIMIT (a size, as 500MB; 4GiB where it is not set, 0 keeps
-nothing) what was not used for longest goes.)");
+executable they are of, and kernels of a GPU. Beyond $SINTER_CACHE_LIMIT (a size, as 500MB; 4GiB
+where it is not set, 0 keeps nothing) what was not used for longest goes.)");
   command->callback([options] { finish(run(*options)); });
 }

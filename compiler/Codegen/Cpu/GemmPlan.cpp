@@ -93,10 +93,10 @@ FailureOr<unsigned> findScales(GemmPlan &plan, Value scales) {
   auto argument = dyn_cast<BlockArgument>(scales);
   auto type = cast<RankedTensorType>(scales.getType());
   auto panels = PanelsAttr::get(type.getContext(), plan.panelWidth, /*interleave=*/1, /*depth=*/1);
-  if (!argument || type.getEncoding() != panels || !type.getElementType().isF32() ||
+  if (!argument || type.getEncoding() != panels || type.getElementTypeBitWidth() > 32 ||
       type.getDimSize(1) != plan.n)
-    return plan.matmul.emitError("expected an input of f32 scales of each column, in panels as "
-                                 "wide as those of rhs, without padding along k, got ")
+    return plan.matmul.emitError("expected an input of scales of each column, of at most 32 bits, "
+                                 "in panels as wide as those of rhs, without padding along k, got ")
            << type;
   return argument.getArgNumber();
 }

@@ -10,7 +10,8 @@ namespace sinter::runtime {
 namespace {
 
 // A 32-bit word of a panel is one f32 or a pair of bf16; vectors are of 16 of them, a register
-// where the machine has one that wide.
+// where the machine has one that wide. A scale of 16 bits, of either type, is a word of its own in
+// a panel, and moved as f16.
 typedef uint32_t Words __attribute__((vector_size(64)));
 typedef float Floats __attribute__((vector_size(64)));
 typedef uint16_t Halves __attribute__((vector_size(32)));
@@ -24,10 +25,27 @@ constexpr uint64_t rowsOfTask = 512;
 constexpr uint64_t columnsOfTask = 64;
 
 constexpr uint64_t perWord(DType to) { return to == DType::BF16 ? 2 : 1; }
+template <DType To> using PanelWord = std::conditional_t<To == DType::F16, uint16_t, uint32_t>;
 
 //===----------------------------------------------------------------------===//
 // Sixteen elements at a time
 //===----------------------------------------------------------------------===//
+
+// Sixteen elements of 16 bits as they are, each in the lower half of a word.
+SINTER_INLINE void loadHalves(Words &out, const std::byte *source) {
+  Halves halves;
+  std::memcpy(&halves, source, sizeof(Halves));
+  out = __builtin_convertvector(halves, Words);
+}
+
+template <DType To> SINTER_INLINE void storeWords(PanelWord<To> *to, const Words &words) {
+  if constexpr (To == DType::F16) {
+    Halves halves = __builtin_convertvector(words, Halves);
+    std::memcpy(to, &halves, sizeof(Halves));
+  } else {
+    std::memcpy(to, &words, sizeof(Words));
+  }
+}
 
 // The bits of 16 elements as f32. (Vectors go through memory: as arguments, their place would
 // depend on the instruction set.)
@@ -36,9 +54,8 @@ template <DType From> SINTER_INLINE void loadFloats(Words &out, const std::byte 
     std::memcpy(&out, source, sizeof(Words));
     return;
   }
-  Halves halves;
-  std::memcpy(&halves, source, sizeof(Halves));
-  Words bits = __builtin_convertvector(halves, Words);
+  Words bits;
+  loadHalves(bits, source);
   if constexpr (From == DType::BF16) {
     out = bits << 16;
     return;
@@ -53,12 +70,8 @@ template <DType From> SINTER_INLINE void loadFloats(Words &out, const std::byte 
 
 // 16 elements as bf16, each in the lower half of a word.
 template <DType From> SINTER_INLINE void loadBf16(Words &out, const std::byte *source) {
-  if constexpr (From == DType::BF16) {
-    Halves halves;
-    std::memcpy(&halves, source, sizeof(Halves));
-    out = __builtin_convertvector(halves, Words);
-    return;
-  }
+  if constexpr (From == DType::BF16)
+    return loadHalves(out, source);
   // floatToBf16.
   Words bits;
   loadFloats<From>(bits, source);
@@ -72,6 +85,8 @@ template <DType From, DType To>
 SINTER_INLINE void loadAcross(Words &out, const std::byte *row, uint64_t stride) {
   if constexpr (To == DType::F32) {
     loadFloats<From>(out, row);
+  } else if constexpr (To == DType::F16) {
+    loadHalves(out, row);
   } else {
     Words even, odd;
     loadBf16<From>(even, row);
@@ -84,6 +99,8 @@ SINTER_INLINE void loadAcross(Words &out, const std::byte *row, uint64_t stride)
 template <DType From, DType To> SINTER_INLINE void loadAlong(Words &out, const std::byte *row) {
   if constexpr (To == DType::F32) {
     loadFloats<From>(out, row);
+  } else if constexpr (To == DType::F16) {
+    loadHalves(out, row);
   } else if constexpr (From == DType::BF16) {
     std::memcpy(&out, row, sizeof(Words));
   } else {
@@ -146,16 +163,20 @@ SINTER_INLINE void packElement(const Part &part, uint64_t p, uint64_t column) {
   constexpr size_t bytes = sizeOf(From);
   const std::byte *at = part.source + (Transposed ? column * part.stride + p * bytes
                                                   : p * part.stride + column * bytes);
+  constexpr uint64_t pairs = perWord(To);
+  uint64_t index = part.wordAt(p / pairs, column) * pairs + p % pairs;
   float value;
   if constexpr (From == DType::F32) {
     std::memcpy(&value, at, sizeof(value));
   } else {
     uint16_t half;
     std::memcpy(&half, at, sizeof(half));
+    if constexpr (To == DType::F16) {
+      reinterpret_cast<uint16_t *>(part.out)[index] = half;
+      return;
+    }
     value = From == DType::BF16 ? bf16ToFloat(half) : f16ToFloat(half);
   }
-  constexpr uint64_t pairs = perWord(To);
-  uint64_t index = part.wordAt(p / pairs, column) * pairs + p % pairs;
   if constexpr (To == DType::F32)
     reinterpret_cast<float *>(part.out)[index] = value;
   else
@@ -166,7 +187,7 @@ template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(con
   constexpr uint64_t step = Transposed ? lanes * perWord(To) : perWord(To);
   uint64_t wholeEnd = part.begin + (part.end - part.begin) / step * step;
   uint64_t wholeColumns = part.columns / lanes * lanes;
-  auto *words = reinterpret_cast<uint32_t *>(part.out);
+  auto *words = reinterpret_cast<PanelWord<To> *>(part.out);
   if constexpr (Transposed) {
     for (uint64_t j = 0; j < wholeColumns; j += lanes)
       for (uint64_t p = part.begin; p < wholeEnd; p += step) {
@@ -176,22 +197,22 @@ template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(con
         for (uint64_t i = 0; i < lanes; ++i)
           loadAlong<From, To>(rows[i], from + i * part.stride);
         transpose(rows);
-        uint32_t *to = words + part.wordAt(p / perWord(To), j);
+        PanelWord<To> *to = words + part.wordAt(p / perWord(To), j);
 #pragma clang loop unroll(full)
         for (uint64_t i = 0; i < lanes; ++i)
-          std::memcpy(to + i * part.width, &rows[i], sizeof(Words));
+          storeWords<To>(to + i * part.width, rows[i]);
       }
   } else {
     for (uint64_t p = part.begin; p < wholeEnd; p += step) {
       const std::byte *from = part.source + p * part.stride;
       for (uint64_t j = 0; j < wholeColumns;) {
-        uint32_t *to = words + part.wordAt(p / perWord(To), j);
+        PanelWord<To> *to = words + part.wordAt(p / perWord(To), j);
         uint64_t end =
             std::min(wholeColumns, j + part.width - ((part.column + j) & (part.width - 1)));
         for (; j < end; j += lanes, to += lanes) {
           Words row;
           loadAcross<From, To>(row, from + j * sizeOf(From), part.stride);
-          std::memcpy(to, &row, sizeof(Words));
+          storeWords<To>(to, row);
         }
       }
     }
@@ -216,7 +237,10 @@ template <DType To> SINTER_INLINE void packPart(const Part &part, DType from, bo
 }
 
 SINTER_VECTOR_CLONES void packClone(const Part &part, DType from, DType to, bool transposed) {
-  if (to == DType::BF16)
+  if (to == DType::F16)
+    transposed ? packPart<DType::F16, DType::F16, true>(part)
+               : packPart<DType::F16, DType::F16, false>(part);
+  else if (to == DType::BF16)
     packPart<DType::BF16>(part, from, transposed);
   else
     packPart<DType::F32>(part, from, transposed);
@@ -250,21 +274,23 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
   part.out = out + first * layout.getPanelBytes();
   part.width = width;
   part.shift = static_cast<uint64_t>(std::countr_zero(width));
-  part.panelWords = layout.getPanelBytes() / sizeof(uint32_t);
+  bool halfScales = layout.isScales && layout.dtype != DType::F32;
+  DType to = halfScales ? DType::F16 : layout.dtype;
+  part.panelWords = layout.getPanelBytes() / (halfScales ? sizeof(uint16_t) : sizeof(uint32_t));
   part.begin = rowBegin;
   part.end = rowEnd;
   uint64_t sourceBegin = 0;
   for (const PackSource &source : sources) {
-    uint64_t to = std::min(end, sourceBegin + source.n), next = 0;
+    uint64_t sourceEnd = std::min(end, sourceBegin + source.n), next = 0;
     part.stride = source.stride * sizeOf(source.dtype);
-    for (uint64_t from = std::max(begin, sourceBegin); from < to; from = next) {
+    for (uint64_t from = std::max(begin, sourceBegin); from < sourceEnd; from = next) {
       // What begins within sixteen columns ends with its panel.
-      next = from % lanes == 0 ? to : std::min(to, (from / width + 1) * width);
+      next = from % lanes == 0 ? sourceEnd : std::min(sourceEnd, (from / width + 1) * width);
       part.column = from - begin;
       part.columns = next - from;
       part.source = static_cast<const std::byte *>(source.data) +
                     (from - sourceBegin) * (source.transposed ? part.stride : sizeOf(source.dtype));
-      packClone(part, source.dtype, layout.dtype, source.transposed);
+      packClone(part, source.dtype, to, source.transposed);
     }
     sourceBegin += source.n;
   }

@@ -28,6 +28,7 @@ struct PackSource {
 /// Writes the columns of `sources`, one after the other, as `layout` panels to `out`
 /// (layout.getBytes() bytes, 64-byte aligned); the n of the sources add up to layout.n. Values are
 /// rounded to layout.dtype; integers of four bits are the lower halves of their bytes.
+/// @pre scales of 16 bits come from sources of their type
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
           void *out);
 

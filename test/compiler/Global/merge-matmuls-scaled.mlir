@@ -40,6 +40,19 @@ func.func @minima(%x: tensor<4x64xf32> {sinter.input = "x"},
   return %0, %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
 }
 
+// Scales of another type are not joined with them.
+// CHECK-LABEL: func.func @types
+// CHECK: sinter.matmul %arg0, %arg1, %arg2 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+// CHECK: sinter.matmul %arg0, %arg3, %arg4 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
+func.func @types(%x: tensor<4x64xf32> {sinter.input = "x"},
+    %a: tensor<16x64xi8> {sinter.parameter = "a"}, %as: tensor<16x2xf16> {sinter.parameter = "as"},
+    %b: tensor<16x64xi8> {sinter.parameter = "b"}, %bs: tensor<16x2xf32> {sinter.parameter = "bs"})
+    -> (tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a, %as {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi8>, tensor<16x2xf16>) -> tensor<4x16xf32>
+  %1 = sinter.matmul %x, %b, %bs {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi8>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
 // CHECK-LABEL: func.func @rows
 // CHECK: sinter.matmul %arg0, %{{.*}}, %{{.*}} rows %arg1 {transpose_rhs} : {{.*}} -> tensor<4x48xf32>
 func.func @rows(%x: tensor<4x64xi8> {sinter.input = "x"}, %r: tensor<4x1xf32> {sinter.input = "r"},

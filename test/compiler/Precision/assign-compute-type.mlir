@@ -53,6 +53,21 @@ func.func @gradients(%q: tensor<1x4x2x8xbf16> {sinter.input = "q"},
   return %0#0, %0#1, %0#2 : tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>, tensor<1x4x2x8xbf16>
 }
 
+// Kernels read scales as they are stored; minima and rows are widened.
+// F32-LABEL: func.func @scales
+// F32-DAG: %[[X:.*]] = sinter.cast %arg0 : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+// F32-DAG: %[[M:.*]] = sinter.cast %arg3 : (tensor<16x2xf16>) -> tensor<16x2xf32>
+// F32: sinter.matmul %[[X]], %arg1, %arg2 minima %[[M]] {{.*}} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf16>, tensor<16x2xf32>) -> tensor<4x16xf32>
+func.func @scales(%x: tensor<4x64xbf16> {sinter.input = "x"},
+                  %w: tensor<16x64xi4> {sinter.parameter = "w"},
+                  %s: tensor<16x2xf16> {sinter.parameter = "s"},
+                  %m: tensor<16x2xf16> {sinter.parameter = "m"})
+    -> (tensor<4x16xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s minima %m {transpose_rhs}
+     : (tensor<4x64xbf16>, tensor<16x64xi4>, tensor<16x2xf16>, tensor<16x2xf16>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
 // The state changes from argument to result; the rows are rounded as they are written.
 // F32-LABEL: func.func @states
 // F32-SAME: tensor<1x32x2x8xbf16> {sinter.donated = 0 : i64

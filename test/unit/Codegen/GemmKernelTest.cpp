@@ -84,20 +84,20 @@ sinter::PanelsAttr makePanels(int64_t width, int64_t interleave, int64_t depth) 
 /// A kernel that multiplies [m, k] by integers, or e4m3, [k, n] in panels, with a scale for
 /// `group` of a column.
 std::string scaledProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element, int64_t group,
-                          sinter::PanelsAttr panels) {
+                          sinter::PanelsAttr panels, llvm::StringRef scales = "f32") {
   return llvm::formatv(R"(
     #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
     func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}x{3}, #integers>,
-                              %s: tensor<{4}x{2}xf32, #panels>)
+                              %s: tensor<{4}x{2}x{8}, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}xf32, #panels>)
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}x{8}, #panels>)
         -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
                        m, k, n, element, k / group, panels.getWidth(), panels.getInterleave(),
-                       panels.getDepth())
+                       panels.getDepth(), scales)
       .str();
 }
 
@@ -311,6 +311,17 @@ TEST(AnyRows, TakeGroupsOfAnySize) {
                                 2e-6, target, makeScaled);
 }
 
+// As files have them: a number beside few rows, in strips and in fixed point.
+TEST(AnyRows, TakeScalesOf16Bits) {
+  for (const char *element : kNarrow)
+    for (const char *scales : {"f16", "bf16"})
+      for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+        for (int64_t m : {1, 3, 33})
+          expectSameAsReference(
+              scaledProduct(m, 96, 72, element, 32, panelsOf(element, target), scales), 2e-6,
+              target, makeScaled);
+}
+
 // Blocks of 128, groups that words straddle, one of all of an odd k, and strips of several; rows
 // near either end of f32's exponents.
 TEST(AnyRows, TakeNumbersOfE4M3) {
@@ -450,7 +461,8 @@ TEST(GemmKernel, RefusesMinimaOfOtherPanels) {
   at = text.find("%m: tensor<2x64xf32, #panels>");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 29, "%m: tensor<2x64xf32>");
-  expectError(text, "expected an input of f32 scales of each column, in panels as wide as those");
+  expectError(text,
+              "expected an input of scales of each column, of at most 32 bits, in panels as wide");
 }
 
 TEST(GemmKernel, RefusesMinimaOfE4M3) {
@@ -463,7 +475,8 @@ TEST(GemmKernel, RefusesScalesOfOtherPanels) {
   size_t at = text.find("tensor<2x64xf32, #panels>");
   for (; at != std::string::npos; at = text.find("tensor<2x64xf32, #panels>"))
     text.replace(at, 25, "tensor<2x64xf32>");
-  expectError(text, "expected an input of f32 scales of each column, in panels as wide as those");
+  expectError(text,
+              "expected an input of scales of each column, of at most 32 bits, in panels as wide");
 }
 
 TEST(GemmKernel, RefusesHalvesThatAreNoVectors) {

@@ -2,6 +2,7 @@
 
 #include "frontends/Gguf/GgufConfig.h"
 #include "frontends/Gguf/GgufTensors.h"
+#include "runtime/Base/HalfFloat.h"
 #include <gtest/gtest.h>
 
 using namespace sinter;
@@ -131,6 +132,16 @@ template <typename T> std::vector<T> decodeAll(const TensorDecoder &decoder, siz
   return elements;
 }
 
+/// The numbers that a decoder makes, of a type of 16 or 32 bits.
+std::vector<float> decodeFloats(const TensorDecoder &decoder, DType type, size_t count) {
+  if (type == DType::F32)
+    return decodeAll<float>(decoder, count);
+  std::vector<float> numbers;
+  for (uint16_t bits : decodeAll<uint16_t>(decoder, count))
+    numbers.push_back(type == DType::BF16 ? bf16ToFloat(bits) : f16ToFloat(bits));
+  return numbers;
+}
+
 // Of every type that has them, where rows are in another order and where they are columns.
 TEST(GgufTensors, IntegersTimesScalesAndMinimaAreTheNumbers) {
   constexpr size_t rows = 8, columns = 512;
@@ -161,7 +172,10 @@ TEST(GgufTensors, IntegersTimesScalesAndMinimaAreTheNumbers) {
       auto group = static_cast<size_t>(matrix.format.group);
       auto numbers = decodeAll<float>(tensor.decoder, rows * columns);
       auto integers = decodeAll<int8_t>(matrix.integers, rows * columns);
-      auto scales = decodeAll<float>(matrix.scales, rows * columns / group);
+      auto scales = decodeFloats(matrix.scales, matrix.format.scaleType, rows * columns / group);
+      // Blocks of 32 have one number for all of them, the others make scales of several.
+      bool isOfFile = type.blockElements == 32 && type.name != "MXFP4";
+      EXPECT_EQ(matrix.format.scaleType, isOfFile ? DType::F16 : DType::F32);
       std::vector<float> minima(scales.size());
       if (matrix.format.hasMinima)
         minima = decodeAll<float>(matrix.minima, minima.size());

@@ -40,12 +40,23 @@ template <typename T> std::vector<T> decodePart(const TensorDecoder &decoder, in
   return values;
 }
 
+/// The scales, of the type that the file has them in.
+std::vector<float> decodeScales(const IntegerMatrix &matrix, int64_t count) {
+  DType type = matrix.format.scaleType;
+  if (type == DType::F32)
+    return decodePart<float>(matrix.scales, count);
+  std::vector<float> scales;
+  for (uint16_t bits : decodePart<uint16_t>(matrix.scales, count))
+    scales.push_back(type == DType::BF16 ? bf16ToFloat(bits) : f16ToFloat(bits));
+  return scales;
+}
+
 /// Integers, or numbers of e4m3, times scales plus minima are the tensor's numbers, up to the
 /// rounding of minima.
 void expectSame(const IntegerMatrix &matrix, const Tensor &tensor) {
   int64_t count = matrix.rows * matrix.columns, groups = count / matrix.format.group;
   auto integers = decodePart<int8_t>(matrix.integers, count);
-  auto scales = decodePart<float>(matrix.scales, groups);
+  auto scales = decodeScales(matrix, groups);
   std::vector<float> minima(scales.size());
   if (matrix.format.hasMinima)
     minima = decodePart<float>(matrix.minima, groups);
@@ -170,7 +181,8 @@ TEST(QuantizedTensors, NanOfFp8IsInTheScale) {
   const Tensor *weight = files->find("a.weight");
   ASSERT_TRUE(weight->integers);
   EXPECT_EQ(weight->integers->format.dtype, DType::E4M3);
-  auto parts = decodePart<float>(weight->integers->scales, 6);
+  EXPECT_EQ(weight->integers->format.scaleType, DType::BF16);
+  auto parts = decodeScales(*weight->integers, 6);
   EXPECT_TRUE(std::isnan(parts[3]));
   parts[3] = 3;
   EXPECT_EQ(parts, (std::vector<float>{0.5, 3, 0.5, 3, 1, 2}));

@@ -181,23 +181,31 @@ TEST(PackTest, BytesThatAreMultipliedTogether) {
       }
 }
 
+// Nor are those of 16 bits in pairs.
 TEST(PackTest, ScalesAreNotPadded) {
-  PackedRhs layout{3, 20, DType::F32, 16, /*isScales=*/true};
-  EXPECT_EQ(layout.getBytes(), 2 * 3 * 16 * sizeof(float));
-  std::vector<float> values(20 * 3);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i);
-  PackSource source{values.data(), DType::F32, 20, 3, /*transposed=*/true};
-  Buffer out(layout.getBytes());
-  ThreadPool pool(1);
-  pack(pool, layout, std::span(&source, 1), out.data());
-  for (uint64_t panel = 0; panel < 2; ++panel)
-    for (uint64_t p = 0; p < 3; ++p)
-      for (uint64_t j = 0; j < 16; ++j) {
-        uint64_t column = panel * 16 + j;
-        EXPECT_EQ(loadAt(out.data(), (panel * 3 + p) * 16 + j, DType::F32),
-                  column < 20 ? values[column * 3 + p] : 0.0f);
-      }
+  for (DType type : {DType::F32, DType::F16, DType::BF16})
+    for (bool transposed : {false, true})
+      for (uint64_t k : {1, 3, 24, 515})
+        for (uint64_t n : {20, 70}) {
+          SCOPED_TRACE(::testing::Message() << nameOf(type) << " k " << k << " n " << n
+                                            << (transposed ? " transposed" : ""));
+          PackedRhs layout{k, n, type, 16, /*isScales=*/true};
+          uint64_t panels = (n + 15) / 16;
+          ASSERT_EQ(layout.getBytes(), panels * k * 16 * sizeOf(type));
+          Buffer values = randomBuffer(k * n, type, 7);
+          PackSource source{values.data(), type, n, transposed ? k : n, transposed};
+          Buffer out(layout.getBytes());
+          std::memset(out.data(), 0x55, layout.getBytes());
+          ThreadPool pool(2);
+          pack(pool, layout, std::span(&source, 1), out.data());
+          for (uint64_t column = 0; column < panels * 16; ++column)
+            for (uint64_t p = 0; p < k; ++p) {
+              uint64_t at = transposed ? column * k + p : p * n + column;
+              ASSERT_EQ(loadAt(out.data(), (column / 16 * k + p) * 16 + column % 16, type),
+                        column < n ? loadAt(values.data(), at, type) : 0.0f)
+                  << "row " << p << " column " << column;
+            }
+        }
 }
 
 // Vectors round as HalfFloat.h does, element by element: NaNs, infinities, ties, small numbers.
