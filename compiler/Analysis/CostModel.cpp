@@ -110,6 +110,8 @@ static bool escapes(Value value, const llvm::SetVector<Operation *> &ops) {
 /// are all a kernel computes are cut along their columns, too.
 static int64_t countBlocks(const llvm::SetVector<Operation *> &ops) {
   constexpr int64_t kColumns = 64;
+  if (llvm::none_of(ops, [](Operation *op) { return getRole(op) == FusionRole::ColumnReduction; }))
+    return 0;
   int64_t blocks = 0, columns = 0;
   bool alone = true;
   for (Operation *op : ops)

@@ -126,21 +126,29 @@ private:
     });
   }
 
+  void reportFused(func::FuncOp function, const FusionGraph::Group &group, const CostModel &costs) {
+    double apart = 0;
+    SmallVector<Location> places;
+    for (Operation *op : group.ops) {
+      apart += costs.getCost(op).ns;
+      places.push_back(op->getLoc());
+    }
+    remark::passed(FusedLoc::get(&getContext(), places), getRemark("Fused", function))
+        << llvm::formatv("{0} as one {1} kernel: {2} together, {3} apart",
+                         describeOps(group.ops.getArrayRef()), group.family->getName(),
+                         formatNs(group.cost.ns), formatNs(apart))
+               .str()
+        << remark::metric(kGainNs, apart - group.cost.ns);
+  }
+
   void form(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {
     bool changed = false;
     for (const FusionGraph::Group &group : graph.getGroups()) {
       if (group.ops.size() < 2 || !group.family)
         continue;
-      double apart = 0;
-      for (Operation *op : group.ops)
-        apart += costs.getCost(op).ns;
-      std::string what = describeOps(group.ops.getArrayRef());
-      FusionOp fusion = wrapOps(group.ops.getArrayRef(), *group.family);
-      remark::passed(fusion.getLoc(), getRemark("Fused", function))
-          << llvm::formatv("{0} as one {1} kernel: {2} together, {3} apart", what,
-                           group.family->getName(), formatNs(group.cost.ns), formatNs(apart))
-                 .str()
-          << remark::metric(kGainNs, apart - group.cost.ns);
+      if (getContext().getRemarkEngine())
+        reportFused(function, group, costs);
+      wrapOps(group.ops.getArrayRef(), *group.family);
       changed = true;
     }
     if (changed)

@@ -14,6 +14,7 @@ static constexpr size_t kMostOps = 128;
 
 FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamilies &families)
     : costs(costs), families(families) {
+  groups.reserve(block.getOperations().size());
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>() || op.getNumRegions() > 0 ||
         !isa<FusibleOpInterface>(op))
@@ -21,7 +22,8 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamil
     groupOf[&op] = groups.size();
     Group &group = groups.emplace_back();
     group.ops.insert(&op);
-    group.family = classify(group.ops, families).family;
+    group.root = families.findRooted(&op) ? &op : nullptr;
+    group.family = classify(group.ops, group.root, families).family;
     group.cost = getCost(group.ops, group.family);
     if (getRole(&op) != FusionRole::Index)
       (sinter::getStage(op.getLoc()) == sinter::Stage::Forward ? group.hasForward
@@ -112,17 +114,25 @@ OpSet FusionGraph::join(Pair pair) const {
   return {ops.begin(), ops.end()};
 }
 
+StringRef FusionGraph::findObstacle(const Group &first, const Group &second) const {
+  if (first.ops.size() + second.ops.size() > kMostOps)
+    return "a kernel of so many ops takes too long to compile";
+  if (first.root && second.root)
+    return kTwoRoots;
+  if ((first.hasForward || second.hasForward) && (first.hasLater || second.hasLater))
+    return "a later stage waits for the forward pass to end";
+  return {};
+}
+
 FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
-  OpSet ops = join(pair);
-  Merged merged;
-  merged.classification =
-      ops.size() > kMostOps
-          ? Classification{nullptr, "a kernel of so many ops takes too long to compile"}
-          : classify(ops, families);
   const Group &first = groups[pair.first], &second = groups[pair.second];
-  if (merged.classification && (first.hasForward || second.hasForward) &&
-      (first.hasLater || second.hasLater))
-    merged.classification = {nullptr, "a later stage waits for the forward pass to end"};
+  Merged merged;
+  merged.classification.reason = findObstacle(first, second);
+  if (onlyKernels && !merged.classification.reason.empty())
+    return merged;
+  OpSet ops = join(pair);
+  if (merged.classification.reason.empty())
+    merged.classification = classify(ops, first.root ? first.root : second.root, families);
   if (onlyKernels && !merged.classification)
     return merged;
   merged.cost = getCost(ops, merged.classification.family);
@@ -212,6 +222,7 @@ void FusionGraph::merge(Pair pair, const KernelFamily *family, const Cost &cost)
   kept.ops = std::move(ops);
   kept.family = family;
   kept.cost = cost;
+  kept.root = kept.root ? kept.root : gone.root;
   kept.hasForward |= gone.hasForward;
   kept.hasLater |= gone.hasLater;
   ++kept.changes;

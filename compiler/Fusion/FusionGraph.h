@@ -36,6 +36,7 @@ public:
     OpSet ops; ///< in the block's order; empty once merged away
     Cost cost;
     const KernelFamily *family = nullptr; ///< null where the ops cannot be a kernel, even alone
+    mlir::Operation *root = nullptr;      ///< that a kernel of them is made around, if any
     unsigned changes = 0;
     /// Whether ops that compute, and do not only move elements, are of the forward pass, and of
     /// later stages. Where the forward pass did what belongs to a later one, its results would be
@@ -88,6 +89,8 @@ private:
 
   /// The ops of both groups, in the block's order.
   OpSet join(Pair pair) const;
+  /// Why two groups are no kernel, as far as that is seen without looking at their ops.
+  llvm::StringRef findObstacle(const Group &first, const Group &second) const;
   /// @param onlyKernels leaves cost and gain out where there can be no such kernel.
   Merged evaluate(Pair pair, bool onlyKernels = false) const;
   /// Whether a third group lies on a path between the two.
