@@ -10,14 +10,9 @@ namespace {
 class OpLoops {
 public:
   OpLoops(Operation *op, const LoopNest &nest, ArrayRef<ShardedValue> operands, GridAttr grid,
-          TargetAttr target, ArrayAttr manual)
-      : op(op), nest(nest), operands(operands), grid(grid), role(getRole(op)),
+          TargetAttr target, ArrayRef<size_t> axes)
+      : op(op), nest(nest), operands(operands), grid(grid), role(getRole(op)), axes(axes),
         loopOf(grid.getNames().size()) {
-    // Along a pipeline it is layers that are split.
-    for (auto [axis, name] : llvm::enumerate(grid.getNames()))
-      if (grid.getSizes()[axis] > 1 && !(manual && llvm::is_contained(manual, name)) &&
-          name != runtime::kPipelineAxis)
-        axes.push_back(axis);
     if (!axes.empty() && target && isa<CostOpInterface>(op))
       ns = CostModel(target).getCost(op).ns;
   }
@@ -32,7 +27,6 @@ public:
               loopOf[axis] = loop;
   }
 
-  ArrayRef<size_t> getAxes() const { return axes; }
   std::optional<unsigned> &getLoopOf(size_t axis) { return loopOf[axis]; }
 
   bool isHeavy() const {
@@ -198,19 +192,28 @@ private:
   GridAttr grid;
   FusionRole role;
   double ns = 0; ///< of all of the op
-  SmallVector<size_t> axes;
+  ArrayRef<size_t> axes;
   SmallVector<std::optional<unsigned>> loopOf; ///< by axis
 };
 } // namespace
+
+LoopAssigner::LoopAssigner(GridAttr grid, TargetAttr target, ArrayAttr manual, Resharder &resharder)
+    : grid(grid), target(target), resharder(resharder) {
+  // Along a pipeline it is layers that are split.
+  for (auto [axis, name] : llvm::enumerate(grid.getNames()))
+    if (grid.getSizes()[axis] > 1 && !(manual && llvm::is_contained(manual, name)) &&
+        name != runtime::kPipelineAxis)
+      axes.push_back(axis);
+}
 
 LoopAssignment LoopAssigner::assign(Operation *op, const LoopNest &nest,
                                     ArrayRef<ShardedValue> operands,
                                     llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
                                     llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) {
-  OpLoops loops(op, nest, operands, grid, target, manual);
+  OpLoops loops(op, nest, operands, grid, target, axes);
   loops.inherit();
   LoopAssignment result;
-  for (size_t axis : loops.getAxes()) {
+  for (size_t axis : axes) {
     if (!loops.isHeld(axis) && !loops.isHeavy())
       continue;
     SmallVector<unsigned> candidates = loops.listCandidates(axis);

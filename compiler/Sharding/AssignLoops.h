@@ -30,8 +30,10 @@ struct LoopAssignment {
 class LoopAssigner {
 public:
   /// @param manual axes along which ranks compute on data of their own; null: none.
-  LoopAssigner(GridAttr grid, TargetAttr target, mlir::ArrayAttr manual, Resharder &resharder)
-      : grid(grid), target(target), manual(manual), resharder(resharder) {}
+  LoopAssigner(GridAttr grid, TargetAttr target, mlir::ArrayAttr manual, Resharder &resharder);
+
+  /// Whether ops may be split at all; else every rank computes all of each.
+  bool hasAxes() const { return !axes.empty(); }
 
   /// @param operands what there is of the op's operands.
   /// @param isFree whether operand `i` is there, or made at no cost, under a sharding.
@@ -44,8 +46,8 @@ public:
 private:
   GridAttr grid;
   TargetAttr target;
-  mlir::ArrayAttr manual;
   Resharder &resharder;
+  llvm::SmallVector<size_t> axes; ///< of the grid, that loops may be split along
 };
 
 } // namespace sinter

@@ -177,7 +177,7 @@ private:
     }
     LoopNest nest;
     LoopAssignment split;
-    auto shardable = dyn_cast<ShardableOpInterface>(op);
+    auto shardable = assigner.hasAxes() ? dyn_cast<ShardableOpInterface>(op) : nullptr;
     if (shardable) {
       nest = shardable.getLoopNest();
       auto held =
