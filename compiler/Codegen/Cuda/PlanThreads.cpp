@@ -38,6 +38,9 @@ static constexpr int64_t kBufferRegisters = 32, kAllRegisters = 64;
 /// Steps of a loop that are written out altogether; of longer ones, as many as load so many
 /// elements, but not fewer than this.
 static constexpr int64_t kWholeUnroll = 8, kPartElements = 16, kPartUnroll = 4;
+/// Loads that steps which are written out have of a thread, at the most: more take registers, and
+/// time to compile, and other threads hide these already.
+static constexpr int64_t kLoadsInFlight = 16;
 
 namespace {
 /// An innermost loop of a kernel, or one whose steps have loops of their own.
@@ -62,11 +65,9 @@ public:
     kernel->setAttr(kItemsAttribute, builder.getI64IntegerAttr(items));
     kernel->setAttr(kThreadsAttribute, builder.getI64IntegerAttr(threads));
     for (InnerLoop &inner : loops) {
-      int64_t steps = llvm::divideCeil(inner.range.getExtent(), threads * inner.lanes);
-      bool whole = steps <= kWholeUnroll || usesRegisters(inner.loop);
       inner.loop->setAttr(kLanesAttribute, builder.getI64IntegerAttr(inner.lanes));
-      int64_t part = std::max(kPartElements / inner.lanes, kPartUnroll);
-      inner.loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(whole ? steps : part));
+      inner.loop->setAttr(kUnrollAttribute,
+                          builder.getI64IntegerAttr(chooseUnroll(inner, threads)));
       inner.loop.getBody()->walk([&](scf::ForOp loop) {
         loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(kWholeUnroll));
       });
@@ -254,6 +255,20 @@ private:
       if (!buffer->hasAttr(kRegistersAttribute))
         launch.sharedBytes += getSharedBytes(perBlock * getBytes(buffer));
     return launch;
+  }
+
+  /// Steps of a loop over threads that are written out.
+  static int64_t chooseUnroll(const InnerLoop &inner, int64_t threads) {
+    int64_t steps = llvm::divideCeil(inner.range.getExtent(), threads * inner.lanes);
+    if (usesRegisters(inner.loop)) // of which each step has its own
+      return steps;
+    int64_t unroll =
+        steps <= kWholeUnroll ? steps : std::max(kPartElements / inner.lanes, kPartUnroll);
+    int64_t loads = 0;
+    forAccesses(inner.loop, [&](const Access &access) {
+      loads += !access.writes && !access.memory.getDefiningOp();
+    });
+    return std::clamp<int64_t>(kLoadsInFlight / std::max<int64_t>(loads, 1), 1, unroll);
   }
 
   static int64_t getBytes(memref::AllocaOp buffer) {

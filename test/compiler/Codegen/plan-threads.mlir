@@ -24,6 +24,8 @@ func.func private @twice(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> a
 // CHECK-SAME: sinter.block = 512 : i64
 func.func private @once(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> attributes {sinter.grid = 4096 : i64}
 
+func.func private @parts(%x: tensor<8x8192x4096xf32>) -> tensor<8192x4096xf32> attributes {sinter.grid = 8192 : i64}
+
 module @kernels attributes {sinter.target = #gpu} {
 // CHECK: func.func @long
 // CHECK-SAME: sinter.items = 8192 : i64, sinter.threads = 256 : i64
@@ -106,6 +108,45 @@ func.func @groups(%x: memref<4096xf32> {llvm.noalias}, %y: memref<512xf32> {llvm
       }
       memref.store %sum, %y[%i] : memref<512xf32>
     } {sinter.parallel}
+  }
+  return
+}
+
+// Steps that load much are not written out altogether: of 4 steps of 8 loads 2.
+// CHECK: func.func @parts
+// CHECK-SAME: sinter.threads = 256 : i64
+// CHECK: {sinter.lanes = 4 : i64, sinter.unroll = 2 : i64}
+func.func @parts(%x: memref<268435456xf32> {llvm.noalias}, %y: memref<33554432xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c4096 step %c1 {
+      %at0 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 0)>(%item, %i)
+      %0 = memref.load %x[%at0] : memref<268435456xf32>
+      %at1 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 33554432)>(%item, %i)
+      %1 = memref.load %x[%at1] : memref<268435456xf32>
+      %at2 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 67108864)>(%item, %i)
+      %2 = memref.load %x[%at2] : memref<268435456xf32>
+      %at3 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 100663296)>(%item, %i)
+      %3 = memref.load %x[%at3] : memref<268435456xf32>
+      %at4 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 134217728)>(%item, %i)
+      %4 = memref.load %x[%at4] : memref<268435456xf32>
+      %at5 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 167772160)>(%item, %i)
+      %5 = memref.load %x[%at5] : memref<268435456xf32>
+      %at6 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 201326592)>(%item, %i)
+      %6 = memref.load %x[%at6] : memref<268435456xf32>
+      %at7 = affine.apply affine_map<(d0, d1) -> (d0 * 4096 + d1 + 234881024)>(%item, %i)
+      %7 = memref.load %x[%at7] : memref<268435456xf32>
+      %8 = arith.addf %0, %1 : f32
+      %9 = arith.addf %2, %3 : f32
+      %10 = arith.addf %4, %5 : f32
+      %11 = arith.addf %6, %7 : f32
+      %12 = arith.addf %8, %9 : f32
+      %13 = arith.addf %10, %11 : f32
+      %14 = arith.addf %12, %13 : f32
+      memref.store %14, %y[%at0] : memref<33554432xf32>
+    }
   }
   return
 }
