@@ -12,9 +12,20 @@ static constexpr double kLeastGainNs = 1e-6;
 // with the square of a kernel's ops. Kernels of a model's layers have a third of this.
 static constexpr size_t kMostOps = 128;
 
+/// Whether a value is one number; not one of a batch or of a row, of which there happens to be one.
+static bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
+
+/// Whether an op widens a bias.
+static bool widensVector(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && cast.getType().getRank() == 1 &&
+         getStorageBytes(cast.getOperand().getType()) < getStorageBytes(cast.getType());
+}
+
 FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamilies &families)
     : costs(costs), families(families) {
   groups.reserve(block.getOperations().size());
+  llvm::DenseMap<Location, bool> forward; // by location, which the ops of a layer share
   for (Operation &op : block.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>() || op.getNumRegions() > 0 ||
         !isa<FusibleOpInterface>(op))
@@ -25,9 +36,16 @@ FusionGraph::FusionGraph(Block &block, const CostModel &costs, const KernelFamil
     group.root = families.findRooted(&op) ? &op : nullptr;
     group.family = classify(group.ops, group.root, families).family;
     group.cost = getCost(group.ops, group.family);
-    if (getRole(&op) != FusionRole::Index)
-      (sinter::getStage(op.getLoc()) == sinter::Stage::Forward ? group.hasForward
-                                                               : group.hasLater) = true;
+    bool isIndex = getRole(&op) == FusionRole::Index;
+    if (!isIndex) {
+      auto [known, isNew] = forward.try_emplace(op.getLoc());
+      if (isNew)
+        known->second = sinter::getStage(op.getLoc()) == sinter::Stage::Forward;
+      (known->second ? group.hasForward : group.hasLater) = true;
+    }
+    group.isFree = isAlias(&op);
+    group.moves = isIndex || widensVector(&op);
+    group.hasNumbers = llvm::any_of(op.getResults(), isScalar);
     rank.push_back(order.size());
     order.push_back(order.size());
   }
@@ -37,22 +55,10 @@ Cost FusionGraph::getCost(const OpSet &ops, const KernelFamily *family) const {
   return family ? family->getCost(ops, costs) : costs.getFusedCost(ops);
 }
 
-bool FusionGraph::isFree(const Group &group) const { return llvm::all_of(group.ops, isAlias); }
-
-/// Whether an op widens a bias.
-static bool widensVector(Operation *op) {
-  auto cast = dyn_cast<CastOp>(op);
-  return cast && cast.getType().getRank() == 1 &&
-         getStorageBytes(cast.getOperand().getType()) < getStorageBytes(cast.getType());
-}
-
-FusionGraph::Stage FusionGraph::getStage(const Group &producer) const {
+FusionGraph::Stage FusionGraph::getStage(const Group &producer) {
   if (producer.family && producer.family->hasEpilogues())
     return Stage::Epilogue;
-  bool moves = llvm::all_of(producer.ops, [](Operation *op) {
-    return getRole(op) == FusionRole::Index || widensVector(op);
-  });
-  return moves ? Stage::Movement : Stage::Other;
+  return producer.moves ? Stage::Movement : Stage::Other;
 }
 
 SmallVector<unsigned> FusionGraph::getConsumers(unsigned group) const {
@@ -140,10 +146,9 @@ FusionGraph::Merged FusionGraph::evaluate(Pair pair, bool onlyKernels) const {
   return merged;
 }
 
-/// Whether a value is one number; not one of a batch or of a row, of which there happens to be one.
-static bool isScalar(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
-
 bool FusionGraph::givesNumbersToMany(Pair pair) const {
+  if (!groups[pair.first].hasNumbers)
+    return false;
   auto computesNumbers = [](Operation *op) { return llvm::all_of(op->getResults(), isScalar); };
   if (llvm::all_of(groups[pair.second].ops, computesNumbers))
     return false;
@@ -172,7 +177,7 @@ void FusionGraph::enqueue(Pair pair) {
   if (!merged.classification)
     return;
   // An alias alone costs nothing; inside its consumer it lets others come closer.
-  bool gains = merged.gain > kLeastGainNs || (isFree(first) && merged.gain > -kLeastGainNs);
+  bool gains = merged.gain > kLeastGainNs || (first.isFree && merged.gain > -kLeastGainNs);
   if (gains)
     queue.push({getStage(first), merged.gain, pair, first.changes, second.changes,
                 merged.classification.family, merged.cost});
@@ -225,6 +230,9 @@ void FusionGraph::merge(Pair pair, const KernelFamily *family, const Cost &cost)
   kept.root = kept.root ? kept.root : gone.root;
   kept.hasForward |= gone.hasForward;
   kept.hasLater |= gone.hasLater;
+  kept.isFree &= gone.isFree;
+  kept.moves &= gone.moves;
+  kept.hasNumbers |= gone.hasNumbers;
   ++kept.changes;
   gone.ops.clear();
   ++gone.changes;
@@ -277,7 +285,7 @@ void FusionGraph::mergeSiblings() {
       for (unsigned first : readers)
         for (unsigned second : readers) {
           if (first >= second || groups[first].ops.empty() || groups[second].ops.empty() ||
-              isFree(groups[first]) || isFree(groups[second]) ||
+              groups[first].isFree || groups[second].isFree ||
               !isWorthSharing(op->getResult(0), groups[first], groups[second]) ||
               llvm::is_contained(getConsumers(first), second) ||
               llvm::is_contained(getConsumers(second), first))
@@ -293,10 +301,10 @@ void FusionGraph::mergeSiblings() {
 void FusionGraph::forEachDeclined(
     llvm::function_ref<void(const Group &, const Group &, const Cost &, StringRef)> visit) const {
   for (unsigned group = 0; group < groups.size(); ++group) {
-    if (groups[group].ops.empty() || isFree(groups[group]))
+    if (groups[group].ops.empty() || groups[group].isFree)
       continue;
     for (unsigned consumer : getConsumers(group)) {
-      if (isFree(groups[consumer]))
+      if (groups[consumer].isFree)
         continue;
       Merged merged = evaluate({group, consumer});
       StringRef reason = merged.classification.reason;

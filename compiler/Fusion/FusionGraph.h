@@ -42,6 +42,9 @@ public:
     /// later stages. Where the forward pass did what belongs to a later one, its results would be
     /// kept till then, and what is to be done again would be done at once.
     bool hasForward = false, hasLater = false;
+    bool isFree = true;      ///< aliases alone
+    bool moves = true;       ///< moves elements or widens biases, and does nothing else
+    bool hasNumbers = false; ///< some of its ops compute single numbers
   };
 
   FusionGraph(mlir::Block &block, const CostModel &costs, const KernelFamilies &families);
@@ -99,12 +102,11 @@ private:
   bool reachesIndirectly(unsigned from, unsigned to) const;
   /// What ops cost as a kernel of a family, or of none.
   Cost getCost(const OpSet &ops, const KernelFamily *family) const;
-  bool isFree(const Group &group) const;
   /// Whether all that the second group, which computes more than numbers, reads of the first are
   /// numbers that others read too, such as the factor that clips all gradients: together, the
   /// updates of all layers would become one kernel that nothing shares.
   bool givesNumbersToMany(Pair pair) const;
-  Stage getStage(const Group &producer) const;
+  static Stage getStage(const Group &producer);
   void enqueue(Pair pair);
   void enqueueNeighbours(unsigned group);
   void merge(Pair pair, const KernelFamily *family, const Cost &cost);

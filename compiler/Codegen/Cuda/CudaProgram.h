@@ -25,10 +25,11 @@ struct CudaProgram {
 
 /// Writes all kernels of a module after the Codegen phase for CUDA as programs, which compile side
 /// by side: first each instance of a template alone, since one takes as long as ten generated
-/// kernels, then the others in as few programs as there would be of `kernelsPerProgram`, of about
-/// the same length, so that none is waited for when all others have ended.
+/// kernels, and some as sixteen, then the others in as few programs as there would be of
+/// `kernelsPerProgram`, of about the same length, so that none is waited for when all others have
+/// ended. More programs would read CUDA's headers more often, which takes as long as two kernels.
 mlir::FailureOr<std::vector<CudaProgram>> emitCudaPrograms(mlir::ModuleOp module,
-                                                           size_t kernelsPerProgram = 12);
+                                                           size_t kernelsPerProgram = 16);
 
 /// The text of a file of kernels_templates/cuda by its name ("device.cuh", "Templates.json"), as
 /// built into the compiler; empty where there is none.
