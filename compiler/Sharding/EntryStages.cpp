@@ -51,11 +51,23 @@ void EntryStages::findSources() {
   Operation *end = entry.front().getTerminator();
   for (Operation &op : llvm::reverse(entry.front().without_terminator())) {
     Stage stage = getStage(op.getLoc());
-    if ((stage == Stage::Backward || stage == Stage::Recompute) &&
-        llvm::all_of(op.getUsers(),
-                     [&](Operation *user) { return user == end || isBackward(user); }))
+    bool isNamed = stage == Stage::Backward || stage == Stage::Recompute;
+    if ((isNamed || isReadByBackward(&op)) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return user == end || isBackward(user);
+        }))
       backward.insert(&op);
   }
+}
+
+/// Whether an op is computed of states alone, as the sum of gradients so far that is resharded, for
+/// the backward pass. A forward pass goes ahead of backward passes of earlier microbatches, which
+/// change them.
+bool EntryStages::isReadByBackward(Operation *op) const {
+  if (op->getNumResults() == 0)
+    return false;
+  const Sources &from = sources.at(op->getResult(0));
+  return from.others && !from.inputs && !from.parameters &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) { return isBackward(user); });
 }
 
 /// The stage of the states that an op uses, where it uses any.

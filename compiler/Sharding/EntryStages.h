@@ -36,6 +36,7 @@ public:
 private:
   EntryStages(mlir::func::FuncOp entry, const ModelStages &model) : entry(entry), model(model) {}
   void findSources();
+  bool isReadByBackward(mlir::Operation *op) const;
   mlir::LogicalResult placeInStage(mlir::Operation *op);
   mlir::LogicalResult placeInPass(mlir::Operation *op);
   bool isMadeOfOne(mlir::Operation *op) const;
