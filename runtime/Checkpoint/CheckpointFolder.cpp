@@ -87,11 +87,15 @@ Expected<void> verifyCheckpoint(const fs::path &checkpoint) {
   return {};
 }
 
-Expected<void> CheckpointFolder::open() const {
+Expected<FolderLock> CheckpointFolder::open() const {
   std::error_code error;
   fs::create_directories(path, error);
   if (error)
     return folderFailure(path, error);
+  SINTER_TRY(std::optional<FolderLock> lock, FolderLock::take(path));
+  if (!lock)
+    return fail(path.string(), "another run is writing to it",
+                "choose another `out`, or wait until that run has ended");
   std::vector<fs::path> left;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -104,7 +108,7 @@ Expected<void> CheckpointFolder::open() const {
     return folderFailure(path, error);
   for (const fs::path &entry : left)
     SINTER_CHECK(removeAll(entry));
-  return {};
+  return *std::move(lock);
 }
 
 fs::path CheckpointFolder::at(uint64_t step) const { return path / nameOfStep(step); }

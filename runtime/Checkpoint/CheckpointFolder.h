@@ -12,6 +12,7 @@
 #pragma once
 
 #include "runtime/Base/Error.h"
+#include "runtime/Base/FolderLock.h"
 #include "runtime/Checkpoint/Manifest.h"
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +41,9 @@ class CheckpointFolder {
 public:
   explicit CheckpointFolder(std::filesystem::path path) : path(std::move(path)) {}
 
-  /// Makes the folder, and removes what a killed process left of unfinished work.
-  Expected<void> open() const;
+  /// Makes the folder and takes it, as whoever writes to it must for as long as it does; removes
+  /// what a killed process left of unfinished work. Fails where somebody else has taken it.
+  Expected<FolderLock> open() const;
 
   /// Writes `files` as the checkpoint of `step` and returns when it is on the disk. A checkpoint of
   /// that step that is there is replaced. On an error nothing that was there is touched.

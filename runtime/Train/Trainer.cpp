@@ -89,6 +89,7 @@ struct Trainer::Impl {
   // What the saver reads; declared before it, so that it outlives it.
   Snapshot snapshot;
   std::string stateJson;
+  std::optional<FolderLock> lock; ///< of the folder of checkpoints, on the first rank
   std::unique_ptr<CheckpointSaver> saver;
   std::optional<Error> saveError; ///< of the last save
 
@@ -98,7 +99,7 @@ struct Trainer::Impl {
   void describeRun(const TrainData &data);
   Expected<void> begin();
   Expected<void> runAll(std::span<const TrainProgram> some);
-  Expected<std::optional<uint64_t>> openFolder(const CheckpointFolder &folder) const;
+  Expected<std::optional<uint64_t>> openFolder(const CheckpointFolder &folder);
   Expected<void> resume(const std::filesystem::path &checkpoint);
 
   Expected<uint64_t> countTargets(std::span<const Microbatch> batches) const;
@@ -230,17 +231,20 @@ Expected<void> Trainer::Impl::runAll(std::span<const TrainProgram> some) {
 }
 
 // The step of the checkpoint to go on from, if there is one.
-Expected<std::optional<uint64_t>> Trainer::Impl::openFolder(const CheckpointFolder &folder) const {
-  SINTER_CHECK(folder.open());
+Expected<std::optional<uint64_t>> Trainer::Impl::openFolder(const CheckpointFolder &folder) {
+  SINTER_TRY(lock, folder.open());
   std::vector<CheckpointEntry> there = folder.list();
   if (!options.resume && !there.empty())
     return fail(checkpointsOf(options).string(),
                 "an earlier run is there, up to " + there.front().path.filename().string(),
                 "add `resume` to go on with it, or choose another `out`");
-  if (options.resume)
-    if (auto found = folder.findNewestWhole([this](const Error &error) { warn(error); }))
-      return std::optional(found->step);
-  return std::optional<uint64_t>();
+  if (there.empty())
+    return std::optional<uint64_t>();
+  auto newest = folder.findNewestWhole([this](const Error &error) { warn(error); });
+  if (!newest)
+    return fail(checkpointsOf(options).string(), "none of its checkpoints is whole",
+                "choose another `out`, or move them away to begin anew");
+  return std::optional(newest->step);
 }
 
 Expected<void> Trainer::Impl::resume(const std::filesystem::path &checkpoint) {

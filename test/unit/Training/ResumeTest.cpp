@@ -95,6 +95,26 @@ TEST_F(Resume, SameBitsAsARunThatNeverStopped) {
   }
 }
 
+TEST_F(Resume, OneRunWritesToAFolder) {
+  {
+    auto first = makeTrainer({}, options(3));
+    ASSERT_TRUE(first) << first.error().message();
+    for (bool resume : {false, true})
+      EXPECT_NE(runTrainer({}, options(3, resume)).error.find("another run is writing to it"),
+                std::string::npos);
+  }
+  EXPECT_EQ(runTrainer({}, options(3)).error, "");
+}
+
+TEST_F(Resume, DoesNotBeginAnewWhereNoCheckpointIsWhole) {
+  ASSERT_EQ(runTrainer({}, options(3)).error, "");
+  ASSERT_EQ(steps(), (Steps{3}));
+  fs::resize_file(at("step-3/state.json"), 1);
+  RunResult run = runTrainer({}, options(5, /*resume=*/true));
+  EXPECT_NE(run.error.find("none of its checkpoints is whole"), std::string::npos) << run.error;
+  EXPECT_EQ(steps(), (Steps{3}));
+}
+
 TEST_F(Resume, StoppedWhileItEvaluatesItSavesAndEvaluates) {
   std::atomic<bool> stop = true;
   TrainOptions with = options(5);
