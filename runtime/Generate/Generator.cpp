@@ -1,4 +1,5 @@
 #include "runtime/Generate/Generator.h"
+#include "runtime/Base/Options.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -86,15 +87,16 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
                   "the vocabulary has the ids 0 to " + std::to_string(vocab - 1),
                   "use ids of this model's tokenizer");
   const SamplingOptions &sampling = request.sampling;
-  auto refuse = [](const char *option, double value, const char *expected) {
-    return fail(option, "it is " + std::to_string(value) + ", expected " + expected, "");
+  auto refuse = [](const char *option, double value, const char *range, const char *remedy) {
+    return fail(std::string(option) + " " + writeOption(value),
+                std::string("is not a number ") + range, remedy);
   };
   if (!(sampling.temperature >= 0) || std::isinf(sampling.temperature))
-    return refuse("temperature", sampling.temperature, "a number of at least 0");
+    return refuse("`temperature`", sampling.temperature, "from 0 up", "give 0.8, for example");
   if (sampling.topK < 0)
-    return refuse("top-k", double(sampling.topK), "at least 0");
+    return refuse("`top_k`", double(sampling.topK), "from 0 up", "give 40, or 0 for all");
   if (!(sampling.topP > 0 && sampling.topP <= 1))
-    return refuse("top-p", sampling.topP, "more than 0 and at most 1");
+    return refuse("`top_p`", sampling.topP, "above 0 and up to 1", "give 0.9, or 1 for all");
   return {};
 }
 

@@ -240,13 +240,14 @@ TEST(GeneratorTest, BadRequests) {
     return generator.run(std::span(&request, 1)).error().message();
   };
   EXPECT_EQ(refusal({.temperature = -1}),
-            "temperature: it is -1.000000, expected a number of at least 0");
+            "`temperature` -1: is not a number from 0 up; give 0.8, for example");
   EXPECT_NE(refusal({.temperature = NAN}).find("temperature"), std::string::npos);
   EXPECT_NE(refusal({.temperature = HUGE_VALF}).find("temperature"), std::string::npos);
-  EXPECT_EQ(refusal({.topK = -1}), "top-k: it is -1.000000, expected at least 0");
-  EXPECT_EQ(refusal({.topP = 0}), "top-p: it is 0.000000, expected more than 0 and at most 1");
-  EXPECT_NE(refusal({.topP = 1.5f}).find("top-p"), std::string::npos);
-  EXPECT_NE(refusal({.topP = NAN}).find("top-p"), std::string::npos);
+  EXPECT_EQ(refusal({.topK = -1}), "`top_k` -1: is not a number from 0 up; give 40, or 0 for all");
+  EXPECT_EQ(refusal({.topP = 0}),
+            "`top_p` 0: is not a number above 0 and up to 1; give 0.9, or 1 for all");
+  EXPECT_NE(refusal({.topP = 1.5f}).find("`top_p` 1.5"), std::string::npos);
+  EXPECT_NE(refusal({.topP = NAN}).find("`top_p`"), std::string::npos);
 }
 
 TEST(GeneratorTest, UnfitExecutables) {

@@ -100,7 +100,7 @@ TEST_F(SinterRunTest, BadArguments) {
   expectError(model + " --tokens 99999999999 --ids", "token ids '99999999999': are not");
   expectError(model + " --tokens 1,1,1,1,1,1,1,1,1 --ids", "the model's max_sequence is 8");
   expectError(model + " --tokens 1 --ids --top-p 2", "--top-p");
-  expectError(model + " --tokens 1 --ids --top-p 0", "top-p: it is 0");
+  expectError(model + " --tokens 1 --ids --top-p 0", "--top-p 0: is not a number above 0");
   expectError(model + " --tokens 1 --ids --top-k -1", "--top-k");
   expectError(model + " --tokens 1 --ids --temperature -0.5", "--temperature");
 }
