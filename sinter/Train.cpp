@@ -47,6 +47,9 @@ static constexpr double kLearningRate = 3e-4;
 /// Fails where a learning rate is given that the optimizer does not ask for.
 static Expected<void> checkRates(const TrainOptions &options) {
   const TrainingOptions &step = options.training;
+  if (options.schedule != "wsd" && options.decayFraction != TrainOptions().decayFraction)
+    return fail("`decay_fraction`", "is of `schedule` wsd, not of " + options.schedule,
+                "leave it out, or choose that schedule");
   if (options.adamwRate && step.optimizer != "muon")
     return fail("`adamw_lr`", "is of `optimizer` muon, not of " + step.optimizer,
                 "leave it out, or give `lr`");

@@ -159,6 +159,10 @@ Expected<OpenData> sinter::openData(const Model &model, const DataOptions &optio
   double split = options.validationSplit;
   if (!(split >= 0 && split < 1))
     return fail("`val_split`", "it is not a number from 0 to below 1", "give 0.1, for example");
+  if (options.documentEnd && !documentMask)
+    return fail("`document_end` " + std::to_string(*options.documentEnd),
+                "is of documents that do not see each other",
+                "add `document_mask`, or leave it out");
   SINTER_TRY(FileOpener opener,
              FileOpener::create(model, getTokenizerFolder(options, model), observer));
   SINTER_TRY(runtime::TokenStream stream, openStream(options.files, "data", opener));
