@@ -98,6 +98,40 @@ static Expected<void> checkFp8(const CompileOptions &options) {
   return {};
 }
 
+/// The layers whose inputs a group of `weights_group` does not divide stay as they are: a note
+/// names one of them; that no layer is left is an error.
+static Expected<void> checkGroups(const Model &model, const RunOptions &options) {
+  bool isByChannel = options.activations == "int8" && options.weights == "int8";
+  if ((options.weights != "int8" && options.weights != "int4") || isByChannel)
+    return {};
+  const LinearSpec *odd = nullptr;
+  std::string path;
+  bool hasFitting = false;
+  for (const LayerSpec &layer : model.spec.layers)
+    for (const LinearSpec *linear : {&layer.query, &layer.key, &layer.value, &layer.output,
+                                     layer.gate ? &*layer.gate : nullptr, &layer.up, &layer.down}) {
+      if (!linear || (model.weights && model.weights->find(linear->weight.tensor)->integers))
+        continue;
+      bool fits = linear->in % options.weightsGroup == 0;
+      hasFitting |= fits;
+      if (!fits && !odd) {
+        odd = linear;
+        path = layer.path;
+      }
+    }
+  if (!odd)
+    return {};
+  std::string size = std::to_string(options.weightsGroup);
+  std::string reason =
+      "it does not divide the " + std::to_string(odd->in) + " inputs of " + path + "." + odd->name;
+  if (!hasFitting)
+    return fail("`weights_group` " + size, reason + ", nor those of any other layer",
+                "give a number that does");
+  options.observer.note("weights whose inputs groups of " + size +
+                        " do not divide stay as they are, as those of " + path + "." + odd->name);
+  return {};
+}
+
 Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,
                                              std::vector<std::string> entries, int64_t chunk,
                                              int64_t maxSequence) {
@@ -148,6 +182,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   SINTER_CHECK(checkFp8(compile));
+  SINTER_CHECK(checkGroups(model, options));
   std::string widened; // a tensor of fp8
   bool multipliesBytes =
       compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
