@@ -108,8 +108,10 @@ static Expected<void> checkPipeline(const RunOptions &options) {
   return {};
 }
 
-/// Fails where an option is another optimizer's.
-static Expected<void> checkOptimizer(const OptimizerOptions &options) {
+/// Fails where an option is another optimizer's, or of no parameter.
+static Expected<void> checkOptimizer(const Model &model, const OptimizerOptions &options) {
+  if (model.text) // which says all of its options, and was made with those that it has
+    return {};
   constexpr std::pair<std::string_view, std::string_view> owners[] = {
       {"beta1", "adamw and muon"},     {"beta2", "adamw and muon"}, {"eps", "adamw and muon"},
       {"momentum", "sgd and muon"},    {"nesterov", "sgd"},         {"relative_step", "adafactor"},
@@ -120,22 +122,22 @@ static Expected<void> checkOptimizer(const OptimizerOptions &options) {
       return fail("`" + std::string(id) + "`",
                   "is of `optimizer` " + std::string(names) + ", not of " + options.optimizer,
                   "leave it out, or choose another optimizer");
-  return {};
-}
-
-/// Fails where options ask for something of what is not there.
-static Expected<void> checkUnused(const Model &model, const RunOptions &options) {
-  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
-  if (options.zero != 0 && countAlong(axes, "data") == 1)
-    return fail("`zero` " + std::to_string(options.zero),
-                "it splits along the axis data, and `grid` has none",
-                "give `grid` data=2, for example");
-  for (const std::string &text : options.training.noDecay)
+  for (const std::string &text : options.noDecay)
     if (std::ranges::none_of(model.getParameters(), [&](const ParameterInfo &parameter) {
           return parameter.name.find(text) != std::string::npos;
         }))
       return fail("`no_decay` " + text, "no parameter's name contains it",
                   "give a part of a name such as " + model.getParameters().front().name);
+  return {};
+}
+
+/// Fails where states are to be split along an axis that is not there.
+static Expected<void> checkZero(const RunOptions &options) {
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
+  if (options.zero != 0 && std::ranges::find(axes, "data", &runtime::GridAxis::name) == axes.end())
+    return fail("`zero` " + std::to_string(options.zero),
+                "it splits along the axis data, and `grid` has none",
+                "give `grid` data=2, for example");
   return {};
 }
 
@@ -145,8 +147,8 @@ Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunO
   SINTER_CHECK(options.training.check());
   SINTER_CHECK(checkBlocks(options));
   SINTER_CHECK(checkPipeline(options));
-  SINTER_CHECK(checkOptimizer(options.training));
-  SINTER_CHECK(checkUnused(model, options));
+  SINTER_CHECK(checkOptimizer(model, options.training));
+  SINTER_CHECK(checkZero(options));
   if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
     return fail("`seq` " + std::to_string(sequence),
                 "the model has " + std::to_string(spec.maxPositions) + " learned positions",

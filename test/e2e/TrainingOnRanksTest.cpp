@@ -166,6 +166,7 @@ TEST_P(WideTrainingOnRanks, SameBits) {
                   {"tensor=3"},
                   {"tensor=2x2"},
                   {"context=4"},
+                  {"tensor=2,pipeline=2"},
                   {"data=2,tensor=2,pipeline=2", 1}});
 }
 

@@ -212,8 +212,13 @@ static Expected<void> run(Options &options, const CLI::App &command) {
 /// Looks for the layout that the options ask for, and starts a rank for each device. Ranks are told
 /// what was found: each might find another.
 static Expected<std::vector<std::string>> findLayout(Options &options) {
-  if (options.where.layout.empty())
+  if (options.where.layout.empty()) {
+    bool hasDevices = options.where.devices != 0;
+    if (hasDevices || !options.where.cluster.empty())
+      return fail(hasDevices ? "`devices`" : "`cluster`", "is what `layout` auto is to use",
+                  "add `layout` auto, or give a `grid`");
     return {};
+  }
   if (runtime::findLaunchedRank()) {
     if (options.grid.empty())
       return fail("`layout` auto", "a layout is chosen before ranks start",

@@ -5,10 +5,9 @@
 namespace sinter {
 namespace {
 
-constexpr const char *what = "rope_parameters";
-
 /// The keys of one rope type beyond rope_type, rope_theta and partial_rotary_factor.
-void readType(ConfigReader &config, ConfigReader &rope, RotarySpec &rotary) {
+/// @param what the key that has them
+void readType(ConfigReader &config, const char *what, ConfigReader &rope, RotarySpec &rotary) {
   // A top-level original_max_position_embeddings has priority, as in transformers.
   auto readOriginalLength = [&] {
     int64_t inner = rope.size("original_max_position_embeddings", rotary.maxPositions);
@@ -82,9 +81,11 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
   // `rope_scaling` is the older name of `rope_parameters` and wins where both are there.
   const ConfigReader::Json *scaling = config.value("rope_scaling");
   const ConfigReader::Json *parameters = config.value("rope_parameters");
-  const ConfigReader::Json *object = scaling && !scaling->empty() ? scaling : parameters;
+  bool isOlder = scaling && !scaling->empty();
+  const ConfigReader::Json *object = isOlder ? scaling : parameters;
+  const char *what = isOlder ? "rope_scaling" : "rope_parameters";
   if (object && !object->is_object()) {
-    config.mistake(object == scaling ? "rope_scaling" : what, "it is not an object", "");
+    config.mistake(what, "it is not an object", "");
     object = nullptr;
   }
   ConfigReader rope(object ? *object : empty, what);
@@ -118,7 +119,7 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
   // Phi-3's first checkpoints say "yarn" for what became longrope.
   if (rotary.type == RopeType::Yarn && rope.has("short_factor"))
     rotary.type = RopeType::LongRope;
-  readType(config, rope, rotary);
+  readType(config, what, rope, rotary);
   config.ignore({"original_max_position_embeddings"});
   if (Expected<void> read = rope.finish(); !read)
     config.mistake(what, read.error().message(), "");
