@@ -80,7 +80,7 @@ TEST_P(CudaRanks, TrainInStagesOnPartsOfTheData) {
 }
 
 TEST_P(CudaRanks, TrainInManyStages) {
-  SharedRun run(GetParam(), DType::F32, /*microbatches=*/4, kTarget, /*layers=*/4);
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/4, kTarget, OtherSizes{.layers = 4});
   expectSameBits(run, {{"pipeline=4"}, {"pipeline=2", 0, "interleaved"}});
 }
 

@@ -44,11 +44,10 @@ public:
   static constexpr uint64_t kSteps = 3; ///< of a run, where nothing else is said
 
   /// On a processor, or on GPUs of a `target`.
-  /// @param layers 0: the model's own, and its weights; else random ones.
+  /// @param sizes none: the model's own, and its weights; else random ones.
   SharedRun(const std::string &name, DType type, uint64_t microbatches = 8,
-            const std::string &target = "", int64_t layers = 0)
-      : model(layers == 0 ? TrainedModel(name) : TrainedModel(name, layers)),
-        microbatches(microbatches) {
+            const std::string &target = "", std::optional<OtherSizes> sizes = {})
+      : model(sizes ? TrainedModel(name, *sizes) : TrainedModel(name)), microbatches(microbatches) {
     options = model.options();
     options.batch = 1;
     options.computeType = type;

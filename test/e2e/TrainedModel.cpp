@@ -21,11 +21,15 @@ static nlohmann::json readJson(const std::filesystem::path &path) {
   return json;
 }
 
-static ModelSpec readSpec(const std::string &name, int64_t layers) {
+static ModelSpec readSpec(const std::string &name, const OtherSizes &sizes) {
   nlohmann::json config = readJson(findModel(name) / "config.json");
-  for (const char *key : {"n_layer", "num_hidden_layers"})
-    if (config.contains(key))
-      config[key] = layers;
+  auto change = [&](std::initializer_list<const char *> keys, int64_t size) {
+    for (const char *key : keys)
+      if (size != 0 && config.contains(key))
+        config[key] = size;
+  };
+  change({"n_layer", "num_hidden_layers"}, sizes.layers);
+  change({"n_inner", "intermediate_size"}, sizes.mlp);
   config.erase("layer_types");
   return valueOf(parseModelSpec(config.dump(), name));
 }
@@ -34,8 +38,8 @@ struct TrainedModel::Impl {
   explicit Impl(const std::string &name)
       : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)),
         reference(readJson(findModel(name) / "training.json")) {}
-  Impl(const std::string &name, int64_t layers)
-      : spec(readSpec(name, layers)), reference(readJson(findModel(name) / "training.json")) {}
+  Impl(const std::string &name, const OtherSizes &sizes)
+      : spec(readSpec(name, sizes)), reference(readJson(findModel(name) / "training.json")) {}
 
   ModelSpec spec;
   std::unique_ptr<runtime::WeightSource> weights; ///< or null
@@ -43,8 +47,8 @@ struct TrainedModel::Impl {
 };
 
 TrainedModel::TrainedModel(const std::string &name) : impl(std::make_unique<Impl>(name)) {}
-TrainedModel::TrainedModel(const std::string &name, int64_t layers)
-    : impl(std::make_unique<Impl>(name, layers)) {}
+TrainedModel::TrainedModel(const std::string &name, const OtherSizes &sizes)
+    : impl(std::make_unique<Impl>(name, sizes)) {}
 TrainedModel::~TrainedModel() = default;
 
 CompileOptions TrainedModel::options() const {

@@ -14,6 +14,11 @@ struct TrainedSteps {
   std::vector<float> parameters;
 };
 
+/// What a model has instead of its own; 0: as it is.
+struct OtherSizes {
+  int64_t layers = 0, mlp = 0;
+};
+
 /// A kept model that is trained from its checkpoint on the tokens of its reference
 /// (training.json, see tools/dev/make_training_references.py).
 class TrainedModel {
@@ -24,8 +29,8 @@ public:
 
   /// Reads the model; failures are failures of the test.
   explicit TrainedModel(const std::string &name);
-  /// The same with so many layers, and random weights.
-  TrainedModel(const std::string &name, int64_t layers);
+  /// The same of other sizes, and with random weights.
+  TrainedModel(const std::string &name, const OtherSizes &sizes);
   ~TrainedModel();
 
   /// Options for a step of the reference's sizes.
