@@ -6,12 +6,12 @@ using namespace sinter;
 
 /// Small models that together hold every kind of op; checked where no MODEL is given.
 static constexpr std::string_view kGeneratedModels[] = {
-    R"({"model_type": "llama", "vocab_size": 40, "hidden_size": 24, "intermediate_size": 20,
+    R"({"model_type": "llama", "vocab_size": 40, "hidden_size": 24, "intermediate_size": 32,
         "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
         "max_position_embeddings": 32})",
     R"({"model_type": "gpt2", "vocab_size": 40, "n_embd": 24, "n_layer": 2, "n_head": 3,
         "n_positions": 32})",
-    R"({"model_type": "gemma2", "vocab_size": 40, "hidden_size": 16, "intermediate_size": 20,
+    R"({"model_type": "gemma2", "vocab_size": 40, "hidden_size": 16, "intermediate_size": 32,
         "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
         "max_position_embeddings": 32, "sliding_window": 4, "query_pre_attn_scalar": 8})",
 };

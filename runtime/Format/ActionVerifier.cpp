@@ -266,9 +266,8 @@ private:
       return bad("packs, which is not for GPUs");
     bool integers = pack.dtype() == fb::DType::I8 || pack.dtype() == fb::DType::I4;
     PackedRhs layout = panelsOf(pack);
-    bool halfScales = layout.isScales && layout.dtype != DType::F32;
-    if (!integers && !scope.isComputeType(pack.dtype()) &&
-        !(halfScales && layout.dtype == DType::F16))
+    bool isF16 = layout.isScales && layout.dtype == DType::F16;
+    if (!integers && !scope.isComputeType(pack.dtype()) && !isF16)
       return bad("packs into a type other than f32, bf16, i8 and i4, and f16 of scales");
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
         (integers && layout.together != 2 && layout.together != 4) ||
@@ -284,7 +283,7 @@ private:
         return bad("packs integers and others together");
       if (!isInteger && !scope.isComputeType(source->dtype()) && source->dtype() != fb::DType::F16)
         return bad("packs a source of a type other than f32, bf16 and f16");
-      if (halfScales && source->dtype() != pack.dtype())
+      if (layout.isHalfScales() && source->dtype() != pack.dtype())
         return bad("packs scales of 16 bits from another type");
       if (source->n() == 0 || source->n() > pack.n() - columns)
         return bad("has sources with more columns than it packs");

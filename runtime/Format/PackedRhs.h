@@ -32,6 +32,8 @@ struct PackedRhs {
   bool isWeightOnly = false; ///< integers: the other side are numbers; I4: always
 
   constexpr bool isInteger() const { return dtype == DType::I8 || dtype == DType::I4; }
+  /// Whether each element is 16 bits by itself.
+  constexpr bool isHalfScales() const { return isScales && dtype != DType::F32; }
   constexpr uint64_t getInterleave() const {
     return dtype == DType::BF16 && !isScales ? 2 : together;
   }

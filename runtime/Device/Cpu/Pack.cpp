@@ -274,9 +274,9 @@ void packRows(const PackedRhs &layout, std::span<const PackSource> sources, std:
   part.out = out + first * layout.getPanelBytes();
   part.width = width;
   part.shift = static_cast<uint64_t>(std::countr_zero(width));
-  bool halfScales = layout.isScales && layout.dtype != DType::F32;
-  DType to = halfScales ? DType::F16 : layout.dtype;
-  part.panelWords = layout.getPanelBytes() / (halfScales ? sizeof(uint16_t) : sizeof(uint32_t));
+  DType to = layout.isHalfScales() ? DType::F16 : layout.dtype;
+  uint64_t wordBytes = layout.isHalfScales() ? sizeof(uint16_t) : sizeof(uint32_t);
+  part.panelWords = layout.getPanelBytes() / wordBytes;
   part.begin = rowBegin;
   part.end = rowEnd;
   uint64_t sourceBegin = 0;
