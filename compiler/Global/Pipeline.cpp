@@ -7,7 +7,6 @@ using namespace mlir;
 
 void sinter::buildGlobalPipeline(OpPassManager &manager) {
   manager.addPass(createMergeMatmulsPass());
-  manager.addPass(createSinkRowSelectionPass());
   manager.addPass(createCSEPass());
   manager.addPass(createVerifyGlobalPass());
 }

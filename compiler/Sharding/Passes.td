@@ -4,6 +4,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
+  let summary = "selects rows before work is done on them";
+  let description = [{
+    After it no `sinter.last_row` reads the result of an op that works row by row and that nothing
+    else uses: the selection is moved to that op's operands, so that the last norm, the last MLP
+    and the logits' product run on one row a slot. Of a chunk of one row the selection is a reshape.
+
+    It comes before anything is split over ranks: how many rows a product has decides in which order
+    its sums are (kManyRows), which a part has to keep.
+
+    ```mlir
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+      %1 = sinter.last_row %0, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
+    // =>
+    func.func @prefill(%x: tensor<1x4x8xf32>, %w: tensor<8xf32>, %count: tensor<1xi32>) -> tensor<1x8xf32>
+        attributes {sinter.entry} {
+      %0 = sinter.last_row %x, %count : (tensor<1x4x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      %1 = sinter.rms_norm %0, %w {eps = 1.0e-5} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      return %1 : tensor<1x8xf32>
+    }
+    ```
+  }];
+}
+
 def SplitFusedPass : Pass<"sinter-split-fused", "mlir::ModuleOp"> {
   let summary = "makes the parts of fused matrices states of their own";
   let description = [{

@@ -7,6 +7,7 @@ using namespace mlir;
 void sinter::buildShardingPipeline(OpPassManager &manager, const SeedShardingsPassOptions &seeds,
                                    const PartitionPassOptions &partition,
                                    const SplitStagesPassOptions &stages) {
+  manager.addPass(createSinkRowSelectionPass());
   manager.addPass(createSplitFusedPass());
   manager.addPass(createSeedShardingsPass(seeds));
   manager.addPass(createPartitionPass(partition));

@@ -10,7 +10,7 @@ namespace sinter::runtime {
 namespace {
 
 // Register state that the operating system must save (bits of XCR0).
-enum State : uint32_t { None = 0, Avx = 0x6, Avx512 = 0xe6, Amx = 0x60000 };
+enum State : uint32_t { None = 0, Avx = 0x6, Avx512 = 0xe6, Amx = 0x60000, Apx = 0x80000 };
 enum Register { Eax, Ebx, Ecx, Edx };
 // The first of assumedCpu's processors that has a feature, or none of them.
 enum Level { V3, V4, CooperLake, Other };
@@ -77,10 +77,30 @@ constexpr Feature features[] = {
     {"amx-int8", 7, 0, Edx, 25, Amx, Other},
     {"avxvnni", 7, 1, Eax, 4, Avx, Other},
     {"avx512bf16", 7, 1, Eax, 5, Avx512, CooperLake},
+    {"cmpccxadd", 7, 1, Eax, 7, None, Other},
+    {"avxifma", 7, 1, Eax, 23, Avx, Other},
+    {"avxvnniint8", 7, 1, Edx, 4, Avx, Other},
+    {"avxneconvert", 7, 1, Edx, 5, Avx, Other},
+    {"avxvnniint16", 7, 1, Edx, 10, Avx, Other},
+    {"avx10.1", 7, 1, Edx, 19, Avx512, Other},
+    // Advanced performance extensions: one bit for all that LLVM tells apart.
+    {"ccmp", 7, 1, Edx, 21, Apx, Other},
+    {"cf", 7, 1, Edx, 21, Apx, Other},
+    {"egpr", 7, 1, Edx, 21, Apx, Other},
+    {"ndd", 7, 1, Edx, 21, Apx, Other},
+    {"nf", 7, 1, Edx, 21, Apx, Other},
+    {"ppx", 7, 1, Edx, 21, Apx, Other},
+    {"push2pop2", 7, 1, Edx, 21, Apx, Other},
+    {"zu", 7, 1, Edx, 21, Apx, Other},
+    // A version, of which 2 and 3 have this bit.
+    {"avx10.2", 0x24, 0, Ebx, 1, Avx512, Other},
     {"sahf", 0x80000001, 0, Ecx, 0, None, V3},
     {"lzcnt", 0x80000001, 0, Ecx, 5, None, V3},
     {"sse4a", 0x80000001, 0, Ecx, 6, None, Other},
     {"prfchw", 0x80000001, 0, Ecx, 8, None, CooperLake},
+    {"xop", 0x80000001, 0, Ecx, 11, Avx, Other},
+    {"fma4", 0x80000001, 0, Ecx, 16, Avx, Other},
+    {"tbm", 0x80000001, 0, Ecx, 21, None, Other},
     {"64bit", 0x80000001, 0, Edx, 29, None, V3},
 };
 

@@ -225,6 +225,13 @@ TEST(FeaturesTest, KnowsThisProcessor) {
   EXPECT_TRUE(missingCpuFeatures(cpuFeatures()).empty());
 }
 
+// Code for a processor that has them is not for one that lacks them, newer ones than this included.
+TEST(FeaturesTest, KnowsWhatCodeOfOtherProcessorsUses) {
+  for (const char *name : {"egpr", "ndd", "zu", "avx10.1", "avx10.2", "avxneconvert", "cmpccxadd",
+                           "xop", "fma4", "tbm"})
+    EXPECT_TRUE(isKnownCpuFeature(name)) << name;
+}
+
 TEST(FeaturesTest, NamesWhatIsMissing) {
   EXPECT_FALSE(hasCpuFeature("no-such-feature"));
   EXPECT_EQ(missingCpuFeatures({"no-such-feature"}), std::vector<std::string>{"no-such-feature"});

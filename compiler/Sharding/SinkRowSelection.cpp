@@ -1,5 +1,5 @@
 #include "compiler/Analysis/CostModel.h"
-#include "compiler/Global/Passes.h"
+#include "compiler/Sharding/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -8,7 +8,7 @@
 
 namespace sinter {
 #define GEN_PASS_DEF_SINKROWSELECTIONPASS
-#include "compiler/Global/Passes.h.inc"
+#include "compiler/Sharding/Passes.h.inc"
 } // namespace sinter
 
 using namespace mlir;
@@ -29,7 +29,7 @@ struct SinkRowSelectionPass : sinter::impl::SinkRowSelectionPassBase<SinkRowSele
         moved += moveAbove(&op);
       if (moved > 0)
         remark::passed(function.getLoc(), remark::RemarkOpts::name("RowsSelected")
-                                              .category("sinter-global")
+                                              .category("sinter-sharding")
                                               .function(function.getName()))
             << llvm::formatv("{0} ops run on the last row of each slot only", moved).str();
     }
