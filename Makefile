@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make check`. Everything else is CMake presets and Ninja.
 
 BUILD ?= build
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 20
 CTEST_TIMEOUT ?= 900
 JOBS ?= $(shell nproc)
 CTEST_OPTIONS = --output-on-failure --timeout $(CTEST_TIMEOUT) -j $(JOBS)

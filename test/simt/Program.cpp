@@ -216,6 +216,8 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
       stem.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++) + ".cu";
   std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << signatures(source);
   words.insert(words.end(), {"-shared", "-x", "c++", "-include-pch", prelude.string()});
+  if (std::string_view linker = SINTER_SIMT_LINKER; !linker.empty())
+    words.emplace_back(linker);
   Expected<void> compiled = runCompiler(words, text.string(), object, options.name);
   fs::remove(text, error);
   SINTER_CHECK(compiled);
