@@ -57,7 +57,8 @@ static TargetAttr describe(MLIRContext *context, StringRef cpu,
   double flopsPerCycle = 2.0 * 2.0 * (multiplyBits / 32.0) * (avx512 || avx ? 1.0 : 0.5);
   double gflops = kGigahertz * flopsPerCycle * cores;
   // Without instructions on bf16 each number is widened before it is multiplied.
-  double bf16Factor = has("avx512bf16") ? 2.0 : 1.0 / 1.5;
+  // A matrix unit has sixteen times the rate of f32, and waits for half of its tiles.
+  double bf16Factor = has("amx-bf16") ? 8.0 : has("avx512bf16") ? 2.0 : 1.0 / 1.5;
 
   std::string text;
   for (const auto &[name, usable] : features)
@@ -77,7 +78,10 @@ static TargetAttr describeHost(MLIRContext *context, int64_t cores) {
   std::map<std::string, bool> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     if (feature.second || implied.lookup(feature.first()))
-      features[feature.first().str()] = feature.second;
+      // The system may keep what the processor has, as the registers of its matrix unit.
+      features[feature.first().str()] =
+          feature.second &&
+          (!runtime::isKnownCpuFeature(feature.first()) || runtime::hasCpuFeature(feature.first()));
   return describe(context, cpu, features, cores, readHostCaches());
 }
 
@@ -147,6 +151,10 @@ Expected<TargetAttr> sinter::parseTarget(MLIRContext *context, StringRef text, i
 
 bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
+}
+
+bool sinter::hasMatrixUnit(TargetAttr target) {
+  return target.hasFeature("amx-bf16") && hasPairDot(target);
 }
 
 bool sinter::hasByteDot(TargetAttr target) {

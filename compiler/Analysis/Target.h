@@ -35,6 +35,9 @@ TargetAttr requireTarget(mlir::ModuleOp module);
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);
 
+/// Whether a processor has a unit that multiplies tiles of bf16: AMX.
+bool hasMatrixUnit(TargetAttr target);
+
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
 bool hasByteDot(TargetAttr target);
 

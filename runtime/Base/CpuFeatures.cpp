@@ -5,6 +5,10 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace sinter::runtime {
 namespace {
@@ -114,12 +118,27 @@ uint64_t savedState() {
   return uint64_t(high) << 32 | low;
 }
 
+/// Linux gives a process the registers of a matrix unit when it asks for them.
+bool mayUseTiles() {
+#if defined(__linux__)
+  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
+}
+
 bool present(const Feature &feature) {
   unsigned registers[4];
   if (!__get_cpuid_count(feature.leaf, feature.subleaf, &registers[0], &registers[1], &registers[2],
                          &registers[3]))
     return false;
   static const uint64_t saved = savedState();
+  if (feature.state == Amx) {
+    static const bool allowed = mayUseTiles();
+    if (!allowed)
+      return false;
+  }
   return (registers[feature.reg] >> feature.bit & 1) && (saved & feature.state) == feature.state;
 }
 #else

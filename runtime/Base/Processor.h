@@ -12,12 +12,13 @@ namespace sinter::runtime {
 struct InstructionSet {
   uint32_t vectorBytes = 16; ///< of f32; a multiply-add is one instruction from 32 bytes on
   bool pairDot = false;      ///< dot products of pairs of bf16 (avx512bf16)
+  bool matrixUnit = false;   ///< products of tiles of bf16 (amx-bf16)
   bool byteDot = false;      ///< dot products of fours of bytes (avx512vnni, or avxvnni)
 
   /// By LLVM's names of features ("avx512f"); those that this processor lacks do not count.
   static InstructionSet of(std::span<const std::string> features);
 
-  /// "avx512", "avx2" or "sse2", and "+bf16" and "+vnni" where there are such dot products.
+  /// "avx512", "avx2" or "sse2", "+bf16" and "+vnni" where there are such dot products, and "+amx".
   std::string getName() const;
 };
 

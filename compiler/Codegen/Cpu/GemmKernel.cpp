@@ -24,6 +24,9 @@
 // While a block of k is multiplied, tiles ask for lines of the next one: pieces of panels are too
 // short for the processor to see streams in time.
 //
+// Where a processor has a unit for products of matrices, four rows and more of bf16 are multiplied
+// there (MatrixTiles.h), in tiles of up to 32 rows and columns whose sums go to the same scratch.
+//
 // One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
 // columns of gate and up belong to one work item, so that their product never leaves the scratch.
@@ -57,6 +60,7 @@
 #include "compiler/Codegen/Cpu/GemmPlan.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/LhsScratch.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -98,6 +102,8 @@ public:
                              plan.integerBits, plan.rowScalesArgument.has_value());
     if (plan.scalesSums())
       liftedRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k);
+    if (plan.onMatrixUnit)
+      matrixTiles.emplace(builder);
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -212,6 +218,11 @@ private:
         };
         if (plan.m > plan.tileRows)
           askForNextBlock(row, c, kEnd);
+        if (plan.onMatrixUnit) {
+          multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns}, offset + c * lanes, kBegin,
+                        kEnd, first);
+          continue;
+        }
         SmallVector<Value> sums = tile.zeros(builder);
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           if (!first)
@@ -235,6 +246,25 @@ private:
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
       }
+  }
+
+  /// The same on the matrix unit, of a panel that begins at a column of the work item.
+  void multiplyTiles(int64_t rows, Value row, MatrixTiles::Place sums, int64_t column, Value kBegin,
+                     Value kEnd, bool first) {
+    MatrixTiles::Product product;
+    product.rows = rows;
+    product.sums = sums;
+    product.lhs = [&](Value k) {
+      return MatrixTiles::Place{arguments[plan.lhsArgument], lhsAt(row, 0, k), plan.lhsStride};
+    };
+    product.rhs = [&](Value k) {
+      Value panel = panelAt(column, plan.panelElements);
+      return MatrixTiles::Place{arguments[plan.rhsArgument],
+                                builder.add(panel, builder.mul(k, plan.panelWidth)),
+                                2 * plan.panelWidth};
+    };
+    bool isLast = getConstantIntValue(kEnd) == plan.k;
+    matrixTiles->multiply(product, kBegin, kEnd, isLast ? plan.k : 0, first);
   }
 
   /// While a block of k is multiplied asks for the next one, each tile for some of its lines: of
@@ -730,6 +760,7 @@ private:
   std::optional<GroupSums> groupSums;
   std::optional<FixedPointRows> fixedPointRows;
   std::optional<LiftedRows> liftedRows;
+  std::optional<MatrixTiles> matrixTiles;
   bool keepsRows = false;  // what is kept of rows is made once for all items
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;

@@ -1,6 +1,7 @@
 #include "compiler/Codegen/Cpu/GemmPlan.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Cpu/FixedPointRows.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "compiler/Codegen/Loops/StridedInput.h"
 
@@ -208,6 +209,9 @@ FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target)
   plan.k = plan.matmul.getK();
   if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
     return failure();
+  plan.onMatrixUnit = plan.pairs && hasMatrixUnit(target) && plan.m >= kManyRows &&
+                      plan.k % 2 == 0 && !plan.matmul.getTransposeLhs() &&
+                      plan.panelWidth == MatrixTiles::kMostColumns;
   return plan;
 }
 
@@ -229,13 +233,16 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
       plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
       plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
     plan.tileVectors /= 2;
+  if (plan.onMatrixUnit)
+    plan.tileVectors = MatrixTiles::kMostColumns / lanes;
   // In fixed point a number has several sums; panels are streams of their own. Sums of e4m3 are in
   // order: those of two panels hide each other's latency.
   if (plan.segment || plan.scalesSums())
     plan.tileVectors = plan.panelWidth / lanes;
   if (plan.scalesSums() && RegisterTile::getMaxRows(target, 2 * plan.tileVectors) >= plan.m)
     plan.tileVectors *= 2;
-  int64_t most = RegisterTile::getMaxRows(target, plan.tileVectors);
+  int64_t most = plan.onMatrixUnit ? MatrixTiles::kMostRows
+                                   : RegisterTile::getMaxRows(target, plan.tileVectors);
   // Groups stay whole, one of all k, too.
   if (ofBytes && plan.segment)
     most = std::clamp<int64_t>(
@@ -286,7 +293,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / (plan.kBlock * elementBytes)));
-  rows = std::max<int64_t>(rows / plan.tileRows, 4) * plan.tileRows;
+  rows = std::max<int64_t>(rows / plan.tileRows, plan.onMatrixUnit ? 2 : 4) * plan.tileRows;
   int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
   plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
   plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);

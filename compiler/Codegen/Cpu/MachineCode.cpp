@@ -34,6 +34,7 @@ static void initializeBackend() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser(); // of what kernels have as assembly (MatrixTiles.h)
   });
 }
 

@@ -1,0 +1,121 @@
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace sinter;
+
+/// Bytes of a whole row of a tile, and 32-bit words of what LDTILECFG reads.
+static constexpr int64_t kRowBytes = 64, kShapeWords = 16;
+
+MatrixTiles::MatrixTiles(VectorBuilder &builder)
+    : builder(builder), shapes(builder.scratch(kShapeWords, builder.getI32Type())) {}
+
+/// What LDTILECFG reads: a palette, the bytes of a row of each tile (16 bits), its rows (8 bits).
+/// Tiles 0 to 3 are sums of two by two, 4 and 5 rows of lhs, 6 and 7 columns of rhs.
+static SmallVector<int32_t> shapeTiles(int64_t upper, int64_t lower, int64_t width) {
+  const auto above = static_cast<int32_t>(upper), below = static_cast<int32_t>(lower);
+  const auto whole = static_cast<int32_t>(kRowBytes), part = static_cast<int32_t>(2 * width);
+  const int32_t pairs = part / 4;
+  auto halves = [](int32_t even, int32_t odd) { return even | odd << 16; };
+  auto bytes = [](int32_t first, int32_t second) { return first * 0x0101 | second * 0x01010000; };
+  return {1, // the palette
+          0,
+          0,
+          0,
+          halves(whole, whole),
+          below ? halves(whole, whole) : 0,
+          halves(part, below ? part : 0),
+          halves(whole, whole),
+          0,
+          0,
+          0,
+          0,
+          bytes(above, below),
+          above | below << 8 | bytes(0, pairs),
+          0,
+          0};
+}
+
+Value MatrixTiles::address(const Place &place) {
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(builder, place.memory);
+  int64_t bytes = cast<MemRefType>(place.memory.getType()).getElementTypeBitWidth() / 8;
+  return arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                    builder.add(start, builder.mul(place.at, bytes)));
+}
+
+void MatrixTiles::run(const Product &product, Value k, Value steps, int64_t width, bool first) {
+  int64_t upper = std::min(product.rows, kEdge), lower = product.rows - upper;
+  SmallVector<int32_t> words = shapeTiles(upper, lower, width);
+  auto type = builder.vectorOf(builder.getI32Type());
+  Value ofTiles =
+      arith::ConstantOp::create(builder, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
+  builder.store(ofTiles, shapes, builder.index(0));
+
+  Place lhs = product.lhs(k), rhs = product.rhs(k);
+  const Place &sums = product.sums;
+  int64_t ofLhs = 2 * lhs.stride, ofRhs = 2 * rhs.stride, ofSums = 4 * sums.stride;
+  auto forSums = [&](llvm::function_ref<std::string(int64_t tile, int64_t bytes)> line) {
+    std::string lines;
+    for (int64_t tile = 0; tile < (lower ? 4 : 2); ++tile)
+      lines += line(tile, tile / 2 * kEdge * ofSums + tile % 2 * kRowBytes);
+    return lines;
+  };
+  std::string text = llvm::formatv("ldtilecfg ($4)\n"
+                                   "movq $0, %rax\n"
+                                   "movq $1, %rcx\n"
+                                   "movq $3, %rdx\n"
+                                   "movq $${0}, %rsi\n"
+                                   "movq $${1}, %rdi\n"
+                                   "movq $${2}, %r8\n",
+                                   ofLhs, ofRhs, ofSums);
+  text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
+    if (first)
+      return llvm::formatv("tilezero %tmm{0}\n", tile);
+    return llvm::formatv("tileloadd {0}($2,%r8,1), %tmm{1}\n", bytes, tile);
+  });
+  text += "1:\n"
+          "tileloadd (%rax,%rsi,1), %tmm4\n"
+          "tileloadd (%rcx,%rdi,1), %tmm6\n"
+          "tdpbf16ps %tmm6, %tmm4, %tmm0\n"
+          "tileloadd 64(%rcx,%rdi,1), %tmm7\n"
+          "tdpbf16ps %tmm7, %tmm4, %tmm1\n";
+  if (lower)
+    text += llvm::formatv("tileloadd {0}(%rax,%rsi,1), %tmm5\n"
+                          "tdpbf16ps %tmm6, %tmm5, %tmm2\n"
+                          "tdpbf16ps %tmm7, %tmm5, %tmm3\n",
+                          kEdge * ofLhs);
+  text += llvm::formatv("addq $${0}, %rax\n"
+                        "addq $${1}, %rcx\n"
+                        "decq %rdx\n"
+                        "jnz 1b\n",
+                        2 * width, width / 2 * ofRhs);
+  text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
+    return llvm::formatv("tilestored %tmm{0}, {1}($2,%r8,1)\n", tile, bytes);
+  });
+  text += "tilerelease";
+  Value operands[] = {address(lhs), address(rhs), address(sums),
+                      arith::IndexCastOp::create(builder, builder.getI64Type(), steps).getResult(),
+                      address({shapes, builder.index(0)})};
+  LLVM::InlineAsmOp::create(
+      builder, TypeRange(), operands, text,
+      "r,r,r,r,r,~{rax},~{rcx},~{rdx},~{rsi},~{rdi},~{r8},~{memory},~{flags}",
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+}
+
+void MatrixTiles::multiply(const Product &product, Value begin, Value end, int64_t depth,
+                           bool first) {
+  int64_t rest = depth % kDepth;
+  Value whole = rest == 0 ? end : builder.sub(end, builder.index(rest));
+  Value steps = builder.div(builder.sub(whole, begin), kDepth);
+  if (getConstantIntValue(steps) != 0) {
+    run(product, begin, steps, kDepth, first);
+    first = false;
+  }
+  if (rest != 0)
+    run(product, whole, builder.index(1), rest, first);
+}
