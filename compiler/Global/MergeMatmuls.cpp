@@ -193,10 +193,13 @@ private:
     Value scale, minimum;
     if (first.getScales()) {
       sizes[1 - dim] /= first.getGroup();
-      auto type = cast<RankedTensorType>(first.getScales().getType());
-      scale = join(builder, loc, type.clone(sizes), scales, dim);
+      auto joinParts = [&](ArrayRef<Value> parts) {
+        auto type = cast<RankedTensorType>(parts.front().getType());
+        return join(builder, loc, type.clone(sizes), parts, dim);
+      };
+      scale = joinParts(scales);
       if (first.getMinima())
-        minimum = join(builder, loc, type.clone(sizes), minima, dim);
+        minimum = joinParts(minima);
     }
     SmallVector<int64_t> shape(resultType.getShape());
     shape.back() = columns;

@@ -40,6 +40,20 @@ func.func @minima(%x: tensor<4x64xf32> {sinter.input = "x"},
   return %0, %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
 }
 
+// Minima have a type of their own.
+// CHECK-LABEL: func.func @narrow_scales
+// CHECK-DAG: sinter.concat %arg2, %arg5 {dim = 0 : i64} : {{.*}} -> tensor<32x2xf16>
+// CHECK-DAG: sinter.concat %arg3, %arg6 {dim = 0 : i64} : {{.*}} -> tensor<32x2xf32>
+// CHECK: sinter.matmul {{.*}} minima {{.*}} -> tensor<4x32xf32>
+func.func @narrow_scales(%x: tensor<4x64xf32> {sinter.input = "x"},
+    %a: tensor<16x64xi4> {sinter.parameter = "a"}, %as: tensor<16x2xf16> {sinter.parameter = "as"}, %am: tensor<16x2xf32> {sinter.parameter = "am"},
+    %b: tensor<16x64xi4> {sinter.parameter = "b"}, %bs: tensor<16x2xf16> {sinter.parameter = "bs"}, %bm: tensor<16x2xf32> {sinter.parameter = "bm"})
+    -> (tensor<4x16xf32>, tensor<4x16xf32>) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %a, %as minima %am {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf16>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  %1 = sinter.matmul %x, %b, %bs minima %bm {transpose_rhs} : (tensor<4x64xf32>, tensor<16x64xi4>, tensor<16x2xf16>, tensor<16x2xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
 // Scales of another type are not joined with them.
 // CHECK-LABEL: func.func @types
 // CHECK: sinter.matmul %arg0, %arg1, %arg2 {transpose_rhs} : {{.*}} -> tensor<4x16xf32>
