@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sinter, models, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-F32, F16, Q4_0, Q8_0 = 0, 1, 2, 8
+F32, F16, Q4_0, Q4_1, Q8_0 = 0, 1, 2, 3, 8
 TOKENS = "3,1,4,1,5,9,2,6,5,3,5,8"
 
 
@@ -78,6 +78,12 @@ def quantize(kind, values):
     data, numbers = b"", []
     for i in range(0, len(values), 32):
         block = values[i:i + 32]
+        if kind == Q4_1:
+            scale, least = to_f16((max(block) - min(block)) / 15), to_f16(min(block))
+            q = [max(0, min(15, round((x - least) / scale))) if scale else 0 for x in block]
+            numbers += [to_f32(scale * x + least) for x in q]
+            data += struct.pack("<2e", scale, least) + bytes(q[j] | q[j + 16] << 4 for j in range(16))
+            continue
         most = 127 if kind == Q8_0 else 7
         scale = to_f16(max(map(abs, block)) / most)
         q = [max(-most - 1, min(most, round(x / scale))) if scale else 0 for x in block]
@@ -294,8 +300,8 @@ def compare_quantized():
     """Dequantized while the weights are read, against a directory of the same numbers; then kept as
     integers, of which many rows meet the same numbers."""
     for name, architecture, kind in (("llama", "llama", Q8_0), ("llama", "llama", Q4_0),
-                                     ("qwen2", "qwen2", F16), ("gpt2", "gpt2", Q8_0),
-                                     ("gpt2", "gpt2", Q4_0)):
+                                     ("llama", "llama", Q4_1), ("qwen2", "qwen2", F16),
+                                     ("gpt2", "gpt2", Q8_0), ("gpt2", "gpt2", Q4_0)):
         data, config, tensors, held, origin = convert(models / name, architecture, kind)
         assert any(list(held[to]) != tensor.values for to, tensor in tensors.items())
         path = folder / f"{name}-{kind}.gguf"
@@ -310,7 +316,7 @@ def compare_quantized():
         print(f"{name} of type {kind}, its integers: {'same bits' if same else 'DIFFERS'}")
         assert same
         kept = parameter_bytes(path, "stored") < parameter_bytes(path, "float")
-        assert kept == (kind in (Q8_0, Q4_0)), "products are by integers where there are some"
+        assert kept == (kind in (Q8_0, Q4_0, Q4_1)), "products are by integers where there are some"
 
 
 def undo(architecture, config, stem, tensor):
