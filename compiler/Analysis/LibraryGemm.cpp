@@ -149,16 +149,20 @@ private:
   }
 
   /// Whether the right-hand side is integers as kernels read them: row by row, those of four bits
-  /// in a panel, with plain scales for each row.
+  /// in a panel, with plain scales for each row, which are f32 beside rows of bytes, as minima are.
   bool hasRowsOfIntegers() {
     MatmulOp matmul = gemm.matmul;
     RankedTensorType rhs = matmul.getRhs().getType();
     if (!matmul.getTransposeRhs() || bool(rhs.getEncoding()) != rhs.getElementType().isInteger(4))
       return false;
     return llvm::all_of(ValueRange{matmul.getScales(), matmul.getMinima()}, [&](Value value) {
-      auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
-      return !value || (!isInside(value) && type.getElementType().isF32() && !type.getEncoding() &&
-                        (matmul.hasTensorScales() || type.getDimSize(0) == rhs.getDimSize(0)));
+      if (!value)
+        return true;
+      auto type = cast<RankedTensorType>(value.getType());
+      bool mayBeNarrow = value == matmul.getScales() && !matmul.getRowScales();
+      return !isInside(value) && !type.getEncoding() &&
+             (mayBeNarrow ? isFromLibrary(type.getElementType()) : type.getElementType().isF32()) &&
+             (matmul.hasTensorScales() || type.getDimSize(0) == rhs.getDimSize(0));
     });
   }
 

@@ -106,8 +106,10 @@ private:
         for (OpOperand &operand : matmul->getOpOperands()) {
           // Matrix units multiply weights that are widened to the compute type.
           bool narrows = matrixUnits && &operand == &matmul.getLhsMutable();
-          // Kernels of a processor widen scales while they multiply: what is read is less.
-          bool stays = !matrixUnits && &operand == matmul.getScalesMutable().begin();
+          // Kernels widen scales while they multiply: what is read is less. A library that
+          // multiplies rows of bytes wants f32.
+          bool stays = &operand == matmul.getScalesMutable().begin() &&
+                       !(matrixUnits && matmul.getRowScales());
           if (!stays && getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
             operand.set(casts.get(operand.get(), narrows ? compute : f32));
         }

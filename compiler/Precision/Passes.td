@@ -11,8 +11,9 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
     the rows of each attention are f32, and every state that an op rounds into (a KV cache) has the cache
     type. All else (norms, softmax, residuals) computes as the graph says, in f32. Casts are
     inserted where types differ, one a value; a cast of a widened value starts from the narrow one.
-    Scales are f32, and so is what is multiplied by integers, if it is no integers itself; on a GPU
-    that has the compute type, as the integers have once they are widened in registers.
+    Scales of integers keep their type, but for rows of bytes on a GPU, where they are f32. What is
+    multiplied by integers is f32, if it is no integers itself; on a GPU it has the compute type, as
+    the integers have once they are widened in registers.
 
     With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
     GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the

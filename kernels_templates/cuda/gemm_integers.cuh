@@ -36,9 +36,10 @@ template <class P> struct WidenedProduct : P {
 };
 
 template <class P> struct IntegerRhs {
+  using Scale = typename P::ScaleElement;
   IntegerOperands<P> operands;
   Vector<unsigned, 4> words = {};
-  float scales[16 / power_of_two_in(P::group, 16)] = {};
+  Scale scales[16 / power_of_two_in(P::group, 16)] = {};
   float minima[P::hasMinima ? 16 / power_of_two_in(P::group, 16) : 1] = {};
 
   SINTER_DEVICE float get(long long k, long long column) const {
@@ -51,7 +52,7 @@ template <class P> struct IntegerRhs {
                                                     << (k % 32 < 16 ? 28 : 24)) >>
                                    28);
     const long long group = operands.first_group(static_cast<int>(column)) + k / P::group;
-    element *= operands.scales[group];
+    element *= to_float(operands.scales[group]);
     if constexpr (P::hasMinima)
       return element + operands.minima[group];
     else
@@ -76,7 +77,7 @@ template <class P> struct IntegerRhs {
       const int element = at + i * kShare;
       const bool isElement = exists && element < P::k;
       const long long group = operands.first_group(place) + element / P::group;
-      scales[i] = isElement ? operands.scales[group] : 0.0f;
+      scales[i] = isElement ? operands.scales[group] : Scale{};
       if constexpr (P::hasMinima)
         minima[i] = isElement ? operands.minima[group] : 0.0f;
     }
@@ -90,9 +91,10 @@ template <class P> struct IntegerRhs {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int share = (word * 4 + i) / kShare;
-        float value = values[i] * scales[share];
+        const float scale = to_float(scales[share]);
+        float value = values[i] * scale;
         if constexpr (P::hasMinima)
-          value = fma(values[i], scales[share], minima[share]);
+          value = fma(values[i], scale, minima[share]);
         elements[word * 4 + i] = from_float<typename P::Element>(value);
       }
     }
@@ -119,9 +121,9 @@ template <class P> SINTER_CONSTEXPR int gemm_integers_shared() {
 template <class P>
 SINTER_DEVICE void gemm_integers(const typename P::Element *lhs,
                                  const typename P::RhsElement *integers,
-                                 const float *scales, const float *minima, const void *operand0,
-                                 const void *operand1, const void *operand2, const void *operand3,
-                                 typename P::Out *out) {
+                                 const typename P::ScaleElement *scales, const float *minima,
+                                 const void *operand0, const void *operand1, const void *operand2,
+                                 const void *operand3, typename P::Out *out) {
   static_assert(P::bits == 4 || P::bits == 8, "integers have four or eight bits");
   static_assert(P::k % P::group == 0, "a row is of whole groups");
   using Widened = products::WidenedProduct<P>;

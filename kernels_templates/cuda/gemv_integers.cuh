@@ -62,9 +62,11 @@ template <class P> constexpr int kShare = power_of_two_in(P::group, kIntegerWidt
 
 /// Part of a row of weights.
 template <class P> struct IntegerTile {
+  using Scale = typename P::ScaleElement;
   static constexpr int kShares = kIntegerWidth<P> / kShare<P>;
   Vector<unsigned, 4> words;
-  float scales[kShares], minima[P::hasMinima ? kShares : 1];
+  Scale scales[kShares]; ///< widened behind the loads, which are not to be waited for
+  float minima[P::hasMinima ? kShares : 1];
 
   SINTER_DEVICE void read(const IntegerOperands<P> &rhs, int column, int at) {
     words = load_integers<P>(rhs.row(column), at);
@@ -72,7 +74,7 @@ template <class P> struct IntegerTile {
     for (int i = 0; i < kShares; ++i) {
       const int element = at + i * kShare<P>;
       const long long group = rhs.first_group(column) + element / P::group;
-      scales[i] = element < P::k ? rhs.scales[group] : 0.0f;
+      scales[i] = element < P::k ? rhs.scales[group] : Scale{};
       if constexpr (P::hasMinima)
         minima[i] = element < P::k ? rhs.minima[group] : 0.0f;
     }
@@ -135,7 +137,7 @@ SINTER_DEVICE void multiply_integers(float (&sums)[P::m][kGemvColumns<P>],
           partial[row][c] =
               begins ? x[i] * columns[c][i] : fma(x[i], columns[c][i], partial[row][c]);
           if (ends)
-            sums[row][c] = fma(partial[row][c], tiles[c].scales[share], sums[row][c]);
+            sums[row][c] = fma(partial[row][c], to_float(tiles[c].scales[share]), sums[row][c]);
           if constexpr (P::hasMinima)
             if (ends)
               sums[row][c] = fma(totals[row], tiles[c].minima[share], sums[row][c]);
@@ -154,14 +156,13 @@ template <class P> SINTER_CONSTEXPR int gemv_integers_block() { return 128; }
 template <class P> SINTER_CONSTEXPR int gemv_integers_shared() { return gemv_shared<P>(); }
 
 template <class P>
-SINTER_DEVICE void gemv_integers(const typename P::Input *lhs,
-                                 const typename P::RhsElement *integers,
-                                 const float *scales, const float *minima,
-                                 const typename P::NormWeight *normWeight,
-                                 const typename P::NormBias *normBias, const void *operand0,
-                                 const void *operand1, const void *operand2, const void *operand3,
-                                 void *out, const float *cos, const float *sin, const int *start,
-                                 const int *count, void *secondOut, void *thirdOut) {
+SINTER_DEVICE void
+gemv_integers(const typename P::Input *lhs, const typename P::RhsElement *integers,
+              const typename P::ScaleElement *scales, const float *minima,
+              const typename P::NormWeight *normWeight, const typename P::NormBias *normBias,
+              const void *operand0, const void *operand1, const void *operand2,
+              const void *operand3, void *out, const float *cos, const float *sin, const int *start,
+              const int *count, void *secondOut, void *thirdOut) {
   using namespace products;
   static_assert(P::m >= 1 && P::m <= 8, "more rows are for gemm_integers");
   static_assert(P::bits == 4 || P::bits == 8, "integers have four or eight bits");

@@ -4,7 +4,8 @@
 // row have a scale, and maybe a minimum that is added: element = integer * scale + minimum. They
 // are widened in registers, exactly: a byte becomes the lower bits of an f32 of 2^23, from which
 // that and what was added to the byte are subtracted. In their place there may be numbers of e4m3,
-// which are widened by the machine's conversion where it has one.
+// which are widened by the machine's conversion where it has one. Scales are of the file's type,
+// widened exactly as they are multiplied by.
 //
 // Integers of eight bits are bytes, rows one behind the other. Of four bits rows begin at multiples
 // of 16 bytes: byte j of 16 has element j of 32 in its lower half and element j + 16 in its upper
@@ -15,6 +16,7 @@
 //   k            (int)
 //   bits         (int) 4 or 8
 //   RhsElement   (typename) signed char, or of 8 bits E4M3
+//   ScaleElement (typename) float, __half or __nv_bfloat16
 //   group        (int) elements of a row that share a scale: divides k
 //   hasMinima    (bool)
 //
@@ -45,7 +47,8 @@ template <class P> struct IntegerOperands {
   using Element = typename P::RhsElement;
 
   const Element *integers;
-  const float *scales, *minima; ///< [n, k / group]; minima are null where there are none
+  const typename P::ScaleElement *scales; ///< [n, k / group]
+  const float *minima;                    ///< of the same shape; null where there are none
 
   /// Where a row's integers, and its scales and minima, begin.
   SINTER_DEVICE const Element *row(int column) const {

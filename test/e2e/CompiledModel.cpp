@@ -69,6 +69,12 @@ CompiledModel::CompiledModel(const std::string &name)
   std::memcpy(tokens.data(), ids.data.data(), ids.data.size());
 }
 
+void CompiledModel::useIntegers(const IntegerFormat &format, DType scales) {
+  auto rounded = std::make_unique<IntegerWeights>(std::move(weights), spec, format, scales);
+  integerFormats = rounded->formats;
+  weights = std::move(rounded);
+}
+
 void CompiledModel::compile(CompileOptions options, unsigned threads) {
   bind(std::move(options), threads, /*returnsLogits=*/false);
 }
@@ -89,6 +95,7 @@ void CompiledModel::bind(CompileOptions options, unsigned threads, bool returnsL
                                {"eos_token_ids", ""}};
   for (const ParameterInfo &parameter : spec.getParameters())
     request.parameterTypes[parameter.name] = weights->find(parameter.name)->dtype;
+  request.integerFormats = integerFormats;
   request.description = name + (returnsLogits ? ", logits" : "");
   if (returnsLogits)
     returnLogits(request, spec);

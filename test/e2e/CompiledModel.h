@@ -44,6 +44,9 @@ public:
   /// Reads the model; failures are failures of the test.
   explicit CompiledModel(const std::string &name);
 
+  /// Has each matrix as integers of a format, with scales that are numbers of `scales`.
+  void useIntegers(const IntegerFormat &format, DType scales);
+
   /// Compiles and binds. Sizes and types are those of `options`; max_sequence, where it is 0, is
   /// the length of the expected sequence.
   void compile(CompileOptions options, unsigned threads = 1);
@@ -88,6 +91,7 @@ private:
 
   std::string name;
   std::unique_ptr<runtime::WeightSource> weights;
+  std::map<std::string, IntegerFormat> integerFormats; ///< of matrices that are integers
   WeightFiles expected;
   std::unique_ptr<runtime::Session> session;
   int64_t chunk = 0;

@@ -128,11 +128,14 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaText, testing::Values("gpt2", "llama", "gem
 // numbers.
 class IntegerCudaLogits : public CudaLogits {
 protected:
+  using Prepare = std::function<void(CompiledModel &)>;
+
   /// Every row of logits: of prefill and decode, and of `logits` at once.
-  std::vector<float> rows(const CompileOptions &options) {
+  std::vector<float> rows(const CompileOptions &options, const Prepare &prepare) {
     std::vector<float> all;
     {
       CompiledModel model(GetParam());
+      prepare(model);
       CompileOptions steps = options;
       steps.entries = {"prefill", "decode"};
       model.compileForLogits(steps);
@@ -141,6 +144,7 @@ protected:
       });
     }
     CompiledModel model(GetParam());
+    prepare(model);
     CompileOptions whole = options;
     whole.entries = {"logits"};
     whole.batch = 1;
@@ -152,13 +156,14 @@ protected:
   }
 
   /// ||GPU - processor|| / ||processor|| of all rows; the processor computes in f32.
-  double distanceToProcessors(CompileOptions target) {
-    std::vector<float> gpu = rows(target);
+  double
+  distanceToProcessors(CompileOptions target, const Prepare &prepare = [](CompiledModel &) {}) {
+    std::vector<float> gpu = rows(target, prepare);
     target.target = CompileOptions().target;
     target.computeType = DType::F32;
     if (sizeOf(*target.cacheType) > 1)
       target.cacheType = DType::F32;
-    std::vector<float> processor = rows(target);
+    std::vector<float> processor = rows(target, prepare);
     EXPECT_EQ(gpu.size(), processor.size());
     double difference = 0, norm = 0;
     for (size_t i = 0; i < std::min(gpu.size(), processor.size()); ++i) {
@@ -194,6 +199,32 @@ TEST_P(IntegerCudaLogits, OfWeightsInBf16) {
   EXPECT_LE(distanceToProcessors(withWeights("int8", DType::BF16)), 2e-2);
   EXPECT_LE(distanceToProcessors(withWeights("int4", DType::BF16)), 2e-2);
 }
+
+// Files' integers, of which tables are looked up and multiplied by: scales of 16 bits are the
+// numbers that they would be in f32, to the last bit of what is computed.
+class ScalesCudaLogits : public IntegerCudaLogits {};
+
+TEST_P(ScalesCudaLogits, OfHalfTheBitsAreThoseOfAll) {
+  for (IntegerFormat format : {IntegerFormat{DType::I4, 4, DType::F16, false},
+                               {DType::I4, 4, DType::BF16, true},
+                               {DType::I8, 4, DType::BF16, false},
+                               {DType::I8, 4, DType::F16, true}}) {
+    auto stored = [&](DType type) {
+      return [&format, type](CompiledModel &model) {
+        IntegerFormat as = format;
+        as.scaleType = type;
+        model.useIntegers(as, format.scaleType);
+      };
+    };
+    CompileOptions target = options({}, 2, 7, DType::F32);
+    EXPECT_EQ(rows(target, stored(format.scaleType)), rows(target, stored(DType::F32)));
+    EXPECT_LE(distanceToProcessors(target, stored(format.scaleType)), 1e-5);
+    target.computeType = target.cacheType = DType::BF16;
+    EXPECT_EQ(rows(target, stored(format.scaleType)), rows(target, stored(DType::F32)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ScalesCudaLogits, testing::Values("gemma2"), nameModelTest);
 
 // Sums of integers are a processor's to the last bit; where a row's numbers before them differ in
 // theirs, one may be rounded the other way, which is a step of its row's 127th: on llama

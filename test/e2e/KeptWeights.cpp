@@ -1,8 +1,11 @@
 #include "test/e2e/KeptWeights.h"
 #include "frontends/Weights/WeightFiles.h"
+#include "runtime/Base/WriteFloats.h"
 #include "runtime/Weights/RandomWeights.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -66,6 +69,63 @@ std::unique_ptr<runtime::WeightSource> openWeights(const std::filesystem::path &
   auto weights = WeightFiles::open(file);
   EXPECT_TRUE(weights) << weights.error().message();
   return std::make_unique<Checkpoint>(std::move(*weights));
+}
+
+IntegerWeights::IntegerWeights(std::unique_ptr<runtime::WeightSource> weights,
+                               const ModelSpec &spec, const IntegerFormat &format, DType scales)
+    : weights(std::move(weights)) {
+  for (const ParameterInfo &parameter : spec.getParameters())
+    if (parameter.shape.size() == 2)
+      round(parameter.name, *this->weights->find(parameter.name), format, scales);
+}
+
+std::optional<runtime::StoredTensor> IntegerWeights::find(std::string_view name) const {
+  auto found = parts.find(name);
+  if (found == parts.end())
+    return weights->find(name);
+  return runtime::StoredTensor{found->second.dtype, found->second.shape, found->second.data};
+}
+
+static float roundTo(DType type, float value) {
+  return type == DType::F16    ? f16ToFloat(floatToF16(value))
+         : type == DType::BF16 ? bf16ToFloat(floatToBf16(value))
+                               : value;
+}
+
+void IntegerWeights::round(const std::string &name, const runtime::StoredTensor &matrix,
+                           const IntegerFormat &format, DType scaleNumbers) {
+  ASSERT_EQ(matrix.dtype, DType::F32) << name;
+  std::vector<float> values(matrix.data.size() / sizeof(float)), scales, minima;
+  std::memcpy(values.data(), matrix.data.data(), matrix.data.size());
+  std::vector<std::byte> integers;
+  auto group = static_cast<size_t>(format.group);
+  float least = format.dtype == DType::I4 ? -8 : -128, most = -1 - least;
+  for (size_t i = 0; i < values.size(); i += group) {
+    auto [low, high] = std::minmax_element(&values[i], &values[i] + group);
+    float scale =
+        format.hasMinima ? (*high - *low) / (most - least) : std::max(*high, -*low) / most;
+    scale = roundTo(scaleNumbers, scale);
+    float minimum = format.hasMinima ? *low - least * scale : 0;
+    for (size_t j = i; j < i + group; ++j)
+      integers.push_back(static_cast<std::byte>(static_cast<int8_t>(
+          std::clamp(std::nearbyint((values[j] - minimum) / scale), least, most))));
+    scales.push_back(scale);
+    minima.push_back(minimum);
+  }
+  auto keep = [&](std::string_view suffix, DType type, int64_t columns,
+                  std::vector<std::byte> data) {
+    parts[name + std::string(suffix)] = {type, {matrix.shape[0], columns}, std::move(data)};
+  };
+  auto keepFloats = [&](std::string_view suffix, DType type, const std::vector<float> &numbers) {
+    std::vector<std::byte> data(numbers.size() * sizeOf(type));
+    writeFloats(numbers, type, data.data());
+    keep(suffix, type, matrix.shape[1] / format.group, std::move(data));
+  };
+  keep(integersSuffix, format.dtype, matrix.shape[1], std::move(integers));
+  keepFloats(scalesSuffix, format.scaleType, scales);
+  if (format.hasMinima)
+    keepFloats(minimaSuffix, DType::F32, minima);
+  formats[name] = format;
 }
 
 } // namespace sinter::test

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "frontends/Spec/ModelSpec.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include "runtime/Weights/WeightSource.h"
 #include <filesystem>
+#include <map>
 #include <memory>
 
 namespace sinter::test {
@@ -14,5 +16,31 @@ namespace sinter::test {
 /// same. Failures are failures of the test.
 std::unique_ptr<runtime::WeightSource> openWeights(const std::filesystem::path &folder,
                                                    const ModelSpec &spec);
+
+/// Weights of which each matrix of f32 is integers, too, as files hold them: rounded to nearest,
+/// with scales that are numbers of `scales`, whatever type the format stores them in.
+class IntegerWeights : public runtime::WeightSource {
+public:
+  IntegerWeights(std::unique_ptr<runtime::WeightSource> weights, const ModelSpec &spec,
+                 const IntegerFormat &format, DType scales);
+
+  std::optional<runtime::StoredTensor> find(std::string_view name) const override;
+
+  /// The names of the matrices, with the format.
+  std::map<std::string, IntegerFormat> formats;
+
+private:
+  struct Part {
+    DType dtype;
+    std::vector<int64_t> shape;
+    std::vector<std::byte> data;
+  };
+
+  void round(const std::string &name, const runtime::StoredTensor &matrix,
+             const IntegerFormat &format, DType scales);
+
+  std::unique_ptr<runtime::WeightSource> weights;
+  std::map<std::string, Part, std::less<>> parts;
+};
 
 } // namespace sinter::test

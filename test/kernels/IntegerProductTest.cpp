@@ -14,7 +14,7 @@ constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float"
 struct Product {
   std::string element = kF32, out = kF32;
   int m = 1, n = 1, k = 1, bits = 8, group = 1;
-  std::string rhsElement = kByte;
+  std::string rhsElement = kByte, scaleElement = kF32;
   bool hasMinima = false;
   bool hasBias = false;
   int padding = 0; ///< elements between the end of a row of lhs or out and the next one
@@ -36,6 +36,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
                        {"k", std::to_string(p.k)},
                        {"bits", std::to_string(p.bits)},
                        {"RhsElement", p.rhsElement},
+                       {"ScaleElement", p.scaleElement},
                        {"group", std::to_string(p.group)},
                        {"hasMinima", p.hasMinima ? "true" : "false"},
                        {"lhsStride", std::to_string(lhsStride(p))},
@@ -99,8 +100,8 @@ private:
       : lhs(HostTensor::random(p.normalizes ? kF32 : p.element, size_t(lhsStride(p)) * p.m,
                                engine)),
         integers(makeIntegers(size_t(p.n) * p.k, p.bits, engine, p.rhsElement)),
-        scales(
-            HostTensor::random(kF32, groups, engine, std::pow(2.0, 1 - p.bits) / std::sqrt(p.k))),
+        scales(HostTensor::random(p.scaleElement, groups, engine,
+                                  std::pow(2.0, 1 - p.bits) / std::sqrt(p.k))),
         minima(HostTensor::random(kF32, groups, engine, 1 / std::sqrt(p.k))),
         bias(HostTensor::random(kF32, p.n, engine)),
         normWeight(HostTensor::random(kF32, p.k, engine)), out(p.out, size_t(outStride(p)) * p.m) {
@@ -175,6 +176,19 @@ void expectReferences(const char *templateName, const std::map<std::string, Prod
   }
 }
 
+/// The product by integers of either width, with and without minima, with scales of either type.
+void addScalesOf16Bits(std::map<std::string, Product> &products, Product p) {
+  for (int bits : {4, 8})
+    for (bool hasMinima : {false, true})
+      for (const char *scales : {kF16, kBf16}) {
+        p.bits = bits;
+        p.hasMinima = hasMinima;
+        p.scaleElement = scales;
+        products[std::string(bits == 4 ? "nibbles" : "bytes") + (hasMinima ? "_minima" : "") +
+                 (scales == kF16 ? "_f16_scales" : "_bf16_scales")] = p;
+      }
+}
+
 std::map<std::string, Product> makeGemvs() {
   std::map<std::string, Product> result = {
       {"one", {}},
@@ -220,6 +234,7 @@ std::map<std::string, Product> makeGemvs() {
         .k = 384,
         .group = 128,
         .rhsElement = kE4M3,
+        .scaleElement = kBf16,
         .hasBias = true}},
       {"e4m3_unaligned", {.m = 3, .n = 13, .k = 77, .group = 77, .rhsElement = kE4M3}},
       {"gated", {.m = 3, .n = 30, .k = 64, .bits = 4, .group = 32, .hasBias = true, .gated = true}},
@@ -233,6 +248,7 @@ std::map<std::string, Product> makeGemvs() {
         .normalizes = true,
         .gated = true}},
   };
+  addScalesOf16Bits(result, {.element = kBf16, .m = 3, .n = 20, .k = 96, .group = 16});
   return result;
 }
 
@@ -266,6 +282,9 @@ std::map<std::string, Product> makeGemms() {
     p.bits = 8;
     result["bytes_tile_" + std::to_string(tile)] = p;
   }
+  addScalesOf16Bits(result, {.element = kBf16, .m = 9, .n = 21, .k = 96, .group = 8});
+  result["scales_of_16_bits_float"] = {
+      .m = 12, .n = 20, .k = 45, .bits = 4, .group = 15, .scaleElement = kF16};
   return result;
 }
 } // namespace
@@ -318,6 +337,33 @@ TEST(IntegerGemm, TouchesOnlyWhatItMay) {
   auto products = makeGemms();
   products.erase("large");
   expectReferences("gemm_integers", products, true);
+}
+
+// A scale of 16 bits is the same number in f32.
+TEST(IntegerProducts, HaveTheSameBitsWithScalesOfF32) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  for (const char *name : {"gemv_integers", "gemm_integers"}) {
+    bool isGemv = std::string(name) == "gemv_integers";
+    std::map<std::string, Product> products;
+    addScalesOf16Bits(products,
+                      {.element = kBf16, .m = isGemv ? 3 : 20, .n = 40, .k = 96, .group = 32});
+    std::map<std::string, Parameters> kernels;
+    for (const auto &[of, product] : products) {
+      kernels[of] = getParameters(product, isGemv);
+      kernels[of + "_widened"] = kernels[of];
+      kernels[of + "_widened"]["ScaleElement"] = kF32;
+    }
+    auto compiled = TestKernels::compile(getTemplate(name), kernels, /*checked=*/false);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    for (const auto &[of, product] : products) {
+      SCOPED_TRACE(of);
+      Case narrow(product), wide = narrow;
+      wide.scales.type = kF32;
+      run(*compiled, of, product, narrow, simt::Schedule::Order::Forward);
+      run(*compiled, of + "_widened", product, wide, simt::Schedule::Order::Forward);
+      EXPECT_EQ(narrow.out.values, wide.out.values);
+    }
+  }
 }
 
 TEST(PackIntegers, PutsTwoIntoAByte) {

@@ -214,6 +214,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     // Integers of four bits are two a byte.
     instance.set("RhsElement",
                  number.isInteger(4) ? IntegerType::get(kernel.getContext(), 8) : number);
+    instance.set("ScaleElement", getElementTypeOrSelf(matmul.getScales()));
     instance.set("group", matmul.getGroup());
     instance.set("hasMinima", static_cast<bool>(matmul.getMinima()));
     for (Value numbers : {matmul.getScales(), matmul.getMinima()}) {

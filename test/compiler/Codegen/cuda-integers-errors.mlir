@@ -27,6 +27,24 @@ func.func private @halves_in_bytes(%x: tensor<64x32xf32>, %w: tensor<16x32xi4>, 
 
 // -----
 
+// expected-error @below {{expected one product of plain matrices and a chain of post-ops}}
+func.func private @narrow_minima(%x: tensor<4x32xf32>, %w: tensor<16x32xi8>, %s: tensor<16x1xf16>, %m: tensor<16x1xf16>)
+    -> tensor<4x16xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w, %s minima %m {transpose_rhs} : (tensor<4x32xf32>, tensor<16x32xi8>, tensor<16x1xf16>, tensor<16x1xf16>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @below {{expected one product of plain matrices and a chain of post-ops}}
+func.func private @narrow_scales_of_bytes(%x: tensor<4x32xi8>, %w: tensor<16x32xi8>, %s: tensor<16x1xf16>, %r: tensor<4x1xf32>)
+    -> tensor<4x16xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w, %s rows %r {transpose_rhs} : (tensor<4x32xi8>, tensor<16x32xi8>, tensor<16x1xf16>, tensor<4x1xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
 func.func private @bytes(%w: tensor<16x32xi8>) -> tensor<16x32xi8, #sinter.panels<width = 32, interleave = 1, depth = 1>>
     attributes {sinter.kernel = "pack_integers"} {
   // expected-error @below {{expected rows of integers of four bits, to be packed into one panel}}

@@ -19,20 +19,20 @@ func.func private @few(%x: tensor<2x96xf32>, %g: tensor<96xf32>, %w: tensor<96x9
   return %3 : tensor<2x48xbf16>
 }
 
-// Many rows: any chain behind it, which no library has.
-func.func private @many(%x: tensor<64x96xbf16>, %w: tensor<80x96xi8>, %s: tensor<80x1xf32>, %r: tensor<64x80xf32>)
+// Many rows: any chain behind it, which no library has, and scales of 16 bits.
+func.func private @many(%x: tensor<64x96xbf16>, %w: tensor<80x96xi8>, %s: tensor<80x1xf16>, %r: tensor<64x80xf32>)
     -> tensor<64x80xf32> attributes {sinter.kernel = "gemm"} {
-  %0 = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<64x96xbf16>, tensor<80x96xi8>, tensor<80x1xf32>) -> tensor<64x80xf32>
+  %0 = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<64x96xbf16>, tensor<80x96xi8>, tensor<80x1xf16>) -> tensor<64x80xf32>
   %1 = sinter.silu %0 : (tensor<64x80xf32>) -> tensor<64x80xf32>
   %2 = sinter.mul %1, %r : (tensor<64x80xf32>, tensor<64x80xf32>) -> tensor<64x80xf32>
   return %2 : tensor<64x80xf32>
 }
 
 // Numbers of e4m3 in their place.
-func.func private @numbers(%x: tensor<1x256xbf16>, %w: tensor<80x256xf8E4M3FN>, %s: tensor<80x2xf32>)
+func.func private @numbers(%x: tensor<1x256xbf16>, %w: tensor<80x256xf8E4M3FN>, %s: tensor<80x2xbf16>)
     -> tensor<1x80xf32> attributes {sinter.kernel = "gemm"} {
   %0 = sinter.matmul %x, %w, %s {transpose_rhs}
-    : (tensor<1x256xbf16>, tensor<80x256xf8E4M3FN>, tensor<80x2xf32>) -> tensor<1x80xf32>
+    : (tensor<1x256xbf16>, tensor<80x256xf8E4M3FN>, tensor<80x2xbf16>) -> tensor<1x80xf32>
   return %0 : tensor<1x80xf32>
 }
 
@@ -47,15 +47,15 @@ func.func private @packing(%w: tensor<96x77xi4>) -> tensor<96x77xi4, #rows> attr
 // CHECK-SAME: function = "gemv_integers", header = "gemv_integers.cuh"
 // CHECK-SAME: Element = bf16
 // CHECK-SAME: NormWeight = "float"
-// CHECK-SAME: bits = 4 : i64, group = 32 : i64, hasMinima = true
+// CHECK-SAME: ScaleElement = f32, bits = 4 : i64, group = 32 : i64, hasMinima = true
 // CHECK: func.func private @many(
 // CHECK-SAME: arguments = array<i64: 0, 1, 2, -1, 3, -1, -1, -1, 4>
 // CHECK-SAME: function = "gemm_integers", header = "gemm_integers.cuh"
 // CHECK-SAME: Epilogue = "sinter::Epilogue<sinter::Silu, sinter::Multiply<float, 80>>"
-// CHECK-SAME: bits = 8 : i64, group = 96 : i64, hasMinima = false
+// CHECK-SAME: ScaleElement = f16, bits = 8 : i64, group = 96 : i64, hasMinima = false
 // CHECK: func.func private @numbers(
 // CHECK-SAME: function = "gemv_integers", header = "gemv_integers.cuh"
 // CHECK-SAME: RhsElement = f8E4M3FN
-// CHECK-SAME: bits = 8 : i64, group = 128 : i64, hasMinima = false
+// CHECK-SAME: ScaleElement = bf16, bits = 8 : i64, group = 128 : i64, hasMinima = false
 // CHECK: func.func private @packing({{.*}}memref<7392xi8>{{.*}}memref<4608xi8>
 // CHECK-SAME: function = "pack_integers", header = "pack_integers.cuh", parameters = {columns = 77 : i64, rows = 96 : i64}

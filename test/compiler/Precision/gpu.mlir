@@ -12,13 +12,24 @@ func.func @products(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<8x16xf3
   return %z : tensor<8x16xf32>
 }
 
-// Weights that are integers are widened to what their rows are rounded to; scales stay f32.
+// Weights that are integers are widened to what their rows are rounded to; scales stay as they are,
+// minima are f32.
 // CHECK-LABEL: func.func @integers
-// CHECK: sinter.matmul {{.*}} minima {{.*}} : (tensor<4x32xf16>, tensor<16x32xi4>, tensor<16x1xf32>, tensor<16x1xf32>) -> tensor<4x16xf32>
-func.func @integers(%x: tensor<4x32xf32>, %w: tensor<16x32xi4>, %s: tensor<16x1xbf16>, %m: tensor<16x1xf32>)
+// CHECK: sinter.matmul {{.*}}, %arg2 minima {{.*}} : (tensor<4x32xf16>, tensor<16x32xi4>, tensor<16x1xbf16>, tensor<16x1xf32>) -> tensor<4x16xf32>
+func.func @integers(%x: tensor<4x32xf32>, %w: tensor<16x32xi4>, %s: tensor<16x1xbf16>, %m: tensor<16x1xbf16>)
     -> tensor<4x16xf32> attributes {sinter.entry} {
   %y = sinter.matmul %x, %w, %s minima %m {transpose_rhs}
-     : (tensor<4x32xf32>, tensor<16x32xi4>, tensor<16x1xbf16>, tensor<16x1xf32>) -> tensor<4x16xf32>
+     : (tensor<4x32xf32>, tensor<16x32xi4>, tensor<16x1xbf16>, tensor<16x1xbf16>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// Beside rows of bytes, which a library may multiply, scales are f32.
+// CHECK-LABEL: func.func @bytes
+// CHECK: sinter.matmul %arg0, %arg1, %{{.*}} rows %arg3 {{.*}} : (tensor<4x32xi8>, tensor<16x32xi8>, tensor<16x1xf32>, tensor<4x1xf32>) -> tensor<4x16xf32>
+func.func @bytes(%x: tensor<4x32xi8>, %w: tensor<16x32xi8>, %s: tensor<16x1xbf16>, %r: tensor<4x1xf32>)
+    -> tensor<4x16xf32> attributes {sinter.entry} {
+  %y = sinter.matmul %x, %w, %s rows %r {transpose_rhs}
+     : (tensor<4x32xi8>, tensor<16x32xi8>, tensor<16x1xbf16>, tensor<4x1xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
 

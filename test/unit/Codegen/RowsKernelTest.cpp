@@ -355,10 +355,10 @@ func.func private @kernel(%t: tensor<$TABLE>, %i: tensor<2x3xi32>, %s: tensor<1x
       }
 }
 
-// Groups of them with a scale and a minimum each; from panels, too.
+// Groups of them with a scale, of any type, and a minimum each; from panels, too.
 TEST(RowsKernel, GathersIntegers) {
   auto make = [](unsigned index, RankedTensorType type) {
-    if (type.getElementType().isF32())
+    if (isa<FloatType>(type.getElementType()))
       return makeNormal(type, index);
     bool ids = type.getElementType().isInteger(32);
     int64_t most = type.getElementType().isInteger(4) ? 8 : 128;
@@ -376,15 +376,16 @@ TEST(RowsKernel, GathersIntegers) {
                           {"i8", ", #sinter.panels<width = 64, interleave = 4, depth = 32>"},
                           {"i4", ", #sinter.panels<width = 16, interleave = 4, depth = 32>"},
                           {"i4", ", #sinter.panels<width = 64, interleave = 4, depth = 32>"}};
-  for (const Table &table : tables) {
+  auto expectGathered = [&](const Table &table, const char *scales) {
     bool packed = *table.panels != 0;
-    expectSameAsReference(fill(R"(
-func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, %s: tensor<130x3xf32>, %m: tensor<130x3xf32>)
+    std::string text = fill(R"(
+func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, %s: tensor<130x3x$SCALES>, %m: tensor<130x3xf32>)
     -> tensor<2x3x96xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.embedding %t, %i $TRANSPOSED : (tensor<$SHAPEx$TYPE$PANELS>, tensor<2x3xi32>) -> tensor<2x3x96x$TYPE>
   %1 = sinter.cast %0 : (tensor<2x3x96x$TYPE>) -> tensor<2x3x96xf32>
   %2 = sinter.reshape %1 : (tensor<2x3x96xf32>) -> tensor<2x3x3x32xf32>
-  %3 = sinter.embedding %s, %i : (tensor<130x3xf32>, tensor<2x3xi32>) -> tensor<2x3x3xf32>
+  %narrow = sinter.embedding %s, %i : (tensor<130x3x$SCALES>, tensor<2x3xi32>) -> tensor<2x3x3x$SCALES>
+  %3 = sinter.cast %narrow : (tensor<2x3x3x$SCALES>) -> tensor<2x3x3xf32>
   %4 = sinter.broadcast %3 {dims = array<i64: 0, 1, 2>} : (tensor<2x3x3xf32>) -> tensor<2x3x3x32xf32>
   %5 = sinter.mul %2, %4 : (tensor<2x3x3x32xf32>, tensor<2x3x3x32xf32>) -> tensor<2x3x3x32xf32>
   %6 = sinter.embedding %m, %i : (tensor<130x3xf32>, tensor<2x3xi32>) -> tensor<2x3x3xf32>
@@ -393,12 +394,19 @@ func.func private @kernel(%t: tensor<$SHAPEx$TYPE$PANELS>, %i: tensor<2x3xi32>, 
   %9 = sinter.reshape %8 : (tensor<2x3x3x32xf32>) -> tensor<2x3x96xf32>
   return %9 : tensor<2x3x96xf32>
 })",
-                               {{"SHAPE", packed ? "96x130" : "130x96"},
-                                {"TYPE", table.type},
-                                {"PANELS", table.panels},
-                                {"TRANSPOSED", packed ? "{transpose_table}" : ""}}),
-                          1e-6, {}, make);
-  }
+                            {{"SHAPE", packed ? "96x130" : "130x96"},
+                             {"TYPE", table.type},
+                             {"PANELS", table.panels},
+                             {"SCALES", scales},
+                             {"TRANSPOSED", packed ? "{transpose_table}" : ""}});
+    if (std::string_view(scales) == "f32") // a cast of nothing
+      text = std::regex_replace(std::regex_replace(text, std::regex("  %3 = [^\n]*\n"), ""),
+                                std::regex("%narrow"), "%3");
+    expectSameAsReference(text, 1e-6, {}, make);
+  };
+  for (const Table &table : tables)
+    for (const char *scales : {"f32", "f16", "bf16"})
+      expectGathered(table, scales);
 }
 
 TEST(RowsKernel, LearnedPositions) {
