@@ -153,8 +153,9 @@ bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
 
-bool sinter::hasMatrixUnit(TargetAttr target) {
-  return target.hasFeature("amx-bf16") && hasPairDot(target);
+bool sinter::hasTileDot(TargetAttr target) {
+  return target.hasFeature("amx-bf16") && target.hasFeature("amx-int8") && hasPairDot(target) &&
+         hasByteDot(target);
 }
 
 bool sinter::hasByteDot(TargetAttr target) {

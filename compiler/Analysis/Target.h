@@ -35,8 +35,8 @@ TargetAttr requireTarget(mlir::ModuleOp module);
 /// instructions on bf16 at all.
 bool hasPairDot(TargetAttr target);
 
-/// Whether a processor has a unit that multiplies tiles of bf16: AMX.
-bool hasMatrixUnit(TargetAttr target);
+/// Whether a processor has a unit that multiplies tiles of bf16 and of bytes: AMX.
+bool hasTileDot(TargetAttr target);
 
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.
 bool hasByteDot(TargetAttr target);

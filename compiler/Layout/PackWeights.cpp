@@ -1,4 +1,5 @@
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/Target.h"
 #include "compiler/Layout/Passes.h"
 #include "compiler/Layout/TransposeMatrix.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -53,13 +54,24 @@ private:
   }
 
   /// Pairs of 16-bit numbers are neighbours along k, which they are not in the rows of a transposed
-  /// lhs. Kernels read f32 there as it is.
+  /// lhs: it is packed, or, for a matrix unit, which takes rows along k, turned. Kernels read f32
+  /// there as it is.
   void packLhs(MatmulOp matmul) {
     RankedTensorType type = matmul.getLhs().getType();
     if (!matmul.getTransposeLhs() || type.getEncoding() || type.getElementTypeBitWidth() != 16)
       return;
     OpBuilder builder(matmul);
-    matmul.getLhsMutable().assign(pack(builder, matmul, matmul.getLhs()));
+    bool turns = type.getElementType().isBF16() && target && hasTileDot(target) &&
+                 matmul.getK() % 2 == 0;
+    if (!turns) {
+      matmul.getLhsMutable().assign(pack(builder, matmul, matmul.getLhs()));
+      return;
+    }
+    Value rows = transposeMatrix(builder, matmul.getLoc(), matmul.getLhs());
+    if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
+      rows.getDefiningOp()->setAttr(SinterDialect::kRecompute, again);
+    matmul.getLhsMutable().assign(rows);
+    matmul.setTransposeLhs(false);
   }
 
   void packRhs(MatmulOp matmul) {

@@ -65,9 +65,9 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
 
   void runOnOperation() override {
     TargetAttr target = TargetAttr::lookup(getOperation());
-    matrixUnits = target && target.hasMatrixUnits();
+    tileDots = target && target.hasMatrixUnits();
     Type compute = parseElementType(computeType, /*allowF16=*/true);
-    Type cache = parseElementType(cacheType, /*allowF16=*/matrixUnits);
+    Type cache = parseElementType(cacheType, /*allowF16=*/tileDots);
     if (!compute || !cache)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -78,7 +78,7 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   }
 
 private:
-  bool matrixUnits = false;
+  bool tileDots = false;
 
   Type parseElementType(StringRef name, bool allowF16) {
     if (name == "f32")
@@ -97,7 +97,7 @@ private:
     unsigned products = 0;
     auto round = [&](Value value) {
       Value rounded = casts.get(value, compute);
-      return compute.isF16() && !matrixUnits ? casts.get(rounded, Float32Type::get(&getContext()))
+      return compute.isF16() && !tileDots ? casts.get(rounded, Float32Type::get(&getContext()))
                                              : rounded;
     };
     function.walk([&](MatmulOp matmul) {
@@ -105,11 +105,11 @@ private:
         Type f32 = Float32Type::get(&getContext());
         for (OpOperand &operand : matmul->getOpOperands()) {
           // Matrix units multiply weights that are widened to the compute type.
-          bool narrows = matrixUnits && &operand == &matmul.getLhsMutable();
+          bool narrows = tileDots && &operand == &matmul.getLhsMutable();
           // Kernels widen scales while they multiply: what is read is less. A library that
           // multiplies rows of bytes wants f32.
           bool stays = &operand == matmul.getScalesMutable().begin() &&
-                       !(matrixUnits && matmul.getRowScales());
+                       !(tileDots && matmul.getRowScales());
           if (!stays && getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
             operand.set(casts.get(operand.get(), narrows ? compute : f32));
         }
@@ -118,7 +118,7 @@ private:
       matmul.getLhsMutable().assign(round(matmul.getLhs()));
       matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);
-      matmul.setTf32(matrixUnits && tf32 && compute.isF32());
+      matmul.setTf32(tileDots && tf32 && compute.isF32());
       ++products;
     });
     function.walk([&](FusibleOpInterface op) {
@@ -126,7 +126,7 @@ private:
                               op.getFusionRole()))
         return;
       widenResults(op);
-      if (matrixUnits && !compute.isF32())
+      if (tileDots && !compute.isF32())
         for (OpOperand &operand : getRows(op))
           operand.set(casts.get(operand.get(), compute));
     });

@@ -29,8 +29,8 @@ private:
   LogicalResult verify(FusibleOpInterface op) {
     FusionRole role = op.getFusionRole();
     TargetAttr target = TargetAttr::lookup(getOperation());
-    bool matrixUnits = target && target.hasMatrixUnits();
-    if (role == FusionRole::Contraction && !matrixUnits) {
+    bool tileDots = target && target.hasMatrixUnits();
+    if (role == FusionRole::Contraction && !tileDots) {
       Type operand = getElementTypeOrSelf(cast<MatmulOp>(op).getLhs());
       if (!operand.isF32() && !operand.isBF16() && operand.getIntOrFloatBitWidth() != 8)
         return op.emitError("expected operands of f32, bf16 or i8 after Precision");

@@ -26,14 +26,14 @@ InstructionSet InstructionSet::of(std::span<const std::string> features) {
   bool wide = has("avx512f") && has("avx512vl");
   set.vectorBytes = wide ? 64 : has("avx2") && has("fma") ? 32 : 16;
   set.pairDot = wide && has("avx512bf16");
-  set.matrixUnit = set.pairDot && has("amx-bf16");
   set.byteDot = has(wide ? "avx512vnni" : "avxvnni");
+  set.tileDot = set.pairDot && has("amx-bf16") && has("amx-int8");
   return set;
 }
 
 std::string InstructionSet::getName() const {
   std::string name = vectorBytes == 64 ? "avx512" : vectorBytes == 32 ? "avx2" : "sse2";
-  return name + (pairDot ? "+bf16" : "") + (byteDot ? "+vnni" : "") + (matrixUnit ? "+amx" : "");
+  return name + (pairDot ? "+bf16" : "") + (byteDot ? "+vnni" : "") + (tileDot ? "+amx" : "");
 }
 
 uint64_t readCacheBytes(unsigned processor, unsigned index) {

@@ -12,7 +12,7 @@ namespace sinter::runtime {
 struct InstructionSet {
   uint32_t vectorBytes = 16; ///< of f32; a multiply-add is one instruction from 32 bytes on
   bool pairDot = false;      ///< dot products of pairs of bf16 (avx512bf16)
-  bool matrixUnit = false;   ///< products of tiles of bf16 (amx-bf16)
+  bool tileDot = false;      ///< products of tiles of bf16 and of bytes (AMX)
   bool byteDot = false;      ///< dot products of fours of bytes (avx512vnni, or avxvnni)
 
   /// By LLVM's names of features ("avx512f"); those that this processor lacks do not count.

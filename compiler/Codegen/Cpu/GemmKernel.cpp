@@ -24,8 +24,9 @@
 // While a block of k is multiplied, tiles ask for lines of the next one: pieces of panels are too
 // short for the processor to see streams in time.
 //
-// Where a processor has a unit for products of matrices, four rows and more of bf16 are multiplied
-// there (MatrixTiles.h), in tiles of up to 32 rows and columns whose sums go to the same scratch.
+// Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
+// with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
+// columns whose sums go to the same scratch.
 //
 // One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
 // sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
@@ -93,7 +94,7 @@ public:
     int64_t scratchElements = (whole ? 1 : plan.itemBlocks) * sets * scratchRows * kItemColumns;
     scratch = builder.scratch(scratchElements,
                               plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
-    if (MatmulOp matmul = plan.matmul; plan.bytesOfWord)
+    if (MatmulOp matmul = plan.matmul; plan.bytesOfWord && !plan.usesTiles)
       byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
     if (plan.minimaArgument && plan.segment)
       groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
@@ -102,7 +103,7 @@ public:
                              plan.integerBits, plan.rowScalesArgument.has_value());
     if (plan.scalesSums())
       liftedRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k);
-    if (plan.onMatrixUnit)
+    if (plan.usesTiles)
       matrixTiles.emplace(builder);
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
@@ -218,7 +219,7 @@ private:
         };
         if (plan.m > plan.tileRows)
           askForNextBlock(row, c, kEnd);
-        if (plan.onMatrixUnit) {
+        if (plan.usesTiles) {
           multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns}, offset + c * lanes, kBegin,
                         kEnd, first);
           continue;
@@ -253,6 +254,7 @@ private:
                      Value kEnd, bool first) {
     MatrixTiles::Product product;
     product.rows = rows;
+    product.bytes = plan.bytesOfWord != 0;
     product.sums = sums;
     product.lhs = [&](Value k) {
       return MatrixTiles::Place{arguments[plan.lhsArgument], lhsAt(row, 0, k), plan.lhsStride};
@@ -261,7 +263,7 @@ private:
       Value panel = panelAt(column, plan.panelElements);
       return MatrixTiles::Place{arguments[plan.rhsArgument],
                                 builder.add(panel, builder.mul(k, plan.panelWidth)),
-                                2 * plan.panelWidth};
+                                4 / product.getElementBytes() * plan.panelWidth};
     };
     bool isLast = getConstantIntValue(kEnd) == plan.k;
     matrixTiles->multiply(product, kBegin, kEnd, isLast ? plan.k : 0, first);

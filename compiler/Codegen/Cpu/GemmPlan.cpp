@@ -209,8 +209,9 @@ FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target)
   plan.k = plan.matmul.getK();
   if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
     return failure();
-  plan.onMatrixUnit = plan.pairs && hasMatrixUnit(target) && plan.m >= kManyRows &&
-                      plan.k % 2 == 0 && !plan.matmul.getTransposeLhs() &&
+  int64_t ofWord = plan.pairs ? 2 : plan.bytesOfWord;
+  plan.usesTiles = ofWord != 0 && hasTileDot(target) && plan.m >= kManyRows &&
+                      plan.matmul.getK() % ofWord == 0 && !plan.matmul.getTransposeLhs() &&
                       plan.panelWidth == MatrixTiles::kMostColumns;
   return plan;
 }
@@ -233,7 +234,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
       plan.m > RegisterTile::getMaxRows(target, plan.tileVectors) &&
       plan.m <= RegisterTile::getMaxRows(target, plan.tileVectors / 2))
     plan.tileVectors /= 2;
-  if (plan.onMatrixUnit)
+  if (plan.usesTiles)
     plan.tileVectors = MatrixTiles::kMostColumns / lanes;
   // In fixed point a number has several sums; panels are streams of their own. Sums of e4m3 are in
   // order: those of two panels hide each other's latency.
@@ -241,7 +242,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     plan.tileVectors = plan.panelWidth / lanes;
   if (plan.scalesSums() && RegisterTile::getMaxRows(target, 2 * plan.tileVectors) >= plan.m)
     plan.tileVectors *= 2;
-  int64_t most = plan.onMatrixUnit ? MatrixTiles::kMostRows
+  int64_t most = plan.usesTiles ? MatrixTiles::kMostRows
                                    : RegisterTile::getMaxRows(target, plan.tileVectors);
   // Groups stay whole, one of all k, too.
   if (ofBytes && plan.segment)
@@ -267,7 +268,8 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   if (plan.copiesLhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
   // What a tile keeps of its rows: words of bytes, or sums of groups.
-  int64_t keptBytes = plan.bytesOfWord ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;
+  int64_t keptBytes =
+      plan.bytesOfWord && !plan.usesTiles ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;
   if (plan.segment)
     keptBytes += plan.tileRows * (FixedPointRows::getBytes(plan.k, plan.segment, ofBytes) +
                                   (plan.minimaArgument ? plan.k / plan.group * 4 : 0));
@@ -293,7 +295,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / (plan.kBlock * elementBytes)));
-  rows = std::max<int64_t>(rows / plan.tileRows, plan.onMatrixUnit ? 2 : 4) * plan.tileRows;
+  rows = std::max<int64_t>(rows / plan.tileRows, plan.usesTiles ? 2 : 4) * plan.tileRows;
   int64_t rowBlocks = llvm::divideCeil(plan.m, rows);
   plan.rowBlock = llvm::alignTo(llvm::divideCeil(plan.m, rowBlocks), plan.tileRows);
   plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);

@@ -24,7 +24,7 @@ struct GemmPlan {
   Rhs rhs = Rhs::Panels;
   int64_t panelWidth = 0, panelElements = 0;
   bool pairs = false; // rhs holds pairs of bf16
-  bool onMatrixUnit = false; // which multiplies them (MatrixTiles.h)
+  bool usesTiles = false; // which multiplies pairs, or words of bytes (MatrixTiles.h)
   // Of integers, or e4m3: their width, the scales and minima, in panels of the same columns, and
   // the k that share one.
   int64_t integerBits = 0;

@@ -15,10 +15,10 @@ MatrixTiles::MatrixTiles(VectorBuilder &builder)
 
 /// What LDTILECFG reads: a palette, the bytes of a row of each tile (16 bits), its rows (8 bits).
 /// Tiles 0 to 3 are sums of two by two, 4 and 5 rows of lhs, 6 and 7 columns of rhs.
-static SmallVector<int32_t> shapeTiles(int64_t upper, int64_t lower, int64_t width) {
+static SmallVector<int32_t> shapeTiles(int64_t upper, int64_t lower, int64_t lhsBytes) {
   const auto above = static_cast<int32_t>(upper), below = static_cast<int32_t>(lower);
-  const auto whole = static_cast<int32_t>(kRowBytes), part = static_cast<int32_t>(2 * width);
-  const int32_t pairs = part / 4;
+  const auto whole = static_cast<int32_t>(kRowBytes), part = static_cast<int32_t>(lhsBytes);
+  const int32_t words = part / 4;
   auto halves = [](int32_t even, int32_t odd) { return even | odd << 16; };
   auto bytes = [](int32_t first, int32_t second) { return first * 0x0101 | second * 0x01010000; };
   return {1, // the palette
@@ -34,7 +34,7 @@ static SmallVector<int32_t> shapeTiles(int64_t upper, int64_t lower, int64_t wid
           0,
           0,
           bytes(above, below),
-          above | below << 8 | bytes(0, pairs),
+          above | below << 8 | bytes(0, words),
           0,
           0};
 }
@@ -48,7 +48,8 @@ Value MatrixTiles::address(const Place &place) {
 
 void MatrixTiles::run(const Product &product, Value k, Value steps, int64_t width, bool first) {
   int64_t upper = std::min(product.rows, kEdge), lower = product.rows - upper;
-  SmallVector<int32_t> words = shapeTiles(upper, lower, width);
+  const int64_t elementBytes = product.getElementBytes();
+  SmallVector<int32_t> words = shapeTiles(upper, lower, width * elementBytes);
   auto type = builder.vectorOf(builder.getI32Type());
   Value ofTiles =
       arith::ConstantOp::create(builder, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
@@ -56,7 +57,9 @@ void MatrixTiles::run(const Product &product, Value k, Value steps, int64_t widt
 
   Place lhs = product.lhs(k), rhs = product.rhs(k);
   const Place &sums = product.sums;
-  int64_t ofLhs = 2 * lhs.stride, ofRhs = 2 * rhs.stride, ofSums = 4 * sums.stride;
+  int64_t ofLhs = elementBytes * lhs.stride, ofRhs = elementBytes * rhs.stride,
+          ofSums = 4 * sums.stride;
+  const char *multiply = product.bytes ? "tdpbssd" : "tdpbf16ps";
   auto forSums = [&](llvm::function_ref<std::string(int64_t tile, int64_t bytes)> line) {
     std::string lines;
     for (int64_t tile = 0; tile < (lower ? 4 : 2); ++tile)
@@ -76,22 +79,23 @@ void MatrixTiles::run(const Product &product, Value k, Value steps, int64_t widt
       return llvm::formatv("tilezero %tmm{0}\n", tile);
     return llvm::formatv("tileloadd {0}($2,%r8,1), %tmm{1}\n", bytes, tile);
   });
-  text += "1:\n"
-          "tileloadd (%rax,%rsi,1), %tmm4\n"
-          "tileloadd (%rcx,%rdi,1), %tmm6\n"
-          "tdpbf16ps %tmm6, %tmm4, %tmm0\n"
-          "tileloadd 64(%rcx,%rdi,1), %tmm7\n"
-          "tdpbf16ps %tmm7, %tmm4, %tmm1\n";
+  text += llvm::formatv("1:\n"
+                        "tileloadd (%rax,%rsi,1), %tmm4\n"
+                        "tileloadd (%rcx,%rdi,1), %tmm6\n"
+                        "{0} %tmm6, %tmm4, %tmm0\n"
+                        "tileloadd 64(%rcx,%rdi,1), %tmm7\n"
+                        "{0} %tmm7, %tmm4, %tmm1\n",
+                        multiply);
   if (lower)
-    text += llvm::formatv("tileloadd {0}(%rax,%rsi,1), %tmm5\n"
-                          "tdpbf16ps %tmm6, %tmm5, %tmm2\n"
-                          "tdpbf16ps %tmm7, %tmm5, %tmm3\n",
-                          kEdge * ofLhs);
+    text += llvm::formatv("tileloadd {1}(%rax,%rsi,1), %tmm5\n"
+                          "{0} %tmm6, %tmm5, %tmm2\n"
+                          "{0} %tmm7, %tmm5, %tmm3\n",
+                          multiply, kEdge * ofLhs);
   text += llvm::formatv("addq $${0}, %rax\n"
                         "addq $${1}, %rcx\n"
                         "decq %rdx\n"
                         "jnz 1b\n",
-                        2 * width, width / 2 * ofRhs);
+                        width * elementBytes, width * elementBytes / 4 * ofRhs);
   text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
     return llvm::formatv("tilestored %tmm{0}, {1}($2,%r8,1)\n", tile, bytes);
   });
@@ -109,11 +113,11 @@ void MatrixTiles::run(const Product &product, Value k, Value steps, int64_t widt
 
 void MatrixTiles::multiply(const Product &product, Value begin, Value end, int64_t depth,
                            bool first) {
-  int64_t rest = depth % kDepth;
+  int64_t ofStep = product.getDepth(), rest = depth % ofStep;
   Value whole = rest == 0 ? end : builder.sub(end, builder.index(rest));
-  Value steps = builder.div(builder.sub(whole, begin), kDepth);
+  Value steps = builder.div(builder.sub(whole, begin), ofStep);
   if (getConstantIntValue(steps) != 0) {
-    run(product, begin, steps, kDepth, first);
+    run(product, begin, steps, ofStep, first);
     first = false;
   }
   if (rest != 0)

@@ -1,14 +1,15 @@
 //===- MatrixTiles.h - Products on a processor's matrix unit ----*- C++ -*-===//
 //
-// AMX multiplies tiles of at most 16 rows of 64 bytes: of bf16, 16 rows of lhs and 32 of k by as
-// many of k and 16 columns, into 16 x 16 sums of f32. Eight registers hold two by two tiles of sums
-// and what meets in them, so that each tile that is loaded is multiplied twice.
+// AMX multiplies tiles of at most 16 rows of 64 bytes: 16 rows of lhs and 32 of k of bf16, or 64 of
+// bytes, by as many of k and 16 columns, into 16 x 16 sums of 32 bits. Eight registers hold two by
+// two tiles of sums and what meets in them, so that each tile that is loaded is multiplied twice.
 //
-// A tile of rhs is 16 rows of pairs along k, as panels of interleave 2 have them; one of lhs is
-// rows of the matrix as they are. Sums begin at zero or where a block of k before ended, and take
-// 32 of k a step: products at even and at odd k are summed apart, then added to what there was
-// (Intel 64 and IA-32 Architectures Software Developer's Manual, TDPBF16PS). So a row has the same
-// bits beside any others.
+// A tile of rhs is 16 rows of pairs along k, or of fours of bytes, as panels of interleave 2 and 4
+// have them; one of lhs is rows of the matrix as they are. Sums begin at zero or where a block of k
+// before ended. Those of bytes, both with a sign, are exact. Of bf16 they take 32 of k a step:
+// products at even and at odd k are summed apart, then added to what there was (Intel 64 and IA-32
+// Architectures Software Developer's Manual, TDPBF16PS). So a row has the same bits beside any
+// others.
 //
 // The loop over k is assembly: LLVM configures tiles once a function, so that those of the last
 // rows, which have another shape, would need registers of their own, of which there are too few.
@@ -23,8 +24,8 @@ namespace sinter {
 
 class MatrixTiles {
 public:
-  /// Rows and columns of a tile of sums, and the k of a step.
-  static constexpr int64_t kEdge = 16, kDepth = 32;
+  /// Rows and columns of a tile of sums.
+  static constexpr int64_t kEdge = 16;
   /// Rows and columns of the tiles that the registers hold.
   static constexpr int64_t kMostRows = 2 * kEdge, kMostColumns = 2 * kEdge;
 
@@ -35,20 +36,25 @@ public:
   };
 
   struct Product {
-    int64_t rows = 0; ///< at most kMostRows
-    /// Rows of lhs, bf16, from k on.
+    int64_t rows = 0;   ///< at most kMostRows
+    bool bytes = false; ///< of bytes, or else of bf16
+    /// Rows of lhs from k on.
     std::function<Place(mlir::Value k)> lhs;
-    /// Pairs along k of bf16 from k on, of kMostColumns columns.
+    /// Pairs or fours along k from k on, of kMostColumns columns.
     std::function<Place(mlir::Value k)> rhs;
-    /// f32, kMostColumns a row.
+    /// f32, or i32 of bytes, kMostColumns a row.
     Place sums;
+
+    int64_t getElementBytes() const { return bytes ? 1 : 2; }
+    /// The k of a step.
+    int64_t getDepth() const { return 64 / getElementBytes(); }
   };
 
   /// Allocates the words that say how tiles are shaped: once a kernel.
   explicit MatrixTiles(VectorBuilder &builder);
 
-  /// sums (+)= lhs * rhs for k in [begin, end). @param first sums begin at zero @param depth of
-  /// which end - begin is the same modulo kDepth @pre depth is even
+  /// sums (+)= lhs * rhs for k in [begin, end). @param first sums begin at zero @param depth whole
+  /// words, of which end - begin is the same modulo a step's
   void multiply(const Product &product, mlir::Value begin, mlir::Value end, int64_t depth,
                 bool first);
 

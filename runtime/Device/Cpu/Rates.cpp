@@ -55,6 +55,34 @@ constexpr uint64_t sums = 12;
   default: loop("xorps %%xmm\\n, %%xmm\\n", "", "xmm", "", "");                                    \
   }
 
+#define SINTER_TILES(multiply)                                                                     \
+  asm volatile("ldtilecfg %1\n\t"                                                                  \
+               "1:\n\t" multiply " %%tmm6, %%tmm4, %%tmm0\n\t"                                     \
+               multiply " %%tmm7, %%tmm4, %%tmm1\n\t" multiply " %%tmm6, %%tmm5, %%tmm2\n\t"       \
+               multiply " %%tmm7, %%tmm5, %%tmm3\n\t"                                              \
+               "dec %0\n\tjnz 1b\n\ttilerelease"                                                   \
+               : "+r"(times) : "m"(shapes) : "cc")
+
+/// Runs `times` loops of products of tiles, of bf16 or of bytes, and returns the operations: four
+/// tiles of 16 x 16 sums, of as many products each as 64 bytes have elements.
+double multiplyTiles(bool bytes, uint64_t times) {
+  constexpr uint64_t tiles = 4, edge = 16, rowBytes = 64;
+  struct {
+    uint8_t palette = 1, start = 0, unused[14] = {};
+    uint16_t bytes[16] = {};
+    uint8_t rows[16] = {};
+  } shapes;
+  std::fill_n(shapes.bytes, 2 * tiles, rowBytes);
+  std::fill_n(shapes.rows, 2 * tiles, edge);
+  double operations = double(times) * tiles * 2 * edge * edge * (bytes ? rowBytes : rowBytes / 2);
+  // Tiles are zero when they have been shaped.
+  if (bytes)
+    SINTER_TILES("tdpbssd");
+  else
+    SINTER_TILES("tdpbf16ps");
+  return operations;
+}
+
 /// Runs `times` loops of multiply-adds of bytes by integers of `bits` and returns the operations.
 double multiplyAddBytes(const InstructionSet &set, int bits, uint64_t times) {
   double operations = double(times) * 2 * set.vectorBytes; // of an instruction on each byte
@@ -77,38 +105,12 @@ double multiplyAddBytes(const InstructionSet &set, int bits, uint64_t times) {
   return 6 * operations / 2; // each takes two bytes of the vector's
 }
 
-/// The same of bf16 on the matrix unit: four tiles of 16 x 16 sums, of 32 products each.
-double multiplyTiles(uint64_t times) {
-  constexpr uint64_t tiles = 4, edge = 16, depth = 32, rowBytes = 64;
-  struct {
-    uint8_t palette = 1, start = 0, unused[14] = {};
-    uint16_t bytes[16] = {};
-    uint8_t rows[16] = {};
-  } shapes;
-  std::fill_n(shapes.bytes, 2 * tiles, rowBytes);
-  std::fill_n(shapes.rows, 2 * tiles, edge);
-  double operations = double(times) * tiles * 2 * edge * edge * depth;
-  // Tiles are zero when they have been shaped.
-  asm volatile("ldtilecfg %1\n\t"
-               "1:\n\t"
-               "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-               "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-               "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
-               "tdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
-               "dec %0\n\tjnz 1b\n\t"
-               "tilerelease"
-               : "+r"(times)
-               : "m"(shapes)
-               : "cc");
-  return operations;
-}
-
 /// Runs `times` loops of multiply-adds and returns the operations that they are.
 double multiplyAdd(const InstructionSet &set, DType dtype, uint64_t times) {
+  if (set.tileDot && (dtype == DType::BF16 || dtype == DType::I8))
+    return multiplyTiles(dtype == DType::I8, times);
   if (dtype == DType::I8 || dtype == DType::I4)
     return multiplyAddBytes(set, dtype == DType::I4 ? 4 : 8, times);
-  if (dtype == DType::BF16 && set.matrixUnit)
-    return multiplyTiles(times);
   double operations = double(times) * sums * 2 * (set.vectorBytes / 4);
   if (dtype == DType::BF16 && set.pairDot) {
     SINTER_LOOP(SINTER_CLEAR, SINTER_EACH(SINTER_SUMS, "vdpbf16ps %%zmm12, %%zmm13, %%zmm\\n"),

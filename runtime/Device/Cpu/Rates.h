@@ -32,9 +32,10 @@ struct Rate {
 /// Operations per second of multiply-adds on `threads` threads (at most one a processor that this
 /// process may use counts), of operands of `dtype`: F32, BF16, I8 (bytes by bytes) or I4 (bytes by
 /// integers of four bits). An addition and a multiplication count as two. Where there are no
-/// instructions on bf16, its rate is that of f32, to which it is widened. Where none takes fours of
-/// bytes, these are widened to 16 bits and multiplied in pairs (vpmaddwd); by four bits eight sums
-/// of two products each fit 16 bits (vpmaddubsw), before they are added to one of 32.
+/// instructions on bf16, its rate is that of f32, to which it is widened; where there are products
+/// of tiles (AMX), theirs is that of bf16 and of bytes by bytes. Where none takes fours of bytes,
+/// these are widened to 16 bits and multiplied in pairs (vpmaddwd); by four bits eight sums of two
+/// products each fit 16 bits (vpmaddubsw), before they are added to one of 32.
 Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtype, RateTime time);
 
 /// Bytes per second that the threads together load from `bytes` of memory, each again and again

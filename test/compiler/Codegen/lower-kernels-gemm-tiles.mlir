@@ -1,0 +1,56 @@
+// RUN: sinter-opt %s --sinter-lower-kernels --cse | FileCheck %s
+
+#cpu = #sinter.target<kind = "cpu", chip = "sapphirerapids", features = "+amx-bf16,+amx-int8,+amx-tile,+avx512bf16,+avx512f,+avx512vnni", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 1536, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 2097152, l3_bytes = 16777216>
+#pairs = #sinter.panels<width = 32, interleave = 2, depth = 16>
+
+module attributes {sinter.target = #cpu} {
+
+// 52 rows are two tiles of 26, 16 above 10; 76 of k two steps of 32, and one of 12.
+func.func private @rows(%x: tensor<52x76xbf16>, %w: tensor<76x64xbf16, #pairs>) -> tensor<52x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<52x76xbf16>, tensor<76x64xbf16, #pairs>) -> tensor<52x64xf32>
+  return %0 : tensor<52x64xf32>
+}
+
+// Few rows wait for the memory that panels come from, not for their products.
+func.func private @few_rows(%x: tensor<3x76xbf16>, %w: tensor<76x64xbf16, #pairs>) -> tensor<3x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<3x76xbf16>, tensor<76x64xbf16, #pairs>) -> tensor<3x64xf32>
+  return %0 : tensor<3x64xf32>
+}
+
+// A row of an odd number of elements is no row of pairs.
+func.func private @odd(%x: tensor<52x75xbf16>, %w: tensor<75x64xbf16, #pairs>) -> tensor<52x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<52x75xbf16>, tensor<75x64xbf16, #pairs>) -> tensor<52x64xf32>
+  return %0 : tensor<52x64xf32>
+}
+
+// Tiles are rows of lhs.
+func.func private @transposed(%x: tensor<76x52xbf16, #pairs>, %w: tensor<76x64xbf16, #pairs>)
+    -> tensor<52x64xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_lhs} : (tensor<76x52xbf16, #pairs>, tensor<76x64xbf16, #pairs>) -> tensor<52x64xf32>
+  return %0 : tensor<52x64xf32>
+}
+
+// CHECK: module @kernels
+
+// Rows of 64 bytes but for the step of 12, rows of 24; the rows of a step's pairs 16, then 6.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 4194368, 4194368, 0, 0, 0, 0, 168431632, 269486608, 0, 0]> : vector<16xi32>
+// CHECK-DAG: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 1572888, 4194368, 0, 0, 0, 0, 168431632, 101059088, 0, 0]> : vector<16xi32>
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($4){{.*}}movq $$152, %rsi{{.*}}movq $$128, %rdi{{.*}}movq $$256, %r8{{.*}}tilezero %tmm0{{.*}}tilezero %tmm3{{.*}}tdpbf16ps %tmm7, %tmm5, %tmm3{{.*}}addq $$64, %rax{{.*}}addq $$2048, %rcx{{.*}}tilestored %tmm3, 4160($2,%r8,1){{.*}}tilerelease"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg{{.*}}tileloadd 0($2,%r8,1), %tmm0{{.*}}tileloadd 4160($2,%r8,1), %tmm3{{.*}}addq $$24, %rax{{.*}}addq $$768, %rcx{{.*}}tilerelease"
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NOT: llvm.inline_asm
+// CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: llvm.inline_asm
+// CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-NOT: llvm.inline_asm
+// CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+}
