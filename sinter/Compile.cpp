@@ -3,9 +3,11 @@
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ChildProcess.h"
 #include "runtime/Base/CpuFeatures.h"
+#include "runtime/Collective/Grid.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Format/ExecutableFile.h"
+#include "runtime/Format/PipelineStages.h"
 #include "sinter/TextModel.h"
 #include <algorithm>
 #include <bit>
@@ -98,10 +100,38 @@ static Expected<void> checkFp8(const CompileOptions &options) {
   return {};
 }
 
+/// Fails where an option is of something that is not there.
+static Expected<void> checkUnused(const Model &model, const RunOptions &options) {
+  auto changed = listChanged<CompileOptions>(options);
+  bool rounds = options.weights == "int8" || options.weights == "int4";
+  if (changed.contains("weights_group") && !rounds)
+    return fail("`weights_group` " + std::to_string(options.weightsGroup),
+                "it is of weights that are rounded in groups",
+                "add `weights` int8 or int4, or leave it out");
+  if (options.quantizesHead && !rounds && options.weights != "fp8")
+    return fail("`quantize_head`", "it is of weights that are rounded",
+                "add `weights` int8 or int4, or leave it out");
+  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
+  if (!options.stages.empty() &&
+      std::ranges::find(axes, runtime::kPipelineAxis, &runtime::GridAxis::name) == axes.end())
+    return fail("`stages` " + options.stages, "it is of a pipeline, and `grid` has none",
+                "give `grid` pipeline=2, for example");
+  if (!axes.empty() || model.text) // which may say the grid itself
+    return {};
+  for (const char *id : {"reduce", "forbid_gather"})
+    if (changed.contains(id))
+      return fail("`" + std::string(id) + "`", "it is of several ranks, and there is no `grid`",
+                  "give `grid` tensor=2, for example, or leave it out");
+  return {};
+}
+
 /// The layers whose inputs a group of `weights_group` does not divide stay as they are: a note
 /// names one of them; that no layer is left is an error.
 static Expected<void> checkGroups(const Model &model, const RunOptions &options) {
   bool isByChannel = options.activations == "int8" && options.weights == "int8";
+  if (isByChannel && options.weightsGroup != RunOptions().weightsGroup)
+    options.observer.note("with `activations` int8 weights of int8 have a scale a channel; "
+                          "`weights_group` is not looked at");
   if ((options.weights != "int8" && options.weights != "int4") || isByChannel)
     return {};
   const LinearSpec *odd = nullptr;
@@ -182,6 +212,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
   }
   SINTER_CHECK(checkFp8(compile));
+  SINTER_CHECK(checkUnused(model, options));
   SINTER_CHECK(checkGroups(model, options));
   std::string widened; // a tensor of fp8
   bool multipliesBytes =

@@ -47,9 +47,16 @@ Expected<bool> sinter::goesOn(const GenerateOptions &options, const ReceiveToken
   return goesOn;
 }
 
+void sinter::noteGreedy(const GenerateOptions &options) {
+  if (options.temperature == 0 && (options.topK > 1 || options.topP < 1))
+    options.observer.note("at `temperature` 0 the likeliest token is taken; `top_k` and `top_p` "
+                          "are not looked at");
+}
+
 Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOptions &options,
                                      const ReceiveToken &receive) {
   SINTER_CHECK(checkOptions(options));
+  noteGreedy(options);
   const Executable &executable = *model.executable;
   GenerateRequest request;
   SINTER_TRY(request.prompt, getPrompt(model, options));

@@ -38,6 +38,9 @@ struct Generated {
 /// several ranks rank 0's decides.
 using ReceiveToken = std::function<bool(int32_t token, const std::string &text)>;
 
+/// Says that `top_k` and `top_p` are not looked at, where the temperature is 0.
+void noteGreedy(const GenerateOptions &options);
+
 /// Goes on from the prompt. Errors: neither or no tokens, no tokenizer, a number that is no id, a
 /// prompt longer than the KV cache, options out of their ranges.
 Expected<Generated> generate(const LoadedModel &model, const GenerateOptions &options,

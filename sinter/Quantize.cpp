@@ -231,6 +231,9 @@ Expected<void> Quantizer::openText() {
       return fail("`max_loss`", "there is no text to measure a loss on", "give `calibrate` FILE");
     if (usesGptq)
       return fail("`method` gptq", "there is no text to calibrate on", "give `calibrate` FILE");
+    if (options.calibrateTokens != QuantizeOptions().calibrateTokens)
+      return fail("`calibrate_tokens`", "there is no text that they are of",
+                  "give `calibrate` FILE, or leave it out");
     return {};
   }
   SINTER_TRY(runtime::TokenStream tokens,
@@ -446,6 +449,9 @@ Expected<Quantization> sinter::quantize(const Model &model, const QuantizeOption
   if (options.out.empty())
     return fail("`out`", "there is none", "give a directory to make");
   SINTER_TRY(QuantizationFormat format, chooseFormat(options));
+  if (!options.scheme.ends_with("-weights") && options.group != QuantizeOptions().group)
+    options.observer.note("the scheme " + options.scheme +
+                          " has no groups of its own size; `group` is not looked at");
   SINTER_CHECK(checkModel(model));
   std::vector<std::vector<LayerGroup>> blocks = listBlocks(model.spec);
   SINTER_CHECK(checkLayers(model, blocks, format));

@@ -22,25 +22,19 @@ static void limitDefaults(StepModeOptions &options, int64_t positions) {
     mode.context = std::min(mode.context, positions - 1);
 }
 
-/// Fails where an option of training steps is given.
-static Expected<void> checkNoTraining(const StepModeOptions &options) {
-  Expected<void> result;
-  auto check = [&](const OptionInfo &info, const auto &) {
-    bool any = info.group.empty() || info.group == "Compiler" ||
-               (info.group == "Devices" && info.id != "zero");
-    if (result && options.given.contains(info.id) && !any)
-      result = fail("`" + std::string(info.id) + "`",
-                    "is of a training step, not of " + options.mode.mode,
-                    "add `mode` train, or leave it out");
-  };
-  TrainingOptions::visit(options.training, check);
-  RunOptions::visit(options, check);
-  return result;
+/// Says which size is not looked at, as the mode has none of it.
+static void noteUnused(const StepModeOptions &options) {
+  bool decodes = options.mode.mode == "decode";
+  if (decodes && options.given.contains("seq"))
+    options.observer.note("a decode step takes one token behind `context`; `seq` is not looked at");
+  if (!decodes && options.given.contains("context"))
+    options.observer.note("`context` is of `mode` decode, and is not looked at");
 }
 
 Expected<void> sinter::completeOptions(const Model &model, StepModeOptions &options) {
+  noteUnused(options);
   if (!options.isTraining()) {
-    SINTER_CHECK(checkNoTraining(options));
+    SINTER_CHECK(checkNoTraining(options, options.given, options.mode.mode, "`mode` train"));
     if (model.isExecutable()) {
       SINTER_TRY(int64_t maxSequence, model.executable->metadataNumber("max_seq"));
       limitDefaults(options, maxSequence);

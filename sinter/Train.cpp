@@ -50,6 +50,8 @@ static Expected<void> checkRates(const TrainOptions &options) {
   if (options.schedule != "wsd" && options.decayFraction != TrainOptions().decayFraction)
     return fail("`decay_fraction`", "is of `schedule` wsd, not of " + options.schedule,
                 "leave it out, or choose that schedule");
+  if (options.schedule == "constant" && options.minimum != 0)
+    options.observer.note("`schedule` constant has no floor; `min_lr` is not looked at");
   if (options.adamwRate && step.optimizer != "muon")
     return fail("`adamw_lr`", "is of `optimizer` muon, not of " + step.optimizer,
                 "leave it out, or give `lr`");
@@ -111,9 +113,9 @@ static Expected<void> checkData(const TrainOptions &options, const OpenData &dat
   auto accumulate = static_cast<uint64_t>(options.training.accumulate);
   SINTER_CHECK(runtime::BatchReader(data.streams.train, batch).check(accumulate));
   if (data.streams.validation)
-    SINTER_CHECK(data.streams.validation->require(batch.sequence + 1,
-                                                  "one row of " + std::to_string(batch.sequence) +
-                                                      " tokens to evaluate"));
+    SINTER_CHECK(data.streams.validation->require(
+        batch.sequence + 1, "one row of " + std::to_string(batch.sequence) + " tokens to evaluate",
+        "give more data, or a smaller `seq`"));
   return {};
 }
 

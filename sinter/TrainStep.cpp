@@ -72,6 +72,23 @@ static Expected<void> checkBlocks(const RunOptions &options) {
   return {};
 }
 
+Expected<void> sinter::checkNoTraining(const RunOptions &options,
+                                       const std::set<std::string, std::less<>> &given,
+                                       const std::string &what, const std::string &remedy) {
+  Expected<void> result;
+  auto check = [&](const OptionInfo &info, const auto &) {
+    bool ofRanks = info.group == "Devices" && info.id != "zero" && info.id != "pipeline_schedule" &&
+                   info.id != "microbatches";
+    bool any = info.group.empty() || info.group == "Compiler" || ofRanks;
+    if (result && given.contains(info.id) && !any)
+      result = fail("`" + std::string(info.id) + "`", "is of a training step, not of " + what,
+                    "add " + remedy + ", or leave it out");
+  };
+  TrainingOptions::visit(options.training, check);
+  RunOptions::visit(options, check);
+  return result;
+}
+
 Expected<void> sinter::resolveMicrobatches(RunOptions &options) {
   if (options.microbatches == 0)
     return {};
@@ -99,12 +116,9 @@ static Expected<void> checkPipeline(const RunOptions &options) {
       static_cast<uint64_t>(options.training.accumulate) / countAlong(axes, "data");
   if (shape.places > 1)
     return shape.check();
-  for (auto [name, text] : {std::pair("pipeline_schedule", &options.pipelineSchedule),
-                            std::pair("stages", &options.stages)})
-    if (!text->empty())
-      return fail("`" + std::string(name) + "` " + *text,
-                  "it is of a pipeline, and `grid` has none",
-                  "give `grid` pipeline=2, for example");
+  if (!options.pipelineSchedule.empty())
+    return fail("`pipeline_schedule` " + options.pipelineSchedule,
+                "it is of a pipeline, and `grid` has none", "give `grid` pipeline=2, for example");
   return {};
 }
 
@@ -131,6 +145,16 @@ static Expected<void> checkOptimizer(const Model &model, const OptimizerOptions 
   return {};
 }
 
+/// Fails where nothing is recomputed of what options say how to.
+static Expected<void> checkRecomputed(const RunOptions &options) {
+  const TrainingOptions &step = options.training;
+  if (step.rematerialize != "op" && options.memoryBudget.empty() && step.arenaBudget == 0)
+    return fail("`rematerialize` " + step.rematerialize,
+                "it is of what is recomputed under a budget, and there is none",
+                "give `memory_budget` SIZE, or leave it out");
+  return {};
+}
+
 /// Fails where states are to be split along an axis that is not there.
 static Expected<void> checkZero(const RunOptions &options) {
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
@@ -149,6 +173,7 @@ Expected<CompileRequest> sinter::makeTrainRequest(const Model &model, const RunO
   SINTER_CHECK(checkPipeline(options));
   SINTER_CHECK(checkOptimizer(model, options.training));
   SINTER_CHECK(checkZero(options));
+  SINTER_CHECK(checkRecomputed(options));
   if (spec.positions == PositionKind::Learned && sequence > spec.maxPositions)
     return fail("`seq` " + std::to_string(sequence),
                 "the model has " + std::to_string(spec.maxPositions) + " learned positions",

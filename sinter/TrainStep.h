@@ -8,6 +8,7 @@
 
 #include "runtime/Train/Trainer.h"
 #include "sinter/Compile.h"
+#include <set>
 
 namespace sinter {
 
@@ -26,6 +27,12 @@ Expected<runtime::TrainMemory> fitBudget(CompileRequest request, const RunOption
 /// Tokens of a row where nothing says how many: 256, or as many as the model has positions; those
 /// that a text is for.
 int64_t getDefaultSequence(const Model &model);
+
+/// Fails where one of the `given` options is of training steps alone, which `what` is not and
+/// `remedy` makes: "decode", "`mode` train".
+Expected<void> checkNoTraining(const RunOptions &options,
+                               const std::set<std::string, std::less<>> &given,
+                               const std::string &what, const std::string &remedy);
 
 /// Takes `microbatches` for `accumulate`, which it is another name of. Fails where both are given
 /// and differ, or there is no pipeline.

@@ -15,7 +15,8 @@ Expected<void> BatchReader::check(uint64_t accumulate) const {
                         std::to_string(chosen.sequence) + " tokens";
   if (accumulate > 1)
     purpose += ", " + std::to_string(accumulate) + " times,";
-  return stream.require(accumulate * chosen.batch * chosen.sequence + 1, purpose);
+  return stream.require(accumulate * chosen.batch * chosen.sequence + 1, purpose,
+                        "give more data, or a smaller `batch`, `seq` or `accumulate`");
 }
 
 // Windows of T tokens that have all their targets.

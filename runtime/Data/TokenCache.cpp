@@ -63,8 +63,10 @@ Expected<TokenizedText> openText(const std::string &path, std::string_view token
   std::optional<Error> damaged;
   if (std::error_code ignored; fs::exists(cache, ignored)) {
     Expected<TokenFile> tokens = openKept(cache, width, vocabulary);
-    if (tokens)
+    if (tokens) {
+      tokens->setName(path);
       return TokenizedText{std::move(*tokens), true, std::nullopt, std::nullopt};
+    }
     damaged = std::move(tokens).error();
   }
   const char *characters = reinterpret_cast<const char *>(text.getBytes().data());
@@ -81,6 +83,7 @@ Expected<TokenizedText> openText(const std::string &path, std::string_view token
     return TokenizedText{std::move(tokens), false, std::move(damaged), std::move(kept).error()};
   }
   SINTER_TRY(TokenFile tokens, TokenFile::open(cache, width, vocabulary));
+  tokens.setName(path);
   return TokenizedText{std::move(tokens), false, std::move(damaged), std::nullopt};
 }
 

@@ -35,6 +35,8 @@ public:
                                         TokenWidth width, int64_t vocabulary);
 
   const std::string &getName() const { return source; }
+  /// Names it after the text that the ids were made of, for errors.
+  void setName(std::string name) { source = std::move(name); }
 
   /// The number of ids.
   uint64_t size() const { return content.size() / static_cast<size_t>(width); }

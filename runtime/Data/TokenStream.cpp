@@ -51,16 +51,16 @@ TokenStream TokenStream::part(uint64_t from, uint64_t to) const {
   return result;
 }
 
-Expected<void> TokenStream::require(uint64_t needed, const std::string &purpose) const {
+Expected<void> TokenStream::require(uint64_t needed, const std::string &purpose,
+                                    const std::string &remedy) const {
   if (size() >= needed)
     return {};
   std::string name = files->files.front().getName();
   if (files->files.size() > 1)
     name += " and the other files";
-  return fail(name,
-              "there are " + std::to_string(size()) + " tokens, " + purpose + " needs " +
-                  std::to_string(needed),
-              "give more data, or a smaller `batch`, `seq` or `accumulate`");
+  std::string there =
+      size() == 1 ? "there is 1 token" : "there are " + std::to_string(size()) + " tokens";
+  return fail(name, there + ", " + purpose + " needs " + std::to_string(needed), remedy);
 }
 
 } // namespace sinter::runtime

@@ -27,8 +27,9 @@ public:
   TokenStream part(uint64_t from, uint64_t to) const;
 
   /// Fails, with the first file's name, where there are fewer than `needed` ids; `purpose` says
-  /// what for: "a step of 2 x 64 tokens".
-  Expected<void> require(uint64_t needed, const std::string &purpose) const;
+  /// what for, "a step of 2 x 64 tokens", and `remedy` what to do.
+  Expected<void> require(uint64_t needed, const std::string &purpose,
+                         const std::string &remedy = "give more data") const;
 
 private:
   struct Files {

@@ -1,12 +1,15 @@
 //===- Compile.cpp - `sinter compile`: ahead of time ------------------------===//
 
+#include "runtime/Base/AtomicFile.h"
 #include "runtime/Format/ExecutableFile.h"
 #include "sinter/TextModel.h"
 #include "sinter/TrainStep.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -32,6 +35,7 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &
   if (model.text && !given.contains("batch"))
     options.batch = std::max<int64_t>(model.text->getNumber("batch"), 1);
   if (std::ranges::count(options.entries, "train") == 0) {
+    SINTER_CHECK(checkNoTraining(options, given, "what generates", "`entry` train"));
     int64_t maxSequence = options.maxSequence ? options.maxSequence
                                               : std::min<int64_t>(model.spec.maxPositions, 1024);
     return makeRequest(model, options, options.entries, std::min(options.chunk, maxSequence),
@@ -49,15 +53,45 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &
   return makeTrainRequest(model, options, options.chunk, /*evaluate=*/true);
 }
 
-static Expected<void> run(Options &options) {
-  bool prints = !options.emit.empty() || !options.stopAfter.empty();
+/// Fails where options of what is printed and of what is written do not go together.
+static Expected<void> checkOutput(const Options &options, bool prints) {
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
+  if (!options.emit.empty() && !options.stopAfter.empty())
+    return fail("--compile-to " + options.stopAfter, "--emit names a stage to print already",
+                "leave one of them out");
+  if (!prints && options.elidesConstants)
+    return fail("--elide-constants", "it is of a stage that is printed",
+                "add --emit STAGE, or leave it out");
+  if (prints && options.json)
+    return fail("--json", "a stage is printed as its text", "leave out --json or the stage");
+  if (options.sourceOnly && !isGpu(options))
+    return fail("--source-only", "it is of kernels for a GPU",
+                "add --target cuda, or leave it out");
+  return {};
+}
+
+/// Says what was written, where --json asks for that.
+static void describe(const Options &options, const CompileRequest &request) {
+  if (!options.json)
+    return;
+  std::error_code failed;
+  printJson(nlohmann::ordered_json{{"output", options.output},
+                                   {"bytes", std::filesystem::file_size(options.output, failed)},
+                                   {"target", request.options.target},
+                                   {"entries", request.options.entries}});
+}
+
+static Expected<void> run(Options &options) {
+  bool prints = !options.emit.empty() || !options.stopAfter.empty();
+  SINTER_CHECK(checkOutput(options, prints));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_CHECK(model.requireDescription("give a model's directory or config.json"));
   SINTER_TRY(CompileRequest request, makeEntriesRequest(model, options));
   if (prints) {
     SINTER_TRY(CompileResult result, compile(request));
+    if (!options.output.empty() && options.output != "-")
+      return writeFileAtomically(options.output, std::as_bytes(std::span(result.text)));
     std::fwrite(result.text.data(), 1, result.text.size(), stdout);
     return {};
   }
@@ -66,10 +100,13 @@ static Expected<void> run(Options &options) {
   // The cache holds executables without weights.
   if (options.embedWeights) {
     SINTER_TRY(CompileResult result, compile(request));
-    return runtime::writeExecutable(options.output, result.executable);
+    SINTER_CHECK(runtime::writeExecutable(options.output, result.executable));
+  } else {
+    SINTER_TRY(Compiled compiled, compileCached(request, options, options.model));
+    SINTER_CHECK(runtime::writeExecutable(options.output, compiled.executable->getFlatbuffer()));
   }
-  SINTER_TRY(Compiled compiled, compileCached(request, options, options.model));
-  return runtime::writeExecutable(options.output, compiled.executable->getFlatbuffer());
+  describe(options, request);
+  return {};
 }
 
 void sinter::cli::addCompile(CLI::App &program) {
@@ -77,7 +114,8 @@ void sinter::cli::addCompile(CLI::App &program) {
   auto options = std::make_shared<Options>();
   options->command = command;
   addModelFlags(*command, *options);
-  command->add_option("-o,--output", options->output, "the executable to write (.sinter)");
+  command->add_option("-o,--output", options->output,
+                      "the executable to write (.sinter); of --emit, the text");
   addOptions<RunOptions>(*command, *options,
                          {"entry", "seq", "emit", "elide_constants", "compile_to"});
   command->get_option("--seq")->description(

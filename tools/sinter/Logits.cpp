@@ -7,6 +7,7 @@
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <memory>
+#include <nlohmann/json.hpp>
 
 using namespace sinter;
 using namespace sinter::cli;
@@ -41,7 +42,12 @@ static Expected<void> run(const Options &options) {
   if (!isFirstRank())
     return {};
   std::string file = makeNpy(logits.values, logits.rows, logits.vocabulary);
-  return writeFileAtomically(options.output, std::as_bytes(std::span(file)));
+  SINTER_CHECK(writeFileAtomically(options.output, std::as_bytes(std::span(file))));
+  if (options.json)
+    printJson(nlohmann::ordered_json{{"output", options.output},
+                                     {"rows", logits.rows},
+                                     {"vocabulary", logits.vocabulary}});
+  return {};
 }
 
 void sinter::cli::addLogits(CLI::App &program) {

@@ -151,10 +151,14 @@ TEST(TokenStream, TheHashIsOfEveryIdAndOfThePart) {
 TEST(TokenStream, NamesTheFileWithTooFewTokens) {
   auto enough = countingStream(10).require(10, "a step");
   EXPECT_TRUE(enough);
-  auto result = countingStream(10).require(11, "a step");
+  auto result = countingStream(10).require(11, "a step", "give more, or a smaller `batch`");
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message(), "data.bin: there are 10 tokens, a step needs 11; give more "
-                                      "data, or a smaller `batch`, `seq` or `accumulate`");
+  EXPECT_EQ(result.error().message(),
+            "data.bin: there are 10 tokens, a step needs 11; give more, or a smaller `batch`");
+  result = countingStream(1).require(2, "a token and its target");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(),
+            "data.bin: there is 1 token, a token and its target needs 2; give more data");
 }
 
 // Gives each character's code, and counts its calls.
