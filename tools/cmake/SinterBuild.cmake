@@ -25,7 +25,9 @@ if(SINTER_CCACHE)
 endif()
 find_program(SINTER_MOLD mold)
 if(SINTER_MOLD)
-  add_link_options(-fuse-ld=mold)
+  # What mold 1.10 makes read-only after relocation begins with .tbss, which takes no room: where
+  # what follows it begins a page, that is on a page that is not there, and the program cannot start.
+  add_link_options(-fuse-ld=mold LINKER:-z,norelro)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)

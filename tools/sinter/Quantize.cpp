@@ -92,6 +92,8 @@ void sinter::cli::addQuantize(CLI::App &program) {
   auto options = std::make_shared<CommandOptions<QuantizeOptions>>();
   addModel(*command, options->model);
   addRunFlags(*command, *options, options->json);
+  for (const char *name : {"--grid", "--reduce", "--forbid-gather"}) // one process quantizes
+    command->remove_option(command->get_option(name));
   addOptions<RunOptions>(*command, *options, {"batch"});
   QuantizeOptions &quantized = *options;
   QuantizeOptions::visitOwn(
