@@ -57,9 +57,6 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &
 static Expected<void> checkOutput(const Options &options, bool prints) {
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
-  if (!options.emit.empty() && !options.stopAfter.empty())
-    return fail("--compile-to " + options.stopAfter, "--emit names a stage to print already",
-                "leave one of them out");
   if (!prints && options.elidesConstants)
     return fail("--elide-constants", "it is of a stage that is printed",
                 "add --emit STAGE, or leave it out");
