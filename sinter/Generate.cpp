@@ -48,7 +48,9 @@ Expected<bool> sinter::goesOn(const GenerateOptions &options, const ReceiveToken
 }
 
 void sinter::noteGreedy(const GenerateOptions &options) {
-  if (options.temperature == 0 && (options.topK > 1 || options.topP < 1))
+  // Of `top_p` 0 an error follows.
+  bool isGiven = options.topK > 1 || (options.topP > 0 && options.topP < 1);
+  if (options.temperature == 0 && isGiven)
     options.observer.note("at `temperature` 0 the likeliest token is taken; `top_k` and `top_p` "
                           "are not looked at");
 }

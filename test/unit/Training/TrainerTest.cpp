@@ -340,7 +340,7 @@ TEST(Trainer, RefusesTooFewTokens) {
             std::string::npos);
   EXPECT_EQ(errorOf(makeTrainer({}, trainOptions(3), regularIds(9))), "");
   EXPECT_NE(errorOf(makeTrainer({}, trainOptions(3), regularIds(9), regularIds(1)))
-                .find("there are 1 tokens, a token and its target needs 2"),
+                .find("there is 1 token, a token and its target needs 2"),
             std::string::npos);
 }
 
