@@ -59,7 +59,7 @@ bool sinter::makesPanels(MatmulOp matmul) {
 }
 
 Attribute sinter::getKeyLayout(Type elementType, TargetAttr target) {
-  bool pairs = elementType.isBF16() && hasPairDot(target);
+  bool pairs = elementType.isBF16() && hasFastPairDot(target);
   int64_t width = elementType.getIntOrFloatBitWidth() == 8 ? 64 : 16;
   return KeyPanelsAttr::get(target.getContext(), width, /*interleave=*/pairs ? 2 : 1);
 }

@@ -153,6 +153,10 @@ bool sinter::hasPairDot(TargetAttr target) {
   return target.hasFeature("avx512bf16") && target.getVectorBits() == 512;
 }
 
+bool sinter::hasFastPairDot(TargetAttr target) {
+  return hasPairDot(target) && !target.hasFeature("amx-bf16");
+}
+
 bool sinter::hasTileDot(TargetAttr target) {
   return target.hasFeature("amx-bf16") && target.hasFeature("amx-int8") && hasPairDot(target) &&
          hasByteDot(target);

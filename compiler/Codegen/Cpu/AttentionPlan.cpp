@@ -24,8 +24,8 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
     plan.denseKey = *dense;
     plan.keyArgument = dense->argument;
     // As getKeyLayout(): how keys lie changes no bit.
-    plan.pairs =
-        element.isBF16() && hasPairDot(target) && getElementTypeOrSelf(plan.op.getValue()).isBF16();
+    plan.pairs = element.isBF16() && hasFastPairDot(target) &&
+                 getElementTypeOrSelf(plan.op.getValue()).isBF16();
     return success();
   }
   FailureOr<unsigned> argument = findArgument(plan.op.getKey(), plan.op, "a key cache");
