@@ -25,8 +25,8 @@ static constexpr Efficiency kProcessor = {0.95, 0.70, 0.10};
 static constexpr Efficiency kGpu = {0.40, 0.35, 0.25};
 
 static constexpr double kLibraryGemm = 0.75;
-// Generated kernels multiply 16-bit numbers at most so much faster than f32; a GPU's library also
-// has matrix units, which are several times as fast.
+// Generated kernels of a GPU multiply 16-bit numbers at most so much faster than f32; its library
+// also has matrix units, which are several times as fast.
 static constexpr double kGeneratedPairs = 2.0;
 
 // How many bytes an instruction of a GPU multiplies where it multiplies one f32; of fp8 half as
@@ -245,7 +245,9 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
       rate = target.hasMatrixUnits() ? kFours * rate
                                      : getGflopsOfBytes(target, getBitsBesideBytes(op));
     else if (narrow)
-      rate = choice == GemmChoice::Library ? pairs : std::min(pairs, kGeneratedPairs * rate);
+      rate = choice == GemmChoice::Library || !target.isGpu()
+                 ? pairs
+                 : std::min(pairs, kGeneratedPairs * rate);
     rate *= choice == GemmChoice::Library ? kLibraryGemm : reached.gemm;
     break;
   case FusionRole::Attention:

@@ -39,7 +39,7 @@ bool hasPairDot(TargetAttr target);
 /// twice as long (Emerald Rapids: 76 beside 153 GFLOP/s a core).
 bool hasFastPairDot(TargetAttr target);
 
-/// Whether a processor has a unit that multiplies tiles of bf16 and of bytes: AMX.
+/// Whether a processor multiplies tiles of bf16 and of bytes: AMX.
 bool hasTileDot(TargetAttr target);
 
 /// Whether a processor multiplies fours of bytes in one instruction (VNNI), of full vectors.

@@ -211,7 +211,6 @@ private:
       prepareRows(rows, row, kBegin, kEnd);
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
       for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
-        RegisterTile tile = makeTile(rows, row, set, c);
         auto at = [&](int64_t r, int64_t v) {
           Value offsetOfRow = builder.mul(
               builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kItemColumns);
@@ -224,6 +223,7 @@ private:
                         kEnd, first);
           continue;
         }
+        RegisterTile tile = makeTile(rows, row, set, c);
         SmallVector<Value> sums = tile.zeros(builder);
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           if (!first)

@@ -211,8 +211,8 @@ FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target)
     return failure();
   int64_t ofWord = plan.pairs ? 2 : plan.bytesOfWord;
   plan.usesTiles = ofWord != 0 && hasTileDot(target) && plan.m >= kManyRows &&
-                      plan.matmul.getK() % ofWord == 0 && !plan.matmul.getTransposeLhs() &&
-                      plan.panelWidth == MatrixTiles::kMostColumns;
+                   plan.matmul.getK() % ofWord == 0 && !plan.matmul.getTransposeLhs() &&
+                   plan.panelWidth == MatrixTiles::kMostColumns;
   return plan;
 }
 
@@ -242,8 +242,8 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     plan.tileVectors = plan.panelWidth / lanes;
   if (plan.scalesSums() && RegisterTile::getMaxRows(target, 2 * plan.tileVectors) >= plan.m)
     plan.tileVectors *= 2;
-  int64_t most = plan.usesTiles ? MatrixTiles::kMostRows
-                                   : RegisterTile::getMaxRows(target, plan.tileVectors);
+  int64_t most =
+      plan.usesTiles ? MatrixTiles::kMostRows : RegisterTile::getMaxRows(target, plan.tileVectors);
   // Groups stay whole, one of all k, too.
   if (ofBytes && plan.segment)
     most = std::clamp<int64_t>(

@@ -23,8 +23,8 @@ struct GemmPlan {
   int64_t lhsPanelWidth = 0, lhsPanelElements = 0;
   Rhs rhs = Rhs::Panels;
   int64_t panelWidth = 0, panelElements = 0;
-  bool pairs = false; // rhs holds pairs of bf16
-  bool usesTiles = false; // which multiplies pairs, or words of bytes (MatrixTiles.h)
+  bool pairs = false;     // rhs holds pairs of bf16
+  bool usesTiles = false; // pairs, or words of bytes, are multiplied in tiles (MatrixTiles)
   // Of integers, or e4m3: their width, the scales and minima, in panels of the same columns, and
   // the k that share one.
   int64_t integerBits = 0;

@@ -349,10 +349,9 @@ TEST(AnyRows, TakeNumbersOfE4M3) {
                             });
 }
 
-/// Runs a kernel of so many rows on numbers of which one is `number`; returns the first result.
-double runWith(float number, llvm::StringRef element, sinter::TargetAttr target, int64_t rows = 1) {
-  KernelJit jit(getContext(), scaledProduct(rows, 64, 32, element, 32, panelsOf(element, target)),
-                target);
+/// Runs a kernel on numbers of which one is `number`; returns the first result.
+double runKernel(const std::string &text, float number, sinter::TargetAttr target) {
+  KernelJit jit(getContext(), text, target);
   EXPECT_EQ(jit.getError(), "");
   std::vector<GuardedStorage> storage;
   llvm::SmallVector<void *> slices;
@@ -372,6 +371,12 @@ double runWith(float number, llvm::StringRef element, sinter::TargetAttr target,
   add(jit.getKernel().getResultTypes().front(), 0, /*isResult=*/true);
   jit.run(slices, 0, jit.getGrid());
   return storage.back().read()[0];
+}
+
+/// The same of a product of so many rows by integers, or e4m3.
+double runWith(float number, llvm::StringRef element, sinter::TargetAttr target, int64_t rows = 1) {
+  return runKernel(scaledProduct(rows, 64, 32, element, 32, panelsOf(element, target)), number,
+                   target);
 }
 
 TEST(FewRows, GiveNoNumberWhereOneIsNotFinite) {
@@ -397,6 +402,17 @@ TEST(ManyRows, HaveTheSameBitsInAnyProduct) {
     for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
       for (int64_t rows : {5, 14, 70})
         EXPECT_EQ(runWith(0.3f, element, target, 4), runWith(0.3f, element, target, rows));
+}
+
+// Pairs, tiles of them or numbers widened to f32, of whole steps of k and a rest.
+TEST(ManyRows, OfBf16HaveTheSameBitsInAnyProduct) {
+  auto run = [](int64_t rows, int64_t width, sinter::TargetAttr target) {
+    return runKernel(product(rows, 76, 32, "bf16", width), 0.3f, target);
+  };
+  for (int64_t rows : {5, 14, 17, 70}) {
+    EXPECT_EQ(run(4, 32, getHostTarget()), run(rows, 32, getHostTarget())) << rows;
+    EXPECT_EQ(run(4, 16, getHostTarget(256)), run(rows, 16, getHostTarget(256))) << rows;
+  }
 }
 
 // Two sets of columns, of which strips lie one behind another, and more k than one has room for.
