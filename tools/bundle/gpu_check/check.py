@@ -13,6 +13,9 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+# Characters of a command's output, and of its errors, that the log has.
+MOST_LOGGED = 20000
+
 
 class Done:
     """A command that was run: its exit status (None where it ran out of time) and what it said."""
@@ -47,9 +50,9 @@ class Check:
     """One run of gpu-check. Parts share its time: each may take its share of what is left, so that
     one that hangs or is slow costs the others nothing."""
 
-    def __init__(self, minutes, file=None, dry=False):
+    def __init__(self, minutes, file=None, dry=False, log=None):
         self.end = self.part_end = time.monotonic() + 60 * minutes
-        self.file, self.dry = file, dry
+        self.file, self.dry, self.log = file, dry, log
         self.part = ""
         self.results = []
         self.heading = {}
@@ -132,7 +135,17 @@ class Check:
             for file in (out, err):
                 file.seek(0)
                 texts.append(file.read().decode(errors="replace"))
-        return Done(status, *texts, time.monotonic() - start)
+        done = Done(status, *texts, time.monotonic() - start)
+        self.keep(words, done)
+        return done
+
+    def keep(self, words, done):
+        """Adds to the log what a command that did not end well said."""
+        if not self.log or done.good:
+            return
+        with self.lock, self.log.open("a") as log:
+            log.write(f"$ {' '.join(words)}\nstatus {done.status}, {done.seconds:.1f} s\n"
+                      f"{done.out[-MOST_LOGGED:]}{done.err[-MOST_LOGGED:]}\n")
 
     def run_all(self, jobs, workers):
         """Calls each of the functions, several side by side."""

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 
-WORKERS = min(8, os.cpu_count() or 1)
+WORKERS = min(16, os.cpu_count() or 1)
 
 
 class Bundle:
