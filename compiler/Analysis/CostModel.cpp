@@ -289,7 +289,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
       if (auto matmul = dyn_cast<MatmulOp>(op); matmul && matmul.getM() <= kMostGemvRows &&
                                                 target.fusesGemv() &&
                                                 isInside(matmul.getLhs(), ops))
-        blocks = GemvLaunch(matmul, /*normalizes=*/true).blocks;
+        blocks = getGemvLaunch(matmul, /*normalizes=*/true).blocks;
     }
 
   double computeNs = 0, memoryNs = 0, againNs = 0;

@@ -7,26 +7,62 @@ using namespace mlir;
 using namespace sinter;
 using plan::PostOpKind;
 
-GemvLaunch::GemvLaunch(MatmulOp matmul, bool normalizes, int64_t givenSplits) {
-  // Of an H200, as the template reckons for any machine.
-  constexpr int64_t processors = 132;
-  int64_t m = matmul.getM(), n = matmul.getN(), columns = m <= 2 ? 2 : 4;
-  int64_t splits = givenSplits ? givenSplits : 1;
+/// Processors of an H200, as the templates reckon for any machine.
+static constexpr int64_t kProcessors = 132;
+
+int64_t sinter::getGemvRowBytes(MatmulOp matmul) {
+  int64_t width = getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() / 8;
+  return matmul.getM() * llvm::alignTo(matmul.getK() * width, 16);
+}
+
+/// A block a processor of weights that are stored transposed: see gemv.cuh.
+static GemvLaunch launchTransposed(MatmulOp matmul) {
+  constexpr int64_t threads = 512, warps = threads / 32;
+  // More than half of what a processor has, where it has 228 KiB or less.
+  constexpr int64_t mostShared = 116000;
+  int64_t columns = matmul.getM() <= 2 ? 2 : 4;
+  int64_t step = 512 * 8 / getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth();
+  TargetAttr target = TargetAttr::lookup(matmul);
+  GemvLaunch launch;
+  launch.threads = threads;
+  launch.sharedBytes = target ? std::min(mostShared, target.getL1Bytes()) : mostShared;
+  int64_t least = 0;
+  for (int64_t splits = 1; splits <= warps; splits *= 2) {
+    int64_t groups = llvm::divideCeil(matmul.getN(), warps * columns / splits);
+    int64_t rounds = llvm::divideCeil(groups, kProcessors);
+    int64_t steps = rounds * (llvm::divideCeil(matmul.getK(), splits * step) + 1);
+    if (least != 0 && steps >= least)
+      continue;
+    least = steps;
+    launch.blocks = llvm::divideCeil(groups, rounds);
+  }
+  return launch;
+}
+
+/// The same where weights are not transposed, or integers: blocks of groups of columns.
+static GemvLaunch launchGroups(MatmulOp matmul, bool normalizes) {
+  int64_t columns = matmul.getM() <= 2 ? 2 : 4, splits = 1;
   auto countGroups = [&](int64_t columns) {
     return static_cast<int64_t>(
-        llvm::divideCeil(n, matmul.getTransposeRhs() ? 4 * columns / splits : 32));
+        llvm::divideCeil(matmul.getN(), matmul.getTransposeRhs() ? 4 * columns / splits : 32));
   };
   // Sums over integers are split alike for any number of rows.
-  int64_t reckoned = matmul.getScales() ? 2 : columns;
-  while (!givenSplits && splits < 4 && countGroups(reckoned) < 2 * processors)
+  while (matmul.getScales() && splits < 4 && countGroups(2) < 2 * kProcessors)
     splits *= 2;
-  blocks = countGroups(columns);
-  sharedBytes = 0;
-  if (!normalizes)
-    return;
-  blocks = llvm::divideCeil(blocks, llvm::divideCeil(blocks, 4 * processors));
-  int64_t width = getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth() / 8;
-  sharedBytes = m * llvm::alignTo(matmul.getK() * width, 16);
+  GemvLaunch launch;
+  launch.blocks = countGroups(columns);
+  launch.threads = matmul.getTransposeRhs() ? 128 : 256;
+  if (normalizes) {
+    launch.blocks =
+        llvm::divideCeil(launch.blocks, llvm::divideCeil(launch.blocks, 4 * kProcessors));
+    launch.sharedBytes = getGemvRowBytes(matmul);
+  }
+  return launch;
+}
+
+GemvLaunch sinter::getGemvLaunch(MatmulOp matmul, bool normalizes) {
+  return matmul.getTransposeRhs() && !matmul.getScales() ? launchTransposed(matmul)
+                                                         : launchGroups(matmul, normalizes);
 }
 
 Value LibraryGemm::getLhs() const {
@@ -199,7 +235,7 @@ private:
         return false;
     return !gemm.matmul.getTransposeLhs() && gemm.matmul.getM() <= kMostGemvRows &&
            cast<RankedTensorType>(value.getType()).getShape().back() == gemm.matmul.getK() &&
-           GemvLaunch(gemm.matmul, /*normalizes=*/true).sharedBytes <= kMostNormBytes;
+           getGemvRowBytes(gemm.matmul) <= kMostNormBytes;
   }
 
   /// The slices that the result's columns are cut into, one behind the other, if that is all that

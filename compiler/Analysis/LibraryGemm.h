@@ -57,13 +57,16 @@ inline constexpr int64_t kMostGemvRows = 8;
 /// The most bytes of normalized rows that such a kernel keeps in each block's shared memory.
 inline constexpr int64_t kMostNormBytes = 32 << 10;
 
-/// The launch of a GEMV kernel, as the template computes it.
 struct GemvLaunch {
-  int64_t blocks, sharedBytes;
-
-  /// @param splits the template's parameter; 0: its own rule.
-  GemvLaunch(MatmulOp matmul, bool normalizes, int64_t splits = 0);
+  int64_t blocks = 0, threads = 0, sharedBytes = 0;
 };
+
+/// The launch of a GEMV kernel, as the template computes it.
+/// @param normalizes whether it normalizes its rows.
+GemvLaunch getGemvLaunch(MatmulOp matmul, bool normalizes);
+
+/// Bytes of a GEMV's rows in a block's shared memory.
+int64_t getGemvRowBytes(MatmulOp matmul);
 
 /// What is done to the rows of the left-hand side before they are multiplied; then they are rounded
 /// to the product's elements.

@@ -5,10 +5,14 @@
 //
 // Versions:
 //
-//   transposed  rhs is stored [n, k]. A warp computes kColumns sums of each row: its lanes read 16
-//               bytes each of as many rows of rhs, several steps ahead of the sums, and meet in
-//               shuffles. Where there are too few outputs to fill the machine, the warps of a block
-//               share outputs and each sums a part of k.
+//   transposed  rhs is stored [n, k]. A warp computes kColumns sums of each row at a time: its
+//   lanes
+//               copy 16 bytes each of as many rows of rhs into a ring of its own in shared memory,
+//               several steps ahead of the sums and on to the next columns without a pause, and
+//               meet in shuffles. A processor has one block, which takes more than half of its
+//               shared memory: of the kernel behind this one, too, each processor then has one,
+//               whose ring fills while this kernel ends elsewhere. Warps of a block may share
+//               columns, each with a part of k.
 //   plain       rhs is stored [k, n]. A block computes 32 columns; lanes read 16 bytes of a row of
 //               rhs, 2 to 16 rows a warp, and eight warps share k. Weights are better stored
 //               transposed: with few columns there are too few blocks to fill the machine.
@@ -19,7 +23,8 @@
 // A norm of lhs' rows is computed by every block, into shared memory: they are few, and in the L2
 // cache, and a kernel for them alone would take longer to start. So that it is not done more often
 // than need be, a block computes several groups of columns, one after the other, where there are
-// more of them than the machine holds at a time.
+// more of them than the machine holds at a time. Rows as they are stored are copied there, too,
+// where the ring leaves room.
 //
 // Columns may be in pairs, whose sums one thread needs: with a GatedEpilogue the second half of the
 // columns multiplies the first, and heads are rotated. A warp (a block of the plain version) then
@@ -35,15 +40,16 @@
 //   normEps            (double) added to the mean square
 //   Epilogue           see epilogue.cuh
 //   Heads              what becomes of the columns behind the epilogue, see heads.cuh; void for
-//                      rows of n columns (n / 2 with a GatedEpilogue) of Out. Out and outStride then
-//                      say nothing
+//                      rows of n columns (n / 2 with a GatedEpilogue) of Out. Out and outStride
+//                      then say nothing
 //   m, n, k            (int) m is 1 to 8, n is even with a GatedEpilogue
 //   lhsStride, rhsStride, outStride   (long long) elements between rows as stored
 //   rhsTransposed      (bool) rhs is [n, k]
-//   rhsIsConstant      (bool) no kernel writes rhs: it is read before the kernel before this one is
-//                      done, where launches overlap (pdl_wait)
-//   splits             (int) of the transposed version: warps that share an output, 1, 2 or 4; 0 as
-//                      below
+//   rhsIsConstant      (bool) no kernel writes rhs, nor the norm's weight and bias: they are read
+//                      before the kernel before this one is done, where launches overlap (pdl_wait)
+//   sharedBytes        (int) of the transposed version: dynamic shared memory of its launch, which
+//                      holds lhs' rows, if they are normalized or leave as much to the ring, and
+//                      the ring
 //
 // Arguments: lhs, rhs, the norm's weight and bias (nullptr where there is none), four operands of
 // the epilogue (nullptr where there are fewer), out; with Heads the tables of cosines and sines,
@@ -51,13 +57,13 @@
 //
 // Launch: gemv_grid<P>() blocks of gemv_block<P>() threads, gemv_shared<P>() bytes.
 //
-//   block  = rhsTransposed ? 128 : 256
-//   splits = the first of 1, 2, 4 with ceil(n / (16 / splits)) >= 264 (for m <= 2:
-//            8 / splits), else 4, unless it is given
-//   groups = rhsTransposed ? ceil(n / (4 kColumns / splits)) with kColumns = m <= 2 ? 2 : 4
-//                          : ceil(n / 32)
-//   grid   = normalized ? ceil(groups / ceil(groups / 528)) : groups
-//   shared = normalized ? m * (k rounded up to 16 bytes) * sizeof(Element) : 0
+//   transposed  block = 512, shared = sharedBytes. Of splits and rounds = ceil(groups / 132), with
+//               groups = ceil(n / (16 kColumns / splits)) and kColumns = m <= 2 ? 2 : 4, the pair
+//               for which rounds * (steps + 1) is least, the first of equals, with steps =
+//               ceil(k / (splits * 512 bytes)); grid = ceil(groups / rounds)
+//   plain       block = 256, groups = ceil(n / 32),
+//               grid = normalized ? ceil(groups / ceil(groups / 528)) : groups,
+//               shared = normalized ? m * (k rounded up to 16 bytes) * sizeof(Element) : 0
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -85,30 +91,55 @@ constexpr long long kLhsStride =
 /// Sums of a row that a warp computes: what is read of lhs is used so often.
 template <class P> constexpr int kGemvColumns = P::m <= 2 ? 2 : 4;
 
-/// Warps that share the sum of an output. Two blocks for each of 132 processors fill a machine.
-template <class P> SINTER_CONSTEXPR int gemv_splits() {
-  if (P::splits)
-    return P::splits;
-  for (int splits = 1; splits < 4; splits *= 2)
-    if (divide_up(P::n, 4 * kGemvColumns<P> / splits) >= 264)
-      return splits;
-  return 4;
+/// A block of the transposed version.
+constexpr int kGemvThreads = 512, kGemvWarps = kGemvThreads / kWarp;
+
+/// How columns of a transposed rhs are shared out.
+struct GemvShares {
+  int splits = 1;       ///< warps that share a sum
+  long long rounds = 1; ///< groups of columns that a block computes one after the other
+  long long grid = 1;
+};
+
+/// Those with which a warp has the fewest steps, where one block for each of 132 processors fills
+/// the machine. To finish a sum counts as a step.
+template <class P> SINTER_CONSTEXPR GemvShares share_gemv() {
+  GemvShares best;
+  long long least = 0;
+  for (int splits = 1; splits <= kGemvWarps; splits *= 2) {
+    const long long groups = divide_up(P::n, kGemvWarps * kGemvColumns<P> / splits);
+    const long long rounds = divide_up(groups, 132);
+    const long long steps =
+        rounds * (divide_up(P::k, splits * kWarp * kVector<typename P::Element>) + 1);
+    if (least != 0 && steps >= least)
+      continue;
+    least = steps;
+    best.splits = splits;
+    best.rounds = rounds;
+    best.grid = divide_up(groups, rounds);
+  }
+  return best;
 }
 
-/// Groups of columns that a block computes at a time.
-template <class P> SINTER_CONSTEXPR long long gemv_groups() {
-  return P::rhsTransposed ? divide_up(P::n, 4 * kGemvColumns<P> / gemv_splits<P>())
-                          : divide_up(P::n, 32);
+/// Groups of 32 columns of the plain version that a block computes one after the other: four blocks
+/// a processor normalize rows.
+template <class P> SINTER_CONSTEXPR int gemv_plain_rounds() {
+  return kIsNormalized<P> ? static_cast<int>(divide_up(divide_up(P::n, 32), 4 * 132)) : 1;
 }
-/// Groups that a block computes one after the other: four blocks a processor normalize rows.
-template <class P> SINTER_CONSTEXPR int gemv_rounds() {
-  return kIsNormalized<P> ? static_cast<int>(divide_up(gemv_groups<P>(), 4 * 132)) : 1;
-}
+
+/// Bytes of lhs' rows as they are multiplied, in shared memory.
+template <class P>
+constexpr int kLhsBytes =
+    static_cast<int>(round_up(P::m * kLhsStride<P> * sizeof(typename P::Element), 16));
+/// Bytes of a step of a block's ring.
+template <class P> constexpr int kGemvStepBytes = 16 * kGemvThreads * kGemvColumns<P>;
 
 } // namespace products
 
 template <class P> SINTER_CONSTEXPR long long gemv_grid() {
-  return divide_up(products::gemv_groups<P>(), products::gemv_rounds<P>());
+  if (P::rhsTransposed)
+    return products::share_gemv<P>().grid;
+  return divide_up(divide_up(P::n, 32), products::gemv_plain_rounds<P>());
 }
 
 namespace products {
@@ -123,6 +154,17 @@ template <class P> SINTER_CONSTEXPR int gemv_width() {
     if (!P::Heads::template kKeepsNeighbours<kWidth>)
       return 1;
   return kOutputs<P> % kWidth == 0 && P::rhsStride % kWidth == 0 ? kWidth : 1;
+}
+
+/// Whether lhs' rows are multiplied from shared memory: normalized ones are, others where that
+/// leaves as much to the ring.
+template <class P>
+constexpr bool kHoldsLhs = kIsNormalized<P> || (P::rhsTransposed && gemv_width<P>() > 1 &&
+                                                2 * kLhsBytes<P> <= P::sharedBytes);
+
+/// Steps of the ring: what lhs' rows leave.
+template <class P> SINTER_CONSTEXPR int gemv_stages() {
+  return (P::sharedBytes - (kHoldsLhs<P> ? kLhsBytes<P> : 0)) / kGemvStepBytes<P>;
 }
 
 /// The column of an output, or of a pair's first or second half.
@@ -151,69 +193,128 @@ template <class P> struct GemvOperands {
   HeadOperands heads;
 };
 
+/// An element type, and one where there is none.
+template <class T> struct ElementOrNone {
+  using Type = T;
+};
+template <> struct ElementOrNone<void> {
+  using Type = float;
+};
+
 /// Elements of a load of a row that is to be normalized.
 template <class P> SINTER_CONSTEXPR int norm_width() {
   constexpr int kWidth = kVector<typename P::Input>;
   return P::k % kWidth == 0 && P::lhsStride % kWidth == 0 ? kWidth : 1;
 }
 
-/// The mean of `term` of a row's elements, over a block of THREADS threads.
-template <class P, int THREADS, class Term>
-SINTER_DEVICE float mean_of(const typename P::Input *row, Term term) {
-  constexpr int kWidth = norm_width<P>();
-  constexpr float kShare = 1.0f / P::k;
-  float sum = 0;
-  for (int at = threadIdx.x * kWidth; at < P::k; at += THREADS * kWidth) {
-    auto x = load<typename P::Input, kWidth>(row + at);
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i)
-      sum += term(to_float(x[i]));
-  }
-  return block_reduce_sum<THREADS>(sum) * kShare;
+/// Parts of a row that a thread has in registers while its norm is computed.
+constexpr int kMostParts = 4;
+
+/// Calls use(part, at) for a thread's parts of K elements, which begin at `begin` and are STEP
+/// apart.
+template <int K, int STEP, class Use> SINTER_DEVICE void for_each_part(int begin, Use use) {
+  constexpr int kParts = (K + STEP - 1) / STEP, kUnrolled = kParts <= kMostParts ? kParts : 1;
+#pragma unroll kUnrolled
+  for (int part = 0; part < kParts; ++part)
+    if (K % STEP == 0 || begin + part * STEP < K)
+      use(part, begin + part * STEP);
 }
 
-/// Writes the norm of lhs' rows, rounded to elements, to shared memory. A block of THREADS threads
-/// calls it, and waits for each other before they read the rows.
+/// Writes the norm of lhs' rows, rounded to elements, to shared memory, once what other kernels
+/// write may be read. A block of THREADS threads calls it, and waits for each other before they
+/// read the rows.
 template <class P, int THREADS>
-SINTER_DEVICE void normalize_rows(const GemvOperands<P> &operands, typename P::Element *rows) {
+SINTER_DEVICE void hold_norm(const GemvOperands<P> &operands, typename P::Element *rows) {
   using Element = typename P::Element;
-  constexpr int kWidth = norm_width<P>();
+  constexpr int kWidth = norm_width<P>(), kStep = THREADS * kWidth;
+  constexpr int kParts = static_cast<int>(divide_up(P::k, kStep));
+  constexpr bool kIsShort = kParts <= kMostParts;
+  constexpr int kKept = kIsShort ? kParts : 1;
+  constexpr float kShare = 1.0f / P::k;
+  using NormWeight = typename P::NormWeight;
+  using NormBias = typename P::NormBias;
+  constexpr bool kHasBias = !kIsSame<NormBias, void>;
+  const int begin = static_cast<int>(threadIdx.x) * kWidth;
+
+  Vector<typename P::Input, kWidth> parts[kKept];
+  Vector<NormWeight, kWidth> weights[kKept];
+  Vector<typename ElementOrNone<NormBias>::Type, kWidth> biases[kKept];
+  auto readFactors = [&](int slot, int at) {
+    weights[slot] = load<NormWeight, kWidth>(operands.normWeight + at);
+    if constexpr (kHasBias)
+      biases[slot] = load<NormBias, kWidth>(operands.normBias + at);
+  };
+  auto readRow = [&](int slot, const typename P::Input *from) {
+    parts[slot] = load<typename P::Input, kWidth>(from);
+  };
+  if constexpr (kIsShort)
+    for_each_part<P::k, kStep>(begin, readFactors);
+  if constexpr (P::rhsIsConstant)
+    pdl_wait();
+
   for (int row = 0; row < P::m; ++row) {
     const auto *from = operands.lhs + row * P::lhsStride;
-    float center = 0;
-    if constexpr (P::normCenters)
-      center = mean_of<P, THREADS>(from, [](float x) { return x; });
-    const float square =
-        mean_of<P, THREADS>(from, [=](float x) { return (x - center) * (x - center); });
-    const float scale = rsqrt(square + static_cast<float>(P::normEps));
-    for (int at = threadIdx.x * kWidth; at < P::k; at += THREADS * kWidth) {
-      auto x = load<typename P::Input, kWidth>(from + at);
-      auto weight = load<typename P::NormWeight, kWidth>(operands.normWeight + at);
+    // The mean of what the elements differ from `center`, or of its square.
+    auto meanOf = [&](float center, bool squares) {
+      float sum = 0;
+      for_each_part<P::k, kStep>(begin, [&](int part, int at) {
+        const int slot = kIsShort ? part : 0;
+        if (!kIsShort)
+          readRow(slot, from + at);
+#pragma unroll
+        for (int i = 0; i < kWidth; ++i) {
+          const float x = to_float(parts[slot][i]) - center;
+          sum += squares ? x * x : x;
+        }
+      });
+      return block_reduce_sum<THREADS>(sum) * kShare;
+    };
+    if constexpr (kIsShort)
+      for_each_part<P::k, kStep>(begin, [&](int part, int at) { readRow(part, from + at); });
+    const float center = P::normCenters ? meanOf(0, false) : 0;
+    const float scale = rsqrt(meanOf(center, true) + static_cast<float>(P::normEps));
+    for_each_part<P::k, kStep>(begin, [&](int part, int at) {
+      const int slot = kIsShort ? part : 0;
+      if (!kIsShort) {
+        readRow(slot, from + at);
+        readFactors(slot, at);
+      }
       Vector<Element, kWidth> result;
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
-        float y = (to_float(x[i]) - center) * scale * to_float(weight[i]);
-        if constexpr (!kIsSame<typename P::NormBias, void>)
-          y += to_float(operands.normBias[at + i]);
+        float y = (to_float(parts[slot][i]) - center) * scale * to_float(weights[slot][i]);
+        if constexpr (kHasBias)
+          y += to_float(biases[slot][i]);
         result[i] = from_float<Element>(y);
       }
       store(rows + row * kLhsStride<P> + at, result);
-    }
+    });
   }
 }
 
-/// The rows that are multiplied, once what other kernels write may be read.
-template <class P, int THREADS>
+/// The rows that are multiplied, once what other kernels write may be read: normalized, or where
+/// HOLDS is true, in shared memory. A block of THREADS threads calls it.
+template <class P, int THREADS, bool HOLDS = false>
 SINTER_DEVICE const typename P::Element *prepare_lhs(const GemvOperands<P> &operands) {
-  if constexpr (P::rhsIsConstant)
-    pdl_wait();
   if constexpr (kIsNormalized<P>) {
     auto *rows = dynamic_shared<typename P::Element>();
-    normalize_rows<P, THREADS>(operands, rows);
+    hold_norm<P, THREADS>(operands, rows);
     __syncthreads();
     return rows;
   } else {
-    return operands.lhs;
+    if constexpr (P::rhsIsConstant)
+      pdl_wait();
+    if constexpr (!HOLDS)
+      return operands.lhs;
+    constexpr int kWidth = kVector<typename P::Element>;
+    auto *rows = dynamic_shared<typename P::Element>();
+    for (int row = 0; row < P::m; ++row)
+#pragma unroll 4
+      for (int at = threadIdx.x * kWidth; at < P::k; at += THREADS * kWidth)
+        store(rows + row * kLhsStride<P> + at,
+              load<typename P::Element, kWidth>(operands.lhs + row * kLhsStride<P> + at));
+    __syncthreads();
+    return rows;
   }
 }
 
@@ -266,14 +367,17 @@ SINTER_DEVICE void write_output(const GemvOperands<P> &operands, float sum, floa
   }
 }
 
-/// Adds up what the lanes, and the SPLITS warps that share outputs, have of each sum, and writes
-/// the warp's outputs from `first` on: of pairs, first columns stand before second ones.
-template <class P, int SPLITS>
+/// Adds up what the lanes, and the SPLITS of a block's WARPS warps that share outputs, have of each
+/// sum, and writes the warp's outputs from `first` on: of pairs, first columns stand before second
+/// ones.
+template <class P, int WARPS, int SPLITS>
 SINTER_DEVICE void finish_columns(const GemvOperands<P> &operands,
-                                  float (&sums)[P::m][kGemvColumns<P>], int first) {
+                                  float (&sums)[P::m][kGemvColumns<P>], int first, int round) {
   constexpr int kColumns = kGemvColumns<P>, kOwn = kIsPaired<P> ? kColumns / 2 : kColumns;
   const int lane = lane_index();
-  __shared__ float partial[SPLITS > 1 ? 4 : 1][P::m][kColumns];
+  // Rounds take turns: who writes has passed the barrier that those who read it were before.
+  __shared__ float turns[2][SPLITS > 1 ? WARPS : 1][P::m][kColumns];
+  auto &partial = turns[round % 2];
 #pragma unroll
   for (int row = 0; row < P::m; ++row) {
 #pragma unroll
@@ -308,58 +412,85 @@ template <class P>
 SINTER_DEVICE void gemv_transposed(const GemvOperands<P> &operands,
                                    const typename P::Element *rhs) {
   using T = typename P::Element;
-  constexpr int kColumns = kGemvColumns<P>, kSplits = gemv_splits<P>(), kWidth = gemv_width<P>();
+  constexpr GemvShares kShares = share_gemv<P>();
+  constexpr int kColumns = kGemvColumns<P>, kSplits = kShares.splits, kWidth = gemv_width<P>();
   // Of pairs a warp has as many first columns as second ones.
   constexpr int kOwn = kIsPaired<P> ? kColumns / 2 : kColumns;
-  constexpr int kRounds = gemv_rounds<P>();
-  static_assert(kRounds == 1 || kSplits == 1, "a product of many columns needs no splits");
-  struct Tile {
-    Vector<T, kWidth> columns[kColumns];
+  constexpr int kRounds = static_cast<int>(kShares.rounds), kStages = gemv_stages<P>();
+  constexpr int kStep = kWarp * kWidth * kSplits;
+  constexpr int kSteps = static_cast<int>(divide_up(P::k, kStep));
+  static_assert(kStages > 0, "shared memory holds a step of rhs");
+  using Part = Vector<T, kWidth>;
+  const int begin = (warp_index() % kSplits * kWarp + lane_index()) * kWidth;
+  // A lane reads what it copied: nobody waits for another.
+  unsigned char *ring =
+      dynamic_shared<unsigned char>() + (kHoldsLhs<P> ? kLhsBytes<P> : 0) + threadIdx.x * 16;
+  auto place = [&](int stage, int c) {
+    return reinterpret_cast<T *>(ring + (stage * kColumns + c) * 16 * kGemvThreads);
   };
-  const int lane = lane_index(), split = warp_index() % kSplits;
-  const int begin = (split * kWarp + lane) * kWidth;
-  const T *lhs = nullptr;
+  auto firstOf = [&](int round) {
+    const long long group = round * kShares.grid + blockIdx.x;
+    return static_cast<int>((group * (kGemvWarps / kSplits) + warp_index() / kSplits) * kOwn);
+  };
 
-  for (int round = 0; round < kRounds; ++round) {
-    const long long group = round * gemv_grid<P>() + blockIdx.x;
-    const int first = static_cast<int>((group * (4 / kSplits) + warp_index() / kSplits) * kOwn);
-    const T *rows[kColumns];
+  // The step that is copied next.
+  int copyRound = 0, copyStep = 0;
+  const T *rows[kColumns];
+  auto findRows = [&] {
+    const int first = firstOf(copyRound);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c)
       // Columns beyond the last repeat it.
       rows[c] =
           rhs + column_of<P>(min_of(first + c % kOwn, kOutputs<P> - 1), c / kOwn) * P::rhsStride;
+  };
+  auto copyTo = [&](int stage) {
+    const int at = begin + copyStep * kStep;
+    if (copyRound < kRounds && (P::k % kStep == 0 || at < P::k))
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c)
+        if constexpr (sizeof(Part) == 16)
+          cp_async_16(place(stage, c), rows[c] + at);
+        else
+          *place(stage, c) = rows[c][at];
+    cp_async_commit();
+    if (++copyStep == kSteps) {
+      copyStep = 0;
+      if (++copyRound < kRounds)
+        findRows();
+    }
+  };
+  findRows();
+#pragma unroll
+  for (int stage = 0; stage < kStages; ++stage)
+    copyTo(stage);
+  const T *lhs = prepare_lhs<P, kGemvThreads, kHoldsLhs<P>>(operands);
 
+  int stage = 0;
+  for (int round = 0; round < kRounds; ++round) {
     float sums[P::m][kColumns] = {};
-    stream_tiles<Tile, P::m <= 2 ? 4 : 2, kWarp * kWidth * kSplits>(
-        begin, P::k,
-        [&](Tile &tile, int at) {
+    for (int step = 0; step < kSteps; ++step) {
+      const int at = begin + step * kStep;
+      cp_async_wait<kStages - 1>();
+      if (P::k % kStep == 0 || at < P::k) {
+        Vector<float, kWidth> columns[kColumns];
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c)
+          columns[c] = to_floats(load<T, kWidth>(place(stage, c)));
+#pragma unroll
+        for (int row = 0; row < P::m; ++row) {
+          const auto x = to_floats(load<T, kWidth>(lhs + row * kLhsStride<P> + at));
 #pragma unroll
           for (int c = 0; c < kColumns; ++c)
-            if (at < P::k)
-              tile.columns[c] = load_weights<kWidth>(rows[c] + at);
-        },
-        [&] {
-          if (round == 0)
-            lhs = prepare_lhs<P, 128>(operands);
-        },
-        [&](const Tile &tile, int at) {
-          Vector<float, kWidth> columns[kColumns];
 #pragma unroll
-          for (int c = 0; c < kColumns; ++c)
-            columns[c] = to_floats(tile.columns[c]);
-#pragma unroll
-          for (int row = 0; row < P::m; ++row) {
-            const auto x = to_floats(load<T, kWidth>(lhs + row * kLhsStride<P> + at));
-#pragma unroll
-            for (int c = 0; c < kColumns; ++c)
-#pragma unroll
-              for (int i = 0; i < kWidth; ++i)
-                sums[row][c] = fma(x[i], columns[c][i], sums[row][c]);
-          }
-        });
-
-    finish_columns<P, kSplits>(operands, sums, first);
+            for (int i = 0; i < kWidth; ++i)
+              sums[row][c] = fma(x[i], columns[c][i], sums[row][c]);
+        }
+      }
+      copyTo(stage);
+      stage = stage + 1 == kStages ? 0 : stage + 1;
+    }
+    finish_columns<P, kGemvWarps, kSplits>(operands, sums, firstOf(round), round);
   }
 }
 
@@ -367,7 +498,7 @@ template <class P>
 SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands, const typename P::Element *rhs) {
   using T = typename P::Element;
   constexpr int kWidth = gemv_width<P>(), kLanes = 32 / kWidth, kWarpRows = kWarp / kLanes;
-  constexpr int kOwn = kIsPaired<P> ? 16 : 32, kRounds = gemv_rounds<P>();
+  constexpr int kOwn = kIsPaired<P> ? 16 : 32, kRounds = gemv_plain_rounds<P>();
   using Tile = Vector<T, kWidth>;
   const int lane = lane_index();
   const int begin = warp_index() * kWarpRows + lane / kLanes;
@@ -432,11 +563,13 @@ SINTER_DEVICE void gemv_plain(const GemvOperands<P> &operands, const typename P:
 
 } // namespace products
 
-template <class P> SINTER_CONSTEXPR int gemv_block() { return P::rhsTransposed ? 128 : 256; }
+template <class P> SINTER_CONSTEXPR int gemv_block() {
+  return P::rhsTransposed ? products::kGemvThreads : 256;
+}
 template <class P> SINTER_CONSTEXPR int gemv_shared() {
-  return products::kIsNormalized<P>
-             ? static_cast<int>(P::m * products::kLhsStride<P> * sizeof(typename P::Element))
-             : 0;
+  return P::rhsTransposed             ? P::sharedBytes
+         : products::kIsNormalized<P> ? products::kLhsBytes<P>
+                                      : 0;
 }
 
 template <class P>

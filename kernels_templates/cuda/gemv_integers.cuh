@@ -153,7 +153,9 @@ template <class P> SINTER_CONSTEXPR long long gemv_integers_grid() {
   return divide_up(products::gemv_integers_groups<P>(), products::gemv_integers_rounds<P>());
 }
 template <class P> SINTER_CONSTEXPR int gemv_integers_block() { return 128; }
-template <class P> SINTER_CONSTEXPR int gemv_integers_shared() { return gemv_shared<P>(); }
+template <class P> SINTER_CONSTEXPR int gemv_integers_shared() {
+  return products::kIsNormalized<P> ? products::kLhsBytes<P> : 0;
+}
 
 template <class P>
 SINTER_DEVICE void
@@ -210,7 +212,7 @@ gemv_integers(const typename P::Input *lhs, const typename P::RhsElement *intege
             rows = prepare_lhs<P, 128>(operands);
         },
         [&](const Tile &tile, int at) { multiply_integers<P>(sums, tile.columns, rows, at); });
-    finish_columns<P, kSplits>(operands, sums, first);
+    finish_columns<P, 4, kSplits>(operands, sums, first, round);
   }
 }
 

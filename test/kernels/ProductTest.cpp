@@ -14,8 +14,8 @@ struct Product {
   bool lhsTransposed = false, rhsTransposed = false, plain = false;
   /// Steps of the epilogue: bias, add, multiply, gelu, gelu_tanh, silu, relu.
   std::vector<std::string> steps;
-  int padding = 0;   ///< elements between the end of a row and the next one
-  int candidate = 0; ///< gemv's splits, gemm's tile; 0: by their rules
+  int padding = 0; ///< elements between the end of a row and the next one
+  int tile = 0;    ///< of gemm; 0: by its rule
   // Of gemv alone:
   bool gated = false;     ///< the second half of the columns multiplies the first
   int gateSteps = 0;      ///< of a gated one: steps, the last ones, of the first half alone
@@ -51,8 +51,8 @@ Parameters getParameters(const Product &p, bool isGemv) {
                        {"rhsStride", std::to_string(rhsStride(p))},
                        {"outStride", std::to_string(outStride(p))},
                        {"rhsTransposed", p.rhsTransposed ? "true" : "false"}};
-  result[isGemv ? "splits" : "tile"] = std::to_string(p.candidate);
   if (!isGemv) {
+    result["tile"] = std::to_string(p.tile);
     result["lhsTransposed"] = p.lhsTransposed ? "true" : "false";
     result["plain"] = p.plain ? "true" : "false";
   } else {
@@ -199,8 +199,10 @@ std::map<std::string, Product> makeGemvs() {
       {"bf16_partial_steps", product(kBf16, 2, 9, 328, true, {"bias"})},
       {"f16_rows", product(kF16, 8, 30, 264, true, {"bias", "gelu_tanh", "add"})},
       {"f32_unaligned", product(kF32, 5, 13, 77, true, {"silu", "multiply"})},
-      {"f32_no_splits", product(kF32, 3, 4300, 8, true, {"relu"})},
-      {"f32_two_splits", product(kF32, 1, 1500, 8, true, {"gelu"})},
+      // One, two and sixteen warps share a sum; two and three groups of columns a block.
+      {"f32_rounds", product(kF32, 3, 9000, 8, true, {"relu"})},
+      {"f32_rounds_splits", product(kF32, 1, 4400, 512, true, {"gelu"})},
+      {"bf16_splits", product(kBf16, 1, 100, 4096, true)},
       {"bf16_plain", product(kBf16, 1, 72, 300, false)},
       {"bf16_plain_rows", product(kBf16, 8, 40, 130, false, {"bias", "gelu", "add"})},
       {"f32_plain", product(kF32, 4, 36, 65, false, {"multiply"})},
@@ -284,38 +286,19 @@ std::map<std::string, Product> makeGemms() {
   return result;
 }
 
-/// Products with every candidate of the parameter that a device may choose.
-std::map<std::string, Product> withCandidates(const std::map<std::string, Product> &products,
-                                              std::initializer_list<int> candidates) {
+/// Few of each kind, for every tile that a device may choose.
+std::map<std::string, Product> makeTiledGemms() {
   std::map<std::string, Product> result;
-  for (const auto &[name, product] : products)
-    for (int candidate : candidates) {
-      std::string chosen = name + "_" + std::to_string(candidate);
-      result[chosen] = product;
-      result[chosen].candidate = candidate;
-    }
+  for (int tile : {64, 128}) {
+    auto add = [&](const std::string &name, Product p) {
+      p.tile = tile;
+      result[name + "_" + std::to_string(tile)] = p;
+    };
+    add("bf16", product(kBf16, 150, 136, 104, true, {"bias", "gelu"}));
+    add("bf16_few", product(kBf16, 20, 24, 40, false));
+    add("f32", product(kF32, 70, 131, 45, false, {"add"}));
+  }
   return result;
-}
-
-/// Few of each kind, for every candidate.
-std::map<std::string, Product> makeCandidateGemvs() {
-  std::map<std::string, Product> result = {
-      {"bf16", product(kBf16, 1, 70, 512, true)},
-      {"f16_rows", product(kF16, 5, 30, 264, true, {"bias", "gelu_tanh", "add"})},
-      {"f32_unaligned", product(kF32, 2, 13, 77, true, {"silu"})},
-      {"gated", product(kBf16, 1, 44, 128, true, {"silu"})}};
-  result["gated"].gated = true;
-  result["gated"].gateSteps = 1;
-  result["gated"].norm = "rms_norm";
-  result["gated"].input = kF32;
-  return withCandidates(result, {1, 2, 4});
-}
-
-std::map<std::string, Product> makeCandidateGemms() {
-  return withCandidates({{"bf16", product(kBf16, 150, 136, 104, true, {"bias", "gelu"})},
-                         {"bf16_few", product(kBf16, 20, 24, 40, false)},
-                         {"f32", product(kF32, 70, 131, 45, false, {"add"})}},
-                        {64, 128});
 }
 } // namespace
 
@@ -323,7 +306,7 @@ TEST(Gemv, IsAProductAndItsEpilogue) { expectReferences("gemv", makeGemvs(), fal
 
 TEST(Gemv, TouchesOnlyWhatItMay) {
   auto products = makeGemvs();
-  for (const char *large : {"f32_no_splits", "f32_two_splits"})
+  for (const char *large : {"f32_rounds", "f32_rounds_splits"})
     products.erase(large);
   expectReferences("gemv", products, true);
 }
@@ -347,9 +330,7 @@ TEST(Gemm, TouchesOnlyWhatItMay) {
   expectReferences("gemm", products, true);
 }
 
-TEST(Products, EveryCandidateIsOne) {
-  for (bool checked : {false, true}) {
-    expectReferences("gemv", makeCandidateGemvs(), checked);
-    expectReferences("gemm", makeCandidateGemms(), checked);
-  }
+TEST(Gemm, OfEveryTileIsAProduct) {
+  for (bool checked : {false, true})
+    expectReferences("gemm", makeTiledGemms(), checked);
 }

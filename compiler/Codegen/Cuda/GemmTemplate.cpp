@@ -225,23 +225,25 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     instance.set("rhsStride", product.rhsStride);
     instance.set("rhsTransposed", product.rhsTransposed);
   }
+  GemvLaunch launch = getGemvLaunch(matmul, gemm->norm.has_value());
   if (product.isGemv()) {
-    // Weights that are trained are written by another kernel. Those that are not are read past the
-    // caches of what may change, and so early that nothing may change them.
-    instance.set("rhsIsConstant", isConstant);
     instance.set("Input", getElementTypeOrSelf(gemm->getLhs()));
     auto addNormOperand = [&](StringRef parameter, Value value) {
       instance.setType(parameter,
                        value ? TemplateInstance::getTypeName(getElementTypeOrSelf(value)) : "void");
       instance.pass(value ? std::optional(numberOf(value)) : std::nullopt);
+      isConstant &= !value || kernel.getArgAttr(numberOf(value), kConstantAttribute);
     };
     auto norm = gemm->norm ? gemm->norm->op : NormOpInterface();
     addNormOperand("NormWeight", norm ? norm.getWeight() : nullptr);
     addNormOperand("NormBias", norm ? norm.getBias() : nullptr);
+    // Weights that are trained are written by another kernel. Those that are not are read so early
+    // that nothing may change them.
+    instance.set("rhsIsConstant", isConstant);
     instance.set("normCenters", norm && norm.centersRows());
     instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
     if (!scaled)
-      instance.set("splits", candidate);
+      instance.set("sharedBytes", launch.sharedBytes);
     instance.setType("Heads", gemm->heads ? nameHeads(*gemm->heads) : "void");
   } else {
     if (!scaled) {
@@ -257,10 +259,9 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     return product.getGemmLaunch(candidate);
   }
   passHeads(instance, gemm->heads, kernel);
-  GemvLaunch launch(matmul, gemm->norm.has_value(), candidate);
-  instance.write(function, /*usesShared=*/gemm->norm.has_value());
+  instance.write(function, /*usesShared=*/launch.sharedBytes > 0);
   return CudaLaunch{.grid = launch.blocks,
-                    .block = product.rhsTransposed ? 128 : 256,
+                    .block = launch.threads,
                     .sharedBytes = launch.sharedBytes,
                     .waits = isConstant};
 }

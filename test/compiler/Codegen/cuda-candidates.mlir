@@ -15,15 +15,21 @@ func.func private @forward(%q: tensor<2x256x2x64xbf16>) -> tensor<2x256x2x64xf32
   return %0 : tensor<2x256x2x64xf32>
 }
 
-// Half as many blocks as there are multiprocessors, or a quarter, would take too long.
-// REMARK: Alternatives{{.*}}Function=few{{.*}}left to the device: by the rule: 128 blocks of 128 threads; splits 2: 64 blocks of 128 threads
-// CHECK: func.func private @few({{.*}}sinter.alternatives = [@few_splits2]
-// CHECK-NOT: @few_splits1
-// CHECK-NOT: @few_splits4
+// A GEMV is shared out by its rule.
+// CHECK: func.func private @few({{.*}}attributes {sinter.block = 512 : i64
 func.func private @few(%x: tensor<1x64xbf16>, %w: tensor<256x64xbf16>) -> tensor<1x256xf32>
     attributes {sinter.kernel = "gemm"} {
   %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<1x64xbf16>, tensor<256x64xbf16>) -> tensor<1x256xf32>
   return %0 : tensor<1x256xf32>
+}
+
+// With tiles of 128 a quarter of the blocks would run.
+// REMARK: Alternatives{{.*}}Function=slow{{.*}}tile
+// CHECK-NOT: @slow_tile128
+func.func private @slow(%x: tensor<128x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<128x128xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w {transpose_rhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x128xf32>
+  return %0 : tensor<128x128xf32>
 }
 
 // Without matrix instructions no tile is another launch.
@@ -38,4 +44,3 @@ func.func private @plain(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32>
 
 // CHECK: func.func private @forward({{.*}} attributes {sinter.template = {{.*}}tile = 0 : i64
 // CHECK: func.func private @forward_tile128({{.*}} attributes {sinter.template = {{.*}}tile = 128 : i64
-// CHECK: func.func private @few_splits2({{.*}} attributes {sinter.template = {{.*}}splits = 2 : i64

@@ -60,7 +60,7 @@ func.func private @heads(%x: tensor<2x1x64xf32>, %w: tensor<64x32xf32>, %cos: te
   return %7, %3 : tensor<2x9x2x8xbf16>, tensor<2x1x2x8xf16>
 }
 // The norm of the rows, rounded, times weights whose second half multiplies the first.
-// CHECK: func.func private @normed({{.*}}) -> {{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 96 : i64, {{.*}}sinter.shared = 256 : i64}
+// CHECK: func.func private @normed({{.*}}) -> {{.*}} attributes {sinter.block = 512 : i64, sinter.grid = 6 : i64, {{.*}}sinter.shared = 116000 : i64}
 func.func private @normed(%x: tensor<2x1x64xf32>, %g: tensor<64xf32>, %w: tensor<192x64xbf16>, %c: tensor<192xf32>)
     -> tensor<2x96xbf16> attributes {sinter.kernel = "gemm"} {
   %n = sinter.layer_norm %x, %g {eps = 1.0e-5} : (tensor<2x1x64xf32>, tensor<64xf32>) -> tensor<2x1x64xf32>
