@@ -117,6 +117,15 @@ private:
   llvm::MapVector<Value, StringAttr> names;
 };
 
+/// Whether an op widens what was rounded before: whoever knows both reads the narrow numbers, as a
+/// library does a bias.
+static bool widensRounded(Operation *op) {
+  auto wide = dyn_cast<CastOp>(op);
+  auto narrow = wide ? wide.getOperand().getDefiningOp<CastOp>() : nullptr;
+  return narrow && getElementTypeOrSelf(narrow).getIntOrFloatBitWidth() <
+                       getElementTypeOrSelf(wide).getIntOrFloatBitWidth();
+}
+
 struct HoistParametersPass : sinter::impl::HoistParametersPassBase<HoistParametersPass> {
   using HoistParametersPassBase::HoistParametersPassBase;
 
@@ -162,7 +171,7 @@ private:
       bool used =
           llvm::any_of(op.getUsers(), [&](Operation *user) { return staying.contains(user); });
       bool addresses = isa<BroadcastOp, SliceOp, ReshapeOp>(op);
-      if (!hoistable || (used && addresses))
+      if (!hoistable || (used && (addresses || widensRounded(&op))))
         staying.insert(&op);
       else if (used)
         for (Value result : op.getResults())

@@ -33,12 +33,13 @@ static bool isSummed(Value value) {
   });
 }
 
-/// Whether all that reads a value rounds it first.
+/// Whether a value is rounded by the one op that reads it, which the product then does.
 static bool isRounded(Value value, Type narrow) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return (isa<CastOp>(user) && getElementTypeOrSelf(user->getResult(0)) == narrow) ||
-           (isAlias(user) && isRounded(user->getResult(0), narrow));
-  });
+  if (!value.hasOneUse())
+    return false;
+  Operation *user = *value.user_begin();
+  return (isa<CastOp>(user) && getElementTypeOrSelf(user->getResult(0)) == narrow) ||
+         (isAlias(user) && isRounded(user->getResult(0), narrow));
 }
 
 namespace {
