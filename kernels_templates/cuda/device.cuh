@@ -776,4 +776,25 @@ SINTER_DEVICE void pdl_launch_dependents() {
 #endif
 }
 
+/// Reads 16 aligned bytes of global memory that nobody reads again soon, behind a pdl_wait before.
+template <class T> SINTER_DEVICE Vector<T, kVector<T>> load_once(const T *from) {
+#ifdef SINTER_SIMT
+  return load<T, kVector<T>>(from);
+#else
+  detail::Words<T, kVector<T>> result;
+  uint4 &word = result.words[0];
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "l"(from));
+  return result.vector;
+#endif
+}
+
+/// Has 128 bytes brought into the L2 cache; reads nothing, and so may stand before pdl_wait.
+SINTER_DEVICE void prefetch_line(const void *line) {
+#ifndef SINTER_SIMT
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+#endif
+}
+
 } // namespace sinter

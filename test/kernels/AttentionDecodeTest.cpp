@@ -78,9 +78,11 @@ int ceilOf(int a, int b) { return (a + b - 1) / b; }
 HostTensor makeScratch(const Options &options, size_t &tickets) {
   const AttentionProblem &p = options.problem;
   bool matrices = options.element != kF32 && p.headSize % 16 == 0;
-  int rows = matrices ? 16 : p.headSize > 128 ? 2 : 4;
-  int groups = p.batch * p.keyHeads * ceilOf(p.length * (p.heads / p.keyHeads), rows);
-  int splits = std::min(ceilOf(264, groups), ceilOf(p.maxSequence, 256));
+  int queries = p.length * (p.heads / p.keyHeads);
+  int rows = !matrices ? (p.headSize > 128 ? 2 : 4) : p.headSize <= 128 && queries > 8 ? 16 : 8;
+  int groups = p.batch * p.keyHeads * ceilOf(queries, rows);
+  int blocks = p.headSize <= 64 && options.cache.empty() ? 264 : 132;
+  int splits = std::min(std::max(blocks / groups, 1), ceilOf(p.maxSequence, 128));
   tickets = ceilOf(groups, 4) * 4;
   size_t partial = splits > 1 ? size_t(groups) * splits * rows * (p.headSize + 2) : 0;
   HostTensor scratch("float", tickets + partial);

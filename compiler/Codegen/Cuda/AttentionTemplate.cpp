@@ -42,24 +42,17 @@ struct ForwardShape {
 
 /// The same of attention_decode.cuh.
 struct DecodeShape {
-  static constexpr int64_t block = 128;
+  static constexpr int64_t warps = 8;
   int64_t groups, splits, sharedBytes, scratchBytes;
 
-  DecodeShape(const AttentionOperands &operands, bool matrices, bool bytes,
-              const TargetAttr &target) {
-    int64_t d = operands.headSize, rows = matrices ? 16 : d > 128 ? 2 : 4;
-    int64_t parts = llvm::divideCeil(operands.rows, rows);
-    groups = operands.batch * operands.keyHeads * parts;
-    int64_t wanted = llvm::divideCeil(264, groups),
-            most = llvm::divideCeil(operands.maxSequence, 256);
-    splits = std::min(wanted, most);
-    auto copies = [&](int64_t stages) {
-      return bytes ? 288 * (d + 8) + 128 * d * stages : 32 * (d + 8) * (1 + 8 * stages);
-    };
-    sharedBytes = 16 * rows * (d + 4) + 32 * rows;
-    if (matrices)
-      sharedBytes =
-          std::max(sharedBytes, copies(d > 128 || copies(3) > target.getL1Bytes() ? 2 : 3));
+  DecodeShape(const AttentionOperands &operands, bool matrices, bool bytes) {
+    int64_t d = operands.headSize;
+    int64_t rows = !matrices ? (d > 128 ? 2 : 4) : d <= 128 && operands.rows > 8 ? 16 : 8;
+    groups = operands.batch * operands.keyHeads * llvm::divideCeil(operands.rows, rows);
+    int64_t blocks = d <= 64 && !bytes ? 264 : 132;
+    splits = std::min<int64_t>(std::max<int64_t>(blocks / groups, 1),
+                               llvm::divideCeil(operands.maxSequence, 16 * warps));
+    sharedBytes = 4 * warps * rows * (d + 6);
     scratchBytes = static_cast<int64_t>(llvm::alignTo(4 * groups, 16)) +
                    (splits > 1 ? 4 * groups * splits * rows * (d + 2) : 0);
   }
@@ -210,12 +203,15 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
   for (std::optional<unsigned> argument : scales)
     instance.pass(argument);
   if (decodes) {
-    DecodeShape shape(operands, matrices, scales.front().has_value(), target);
+    DecodeShape shape(operands, matrices, scales.front().has_value());
     instance.pass(inputs + results.resultIndex);
     instance.pass(inputs + kernel.getNumResults());
     instance.write(function, /*usesShared=*/true);
-    return CudaLaunch{shape.groups * shape.splits, shape.block, shape.sharedBytes,
-                      shape.scratchBytes};
+    return CudaLaunch{.grid = shape.groups * shape.splits,
+                      .block = 32 * DecodeShape::warps,
+                      .sharedBytes = shape.sharedBytes,
+                      .scratchBytes = shape.scratchBytes,
+                      .waits = true};
   }
   ForwardShape shape(operands, matrices, operands.seedArgument.has_value(), target, candidate);
   instance.set("tile", candidate);

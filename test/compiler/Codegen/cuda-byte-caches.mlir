@@ -3,8 +3,8 @@
 !slots = tensor<1xi32>
 !scales = tensor<1x1024x2x1xf32>
 
-// Few queries of 16 bits: tiles of bytes are copied as they are, and one is widened at a time.
-// CHECK: func.func private @decode({{.*}}sinter.shared = 45312 : i64
+// Few queries of 16 bits: bytes are widened in registers.
+// CHECK: func.func private @decode({{.*}}sinter.grid = 16 : i64, {{.*}}sinter.shared = 17920 : i64
 func.func private @decode(%q: tensor<1x1x4x64xbf16>, %k: tensor<1x1024x2x64xi8>, %v: tensor<1x1024x2x64xi8>,
     %start: !slots, %ks: !scales, %vs: !scales) -> tensor<1x1x4x64xf32> attributes {sinter.kernel = "attention"} {
   %0 = sinter.attention %q, %k, %v, %start, %ks, %vs {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1>}
@@ -21,7 +21,7 @@ func.func private @prefill(%q: tensor<1x64x4x64xbf16>, %k: tensor<1x1024x2x64xf8
   return %0 : tensor<1x64x4x64xf32>
 }
 
-// CHECK: func.func private @plain_decode({{.*}}sinter.shared = 4480 : i64
+// CHECK: func.func private @plain_decode({{.*}}sinter.shared = 8960 : i64
 func.func private @plain_decode(%q: tensor<1x1x4x64xf32>, %k: tensor<1x1024x2x64xi8>, %v: tensor<1x1024x2x64xi8>,
     %start: !slots, %ks: !scales, %vs: !scales) -> tensor<1x1x4x64xf32> attributes {sinter.kernel = "attention"} {
   %0 = sinter.attention %q, %k, %v, %start, %ks, %vs {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1>}
