@@ -42,8 +42,6 @@ static StringRef findObstacle(const Instance &instance, const LibraryAttention &
   Type element = instance.type("Element"), result = instance.type("Result");
   if (element.getIntOrFloatBitWidth() != 16 || instance.type("Query") != element)
     return "expected queries and keys of one type of 16 bits";
-  if (result != element && !result.isF32())
-    return "expected a result of the keys' type or f32";
   if (instance.flag("hasStart") || instance.flag("hasFirst"))
     return "expected no positions that only the device knows";
   if (instance.flag("hasSlopes") || instance.real("softcap") != 0 || instance.real("dropout") != 0)
@@ -58,6 +56,9 @@ static StringRef findObstacle(const Instance &instance, const LibraryAttention &
                             [&](int64_t distance) { return distance % elements == 0; });
   if (!aligned)
     return "expected heads that begin at multiples of 16 bytes";
+  // The library takes plans of results in f32, and on an H200 writes other numbers (cuDNN 9.19).
+  if (result != element)
+    return "expected a result of the keys' type";
   return "";
 }
 

@@ -104,7 +104,8 @@ namespace {
 class DeviceTest : public testing::Test {
 protected:
   void SetUp() override {
-    SINTER_SKIP_WITHOUT_KERNELS();
+    if (std::string why = simt::Program::whyNot(); !why.empty())
+      GTEST_SKIP() << why;
     simt::CompileOptions options;
     options.checked = true;
     options.name = "device_test.cu";

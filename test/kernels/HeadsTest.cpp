@@ -175,11 +175,11 @@ std::map<std::string, HeadsCase> makeCases() {
   slots.positions = 9; // beyond which the last angles count
   slots.start = {-1, 9, 4};
   slots.count = {2, 2, 0};
-  cases["norm"].normalized = true;
-  cases["norm"].biased = true;
-  cases["norm"].slots = 2;
-  cases["norm"].start = {3, 5};
-  cases["norm"].count = {1, 1};
+  cases["normed"].normalized = true;
+  cases["normed"].biased = true;
+  cases["normed"].slots = 2;
+  cases["normed"].start = {3, 5};
+  cases["normed"].count = {1, 1};
   cases["plain"].rhsTransposed = cases["plain_partly"].rhsTransposed = false;
   cases["plain_partly"].rotated = 4;
   cases["plain_partly"].biased = true;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <map>
 
 using namespace sinter;
 using namespace sinter::kernels;
@@ -82,6 +84,14 @@ static bool isUnwritten(const HostTensor &tensor) {
   return std::ranges::all_of(tensor.values, [](double value) { return std::isnan(value); });
 }
 
+/// A name of its own for each time that a test runs a kernel.
+static std::string nameRun(const std::string &kernel) {
+  static std::map<std::string, int> runs;
+  const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
+  std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + kernel;
+  return name + "." + std::to_string(runs[name]++);
+}
+
 Expected<simt::Report> TestKernels::run(const std::string &kernel,
                                         const std::vector<HostTensor *> &tensors,
                                         simt::Schedule::Order order) {
@@ -90,7 +100,7 @@ Expected<simt::Report> TestKernels::run(const std::string &kernel,
   std::vector<std::span<const double>> values;
   for (const HostTensor *tensor : tensors)
     values.push_back(tensor->values);
-  SINTER_CHECK(test::compareWithRecord(name + "." + kernel, values));
+  SINTER_CHECK(test::compareWithRecord(nameRun(kernel), values));
   return report;
 }
 

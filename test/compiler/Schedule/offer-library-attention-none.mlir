@@ -34,6 +34,12 @@ func.func private @late(%q: tensor<1x40x4x64xbf16>, %k: tensor<1x20x4x64xbf16>) 
       : (tensor<1x40x4x64xbf16>, tensor<1x20x4x64xbf16>, tensor<1x20x4x64xbf16>) -> tensor<1x40x4x64xf32>
   return %0 : tensor<1x40x4x64xf32>
 }
+// REMARK-DAG: Function=into_f32 | Reason="expected a result of the keys' type"
+func.func private @into_f32(%q: tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32> attributes {sinter.kernel = "attention"} {
+  %0 = sinter.attention %q, %q, %q {scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
+      : (tensor<1x40x4x64xbf16>, tensor<1x40x4x64xbf16>, tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32>
+  return %0 : tensor<1x40x4x64xf32>
+}
 func.func private @relu(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sinter.kernel = "rows"} {
   %0 = sinter.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
