@@ -49,7 +49,8 @@ static bool reducesReductions(Operation *op, const OpSet &ops) {
 static RowsOptions getGpuOptions(const TargetAttr &target) {
   RowsOptions options;
   options.bufferBytes = std::min(options.bufferBytes, target.getL1Bytes());
-  options.keepsLoads = options.keepsSums = options.callsLibrary = true;
+  options.keepsLoads = options.keepsSums = true;
+  options.callsLibrary = options.approximates = true;
   options.sumItems = 2 * target.getCores();
   options.sumColumns = 32;
   options.sumGroups = 16;

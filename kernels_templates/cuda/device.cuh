@@ -357,9 +357,10 @@ template <class T> SINTER_DEVICE unsigned pack(float low, float high) {
 // Mathematics
 //===----------------------------------------------------------------------===//
 //
-// Accuracy is decided here. Generated kernels wait for memory, so they have the accurate functions
-// (one or two units in the last place); `exp2_fast` and `tanh_fast` are for the inner loops of
-// matrix kernels, whose inputs are rounded to 8 or 11 bits anyway.
+// Accuracy is decided here. Generated kernels of f32 wait for memory, so they have the accurate
+// functions (one or two units in the last place). Those that end in `_fast` are for inputs that are
+// rounded to 8 or 11 bits anyway: the inner loops of matrix kernels, and generated ones of 16 bits,
+// which wait half as long.
 
 SINTER_DEVICE float exp(float x) { return ::expf(x); }
 SINTER_DEVICE double exp(double x) { return ::exp(x); }
@@ -405,6 +406,9 @@ SINTER_DEVICE float exp2_fast(float x) {
   return result;
 #endif
 }
+
+/// e^x to about |x| 2^-23; 0 for results below the normal numbers.
+SINTER_DEVICE float exp_fast(float x) { return exp2_fast(x * kLog2E); }
 
 /// a / b to two units in the last place; 0 where b is beyond 2^126.
 SINTER_DEVICE float divide_fast(float a, float b) {

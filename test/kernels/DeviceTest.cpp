@@ -80,7 +80,8 @@ extern "C" __global__ void __launch_bounds__(32) reduce_groups(const float *from
 
 extern "C" __global__ void __launch_bounds__(64) approximate(const float *from, float *out) {
   float x = from[threadIdx.x];
-  store(out + 2 * threadIdx.x, Vector<float, 2>{{exp2_fast(x), tanh_fast(x)}});
+  float sigmoid = divide_fast(1, 1 + exp_fast(-x));
+  store(out + 4 * threadIdx.x, Vector<float, 4>{{exp2_fast(x), tanh_fast(x), exp_fast(x), sigmoid}});
 }
 
 extern "C" __global__ void __launch_bounds__(64) move(const float *from, float *out) {
@@ -303,16 +304,17 @@ TEST_F(DeviceTest, ApproximationsAreGoodEnough) {
     values[i] = (i - 32) * 0.37f;
   values[0] = -HUGE_VALF;
   values[1] = 200;
-  auto *out = device.array<float>(2 * 64);
+  auto *out = device.array<float>(4 * 64);
   run("approximate", 1, 64, {device.copyOf(values), out});
-  std::vector<float> found = device.values(out, 2 * 64);
-  EXPECT_EQ(found[0], 0);
-  EXPECT_EQ(found[1], -1);
-  EXPECT_EQ(found[2], HUGE_VALF);
-  EXPECT_EQ(found[3], 1);
+  std::vector<float> found = device.values(out, 4 * 64);
+  EXPECT_EQ(std::vector<float>(found.begin(), found.begin() + 8),
+            (std::vector<float>{0, -1, 0, 0, HUGE_VALF, 1, HUGE_VALF, 1}));
   for (int i = 2; i < 64; ++i) {
-    EXPECT_NEAR(found[2 * i] / std::exp2(double(values[i])), 1, 1e-6) << values[i];
-    EXPECT_NEAR(found[2 * i + 1], std::tanh(double(values[i])), 1e-6) << values[i];
+    const double x = values[i];
+    EXPECT_NEAR(found[4 * i] / std::exp2(x), 1, 1e-6) << x;
+    EXPECT_NEAR(found[4 * i + 1], std::tanh(x), 1e-6) << x;
+    EXPECT_NEAR(found[4 * i + 2] / std::exp(x), 1, 2e-6) << x;
+    EXPECT_NEAR(found[4 * i + 3] * (1 + std::exp(-x)), 1, 2e-6) << x;
   }
 }
 

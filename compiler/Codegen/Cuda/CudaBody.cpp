@@ -236,6 +236,11 @@ private:
         });
   }
 
+  template <class Op> static bool isApproximate(Op op) {
+    return arith::bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn) &&
+           op.getType().isF32();
+  }
+
   /// The expression of an operation without regions that computes one value of others.
   CudaExpression express(Operation *op) {
     auto arg = [&](unsigned i) -> const CudaExpression & { return get(op->getOperand(i)); };
@@ -265,7 +270,9 @@ private:
             [&](arith::AddIOp) { return arg(0).text == "0" ? arg(1) : binary("+", Binding::Sum); })
         .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary("-", Binding::Sum); })
         .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary("*", Binding::Product); })
-        .Case([&](arith::DivFOp) { return binary("/", Binding::Product); })
+        .Case([&](arith::DivFOp division) {
+          return isApproximate(division) ? call("divide_fast") : binary("/", Binding::Product);
+        })
         // Indices are not negative.
         .Case<arith::DivUIOp, arith::RemUIOp>([&](Operation *op) {
           StringRef symbol = isa<arith::DivUIOp>(op) ? "/" : "%";
@@ -313,7 +320,9 @@ private:
                                     text(op->getOperand(2), Binding::Or),
                                 Binding::Choice};
         })
-        .Case([&](math::ExpOp) { return call("exp"); })
+        .Case([&](math::ExpOp exponential) {
+          return call(isApproximate(exponential) ? "exp_fast" : "exp");
+        })
         .Case([&](math::LogOp) { return call("log"); })
         .Case([&](math::TanhOp) { return call("tanh"); })
         .Case([&](math::ErfOp) { return call("erf"); })
@@ -441,6 +450,8 @@ private:
     if (expr.getKind() == AffineExprKind::Add && number && number.getValue() < 0)
       return makeBinary(left, "-", {std::to_string(-number.getValue())}, Binding::Sum);
     CudaExpression right = printAffine(binary.getRHS(), operands);
+    if (left.text == "0")
+      return expr.getKind() == AffineExprKind::Add ? right : left;
     switch (expr.getKind()) {
     case AffineExprKind::Add:
       return makeBinary(left, "+", right, Binding::Sum);
@@ -560,7 +571,8 @@ private:
       if (!empty && canTakeOver(init, loop)) {
         name = get(init).text;
       } else {
-        name = makeName(empty ? "result" : "part");
+        bool ahead = isa_and_nonnull<vector::LoadOp, memref::LoadOp>(init.getDefiningOp());
+        name = makeName(empty ? "result" : ahead ? "ahead" : "part");
         declare(argument, name, empty ? "" : text(init));
       }
       variables.push_back(name);

@@ -371,6 +371,38 @@ Value ElementEmitter::load(Value memory, RankedTensorType type, ArrayRef<AffineE
   return element;
 }
 
+bool ElementEmitter::isOfNarrow(Value tensor) {
+  if (auto known = narrow.find(tensor); known != narrow.end())
+    return known->second;
+  RankedTensorType type = typeOf(tensor);
+  Operation *op = tensor.getDefiningOp();
+  bool result = op ? llvm::all_of(op->getOperands(), [&](Value v) { return isOfNarrow(v); })
+                   : type.getNumElements() == 1 || type.getElementTypeBitWidth() <= 16 ||
+                         !isa<FloatType>(type.getElementType());
+  return narrow[tensor] = result;
+}
+
+Value ElementEmitter::emitScalar(ElementwiseOpInterface op, ArrayRef<Value> operands) {
+  Block *block = builder.getInsertionBlock();
+  Operation *before = builder.getInsertionPoint() == block->begin()
+                          ? nullptr
+                          : &*std::prev(builder.getInsertionPoint());
+  Value element = op.emitScalar(builder, loc, operands);
+  if (!options.approximates || !isOfNarrow(op->getResult(0)))
+    return element;
+  auto emitted = llvm::make_range(before ? std::next(before->getIterator()) : block->begin(),
+                                  builder.getInsertionPoint());
+  if (llvm::none_of(emitted, llvm::IsaPred<math::ExpOp>))
+    return element;
+  for (Operation &part : emitted) {
+    if (auto exponential = dyn_cast<math::ExpOp>(part))
+      exponential.setFastmath(arith::FastMathFlags::afn);
+    if (auto division = dyn_cast<arith::DivFOp>(part))
+      division.setFastmath(arith::FastMathFlags::afn);
+  }
+  return element;
+}
+
 FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> index) {
   Operation *op = tensor.getDefiningOp();
   if (!op) {
@@ -391,7 +423,7 @@ FailureOr<Value> ElementEmitter::compute(Value tensor, ArrayRef<AffineExpr> inde
   auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
   if (!elementwise)
     return elements->front();
-  Value element = elementwise.emitScalar(builder, loc, *elements);
+  Value element = emitScalar(elementwise, *elements);
   // A cast to 16 bits has rounded.
   if (element.getType() != type)
     element = arith::ExtFOp::create(builder, loc, type, element);

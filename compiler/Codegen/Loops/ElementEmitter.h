@@ -131,6 +131,11 @@ private:
   mlir::Value loadHalf(mlir::Value memory, mlir::RankedTensorType type, PanelsAttr panels,
                        llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> compute(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// Whether an element is made of numbers of 16 bits, and of those that are the same for all.
+  bool isOfNarrow(mlir::Value tensor);
+  /// The element of an elementwise op's result. Where it is made of numbers of 16 bits,
+  /// exponentials, and divisions beside them, may be approximate (RowsOptions::approximates).
+  mlir::Value emitScalar(ElementwiseOpInterface op, llvm::ArrayRef<mlir::Value> operands);
   /// Whether the loop being emitted computes a whole row of the tensor, an element a step.
   bool canFill(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::FailureOr<mlir::Value> emitReduce(ReduceOp op, llvm::ArrayRef<mlir::AffineExpr> index);
@@ -152,6 +157,8 @@ private:
   llvm::SmallVector<ScopeData> scopes;
   llvm::DenseMap<mlir::Value, mlir::Value> memories;
   llvm::DenseMap<mlir::Value, mlir::AffineExpr> rows;
+  /// What isOfNarrow has said.
+  llvm::DenseMap<mlir::Value, bool> narrow;
   /// Values with a row buffer, and its memory once there is one.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   /// The counter of the reduction loop being emitted, and the buffers filled in it.

@@ -57,6 +57,9 @@ struct RowsOptions {
   /// Whether what takes random numbers calls a function (`is_kept`, `stochastic_round`) instead of
   /// having its code inside. It is declared in the kernels' module, with kLibraryAttribute.
   bool callsLibrary = false;
+  /// Whether exponentials of numbers that were rounded to 16 bits, and divisions beside them, may
+  /// be approximate (`fastmath<afn>`): to some 2^-21, which the inputs' rounding hides.
+  bool approximates = false;
   /// Work items that a kernel of column sums alone is cut into, and columns that are not cut
   /// further.
   int64_t sumItems = 16, sumColumns = 64;

@@ -47,6 +47,29 @@ func.func @code(%x: memref<32xbf16> {llvm.noalias}, %y: memref<32xbf16>) attribu
   return
 }
 
+// What may be approximate is; a row that was loaded before is carried on under its name.
+// CHECK: fast(
+// CHECK: sinter::Vector<float, 4> ahead = x0_row;
+// CHECK: y0[i] = sinter::divide_fast(1.0f, sinter::exp_fast(v));
+// CHECK: ahead = x0_row1;
+func.func @fast(%x: memref<128xf32> {llvm.noalias}, %y: memref<32xf32> {llvm.noalias}) attributes {sinter.items = 1 : i64, sinter.threads = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %first = vector.load %x[%c0] : memref<128xf32>, vector<4xf32>
+  %last = scf.for %i = %c0 to %c32 step %c1 iter_args(%ahead = %first) -> vector<4xf32> {
+    %at = affine.apply affine_map<(d0) -> (d0 * 4)>(%i)
+    %next = vector.load %x[%at] : memref<128xf32>, vector<4xf32>
+    %0 = vector.extract %ahead[0] : f32 from vector<4xf32>
+    %1 = math.exp %0 fastmath<afn> : f32
+    %2 = arith.divf %one, %1 fastmath<afn> : f32
+    memref.store %2, %y[%i] : memref<32xf32>
+    scf.yield %next : vector<4xf32>
+  }
+  return
+}
+
 // A sum is added to in its place, also under a condition; memory of the block is dynamic.
 // CHECK: sums(
 // CHECK:   float *const row = sinter::dynamic_shared<float>();
@@ -147,6 +170,11 @@ func.func private @instance(memref<32xbf16> {llvm.noalias}, memref<32xbf16> {llv
 func.func private @code(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {sinter.block = 32 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
   %0 = sinter.relu %x : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
   return %0 : tensor<4x8xbf16>
+}
+func.func private @fast(%x: tensor<32x4xf32>) -> tensor<32xf32> attributes {sinter.block = 32 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 0 : i64} {
+  %0 = sinter.slice %x {offsets = array<i64: 0, 0>} : (tensor<32x4xf32>) -> tensor<32x1xf32>
+  %1 = sinter.reshape %0 : (tensor<32x1xf32>) -> tensor<32xf32>
+  return %1 : tensor<32xf32>
 }
 func.func private @sums(%x: tensor<1x1100xf32>) -> tensor<1xf32> attributes {sinter.block = 128 : i64, sinter.grid = 1 : i64, sinter.kernel = "rows", sinter.shared = 64 : i64} {
   %0 = sinter.reduce sum %x : (tensor<1x1100xf32>) -> tensor<1xf32>
