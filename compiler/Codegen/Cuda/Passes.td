@@ -145,13 +145,15 @@ def PlanThreadsPass : Pass<"sinter-plan-threads", "mlir::ModuleOp"> {
   let summary = "how many threads compute a work item, and what each of them does";
   let description = [{
     After it: every generated kernel says how many threads compute a work item (`sinter.threads`, a
-    power of two; up to 32 several items share a block, from there on an item is a block), every
-    innermost loop that can be spread over them how many neighbours a thread takes at once
-    (`sinter.lanes`: 16 bytes where its accesses are linear and aligned) and how many steps of it
-    are written out (`sinter.unroll`). Row buffers whose elements are each written and read by one
-    thread are marked `sinter.registers`; others will be in shared memory. The tensor-level kernel
-    says the launch: `sinter.grid` in blocks, `sinter.block`, `sinter.shared`. A remark says what
-    was chosen, or why a loop stays whole: then every thread runs it and one of them stores.
+    power of two up to 32, of which several items share a block, or whole warps that are a block),
+    every innermost loop that can be spread over them how many neighbours a thread takes at once
+    (`sinter.lanes`: 16 bytes where its accesses are linear and aligned; a long row may have a rest
+    behind the last of them) and how many steps of it are written out (`sinter.unroll`). Row buffers
+    whose elements are each written and read by one thread are marked `sinter.registers`; others will
+    be in shared memory. A loop over rows that only add to such buffers has several rows written out.
+    The tensor-level kernel says the launch: `sinter.grid` in blocks, `sinter.block`,
+    `sinter.shared`. A remark says what was chosen, or why a loop stays whole: then every thread runs
+    it and one of them stores.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-plan-threads
@@ -241,10 +243,10 @@ def MapLoopsToThreadsPass : Pass<"sinter-map-loops-to-threads", "mlir::ModuleOp"
     After it: generated kernels are the code of one thread, without the arguments `begin` and `end`.
     A thread knows its work item (of the last block, those beyond the end do nothing) and its place
     among the item's threads; a loop with `sinter.lanes` is a loop over this thread's part, in
-    vectors where there are several lanes; sums and maxima are combined over a warp
-    (`gpu.subgroup_reduce`) or a block (`gpu.all_reduce`) in an order that depends on the extent
-    only. Stores outside of such loops are the first thread's. Row buffers are a thread's own, or
-    workgroup memory, one row an item of the block.
+    vectors where there are several lanes (what is left behind the last one is an element a thread);
+    sums and maxima are combined over a warp (`gpu.subgroup_reduce`) or a block (`gpu.all_reduce`) in
+    an order that depends on the extent only. Stores outside of such loops are the first thread's. Row
+    buffers are a thread's own, or workgroup memory, one row an item of the block.
 
     ```mlir
     func.func private @k(%x: tensor<3x2048xf32>) -> tensor<3x2048xf32>
@@ -292,6 +294,53 @@ def MapLoopsToThreadsPass : Pass<"sinter-map-loops-to-threads", "mlir::ModuleOp"
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::ub::UBDialect",
     "mlir::vector::VectorDialect"];
+}
+
+def LoadRowsAheadPass : Pass<"sinter-load-rows-ahead", "mlir::ModuleOp"> {
+  let summary = "a block that works on row after row asks for the next one early";
+  let description = [{
+    After it: a loop whose steps meet in reductions over the block, each a row of its own, has loaded a
+    row before it works on the one before, as far as registers allow, so that memory and arithmetic
+    overlap; what is the same for all rows is loaded before the loop. This is done with what the kernel
+    does not write, where a row is loaded by every thread at once. A remark says how many loads were
+    moved.
+
+    ```mlir
+    module {
+    module @kernels {
+      func.func @k(%x: memref<4096xf32> {llvm.noalias}, %y: memref<32xf32> {llvm.noalias})
+          attributes {sinter.items = 1 : i64, sinter.threads = 128 : i64} {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %thread = gpu.thread_id x
+        scf.for %row = %c0 to %c32 step %c1 {
+          %at = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%row, %thread)
+          %0 = memref.load %x[%at] : memref<4096xf32>
+          %1 = gpu.all_reduce add %0 uniform {} : (f32) -> f32
+          memref.store %1, %y[%row] : memref<32xf32>
+        }
+        return
+      }
+    }
+    }
+    // =>
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%c0, %thread)
+    %first = memref.load %x[%at] : memref<4096xf32>
+    ...
+    %sum = scf.for %row = %c0 to %c32 step %c1 iter_args(%ahead = %first) -> (f32) {
+      %next = arith.addi %row, %c1 : index
+      %following = arith.minsi %next, %c31 : index
+      %there = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%following, %thread)
+      %loaded = memref.load %x[%there] : memref<4096xf32>
+      ...
+      memref.store %1, %y[%row] : memref<32xf32>
+      scf.yield %loaded : f32
+    }
+    ...
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
 def VerifyCudaCodegenPass : Pass<"sinter-verify-cuda-codegen", "mlir::ModuleOp"> {

@@ -13,5 +13,6 @@ void sinter::buildCudaCodegenPipeline(OpPassManager &manager, bool tune) {
   manager.addPass(createInsertBarriersPass());
   manager.addPass(createMapLoopsToThreadsPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createLoadRowsAheadPass());
   manager.addPass(createVerifyCudaCodegenPass());
 }

@@ -33,6 +33,8 @@ static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512, kLargestBlock = 1
 static constexpr int64_t kResidentThreads = 2048;
 /// Elements that a lane of a warp may have of a row, and a thread of a block should have.
 static constexpr int64_t kWarpElements = 32, kThreadElements = 16;
+/// Elements of a row from which on vectors are worth a rest behind the last one.
+static constexpr int64_t kLongRow = 1024;
 /// Registers that a row buffer may take of a thread, and all of them together.
 static constexpr int64_t kBufferRegisters = 32, kAllRegisters = 64;
 /// Steps of a loop that are written out altogether; of longer ones, as many as load so many
@@ -69,8 +71,10 @@ public:
       inner.loop->setAttr(kUnrollAttribute,
                           builder.getI64IntegerAttr(chooseUnroll(inner, threads)));
       inner.loop.getBody()->walk([&](scf::ForOp loop) {
-        loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(kWholeUnroll));
+        int64_t unroll = kLoadsInFlight / std::max<int64_t>(countLoads(loop), 1);
+        loop->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(std::max<int64_t>(unroll, 1)));
       });
+      unrollRows(inner, threads);
       remark::passed(inner.loop.getLoc(), getRemark())
           << llvm::formatv("{0} elements over {1} threads, {2} side by side",
                            inner.range.getExtent(), threads, inner.lanes)
@@ -150,9 +154,10 @@ private:
         indices.push_back(access->index);
       }
       inner.lanes = width == 0 ? 1 : 128 / std::max<int64_t>(width, 8);
+      bool mayLeaveRest = leavesRest(inner);
       auto fits = [&](int64_t lanes) {
-        return inner.range.getExtent() % lanes == 0 && inner.range.lower % lanes == 0 &&
-               llvm::all_of(indices, [&](Value index) {
+        return (mayLeaveRest || inner.range.getExtent() % lanes == 0) &&
+               inner.range.lower % lanes == 0 && llvm::all_of(indices, [&](Value index) {
                  return getDivisor(index, counter, lanes) % lanes == 0;
                });
       };
@@ -169,6 +174,15 @@ private:
     for (InnerLoop &inner : loops)
       if (auto it = common.find({inner.range.lower, inner.range.upper}); it != common.end())
         inner.lanes = it->second;
+  }
+
+  /// Whether a loop may have elements behind its last whole vector. They are one for each of the
+  /// first threads; in row buffers every element has its place in a vector.
+  static bool leavesRest(const InnerLoop &inner) {
+    bool buffers = false;
+    forAccesses(inner.loop,
+                [&](const Access &access) { buffers |= !!access.memory.getDefiningOp(); });
+    return !buffers && inner.range.getExtent() >= kLongRow;
   }
 
   /// Whether a loop touches no memory but row buffers.
@@ -197,8 +211,11 @@ private:
       return kWarp;
     if (many)
       all = llvm::PowerOf2Ceil(llvm::divideCeil(extent, kThreadElements));
-    return std::clamp<int64_t>(all, 2 * kWarp,
-                               many && outgrowsCache(extent) ? kLargestBlock : kLargeBlock);
+    int64_t most = std::clamp<int64_t>(all, 2 * kWarp,
+                                       many && outgrowsCache(extent) ? kLargestBlock : kLargeBlock);
+    // Of as many steps, no more threads than have work in all of them.
+    int64_t steps = llvm::divideCeil(vectors, most);
+    return std::max<int64_t>(2 * kWarp, llvm::alignTo(llvm::divideCeil(vectors, steps), kWarp));
   }
 
   /// Whether rows of this length are read from memory several times, and those that are worked on
@@ -264,11 +281,31 @@ private:
       return steps;
     int64_t unroll =
         steps <= kWholeUnroll ? steps : std::max(kPartElements / inner.lanes, kPartUnroll);
+    return std::clamp<int64_t>(kLoadsInFlight / std::max<int64_t>(countLoads(inner.loop), 1), 1,
+                               unroll);
+  }
+
+  /// Rows of an item that are only added to sums in registers are written out several at a time: no
+  /// thread waits for another between them.
+  void unrollRows(const InnerLoop &inner, int64_t threads) {
+    auto rows = inner.loop->getParentOfType<scf::ForOp>();
+    if (rows == itemLoop || !getRange(rows) || !usesRegisters(inner.loop) ||
+        llvm::any_of(rows.getBody()->getOps<scf::ForOp>(),
+                     [](scf::ForOp loop) { return loop.getNumResults() != 0; }))
+      return;
+    int64_t steps = llvm::divideCeil(inner.range.getExtent(), threads * inner.lanes);
+    int64_t unroll = kLoadsInFlight / std::max<int64_t>(steps * countLoads(inner.loop), 1);
+    rows->setAttr(kUnrollAttribute,
+                  Builder(kernel.getContext()).getI64IntegerAttr(std::max<int64_t>(unroll, 1)));
+  }
+
+  /// Loads of an element from global memory.
+  static int64_t countLoads(scf::ForOp loop) {
     int64_t loads = 0;
-    forAccesses(inner.loop, [&](const Access &access) {
+    forAccesses(loop, [&](const Access &access) {
       loads += !access.writes && !access.memory.getDefiningOp();
     });
-    return std::clamp<int64_t>(kLoadsInFlight / std::max<int64_t>(loads, 1), 1, unroll);
+    return loads;
   }
 
   static int64_t getBytes(memref::AllocaOp buffer) {

@@ -27,10 +27,11 @@ class LoopSpreader {
 public:
   LoopSpreader(scf::ForOp loop, const ItemThreads &item)
       : loop(loop), builder(loop), loc(loop.getLoc()), range(*getRange(loop)), item(item),
-        lanes(getLanes(loop)), step(item.threads * lanes) {}
+        lanes(getLanes(loop)), step(item.threads * lanes),
+        end(range.upper - range.getExtent() % lanes) {}
 
   void run() {
-    int64_t steps = llvm::divideCeil(range.getExtent(), step);
+    int64_t steps = llvm::divideCeil(end - range.lower, step);
     SmallVector<Operation *> combines;
     SmallVector<Value> initial;
     for (Value next : cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperands()) {
@@ -51,21 +52,10 @@ public:
         dims.push_back(item.thread);
       }
       Value element = apply(first, dims);
-      if (range.getExtent() % step == 0)
-        return emitLanes(combines, element, k, carried);
-      Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, element,
-                                           constant(range.upper));
-      auto guard = scf::IfOp::create(builder, loc, carried.getTypes(), inside,
-                                     /*withElseRegion=*/!carried.empty());
-      OpBuilder::InsertionGuard after(builder);
-      builder.setInsertionPointToStart(guard.thenBlock());
-      SmallVector<Value> next = emitLanes(combines, element, k, carried);
-      if (carried.empty())
-        return {};
-      scf::YieldOp::create(builder, loc, next);
-      builder.setInsertionPointToStart(guard.elseBlock());
-      scf::YieldOp::create(builder, loc, carried);
-      return SmallVector<Value>(guard.getResults());
+      auto emitBody = [&] { return emitLanes(combines, element, k, carried); };
+      if ((end - range.lower) % step == 0)
+        return emitBody();
+      return emitBelow(element, end, carried, emitBody);
     };
     SmallVector<Value> partial;
     if (steps == 1) {
@@ -81,6 +71,8 @@ public:
         scf::YieldOp::create(builder, loc, next);
       partial.assign(outer.getResults().begin(), outer.getResults().end());
     }
+    if (end != range.upper)
+      partial = emitRest(combines, partial);
     for (auto [result, combine, init, value] :
          llvm::zip_equal(loop.getResults(), combines, loop.getInitArgs(), partial))
       result.replaceAllUsesWith(reduce(combine, init, value));
@@ -88,21 +80,55 @@ public:
   }
 
 private:
+  /// What `emitBody` emits and carries on, under the condition that an element is below a bound.
+  SmallVector<Value> emitBelow(Value element, int64_t bound, ValueRange carried,
+                               llvm::function_ref<SmallVector<Value>()> emitBody) {
+    Value inside =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, element, constant(bound));
+    auto guard = scf::IfOp::create(builder, loc, carried.getTypes(), inside,
+                                   /*withElseRegion=*/!carried.empty());
+    OpBuilder::InsertionGuard after(builder);
+    builder.setInsertionPointToStart(guard.thenBlock());
+    SmallVector<Value> next = emitBody();
+    if (carried.empty())
+      return {};
+    scf::YieldOp::create(builder, loc, next);
+    builder.setInsertionPointToStart(guard.elseBlock());
+    scf::YieldOp::create(builder, loc, carried);
+    return SmallVector<Value>(guard.getResults());
+  }
+
+  /// The elements behind the last whole vector, one for each of the first threads, after the lanes
+  /// of what is carried on have been combined.
+  SmallVector<Value> emitRest(ArrayRef<Operation *> combines, ArrayRef<Value> partial) {
+    SmallVector<Value> carried;
+    for (auto [combine, value] : llvm::zip_equal(combines, partial))
+      carried.push_back(reduceLanes(combine, value));
+    Value element = apply(dim(0) + end, item.thread);
+    return emitBelow(element, range.upper, carried,
+                     [&] { return emitElement(element, nullptr, carried); });
+  }
+
+  /// The body for one element, in step `k` (or null); returns what is carried on.
+  SmallVector<Value> emitElement(Value element, Value k, ValueRange carried) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), element);
+    mapping.map(loop.getRegionIterArgs(), carried);
+    cloneBody(mapping, k, nullptr, {}, nullptr);
+    SmallVector<Value> next;
+    for (Value value : cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperands())
+      next.push_back(mapping.lookupOrDefault(value));
+    return next;
+  }
+
   /// The body for `lanes` elements from `element` on, in step `k` (or null); returns what is
   /// carried on.
   SmallVector<Value> emitLanes(ArrayRef<Operation *> combines, Value element, Value k,
                                ValueRange carried) {
-    IRMapping mapping;
-    if (lanes == 1) {
-      mapping.map(loop.getInductionVar(), element);
-      mapping.map(loop.getRegionIterArgs(), carried);
-      cloneBody(mapping, k, nullptr, {}, nullptr);
-      SmallVector<Value> next;
-      for (Value value : cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperands())
-        next.push_back(mapping.lookupOrDefault(value));
-      return next;
-    }
+    if (lanes == 1)
+      return emitElement(element, k, carried);
     // Neighbours come and go in vectors.
+    IRMapping mapping;
     VectorAccesses vectors = collectVectors();
     IRMapping first;
     first.map(loop.getInductionVar(), element);
@@ -240,13 +266,20 @@ private:
     return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, type), scalar);
   }
 
+  /// The partial results of a thread's lanes, combined.
+  Value reduceLanes(Operation *combine, Value value) {
+    if (!isa<VectorType>(value.getType()))
+      return value;
+    return vector::ReductionOp::create(
+        builder, loc,
+        isa<arith::AddFOp>(combine) ? vector::CombiningKind::ADD : vector::CombiningKind::MAXIMUMF,
+        value);
+  }
+
   /// The partial results of all threads and lanes and what the loop began with, combined.
   Value reduce(Operation *combine, Value init, Value value) {
     bool isSum = isa<arith::AddFOp>(combine);
-    if (isa<VectorType>(value.getType()))
-      value = vector::ReductionOp::create(
-          builder, loc, isSum ? vector::CombiningKind::ADD : vector::CombiningKind::MAXIMUMF,
-          value);
+    value = reduceLanes(combine, value);
     auto operation = isSum ? gpu::AllReduceOperation::ADD : gpu::AllReduceOperation::MAXIMUMF;
     if (item.threads > 32)
       value = gpu::AllReduceOp::create(
@@ -271,8 +304,8 @@ private:
   Location loc;
   LoopRange range;
   const ItemThreads &item;
-  /// Elements of one step, this thread's and all threads'.
-  int64_t lanes, step;
+  /// Elements of one step, this thread's and all threads', and the end of those in whole vectors.
+  int64_t lanes, step, end;
 };
 } // namespace
 

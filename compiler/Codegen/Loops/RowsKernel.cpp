@@ -67,12 +67,11 @@ public:
       outputs.push_back(
           makeOutput(result.get(), loops.getArgument(arguments + result.getOperandNumber())));
     bool sumsAlone = alignToSums(outputs);
-    int64_t groups = sumsAlone ? chooseGroups(outputs.front().shape[1]) : 1;
+    int64_t groups = sumsAlone ? chooseGroups(outputs) : 1;
     if (options.keepsSums)
       for (Output &output : outputs)
         if (output.sum)
           output.sums = emitter.makeBuffer(groups * output.shape[2], output.type.getElementType());
-    bool grouped = groups > 1 && llvm::all_of(outputs, [](Output &output) { return output.sums; });
     cutRows(outputs);
     SmallVector<int64_t> extents = chooseItems(outputs);
 
@@ -87,7 +86,7 @@ public:
       group = sharing;
       AffineExpr linear = space.linearize(item, extents);
       ArrayRef<int64_t> shape = group.front().shape;
-      if (grouped) {
+      if (groups > 1) {
         if (failed(emitGroupedSums(space.delinearize(linear, shape.take_front(1)).front(), groups)))
           return failure();
         continue;
@@ -317,12 +316,15 @@ private:
     return index;
   }
 
-  /// Groups that the rows of sums alone are added in: a power of two that leaves rows to each.
-  int64_t chooseGroups(int64_t rows) const {
-    int64_t groups = 1;
-    while (groups * 2 <= options.sumGroups && groups * 8 <= rows)
+  /// Groups that the rows of sums alone are added in: a power of two that leaves rows to each; one
+  /// where buffers for several would be too large.
+  int64_t chooseGroups(ArrayRef<Output> sums) const {
+    int64_t groups = 1, bytes = 0;
+    while (groups * 2 <= options.sumGroups && groups * 8 <= sums.front().shape[1])
       groups *= 2;
-    return groups;
+    for (const Output &sum : sums)
+      bytes += groups * sum.shape[2] * sum.type.getElementTypeBitWidth() / 8;
+    return options.keepsSums && bytes <= options.bufferBytes ? groups : 1;
   }
 
   /// Sums alone: every group of rows is added for itself, then the groups in their order.

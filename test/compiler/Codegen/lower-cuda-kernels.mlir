@@ -37,6 +37,35 @@ func.func private @round(%x: tensor<16x32xf32>, %s: tensor<2xi32>) -> tensor<16x
   return %0 : tensor<16x32xbf16>
 }
 
+// CHECK: func.func private @narrow
+func.func private @narrow(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.cast %x : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %1 = sinter.silu %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = sinter.cast %1 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  return %2 : tensor<4x8xbf16>
+}
+
+// CHECK: func.func private @wide
+func.func private @wide(%x: tensor<4x8xbf16>, %b: tensor<4x8xf32>) -> tensor<4x8xbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.cast %x : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %1 = sinter.add %0, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = sinter.silu %1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = sinter.cast %2 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  return %3 : tensor<4x8xbf16>
+}
+
+// Sums of so many columns that there is no memory for groups of rows.
+// CHECK: func.func private @sums
+func.func private @sums(%x: tensor<512x32x768xbf16>, %y: tensor<512x32x768xbf16>, %z: tensor<512x32x768xbf16>) -> (tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x768xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.cast %x : (tensor<512x32x768xbf16>) -> tensor<512x32x768xf32>
+  %1 = sinter.column_sum %0 : (tensor<512x32x768xf32>) -> tensor<512x768xf32>
+  %2 = sinter.cast %y : (tensor<512x32x768xbf16>) -> tensor<512x32x768xf32>
+  %3 = sinter.column_sum %2 : (tensor<512x32x768xf32>) -> tensor<512x768xf32>
+  %4 = sinter.cast %z : (tensor<512x32x768xbf16>) -> tensor<512x32x768xf32>
+  %5 = sinter.column_sum %4 : (tensor<512x32x768xf32>) -> tensor<512x768xf32>
+  return %1, %3, %5 : tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x768xf32>
+}
+
 // CHECK: func.func private @rms_norm
 func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor<8x64xbf16> attributes {sinter.kernel = "rows"} {
   %0 = sinter.rms_norm %x, %w {eps = 1.0e-5} : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
@@ -68,6 +97,19 @@ func.func private @rms_norm(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor
 // CHECK: call @is_kept
 // CHECK: func.func @round
 // CHECK: call @stochastic_round
+
+// Exponentials of what was rounded to 16 bits may be approximate, those of what is added in f32 not.
+// CHECK: func.func @narrow
+// CHECK: math.exp %{{.*}} fastmath<afn>
+// CHECK: arith.divf {{.*}} fastmath<afn>
+// CHECK: func.func @wide
+// CHECK: math.exp %{{[0-9]*}} : f32
+// CHECK: arith.divf %{{.*}}, %{{[0-9]*}} : f32
+
+// A row of sums of each, and none in the results' memory.
+// CHECK: func.func @sums
+// CHECK-COUNT-3: memref.alloca() {{.*}} : memref<768xf32>
+// CHECK-NOT: memref.load %arg{{[345]}}
 
 // A row is loaded once.
 // CHECK: func.func @rms_norm

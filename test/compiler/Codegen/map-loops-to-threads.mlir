@@ -2,6 +2,7 @@
 
 module {
 func.func private @sum(%x: tensor<3x1024xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
+func.func private @rest(%x: tensor<3x1027xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
 func.func private @tail(%x: tensor<3x65xf32>) -> tensor<3x65xf32> attributes {sinter.grid = 2 : i64, sinter.block = 64 : i64, sinter.shared = 528 : i64}
 
 module @kernels {
@@ -37,6 +38,37 @@ func.func @sum(%x: memref<3072xf32> {llvm.noalias}, %y: memref<3xf32> {llvm.noal
       %at = affine.apply affine_map<(d0, d1) -> (d0 * 1024 + d1)>(%item, %i)
       %0 = memref.load %x[%at] : memref<3072xf32>
       memref.store %0, %row[%i] : memref<1024xf32>
+      %1 = arith.addf %s, %0 : f32
+      scf.yield %1 : f32
+    } {sinter.lanes = 4 : i64, sinter.unroll = 2 : i64}
+    memref.store %sum, %y[%item] : memref<3xf32>
+  }
+  return
+}
+
+// Behind the last whole vector, one element for each of the first threads, after the lanes are added.
+// CHECK-LABEL: func.func @rest
+// CHECK: %[[PART:.*]] = scf.for %{{.*}} = %{{.*}} to %c2{{.*}} iter_args({{.*}}) -> (vector<4xf32>) {
+// CHECK-NOT: arith.cmpi
+// CHECK: %[[LANES:.*]] = vector.reduction <add>, %[[PART]]
+// CHECK: %[[I:.*]] = affine.apply #{{.*}}(%{{.*}})
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[I]], %c1027
+// CHECK: %[[OWN:.*]] = scf.if %[[INSIDE]] -> (f32) {
+// CHECK: %[[LAST:.*]] = memref.load
+// CHECK: %[[NEW:.*]] = arith.addf %[[LANES]], %[[LAST]]
+// CHECK: scf.yield %[[NEW]]
+// CHECK: } else {
+// CHECK: scf.yield %[[LANES]]
+// CHECK: gpu.all_reduce add %[[OWN]] uniform
+func.func @rest(%x: memref<3084xf32> {llvm.noalias}, %y: memref<3xf32> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1027 = arith.constant 1027 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    %sum = scf.for %i = %c0 to %c1027 step %c1 iter_args(%s = %zero) -> f32 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 1028 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<3084xf32>
       %1 = arith.addf %s, %0 : f32
       scf.yield %1 : f32
     } {sinter.lanes = 4 : i64, sinter.unroll = 2 : i64}

@@ -16,14 +16,20 @@ func.func private @short(%x: tensor<8192x128xf32>) -> tensor<8192x128xf32> attri
 func.func private @stuck(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sinter.grid = 4 : i64}
 
 func.func private @groups(%x: tensor<8x512xf32>) -> tensor<512xf32> attributes {sinter.grid = 1 : i64}
-// Of rows that are read twice so few are worked on at a time that the cache holds them.
+// Of rows that are read twice so few are worked on at a time that the cache holds them. Of 13 steps,
+// no more threads than have work in all of them.
 // CHECK-LABEL: func.func private @twice
-// CHECK-SAME: sinter.block = 1024 : i64
+// CHECK-SAME: sinter.block = 992 : i64
 func.func private @twice(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> attributes {sinter.grid = 4096 : i64}
 // CHECK-LABEL: func.func private @once
 // CHECK-SAME: sinter.block = 512 : i64
 func.func private @once(%x: tensor<4096x50000xf32>) -> tensor<4096x50000xf32> attributes {sinter.grid = 4096 : i64}
 
+// As many threads as have work in all steps: of 768 columns, four a thread, 192.
+// CHECK-LABEL: func.func private @sums
+// CHECK-SAME: sinter.block = 192 : i64, sinter.grid = 512 : i64, sinter.shared = 0 : i64
+func.func private @sums(%x: tensor<16384x768xf32>) -> tensor<512x768xf32> attributes {sinter.grid = 512 : i64}
+func.func private @odd(%x: tensor<128x4099xbf16>) -> tensor<128x4099xbf16> attributes {sinter.grid = 128 : i64}
 func.func private @parts(%x: tensor<8x8192x4096xf32>) -> tensor<8192x4096xf32> attributes {sinter.grid = 8192 : i64}
 
 module @kernels attributes {sinter.target = #gpu} {
@@ -90,7 +96,7 @@ func.func @short(%x: memref<1048576xf32> {llvm.noalias}, %y: memref<1048576xf32>
 // A loop whose steps have loops of their own.
 // CHECK: func.func @groups
 // CHECK-SAME: sinter.threads = 512 : i64
-// CHECK: {sinter.unroll = 8 : i64}
+// CHECK: {sinter.unroll = 16 : i64}
 // CHECK: {sinter.lanes = 1 : i64, sinter.parallel, sinter.unroll = 1 : i64}
 func.func @groups(%x: memref<4096xf32> {llvm.noalias}, %y: memref<512xf32> {llvm.noalias}, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
@@ -152,7 +158,7 @@ func.func @parts(%x: memref<268435456xf32> {llvm.noalias}, %y: memref<33554432xf
 }
 
 // CHECK: func.func @twice
-// CHECK-SAME: sinter.threads = 1024 : i64
+// CHECK-SAME: sinter.threads = 992 : i64
 func.func @twice(%x: memref<204800000xf32> {llvm.noalias}, %y: memref<204800000xf32> {llvm.noalias}, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -188,6 +194,61 @@ func.func @once(%x: memref<204800000xf32> {llvm.noalias}, %y: memref<204800000xf
       %0 = memref.load %x[%at] : memref<204800000xf32>
       %1 = arith.addf %0, %zero : f32
       memref.store %1, %y[%at] : memref<204800000xf32>
+    }
+  }
+  return
+}
+
+// Rows in a buffer of longer ones that vectors are aligned in: three elements are left behind them.
+// CHECK: func.func @odd
+// CHECK-SAME: sinter.threads = 288 : i64
+// CHECK: {sinter.lanes = 8 : i64, sinter.unroll = 2 : i64}
+// REMARK: Passed{{.*}}PlanThreads{{.*}}odd{{.*}}4099 elements over 288 threads, 8 side by side
+func.func @odd(%x: memref<525312xbf16> {llvm.noalias}, %y: memref<525312xbf16> {llvm.noalias}, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4099 = arith.constant 4099 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c4099 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 4104 + d1)>(%item, %i)
+      %0 = memref.load %x[%at] : memref<525312xbf16>
+      memref.store %0, %y[%at] : memref<525312xbf16>
+    }
+  }
+  return
+}
+
+// Rows that are only added to sums in registers are written out, 16 loads of a thread together.
+// CHECK: func.func @sums
+// CHECK-SAME: sinter.threads = 192 : i64
+// CHECK: memref.alloca() {sinter.registers} : memref<768xf32>
+// CHECK: } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+// CHECK: } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
+// CHECK-NEXT: } {sinter.unroll = 16 : i64}
+func.func @sums(%x: memref<12582912xf32> {llvm.noalias}, %y: memref<393216xf32> {llvm.noalias}, %begin: index, %end: index) {
+  %sums = memref.alloca() : memref<768xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c768 = arith.constant 768 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c768 step %c1 {
+      memref.store %zero, %sums[%i] : memref<768xf32>
+    }
+    scf.for %row = %c0 to %c32 step %c1 {
+      scf.for %i = %c0 to %c768 step %c1 {
+        %at = affine.apply affine_map<(d0, d1, d2) -> (d0 * 24576 + d1 * 768 + d2)>(%item, %row, %i)
+        %0 = memref.load %x[%at] : memref<12582912xf32>
+        %1 = memref.load %sums[%i] : memref<768xf32>
+        %2 = arith.addf %1, %0 : f32
+        memref.store %2, %sums[%i] : memref<768xf32>
+      }
+    }
+    scf.for %i = %c0 to %c768 step %c1 {
+      %at = affine.apply affine_map<(d0, d1) -> (d0 * 768 + d1)>(%item, %i)
+      %0 = memref.load %sums[%i] : memref<768xf32>
+      memref.store %0, %y[%at] : memref<393216xf32>
     }
   }
   return
