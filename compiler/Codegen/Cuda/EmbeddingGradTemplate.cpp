@@ -36,8 +36,8 @@ FailureOr<CudaLaunch> sinter::instantiateEmbeddingGrad(func::FuncOp kernel, func
   pass(op->getStart());
   instance.pass(kernel.getNumArguments());
   instance.write(function, /*usesShared=*/true);
-  constexpr int64_t kRows = 64, kThreads = 128, kWarps = 4;
+  constexpr int64_t kRows = 64, kThreads = 128, kWarps = 4, kIds = 8;
   int64_t rowParts = llvm::divideCeil(rows, kRows), columnParts = llvm::divideCeil(width, kThreads);
   return CudaLaunch{rowParts * columnParts, kThreads,
-                    4 * (kRows * kThreads + 2 * kThreads + kWarps)};
+                    4 * (kRows * kThreads + kIds * (kThreads + kWarps))};
 }
