@@ -29,6 +29,7 @@
 
 #include "bytes.cuh"
 #include "gemv.cuh"
+#include "matrices.cuh"
 
 namespace sinter {
 

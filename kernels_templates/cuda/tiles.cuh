@@ -5,13 +5,13 @@
 // eight different groups of banks (columns are a multiple of 16: a pitch is an odd number of 16
 // bytes). A tile of f32 has 16 bytes more for the same reason.
 //
-// Fragments are as in device.cuh. A product's right side is read from a tile of `[n, k]`
+// Fragments are as in matrices.cuh. A product's right side is read from a tile of `[n, k]`
 // (`load_rows_as_b`) or of `[k, n]` (`load_columns_as_b`), 16 by 16 elements: two fragments.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "device.cuh"
+#include "matrices.cuh"
 
 namespace sinter {
 

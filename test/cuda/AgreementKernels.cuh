@@ -4,6 +4,7 @@
 // words as input, and writes down every bit of what came out. AgreementTest.cpp runs them on both.
 //
 //===----------------------------------------------------------------------===//
+#include "matrices.cuh"
 #include "warpgroup.cuh"
 
 using namespace sinter;

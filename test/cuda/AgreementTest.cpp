@@ -38,7 +38,9 @@ cuda::CudaSource source() {
   return {"agreement.cu",
           agreementKernels,
           {},
-          {{"device.cuh", deviceHeader}, {"warpgroup.cuh", warpgroupHeader}}};
+          {{"device.cuh", deviceHeader},
+           {"matrices.cuh", matricesHeader},
+           {"warpgroup.cuh", warpgroupHeader}}};
 }
 
 class AgreementTest : public ::testing::Test {

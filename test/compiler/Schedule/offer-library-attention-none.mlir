@@ -57,6 +57,7 @@ func.func @run(%q: tensor<1x40x4x64xbf16> {sinter.input = "q"}, %c: tensor<1x64x
   // CHECK: plan.launch @cache
   %0 = sinter.call_kernel @cache(%q, %c, %s) : (tensor<1x40x4x64xbf16>, tensor<1x64x2x64xbf16>, tensor<1xi32>) -> tensor<1x40x4x64xf32>
   %1 = sinter.call_kernel @softcap(%q) : (tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32>
+  %f32 = sinter.call_kernel @into_f32(%q) : (tensor<1x40x4x64xbf16>) -> tensor<1x40x4x64xf32>
   %2 = sinter.call_kernel @wide(%w) : (tensor<1x40x4x64xf32>) -> tensor<1x40x4x64xf32>
   %3 = sinter.call_kernel @odd(%o) : (tensor<1x40x4x20xbf16>) -> tensor<1x40x4x20xf32>
   %4 = sinter.call_kernel @late(%q, %k) : (tensor<1x40x4x64xbf16>, tensor<1x20x4x64xbf16>) -> tensor<1x40x4x64xf32>
