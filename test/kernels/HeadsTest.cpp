@@ -158,7 +158,7 @@ std::map<std::string, HeadsCase> makeCases() {
   std::map<std::string, HeadsCase> cases = {
       {"grouped", attention(kBf16, 4, 2, 12)},  {"interleaved", attention(kF32, 3, 1, 9)},
       {"partly", attention(kF16, 2, 2, 9)},     {"not_at_all", attention(kF32, 2, 2, 8)},
-      {"slots", attention(kBf16, 2, 1, 10)},    {"norm", attention(kBf16, 9, 3, 10)},
+      {"slots", attention(kBf16, 2, 1, 10)},    {"normed", attention(kBf16, 9, 3, 10)},
       {"plain", attention(kBf16, 2, 2, 10)},    {"plain_partly", attention(kF32, 3, 1, 8)},
       {"only_keys", attention(kBf16, 2, 2, 8)}, {"large", attention(kF32, 70, 30, 8)}};
   cases["interleaved"].interleaved = true;
