@@ -105,8 +105,9 @@ namespace {
 class DeviceTest : public testing::Test {
 protected:
   void SetUp() override {
-    if (std::string why = simt::Program::whyNot(); !why.empty())
-      GTEST_SKIP() << why;
+    SINTER_SKIP_WITHOUT_KERNELS();
+    if (test::getKernelPlace() == test::KernelPlace::Device)
+      GTEST_SKIP() << "kernels of this test are the emulator's alone";
     simt::CompileOptions options;
     options.checked = true;
     options.name = "device_test.cu";
