@@ -454,7 +454,7 @@ private:
   }
 
   /// Loops over the dimensions after `point`, then the stores.
-  LogicalResult emitNest(ElementIndex point, bool guarded) {
+  LogicalResult emitNest(const ElementIndex &point, bool guarded) {
     OpBuilder::InsertionGuard restore(builder);
     if (group.front().append && !guarded && point.size() >= 2)
       return emitGuarded(point);
