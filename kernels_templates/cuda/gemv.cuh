@@ -5,8 +5,7 @@
 //
 // Versions:
 //
-//   transposed  rhs is stored [n, k]. A warp computes kColumns sums of each row at a time: its
-//   lanes
+//   transposed  rhs is stored [n, k]. A warp computes kColumns sums of each row at a time. Its lanes
 //               copy 16 bytes each of as many rows of rhs into a ring of its own in shared memory,
 //               several steps ahead of the sums and on to the next columns without a pause, and
 //               meet in shuffles. A processor has one block, which takes more than half of its

@@ -81,3 +81,18 @@ func.func @gradients(%q: tensor<1x16x2x8xbf16> {sinter.input = "q"}, %l: tensor<
   %5 = sinter.exp %0#2 : (tensor<1x16x2x8xf32>) -> tensor<1x16x2x8xf32>
   return %1, %4, %5 : tensor<1x16x2x8xf32>, tensor<16x16xf32>, tensor<1x16x2x8xf32>
 }
+
+// -----
+
+// What several ops round is rounded once, by the product.
+// CHECK-LABEL: func.func @rounded_twice
+// CHECK: %[[ROUNDED:.*]] = sinter.cast %{{.*}} : (tensor<16x48xf32>) -> tensor<16x48xbf16>
+// CHECK-NOT: sinter.cast
+// CHECK: return %[[ROUNDED]], %[[ROUNDED]]
+func.func @rounded_twice(%x: tensor<16x16xbf16> {sinter.input = "x"}, %w: tensor<16x48xbf16> {sinter.input = "w"})
+    -> (tensor<16x48xbf16> {sinter.output = "y"}, tensor<16x48xbf16> {sinter.output = "z"}) attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %w : (tensor<16x16xbf16>, tensor<16x48xbf16>) -> tensor<16x48xf32>
+  %1 = sinter.cast %0 : (tensor<16x48xf32>) -> tensor<16x48xbf16>
+  %2 = sinter.cast %0 : (tensor<16x48xf32>) -> tensor<16x48xbf16>
+  return %1, %2 : tensor<16x48xbf16>, tensor<16x48xbf16>
+}
