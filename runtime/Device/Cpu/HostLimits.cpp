@@ -18,17 +18,22 @@ json readKept(const fs::path &file) {
   return kept.is_object() ? kept : json::object();
 }
 
-/// A machine's kept rate; 0 where there is none that could be one.
-double findKept(const json &kept, const std::string &machine, LimitKind kind) {
+/// The fastest that was seen of a machine, and how many processes have measured it.
+struct Kept {
+  double rate = 0;
+  int measurements = 0;
+};
+
+/// What is kept of a machine; a rate of 0 where there is none that could be one.
+Kept findKept(const json &kept, const std::string &machine, LimitKind kind) {
   constexpr double most = 1e18;
-  auto rates = kept.find(machine);
-  if (rates == kept.end() || !rates->is_object())
-    return 0;
-  auto rate = rates->find(nameOf(kind));
-  if (rate == rates->end() || !rate->is_number())
-    return 0;
-  double value = rate->get<double>();
-  return value > 0 && value < most ? value : 0;
+  try {
+    const json &limit = kept.at(machine).at(nameOf(kind));
+    Kept result = {limit.at("rate").get<double>(), limit.at("measurements").get<int>()};
+    return result.rate > 0 && result.rate < most ? result : Kept{};
+  } catch (const json::exception &) {
+    return {};
+  }
 }
 
 Rate measureHost(unsigned threads, const InstructionSet &set, LimitKind kind, RateTime time) {
@@ -85,16 +90,20 @@ double HostLimits::get(LimitKind kind) {
   std::optional<double> &limit = limits[size_t(kind)];
   if (limit)
     return *limit;
-  double kept = file.empty() ? 0 : findKept(readKept(file), name, kind);
+  Kept kept = file.empty() ? Kept{} : findKept(readKept(file), name, kind);
+  limit = kept.rate;
+  if (kept.measurements >= enough)
+    return *limit;
   RateTime time;
-  if (kept > 0)
+  if (kept.rate > 0)
     time.patience = 0;
   Rate measured = measure(kind, time);
-  limit = kept;
-  if (measured.together)
-    raise(kind, measured.perSecond);
-  else if (kept == 0)
+  if (measured.together) {
+    limit = std::max(kept.rate, measured.perSecond);
+    keep(kind, /*measurements=*/1);
+  } else if (kept.rate == 0) {
     limit = measured.perSecond; // an estimate: good for this process, not to be kept
+  }
   return *limit;
 }
 
@@ -130,19 +139,25 @@ void HostLimits::raise(LimitKind kind, double perSecond) {
   if (!(perSecond > limit))
     return;
   limit = perSecond;
+  keep(kind, /*measurements=*/0);
+}
+
+void HostLimits::keep(LimitKind kind, int measurements) {
   if (file.empty())
     return;
   // Another process may have kept something meanwhile. One of two that write at the same time is
   // lost, and measured again.
-  json kept = readKept(file);
-  if (findKept(kept, name, kind) >= perSecond)
+  json all = readKept(file);
+  Kept kept = findKept(all, name, kind);
+  if (measurements == 0 && kept.rate >= *limits[size_t(kind)])
     return;
-  if (!kept[name].is_object())
-    kept[name] = json::object();
-  kept[name][nameOf(kind)] = perSecond;
+  if (!all[name].is_object())
+    all[name] = json::object();
+  all[name][nameOf(kind)] = {{"rate", std::max(kept.rate, *limits[size_t(kind)])},
+                             {"measurements", kept.measurements + measurements}};
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  std::string text = kept.dump(1) + "\n";
+  std::string text = all.dump(1) + "\n";
   (void)writeFileAtomically(file.string(), std::as_bytes(std::span(text)));
 }
 

@@ -5,10 +5,11 @@
 // best product reaches is a reference, and slower.
 //
 // Machines that are shared drift: memory is read at 45 or at 75 GB/s within seconds, a clock rises.
-// Since each of these was reached, the fastest counts: of what this process measures, some 10 ms a
-// rate, and of what any process has measured here before, which is kept in the cache folder
-// (limits.json), by processor, instruction set and threads. And should work pass a limit after all,
-// then the limit was measured in a slow moment: it is raised to that rate, and kept, so that no
+// Since each of these was reached, the fastest counts: of what the first processes here measure,
+// and of what any has seen since, which is kept in the cache folder (limits.json), by processor,
+// instruction set and threads. To measure takes some 10 ms a rate, but up to half a second for
+// memory behind a large cache, so that it ends after `enough` processes. Should work pass a limit
+// after all, then it was measured in slow moments: it is raised to that rate, and kept, so that no
 // share of a limit is above 1.
 //
 //===----------------------------------------------------------------------===//
@@ -42,6 +43,8 @@ const char *nameOf(LimitKind kind);
 class HostLimits {
 public:
   static constexpr size_t kinds = 7;
+  /// Processes that measure a limit; later ones take the fastest of theirs.
+  static constexpr int enough = 8;
   using Measure = std::function<Rate(LimitKind, RateTime)>;
 
   /// Limits of `threads` threads that use the instructions of `set`. Nothing is measured yet.
@@ -50,8 +53,9 @@ public:
   /// The same with another measurement, kept as `machine` in limits.json of `folder`.
   HostLimits(std::string machine, std::filesystem::path folder, Measure measure);
 
-  /// The limit; measured where this object has not been asked before. What cannot be kept, or is
-  /// kept but not a number, costs the time of measuring it again and is not an error.
+  /// The limit; measured where this object has not been asked before, and not enough others have
+  /// measured it. What cannot be kept, or is kept but not a number, costs the time of measuring it
+  /// again and is not an error.
   double get(LimitKind kind);
 
   /// What the machine does at this moment, as of the best of `seconds`; no more than the limit.
@@ -69,7 +73,11 @@ public:
   const std::string &getMachine() const { return name; }
 
 private:
+  /// Raises the limit to what was seen, for others too.
   void raise(LimitKind kind, double perSecond);
+
+  /// Writes the limit down as no less than it is here, and measured so many times more.
+  void keep(LimitKind kind, int measurements);
 
   std::string name;
   std::filesystem::path file; ///< empty: nothing is kept

@@ -78,7 +78,7 @@ void expectDistribution(const std::vector<int64_t> &counts, std::vector<double> 
 TEST(SampleKernel, DrawsWhatIsDefined) {
   // Fewer logits than a vector has, whole vectors, one more; a row of one.
   for (int64_t vocabulary : {1, 2, 7, 16, 33, 64, 257})
-    expectSameAsReference(makeSample(99, vocabulary), 0, {}, withRows(vocabulary, 1));
+    expectSameAsReference(makeSample(44, vocabulary), 0, {}, withRows(vocabulary, 1));
   for (unsigned seed : {2, 3})
     expectSameAsReference(makeSample(33, 1000), 0, {}, withRows(1000, seed));
   expectSameAsReference(makeSample(11, 4099), 0, {}, withRows(4099, 5));

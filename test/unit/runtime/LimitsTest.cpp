@@ -57,7 +57,21 @@ TEST_F(HostLimitsTest, MeasuresWhatIsAskedOnceAndKeepsIt) {
   EXPECT_EQ(limits.get(LimitKind::Memory), 5e9);
   EXPECT_EQ(measured, 1);
   EXPECT_EQ(nlohmann::json::parse(read()),
-            (nlohmann::json{{"this", {{"memory_read_bytes_per_second", 5e9}}}}));
+            nlohmann::json::parse(
+                R"({"this": {"memory_read_bytes_per_second": {"rate": 5e9, "measurements": 1}}})"));
+}
+
+TEST_F(HostLimitsTest, WhatEnoughHaveMeasuredIsTaken) {
+  for (int i = 0; i < HostLimits::enough; ++i)
+    EXPECT_EQ(measuredAt(5e9 + i).get(LimitKind::Memory), 5e9 + i);
+  HostLimits limits = measuredAt(9e9);
+  EXPECT_EQ(limits.get(LimitKind::Memory), 5e9 + HostLimits::enough - 1);
+  EXPECT_EQ(measured, HostLimits::enough);
+  // Passed, it is raised all the same; and of another kind nothing is known.
+  EXPECT_EQ(limits.shareOf(LimitKind::Memory, 8e9), 1);
+  EXPECT_EQ(measuredAt(1e9).get(LimitKind::Memory), 8e9);
+  EXPECT_EQ(measured, HostLimits::enough);
+  EXPECT_EQ(measuredAt(9e9).get(LimitKind::F32Products), 9e9);
 }
 
 TEST_F(HostLimitsTest, TheFastestThatWasSeenCounts) {
@@ -89,19 +103,25 @@ TEST_F(HostLimitsTest, AnotherProcessorHasLimitsOfItsOwn) {
 }
 
 TEST_F(HostLimitsTest, WhatIsKeptButDamagedIsMeasuredAgain) {
-  for (const char *text : {"", "{", "[1]", "\xff\xfe", "null", R"({"this": 3})",
-                           R"({"this": {"memory_read_bytes_per_second": "fast"}})",
-                           R"({"this": {"memory_read_bytes_per_second": -1}})",
-                           R"({"this": {"memory_read_bytes_per_second": 0}})",
-                           R"({"this": {"memory_read_bytes_per_second": 1e300}})",
-                           R"({"this": {"memory_read_bytes_per_second": null}})"}) {
+  auto limit = [](const std::string &text) {
+    return R"({"this": {"memory_read_bytes_per_second": )" + text + "}}";
+  };
+  for (const std::string &text :
+       {std::string(), std::string("{"), std::string("[1]"), std::string("\xff\xfe"),
+        std::string("null"), std::string(R"({"this": 3})"), limit("5e9"), limit("[]"),
+        limit(R"({"rate": 5e9})"), limit(R"({"rate": "fast", "measurements": 9})"),
+        limit(R"({"rate": -1, "measurements": 9})"), limit(R"({"rate": 0, "measurements": 9})"),
+        limit(R"({"rate": 1e300, "measurements": 9})"),
+        limit(R"({"rate": null, "measurements": 9})"),
+        limit(R"({"rate": 5e9, "measurements": "many"})")}) {
     write(text);
     measured = 0;
     EXPECT_EQ(measuredAt(5e9).get(LimitKind::Memory), 5e9) << text;
     EXPECT_EQ(measured, 1) << text;
     EXPECT_GT(patience, 0) << text;
     // And is whole again.
-    EXPECT_EQ(nlohmann::json::parse(read())["this"]["memory_read_bytes_per_second"], 5e9) << text;
+    EXPECT_EQ(nlohmann::json::parse(read())["this"]["memory_read_bytes_per_second"]["rate"], 5e9)
+        << text;
   }
 }
 
