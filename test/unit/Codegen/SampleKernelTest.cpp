@@ -76,18 +76,13 @@ void expectDistribution(const std::vector<int64_t> &counts, std::vector<double> 
 }
 
 TEST(SampleKernel, DrawsWhatIsDefined) {
-  // Fewer logits than a vector has, whole vectors, one more; a row of one.
+  // Fewer logits than a vector has, whole vectors, one more; a row of one. A row of each kind: in
+  // the emulator a row costs what thousands cost on a processor (LargeSampleTest.cpp has those).
   for (int64_t vocabulary : {1, 2, 7, 16, 33, 64, 257})
-    expectSameAsReference(makeSample(44, vocabulary), 0, {}, withRows(vocabulary, 1));
+    expectSameAsReference(makeSample(11, vocabulary), 0, {}, withRows(vocabulary, 1));
   for (unsigned seed : {2, 3})
-    expectSameAsReference(makeSample(33, 1000), 0, {}, withRows(1000, seed));
+    expectSameAsReference(makeSample(11, 1000), 0, {}, withRows(1000, seed));
   expectSameAsReference(makeSample(11, 4099), 0, {}, withRows(4099, 5));
-}
-
-TEST(SampleKernel, DrawsTheSameOnNarrowVectors) {
-  for (int64_t bits : {128, 256})
-    expectSameAsReference(makeSample(66, 61), 0, getHostTarget(bits), withRows(61, 6));
-  expectSameAsReference(makeSample(66, 61), 0, {}, withRows(61, 6), /*speedPasses=*/false);
 }
 
 TEST(SampleKernel, FollowsTheDistribution) {
