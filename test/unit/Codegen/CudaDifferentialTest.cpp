@@ -274,9 +274,16 @@ private:
     return bits;
   }
 
-  /// For every architecture, or for one where a test has many kernels: registers are as many on
-  /// all. Templates are held to their manifest by NvrtcTests.
+  /// Expects that kernels of rows fit into registers: for every architecture, or for one where a
+  /// test has many kernels, since registers are as many on all. Templates are held to their
+  /// manifest by NvrtcTests.
   void expectNoSpills(const CudaProgram &program) {
+    auto isOfRows = [&](StringRef name) {
+      return module->lookupSymbol<func::FuncOp>(name)->getAttrOfType<StringAttr>("sinter.kernel") ==
+             "rows";
+    };
+    if (llvm::none_of(program.kernels, [&](const CudaKernel &one) { return isOfRows(one.name); }))
+      return;
     constexpr size_t few = 4;
     for (const char *architecture : {"sm_90a", "sm_80", "sm_100"}) {
       if (program.kernels.size() > few && architecture != std::string_view("sm_90a"))
@@ -286,8 +293,7 @@ private:
       ASSERT_TRUE(compiled) << compiled.error().message();
       EXPECT_EQ(compiled->kernels.size(), program.kernels.size());
       for (const runtime::cuda::KernelResources &kernel : compiled->kernels)
-        if (auto tensors = module->lookupSymbol<func::FuncOp>(kernel.name);
-            tensors->getAttrOfType<StringAttr>("sinter.kernel") == "rows")
+        if (isOfRows(kernel.name))
           EXPECT_EQ(kernel.spillStoreBytes + kernel.spillLoadBytes + kernel.stackBytes, 0u)
               << kernel.name << " on " << architecture << " does not fit into registers\n"
               << program.source.substr(program.source.find("\n// "));
