@@ -192,10 +192,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   compile.maxSequence = maxSequence;
   compile.entries = std::move(entries);
   // The cache may have room for more than what is run. Short sequences share an executable.
-  const RotarySpec &rotary = model.spec.rotary;
-  bool followsLength = model.spec.positions == PositionKind::Rotary && rotary.dependsOnLength();
-  if (options.length && followsLength)
-    compile.ropeLength = std::max(options.length, rotary.getUnstretchedLength());
+  const RotarySpec *stretched = model.spec.findStretchedRotary();
+  if (options.length && stretched)
+    compile.ropeLength = std::max(options.length, stretched->getUnstretchedLength());
   request.onWarning = options.observer.onWarning;
   request.contents.seed = options.seed;
   request.contents.attachments = model.tokenizerFiles;
@@ -207,9 +206,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
   int64_t ropeLength = compile.ropeLength ? compile.ropeLength : maxSequence;
-  if (followsLength && ropeLength > rotary.getUnstretchedLength()) {
+  if (stretched && ropeLength > stretched->getUnstretchedLength()) {
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
-    request.contents.metadata["trained_length"] = std::to_string(rotary.getUnstretchedLength());
+    request.contents.metadata["trained_length"] = std::to_string(stretched->getUnstretchedLength());
   }
   SINTER_CHECK(checkFp8(compile));
   SINTER_CHECK(checkUnused(model, options));

@@ -187,12 +187,15 @@ private:
     return graph.layerNorm(x, weight, bias, spec.normEps);
   }
 
-  /// Norms over heads are RMS norms whatever the model's others are.
+  /// Norms over heads, each or all of them, are RMS norms whatever the model's others are.
   Value buildHeadNorm(Value heads, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
     if (!norm)
       return heads;
     setLocation(layer, norm->name);
-    return graph.rmsNorm(heads, getNormWeight(*norm), spec.normEps);
+    auto shape = llvm::to_vector(cast<RankedTensorType>(heads.getType()).getShape());
+    Value rows =
+        graph.reshape(heads, {batch, chunk, shape[2] * shape[3] / norm->size, norm->size});
+    return graph.reshape(graph.rmsNorm(rows, getNormWeight(*norm), spec.normEps), shape);
   }
 
   /// The value normalized where there is a norm.
@@ -266,10 +269,14 @@ private:
     graph.setLocation("positions");
     if (spec.positions == PositionKind::Alibi)
       alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
-    if (spec.positions != PositionKind::Rotary)
-      return;
-    RotaryFrequencies frequencies = rotaryFrequencies(
-        spec.rotary, options.ropeLength ? options.ropeLength : options.maxSequence);
+    for (const RotarySpec &rotary : spec.rotaries)
+      rotaryTables.push_back(buildRotaryTables(rotary));
+  }
+
+  /// The cosines and sines of every position's angles.
+  std::pair<Value, Value> buildRotaryTables(const RotarySpec &rotary) {
+    RotaryFrequencies frequencies =
+        rotaryFrequencies(rotary, options.ropeLength ? options.ropeLength : options.maxSequence);
     std::vector<float> cosines, sines;
     for (int64_t position = 0; position < options.maxSequence; ++position)
       for (float inverse : frequencies.inverse) {
@@ -280,8 +287,8 @@ private:
                         frequencies.attentionScaling);
       }
     auto pairs = static_cast<int64_t>(frequencies.inverse.size());
-    cos = graph.constant({options.maxSequence, pairs}, cosines);
-    sin = graph.constant({options.maxSequence, pairs}, sines);
+    return {graph.constant({options.maxSequence, pairs}, cosines),
+            graph.constant({options.maxSequence, pairs}, sines)};
   }
 
   Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
@@ -289,10 +296,11 @@ private:
     return graph.reshape(buildLinear(x, linear), {batch, chunk, heads, spec.headDim});
   }
 
-  Value buildRotary(Value heads) {
-    if (spec.positions != PositionKind::Rotary)
+  Value buildRotary(Value heads, const LayerSpec &layer) {
+    if (spec.positions != PositionKind::Rotary || !layer.rotary)
       return heads;
-    return graph.rotary(heads, cos, sin, start, spec.rotary.interleaved);
+    auto [cos, sin] = rotaryTables[*layer.rotary];
+    return graph.rotary(heads, cos, sin, start, spec.rotaries[*layer.rotary].interleaved);
   }
 
   Value appendToCache(const std::string &name, Value rows) {
@@ -312,8 +320,8 @@ private:
     key = buildHeadNorm(key, layer.keyNorm, layer);
     // "self_attn" of "self_attn.q_proj".
     setLocation(layer, layer.query.name.substr(0, layer.query.name.find('.')));
-    query = buildRotary(query);
-    key = buildRotary(key);
+    query = buildRotary(query, layer);
+    key = buildRotary(key, layer);
 
     // A loss is of whole sequences: there is nothing to remember from step to step.
     if (!hasLoss) {
@@ -377,8 +385,12 @@ private:
   Value buildResidual(Value hidden, Value output, const std::optional<NormSpec> &postNorm,
                       const LayerSpec &layer) {
     if (spec.normPlace == NormPlace::Post)
-      return buildNorm(graph.add(hidden, output), postNorm, layer);
-    return graph.add(hidden, buildNorm(output, postNorm, layer));
+      return buildNorm(addScaled(hidden, output), postNorm, layer);
+    return addScaled(hidden, buildNorm(output, postNorm, layer));
+  }
+
+  Value addScaled(Value hidden, Value output) {
+    return graph.add(hidden, graph.scale(output, spec.residualScale));
   }
 
   Value buildLayer(Value hidden, const LayerSpec &layer, size_t index) {
@@ -387,20 +399,26 @@ private:
     if (spec.parallelResidual) {
       Value output =
           buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
-      return graph.add(graph.add(hidden, mixed), output);
+      return addScaled(addScaled(hidden, mixed), output);
     }
     hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
     Value output = buildMlp(buildNorm(hidden, layer.mlpNorm, layer), layer);
     return buildResidual(hidden, output, layer.mlpPostNorm, layer);
   }
 
-  /// The negative log-likelihood of the targets, weighted. The logits of a few rows at a time.
-  void buildLoss(Value hidden) {
+  /// What the head multiplies. Its rows are scaled instead of the logits, which are more.
+  Value buildHeadInput(Value hidden) {
     if (spec.finalNorm) {
       graph.setLocation(spec.finalNorm->name);
       hidden = buildNorm(hidden, *spec.finalNorm);
     }
     graph.setLocation(spec.head.name);
+    return graph.scale(hidden, spec.logitScale);
+  }
+
+  /// The negative log-likelihood of the targets, weighted. The logits of a few rows at a time.
+  void buildLoss(Value hidden) {
+    hidden = buildHeadInput(hidden);
     const WeightRef &ref = spec.head.weight;
     bool transposed = ref.layout == WeightRef::Layout::OutIn;
     SmallVector<int64_t, 2> shape = {spec.head.in, ref.tensorOut};
@@ -431,12 +449,7 @@ private:
     graph.setLocation("last_row");
     if (entry != "logits")
       hidden = graph.lastRow(hidden, count);
-    if (spec.finalNorm) {
-      graph.setLocation(spec.finalNorm->name);
-      hidden = buildNorm(hidden, *spec.finalNorm);
-    }
-    graph.setLocation(spec.head.name);
-    Value logits = buildLinear(hidden, spec.head);
+    Value logits = buildLinear(buildHeadInput(hidden), spec.head);
     if (spec.logitSoftCap)
       logits = graph.softcap(logits, spec.logitSoftCap);
     if (entry == "logits")
@@ -468,7 +481,8 @@ private:
   Value tokens, start, count;
   Value targets, first, seed;
   int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
-  Value cos, sin, alibiSlopes;
+  Value alibiSlopes;
+  std::vector<std::pair<Value, Value>> rotaryTables; ///< of the model's rotaries
 };
 } // namespace
 

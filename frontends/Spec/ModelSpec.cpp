@@ -99,6 +99,12 @@ bool ModelSpec::hasSlidingWindow() const {
                      [](const LayerSpec &layer) { return layer.window != 0; });
 }
 
+const RotarySpec *ModelSpec::findStretchedRotary() const {
+  auto found = std::find_if(rotaries.begin(), rotaries.end(),
+                            [](const RotarySpec &rotary) { return rotary.dependsOnLength(); });
+  return found == rotaries.end() ? nullptr : &*found;
+}
+
 std::vector<float> alibiSlopes(int64_t heads) {
   int64_t power = 1;
   while (power * 2 <= heads)

@@ -12,7 +12,9 @@
 //     PrePost    h = h + norm(attention(norm(h)));      h = h + norm(mlp(norm(h)))
 //     Post       h = norm(h + attention(h));            h = norm(h + mlp(h))
 //     parallel   h = h + attention(norm(h)) + mlp(norm(h))     (the norms may be one and the same)
-//   logits = softcap(head([norm](h)))
+//   logits = softcap(head([norm](h) * logitScale))
+//
+// where what a block adds to h is scaled by residualScale.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -80,11 +82,14 @@ struct LayerSpec {
   int64_t parameterGroup = 0; ///< layers of one group use the same tensors
   int64_t window = 0;         ///< a query sees itself and the window - 1 keys before it; 0: all
   double queryScale = 1;      ///< scores are queryScale * (q . k)
+  /// Which of the model's rotaries turns Q and K; nothing: the layer knows no positions.
+  std::optional<size_t> rotary = 0;
 
   std::optional<NormSpec> attentionNorm;     ///< before attention (Pre, PrePost) ...
   std::optional<NormSpec> attentionPostNorm; ///< ... and after it (Output, PrePost, Post)
   LinearSpec query, key, value, output;
-  std::optional<NormSpec> queryNorm, keyNorm; ///< RMS norms over each head, before positions
+  /// RMS norms before positions: over each head, or over all of them where that is their size.
+  std::optional<NormSpec> queryNorm, keyNorm;
   std::optional<NormSpec> mlpNorm;            ///< empty where parallel residuals share one norm
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
@@ -125,11 +130,11 @@ struct ModelSpec {
   bool qkvBias = false, outputBias = false, mlpBias = false, headBias = false;
 
   PositionKind positions = PositionKind::Rotary;
-  RotarySpec rotary;             ///< where positions are Rotary
+  std::vector<RotarySpec> rotaries; ///< the kinds of them that layers have, where Rotary
   std::string positionEmbedding; ///< tensor [maxPositions + positionOffset, hidden], where Learned
   int64_t positionOffset = 0;    ///< row of position 0
 
-  double embeddingScale = 1;
+  double embeddingScale = 1, residualScale = 1, logitScale = 1;
   double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
   double logitSoftCap = 0;     ///< the same on logits
   bool tiedEmbeddings = false; ///< head.weight is the embedding
@@ -158,6 +163,9 @@ struct ModelSpec {
 
   /// True where any layer sees less than everything before it.
   bool hasSlidingWindow() const;
+
+  /// The rotary positions whose frequencies depend on how long a sequence is; null where none do.
+  const RotarySpec *findStretchedRotary() const;
 };
 
 /// Reads a config.json; `sourceName` names it in errors. Fails, with the key named, on an unknown

@@ -107,6 +107,49 @@ def hugging_face_models():
                                 "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
                                                     "partial_rotary_factor": 0.75}}),
     }
+    grouped = {**small, "num_key_value_heads": 2}
+    neo = dict(vocab_size=67, max_position_embeddings=40, hidden_size=24, num_heads=3,
+               window_size=5, bos_token_id=1, eos_token_id=2)
+    models |= {
+        "gemma": ("GemmaConfig", {**grouped, "head_dim": 12}),
+        "gemma3": ("Gemma3TextConfig", {
+            **grouped, "head_dim": 12, "num_hidden_layers": 3, "query_pre_attn_scalar": 10,
+            "sliding_window": 6, "layer_types": ["sliding_attention", "full_attention",
+                                                  "sliding_attention"], "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
+        "granite": ("GraniteConfig", {**grouped, "embedding_multiplier": 3.0,
+                                      "attention_multiplier": 0.2, "residual_multiplier": 0.6,
+                                      "logits_scaling": 3.0}),
+        "smollm3": ("SmolLM3Config", {**grouped, "num_hidden_layers": 3, "pad_token_id": 0,
+                                      "no_rope_layers": [1, 0, 1]}),
+        "starcoder2": ("Starcoder2Config", {**grouped, "sliding_window": 7}),
+        "stablelm": ("StableLmConfig", {**grouped, "use_qkv_bias": True}),
+        "stablelm-parallel": ("StableLmConfig", {**small, "num_key_value_heads": 4,
+                                                 "use_parallel_residual": True}),
+        "phi": ("PhiConfig", {**grouped}),
+        "olmo2": ("Olmo2Config", {**grouped, "pad_token_id": 0}),
+        "olmo3": ("Olmo3Config", {
+            **grouped, "num_hidden_layers": 4, "pad_token_id": 0, "sliding_window": 5,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0,
+                                   "original_max_position_embeddings": 16},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 300.0}}}),
+        "nemotron": ("NemotronConfig", {**grouped}),
+        "gpt_neo": ("GPTNeoConfig", {**neo, "num_layers": 2,
+                                     "attention_types": [[["global", "local"], 1]]}),
+        "gptj": ("GPTJConfig", dict(vocab_size=67, n_embd=32, n_layer=2, n_head=4, n_positions=40,
+                                    rotary_dim=4, bos_token_id=1, eos_token_id=2)),
+        "opt": ("OPTConfig", dict(vocab_size=67, hidden_size=24, ffn_dim=36, num_hidden_layers=2,
+                                  num_attention_heads=3, max_position_embeddings=40,
+                                  pad_token_id=0)),
+        "opt-post": ("OPTConfig", dict(vocab_size=67, hidden_size=24, ffn_dim=36,
+                                       num_hidden_layers=2, num_attention_heads=3,
+                                       max_position_embeddings=40, pad_token_id=0,
+                                       do_layer_norm_before=False)),
+        "cohere": ("CohereConfig", {**grouped, "pad_token_id": 0, "logit_scale": 0.3}),
+        "glm4": ("Glm4Config", {**grouped, "head_dim": 12, "pad_token_id": 0}),
+    }
     for name, original in (("phi3-longrope-short", 32), ("phi3-longrope-long", 16)):
         models[name] = ("Phi3Config", {
             **small, "num_key_value_heads": 4, "pad_token_id": 0, "sliding_window": 11,

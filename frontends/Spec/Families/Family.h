@@ -57,6 +57,14 @@ Activation readActivation(ConfigReader &config, const char *key, Activation fall
 void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> partial,
                 double theta = 10000);
 
+/// rope_parameters by layer type ("full_attention", "sliding_attention"), or, of the layers with
+/// full attention, rope_theta and rope_scaling; whole heads are rotated. Layers that have a window
+/// are sliding ones: readLayerTypes comes first.
+/// @param theta of full attention, where no key says it
+/// @param slidingKey an older key of the sliding layers' theta, or null; else it is `slidingTheta`
+void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
+                            const char *slidingKey, double slidingTheta);
+
 /// Gives every layer the window of `sliding_window` where it is not null.
 void readUniformWindow(ConfigReader &config, ModelSpec &spec);
 
@@ -83,6 +91,12 @@ LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, con
 
 /// A norm whose tensors are `stem`.weight and, for layer norms, `stem`.bias.
 NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size);
+
+/// self_attn.q_norm and self_attn.k_norm of every layer, over heads of `querySize` and `keySize`.
+void nameHeadNorms(ModelSpec &spec, int64_t querySize, int64_t keySize);
+
+/// Gate and up as halves of one tensor mlp.gate_up_proj.
+void nameFusedGate(ModelSpec &spec, LayerSpec &layer);
 
 /// The tensors of Llama and its relatives: model.embed_tokens, model.layers.N.self_attn.q_proj,
 /// ..., model.norm, lm_head; gated MLPs.

@@ -29,6 +29,25 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
           spec.normKind == NormKind::LayerNorm ? stem + ".bias" : "", size};
 }
 
+void nameHeadNorms(ModelSpec &spec, int64_t querySize, int64_t keySize) {
+  for (LayerSpec &layer : spec.layers) {
+    auto named = [&](const std::string &name, int64_t size) {
+      return NormSpec{name, layer.path + "." + name + ".weight", "", size};
+    };
+    layer.queryNorm = named("self_attn.q_norm", querySize);
+    layer.keyNorm = named("self_attn.k_norm", keySize);
+  }
+}
+
+void nameFusedGate(ModelSpec &spec, LayerSpec &layer) {
+  auto half = [&](const char *name, int64_t begin) {
+    WeightRef weight{.tensorOut = 2 * spec.mlpSize, .begin = begin, .count = spec.mlpSize};
+    return linearPart(name, layer.path + ".mlp.gate_up_proj", spec.hiddenSize, weight, false);
+  };
+  layer.gate = half("mlp.gate_up_proj.gate", 0);
+  layer.up = half("mlp.gate_up_proj.up", spec.mlpSize);
+}
+
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
   spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
   if (spec.tiedEmbeddings) {

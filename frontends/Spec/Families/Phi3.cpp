@@ -11,11 +11,12 @@ void phi3ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readKvHeads(config, spec, std::nullopt);
   readHeadDim(config, spec, std::nullopt);
   readRotary(config, spec, 1.0);
-  if (spec.rotary.type != RopeType::Default && spec.rotary.type != RopeType::LongRope)
+  RotarySpec &rotary = spec.rotaries.front();
+  if (rotary.type != RopeType::Default && rotary.type != RopeType::LongRope)
     config.mistake("rope_parameters", "models of this type have rope_type default or longrope", "");
   // The family's default, which transformers puts before max_position_embeddings.
-  if (!config.present("original_max_position_embeddings") && spec.rotary.type == RopeType::LongRope)
-    spec.rotary.originalMaxPositions = 4096;
+  if (!config.present("original_max_position_embeddings") && rotary.type == RopeType::LongRope)
+    rotary.originalMaxPositions = 4096;
   setUsualQueryScale(spec);
   readUniformWindow(config, spec);
   spec.activation = readActivation(config, "hidden_act", Activation::Silu);
@@ -27,19 +28,14 @@ void phi3NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
   for (LayerSpec &layer : spec.layers) {
-    auto part = [&](const char *name, const char *tensor, int64_t total, int64_t begin,
-                    int64_t count) {
-      WeightRef weight{.tensorOut = total, .begin = begin, .count = count};
-      return linearPart(name, layer.path + "." + tensor, spec.hiddenSize, weight, false);
+    auto part = [&](const char *name, int64_t begin, int64_t count) {
+      WeightRef weight{.tensorOut = queries + 2 * keys, .begin = begin, .count = count};
+      return linearPart(name, layer.path + ".self_attn.qkv_proj", spec.hiddenSize, weight, false);
     };
-    int64_t all = queries + 2 * keys;
-    layer.query = part("self_attn.qkv_proj.q", "self_attn.qkv_proj", all, 0, queries);
-    layer.key = part("self_attn.qkv_proj.k", "self_attn.qkv_proj", all, queries, keys);
-    layer.value = part("self_attn.qkv_proj.v", "self_attn.qkv_proj", all, queries + keys, keys);
-    layer.gate =
-        part("mlp.gate_up_proj.gate", "mlp.gate_up_proj", 2 * spec.mlpSize, 0, spec.mlpSize);
-    layer.up = part("mlp.gate_up_proj.up", "mlp.gate_up_proj", 2 * spec.mlpSize, spec.mlpSize,
-                    spec.mlpSize);
+    layer.query = part("self_attn.qkv_proj.q", 0, queries);
+    layer.key = part("self_attn.qkv_proj.k", queries, keys);
+    layer.value = part("self_attn.qkv_proj.v", queries + keys, keys);
+    nameFusedGate(spec, layer);
   }
 }
 

@@ -51,11 +51,7 @@ void qwen3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void qwen3NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  for (LayerSpec &layer : spec.layers) {
-    layer.queryNorm =
-        norm(spec, "self_attn.q_norm", layer.path + ".self_attn.q_norm", spec.headDim);
-    layer.keyNorm = norm(spec, "self_attn.k_norm", layer.path + ".self_attn.k_norm", spec.headDim);
-  }
+  nameHeadNorms(spec, spec.headDim, spec.headDim);
 }
 
 } // namespace sinter

@@ -69,29 +69,16 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
   }
 }
 
-} // namespace
-
-void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> partial,
-                double theta) {
-  static const ConfigReader::Json empty = ConfigReader::Json::object();
-  RotarySpec &rotary = spec.rotary;
-  spec.positions = PositionKind::Rotary;
+/// One kind of rotary positions.
+/// @param object the keys of it, those of `what` in `config`
+/// @param theta where it has no rope_theta
+/// @param partial as of readRotary
+RotarySpec readKind(ConfigReader &config, const ModelSpec &spec, const ConfigReader::Json &object,
+                    const char *what, double theta, std::optional<double> partial) {
+  RotarySpec rotary;
   rotary.maxPositions = rotary.originalMaxPositions = spec.maxPositions;
-
-  // `rope_scaling` is the older name of `rope_parameters` and wins where both are there.
-  const ConfigReader::Json *scaling = config.value("rope_scaling");
-  const ConfigReader::Json *parameters = config.value("rope_parameters");
-  bool isOlder = scaling && !scaling->empty();
-  const ConfigReader::Json *object = isOlder ? scaling : parameters;
-  const char *what = isOlder ? "rope_scaling" : "rope_parameters";
-  if (object && !object->is_object()) {
-    config.mistake(what, "it is not an object", "");
-    object = nullptr;
-  }
-  ConfigReader rope(object ? *object : empty, what);
-
-  double outerTheta = config.positive("rope_theta", theta);
-  rotary.theta = rope.positive("rope_theta", outerTheta);
+  ConfigReader rope(object, what);
+  rotary.theta = rope.positive("rope_theta", theta);
   double fraction = 1;
   if (partial) {
     double outer = config.positive("partial_rotary_factor", *partial);
@@ -123,6 +110,52 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
   config.ignore({"original_max_position_embeddings"});
   if (Expected<void> read = rope.finish(); !read)
     config.mistake(what, read.error().message(), "");
+  return rotary;
+}
+
+/// The object under a key; an empty one where there is none.
+ConfigReader::Json readObject(ConfigReader &config, const char *key) {
+  const ConfigReader::Json *object = config.value(key);
+  if (object && !object->is_object())
+    config.mistake(key, "it is not an object", "");
+  return object && object->is_object() ? *object : ConfigReader::Json::object();
+}
+
+} // namespace
+
+void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> partial,
+                double theta) {
+  spec.positions = PositionKind::Rotary;
+  // `rope_scaling` is the older name of `rope_parameters` and wins where both are there.
+  ConfigReader::Json scaling = readObject(config, "rope_scaling"),
+                     parameters = readObject(config, "rope_parameters");
+  bool isOlder = !scaling.empty();
+  double outerTheta = config.positive("rope_theta", theta);
+  spec.rotaries = {readKind(config, spec, isOlder ? scaling : parameters,
+                            isOlder ? "rope_scaling" : "rope_parameters", outerTheta, partial)};
+}
+
+void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
+                            const char *slidingKey, double slidingTheta) {
+  spec.positions = PositionKind::Rotary;
+  ConfigReader::Json parameters = readObject(config, "rope_parameters"),
+                     scaling = readObject(config, "rope_scaling");
+  ConfigReader types(parameters, "rope_parameters");
+  ConfigReader::Json full = readObject(types, "full_attention"),
+                     sliding = readObject(types, "sliding_attention");
+  if (Expected<void> read = types.finish(); !read)
+    config.mistake("rope_parameters", read.error().message(), "");
+  // The older keys: `rope_scaling` is of the layers with full attention.
+  full.update(scaling);
+  double outerTheta = config.positive("rope_theta", theta);
+  if (slidingKey)
+    slidingTheta = config.positive(slidingKey, slidingTheta);
+  spec.rotaries = {
+      readKind(config, spec, full, scaling.empty() ? "rope_parameters" : "rope_scaling", outerTheta,
+               std::nullopt),
+      readKind(config, spec, sliding, "rope_parameters", slidingTheta, std::nullopt)};
+  for (LayerSpec &layer : spec.layers)
+    layer.rotary = layer.window ? 1 : 0;
 }
 
 } // namespace sinter

@@ -78,7 +78,7 @@ void readPositions(ConfigReader &config, ModelSpec &spec) {
   switch (config.choice("position_embedding_type", {"rotary", "learned", "alibi", "none"}, 0)) {
   case 0:
     readRotary(config, spec, 1.0);
-    spec.rotary.interleaved = config.flag("rope_interleave", false);
+    spec.rotaries.front().interleaved = config.flag("rope_interleave", false);
     break;
   case 1:
     spec.positions = PositionKind::Learned;

@@ -32,8 +32,8 @@ TEST(Families, Llama) {
                                             "factor": 2}, "eos_token_id": [3, 4])"));
   EXPECT_EQ(spec.headDim, 8);
   EXPECT_EQ(spec.kvHeads, 2);
-  EXPECT_EQ(spec.rotary.type, RopeType::Linear);
-  EXPECT_EQ(spec.rotary.theta, 5e5);
+  EXPECT_EQ(spec.rotaries.front().type, RopeType::Linear);
+  EXPECT_EQ(spec.rotaries.front().theta, 5e5);
   EXPECT_EQ(spec.eosIds, (std::vector<int64_t>{3, 4}));
   EXPECT_FALSE(spec.tiedEmbeddings);
   EXPECT_TRUE(needs(spec, "model.layers.3.self_attn.k_proj.weight", {16, 32}));
@@ -65,7 +65,7 @@ TEST(Families, TopLevelOriginalLengthHasPriority) {
   ModelSpec spec =
       parse(config("llama", R"("original_max_position_embeddings": 99, "rope_parameters":
         {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 77})"));
-  EXPECT_EQ(spec.rotary.originalMaxPositions, 99);
+  EXPECT_EQ(spec.rotaries.front().originalMaxPositions, 99);
 }
 
 TEST(Families, Gpt2) {
@@ -131,14 +131,14 @@ TEST(Families, GptNeoXInterleavesHeads) {
   EXPECT_EQ(key.count, 8);
   EXPECT_EQ(key.groups, 4);
   EXPECT_EQ(key.stride, 24);
-  EXPECT_EQ(spec.rotary.dim, 4);
-  EXPECT_EQ(spec.rotary.theta, 99);
+  EXPECT_EQ(spec.rotaries.front().dim, 4);
+  EXPECT_EQ(spec.rotaries.front().theta, 99);
   EXPECT_TRUE(spec.parallelResidual);
 }
 
 TEST(Families, Phi3FusesWeights) {
   ModelSpec spec = parse(config("phi3", R"("partial_rotary_factor": 0.75)"));
-  EXPECT_EQ(spec.rotary.dim, 6);
+  EXPECT_EQ(spec.rotaries.front().dim, 6);
   EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.qkv_proj.weight", {64, 32}));
   EXPECT_TRUE(needs(spec, "model.layers.0.mlp.gate_up_proj.weight", {96, 32}));
   EXPECT_EQ(spec.layers[0].up.weight.begin, 48);

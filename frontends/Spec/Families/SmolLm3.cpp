@@ -1,0 +1,47 @@
+// SmolLM3: Llama with layers that know no positions.
+
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+void smolLm3ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readCommon(config, spec, 32768, true);
+  readPaddingId(config, spec);
+  readKvHeads(config, spec, 4);
+  readHeadDim(config, spec, std::nullopt);
+  readRotary(config, spec, std::nullopt, 2e6);
+  int64_t interval = config.size("no_rope_layer_interval", 4);
+  std::vector<double> rotates = config.numbers("no_rope_layers");
+  if (!config.has("no_rope_layers"))
+    for (size_t i = 0; i < spec.layers.size(); ++i)
+      rotates.push_back((static_cast<int64_t>(i) + 1) % interval != 0);
+  if (rotates.size() != spec.layers.size()) {
+    config.mistake("no_rope_layers",
+                   "it has " + std::to_string(rotates.size()) + " entries for " +
+                       std::to_string(spec.layers.size()) + " layers",
+                   "");
+    return;
+  }
+  // 1 is for a layer that has positions, whatever the key is called.
+  for (size_t i = 0; i < rotates.size(); ++i)
+    if (rotates[i] == 0)
+      spec.layers[i].rotary = std::nullopt;
+  bool slides = config.flag("use_sliding_window", false);
+  std::optional<int64_t> window = config.optionalSize("sliding_window");
+  readLayerTypes(
+      config, spec, window,
+      [](const ModelSpec &known, int64_t layer, int64_t windows) {
+        return windows && !known.layers[layer].rotary;
+      },
+      slides && window);
+  config.ignore({"max_window_layers"}); // transformers does not read it either
+  setUsualQueryScale(spec);
+  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
+  spec.normEps = config.positive("rms_norm_eps", 1e-6);
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+  spec.mlpBias = config.flag("mlp_bias", false);
+}
+
+void smolLm3NameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+} // namespace sinter
