@@ -126,38 +126,100 @@ private:
     }
     config["num_key_value_heads"] = size("attention.head_count_kv", heads);
     config["head_dim"] = headSize;
-    config["rms_norm_eps"] = number("attention.layer_norm_rms_epsilon", 1e-5);
     config["rope_theta"] = number("rope.freq_base", 10000);
+    rotatedPart(name, headSize);
+    if (name == "starcoder2" || name == "stablelm" || name == "phi2" || name == "nemotron" ||
+        name == "command-r")
+      withLayerNorms(name);
+    else
+      withRmsNorms(name, hidden, heads, headSize);
+    scaling();
+  }
+
+  void rotatedPart(std::string_view name, int64_t headSize) {
     int64_t rotated = size("rope.dimension_count", headSize);
-    if (name == "phi3")
+    if (name == "phi3" || name == "phi2" || name == "stablelm" || name == "nemotron")
       config["partial_rotary_factor"] = double(rotated) / double(headSize);
     else if (rotated != headSize)
       bad("it rotates " + std::to_string(rotated) + " of a head's " + std::to_string(headSize) +
           " components");
-    bool biased = findTensor("blk.0.attn_q.bias") != nullptr;
-    if (name == "gemma2") {
+  }
+
+  void withLayerNorms(std::string_view name) {
+    bool isBiased = findTensor("blk.0.attn_q.bias") != nullptr;
+    double eps = number("attention.layer_norm_epsilon", 1e-5);
+    if (name == "starcoder2") {
+      config["norm_epsilon"] = eps;
+      config["hidden_act"] = "gelu_pytorch_tanh";
+      config["use_bias"] = isBiased;
+    } else if (name == "stablelm") {
+      config["layer_norm_eps"] = eps;
+      config["hidden_act"] = "silu";
+      config["use_qkv_bias"] = isBiased;
+      config["use_parallel_residual"] = !findTensor("blk.0.ffn_norm.weight");
+    } else if (name == "phi2") {
+      config["layer_norm_eps"] = eps;
+      config["hidden_act"] = "gelu_new";
+    } else if (name == "nemotron") {
+      config["norm_eps"] = eps;
+      config["hidden_act"] = "relu2";
+      config["attention_bias"] = isBiased;
+      config["mlp_bias"] = findTensor("blk.0.ffn_up.bias") != nullptr;
+    } else {
+      config["layer_norm_eps"] = eps;
+      config["hidden_act"] = "silu";
+      config["attention_bias"] = isBiased;
+      config["logit_scale"] = number("logit_scale", 0.0625);
+    }
+  }
+
+  void withRmsNorms(std::string_view name, int64_t hidden, int64_t heads, int64_t headSize) {
+    bool isBiased = findTensor("blk.0.attn_q.bias") != nullptr;
+    config["rms_norm_eps"] = number("attention.layer_norm_rms_epsilon", 1e-5);
+    // Not in the file: the largest Gemma scales scores as llama.cpp knows by its layers.
+    auto scoresOf = [&](int64_t layersOf27B) {
+      bool isLarge = config["num_hidden_layers"] == layersOf27B;
+      config["query_pre_attn_scalar"] = isLarge ? hidden / heads : headSize;
       config["hidden_activation"] = "gelu_pytorch_tanh";
+    };
+    const Json *window = find("attention.sliding_window");
+    bool slides = window && *window != 0;
+    if (name == "gemma") {
+      config["hidden_act"] = "gelu_pytorch_tanh";
+      return;
+    }
+    if (name == "gemma2") {
+      scoresOf(46);
       config["attn_logit_softcapping"] = cap("attn_logit_softcapping", 50);
       config["final_logit_softcapping"] = cap("final_logit_softcapping", 30);
       config["sliding_window"] = size("attention.sliding_window", 4096);
-      // Not in the file; as llama.cpp has it: the model of 46 layers differs.
-      constexpr int64_t layersOf27B = 46;
-      bool isLarge = config["num_hidden_layers"] == layersOf27B;
-      config["query_pre_attn_scalar"] = isLarge ? hidden / heads : headSize;
-    } else {
-      config["hidden_act"] = "silu";
-      const Json *window = find("attention.sliding_window");
-      bool slides = window && *window != 0;
-      if (slides && name == "llama")
-        config["model_type"] = "mistral"; // which alone of the two has a window
-      if (slides && name != "qwen3" && name != "qwen2")
-        config["sliding_window"] = size("attention.sliding_window");
+      return;
     }
-    if (name == "llama" && config["model_type"] == "llama") {
-      config["attention_bias"] = biased;
+    if (name == "gemma3") {
+      scoresOf(62);
+      config["sliding_window"] = size("attention.sliding_window", 1024);
+      config["rope_local_base_freq"] = number("rope.freq_base_swa", 10000);
+      return;
+    }
+    config["hidden_act"] = "silu";
+    if (name == "granite") {
+      config["attention_multiplier"] = number("attention.scale", 1 / std::sqrt(double(headSize)));
+      config["embedding_multiplier"] = number("embedding_scale", 1);
+      config["residual_multiplier"] = number("residual_scale", 1);
+      config["logits_scaling"] = number("logit_scale", 1);
+    }
+    if (slides && name == "llama")
+      config["model_type"] = "mistral"; // which alone of the two has a window
+    if (slides && name == "olmo2") { // likewise
+      config["model_type"] = "olmo3";
+      config["rope_parameters"]["sliding_attention"] = {{"rope_theta", config["rope_theta"]}};
+    }
+    if (slides && name != "qwen3" && name != "qwen2")
+      config["sliding_window"] = size("attention.sliding_window");
+    if (name == "granite" || name == "smollm3" || name == "olmo2" || (name == "llama" && !slides))
+      config["attention_bias"] = isBiased;
+    if (name == "granite" || name == "smollm3" || (name == "llama" && !slides))
       config["mlp_bias"] = findTensor("blk.0.ffn_up.bias") != nullptr;
-    }
-    scaling();
   }
 
   Json cap(const std::string &key, double absent) {

@@ -48,26 +48,60 @@ const std::vector<Names> &allNames() {
       {"attn_q", "self_attn.q_proj", Change::PairsTogether},
       {"attn_k", "self_attn.k_proj", Change::PairsTogether}};
   constexpr Change one = Change::OneAdded, transposed = Change::Transposed;
+  static const std::vector<NamedTensor> products = {{"attn_v", "self_attn.v_proj"},
+                                                    {"attn_output", "self_attn.o_proj"},
+                                                    {"ffn_gate", "mlp.gate_proj"},
+                                                    {"ffn_up", "mlp.up_proj"},
+                                                    {"ffn_down", "mlp.down_proj"}};
+  static const std::vector<NamedTensor> headNorms = {{"attn_q_norm", "self_attn.q_norm"},
+                                                     {"attn_k_norm", "self_attn.k_norm"}};
+  static const std::vector<NamedTensor> globalOfOne = {{"token_embd", "model.embed_tokens"},
+                                                       {"output_norm", "model.norm", one},
+                                                       {"output", "lm_head"}};
+  static const std::vector<NamedTensor> normsOfOne = {
+      {"attn_norm", "input_layernorm", one}, {"ffn_norm", "post_attention_layernorm", one}};
+  static const std::vector<NamedTensor> gemma2Norms = {
+      {"attn_norm", "input_layernorm", one},
+      {"post_attention_norm", "post_attention_layernorm", one},
+      {"ffn_norm", "pre_feedforward_layernorm", one},
+      {"post_ffw_norm", "post_feedforward_layernorm", one}};
   static const std::vector<Names> all = {
       {"llama", "llama", "model.layers.", global, gated + paired},
       {"qwen2", "qwen2", "model.layers.", global, gated + queries},
-      {"qwen3", "qwen3", "model.layers.", global,
-       gated + queries +
-           std::vector<NamedTensor>{{"attn_q_norm", "self_attn.q_norm"},
-                                    {"attn_k_norm", "self_attn.k_norm"}}},
-      {"gemma2",
-       "gemma2",
-       "model.layers.",
-       {{"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm", one}},
-       queries + std::vector<NamedTensor>{{"attn_v", "self_attn.v_proj"},
+      {"qwen3", "qwen3", "model.layers.", global, gated + queries + headNorms},
+      {"granite", "granite", "model.layers.", global, gated + paired},
+      {"smollm3", "smollm3", "model.layers.", global, gated + paired},
+      {"command-r", "cohere", "model.layers.", global, gated + queries},
+      {"stablelm", "stablelm", "model.layers.", global, gated + queries},
+      {"nemotron", "nemotron", "model.layers.", globalOfOne, products + queries + normsOfOne},
+      {"gemma", "gemma", "model.layers.", globalOfOne, products + queries + normsOfOne},
+      {"gemma2", "gemma2", "model.layers.", globalOfOne, products + queries + gemma2Norms},
+      {"gemma3", "gemma3_text", "model.layers.", globalOfOne,
+       products + queries + gemma2Norms +
+           std::vector<NamedTensor>{{"attn_q_norm", "self_attn.q_norm", one},
+                                    {"attn_k_norm", "self_attn.k_norm", one}}},
+      {"olmo2", "olmo2", "model.layers.", global,
+       products + queries + headNorms +
+           std::vector<NamedTensor>{{"post_attention_norm", "post_attention_layernorm"},
+                                    {"post_ffw_norm", "post_feedforward_layernorm"}}},
+      {"starcoder2", "starcoder2", "model.layers.", global,
+       queries + std::vector<NamedTensor>{{"attn_norm", "input_layernorm"},
+                                          {"attn_v", "self_attn.v_proj"},
                                           {"attn_output", "self_attn.o_proj"},
-                                          {"ffn_gate", "mlp.gate_proj"},
-                                          {"ffn_up", "mlp.up_proj"},
-                                          {"ffn_down", "mlp.down_proj"},
-                                          {"attn_norm", "input_layernorm", one},
-                                          {"post_attention_norm", "post_attention_layernorm", one},
-                                          {"ffn_norm", "pre_feedforward_layernorm", one},
-                                          {"post_ffw_norm", "post_feedforward_layernorm", one}}},
+                                          {"ffn_norm", "post_attention_layernorm"},
+                                          {"ffn_up", "mlp.c_fc"},
+                                          {"ffn_down", "mlp.c_proj"}}},
+      {"phi2",
+       "phi",
+       "model.layers.",
+       {{"token_embd", "model.embed_tokens"},
+        {"output_norm", "model.final_layernorm"},
+        {"output", "lm_head"}},
+       queries + std::vector<NamedTensor>{{"attn_norm", "input_layernorm"},
+                                          {"attn_v", "self_attn.v_proj"},
+                                          {"attn_output", "self_attn.dense"},
+                                          {"ffn_up", "mlp.fc1"},
+                                          {"ffn_down", "mlp.fc2"}}},
       {"phi3",
        "phi3",
        "model.layers.",
@@ -312,8 +346,12 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     tensor.offset = stored.offset;
     tensor.data = stored.data;
     bool vector = stored.shape.size() == 1;
-    // A bias is not transposed, and neither are the weights of a norm.
-    Change change = found->change == Change::Transposed && vector ? Change::None : found->change;
+    // A bias is not transposed, and neither are the weights of a norm; of norms' tensors, one is
+    // added to weights alone.
+    Change change = found->change;
+    if ((change == Change::Transposed && vector) ||
+        (change == Change::OneAdded && ending == ".bias"))
+      change = Change::None;
     if (stored.type->plain && change == Change::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));

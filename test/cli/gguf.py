@@ -180,7 +180,15 @@ NEOX = {"gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_
         "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output",
         "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up",
         "mlp.dense_4h_to_h": "ffn_down"}
-NAMES = {"gpt2": GPT2, "gptneox": NEOX, "gemma2": GEMMA}
+OLMO = LLAMA | {"post_attention_layernorm": "post_attention_norm",
+                "post_feedforward_layernorm": "post_ffw_norm"}
+PHI = LLAMA | {"model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
+               "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}
+STARCODER = LLAMA | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+NAMES = {"gpt2": GPT2, "gptneox": NEOX, "gemma2": GEMMA, "gemma3": GEMMA, "olmo2": OLMO, "phi2": PHI,
+         "starcoder2": STARCODER}
+# Norms with factor 1 + weight, which is what the file holds.
+OF_ONE = ("gemma", "gemma2", "gemma3", "nemotron")
 
 
 def split(name):
@@ -193,38 +201,50 @@ def split(name):
     return "", stem, "." + ending
 
 
-def change(architecture, config, stem, tensor):
+def change(architecture, config, stem, tensor, is_bias=False):
     heads = config.get("num_attention_heads") or config.get("n_head")
-    if architecture == "llama" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
+    if architecture in ("llama", "granite", "smollm3") and stem in ("self_attn.q_proj", "self_attn.k_proj"):
         return pair(tensor, heads if "q_proj" in stem else config["num_key_value_heads"])
     if architecture == "gptneox" and stem == "attention.query_key_value":
         return part(tensor, heads)
     if architecture == "gpt2" and stem.split(".")[-1] in ("c_attn", "c_proj", "c_fc"):
         return transpose(tensor)
-    return add_one(tensor) if architecture == "gemma2" and "norm" in stem else tensor
+    return add_one(tensor) if architecture in OF_ONE and "norm" in stem and not is_bias else tensor
 
 
 
 def describe(architecture, config):
     """The metadata that the converter writes."""
     get = lambda *keys: next((config[key] for key in keys if config.get(key) is not None), None)
-    theta = (config.get("rope_parameters") or {}).get("rope_theta") or config.get("rope_theta") or \
-        config.get("rotary_emb_base")
+    rope = config.get("rope_parameters") or {}
+    sliding, rope = rope.get("sliding_attention", {}), rope.get("full_attention", rope)
+    theta = rope.get("rope_theta") or config.get("rope_theta") or config.get("rotary_emb_base")
     heads, hidden = get("num_attention_heads", "n_head"), get("hidden_size", "n_embd")
     head = get("head_dim") or hidden // heads
-    partial = (config.get("rope_parameters") or {}).get("partial_rotary_factor") or \
-        get("rotary_pct", "partial_rotary_factor") or 1
+    partial = rope.get("partial_rotary_factor") or get("rotary_pct", "partial_rotary_factor") or 1
     values = {"context_length": get("max_position_embeddings", "n_positions"),
               "embedding_length": hidden, "block_count": get("num_hidden_layers", "n_layer"),
               "feed_forward_length": get("intermediate_size", "n_inner") or 4 * hidden,
               "attention.head_count": heads, "attention.head_count_kv": get("num_key_value_heads"),
               "attention.layer_norm_rms_epsilon": get("rms_norm_eps"),
-              "attention.layer_norm_epsilon": get("layer_norm_epsilon", "layer_norm_eps"),
+              "attention.layer_norm_epsilon": get("layer_norm_epsilon", "layer_norm_eps", "norm_eps",
+                                                       "norm_epsilon"),
               "attention.key_length": get("head_dim"), "attention.value_length": get("head_dim"),
               "rope.freq_base": float(theta) if theta else None,
               "rope.dimension_count": int(head * partial) if theta else None,
               "use_parallel_residual": get("use_parallel_residual")}
-    if architecture in ("gemma2", "phi3") or config["model_type"] == "mistral":
+    if architecture == "gemma3":
+        values["rope.freq_base_swa"] = sliding["rope_theta"]
+    if rope.get("rope_type") in ("linear", "yarn"):
+        values |= {"rope.scaling.type": rope["rope_type"], "rope.scaling.factor": rope["factor"],
+                   "rope.scaling.original_context_length":
+                   rope.get("original_max_position_embeddings")}
+    for key, ours in (("attention.scale", "attention_multiplier"),
+                      ("embedding_scale", "embedding_multiplier"),
+                      ("residual_scale", "residual_multiplier"),
+                      ("logit_scale", "logits_scaling" if architecture == "granite" else "logit_scale")):
+        values[key] = get(ours)
+    if architecture in ("gemma2", "gemma3", "olmo2", "phi3") or config["model_type"] == "mistral":
         values["attention.sliding_window"] = get("sliding_window")
     if architecture == "gemma2":
         values |= {key: float(get(key)) for key in ("attn_logit_softcapping", "final_logit_softcapping")}
@@ -245,7 +265,7 @@ def convert(model, architecture, kind=F32):
         if stem == "lm_head" and config.get("tie_word_embeddings", architecture in ("gpt2", "gemma2")):
             continue
         to = layer + names[stem] + ending
-        tensors[to], origin[to] = change(architecture, config, stem, tensor), (name, stem)
+        tensors[to], origin[to] = change(architecture, config, stem, tensor, ending == ".bias"), (name, stem)
     fits = lambda tensor: len(tensor.shape) > 1 and (kind == F16 or tensor.shape[-1] % 32 == 0)
     data, held = make_gguf(describe(architecture, config), tensors,
                            lambda name, tensor: kind if kind != F32 and fits(tensor) else F32)
@@ -280,17 +300,31 @@ def make_directory(name, config, tensors):
 def compare_models():
     for name, architecture in {"llama": "llama", "llama-head-80": "llama", "mistral": "llama",
                                "qwen2": "qwen2", "qwen3": "qwen3", "gemma2": "gemma2",
-                               "phi3": "phi3", "gpt2": "gpt2", "gpt_neox": "gptneox"}.items():
-        data, config, *_ = convert(models / name, architecture)
-        path, directory = folder / f"{name}.gguf", models / name
+                               "phi3": "phi3", "gpt2": "gpt2", "gpt_neox": "gptneox",
+                               "gemma": "gemma", "gemma3": "gemma3", "granite": "granite",
+                               "smollm3": "smollm3", "cohere": "command-r", "stablelm": "stablelm",
+                               "stablelm-parallel": "stablelm", "nemotron": "nemotron",
+                               "olmo2": "olmo2", "olmo3": "olmo2", "starcoder2": "starcoder2",
+                               "phi": "phi2"}.items():
+        directory = next(f / name for f in (models, models.parent / "families") if (f / name).exists())
+        data, config, *_ = convert(directory, architecture)
+        path = folder / f"{name}.gguf"
         path.write_bytes(data)
-        if name == "gemma2":  # 1 + weight is rounded in the file, and the scale is not in it
-            tensors = read_tensors(models / name / "model.safetensors")
+        if architecture in OF_ONE:  # 1 + weight is rounded in the file, and Gemma's scale is not in it
+            tensors = read_tensors(directory / "model.safetensors")
             for key, tensor in tensors.items():
-                if "norm" in key:
+                if key.endswith("norm.weight"):
                     tensor.values = [to_f32(to_f32(1 + x) - 1) for x in tensor.values]
-            directory = make_directory(name, config | {"query_pre_attn_scalar": config["head_dim"]},
-                                       tensors)
+            if "query_pre_attn_scalar" in config:
+                config["query_pre_attn_scalar"] = config["head_dim"]
+            directory = make_directory(name, config, tensors)
+        if name == "starcoder2":  # the file has no window
+            directory = make_directory(name, config | {"sliding_window": None},
+                                       read_tensors(directory / "model.safetensors"))
+        if name == "olmo3":  # the file has one base
+            for kind in config["rope_parameters"].values():
+                kind["rope_theta"] = 100.0
+            directory = make_directory(name, config, read_tensors(directory / "model.safetensors"))
         same = logits(path) == logits(directory)
         print(f"{name} as {architecture}: {'same bits' if same else 'DIFFERS'}")
         assert same

@@ -22,11 +22,15 @@ std::filesystem::path modelsFolder() {
   return other ? other : SINTER_TEST_MODELS;
 }
 
-static std::filesystem::path wideFolder() { return modelsFolder().parent_path() / "wide"; }
+/// A folder beside that of the models: other models come alone.
+static std::filesystem::path folderBeside(const char *name) {
+  return modelsFolder().parent_path() / name;
+}
 
 static std::vector<std::string> listFolders(const std::filesystem::path &folder) {
   std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(folder))
+  std::error_code absent;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, absent))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -34,15 +38,15 @@ static std::vector<std::string> listFolders(const std::filesystem::path &folder)
 
 std::vector<std::string> modelNames() { return listFolders(modelsFolder()); }
 
-std::vector<std::string> wideModelNames() {
-  // Other models come alone.
-  return std::filesystem::exists(wideFolder()) ? listFolders(wideFolder())
-                                               : std::vector<std::string>();
-}
+std::vector<std::string> wideModelNames() { return listFolders(folderBeside("wide")); }
+
+std::vector<std::string> familyModelNames() { return listFolders(folderBeside("families")); }
 
 std::filesystem::path findModel(const std::string &name) {
-  std::filesystem::path narrow = modelsFolder() / name;
-  return std::filesystem::exists(narrow) ? narrow : wideFolder() / name;
+  for (const std::filesystem::path &folder : {modelsFolder(), folderBeside("families")})
+    if (std::filesystem::exists(folder / name))
+      return folder / name;
+  return folderBeside("wide") / name;
 }
 
 static std::shared_ptr<const runtime::Executable> compileOnce(const CompileRequest &request) {

@@ -25,7 +25,11 @@ std::vector<std::string> modelNames();
 /// tiles, tails and threads.
 std::vector<std::string> wideModelNames();
 
-/// The folder of a model of either list.
+/// The names of the models under test/e2e/families, sorted: of families that no other kept model is
+/// of.
+std::vector<std::string> familyModelNames();
+
+/// The folder of a model of any list.
 std::filesystem::path findModel(const std::string &name);
 
 /// What ranks of one process run: compiled by the first that asks.

@@ -1,7 +1,7 @@
 // The kept models, of every family, compiled and run: the logits of the whole sequence at once, in
 // chunks, and of ragged slots token by token are those of the reference, within 1e-5 in f32,
 // 3e-3 in f16 and 2e-2 in bf16. The number of threads changes no bit, leaving out all speed passes
-// nothing but roundings. Wide models do the same.
+// nothing but roundings. Wide models, and one or two of every other family, do the same.
 
 #include "test/e2e/CompiledModel.h"
 #include "gtest/gtest.h"
@@ -82,9 +82,9 @@ std::string testName(const testing::TestParamInfo<std::string> &info) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Logits, testing::ValuesIn(modelNames()), testName);
 
-class WideLogits : public Logits {};
+class OtherLogits : public Logits {};
 
-TEST_P(WideLogits, AreThoseOfTheReference) {
+TEST_P(OtherLogits, AreThoseOfTheReference) {
   model.compile(options({"logits"}, 1, model.length), /*threads=*/3);
   EXPECT_LE(model.worstError(model.logits()), 1e-5);
   model.compileForLogits(options({"prefill", "decode"}, 2, 7));
@@ -95,7 +95,8 @@ TEST_P(WideLogits, AreThoseOfTheReference) {
   EXPECT_LE(model.errorOf(model.logits()), 2e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, WideLogits, testing::ValuesIn(wideModelNames()), testName);
+INSTANTIATE_TEST_SUITE_P(Wide, OtherLogits, testing::ValuesIn(wideModelNames()), testName);
+INSTANTIATE_TEST_SUITE_P(Families, OtherLogits, testing::ValuesIn(familyModelNames()), testName);
 
 TEST(LogitsOfThreads, AreTheSameBits) {
   for (const char *name : {"llama", "gemma2", "sinter-alibi-mqa"}) {

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Tiny models with random weights, and the logits that they must give.
 
-    make_reference_models.py OUT [--only NAME,...] [--fixtures | --wide]
+    make_reference_models.py OUT [--only NAME,...] [--fixtures | --families | --wide]
 
 Writes OUT/<name>/{config.json, model.safetensors, expected.safetensors} for every family and for
 what varies within each: rope types, head counts, odd sizes, windows, tied and untied heads. The
 expected file holds `tokens` (I32 [T]) and `logits` (F32 [T, V]) of one forward pass in float32.
 Families of Hugging Face's are computed by transformers, `sinter` models by the plain forward pass
 below, which reads the same config.json keys. With --fixtures only the models that are kept under
-test/e2e/models are written; with --wide those of test/e2e/wide, one of each kind of layer, wide
-enough for tiles, tails and threads. Their weights are not files: both sides make them from their names
-(seeded_weight, test/e2e/SeededWeights.h).
+test/e2e/models are written, with --families those of test/e2e/families; with --wide those of
+test/e2e/wide, one of each kind of layer, wide enough for tiles, tails and threads. Their weights are
+not files: both sides make them from their names (seeded_weight, test/e2e/SeededWeights.h).
 
 Needs Python packages torch, transformers, safetensors and xxhash; nothing in the build or the tests
 does.
@@ -113,16 +113,14 @@ def hugging_face_models():
     models |= {
         "gemma": ("GemmaConfig", {**grouped, "head_dim": 12}),
         "gemma3": ("Gemma3TextConfig", {
-            **grouped, "head_dim": 12, "num_hidden_layers": 3, "query_pre_attn_scalar": 10,
-            "sliding_window": 6, "layer_types": ["sliding_attention", "full_attention",
-                                                  "sliding_attention"], "rope_parameters": {
+            **grouped, "head_dim": 12, "num_hidden_layers": 6, "query_pre_attn_scalar": 10,
+            "sliding_window": 6, "rope_parameters": {
                 "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0},
                 "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
         "granite": ("GraniteConfig", {**grouped, "embedding_multiplier": 3.0,
                                       "attention_multiplier": 0.2, "residual_multiplier": 0.6,
                                       "logits_scaling": 3.0}),
-        "smollm3": ("SmolLM3Config", {**grouped, "num_hidden_layers": 3, "pad_token_id": 0,
-                                      "no_rope_layers": [1, 0, 1]}),
+        "smollm3": ("SmolLM3Config", {**grouped, "num_hidden_layers": 4, "pad_token_id": 0}),
         "starcoder2": ("Starcoder2Config", {**grouped, "sliding_window": 7}),
         "stablelm": ("StableLmConfig", {**grouped, "use_qkv_bias": True}),
         "stablelm-parallel": ("StableLmConfig", {**small, "num_key_value_heads": 4,
@@ -480,7 +478,16 @@ FIXTURES = {
     "phi3": torch.float32, "phi3-longrope-long": torch.bfloat16, "sinter": torch.bfloat16,
     "sinter-alibi-mqa": torch.float32, "sinter-mixed": torch.bfloat16,
     "sinter-parallel": torch.bfloat16, "sinter-learned-post": torch.bfloat16,
-    "sinter-output-none": torch.bfloat16,
+    "sinter-output-none": torch.bfloat16, "gemma3": torch.bfloat16, "granite": torch.float32,
+    "smollm3": torch.bfloat16, "olmo3": torch.bfloat16, "cohere": torch.bfloat16,
+    "phi": torch.float32,
+}
+# Of the other families, whose logits alone are compared: test/e2e/families.
+FAMILIES = {
+    "gemma": torch.bfloat16, "starcoder2": torch.bfloat16, "stablelm": torch.bfloat16,
+    "stablelm-parallel": torch.bfloat16, "olmo2": torch.bfloat16, "nemotron": torch.float32,
+    "gpt_neo": torch.bfloat16, "gptj": torch.bfloat16, "opt": torch.bfloat16,
+    "opt-post": torch.bfloat16, "glm4": torch.bfloat16,
 }
 
 
@@ -506,6 +513,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--only", help="names, separated by commas")
     parser.add_argument("--fixtures", action="store_true")
+    parser.add_argument("--families", action="store_true")
     parser.add_argument("--wide", action="store_true")
     options = parser.parse_args()
     if options.wide:
@@ -516,10 +524,12 @@ def main():
         names = options.only.split(",")
     if options.fixtures:
         names = [name for name in names if name in FIXTURES]
+    if options.families:
+        names = [name for name in names if name in FAMILIES]
     for name in names:
         torch.manual_seed(sum(name.encode()))
         out = options.out / name
-        dtype = FIXTURES.get(name, torch.float32)
+        dtype = (FIXTURES | FAMILIES).get(name, torch.float32)
         if name in own:
             tokens, logits = make_sinter(out, own[name], dtype)
         else:
