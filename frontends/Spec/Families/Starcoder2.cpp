@@ -19,16 +19,16 @@ void starcoder2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.qkvBias = spec.outputBias = spec.mlpBias = config.flag("use_bias", true);
   // Of training, and what the first files say beside what transformers reads.
   config.ignore({"embedding_dropout", "residual_dropout", "activation_function", "mlp_type",
-                 "norm_type", "attention_softmax_in_fp32", "scale_attention_softmax_in_fp32",
-                 "scale_attn_weights"});
+                 "norm_type", "layer_norm_epsilon", "attention_softmax_in_fp32",
+                 "scale_attention_softmax_in_fp32", "scale_attn_weights"});
 }
 
 void starcoder2NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   for (LayerSpec &layer : spec.layers) {
     layer.gate = std::nullopt;
-    layer.up = linear("mlp.c_fc", layer.path + ".mlp.c_fc", spec.hiddenSize, spec.mlpSize,
-                      spec.mlpBias);
+    layer.up =
+        linear("mlp.c_fc", layer.path + ".mlp.c_fc", spec.hiddenSize, spec.mlpSize, spec.mlpBias);
     layer.down = linear("mlp.c_proj", layer.path + ".mlp.c_proj", spec.mlpSize, spec.hiddenSize,
                         spec.mlpBias);
   }

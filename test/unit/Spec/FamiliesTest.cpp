@@ -121,6 +121,53 @@ TEST(Families, Gemma2) {
   EXPECT_EQ(spec.layers[0].mlpNorm->weight, "model.layers.0.pre_feedforward_layernorm.weight");
 }
 
+TEST(Families, Gemma3HasTwoKindsOfPositions) {
+  ModelSpec spec = parse(config("gemma3_text", R"("head_dim": 16, "sliding_window": 9,
+      "sliding_window_pattern": 2, "rope_theta": 5e5, "rope_local_base_freq": 77,
+      "rope_scaling": {"rope_type": "linear", "factor": 8})"));
+  ASSERT_EQ(spec.rotaries.size(), 2u);
+  EXPECT_EQ(spec.rotaries[0].type, RopeType::Linear);
+  EXPECT_EQ(spec.rotaries[0].theta, 5e5);
+  EXPECT_EQ(spec.rotaries[1].type, RopeType::Default);
+  EXPECT_EQ(spec.rotaries[1].theta, 77);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(spec.layers[i].window, i % 2 == 0 ? 9 : 0);
+    EXPECT_EQ(spec.layers[i].rotary, i % 2 == 0 ? 1u : 0u);
+  }
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_norm.weight", {16}));
+  // The same in the newer keys.
+  ModelSpec newer = parse(config("gemma3_text", R"("head_dim": 16, "rope_parameters":
+      {"full_attention": {"rope_type": "linear", "factor": 8, "rope_theta": 5e5},
+       "sliding_attention": {"rope_theta": 77}})"));
+  EXPECT_EQ(newer.rotaries[0].theta, 5e5);
+  EXPECT_EQ(newer.rotaries[0].factor, 8);
+  EXPECT_EQ(newer.rotaries[1].theta, 77);
+}
+
+TEST(Families, SmolLm3HasLayersWithoutPositions) {
+  ModelSpec spec = parse(config("smollm3"));
+  EXPECT_TRUE(spec.layers[2].rotary);
+  EXPECT_FALSE(spec.layers[3].rotary);
+  EXPECT_FALSE(parse(config("smollm3", R"("no_rope_layers": [0, 1, 1, 1])")).layers[0].rotary);
+}
+
+TEST(Families, Olmo2NormsAllHeads) {
+  ModelSpec spec = parse(config("olmo2"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_norm.weight", {32}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.k_norm.weight", {16}));
+  EXPECT_FALSE(spec.layers[0].attentionNorm);
+  EXPECT_EQ(spec.layers[0].mlpPostNorm->weight, "model.layers.0.post_feedforward_layernorm.weight");
+}
+
+TEST(Families, GraniteScales) {
+  ModelSpec spec = parse(config("granite", R"("attention_multiplier": 0.5, "logits_scaling": 4,
+      "residual_multiplier": 0.25, "embedding_multiplier": 3)"));
+  EXPECT_EQ(spec.layers[3].queryScale, 0.5);
+  EXPECT_EQ(spec.logitScale, 0.25);
+  EXPECT_EQ(spec.residualScale, 0.25);
+  EXPECT_EQ(spec.embeddingScale, 3);
+}
+
 TEST(Families, GptNeoXInterleavesHeads) {
   ModelSpec spec = parse(R"({"model_type": "gpt_neox", "vocab_size": 50, "hidden_size": 32,
       "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4,

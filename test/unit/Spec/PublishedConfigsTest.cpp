@@ -111,7 +111,115 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "pad_token_id": 32000, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_scaling": null,
           "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
           "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true,
-          "attention_bias": false, "vocab_size": 32064})"}),
+          "attention_bias": false, "vocab_size": 32064})"},
+                                         Published{"gemma_3_270m", 268'098'176, R"({
+          "_sliding_window_pattern": 6, "architectures": ["Gemma3ForCausalLM"], "attention_bias":
+          false, "attention_dropout": 0.0, "attn_logit_softcapping": null, "bos_token_id": 2,
+          "eos_token_id": 1, "final_logit_softcapping": null, "head_dim": 256,
+          "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 640, "initializer_range": 0.02,
+          "intermediate_size": 2048, "layer_types": ["sliding_attention", "sliding_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "sliding_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"],
+          "max_position_embeddings": 32768, "model_type": "gemma3_text", "num_attention_heads": 4,
+          "num_hidden_layers": 18, "num_key_value_heads": 1, "pad_token_id": 0,
+          "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000.0,
+          "rope_scaling": null, "rope_theta": 1000000.0, "sliding_window": 512, "torch_dtype":
+          "bfloat16", "transformers_version": "4.55.0.dev0", "use_bidirectional_attention": false,
+          "use_cache": true, "vocab_size": 262144})"},
+                                         Published{"smollm3_3b", 3'075'098'624, R"({
+          "architectures": ["SmolLM3ForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "eos_token_id": 128012, "hidden_act": "silu", "hidden_size": 2048,
+          "initializer_range": 0.02, "intermediate_size": 11008, "layer_types": ["full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention"], "max_position_embeddings": 65536,
+          "max_window_layers": 28, "mlp_bias": false, "model_type": "smollm3",
+          "no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1,
+          1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0],
+          "num_attention_heads": 16, "num_hidden_layers": 36, "num_key_value_heads": 4,
+          "pad_token_id": 128004, "pretraining_tp": 2, "rms_norm_eps": 1e-06, "rope_scaling":
+          null, "rope_theta": 5000000.0, "sliding_window": null, "torch_dtype": "bfloat16",
+          "transformers_version": "4.54.0.dev0", "use_cache": false, "use_sliding_window": false,
+          "vocab_size": 128256})"},
+                                         Published{"olmo_2_1b", 1'484'916'736, R"({
+          "architectures": ["Olmo2ForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "eos_token_id": 100257, "hidden_act": "silu", "hidden_size": 2048,
+          "initializer_range": 0.02, "intermediate_size": 8192, "max_position_embeddings": 4096,
+          "model_type": "olmo2", "num_attention_heads": 16, "num_hidden_layers": 16,
+          "num_key_value_heads": 16, "pad_token_id": 100277, "rms_norm_eps": 1e-06,
+          "rope_scaling": null, "rope_theta": 500000, "tie_word_embeddings": false, "torch_dtype":
+          "float32", "transformers_version": "4.48.0", "use_cache": false, "vocab_size": 100352})"},
+                                         Published{"granite_3_1_2b", 2'533'531'648, R"({
+          "architectures": ["GraniteForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.1, "attention_multiplier": 0.015625, "bos_token_id": 0, "embedding_multiplier": 12.0,
+          "eos_token_id": 0, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+          "intermediate_size": 8192, "logits_scaling": 8.0, "max_position_embeddings": 131072,
+          "mlp_bias": false, "model_type": "granite", "num_attention_heads": 32,
+          "num_hidden_layers": 40, "num_key_value_heads": 8, "pad_token_id": 0,
+          "residual_multiplier": 0.22, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta":
+          5000000.0, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+          "transformers_version": "4.47.0.dev0", "use_cache": true, "vocab_size": 49155})"},
+                                         Published{"phi_2", 2'779'683'840, R"({
+          "architectures": ["PhiForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 50256,
+          "embd_pdrop": 0.0, "eos_token_id": 50256, "hidden_act": "gelu_new", "hidden_size": 2560,
+          "initializer_range": 0.02, "intermediate_size": 10240, "layer_norm_eps": 1e-05,
+          "max_position_embeddings": 2048, "model_type": "phi", "num_attention_heads": 32,
+          "num_hidden_layers": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4,
+          "qk_layernorm": false, "resid_pdrop": 0.1, "rope_scaling": null, "rope_theta": 10000.0,
+          "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version":
+          "4.37.0", "use_cache": true, "vocab_size": 51200})"},
+                                         Published{"starcoder2_3b", 3'030'371'328, R"({
+          "activation_function": "gelu", "architectures": ["Starcoder2ForCausalLM"],
+          "attention_dropout": 0.1, "attention_softmax_in_fp32": true, "bos_token_id": 0,
+          "embedding_dropout": 0.1, "eos_token_id": 0, "hidden_act": "gelu_pytorch_tanh",
+          "hidden_size": 3072, "initializer_range": 0.018042, "intermediate_size": 12288,
+          "layer_norm_epsilon": 1e-05, "max_position_embeddings": 16384, "mlp_type": "default",
+          "model_type": "starcoder2", "norm_epsilon": 1e-05, "norm_type": "layer_norm",
+          "num_attention_heads": 24, "num_hidden_layers": 30, "num_key_value_heads": 2,
+          "residual_dropout": 0.1, "rope_theta": 999999.4420358813,
+          "scale_attention_softmax_in_fp32": true, "scale_attn_weights": true, "sliding_window":
+          4096, "transformers_version": "4.37.0.dev0", "use_bias": true, "use_cache": true,
+          "vocab_size": 49152})"},
+                                         Published{"gpt_neo_125m", 125'198'592, R"({
+          "activation_function": "gelu_new", "architectures": ["GPTNeoForCausalLM"],
+          "attention_dropout": 0, "attention_layers": ["global", "local", "global", "local",
+          "global", "local", "global", "local", "global", "local", "global", "local"],
+          "attention_types": [[["global", "local"], 6]], "bos_token_id": 50256, "embed_dropout":
+          0, "eos_token_id": 50256, "gradient_checkpointing": false, "hidden_size": 768,
+          "initializer_range": 0.02, "intermediate_size": null, "layer_norm_epsilon": 1e-05,
+          "max_position_embeddings": 2048, "model_type": "gpt_neo", "num_heads": 12, "num_layers":
+          12, "resid_dropout": 0, "summary_activation": null, "summary_first_dropout": 0.1,
+          "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
+          "torch_dtype": "float32", "transformers_version": "4.9.0.dev0", "use_cache": true,
+          "vocab_size": 50257, "window_size": 256})"},
+                                         Published{"opt_125m", 125'239'296, R"({
+          "_name_or_path": "facebook/opt-125m", "_remove_final_layer_norm": false,
+          "activation_dropout": 0.0, "activation_function": "relu", "architectures":
+          ["OPTForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 2, "do_layer_norm_before":
+          true, "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 3072, "hidden_size": 768,
+          "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 2048, "model_type":
+          "opt", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1, "prefix":
+          "</s>", "torch_dtype": "float16", "transformers_version": "4.21.0.dev0", "use_cache":
+          true, "vocab_size": 50272, "word_embed_proj_dim": 768})"},
+                                         Published{"gpt_j_6b", 6'050'882'784, R"({
+          "activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop":
+          0.0, "bos_token_id": 50256, "embd_pdrop": 0.0, "eos_token_id": 50256,
+          "gradient_checkpointing": false, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05,
+          "model_type": "gptj", "n_embd": 4096, "n_head": 16, "n_inner": null, "n_layer": 28,
+          "n_positions": 2048, "resid_pdrop": 0.0, "rotary": true, "rotary_dim": 64,
+          "scale_attn_weights": true, "summary_activation": null, "summary_first_dropout": 0.1,
+          "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
+          "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50,
+          "temperature": 1.0}}, "tie_word_embeddings": false, "tokenizer_class": "GPT2Tokenizer",
+          "transformers_version": "4.18.0.dev0", "use_cache": true, "vocab_size": 50400})"}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
