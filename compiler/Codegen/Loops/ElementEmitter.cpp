@@ -128,6 +128,22 @@ void ElementEmitter::collectCuts(Value tensor, ArrayRef<AffineExpr> index, Affin
       collectCuts(source.tensor, source.index, dim, cuts);
 }
 
+bool ElementEmitter::crossesBoundary(Value tensor, ArrayRef<AffineExpr> index, AffineExpr dim) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || isa<ReduceOp>(op) || !IndexSpace::dependsOn(index, dim))
+    return false;
+  if (auto elements = dyn_cast<ElementOpInterface>(op))
+    for (Boundary boundary : elements.getBoundaries()) {
+      IndexSpace::Range range = space.getRange(index[boundary.dim]);
+      if (range.first < boundary.at && range.last >= boundary.at)
+        return true;
+    }
+  FailureOr<SmallVector<ElementSource>> sources = getSources(op, index, /*probe=*/true);
+  return succeeded(sources) && llvm::any_of(*sources, [&](const ElementSource &source) {
+           return crossesBoundary(source.tensor, source.index, dim);
+         });
+}
+
 SmallVector<std::pair<int64_t, int64_t>>
 ElementEmitter::getSegments(ArrayRef<Value> tensors,
                             llvm::function_ref<ElementIndex(Value, AffineExpr)> makeIndex,
@@ -515,16 +531,24 @@ FailureOr<Value> ElementEmitter::emitReduce(ReduceOp op, ArrayRef<AffineExpr> in
       return arith::MaximumFOp::create(builder, loc, a, b);
     return arith::AddFOp::create(builder, loc, a, b);
   };
+  auto makeLoop = [&](int64_t lower, int64_t upper, ValueRange carried) {
+    Value first = arith::ConstantIndexOp::create(builder, loc, lower);
+    Value last = arith::ConstantIndexOp::create(builder, loc, upper);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    return scf::ForOp::create(builder, loc, first, last, one, carried);
+  };
   auto segments = getSegments(operand, makeIndex, extent);
+  // In which order a row is combined must not depend on what the reduction is fused with: a row
+  // that comes in segments, or by a loop that branches, is put together first.
+  AffineExpr whole = space.addDim(nullptr, 0, extent);
+  bool isPieced = crossesBoundary(operand, makeIndex(operand, whole), whole);
+  Value row = isPieced ? makeBuffer(extent, type) : Value();
   std::map<Key, unsigned> filledHere;
   for (auto [lower, upper] : segments) {
     AffineExpr probe = space.addDim(nullptr, lower, upper);
     if (failed(prepare(operand, makeIndex(operand, probe), probe)))
       return failure();
-    Value first = arith::ConstantIndexOp::create(builder, loc, lower);
-    Value last = arith::ConstantIndexOp::create(builder, loc, upper);
-    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    auto loop = scf::ForOp::create(builder, loc, first, last, one, total);
+    auto loop = makeLoop(lower, upper, row ? ValueRange() : ValueRange(total));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Scope scope(*this);
@@ -534,7 +558,19 @@ FailureOr<Value> ElementEmitter::emitReduce(ReduceOp op, ArrayRef<AffineExpr> in
     FailureOr<Value> element = emit(operand, makeIndex(operand, reductionDim));
     if (failed(element))
       return failure();
-    scf::YieldOp::create(builder, loc, combine(loop.getRegionIterArg(0), *element));
+    if (row) {
+      memref::StoreOp::create(builder, loc, *element, row, loop.getInductionVar());
+    } else {
+      scf::YieldOp::create(builder, loc, combine(loop.getRegionIterArg(0), *element));
+      total = loop.getResult(0);
+    }
+  }
+  if (row) {
+    auto loop = makeLoop(0, extent, total);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value element = memref::LoadOp::create(builder, loc, row, loop.getInductionVar());
+    scf::YieldOp::create(builder, loc, combine(loop.getRegionIterArg(0), element));
     total = loop.getResult(0);
   }
   for (auto &[row, times] : filledHere)

@@ -9,7 +9,8 @@
 //   loop is entered, `preprocess` emits all that does not change with its counter: a norm's scale,
 //   a rotary table's row, an embedding's id. A reduction is the extreme case: a whole loop.
 // - *Segments.* Where a concat or a rotation has a boundary inside a loop's range, the loop is cut
-//   there, so that inside there is nothing to decide and the loop vectorizes.
+//   there, so that inside there is nothing to decide and the loop vectorizes. A reduction goes over
+//   such a row in a buffer, in one loop.
 // - *Row buffers.* A value that is expensive, goes into a reduction and is needed again after it
 //   is kept in a buffer on the stack (softmax: the exponentials). Cheap ones are computed again.
 //
@@ -144,6 +145,11 @@ private:
   /// no code is emitted.
   mlir::FailureOr<llvm::SmallVector<ElementSource>>
   getSources(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index, bool probe);
+
+  /// Whether the elements over the range of `dim` lie on both sides of a boundary, wherever in the
+  /// row: what getSegments cuts at, or what each element must decide.
+  bool crossesBoundary(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index,
+                       mlir::AffineExpr dim);
 
   void collectCuts(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> index, mlir::AffineExpr dim,
                    llvm::SmallVectorImpl<int64_t> &cuts);
