@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cuda/Templates.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
 #include "compiler/Families/Families.h"
 #include "compiler/Families/OpSets.h"
 
@@ -13,6 +14,7 @@ struct AttentionFamily : KernelFamily {
   bool isRoot(Operation *op) const override { return isa<AttentionOp>(op); }
 
   StringRef findObstacle(const OpSet &ops, Operation *root) const override {
+    constexpr unsigned rowOperands = 3; // query, key and value
     auto downstream = findDownstream(root, ops);
     // The logsumexp, where there is one, is written beside the result, as it is.
     if (llvm::any_of(root->getResults().drop_front(), [&](Value value) {
@@ -36,11 +38,15 @@ struct AttentionFamily : KernelFamily {
         return "attention takes rows as they are in memory";
       // Queries, dense keys and dense values are read row by row, wherever the rows are.
       if (!downstream.contains(op) && llvm::any_of(op->getUses(), [&](OpOperand &use) {
-            return use.getOwner() == root ? use.getOperandNumber() > 2
+            return use.getOwner() == root ? use.getOperandNumber() >= rowOperands
                                           : !ops.contains(use.getOwner());
           }))
         return "attention reads everything but rows from memory";
     }
+    if (!llvm::all_of(root->getOperands().take_front(rowOperands), [&](Value rows) {
+          return StridedInput::canTrace(rows, [&](Operation *op) { return ops.contains(op); });
+        }))
+      return "attention takes rows at fixed distances";
     unsigned results = llvm::count_if(ops, [&](Operation *op) {
       return op == root ? escapes(root->getResult(0), ops) : escapes(op, ops);
     });

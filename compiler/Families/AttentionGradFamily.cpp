@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cuda/Templates.h"
+#include "compiler/Codegen/Loops/StridedInput.h"
 #include "compiler/Families/Families.h"
 #include "compiler/Families/OpSets.h"
 
@@ -26,6 +27,10 @@ struct AttentionGradFamily : KernelFamily {
       if (!rows || (!isAlias(op) && !isColumnSlice(op)))
         return "a gradient of attention takes rows as they are in memory";
     }
+    if (!llvm::all_of(root->getOperands().take_front(rowOperands), [&](Value rows) {
+          return StridedInput::canTrace(rows, [&](Operation *op) { return ops.contains(op); });
+        }))
+      return "a gradient of attention takes rows at fixed distances";
     return {};
   }
 

@@ -56,9 +56,8 @@ protected:
     EXPECT_TRUE(run.statesIn(turns) == run.statesIn(one));
   }
 
-  explicit TrainingOnRanks(std::optional<OtherSizes> sizes = {})
-      : run(std::get<0>(GetParam()), std::get<1>(GetParam()), /*microbatches=*/8, /*target=*/"",
-            sizes) {}
+  explicit TrainingOnRanks(std::optional<OtherSizes> sizes = {}, uint64_t microbatches = 8)
+      : run(std::get<0>(GetParam()), std::get<1>(GetParam()), microbatches, /*target=*/"", sizes) {}
 
   SharedRun run;
 };
@@ -102,6 +101,25 @@ TEST_P(TrainingOfFusedMatrices, SameBitsWhenTheyGoOnInOtherLayouts) {
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOfFusedMatrices,
                          ::testing::Values(std::tuple("phi3", DType::F32),
                                            std::tuple("gpt_neox", DType::F32)),
+                         testName);
+
+/// Layers of other kinds, whose norms are over heads, one or all of them, or behind the blocks; and
+/// microbatches of several rows, which parts of several ranks do not hold at fixed distances.
+class TrainingOfOtherLayers : public TrainingOnRanks {
+protected:
+  TrainingOfOtherLayers() : TrainingOnRanks({}, /*microbatches=*/2) { run.options.batch = 4; }
+};
+
+TEST_P(TrainingOfOtherLayers, SameBits) {
+  compareLayouts({{"tensor=2"}, {"context=2"}, {"data=2", 3}, {"pipeline=2"}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOfOtherLayers,
+                         ::testing::Values(std::tuple("gpt2", DType::F32),
+                                           std::tuple("qwen3", DType::F32),
+                                           std::tuple("olmo3", DType::F32),
+                                           std::tuple("gemma3", DType::BF16),
+                                           std::tuple("cohere", DType::F32)),
                          testName);
 
 // What an optimizer computes of all of a matrix is not of its parts.

@@ -43,20 +43,30 @@ static LogicalResult throughSlice(SliceOp slice, ArrayRef<int64_t> extents, Stri
   return success();
 }
 
-FailureOr<StridedInput> StridedInput::trace(Value value) {
+/// Moves `value` up to what no op `inside` makes; stops at an op through which it is not strided.
+static LogicalResult follow(Value &value, StridedInput &view,
+                            llvm::function_ref<bool(Operation *)> inside) {
   ArrayRef<int64_t> extents = cast<RankedTensorType>(value.getType()).getShape();
-  StridedInput view;
   view.strides = rowMajorStrides(extents);
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      value = reshape.getOperand();
-      continue;
-    }
+  for (Operation *op = value.getDefiningOp(); op && inside(op); op = value.getDefiningOp()) {
     auto slice = dyn_cast<SliceOp>(op);
-    if (!slice || failed(throughSlice(slice, extents, view)))
-      return op->emitError("expected an input of the kernel, or a strided part of one");
-    value = slice.getOperand();
+    if (!isa<ReshapeOp>(op) && (!slice || failed(throughSlice(slice, extents, view))))
+      return failure();
+    value = op->getOperand(0);
   }
+  return success();
+}
+
+bool StridedInput::canTrace(Value value, llvm::function_ref<bool(Operation *)> inside) {
+  StridedInput view;
+  return succeeded(follow(value, view, inside));
+}
+
+FailureOr<StridedInput> StridedInput::trace(Value value) {
+  StridedInput view;
+  if (failed(follow(value, view, [](Operation *) { return true; })))
+    return value.getDefiningOp()->emitError(
+        "expected an input of the kernel, or a strided part of one");
   if (cast<RankedTensorType>(value.getType()).getEncoding())
     return emitError(value.getLoc(), "expected a dense input, got ") << value.getType();
   view.argument = cast<BlockArgument>(value).getArgNumber();

@@ -15,6 +15,10 @@ struct StridedInput {
   /// `[b, t, h, d]` that is the first columns of a merged q, k and v. Strides are one a dimension
   /// of the value. Reports as an error what is not strided.
   static mlir::FailureOr<StridedInput> trace(mlir::Value value);
+
+  /// Whether trace() will succeed in a kernel of the ops that are `inside`: its arguments are what
+  /// other ops make.
+  static bool canTrace(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> inside);
 };
 
 } // namespace sinter

@@ -48,6 +48,31 @@ func.func @sum(%x: memref<64xf32>, %y: memref<1xf32>, %begin: index, %end: index
   return
 }
 
+// Of 16 bits the last elements are loaded one by one: a sum is added in the same order whatever its
+// numbers are stored in.
+// CHECK-LABEL: func.func @narrow_sum
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} step %c16{{.*}} -> (vector<8xf32>, vector<8xf32>)
+// CHECK-NOT: vector.maskedload
+// CHECK-COUNT-4: memref.load %arg0
+// CHECK: vector.from_elements
+// CHECK: arith.extf %{{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK: arith.select {{.*}} : vector<8xi1>, vector<8xf32>
+// REMARK: narrow_sum{{.*}}20 elements in vectors of 8, 2 at a time
+func.func @narrow_sum(%x: memref<20xbf16>, %y: memref<1xf32>, %begin: index, %end: index) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %sum = scf.for %i = %c0 to %c20 step %c1 iter_args(%s = %zero) -> (f32) {
+    %0 = memref.load %x[%i] : memref<20xbf16>
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = arith.addf %s, %1 : f32
+    scf.yield %2 : f32
+  }
+  memref.store %sum, %y[%c0] : memref<1xf32>
+  return
+}
+
 // One element for all lanes; a stride lane by lane.
 // CHECK-LABEL: func.func @strided
 // CHECK: vector.from_elements
