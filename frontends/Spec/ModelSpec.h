@@ -90,7 +90,7 @@ struct LayerSpec {
   LinearSpec query, key, value, output;
   /// RMS norms before positions: over each head, or over all of them where that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
-  std::optional<NormSpec> mlpNorm;            ///< empty where parallel residuals share one norm
+  std::optional<NormSpec> mlpNorm; ///< empty where parallel residuals share one norm
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
@@ -125,7 +125,8 @@ struct ModelSpec {
   bool normUnitOffset = false; ///< the norm's factor is 1 + weight
   bool parallelResidual = false;
   bool sharedParallelNorm = false; ///< one norm feeds attention and MLP
-  bool queryKeyNorm = false;       ///< RMS norms over the heads of Q and K
+  bool queryKeyNorm = false;       ///< RMS norms of Q and K ...
+  bool wholeQueryKeyNorm = false;  ///< ... over all heads instead of each
 
   bool qkvBias = false, outputBias = false, mlpBias = false, headBias = false;
 

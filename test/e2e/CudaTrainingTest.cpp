@@ -82,7 +82,7 @@ TEST_P(CudaTraining, CheckpointsMove) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,
                          testing::Values("gpt2", "llama", "llama-head-64", "gemma2", "gpt_neox",
-                                         "sinter-mixed"),
+                                         "sinter-mixed", "olmo3"),
                          nameModelTest);
 
 // Where the device chooses: what it tried leaves no trace in parameters and moments, and what it

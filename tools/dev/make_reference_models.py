@@ -285,6 +285,13 @@ def sinter_models():
         "sinter-output-none": {**small, "position_embedding_type": "none",
                                "norm_placement": "output", "mlp_type": "geglu_tanh",
                                "num_key_value_heads": 2},
+        "sinter-scaled": {**small, "num_hidden_layers": 3, "num_key_value_heads": 2,
+                          "layer_types": ["sliding_attention", "full_attention", "full_attention"],
+                          "sliding_window": 5, "use_qk_norm": True,
+                          "qk_norm_over": "all_heads", "no_rope_layers": [1, 1, 0],
+                          "rope_parameters": {"full_attention": {"rope_theta": 300.0},
+                                              "sliding_attention": {"rope_theta": 50.0}},
+                          "residual_multiplier": 0.7, "logit_scale": 1.3},
     }
 
 
@@ -327,8 +334,9 @@ def sinter_tensors(c):
         linear(stem + "attn.v_proj", keys, hidden, bias)
         linear(stem + "attn.o_proj", hidden, heads * head_dim, c.get("attention_output_bias", bias))
         if c.get("use_qk_norm"):
-            norm(stem + "attn.q_norm", head_dim, False)
-            norm(stem + "attn.k_norm", head_dim, False)
+            whole = c.get("qk_norm_over") == "all_heads"
+            norm(stem + "attn.q_norm", heads * head_dim if whole else head_dim, False)
+            norm(stem + "attn.k_norm", keys if whole else head_dim, False)
         if c.get("mlp_type", "swiglu") in ("swiglu", "geglu", "geglu_tanh", "reglu"):
             linear(stem + "mlp.gate_proj", mlp, hidden, c.get("mlp_bias", False))
         linear(stem + "mlp.up_proj", mlp, hidden, c.get("mlp_bias", False))
@@ -400,15 +408,20 @@ def sinter_forward(c, w, tokens):
     def capped(x, cap):
         return cap * torch.tanh(x / cap) if cap else x
 
-    def attention(stem, x, window):
+    def attention(stem, x, window, rotates):
         split = lambda y, n: y.view(count, n, head_dim).transpose(0, 1)
         q = split(linear(stem + "attn.q_proj", x), heads)
         k = split(linear(stem + "attn.k_proj", x), kv_heads)
         v = split(linear(stem + "attn.v_proj", x), kv_heads)
         if c.get("use_qk_norm"):
-            q, k = rms(stem + "attn.q_norm", q), rms(stem + "attn.k_norm", k)
-        if position == "rotary":
-            q, k = rotate(q, c, head_dim), rotate(k, c, head_dim)
+            whole = c.get("qk_norm_over") == "all_heads"
+            over = lambda name, y: (split(rms(name, y.transpose(0, 1).reshape(count, -1)), len(y))
+                                    if whole else rms(name, y))
+            q, k = over(stem + "attn.q_norm", q), over(stem + "attn.k_norm", k)
+        if position == "rotary" and rotates:
+            kind = c.get("rope_parameters", {}).get(
+                "sliding_attention" if window else "full_attention", {})
+            q, k = (rotate(y, {**c, **kind}, head_dim) for y in (q, k))
         k, v = (y.repeat_interleave(heads // kv_heads, 0) for y in (k, v))
         scores = q @ k.transpose(1, 2) / math.sqrt(c.get("query_pre_attn_scalar", head_dim))
         scores = capped(scores, c.get("attn_logit_softcapping"))
@@ -435,22 +448,25 @@ def sinter_forward(c, w, tokens):
         stem = f"layers.{group}."
         kind = c.get("layer_types", ["full_attention"] * c["num_hidden_layers"])[index]
         window = c["sliding_window"] if kind == "sliding_attention" else None
+        rotates = c.get("no_rope_layers", [1] * c["num_hidden_layers"])[index]
+        scale = c.get("residual_multiplier", 1.0)
         if c.get("use_parallel_residual"):
             shared = c.get("parallel_residual_shared_norm")
-            h = (h + attention(stem, norm(stem + "attn_norm", h), window)
-                 + mlp(stem, norm(stem + ("attn_norm" if shared else "mlp_norm"), h)))
+            h = (h + scale * attention(stem, norm(stem + "attn_norm", h), window, rotates)
+                 + scale * mlp(stem, norm(stem + ("attn_norm" if shared else "mlp_norm"), h)))
             continue
-        for block, name in ((lambda x: attention(stem, x, window), "attn"),
+        for block, name in ((lambda x: attention(stem, x, window, rotates), "attn"),
                             (lambda x: mlp(stem, x), "mlp")):
             if place == "post":
-                h = norm(f"{stem}{name}_post_norm", h + block(h))
+                h = norm(f"{stem}{name}_post_norm", h + scale * block(h))
                 continue
             y = block(norm(f"{stem}{name}_norm", h) if place != "output" else h)
-            h = h + (norm(f"{stem}{name}_post_norm", y) if place != "pre" else y)
+            h = h + scale * (norm(f"{stem}{name}_post_norm", y) if place != "pre" else y)
     if place != "post":
         h = norm("norm", h)
     head = w.get("lm_head.weight", w["embed_tokens.weight"])
-    return capped(F.linear(h, head, w.get("lm_head.bias")), c.get("final_logit_softcapping"))
+    logits = F.linear(h * c.get("logit_scale", 1.0), head, w.get("lm_head.bias"))
+    return capped(logits, c.get("final_logit_softcapping"))
 
 
 def make_sinter(out, config, dtype):
@@ -487,7 +503,7 @@ FAMILIES = {
     "gemma": torch.bfloat16, "starcoder2": torch.bfloat16, "stablelm": torch.bfloat16,
     "stablelm-parallel": torch.bfloat16, "olmo2": torch.bfloat16, "nemotron": torch.float32,
     "gpt_neo": torch.bfloat16, "gptj": torch.bfloat16, "opt": torch.bfloat16,
-    "opt-post": torch.bfloat16, "glm4": torch.bfloat16,
+    "opt-post": torch.bfloat16, "glm4": torch.bfloat16, "sinter-scaled": torch.bfloat16,
 }
 
 

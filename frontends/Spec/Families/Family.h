@@ -65,6 +65,10 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
 void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
                             const char *slidingKey, double slidingTheta);
 
+/// no_rope_layers, of rotary positions: 0 for a layer without positions, 1 for one that has them,
+/// whatever the key is called. Where it is absent all layers keep what they have.
+void readRotatedLayers(ConfigReader &config, ModelSpec &spec);
+
 /// Gives every layer the window of `sliding_window` where it is not null.
 void readUniformWindow(ConfigReader &config, ModelSpec &spec);
 
@@ -92,8 +96,8 @@ LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, con
 /// A norm whose tensors are `stem`.weight and, for layer norms, `stem`.bias.
 NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size);
 
-/// self_attn.q_norm and self_attn.k_norm of every layer, over heads of `querySize` and `keySize`.
-void nameHeadNorms(ModelSpec &spec, int64_t querySize, int64_t keySize);
+/// self_attn.q_norm and self_attn.k_norm of every layer.
+void nameHeadNorms(ModelSpec &spec);
 
 /// Gate and up as halves of one tensor mlp.gate_up_proj.
 void nameFusedGate(ModelSpec &spec, LayerSpec &layer);

@@ -90,7 +90,7 @@ void gemma3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void gemma3NameTensors(ModelSpec &spec) {
   gemma2NameTensors(spec);
-  nameHeadNorms(spec, spec.headDim, spec.headDim);
+  nameHeadNorms(spec);
 }
 
 } // namespace sinter

@@ -29,13 +29,14 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
           spec.normKind == NormKind::LayerNorm ? stem + ".bias" : "", size};
 }
 
-void nameHeadNorms(ModelSpec &spec, int64_t querySize, int64_t keySize) {
+void nameHeadNorms(ModelSpec &spec) {
   for (LayerSpec &layer : spec.layers) {
-    auto named = [&](const std::string &name, int64_t size) {
-      return NormSpec{name, layer.path + "." + name + ".weight", "", size};
+    auto named = [&](const std::string &name, int64_t heads) {
+      return NormSpec{name, layer.path + "." + name + ".weight", "",
+                      (spec.wholeQueryKeyNorm ? heads : 1) * spec.headDim};
     };
-    layer.queryNorm = named("self_attn.q_norm", querySize);
-    layer.keyNorm = named("self_attn.k_norm", keySize);
+    layer.queryNorm = named("self_attn.q_norm", spec.heads);
+    layer.keyNorm = named("self_attn.k_norm", spec.kvHeads);
   }
 }
 

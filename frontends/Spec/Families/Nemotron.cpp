@@ -1,5 +1,5 @@
-// Nemotron and Minitron: Llama with layer norms of factor 1 + weight, partial rotary positions and a
-// plain MLP of squared ReLU.
+// Nemotron and Minitron: Llama with layer norms of factor 1 + weight, partial rotary positions and
+// a plain MLP of squared ReLU.
 
 #include "frontends/Spec/Families/Family.h"
 

@@ -15,7 +15,7 @@ void readOlmo(ConfigReader &config, ModelSpec &spec) {
   spec.activation = readActivation(config, "hidden_act", Activation::Silu);
   spec.normEps = config.positive("rms_norm_eps", 1e-5);
   spec.normPlace = NormPlace::Output;
-  spec.queryKeyNorm = true;
+  spec.queryKeyNorm = spec.wholeQueryKeyNorm = true;
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
 }
 
@@ -28,7 +28,7 @@ void olmo2ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void olmo2NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  nameHeadNorms(spec, spec.heads * spec.headDim, spec.kvHeads * spec.headDim);
+  nameHeadNorms(spec);
   for (LayerSpec &layer : spec.layers) {
     auto named = [&](const char *name) {
       return norm(spec, name, layer.path + "." + name, spec.hiddenSize);

@@ -51,7 +51,7 @@ void qwen3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void qwen3NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  nameHeadNorms(spec, spec.headDim, spec.headDim);
+  nameHeadNorms(spec);
 }
 
 } // namespace sinter

@@ -135,6 +135,22 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
                             isOlder ? "rope_scaling" : "rope_parameters", outerTheta, partial)};
 }
 
+void readRotatedLayers(ConfigReader &config, ModelSpec &spec) {
+  if (!config.has("no_rope_layers")) {
+    config.ignore({"no_rope_layers"});
+    return;
+  }
+  std::vector<double> rotates = config.numbers("no_rope_layers");
+  if (rotates.size() != spec.layers.size())
+    return config.mistake("no_rope_layers",
+                          "it has " + std::to_string(rotates.size()) + " entries for " +
+                              std::to_string(spec.layers.size()) + " layers",
+                          "");
+  for (size_t i = 0; i < rotates.size(); ++i)
+    if (rotates[i] == 0)
+      spec.layers[i].rotary = std::nullopt;
+}
+
 void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
                             const char *slidingKey, double slidingTheta) {
   spec.positions = PositionKind::Rotary;
@@ -150,10 +166,10 @@ void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
   double outerTheta = config.positive("rope_theta", theta);
   if (slidingKey)
     slidingTheta = config.positive(slidingKey, slidingTheta);
-  spec.rotaries = {
-      readKind(config, spec, full, scaling.empty() ? "rope_parameters" : "rope_scaling", outerTheta,
-               std::nullopt),
-      readKind(config, spec, sliding, "rope_parameters", slidingTheta, std::nullopt)};
+  spec.rotaries = {readKind(config, spec, full,
+                            scaling.empty() ? "rope_parameters" : "rope_scaling", outerTheta,
+                            std::nullopt),
+                   readKind(config, spec, sliding, "rope_parameters", slidingTheta, std::nullopt)};
   for (LayerSpec &layer : spec.layers)
     layer.rotary = layer.window ? 1 : 0;
 }

@@ -13,13 +13,16 @@
 //   parallel_residual_shared_norm  default false: attention and MLP have norms of their own
 //   position_embedding_type      "rotary" (default), "learned", "alibi", "none"
 //   rope_theta, rope_parameters (or rope_scaling), partial_rotary_factor
+//                                or rope_parameters by layer type, of heads rotated whole
+//   no_rope_layers               a list of 0 for layers without positions, 1 for others (rotary)
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
 //   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
-//   use_qk_norm                  default false; true: RMS norms over the heads of Q and K
+//   use_qk_norm                  default false; true: RMS norms of Q and K
+//   qk_norm_over                 "head" (default): of each head; "all_heads"
 //   query_pre_attn_scalar        scores are divided by its root; default head_dim
 //   attn_logit_softcapping, final_logit_softcapping   default none
-//   embedding_multiplier         default 1
+//   embedding_multiplier, residual_multiplier, logit_scale   default 1
 //   attention_bias, attention_output_bias, mlp_bias, lm_head_bias   default false;
 //                                attention_output_bias defaults to attention_bias
 //   tie_word_embeddings          default true
@@ -74,11 +77,23 @@ void readNorms(ConfigReader &config, ModelSpec &spec) {
     config.mistake("parallel_residual_shared_norm", "it needs use_parallel_residual", "");
 }
 
+void readRotaries(ConfigReader &config, ModelSpec &spec) {
+  const ConfigReader::Json *parameters = config.value("rope_parameters");
+  if (parameters &&
+      (parameters->contains("full_attention") || parameters->contains("sliding_attention")))
+    readRotaryOfLayerTypes(config, spec, 10000, nullptr, 10000);
+  else
+    readRotary(config, spec, 1.0);
+  bool isInterleaved = config.flag("rope_interleave", false);
+  for (RotarySpec &rotary : spec.rotaries)
+    rotary.interleaved = isInterleaved;
+  readRotatedLayers(config, spec);
+}
+
 void readPositions(ConfigReader &config, ModelSpec &spec) {
   switch (config.choice("position_embedding_type", {"rotary", "learned", "alibi", "none"}, 0)) {
   case 0:
-    readRotary(config, spec, 1.0);
-    spec.rotaries.front().interleaved = config.flag("rope_interleave", false);
+    readRotaries(config, spec);
     break;
   case 1:
     spec.positions = PositionKind::Learned;
@@ -137,17 +152,20 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readHeadDim(config, spec, std::nullopt);
   readMlp(config, spec);
   readNorms(config, spec);
-  readPositions(config, spec);
   readSharing(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
                  [](const ModelSpec &, int64_t, int64_t) { return false; });
+  readPositions(config, spec);
   double scalar = config.positive("query_pre_attn_scalar", double(spec.headDim));
   for (LayerSpec &layer : spec.layers)
     layer.queryScale = 1 / std::sqrt(scalar);
   spec.queryKeyNorm = config.flag("use_qk_norm", false);
+  spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
+  spec.residualScale = config.positive("residual_multiplier", 1);
+  spec.logitScale = config.positive("logit_scale", 1);
   spec.qkvBias = config.flag("attention_bias", false);
   spec.outputBias = config.flag("attention_output_bias", spec.qkvBias);
   spec.mlpBias = config.flag("mlp_bias", false);
@@ -187,8 +205,11 @@ void sinterOwnNameTensors(ModelSpec &spec) {
     layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
     layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
     if (spec.queryKeyNorm) {
-      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", spec.headDim};
-      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", spec.headDim};
+      bool isWhole = spec.wholeQueryKeyNorm;
+      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "",
+                         isWhole ? queries : spec.headDim};
+      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "",
+                       isWhole ? keys : spec.headDim};
     }
     if (spec.gatedMlp)
       layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);

@@ -11,21 +11,10 @@ void smolLm3ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readHeadDim(config, spec, std::nullopt);
   readRotary(config, spec, std::nullopt, 2e6);
   int64_t interval = config.size("no_rope_layer_interval", 4);
-  std::vector<double> rotates = config.numbers("no_rope_layers");
   if (!config.has("no_rope_layers"))
-    for (size_t i = 0; i < spec.layers.size(); ++i)
-      rotates.push_back((static_cast<int64_t>(i) + 1) % interval != 0);
-  if (rotates.size() != spec.layers.size()) {
-    config.mistake("no_rope_layers",
-                   "it has " + std::to_string(rotates.size()) + " entries for " +
-                       std::to_string(spec.layers.size()) + " layers",
-                   "");
-    return;
-  }
-  // 1 is for a layer that has positions, whatever the key is called.
-  for (size_t i = 0; i < rotates.size(); ++i)
-    if (rotates[i] == 0)
+    for (size_t i = interval - 1; i < spec.layers.size(); i += interval)
       spec.layers[i].rotary = std::nullopt;
+  readRotatedLayers(config, spec);
   bool slides = config.flag("use_sliding_window", false);
   std::optional<int64_t> window = config.optionalSize("sliding_window");
   readLayerTypes(

@@ -1,5 +1,5 @@
-// StableLM: Llama with layer norms, partial rotary positions and, in some, parallel residuals of one
-// norm.
+// StableLM: Llama with layer norms, partial rotary positions and, in some, parallel residuals of
+// one norm.
 
 #include "frontends/Spec/Families/Family.h"
 
