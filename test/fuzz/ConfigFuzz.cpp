@@ -15,10 +15,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0; // sound, but slow to enumerate
   if (spec->getParameterCount() <= 0 || spec->headDim < 1 || spec->heads % spec->kvHeads != 0)
     std::abort();
-  if (spec->positions == sinter::PositionKind::Rotary && spec->headDim < 4096)
+  for (const sinter::LayerSpec &layer : spec->layers)
+    if (spec->positions == sinter::PositionKind::Rotary && layer.rotary &&
+        *layer.rotary >= spec->rotaries.size())
+      std::abort();
+  for (const sinter::RotarySpec &rotary : spec->rotaries)
     for (int64_t length : {int64_t(1), spec->maxPositions, 4 * spec->maxPositions})
-      if (static_cast<int64_t>(sinter::rotaryFrequencies(spec->rotary, length).inverse.size()) !=
-          spec->rotary.getWidth() / 2)
+      if (spec->headDim < 4096 &&
+          static_cast<int64_t>(sinter::rotaryFrequencies(rotary, length).inverse.size()) !=
+              rotary.getWidth() / 2)
         std::abort();
   if (spec->positions == sinter::PositionKind::Alibi && spec->heads < 4096 &&
       static_cast<int64_t>(sinter::alibiSlopes(spec->heads).size()) != spec->heads)

@@ -44,8 +44,8 @@ public:
                                                                            loop.getInductionVar())))
         return kNotLinear;
     // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
-    // library for the way back. A sum only loads them.
-    if (!canMaskNarrow() && narrowest < 32 && combines.empty() && (upper - lower) % lanes != 0)
+    // library for the way back; a sum only loads.
+    if (narrowest < 32 && target.getVectorBits() < 512 && combines.empty() && getExtent() % lanes)
       return "its last elements have 16 bits, which the target cannot mask";
     return {};
   }
@@ -133,8 +133,6 @@ private:
   std::optional<SmallVector<int64_t>> getOffsets(memref::LoadOp load) {
     return getLaneOffsets(load.getIndices()[0], loop.getInductionVar(), lower, lanes);
   }
-
-  bool canMaskNarrow() const { return target.getVectorBits() >= 512; }
 
   static bool getConstant(Value value, int64_t &constant) {
     APInt number;
@@ -304,7 +302,7 @@ private:
     if (dense && !mask)
       return vector::LoadOp::create(builder, loc, type, load.getMemRef(), index);
     Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    if (dense && (canMaskNarrow() || load.getType().getIntOrFloatBitWidth() >= 32))
+    if (dense && (target.getVectorBits() >= 512 || type.getElementTypeBitWidth() >= 32))
       return vector::MaskedLoadOp::create(builder, loc, type, load.getMemRef(), index, mask, zeros);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(load.getType()));
     SmallVector<Value> elements(width, zero);

@@ -20,7 +20,7 @@ std::vector<std::string> readAttentionTypes(ConfigReader &config, size_t layers)
     for (const ConfigReader::Json &item : *value) {
       auto names = item.at(0).get<std::vector<std::string>>();
       auto times = item.at(1).get<int64_t>();
-      for (int64_t i = 0; i < times && types.size() <= layers; ++i)
+      for (int64_t i = 0; i < times && !names.empty() && types.size() <= layers; ++i)
         types.insert(types.end(), names.begin(), names.end());
     }
   } catch (const ConfigReader::Json::exception &) {
