@@ -1,9 +1,38 @@
 #include "compiler/Sharding/AssignLoops.h"
 #include "compiler/Analysis/KernelLayouts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "runtime/Format/PipelineStages.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace sinter;
+
+unsigned sinter::getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
+  return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
+}
+
+SmallVector<int64_t> sinter::getExtents(Operation *op, const LoopNest &nest, unsigned loop) {
+  SmallVector<int64_t> extents;
+  unsigned tensor = 0;
+  auto collect = [&](Type type) {
+    for (auto [dim, extent] : llvm::enumerate(cast<RankedTensorType>(type).getShape()))
+      if (getLoop(nest, tensor, dim) == loop)
+        extents.push_back(extent);
+    ++tensor;
+  };
+  llvm::for_each(op->getOperandTypes(), collect);
+  llvm::for_each(op->getResultTypes(), collect);
+  return extents;
+}
+
+bool sinter::dividesLoop(Operation *op, const LoopNest &nest, unsigned loop, int64_t ranks,
+                         size_t axes) {
+  SmallVector<int64_t> extents = getExtents(op, nest, loop);
+  if (axes == 1 && llvm::all_equal(extents))
+    return extents.front() >= ranks;
+  return llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
+}
 
 namespace {
 /// One op's assignment while it is decided.
@@ -23,7 +52,7 @@ public:
       for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
         for (Attribute name : value.sharding.getAxes(dim))
           if (size_t axis = findAxis(name); axis < loopOf.size() && !loopOf[axis])
-            if (unsigned loop = getLoop(i, dim); mayTake(loop, axis))
+            if (unsigned loop = getLoop(nest, i, dim); mayTake(loop, axis))
               loopOf[axis] = loop;
   }
 
@@ -39,7 +68,7 @@ public:
     for (auto [i, value] : llvm::enumerate(operands))
       for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
         if (llvm::is_contained(value.sharding.getAxes(dim), grid.getNames()[axis]) &&
-            (!loop || getLoop(i, dim) == *loop))
+            (!loop || getLoop(nest, i, dim) == *loop))
           return true;
     return false;
   }
@@ -63,6 +92,25 @@ public:
     return loops;
   }
 
+  /// Says which loops of unlike extents an axis would split if they divided over its ranks.
+  void tellUndivided(size_t axis) const {
+    int64_t ranks = grid.getSizes()[axis];
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
+      SmallVector<int64_t> extents = getExtents(op, nest, loop);
+      if (nest.loops[loop] != LoopKind::Parallel || llvm::all_equal(extents) ||
+          dividesLoop(op, nest, loop, ranks))
+        continue;
+      remark::missed(op->getLoc(), remark::RemarkOpts::name("Undivided")
+                                       .category("sinter-sharding")
+                                       .function(op->getParentOfType<func::FuncOp>().getName()))
+          << llvm::formatv("every rank computes all of {0}: {1:$[, ]} elements of its tensors "
+                           "belong together, and do not divide over {2} ranks of the axis {3}",
+                           op->getName(), llvm::make_range(extents.begin(), extents.end()), ranks,
+                           grid.getNames()[axis].getValue())
+                 .str();
+    }
+  }
+
   /// The axes of a loop: in the order of the operands that are split along them.
   ArrayAttr getAxesOf(unsigned loop) const {
     SmallVector<Attribute> names;
@@ -73,7 +121,7 @@ public:
     };
     for (auto [i, value] : llvm::enumerate(operands))
       for (int64_t dim = 0; dim < value.whole.getRank(); ++dim)
-        if (getLoop(i, dim) == loop)
+        if (getLoop(nest, i, dim) == loop)
           llvm::for_each(value.sharding.getAxes(dim), add);
     llvm::for_each(grid.getNames(), add);
     return ArrayAttr::get(op->getContext(), names);
@@ -104,7 +152,7 @@ public:
         sum += resharder.getNs(typeOf(result), terms, getSharding(op->getNumOperands() + i));
       bool isNew = false;
       for (int64_t dim = 0; dim < typeOf(result).getRank(); ++dim) {
-        unsigned loop = getLoop(op->getNumOperands() + i, dim);
+        unsigned loop = getLoop(nest, op->getNumOperands() + i, dim);
         isNew |= llvm::any_of(axes, [&](size_t axis) {
           return loopOf[axis] == loop && !isHeld(axis, loop) &&
                  !isWanted(result, dim, grid.getNames()[axis]);
@@ -138,10 +186,6 @@ private:
     return loopOf.size();
   }
 
-  unsigned getLoop(unsigned tensor, int64_t dim) const {
-    return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
-  }
-
   /// Whether a loop may be split along an axis, beside those that it is.
   bool mayTake(unsigned loop, size_t axis) {
     bool isIndependent = nest.loops[loop] == LoopKind::Parallel ||
@@ -150,27 +194,9 @@ private:
       return false;
     std::optional<unsigned> before = std::exchange(loopOf[axis], loop);
     ArrayAttr all = getAxesOf(loop);
-    bool fits = divides(loop, grid.getSize(all), all.size()) && hasManyRows();
+    bool fits = dividesLoop(op, nest, loop, grid.getSize(all), all.size()) && hasManyRows();
     loopOf[axis] = before;
     return fits;
-  }
-
-  /// Whether every rank's turns of a loop are its parts of all tensors: of dimensions of unlike
-  /// extents, and along several axes, that is so only of equal parts. Every rank has a turn.
-  bool divides(unsigned loop, int64_t ranks, size_t axesCount) const {
-    SmallVector<int64_t> extents;
-    unsigned tensor = 0;
-    auto collect = [&](Value value) {
-      for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim)
-        if (getLoop(tensor, dim) == loop)
-          extents.push_back(typeOf(value).getDimSize(dim));
-      ++tensor;
-    };
-    llvm::for_each(op->getOperands(), collect);
-    llvm::for_each(op->getResults(), collect);
-    if (axesCount == 1 && llvm::all_equal(extents))
-      return extents.front() >= ranks;
-    return llvm::all_of(extents, [&](int64_t extent) { return extent % ranks == 0; });
   }
 
   /// Whether a part of a product, or of an attention's queries, has as many rows as it takes for
@@ -220,6 +246,7 @@ LoopAssignment LoopAssigner::assign(Operation *op, const LoopNest &nest,
     if (candidates.empty()) {
       if (loops.isHeld(axis))
         result.unsplittable.push_back(grid.getNames()[axis]);
+      loops.tellUndivided(axis);
       continue;
     }
     std::optional<std::pair<double, std::optional<unsigned>>> best;

@@ -19,6 +19,17 @@
 
 namespace sinter {
 
+/// The loop that a dimension of one of an op's tensors is, operands before results.
+unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim);
+
+/// The extents of the dimensions that a loop of an op goes over.
+llvm::SmallVector<int64_t> getExtents(mlir::Operation *op, const LoopNest &nest, unsigned loop);
+
+/// Whether every one of so many ranks can have its turns of a loop: of dimensions of unlike
+/// extents, and along several axes, these are equal parts.
+bool dividesLoop(mlir::Operation *op, const LoopNest &nest, unsigned loop, int64_t ranks,
+                 size_t axes = 1);
+
 /// How an op is split.
 struct LoopAssignment {
   llvm::SmallVector<mlir::ArrayAttr> axes; ///< of each loop
@@ -35,6 +46,8 @@ public:
   /// Whether ops may be split at all; else every rank computes all of each.
   bool hasAxes() const { return !axes.empty(); }
 
+  /// A remark says of which loop what belongs together, as columns and the scale that they share,
+  /// would be cut, where that leaves none that may be split.
   /// @param operands what there is of the op's operands.
   /// @param isFree whether operand `i` is there, or made at no cost, under a sharding.
   /// @param isWanted whether a use of a result wants a dimension split along an axis.

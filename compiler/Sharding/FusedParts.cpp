@@ -1,5 +1,6 @@
 #include "compiler/Sharding/FusedParts.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Sharding/AssignLoops.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <numeric>
 
@@ -118,10 +119,6 @@ void FusedParts::setResults() {
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
-
-static unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
-  return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
-}
 
 /// The nest of an op of which parts are independent, along whatever dimension.
 static std::optional<LoopNest> findIndependentNest(Operation *op) {

@@ -1,39 +1,45 @@
 #include "compiler/Sharding/MatrixParts.h"
 #include "compiler/Analysis/CostModel.h"
+#include "compiler/Analysis/WeightValues.h"
+#include "compiler/Sharding/AssignLoops.h"
 #include "dialects/Sinter/Stage.h"
 
 using namespace mlir;
 using namespace sinter;
 
-/// The loop of an op that a dimension of one of its tensors is, operands before results.
-static unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
-  return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
+ColumnFinder::ColumnFinder(func::FuncOp entry, int64_t ranks)
+    : ranks(ranks), weights(findWeightValues(entry)) {}
+
+std::optional<int64_t> ColumnFinder::find(Value weight) {
+  auto [entry, isNew] = known.try_emplace(weight);
+  if (!isNew)
+    return entry->second;
+  std::optional<int64_t> found = findInUses(weight);
+  return known[weight] = found;
 }
 
-std::optional<int64_t> sinter::findColumns(Value matrix, int64_t ranks) {
+std::optional<int64_t> ColumnFinder::findInUses(Value weight) {
   std::optional<int64_t> found;
-  for (OpOperand &use : matrix.getUses()) {
+  for (OpOperand &use : weight.getUses()) {
     Operation *user = use.getOwner();
     auto shardable = dyn_cast<ShardableOpInterface>(user);
     if (getStage(user->getLoc()) != Stage::Forward)
       continue;
     if (!shardable)
       return std::nullopt;
-    // A table may have any of its rows.
-    if (isa<LookupOpInterface>(user) && shardable.getLoopNest().exact)
-      continue;
     LoopNest nest = shardable.getLoopNest();
+    // A table may have any of its rows.
+    if (isa<LookupOpInterface>(user) && nest.exact)
+      continue;
     std::optional<int64_t> ofResult, dim;
     if (getRole(user) == FusionRole::Contraction)
       ofResult = typeOf(user->getResult(0)).getRank() - 1;
-    else if (user->getNumOperands() == 1)
-      ofResult = findColumns(user->getResult(0), ranks);
-    for (int64_t i = 0; ofResult && i < typeOf(matrix).getRank(); ++i) {
+    else if (user->getNumResults() == 1 && weights.contains(user->getResult(0)))
+      ofResult = find(user->getResult(0));
+    for (int64_t i = 0; ofResult && i < typeOf(weight).getRank(); ++i) {
       unsigned loop = getLoop(nest, use.getOperandNumber(), i);
-      int64_t extent = typeOf(user->getResult(0)).getDimSize(*ofResult);
       if (loop == getLoop(nest, user->getNumOperands(), *ofResult) &&
-          nest.loops[loop] == LoopKind::Parallel &&
-          (extent == typeOf(matrix).getDimSize(i) || extent % ranks == 0))
+          nest.loops[loop] == LoopKind::Parallel && dividesLoop(user, nest, loop, ranks))
         dim = i;
     }
     if (!dim || (found && found != dim))

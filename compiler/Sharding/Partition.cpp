@@ -209,8 +209,8 @@ private:
       values[result] = {part, type, sharding};
     }
     if (nest.placed) {
-      SmallVector<int64_t> extents = getExtents(op, nest);
-      RankPlace place(local, grid, split.axes, extents);
+      SmallVector<int64_t> turns = getTurns(op, nest);
+      RankPlace place(local, grid, split.axes, turns);
       shardable.placePart(local, place);
     }
     for (Value result : op->getResults())
@@ -234,15 +234,11 @@ private:
   }
 
   /// The turns of each loop of an op: of one over unlike extents, those of the first.
-  static SmallVector<int64_t> getExtents(Operation *op, const LoopNest &nest) {
-    SmallVector<int64_t> extents(nest.loops.size(), 1);
-    auto types = llvm::to_vector(op->getOperandTypes());
-    llvm::append_range(types, op->getResultTypes());
-    for (auto [type, map] : llvm::reverse(llvm::zip_equal(types, nest.maps)))
-      for (auto [extent, loop] :
-           llvm::zip_equal(cast<RankedTensorType>(type).getShape(), map.getResults()))
-        extents[cast<AffineDimExpr>(loop).getPosition()] = extent;
-    return extents;
+  static SmallVector<int64_t> getTurns(Operation *op, const LoopNest &nest) {
+    SmallVector<int64_t> turns;
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      turns.push_back(getExtents(op, nest, loop).front());
+    return turns;
   }
 
   /// Whether what a rank has of an argument is its own term.

@@ -91,8 +91,10 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     summed over ranks as soon as they are there, with `zero=3` the parameters, too, of which a rank
     gathers what it needs.
 
-    Along `tensor`: a matrix that products read is split by the columns of their results, by rows
-    where it is a table that is looked up in, too, and a KV cache by heads, where they divide.
+    Along `tensor`: a matrix that products read is split by the columns of their results, with the
+    scales and minima of these, by rows where it is a table that is looked up in, too, and a KV cache
+    by heads, where they divide. So it is where a formula of weights alone stands between, as one that
+    rounds them; of a parameter that is several matrices it is these that are split.
 
     Along `context`: the tokens of a sequence. Parameters are whole; the gradient of a matrix that is
     whole, and what an optimizer keeps of it, are split by the dimension that it can be made in parts
@@ -133,7 +135,7 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
     an independent loop is split along the axes that an operand is split along, or along those that
     cost least (AssignLoops.h); a loop that reduces, or that is needed whole, is not, so that every
     number is computed by one rank in the order of one device; but for the rows of a table in which a
-    lookup chooses one, whose terms are all -0.0 but one. Between them collectives move parts
+    lookup chooses one, whose terms are all -0.0, or the integer 0, but one. Between them collectives move parts
     (Resharding.h): a split operand is exchanged or gathered where it is needed otherwise, a whole one
     is sliced where others are split, and terms of a sum are exchanged and added in the order of the
     tree (Passes.h). An op whose numbers follow from where an element stands is told so
@@ -146,7 +148,8 @@ def PartitionPass : Pass<"sinter-partition", "mlir::ModuleOp"> {
 
     A tensor that does not divide evenly is padded with zeros before it is split. Where ranks have to
     gather a tensor because an op has no loop that may be split, and that leaves more than a part of
-    it, a warning says so, or an error.
+    it, a warning says so, or an error. Where elements belong together, as the columns that share a
+    scale, and do not divide, every rank computes all, which a remark says.
 
     ```mlir
     module attributes {sinter.grid = #sinter.grid<data = 2>} {

@@ -1,6 +1,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/FormatNs.h"
 #include "compiler/Analysis/GainRemark.h"
+#include "compiler/Analysis/WeightValues.h"
 #include "compiler/Sharding/MatrixParts.h"
 #include "compiler/Sharding/Passes.h"
 #include "compiler/Sharding/Resharding.h"
@@ -93,12 +94,13 @@ private:
       return;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool updates = !findTokens(function);
+      ColumnFinder finder(function, grid.getSize(columnAxis));
       for (BlockArgument argument : function.getArguments()) {
         DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
         // The update of trained parameters does not multiply by them.
         if (!isParameter(attributes) || (findRole(attributes) == Role::Parameter && updates))
           continue;
-        std::optional<int64_t> dim = findColumns(argument, grid.getSize(columnAxis));
+        std::optional<int64_t> dim = finder.find(argument);
         auto [entry, isNew] = found.try_emplace(getBoundName(attributes), dim);
         if (!isNew && entry->second != dim)
           entry->second = std::nullopt;
@@ -126,6 +128,7 @@ private:
 
   void seed(func::FuncOp function) {
     splitTokens(function);
+    splitParts(function);
     bool own = findTokens(function) || (zero < 2 && carriesGradients(function));
     if (own && grid.getSize(kData) > 1)
       function->setAttr(kManualAxes, axes({kData}));
@@ -196,6 +199,31 @@ private:
     auto split = ShardOp::create(builder, tokens.getLoc(), tokens.getType(), tokens,
                                  makeSharding(dims, /*terms=*/false));
     tokens.replaceAllUsesExcept(split, split);
+  }
+
+  /// Of a parameter that is not split itself, splits what is made of it and is: parts of a fused
+  /// matrix, of which a rank then rounds and packs its own columns alone.
+  void splitParts(func::FuncOp function) {
+    if (grid.getSize(columnAxis) == 1)
+      return;
+    ColumnFinder finder(function, grid.getSize(columnAxis));
+    llvm::DenseSet<Value> parameters = findParameterValues(function);
+    for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator())) {
+      if (op.getNumResults() != 1 || op.getNumOperands() == 0 ||
+          !parameters.contains(op.getResult(0)) ||
+          llvm::any_of(op.getOperands(), [&](Value operand) { return finder.find(operand); }))
+        continue;
+      Value part = op.getResult(0);
+      std::optional<int64_t> dim = finder.find(part);
+      SmallVector<SmallVector<StringRef>> dims(typeOf(part).getRank());
+      if (!dim || !addAxis(columnAxis, typeOf(part), dims, *dim))
+        continue;
+      OpBuilder builder(op.getContext());
+      builder.setInsertionPointAfter(&op);
+      auto split = ShardOp::create(builder, op.getLoc(), part.getType(), part,
+                                   makeSharding(dims, /*terms=*/false));
+      part.replaceAllUsesExcept(split, split);
+    }
   }
 
   /// Splits a matrix, and what is kept of it, by columns. Of a matrix that every rank has whole,

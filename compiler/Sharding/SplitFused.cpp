@@ -48,11 +48,12 @@ struct SplitFusedPass : sinter::impl::SplitFusedPassBase<SplitFusedPass> {
 private:
   /// The fused matrices that an entry reads; none that another entry reads otherwise.
   void findFused(func::FuncOp function) {
+    ColumnFinder columns(function, ranks);
     for (BlockArgument argument : function.getArguments()) {
       DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
       if (!isTrained(attributes))
         continue;
-      std::optional<Segments> segments = findSegments(argument);
+      std::optional<Segments> segments = findSegments(argument, columns);
       auto [entry, isNew] = fused.try_emplace(getState(attributes), segments);
       if (!isNew && entry->second != segments)
         entry->second = std::nullopt;
@@ -61,7 +62,7 @@ private:
 
   /// The parts that the forward pass reads of a matrix, where it reads nothing else of it and each
   /// of them is multiplied by and divides over the ranks.
-  std::optional<Segments> findSegments(BlockArgument matrix) const {
+  std::optional<Segments> findSegments(BlockArgument matrix, ColumnFinder &columns) const {
     RankedTensorType whole = typeOf(matrix);
     for (int64_t dim = 0; whole.getRank() == 2 && dim < 2; ++dim) {
       std::map<int64_t, int64_t> ends;
@@ -70,7 +71,7 @@ private:
           return true;
         auto slice = dyn_cast<SliceOp>(use.getOwner());
         if (!slice || slice.getType().getDimSize(1 - dim) != whole.getDimSize(1 - dim) ||
-            findColumns(slice, ranks) != dim)
+            columns.find(slice) != dim)
           return false;
         int64_t begin = slice.getOffsets()[dim], end = begin + slice.getType().getDimSize(dim);
         return ends.try_emplace(begin, end).first->second == end;

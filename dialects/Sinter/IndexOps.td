@@ -139,10 +139,10 @@ def EmbeddingOp : Sinter_ReferenceOp<"embedding", [Sinter_PlacedShardable, Sinte
     that a tied table is also is.
 
     With `start` the table holds the rows of a larger one from `start[0]` on. An id that it does not
-    hold reads -0.0, which added to any number leaves it as it is: the sum over the parts of a table
-    is, to the bit, what the whole table gives.
+    hold reads -0.0, of a table of integers 0, which added to any number leaves it as it is: the sum
+    over the parts of a table is, to the bit, what the whole table gives.
     C1: table is `[rows, width]`; the result is ids' shape with width appended, of table's type.
-    C2: start is `[1]`, and the table is of floating-point numbers.
+    C2: start is `[1]`.
   }];
   let arguments = (ins Sinter_Tensor:$table, Sinter_IndexTensor:$ids,
                        Optional<Sinter_IndexTensor>:$start, OptionalAttr<I64Attr>:$padding,

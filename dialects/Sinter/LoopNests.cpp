@@ -20,10 +20,18 @@ LoopNest MatmulOp::getLoopNest() {
   }
   if (getTransposeLhs())
     return makeLoopNest(*this, getTransposeRhs() ? "k m, n k -> m n" : "k m, k n -> m n");
-  // A part of k or n might end within a block that shares a scale.
-  if (getScales())
-    return makeLoopNest(*this, getTransposeRhs() ? "... K, N K, A B, C D, ... L -> ... N"
-                                                 : "... K, K N, A B, C D, ... L -> ... N");
+  // Columns go with their scales, and with those of blocks of several, so that no block is cut; one
+  // scale of all columns is everybody's. A part of k might end within a group.
+  if (getScales()) {
+    auto type = cast<RankedTensorType>(getScales().getType());
+    std::string n = type.getDimSize(getTransposeRhs() ? 0 : 1) == 1 ? "B" : "n";
+    std::string rhs = "K n, ", scales = "G " + n + ", ";
+    if (getTransposeRhs()) {
+      rhs = "n K, ";
+      scales = n + " G, ";
+    }
+    return makeLoopNest(*this, "... K, " + rhs + scales + scales + "... L -> ... n");
+  }
   return makeLoopNest(*this, getTransposeRhs() ? "... k, n k -> ... n" : "... k, k n -> ... n");
 }
 
@@ -271,13 +279,11 @@ LoopNest OneHotOp::getLoopNest() { return makeLoopNest(*this, "... -> ... V"); }
 LoopNest PickOp::getLoopNest() { return makeLoopNest(*this, "... V, ... -> ..."); }
 LoopNest LastRowOp::getLoopNest() { return makeLoopNest(*this, "b T d, b -> b d"); }
 
-// Of the parts of a table all but one give -0.0, if they are numbers that have it.
+// Of the parts of a table all but one give -0.0, or the integer 0.
 LoopNest EmbeddingOp::getLoopNest() {
-  bool splitsRows = isa<FloatType>(getType().getElementType());
-  std::string rows = splitsRows ? "r" : "R";
-  std::string table = getTransposeTable() ? "d " + rows : rows + " d";
-  LoopNest nest = makePlacedNest(makeLoopNest(*this, table + ", ..., X -> ... d"));
-  nest.exact = splitsRows;
+  LoopNest nest = makePlacedNest(
+      makeLoopNest(*this, getTransposeTable() ? "d r, ..., X -> ... d" : "r d, ..., X -> ... d"));
+  nest.exact = true;
   return nest;
 }
 

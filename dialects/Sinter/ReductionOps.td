@@ -42,7 +42,8 @@ def SumPartsOp : Sinter_ReferenceOp<"sum_parts", [Sinter_Shardable]> {
     What ranks have of a sum, when it has been gathered or exchanged: parts in a first dimension, in
     the order of the ranks. They are added along the tree of a step's gradients (SumTree.h): two sums
     of as many parts as soon as there are both, and what is left at the end from the last one to the
-    first. Of five, ((0 + 1) + (2 + 3)) + 4. An element is added in f32 at least and rounded once.
+    first. Of five, ((0 + 1) + (2 + 3)) + 4. A floating-point element is added in f32 at least and
+    rounded once.
 
     C1: the result's shape is operand's without its first dimension, of at least one part; element
     types agree.
@@ -52,8 +53,8 @@ def SumPartsOp : Sinter_ReferenceOp<"sum_parts", [Sinter_Shardable]> {
     %2 = sinter.sum_parts %1 : (tensor<4x8xf32>) -> tensor<8xf32>
     ```
   }];
-  let arguments = (ins Sinter_FloatTensor:$operand);
-  let results = (outs Sinter_FloatTensor:$result);
+  let arguments = (ins Sinter_Tensor:$operand);
+  let results = (outs Sinter_Tensor:$result);
   let hasVerifier = 1;
 }
 

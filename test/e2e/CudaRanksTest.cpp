@@ -97,6 +97,8 @@ class CudaRanksLogits : public CudaRanks {
 protected:
   std::vector<float> computeLogits(const std::string &grid, runtime::Communicator *communicator) {
     CompiledModel model(GetParam());
+    if (format)
+      model.useIntegers(*format, format->scaleType);
     model.communicator = communicator;
     model.shared = &shared;
     CompileOptions options;
@@ -115,26 +117,40 @@ protected:
     return logits;
   }
 
+  /// Of two ranks along tensor, but for `error` of the logits' size.
+  void expectOne(double error) {
+    std::vector<float> one = computeLogits("", nullptr);
+    EXPECT_FALSE(one.empty());
+    auto done = runtime::runThreadRanks(2, [&](runtime::Communicator &communicator) {
+      std::vector<float> own = computeLogits("tensor=2", &communicator);
+      EXPECT_EQ(own.size(), one.size());
+      double difference = 0, norm = 0;
+      for (size_t i = 0; i < own.size(); ++i) {
+        difference += std::pow(double(own[i]) - one[i], 2);
+        norm += std::pow(one[i], 2);
+      }
+      EXPECT_LE(std::sqrt(difference / norm), error) << "rank " << communicator.getRank();
+      return Expected<void>();
+    });
+    EXPECT_TRUE(done) << done.error().message();
+    EXPECT_GT(fake.statistics().collectives, 0u);
+  }
+
+  std::optional<IntegerFormat> format; ///< of all matrices; none: numbers
   SharedExecutables shared;
 };
 
 // But for the order of sums, as above.
-TEST_P(CudaRanksLogits, AreThoseOfOne) {
-  std::vector<float> one = computeLogits("", nullptr);
-  EXPECT_FALSE(one.empty());
-  auto done = runtime::runThreadRanks(2, [&](runtime::Communicator &communicator) {
-    std::vector<float> own = computeLogits("tensor=2", &communicator);
-    EXPECT_EQ(own.size(), one.size());
-    double difference = 0, norm = 0;
-    for (size_t i = 0; i < own.size(); ++i) {
-      difference += std::pow(double(own[i]) - one[i], 2);
-      norm += std::pow(one[i], 2);
-    }
-    EXPECT_LE(std::sqrt(difference / norm), 1e-6) << "rank " << communicator.getRank();
-    return Expected<void>();
-  });
-  EXPECT_TRUE(done) << done.error().message();
-  EXPECT_GT(fake.statistics().collectives, 0u);
+TEST_P(CudaRanksLogits, AreThoseOfOne) { expectOne(1e-6); }
+
+// Weights, scales, minima and tables that are integers are split as numbers are.
+TEST_P(CudaRanksLogits, OfIntegersAreThoseOfOne) {
+  for (IntegerFormat stored : {IntegerFormat{DType::I4, 4, DType::F16, true},
+                               {DType::I8, 4, DType::BF16},
+                               {DType::E4M3, 4, DType::F32}}) {
+    format = stored;
+    expectOne(1e-6);
+  }
 }
 
 TEST_P(CudaRanksLogits, InStagesHaveTheBitsOfOne) {

@@ -1,5 +1,6 @@
 #include "test/e2e/KeptWeights.h"
 #include "frontends/Weights/WeightFiles.h"
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/WriteFloats.h"
 #include "runtime/Weights/RandomWeights.h"
 #include "gtest/gtest.h"
@@ -100,15 +101,21 @@ void IntegerWeights::round(const std::string &name, const runtime::StoredTensor 
   std::vector<std::byte> integers;
   auto group = static_cast<size_t>(format.group);
   float least = format.dtype == DType::I4 ? -8 : -128, most = -1 - least;
+  if (format.dtype == DType::E4M3)
+    most = largestE4M3;
   for (size_t i = 0; i < values.size(); i += group) {
     auto [low, high] = std::minmax_element(&values[i], &values[i] + group);
     float scale =
         format.hasMinima ? (*high - *low) / (most - least) : std::max(*high, -*low) / most;
     scale = roundTo(scaleNumbers, scale);
     float minimum = format.hasMinima ? *low - least * scale : 0;
-    for (size_t j = i; j < i + group; ++j)
-      integers.push_back(static_cast<std::byte>(static_cast<int8_t>(
-          std::clamp(std::nearbyint((values[j] - minimum) / scale), least, most))));
+    for (size_t j = i; j < i + group; ++j) {
+      float number = (values[j] - minimum) / scale;
+      integers.push_back(static_cast<std::byte>(
+          format.dtype == DType::E4M3
+              ? floatToE4M3(number)
+              : static_cast<int8_t>(std::clamp(std::nearbyint(number), least, most))));
+    }
     scales.push_back(scale);
     minima.push_back(minimum);
   }

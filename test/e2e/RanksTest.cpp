@@ -23,45 +23,67 @@ CompileOptions makeOptions(std::vector<std::string> entries, int64_t batch, int6
   return options;
 }
 
+/// What products multiply by and look up in: numbers, or those in 8 or 4 bits.
+struct Weights {
+  std::string name;
+  std::string rounded = "stored", activations = "stored"; ///< as the options have them
+  int64_t group = 4;                                      ///< divides every width of these models
+  std::optional<IntegerFormat> stored = std::nullopt;     ///< as a file holds them
+};
+
 /// The logits of a sequence in chunks of five tokens, then those of ragged slots.
 std::vector<float> computeLogits(const std::string &name, const std::string &grid, DType type,
-                                 SharedExecutables &shared, runtime::Communicator *communicator) {
+                                 const Weights &weights, SharedExecutables &shared,
+                                 runtime::Communicator *communicator) {
   CompiledModel model(name);
+  if (weights.stored)
+    model.useIntegers(*weights.stored, weights.stored->scaleType);
   model.communicator = communicator;
   model.shared = &shared;
-  CompileOptions options = makeOptions({"logits"}, 1, 5, type);
-  options.grid = grid;
-  model.compile(options);
+  auto optionsOf = [&](std::vector<std::string> entries, int64_t batch, int64_t chunk) {
+    CompileOptions options = makeOptions(std::move(entries), batch, chunk, type);
+    options.grid = grid;
+    options.weights = weights.rounded;
+    options.weightsGroup = weights.group;
+    options.activations = weights.activations;
+    options.quantizesHead = true;
+    return options;
+  };
+  model.compile(optionsOf({"logits"}, 1, 5));
   std::vector<float> logits = model.logits();
-  options = makeOptions({"prefill", "decode"}, 2, 7, type);
-  options.grid = grid;
-  model.compileForLogits(options);
+  model.compileForLogits(optionsOf({"prefill", "decode"}, 2, 7));
   model.runRagged([&](std::span<const float> row, int64_t) {
     logits.insert(logits.end(), row.begin(), row.end());
   });
   return logits;
 }
 
+/// Expects of every rank the bits of one.
+void expectSameLogits(const std::string &name, size_t ranks, const std::string &grid, DType type,
+                      const Weights &weights) {
+  SharedExecutables shared;
+  std::vector<float> one = computeLogits(name, "", type, weights, shared, nullptr);
+  std::mutex mutex;
+  size_t compared = 0;
+  auto result = runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
+    std::vector<float> own = computeLogits(name, grid, type, weights, shared, &communicator);
+    std::lock_guard lock(mutex);
+    EXPECT_EQ(own.size(), one.size());
+    auto [first, second] = std::ranges::mismatch(own, one);
+    EXPECT_EQ(first, own.end()) << "rank " << communicator.getRank() << ", logit "
+                                << first - own.begin() << ": " << *first << " instead of "
+                                << *second;
+    ++compared;
+    return Expected<void>();
+  });
+  EXPECT_TRUE(result) << result.error().message();
+  EXPECT_EQ(compared, ranks);
+}
+
 class Ranks : public testing::TestWithParam<std::string> {
 protected:
   void expectSameBits(size_t ranks, const std::string &grid, DType type) {
-    SharedExecutables shared;
-    std::vector<float> one = computeLogits(GetParam(), "", type, shared, nullptr);
-    std::mutex mutex;
-    size_t compared = 0;
-    auto result = runtime::runThreadRanks(ranks, [&](runtime::Communicator &communicator) {
-      std::vector<float> own = computeLogits(GetParam(), grid, type, shared, &communicator);
-      std::lock_guard lock(mutex);
-      EXPECT_EQ(own.size(), one.size());
-      auto [first, second] = std::ranges::mismatch(own, one);
-      EXPECT_EQ(first, own.end()) << "rank " << communicator.getRank() << ", logit "
-                                  << first - own.begin() << ": " << *first << " instead of "
-                                  << *second;
-      ++compared;
-      return Expected<void>();
-    });
-    EXPECT_TRUE(result) << result.error().message();
-    EXPECT_EQ(compared, ranks);
+    expectSameLogits(GetParam(), ranks, grid, type, {});
   }
 };
 
@@ -103,5 +125,47 @@ TEST_P(DepthOnRanks, FourAlongDepthAndColumns) { expectSameBits(4, "tensor=2x1x2
 TEST_P(DepthOnRanks, TwoAlongDepth) { expectSameBits(2, "tensor=2x1x1", DType::F32); }
 
 INSTANTIATE_TEST_SUITE_P(Models, DepthOnRanks, testing::Values("llama", "mistral"), testName);
+
+class QuantizedRanks : public testing::TestWithParam<std::tuple<std::string, Weights>> {
+protected:
+  void expectSameBits(size_t ranks, const std::string &grid) {
+    auto [name, weights] = GetParam();
+    expectSameLogits(name, ranks, grid, DType::F32, weights);
+  }
+};
+
+// A vocabulary of 67 is padded, and so are its scales.
+TEST_P(QuantizedRanks, TwoAlongTensor) { expectSameBits(2, "tensor=2"); }
+TEST_P(QuantizedRanks, FourAlongTensor) { expectSameBits(4, "tensor=4"); }
+TEST_P(QuantizedRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2"); }
+
+const Weights kRounded[] = {{"Int8", "int8"},
+                            {"Int4", "int4"},
+                            {"Int8Rows", "int8", "int8", 0},
+                            {"Int4Rows", "int4", "int8"}};
+
+// Of files, tables are looked up in and, where they are the head, multiplied by.
+const Weights kStored[] = {
+    {.name = "StoredInt8", .stored = IntegerFormat{DType::I8, 4, DType::F16}},
+    {.name = "StoredInt8Minima", .stored = IntegerFormat{DType::I8, 4, DType::BF16, true}},
+    {.name = "StoredInt4", .stored = IntegerFormat{DType::I4, 4, DType::F32}},
+    {.name = "StoredInt4Minima", .stored = IntegerFormat{DType::I4, 4, DType::F16, true}},
+    {.name = "StoredInt4MinimaRows",
+     .activations = "int8",
+     .stored = IntegerFormat{DType::I4, 4, DType::F16, true}},
+    {.name = "StoredFp8", .stored = IntegerFormat{DType::E4M3, 4, DType::F32}},
+};
+
+std::string quantizedTestName(const testing::TestParamInfo<QuantizedRanks::ParamType> &info) {
+  return std::get<0>(info.param) + std::get<1>(info.param).name;
+}
+INSTANTIATE_TEST_SUITE_P(Rounded, QuantizedRanks,
+                         testing::Combine(testing::Values("gpt2", "llama", "phi3"),
+                                          testing::ValuesIn(kRounded)),
+                         quantizedTestName);
+INSTANTIATE_TEST_SUITE_P(Stored, QuantizedRanks,
+                         testing::Combine(testing::Values("llama", "gemma2", "phi3"),
+                                          testing::ValuesIn(kStored)),
+                         quantizedTestName);
 
 } // namespace

@@ -470,7 +470,10 @@ Value ElementEmitter::emitNumber(AffineExpr expr, Type type) {
 }
 
 Value ElementEmitter::emitConstant(Type type, double value) {
-  return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value));
+  TypedAttr number = isa<FloatType>(type)
+                         ? TypedAttr(builder.getFloatAttr(type, value))
+                         : builder.getIntegerAttr(type, static_cast<int64_t>(value));
+  return arith::ConstantOp::create(builder, loc, number);
 }
 
 FailureOr<Value> ElementEmitter::choose(AffineExpr expr, int64_t bound, Type type, Branch below,

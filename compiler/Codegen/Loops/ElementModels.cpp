@@ -34,12 +34,7 @@ struct ConstantElements : ElementModel<ConstantElements, ConstantOp> {
     if (!value)
       return op->emitError("expected a constant of one value in a rows kernel");
     ReferenceTensor number(value.resizeSplat(RankedTensorType::get({1}, value.getElementType())));
-    OpBuilder &builder = emitter.getBuilder();
-    Type type = ElementEmitter::getComputeType(value.getElementType());
-    TypedAttr attribute = isa<FloatType>(type)
-                              ? TypedAttr(builder.getFloatAttr(type, number[0]))
-                              : builder.getIntegerAttr(type, static_cast<int64_t>(number[0]));
-    return arith::ConstantOp::create(builder, emitter.getLoc(), attribute).getResult();
+    return emitter.emitConstant(ElementEmitter::getComputeType(value.getElementType()), number[0]);
   }
 };
 
@@ -102,7 +97,10 @@ struct SumPartsElements : ElementModel<SumPartsElements, SumPartsOp> {
     return sumAlongTree<Value>(
         terms->size(), [&](int64_t part) { return (*terms)[part]; },
         [&](Value a, Value b) -> Value {
-          return arith::AddFOp::create(emitter.getBuilder(), emitter.getLoc(), a, b);
+          OpBuilder &builder = emitter.getBuilder();
+          if (isa<FloatType>(a.getType()))
+            return arith::AddFOp::create(builder, emitter.getLoc(), a, b);
+          return arith::AddIOp::create(builder, emitter.getLoc(), a, b);
         });
   }
 };
@@ -322,8 +320,7 @@ struct EmbeddingElements : ElementModel<EmbeddingElements, EmbeddingOp> {
     Location loc = emitter.getLoc();
     Value rows = arith::ConstantIndexOp::create(builder, loc, embedding.getRows());
     Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, *row, rows);
-    Value nothing =
-        arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element->getType(), -0.0));
+    Value nothing = emitter.emitConstant(element->getType(), -0.0);
     return arith::SelectOp::create(builder, loc, holds, *element, nothing).getResult();
   }
 };

@@ -160,3 +160,35 @@ module attributes {sinter.grid = #sinter.grid<tensor.depth = 2, tensor.rows = 2,
     return %1, %4 : tensor<4x8x8xf32>, tensor<4x8xf32>
   }
 }
+
+// -----
+
+// Of a fused matrix its parts are split, of integers scales with their columns; a formula of weights
+// alone changes nothing. What another value is added to is whole.
+// CHECK-LABEL: func.func @weights(
+// CHECK-SAME: %arg1: tensor<8x4xi8> {sinter.parameter = "fused"}
+// CHECK-SAME: %arg2: tensor<8x2xf32> {sinter.parameter = "scales"}
+// CHECK-SAME: %arg3: tensor<6x4xf32> {sinter.parameter = "w", sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>}
+// CHECK-SAME: %arg4: tensor<6x4xf32> {sinter.parameter = "mixed"}
+// CHECK: %[[Q:.*]] = sinter.slice %arg1
+// CHECK: sinter.shard %[[Q]] {sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>} : (tensor<6x4xi8>)
+// CHECK: %[[S:.*]] = sinter.slice %arg2
+// CHECK: sinter.shard %[[S]] {sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>} : (tensor<6x2xf32>)
+// CHECK-NOT: sinter.shard
+module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+  func.func @weights(%x: tensor<6x4xf32> {sinter.input = "x"}, %fused: tensor<8x4xi8> {sinter.parameter = "fused"},
+                     %scales: tensor<8x2xf32> {sinter.parameter = "scales"}, %w: tensor<6x4xf32> {sinter.parameter = "w"},
+                     %mixed: tensor<6x4xf32> {sinter.parameter = "mixed"})
+      -> (tensor<6x6xf32> {sinter.output = "a"}, tensor<6x6xf32> {sinter.output = "b"}, tensor<6x6xf32> {sinter.output = "c"})
+      attributes {sinter.entry} {
+    %0 = sinter.slice %fused {offsets = array<i64: 2, 0>} : (tensor<8x4xi8>) -> tensor<6x4xi8>
+    %1 = sinter.slice %scales {offsets = array<i64: 2, 0>} : (tensor<8x2xf32>) -> tensor<6x2xf32>
+    %2 = sinter.matmul %x, %0, %1 {transpose_rhs} : (tensor<6x4xf32>, tensor<6x4xi8>, tensor<6x2xf32>) -> tensor<6x6xf32>
+    %3 = sinter.neg %w : (tensor<6x4xf32>) -> tensor<6x4xf32>
+    %4 = sinter.maximum %w, %3 : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+    %5 = sinter.matmul %x, %4 {transpose_rhs} : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
+    %6 = sinter.add %mixed, %x : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+    %7 = sinter.matmul %x, %6 {transpose_rhs} : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
+    return %2, %5, %7 : tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>
+  }
+}

@@ -101,12 +101,17 @@ func.func @updates(%p: !m, %s: !s, %r: !r, %w: tensor<4x6xf32>, %n: tensor<4x6xb
   return
 }
 func.func @integers(%x: tensor<4x6xf32>, %q: tensor<4x6xi8>, %w: tensor<8x6xi8>, %s: tensor<8x2xf32>,
-                    %c: tensor<8x1xf32>, %r: tensor<4x1xf32>) {
+                    %c: tensor<8x1xf32>, %r: tensor<4x1xf32>, %b: tensor<6x8xi8>, %bs: tensor<2x4xf32>,
+                    %one: tensor<1x1xf32>, %ids: tensor<4x2xi32>, %parts: tensor<3x4x6xi8>) {
   %0:2 = sinter.quantize %x : (tensor<4x6xf32>) -> (tensor<4x6xi8>, tensor<4x1xf32>)
   %1 = sinter.matmul %x, %w, %s minima %s {transpose_rhs}
     : (tensor<4x6xf32>, tensor<8x6xi8>, tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<4x8xf32>
   %2 = sinter.matmul %q, %w, %c rows %r {transpose_rhs}
     : (tensor<4x6xi8>, tensor<8x6xi8>, tensor<8x1xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %3 = sinter.matmul %x, %b, %bs : (tensor<4x6xf32>, tensor<6x8xi8>, tensor<2x4xf32>) -> tensor<4x8xf32>
+  %4 = sinter.matmul %x, %b, %one : (tensor<4x6xf32>, tensor<6x8xi8>, tensor<1x1xf32>) -> tensor<4x8xf32>
+  %5 = sinter.embedding %w, %ids : (tensor<8x6xi8>, tensor<4x2xi32>) -> tensor<4x2x6xi8>
+  %6 = sinter.sum_parts %parts : (tensor<3x4x6xi8>) -> tensor<4x6xi8>
   return
 }
 func.func @bytes(%q: tensor<2x3x8x4xf32>, %k: tensor<2x5x4x4xi8>, %s: tensor<2x5x4x1xf32>, %rows: tensor<2x3x4x4xi8>,
