@@ -136,8 +136,11 @@ protected:
 
 // A vocabulary of 67 is padded, and so are its scales.
 TEST_P(QuantizedRanks, TwoAlongTensor) { expectSameBits(2, "tensor=2"); }
-TEST_P(QuantizedRanks, FourAlongTensor) { expectSameBits(4, "tensor=4"); }
-TEST_P(QuantizedRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2"); }
+
+class ManyQuantizedRanks : public QuantizedRanks {};
+
+TEST_P(ManyQuantizedRanks, FourAlongTensor) { expectSameBits(4, "tensor=4"); }
+TEST_P(ManyQuantizedRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2"); }
 
 const Weights kRounded[] = {{"Int8", "int8"},
                             {"Int4", "int4"},
@@ -166,6 +169,12 @@ INSTANTIATE_TEST_SUITE_P(Rounded, QuantizedRanks,
 INSTANTIATE_TEST_SUITE_P(Stored, QuantizedRanks,
                          testing::Combine(testing::Values("llama", "gemma2", "phi3"),
                                           testing::ValuesIn(kStored)),
+                         quantizedTestName);
+INSTANTIATE_TEST_SUITE_P(Rounded, ManyQuantizedRanks,
+                         testing::Combine(testing::Values("phi3"), testing::ValuesIn(kRounded)),
+                         quantizedTestName);
+INSTANTIATE_TEST_SUITE_P(Stored, ManyQuantizedRanks,
+                         testing::Combine(testing::Values("gemma2"), testing::ValuesIn(kStored)),
                          quantizedTestName);
 
 } // namespace
