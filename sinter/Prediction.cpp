@@ -196,6 +196,7 @@ Expected<StepPrediction> sinter::predictStep(const Executable &executable,
     for (const fb::Program *program : runs[rank])
       ranks[rank].lists.push_back(&lists[program]);
     ranks[rank].groups = builder.findGroups(rank);
+    ranks[rank].beginsInOrder = true;
     for (uint32_t stage = 0; stage < countStages(executable.getRoot()); ++stage)
       ranks[rank].stages.push_back(findRankOfStage(executable.getRoot(), stage, rank));
   }

@@ -32,7 +32,7 @@ struct ListedCommand {
   plan::CommandInterface op;
   SmallVector<Value> reads, writes;
   int64_t ns;
-  bool communicates;
+  unsigned group; ///< of axes along which it moves bytes, 0 where it computes
 
   /// Whether two commands must keep their order.
   bool conflicts(const ListedCommand &other) const {
@@ -49,10 +49,10 @@ struct ListedCommand {
 class CommandList {
 public:
   explicit CommandList(plan::ProgramOp program) {
-    for (plan::CommandInterface command : getCommands(program)) {
+    for (auto [command, group] : llvm::zip_equal(getCommands(program), findAxisGroups(program))) {
       places[command] = commands.size();
-      commands.push_back({command, command.getReads(), command.getWrites(),
-                          command.getPredictedNs(), communicates(command)});
+      commands.push_back(
+          {command, command.getReads(), command.getWrites(), command.getPredictedNs(), group});
     }
     live.resize(commands.size());
     for (const Life &life : getLives(program))
@@ -74,7 +74,7 @@ public:
     for (; found.index < size() && found.hidden < commands[index].ns &&
            !commands[index].conflicts(commands[found.index]);
          ++found.index)
-      if (!commands[found.index].communicates)
+      if (commands[found.index].group == 0)
         found.hidden += commands[found.index].ns;
     return found;
   }
@@ -176,13 +176,13 @@ private:
     CommandList list(program);
     int64_t all = 0, hidden = 0;
     for (size_t i = 0; i < list.size(); ++i)
-      if (list[i].communicates)
+      if (list[i].group != 0)
         advance(list, i);
     for (size_t i = list.size(); i-- > 0;)
-      if (list[i].communicates)
+      if (list[i].group != 0)
         delayFollowers(list, i);
     for (size_t i = 0; i < list.size(); ++i)
-      if (list[i].communicates) {
+      if (list[i].group != 0) {
         all += list[i].ns;
         hidden += std::min(list[i].ns, list.findFollower(i).hidden);
       }
@@ -192,13 +192,15 @@ private:
         << remark::add("of {0} ns of collectives other commands may hide {1}", all, hidden);
   }
 
-  /// Up to where what is between it and who needs it takes as long as it does. Collectives stay in
-  /// their order, which all ranks have.
+  /// Up to where what computes between it and who needs it takes as long as it does. Those of one
+  /// group stay in their order; those of others may have streams of their own, and are passed.
   void advance(CommandList &list, size_t index) {
     size_t to = index;
     int64_t left = list[index].ns - list.findFollower(index).hidden;
-    while (to > 0 && left > 0 && !list[to - 1].communicates && !list[to - 1].conflicts(list[index]))
-      left -= list[--to].ns;
+    while (to > 0 && left > 0 && list[to - 1].group != list[index].group &&
+           !list[to - 1].conflicts(list[index]))
+      if (--to; list[to].group == 0)
+        left -= list[to].ns;
     for (; to < index; ++to)
       if (list.move(index, to)) {
         ++numAdvanced;
@@ -210,12 +212,12 @@ private:
   void delayFollowers(CommandList &list, size_t index) {
     auto [follower, hidden] = list.findFollower(index);
     int64_t left = list[index].ns - hidden;
-    if (follower == list.size() || left <= 0 || list[follower].communicates ||
+    if (follower == list.size() || left <= 0 || list[follower].group != 0 ||
         isa<plan::AlternativesOp>(list[follower].op))
       return;
     size_t to = follower;
     while (to + 1 < list.size() && left > 0 && !list[follower].conflicts(list[to + 1]))
-      if (++to; !list[to].communicates)
+      if (++to; list[to].group == 0)
         left -= list[to].ns;
     for (; to > follower; --to)
       if (list.move(follower, to)) {

@@ -1,6 +1,8 @@
 #include "compiler/Memory/Liveness.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -35,6 +37,23 @@ std::vector<ByteRange> sinter::getRanges(plan::CommandInterface command) {
 bool sinter::communicates(plan::CommandInterface command) {
   auto collective = dyn_cast<plan::CollectiveOp>(command.getOperation());
   return collective && collective.getKind() != plan::CollectiveKind::AllSlice;
+}
+
+SmallVector<unsigned> sinter::findAxisGroups(plan::ProgramOp program) {
+  TargetAttr target = TargetAttr::lookup(program);
+  GridAttr grid = GridAttr::lookup(program);
+  bool apart = target && target.isGpu() && !(grid && grid.getSize(runtime::kPipelineAxis) > 1);
+  llvm::SmallMapVector<Attribute, unsigned, 4> known;
+  SmallVector<unsigned> groups;
+  for (plan::CommandInterface command : getCommands(program)) {
+    unsigned group = 0;
+    if (communicates(command)) {
+      Attribute axes = cast<plan::CollectiveOp>(command.getOperation()).getAxes();
+      group = apart ? known.try_emplace(axes, known.size() + 1).first->second : 1;
+    }
+    groups.push_back(group);
+  }
+  return groups;
 }
 
 bool sinter::hasStreams(plan::ProgramOp program, TargetAttr target) {

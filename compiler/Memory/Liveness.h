@@ -19,6 +19,12 @@ std::vector<ByteRange> getRanges(plan::CommandInterface command);
 /// Whether a command moves bytes to other ranks.
 bool communicates(plan::CommandInterface command);
 
+/// Of each command the group of axes along which it moves bytes to other ranks: from 1, in the
+/// order in which groups come; 0 where it moves none. All are one group where they are to be in one
+/// stream: on a processor, of which each stream would keep a core busy, and in a pipeline, between
+/// whose stages messages wait beside all streams (NcclRanks.h).
+llvm::SmallVector<unsigned> findAxisGroups(plan::ProgramOp program);
+
 /// Whether a program's commands may be in several streams: on a GPU, or where some communicate.
 bool hasStreams(plan::ProgramOp program, TargetAttr target);
 

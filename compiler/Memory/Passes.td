@@ -10,10 +10,11 @@ def AdvanceCollectivesPass : Pass<"sinter-advance-collectives", "mlir::ModuleOp"
     After it a command that moves bytes between ranks stands so far before the first one that must
     follow it, that what is between both is predicted to take as long: parameters that a layer
     gathers arrive while the layer before computes, and gradients leave while the next ones are
-    computed. It moves up past what it needs nothing of, and what follows it down. Collectives keep
-    their order, and no more bytes live at once than before. A remark says how much of them other
-    commands may hide; whether they run beside these is for `sinter-assign-streams` to decide, and
-    the list is right in one stream, too.
+    computed. It moves up past what it needs nothing of, and what follows it down. Collectives along
+    the same axes keep their order; on a GPU, and not in a pipeline, one may pass those of others. No
+    more bytes live at once than before. A remark says how much of them other commands may hide;
+    whether they run beside these is for `sinter-assign-streams` to decide, and the list is right in
+    one stream, too.
 
     ```mlir
     plan.program @train {
@@ -123,7 +124,9 @@ def AssignStreamsPass : Pass<"sinter-assign-streams", "mlir::ModuleOp"> {
     the other touches keep their order (Streams.h says how). A remark says what was put beside what
     is in stream 0, and what both ways are predicted to take. The list is as it was, and right in
     one stream too. `@preprocess` runs command by command and is left alone. What moves bytes between
-    ranks has stream 1 for itself, on a processor, too.
+    ranks has stream 1 for itself, on a processor, too; on a GPU, and not in a pipeline, collectives
+    along other axes than the first ones have a stream of their own where that is predicted to gain
+    more than an event costs, with a remark of both times.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-assign-streams

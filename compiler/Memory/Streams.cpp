@@ -99,12 +99,13 @@ unsigned StreamPlan::countEvents() const {
 
 std::vector<unsigned> sinter::assignStreams(std::span<const StreamCommand> commands,
                                             const CommandLists &hazards, const StreamCosts &costs) {
-  constexpr unsigned communication = 1;
-  bool communicates = std::any_of(commands.begin(), commands.end(),
-                                  [](const StreamCommand &each) { return each.communicates; });
-  unsigned count = costs.streams + communicates;
+  unsigned communicating = 0;
+  for (const StreamCommand &each : commands)
+    communicating = std::max(communicating, each.stream);
+  unsigned count = costs.streams + communicating;
   std::vector<unsigned> streams(commands.size());
   std::vector<double> done(commands.size()), free(count);
+  double lastTransfer = 0; // when it began
   for (unsigned i = 0; i < commands.size(); ++i) {
     auto beginIn = [&](unsigned stream) {
       double begin = free[stream];
@@ -112,12 +113,12 @@ std::vector<unsigned> sinter::assignStreams(std::span<const StreamCommand> comma
         begin = std::max(begin, done[other] + (streams[other] == stream ? 0 : costs.eventNs));
       return begin;
     };
-    double begin = beginIn(commands[i].communicates ? communication : 0),
-           latest = begin - costs.eventNs;
-    if (commands[i].communicates)
-      streams[i] = communication;
+    double begin = beginIn(commands[i].stream), latest = begin - costs.eventNs;
+    streams[i] = commands[i].stream;
+    if (commands[i].stream != 0)
+      begin = lastTransfer = std::max(begin, lastTransfer);
     else if (commands[i].share < 1)
-      for (unsigned stream = communicates ? communication + 1 : 1; stream < count; ++stream)
+      for (unsigned stream = communicating + 1; stream < count; ++stream)
         if (double other = beginIn(stream); other < latest) {
           begin = latest = other;
           streams[i] = stream;
@@ -170,6 +171,8 @@ public:
     for (unsigned i = 0; i < commands.size(); ++i) {
       queues.resize(std::max<size_t>(queues.size(), plan.streams[i] + 1));
       queues[plan.streams[i]].waiting.push_back(i);
+      if (commands[i].stream != 0)
+        transfers.push_back(i);
     }
   }
 
@@ -205,22 +208,32 @@ private:
 
   /// Lets begin what can; whether anything runs.
   bool start() {
-    bool any = false;
-    for (Queue &queue : queues) {
-      if (!queue.running && queue.next < queue.waiting.size()) {
-        unsigned command = queue.waiting[queue.next];
-        const std::vector<unsigned> &waits = plan.waits[command];
-        if (std::all_of(waits.begin(), waits.end(), [&](unsigned other) { return done[other]; })) {
-          queue.running = command;
-          ++queue.next;
-          double idle = std::min(costs.launchNs, commands[command].ns);
-          queue.starting = idle + (waits.empty() ? 0 : costs.eventNs);
-          queue.working = commands[command].ns - idle;
-        }
-      }
-      any |= queue.running.has_value();
+    for (bool starts = true; starts;) {
+      starts = false;
+      for (Queue &queue : queues)
+        starts |= start(queue);
     }
-    return any;
+    return std::any_of(queues.begin(), queues.end(),
+                       [](const Queue &queue) { return queue.running.has_value(); });
+  }
+
+  /// Lets a queue's next command begin, if it can.
+  bool start(Queue &queue) {
+    if (queue.running || queue.next == queue.waiting.size())
+      return false;
+    unsigned command = queue.waiting[queue.next];
+    const std::vector<unsigned> &waits = plan.waits[command];
+    bool moves = commands[command].stream != 0;
+    if ((moves && transfers[begun] != command) ||
+        !std::all_of(waits.begin(), waits.end(), [&](unsigned other) { return done[other]; }))
+      return false;
+    begun += moves;
+    queue.running = command;
+    ++queue.next;
+    double idle = std::min(costs.launchNs, commands[command].ns);
+    queue.starting = idle + (waits.empty() ? 0 : costs.eventNs);
+    queue.working = commands[command].ns - idle;
+    return true;
   }
 
   void pass(Queue &queue, double ns, bool whole, double slowdown) {
@@ -239,6 +252,8 @@ private:
   const StreamCosts &costs;
   std::vector<bool> done;
   std::vector<Queue> queues;
+  std::vector<unsigned> transfers; ///< those that move bytes, in order
+  size_t begun = 0;                ///< of these
 };
 } // namespace
 

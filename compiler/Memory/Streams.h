@@ -12,8 +12,11 @@
 // Streams. In the list's order each command goes where it could begin first, its hazards done: to
 // stream 0, unless it leaves a part of the GPU idle and would begin earlier in another by more than
 // an event costs, which the wait for what it needs is counted with. What moves bytes to other ranks
-// has stream 1 for itself, on a processor, too, where a thread runs it: all ranks begin these
-// commands in one order, and what they move computes nothing.
+// has stream 1 for itself, on a processor, too, where a thread runs it, and on a GPU as many as its
+// caller says, one for each group of axes that is to have one: a gather of parameters that takes
+// long is then not waited for by the sums of activations behind it. All ranks begin these commands
+// in the order of the list, whatever streams they are in, which is how it is safe to have several
+// communicators at work (NcclRanks.h), and what they move computes nothing.
 //
 // Waits. A command is ordered behind all before it in its stream and what those waited for. Of its
 // hazards in other streams the last of each is left, and of these the ones that follow from none of
@@ -26,7 +29,9 @@
 //
 // What that takes is predicted by running it: a command starts for `launchNs`, an event longer if
 // it waits for others, and then works on its share of the machine. Where the shares of those that
-// work at a time add up to more than the machine, all get as much slower.
+// work at a time add up to more than the machine, all get as much slower. What moves bytes along
+// other axes is taken to have links of its own: over the same ones two at a time take as long as
+// one after the other.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -47,9 +52,9 @@ struct ByteRange {
 /// A command, as far as streams go.
 struct StreamCommand {
   std::vector<ByteRange> ranges;
-  double ns = 0;             ///< alone
-  double share = 1;          ///< of the machine that it keeps busy
-  bool communicates = false; ///< with other ranks
+  double ns = 0;       ///< alone
+  double share = 1;    ///< of the machine that it keeps busy
+  unsigned stream = 0; ///< where it moves bytes to other ranks its stream, from 1; else 0
 };
 
 struct StreamCosts {

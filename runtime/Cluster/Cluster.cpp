@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 namespace sinter::runtime {
 namespace {
@@ -231,49 +232,86 @@ static double findRate(const Cluster &cluster, const GroupSpread &spread, size_t
   return level.bytesPerSecond * double(reached - 1) / double(joined - 1);
 }
 
-/// Parts of `part` bytes, one from each rank of the group to each other one.
-static double exchangeDirectly(const Cluster &cluster, const GroupSpread &spread, double part) {
-  double seconds = 0;
-  size_t inner = 1;
-  for (size_t i = 0; i < spread.size(); inner = spread[i++])
-    if (spread[i] > inner)
-      seconds += double(spread[i] - inner) *
-                 (cluster.levels[i].alpha + part / findRate(cluster, spread, i, inner));
+/// Seconds for which parts of `part` bytes are on the links of each level: one from each rank of
+/// the group to each other one.
+static std::vector<double> exchangeDirectly(const Cluster &cluster, const GroupSpread &spread,
+                                            double part) {
+  std::vector<double> seconds;
+  for (size_t i = 0, inner = 1; i < spread.size(); inner = spread[i++])
+    seconds.push_back(spread[i] == inner
+                          ? 0
+                          : double(spread[i] - inner) * part / findRate(cluster, spread, i, inner));
   return seconds;
 }
 
-/// Parts of `part` bytes that go once around a ring which enters each island once. The links out of
-/// an island are as many as members of the group in it, and each carries its share.
-static double passAround(const Cluster &cluster, const GroupSpread &spread, double part) {
-  double seconds = 0, slowest = 0;
+/// The same of parts that go once around a ring which enters each island once. The links out of an
+/// island are as many as members of the group in it, and each carries its share.
+static std::vector<double> passAround(const Cluster &cluster, const GroupSpread &spread,
+                                      double part) {
+  std::vector<double> seconds;
+  for (size_t i = 0, inner = 1; i < spread.size(); inner = spread[i++])
+    seconds.push_back(spread[i] == inner
+                          ? 0
+                          : double(spread.back() - 1) * part /
+                                (double(inner) * findRate(cluster, spread, i, inner)));
+  return seconds;
+}
+
+/// Seconds that messages take before their bytes, one after the other: from each rank to each other
+/// one, or around a ring.
+static double waitForMessages(const Cluster &cluster, const GroupSpread &spread, bool inRing) {
+  double seconds = 0;
   size_t inner = 1, members = spread.empty() ? 1 : spread.back();
-  for (size_t i = 0; i < spread.size(); inner = spread[i++]) {
-    if (spread[i] == inner)
-      continue;
+  for (size_t i = 0; i < spread.size(); inner = spread[i++])
     seconds += cluster.levels[i].alpha *
-               (double(members) / double(inner) - double(members) / double(spread[i]));
-    slowest = std::max(slowest, double(members - 1) * part /
-                                    (double(inner) * findRate(cluster, spread, i, inner)));
+               (inRing ? double(members) / double(inner) - double(members) / double(spread[i])
+                       : double(spread[i] - inner));
+  return seconds;
+}
+
+TransferTime predictTransfer(const Cluster &cluster, const GroupSpread &spread,
+                             fb::CollectiveKind kind, uint64_t bytes) {
+  size_t members = spread.empty() ? 1 : spread.back();
+  double part = double(bytes) / double(members);
+  if (kind == fb::CollectiveKind::AllSlice) // nothing is sent
+    return {part / cluster.device.memoryRate, 0, std::vector<double>(spread.size())};
+  bool inRing = cluster.routing == Routing::Ring && kind != fb::CollectiveKind::AllToAll;
+  TransferTime time;
+  time.alpha = waitForMessages(cluster, spread, inRing);
+  time.shares = (inRing ? passAround : exchangeDirectly)(cluster, spread, part);
+  // All links of a ring move bytes at a time.
+  for (double seconds : time.shares)
+    time.moving = inRing ? std::max(time.moving, seconds) : time.moving + seconds;
+  for (double &share : time.shares)
+    share = time.moving > 0 ? share / time.moving : 0;
+  if (kind == fb::CollectiveKind::AllReduce) { // sums of parts, which are then gathered
+    time.alpha *= 2;
+    time.moving *= 2;
   }
-  return seconds + slowest;
+  return time;
 }
 
 double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::CollectiveKind kind,
                          uint64_t bytes) {
-  size_t members = spread.empty() ? 1 : spread.back();
-  double part = double(bytes) / double(members);
-  auto exchange = cluster.routing == Routing::Ring ? passAround : exchangeDirectly;
-  switch (kind) {
-  case fb::CollectiveKind::AllGather:
-    return exchange(cluster, spread, part);
-  case fb::CollectiveKind::AllToAll:
-    return exchangeDirectly(cluster, spread, part);
-  case fb::CollectiveKind::AllReduce: // sums of parts, which are then gathered
-    return 2 * exchange(cluster, spread, part);
-  case fb::CollectiveKind::AllSlice:
-    break;
+  TransferTime time = predictTransfer(cluster, spread, kind, bytes);
+  return time.alpha + time.moving;
+}
+
+std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group) {
+  std::vector<Link> links;
+  size_t within = 1; // devices of an island of the level below
+  for (size_t i = 0; i < cluster.levels.size(); within = cluster.levels[i++].devices) {
+    const LinkLevel &level = cluster.levels[i];
+    for (size_t rank : group.ranks) {
+      std::set<size_t> peers;
+      for (size_t other : group.ranks)
+        if (other / level.devices == rank / level.devices && other / within != rank / within)
+          peers.insert(level.topology == Topology::Switch ? 0 : other / within);
+      for (size_t peer : peers)
+        links.push_back({i, rank, peer});
+    }
   }
-  return part / cluster.device.memoryRate; // nothing is sent
+  return links;
 }
 
 uint64_t countSentBytes(fb::CollectiveKind kind, size_t members, uint64_t bytes) {

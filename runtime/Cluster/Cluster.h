@@ -33,6 +33,7 @@
 
 #include "runtime/Collective/Communicator.h"
 #include "runtime/Format/Executable_generated.h"
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,26 @@ GroupSpread findSpread(const Cluster &cluster, const RankGroup &group);
 /// of its source and its result. @pre the spread is of this cluster
 double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::CollectiveKind kind,
                          uint64_t bytes);
+
+/// The same, as what goes on at a time must know it: messages wait for `alpha`, and then their
+/// bytes move for as long as nothing else is on the links.
+struct TransferTime {
+  double alpha = 0, moving = 0; ///< seconds
+  std::vector<double> shares; ///< of a level's links, by level: of `moving` the part they are busy
+};
+TransferTime predictTransfer(const Cluster &cluster, const GroupSpread &spread,
+                             fb::CollectiveKind kind, uint64_t bytes);
+
+/// What a device sends over to others of a level, and gets from them: to its switch, or, where
+/// there is none, to island `peer` of the level below.
+struct Link {
+  size_t level, device, peer;
+
+  auto operator<=>(const Link &) const = default;
+};
+
+/// The links between the members of a group.
+std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group);
 
 /// Bytes that a rank of a group of `members` sends in a collective; `bytes` as above.
 uint64_t countSentBytes(fb::CollectiveKind kind, size_t members, uint64_t bytes);

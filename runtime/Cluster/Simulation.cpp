@@ -4,6 +4,7 @@
 #include <cassert>
 #include <deque>
 #include <map>
+#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -11,16 +12,27 @@
 namespace sinter::runtime {
 namespace {
 
-/// The tasks of a list by their streams.
-using Streams = std::vector<std::vector<uint32_t>>;
+/// A list of tasks, in parts.
+struct TaskOrder {
+  std::vector<std::vector<uint32_t>> streams; ///< the tasks of each
+  std::vector<uint32_t> transfers;            ///< collectives that send something
+};
 
-Streams splitByStream(const TaskList &list) {
-  Streams streams(1);
+/// Whether a task is a collective that sends something.
+bool communicates(const Task &task) {
+  return task.transfer && task.transfer->kind != fb::CollectiveKind::AllSlice;
+}
+
+TaskOrder findOrder(const TaskList &list) {
+  TaskOrder order;
+  order.streams.resize(1);
   for (uint32_t i = 0; i < list.size(); ++i) {
-    streams.resize(std::max<size_t>(streams.size(), list[i].stream + 1));
-    streams[list[i].stream].push_back(i);
+    order.streams.resize(std::max<size_t>(order.streams.size(), list[i].stream + 1));
+    order.streams[list[i].stream].push_back(i);
+    if (communicates(list[i]))
+      order.transfers.push_back(i);
   }
-  return streams;
+  return order;
 }
 
 struct Arrival {
@@ -35,18 +47,58 @@ struct Meeting {
   std::vector<Arrival> arrivals;
 };
 
+/// What lies between ranks: an index of a link, and one more where bytes come from it.
+struct Route {
+  GroupSpread spread;
+  std::vector<uint32_t> links;
+};
+
 /// A group of ranks, whoever calls it how.
 struct Group {
   const RankGroup *ranks;
-  GroupSpread spread;
+  Route route;
   std::map<uint32_t, Meeting> meetings; ///< by stream
+};
+
+/// A message on its way, or there.
+struct Sent {
+  double begin = 0, end = 0;
+  bool isThere = false;
 };
 
 /// Messages of one channel from one rank to another, which come in order.
 struct Channel {
-  std::deque<double> arrivals; ///< of those that nobody has received
+  Route route;
+  std::deque<Sent> messages; ///< those that nobody has received
   std::optional<Arrival> receiver;
   uint32_t stream = 0; ///< of the receiver
+};
+
+/// Bytes on their way: of a collective, or of a message.
+struct Flow {
+  const Route *route = nullptr;
+  std::vector<double> shares; ///< of the links that it keeps busy alone, by level
+  double begin = 0;
+  double left = 0;      ///< seconds for which its bytes move, alone
+  double slowdown = 0;  ///< 0 where they do not move yet
+  double since = 0;     ///< when that began
+  uint64_t version = 0; ///< of when it ends
+  std::vector<Arrival> arrivals = {};
+  uint32_t stream = 0; ///< of the arrivals
+  Channel *channel = nullptr;
+  Sent *sent = nullptr;
+};
+
+/// When a flow begins to move bytes, or ends, unless that has changed since.
+struct Event {
+  double time;
+  uint64_t number; ///< of those of one time the first one comes first
+  uint32_t flow;
+  uint64_t version;
+
+  bool operator>(const Event &other) const {
+    return std::tie(time, number) > std::tie(other.time, other.number);
+  }
 };
 
 struct StreamState {
@@ -61,6 +113,8 @@ struct RankState {
   size_t left = 0;          ///< tasks of the list that are not done
   std::vector<double> ends; ///< of the list's tasks; negative where that is not known yet
   std::vector<StreamState> streams;
+  size_t transfers = 0;    ///< of the list that have begun
+  double lastTransfer = 0; ///< when the last of them did
   std::vector<Group *> groups;
   std::vector<Span> spans; ///< of all streams
 };
@@ -123,8 +177,8 @@ public:
       : cluster(cluster), ranks(ranks), states(ranks.size()), sent(ranks.size()) {
     for (size_t i = 0; i < ranks.size(); ++i) {
       for (const TaskList *list : ranks[i].lists)
-        if (!streams.contains(list))
-          streams[list] = splitByStream(*list);
+        if (!orders.contains(list))
+          orders[list] = findOrder(*list);
       for (const RankGroup &group : ranks[i].groups)
         states[i].groups.push_back(findGroup(group));
       sent[i].resize(ranks[i].groups.size());
@@ -134,7 +188,11 @@ public:
   }
 
   Expected<void> play() {
-    while (!ready.empty()) {
+    while (!ready.empty() || !events.empty()) {
+      if (ready.empty()) {
+        handleEvent();
+        continue;
+      }
       size_t rank = ready.front();
       ready.pop_front();
       SINTER_CHECK(advance(rank));
@@ -175,8 +233,37 @@ private:
   Group *findGroup(const RankGroup &group) {
     auto [found, isNew] = groups.try_emplace(group.ranks);
     if (isNew)
-      found->second = {&group, findSpread(cluster, group), {}};
+      found->second = {&group, findRoute(group), {}};
     return &found->second;
+  }
+
+  /// All of a group send to each other, and get as much.
+  Route findRoute(const RankGroup &group) {
+    Route route{findSpread(cluster, group), {}};
+    for (const Link &link : listLinks(cluster, group)) {
+      uint32_t out = findLink(link);
+      route.links.insert(route.links.end(), {out, out + 1});
+    }
+    return route;
+  }
+
+  /// As in a gather of both, of which each gets as much, but one way.
+  Route findRoute(size_t from, size_t to) {
+    RankGroup pair;
+    pair.ranks = {from, to};
+    Route route{findSpread(cluster, pair), {}};
+    for (const Link &link : listLinks(cluster, pair))
+      route.links.push_back(findLink(link) + (link.device == to));
+    return route;
+  }
+
+  uint32_t findLink(const Link &link) {
+    auto [found, isNew] = linkNumbers.try_emplace(link, uint32_t(levels.size()));
+    if (isNew) {
+      levels.insert(levels.end(), 2, link.level);
+      flowsOn.resize(levels.size());
+    }
+    return found->second;
   }
 
   /// Begins with the next list that has tasks.
@@ -189,7 +276,9 @@ private:
       return;
     state.left = lists[state.list]->size();
     state.ends.assign(state.left, -1);
-    state.streams.assign(streams[lists[state.list]].size(), {0, state.begin, false});
+    state.streams.assign(orders[lists[state.list]].streams.size(), {0, state.begin, false});
+    state.transfers = 0;
+    state.lastTransfer = state.begin;
   }
 
   /// Goes on until all streams wait for other ranks, or all is done.
@@ -218,13 +307,16 @@ private:
     if (state.list == ranks[rank].lists.size())
       return nullptr;
     const TaskList *list = ranks[rank].lists[state.list];
-    const std::vector<uint32_t> &tasks = streams[list][stream];
+    const TaskOrder &order = orders[list];
+    const std::vector<uint32_t> &tasks = order.streams[stream];
     const StreamState &at = state.streams[stream];
     if (at.isBlocked || at.next == tasks.size())
       return nullptr;
     const Task &task = (*list)[tasks[at.next]];
     bool ready = std::ranges::all_of(task.waits, [&](uint32_t i) { return state.ends[i] >= 0; });
-    return ready ? &task : nullptr;
+    bool isNext = !ranks[rank].beginsInOrder || !communicates(task) ||
+                  order.transfers[state.transfers] == tasks[at.next];
+    return ready && isNext ? &task : nullptr;
   }
 
   Expected<void> run(size_t rank, uint32_t stream, const Task &task) {
@@ -234,6 +326,10 @@ private:
     double begin = at.time;
     for (uint32_t i : task.waits)
       begin = std::max(begin, state.ends[i]);
+    if (ranks[rank].beginsInOrder && communicates(task)) {
+      begin = state.lastTransfer = std::max(begin, state.lastTransfer);
+      ++state.transfers;
+    }
     if (task.transfer)
       return meet(rank, stream, {rank, index, begin});
     if (task.message) {
@@ -284,47 +380,59 @@ private:
     double there = 0;
     for (const Arrival &each : arrivals)
       there = std::max(there, each.time);
-    double end = there + predictCollective(cluster, group.spread, transfer.kind, transfer.bytes);
     uint64_t bytes = countSentBytes(transfer.kind, group.ranks->size(), transfer.bytes);
-    for (const Arrival &each : std::exchange(arrivals, {})) {
-      const Task &task = taskOf(each);
-      RankState &state = states[each.rank];
-      addSpan(state, {each.time, there, SpanKind::Wait, task.name, task.transfer->group});
-      addSpan(state, {there, end, SpanKind::Transfer, task.name, task.transfer->group});
-      sent[each.rank][task.transfer->group] += bytes;
-      finish(each.rank, stream, each.task, end);
-      if (each.rank != rank)
-        ready.push_back(each.rank);
-    }
+    for (const Arrival &each : arrivals)
+      sent[each.rank][taskOf(each).transfer->group] += bytes;
+    uint32_t index = addFlow(there, group.route, transfer.kind, transfer.bytes);
+    flows[index].arrivals = std::exchange(arrivals, {});
+    flows[index].stream = stream;
     return {};
   }
 
-  /// Seconds that a message takes between two ranks: as in a gather of both, of which each gets as
-  /// much.
-  double getSeconds(size_t from, size_t to, uint64_t bytes) const {
-    RankGroup pair;
-    pair.ranks = {from, to};
-    return predictCollective(cluster, findSpread(cluster, pair), fb::CollectiveKind::AllGather,
-                             2 * bytes);
+  void endTransfer(const Flow &flow) {
+    for (const Arrival &each : flow.arrivals) {
+      const Task &task = taskOf(each);
+      RankState &state = states[each.rank];
+      addSpan(state, {each.time, flow.begin, SpanKind::Wait, task.name, task.transfer->group});
+      addSpan(state, {flow.begin, now, SpanKind::Transfer, task.name, task.transfer->group});
+      finish(each.rank, flow.stream, each.task, now);
+      ready.push_back(each.rank);
+    }
+  }
+
+  Channel &findChannel(size_t from, size_t to, uint32_t number) {
+    auto [found, isNew] = channels.try_emplace({from, to, number});
+    if (isNew)
+      found->second.route = findRoute(from, to);
+    return found->second;
   }
 
   void send(size_t rank, uint32_t stream, const Arrival &arrival) {
     const Message &message = *taskOf(arrival).message;
-    size_t to = ranks[rank].stages[message.stage];
-    Channel &channel = channels[{rank, to, message.channel}];
-    channel.arrivals.push_back(arrival.time + getSeconds(rank, to, message.bytes));
+    Channel &channel = findChannel(rank, ranks[rank].stages[message.stage], message.channel);
     sent[rank][message.group] += message.bytes;
+    uint32_t index =
+        addFlow(arrival.time, channel.route, fb::CollectiveKind::AllGather, 2 * message.bytes);
+    flows[index].channel = &channel;
+    flows[index].sent = &channel.messages.emplace_back(Sent{arrival.time});
     finish(rank, stream, arrival.task, arrival.time);
-    if (std::optional<Arrival> receiver = std::exchange(channel.receiver, std::nullopt)) {
-      take(channel, channel.stream, *receiver);
-      ready.push_back(receiver->rank);
-    }
+  }
+
+  void endMessage(const Flow &flow) {
+    flow.sent->end = now;
+    flow.sent->isThere = true;
+    Channel &channel = *flow.channel;
+    if (!channel.receiver || !channel.messages.front().isThere)
+      return;
+    Arrival receiver = *std::exchange(channel.receiver, std::nullopt);
+    take(channel, channel.stream, receiver);
+    ready.push_back(receiver.rank);
   }
 
   void receive(size_t rank, uint32_t stream, const Arrival &arrival) {
     const Message &message = *taskOf(arrival).message;
-    Channel &channel = channels[{ranks[rank].stages[message.stage], rank, message.channel}];
-    if (!channel.arrivals.empty())
+    Channel &channel = findChannel(ranks[rank].stages[message.stage], rank, message.channel);
+    if (!channel.messages.empty() && channel.messages.front().isThere)
       return take(channel, stream, arrival);
     channel.receiver = arrival;
     channel.stream = stream;
@@ -335,16 +443,88 @@ private:
   /// communication.
   void take(Channel &channel, uint32_t stream, const Arrival &arrival) {
     const Task &task = taskOf(arrival);
-    const Message &message = *task.message;
     RankState &state = states[arrival.rank];
-    double there = channel.arrivals.front(), end = std::max(arrival.time, there);
-    channel.arrivals.pop_front();
-    double moving =
-        getSeconds(ranks[arrival.rank].stages[message.stage], arrival.rank, message.bytes);
-    double begin = std::clamp(there - moving, arrival.time, end);
-    addSpan(state, {arrival.time, begin, SpanKind::Wait, task.name, message.group});
-    addSpan(state, {begin, end, SpanKind::Transfer, task.name, message.group});
+    Sent message = channel.messages.front();
+    channel.messages.pop_front();
+    double end = std::max(arrival.time, message.end);
+    double begin = std::clamp(message.begin, arrival.time, end);
+    addSpan(state, {arrival.time, begin, SpanKind::Wait, task.name, task.message->group});
+    addSpan(state, {begin, end, SpanKind::Transfer, task.name, task.message->group});
     finish(arrival.rank, stream, arrival.task, end);
+  }
+
+  /// Bytes that leave at a time that is not past.
+  uint32_t addFlow(double begin, const Route &route, fb::CollectiveKind kind, uint64_t bytes) {
+    uint32_t index = uint32_t(flows.size());
+    if (unused.empty()) {
+      flows.emplace_back();
+    } else {
+      index = unused.back();
+      unused.pop_back();
+    }
+    TransferTime time = predictTransfer(cluster, route.spread, kind, bytes);
+    Flow flow{.route = &route, .shares = std::move(time.shares), .begin = begin};
+    flow.left = time.moving;
+    flow.version = flows[index].version;
+    flows[index] = std::move(flow);
+    addEvent(begin + time.alpha, index);
+    return index;
+  }
+
+  void addEvent(double time, uint32_t flow) {
+    events.push({time, ++eventCount, flow, ++flows[flow].version});
+  }
+
+  void handleEvent() {
+    Event event = events.top();
+    events.pop();
+    Flow &flow = flows[event.flow];
+    if (event.version != flow.version)
+      return;
+    now = event.time;
+    bool begins = flow.slowdown == 0;
+    std::vector<uint32_t> touched; // others on its links
+    for (uint32_t link : flow.route->links) {
+      if (flow.shares[levels[link]] == 0)
+        continue;
+      std::vector<uint32_t> &on = flowsOn[link];
+      if (!begins)
+        std::erase(on, event.flow);
+      touched.insert(touched.end(), on.begin(), on.end());
+      if (begins)
+        on.push_back(event.flow);
+    }
+    std::ranges::sort(touched);
+    touched.erase(std::ranges::unique(touched).begin(), touched.end());
+    for (uint32_t other : touched)
+      adaptRate(other);
+    if (begins)
+      return adaptRate(event.flow);
+    if (flow.channel)
+      endMessage(flow);
+    else
+      endTransfer(flow);
+    unused.push_back(event.flow);
+  }
+
+  /// What a flow shares its links with has changed.
+  void adaptRate(uint32_t index) {
+    Flow &flow = flows[index];
+    double slowdown = 1;
+    for (uint32_t link : flow.route->links) {
+      double busy = 0;
+      for (uint32_t other : flowsOn[link])
+        busy += flows[other].shares[levels[link]];
+      if (flow.shares[levels[link]] > 0)
+        slowdown = std::max(slowdown, busy);
+    }
+    if (slowdown == flow.slowdown)
+      return;
+    if (flow.slowdown > 0)
+      flow.left -= (now - flow.since) / flow.slowdown;
+    flow.since = now;
+    flow.slowdown = slowdown;
+    addEvent(now + flow.left * slowdown, index);
   }
 
   static std::string print(const Transfer &transfer) {
@@ -376,12 +556,21 @@ private:
 
   const Cluster &cluster;
   std::span<const SimulatedRank> ranks;
-  std::map<const TaskList *, Streams> streams;
+  std::map<const TaskList *, TaskOrder> orders;
   std::map<std::vector<size_t>, Group> groups;
   std::map<std::tuple<size_t, size_t, uint32_t>, Channel> channels; ///< by sender and receiver
   std::vector<RankState> states;
   std::vector<std::vector<uint64_t>> sent; ///< by rank and group
   std::deque<size_t> ready;                ///< ranks that may go on
+
+  double now = 0;
+  std::map<Link, uint32_t> linkNumbers;       ///< of what goes out
+  std::vector<size_t> levels;                 ///< of links
+  std::vector<std::vector<uint32_t>> flowsOn; ///< of links, in each direction
+  std::vector<Flow> flows;
+  std::vector<uint32_t> unused; ///< flows that are over
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  uint64_t eventCount = 0;
 };
 
 } // namespace

@@ -9,6 +9,10 @@
 //   rank 1  |    compute       | gather |  compute  |
 //                              ^ all are there
 //
+// Transfers of several streams that move bytes over the same links at a time share them: where what
+// they need of a link adds up to more than it has, all get as much slower. Over links of their own
+// (Cluster.h says which these are) they take as long as alone.
+//
 // Time that a rank spends on nothing but moving bytes is exposed communication; what is left, the
 // time that it waits for others, is the bubble.
 //
@@ -54,6 +58,9 @@ struct SimulatedRank {
   std::vector<const TaskList *> lists;
   std::vector<RankGroup> groups;   ///< as many on all ranks, of the same meaning
   std::vector<size_t> stages = {}; ///< the rank that this one reaches each stage of a pipeline at
+  /// Whether its collectives begin in the order of a list, whatever streams they are in, which NCCL
+  /// is asked for (NcclRanks.h).
+  bool beginsInOrder = false;
 };
 
 enum class SpanKind : uint8_t { Compute, Transfer, Wait };

@@ -26,8 +26,6 @@ constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
 constexpr uint32_t mostAlternatives = 15;
 // Microbatches that a stage of a pipeline has at a time.
 constexpr uint64_t mostSlots = uint64_t(1) << 20;
-// Streams of one program.
-constexpr uint32_t mostStreams = 8;
 
 std::string shorten(const flatbuffers::String *text) { return text->str().substr(0, 80); }
 
@@ -369,9 +367,9 @@ private:
   }
 
   Expected<void> verifyOrder() const {
-    if (scope.command->stream() >= mostStreams)
+    if (scope.command->stream() >= kMostStreams)
       return bad("is of stream " + std::to_string(scope.command->stream()) + " of " +
-                 std::to_string(mostStreams));
+                 std::to_string(kMostStreams));
     if (scope.cpu)
       SINTER_CHECK(verifyCpuStream());
     if (!scope.command->waits())

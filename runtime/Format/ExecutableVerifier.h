@@ -20,6 +20,9 @@
 
 namespace sinter::runtime {
 
+/// Streams that a program may have.
+constexpr uint32_t kMostStreams = 8;
+
 /// Checks that `flatbuffer` (64-byte aligned) is an executable of this version whose numbers all
 /// agree, and returns its root. Errors name the program, the command and the number at fault.
 Expected<const fb::Executable *> verifyExecutable(std::span<const std::byte> flatbuffer,

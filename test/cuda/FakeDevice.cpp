@@ -5,6 +5,8 @@
 #include "test/simt/DeviceMemory.h"
 
 #include <cassert>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 using namespace sinter;
@@ -232,22 +234,36 @@ std::vector<Access> FakeDevice::execute(const Work &work, Timeline &order) {
   return touched;
 }
 
-// With no seed, the stream that was captured goes as far as it can before others begin.
+// With no seed, the stream that was captured goes as far as it can before others begin. What waits
+// for other GPUs holds up all else here, so that two that begin in other orders on two of them wait
+// for ever, unless NCCL is told to keep the order in which it was asked.
 void FakeDevice::replay(const FakeGraph &graph) {
+  const char *variable = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  bool ordered = variable && std::string_view(variable) == "1";
   std::map<unsigned, std::deque<const Work *>> queues;
-  for (const Work &work : graph.work)
+  std::deque<const Work *> transfers;
+  for (const Work &work : graph.work) {
     queues[work.place.stream].push_back(&work);
+    if (ordered && work.communicates)
+      transfers.push_back(&work);
+  }
+  auto mayBegin = [&](const Work *work) {
+    return !ordered || !work->communicates || work == transfers.front();
+  };
   Timeline order;
   Timeline::Clock done;
   for (size_t left = graph.work.size(); left > 0 && sticky == CUDA_SUCCESS; --left) {
     std::vector<unsigned> ready;
     for (const auto &[stream, queue] : queues)
-      if (!queue.empty() && Timeline::isReady(queue.front()->place, done))
+      if (!queue.empty() && mayBegin(queue.front()) &&
+          Timeline::isReady(queue.front()->place, done))
         ready.push_back(stream);
     std::deque<const Work *> &queue =
         queues[ready[options.streamSeed ? random() % ready.size() : 0]];
     const Work &work = *queue.front();
     queue.pop_front();
+    if (ordered && work.communicates)
+      transfers.pop_front();
     for (const Access &access : execute(work, order))
       found.push_back(access); // the graph has touched it, too
     done[work.place.stream] = work.place.number;

@@ -264,6 +264,11 @@ void finishSplit(const Clique &parent, std::map<int, Wish> &wishes) {
 
 namespace sinter::fake::nccl {
 
+ncclResult_t ncclGetVersion(int *version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
 const char *ncclGetErrorString(ncclResult_t result) {
   switch (result) {
   case ncclInvalidUsage:

@@ -2,10 +2,13 @@
 // kernels run in the emulator, and NCCL copies. What the same kernels compute has the bits of one
 // GPU.
 
+#include "runtime/Format/Actions.h"
 #include "test/e2e/FakeGpuModels.h"
 #include "test/e2e/SharedRun.h"
+#include "test/support/Environment.h"
 #include "test/unit/Weights/TestFiles.h"
 #include <cmath>
+#include <set>
 
 using namespace sinter;
 using namespace sinter::test;
@@ -66,6 +69,35 @@ TEST_P(CudaRanks, TrainOnPartsOfProducts) {
   ASSERT_EQ(two.size(), 2 * kSteps);
   EXPECT_LE(worstDifference(two, one), 1e-6);
   EXPECT_GT(fake.statistics().collectives, 0u);
+}
+
+// In whatever order streams go on, NCCL begins the collectives of both axes in one order, or each
+// waits for the one before: the bits are those of one stream.
+TEST_P(CudaRanks, TrainWithAStreamForEachAxis) {
+  Layout layout{"data=2,tensor=2", 3};
+  TemporaryDirectory directory;
+  SharedRun run(GetParam(), DType::F32, /*microbatches=*/2, kTarget);
+  run.options.disabledPasses = {"sinter-assign-streams"};
+  std::vector<double> expected = numbersOf(run.train(layout, directory.path / "one", kSteps));
+  std::vector<std::byte> states = run.statesIn(directory.path / "one", kSteps);
+  ASSERT_EQ(expected.size(), 2 * kSteps);
+  for (const char *ordered : {"1", "0"}) {
+    SCOPED_TRACE(ordered);
+    Variable order("NCCL_LAUNCH_ORDER_IMPLICIT", ordered);
+    SharedRun several(GetParam(), DType::F32, /*microbatches=*/2, kTarget);
+    several.options.addedPasses = {"after:Memory:sinter-assign-streams{always}",
+                                   "after:Memory:sinter-verify-memory"};
+    auto executable = several.compile(layout);
+    std::set<uint32_t> streams; // of collectives
+    for (const fb::Program *program : *executable->getRoot().programs())
+      for (const fb::Command *command : *program->commands())
+        if (runtime::communicates(*command) && program->name()->str() == "accumulate")
+          streams.insert(command->stream());
+    EXPECT_GE(streams.size(), 2u);
+    std::filesystem::path own = directory.path / ordered;
+    EXPECT_EQ(numbersOf(several.train(layout, own, kSteps)), expected);
+    EXPECT_TRUE(several.statesIn(own, kSteps) == states);
+  }
 }
 
 // As the layers of a model are: a stage has the kernels of one GPU.

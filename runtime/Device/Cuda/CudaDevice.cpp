@@ -207,7 +207,8 @@ Expected<void> CudaDevice::bind(const BindOptions &options) {
     SINTER_CHECK(own->transfer->upload(std::as_bytes(std::span(constants->data(), use.constant)),
                                        own->constant.getAddress()));
   if (communicator && communicator->size() > 1) {
-    SINTER_TRY(own->ranks, NcclRanks::open(*context, *communicator));
+    SINTER_TRY(own->ranks, NcclRanks::open(*context, *communicator,
+                                           countStages(plan.executable->getRoot()) == 0));
   }
   SINTER_CHECK(preprocess(options));
   SINTER_CHECK(allocateSteps());

@@ -99,7 +99,7 @@ Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::
       return visitAlternative(command, alternative,
                               [&](const auto &action) { return result.add(action, resolver); });
     };
-    auto order = [&] { return result.order(command, begin); };
+    auto order = [&] { return result.order(command, begin, resolver); };
     if (Expected<void> added = result.choose(command, resolver).and_then(add).and_then(order);
         !added) {
       Error error = std::move(added).error();
@@ -116,13 +116,20 @@ Expected<CudaProgram> CudaProgram::record(const CudaContext &context, const fb::
 }
 
 // Puts the last step into its stream, behind what it waits for.
-Expected<void> CudaProgram::order(const fb::Command &command, size_t begin) {
+Expected<void> CudaProgram::order(const fb::Command &command, size_t begin,
+                                  const CudaResolver &resolver) {
   Step &step = steps.back();
   step.stream = command.stream();
   if (command.waits())
     for (uint32_t other : *command.waits())
       if (other >= begin)
         step.waits.push_back(static_cast<uint32_t>(other - begin));
+  if (std::holds_alternative<CollectiveStep>(step.action)) {
+    std::optional<size_t> before = std::exchange(lastCollective, steps.size() - 1);
+    if (before && steps[*before].stream != step.stream && !resolver.ranks->isOrdered() &&
+        std::ranges::find(step.waits, *before) == step.waits.end())
+      step.waits.push_back(static_cast<uint32_t>(*before));
+  }
   for (uint32_t other : step.waits)
     if (std::optional<CudaEvent> &done = steps[other].done; !done) {
       SINTER_TRY(CudaEvent event, CudaEvent::create(*context, /*timed=*/false));

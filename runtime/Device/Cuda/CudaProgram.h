@@ -6,7 +6,8 @@
 //
 // Each command goes into the stream that the plan gives it, behind what the plan lets it wait for
 // in others: an event is recorded behind every command that another one waits for. In a graph these
-// are edges, and the streams parallel branches.
+// are edges, and the streams parallel branches. A collective also waits for the one before where
+// NCCL would not begin them in one order (NcclRanks.h).
 //
 // Launches that overlap. From one kernel's last block to the next one's first result a GPU has
 // little to do, which in a program of small kernels is much of the time. So a kernel that waits
@@ -155,7 +156,7 @@ private:
   Expected<void> add(const fb::Receive &receive, const CudaResolver &resolver);
   Expected<void> add(const fb::Fill &fill, const CudaResolver &resolver);
   Expected<void> add(const fb::Pack &pack, const CudaResolver &resolver);
-  Expected<void> order(const fb::Command &command, size_t begin);
+  Expected<void> order(const fb::Command &command, size_t begin, const CudaResolver &resolver);
   Expected<size_t> choose(const fb::Command &command, const CudaResolver &resolver) const;
   void bindArguments();
   bool mayOverlap(const Step &step) const;
@@ -166,8 +167,9 @@ private:
   std::vector<Step> steps;
   std::vector<size_t> chosen;              ///< the alternatives of the steps
   std::vector<std::optional<size_t>> last; ///< step of each stream
-  std::vector<CUdeviceptr> arguments;      ///< of all launches
-  std::vector<void *> parameters;          ///< the addresses of the arguments
+  std::optional<size_t> lastCollective;
+  std::vector<CUdeviceptr> arguments; ///< of all launches
+  std::vector<void *> parameters;     ///< the addresses of the arguments
 };
 
 /// "<executable>: program 'decode', command 3 (rms_norm, model.layers.0), kernel 'k7'", of the

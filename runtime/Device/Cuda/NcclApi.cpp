@@ -1,4 +1,5 @@
 #include "runtime/Device/Cuda/NcclApi.h"
+#include <cstdlib>
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -15,8 +16,13 @@ const char *load(NcclApi &table, void *library) {
 
 } // namespace
 
-Expected<const NcclApi *> ncclApi() {
-  return libraryTable().get([] { return std::vector{"libnccl.so.2"}; },
+Expected<const NcclApi *> ncclApi(bool ordered) {
+  auto names = [ordered] {
+    if (ordered)
+      ::setenv(kNcclOrder, "1", /*overwrite=*/0);
+    return std::vector{"libnccl.so.2"};
+  };
+  return libraryTable().get(names,
                             "install NCCL 2.19 or newer, or name the folder of CUDA in "
                             "SINTER_CUDA_HOME",
                             load);

@@ -3,6 +3,7 @@
 #include "runtime/Device/Cuda/NcclApi.h"
 #include <cassert>
 #include <chrono>
+#include <cstdlib>
 #include <sched.h>
 #include <set>
 
@@ -11,6 +12,9 @@ namespace {
 
 /// Blocks of a GPU that a link keeps busy while it waits. Not measured.
 constexpr int kMostBlocksOfLink = 4;
+
+/// That knows the variable which makes collectives begin in order.
+constexpr int kOldestWithOrder = 22600;
 
 /// How long what has been received may take to be over where it was sent.
 constexpr std::chrono::seconds kEndTime(1);
@@ -29,9 +33,13 @@ ncclConfig_t makeConfig() {
 } // namespace
 
 Expected<std::unique_ptr<NcclRanks>> NcclRanks::open(const CudaContext &context,
-                                                     Communicator &control) {
-  SINTER_TRY(const NcclApi *api, ncclApi());
+                                                     Communicator &control, bool ordered) {
+  SINTER_TRY(const NcclApi *api, ncclApi(ordered));
   std::unique_ptr<NcclRanks> ranks(new NcclRanks(context, control, *api));
+  const char *order = std::getenv(kNcclOrder);
+  int version = 0;
+  ranks->ordered = ordered && order && std::string_view(order) == "1" &&
+                   api->ncclGetVersion(&version) == ncclSuccess && version >= kOldestWithOrder;
   SINTER_CHECK(ranks->start());
   return ranks;
 }

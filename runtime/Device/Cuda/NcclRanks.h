@@ -21,6 +21,24 @@
 // busy, and so does what waits for all ranks: each link has a few of them at most, so that there
 // are always some that compute.
 //
+// Collectives along several axes may be at work at a time, in streams of their own. Each keeps
+// blocks of the GPU busy until all of its ranks have begun it, so that two that begin in one order
+// on one rank and in the other on another one could wait for each other for ever. NVIDIA's manual
+// ("Using multiple NCCL communicators concurrently") has two ways to be safe, for both of which all
+// ranks ask in one order, that of the list of commands here, of one thread, and capture it:
+//
+//   NCCL 2.26 and newer begin what they are asked for in that order, whatever streams it is in, if
+//   NCCL_LAUNCH_ORDER_IMPLICIT is 1, which open() sets. Then it runs side by side with CUDA 12.3
+//   (in graphs 12.9), before that one after the other.
+//   Where NCCL is older, or the variable 0, each waits for the one before (CudaProgram.h).
+//
+// Then the first collective that is not over on all of its ranks can always go on: all before it
+// are, and what has begun behind it holds no block that it needs, since it has its own.
+//
+// In a pipeline the variable is not set: a send behind another one on its link begins when that has
+// been received, and what this rank asked for later would wait for it. Its collectives wait for
+// each other, if the compiler put them into several streams, which it does not.
+//
 // Where a rank has several stages, what one sends to another is copied when that receives it, from
 // where it still lies.
 //
@@ -80,8 +98,9 @@ class NcclRanks {
 public:
   /// All ranks at once, each with its own GPU's context current. `control` outlives it. Errors: no
   /// NCCL, or what NCCL says of the machine.
+  /// @param ordered whether collectives should begin in the order in which they are asked for
   static Expected<std::unique_ptr<NcclRanks>> open(const CudaContext &context,
-                                                   Communicator &control);
+                                                   Communicator &control, bool ordered);
   /// @pre graphs with collectives are gone, and end() was called
   ~NcclRanks();
   NcclRanks(const NcclRanks &) = delete;
@@ -102,6 +121,10 @@ public:
   /// Tells all communicators of memory that collectives move to and from, once it is there and they
   /// are. It stays until the ranks are gone.
   Expected<void> registerMemory(CUdeviceptr begin, uint64_t bytes);
+
+  /// Whether collectives begin in the order in which they are put into streams. Else only one may
+  /// be at work at a time.
+  bool isOrdered() const { return ordered; }
 
   /// Puts a collective into a stream.
   Expected<void> enqueue(const NcclCollective &collective, CUstream stream) const;
@@ -147,6 +170,7 @@ private:
   std::vector<size_t> all;                     ///< the root's
   std::map<uint32_t, StageLink> channels;      ///< the links that channels belong to
   std::map<StageLink, NcclLink> links;         ///< those of this rank
+  bool ordered = false;
   bool aborted = false;
 };
 

@@ -11,7 +11,7 @@ tl::unexpected<Error> builtWithout() {
 
 } // namespace
 
-Expected<std::unique_ptr<NcclRanks>> NcclRanks::open(const CudaContext &, Communicator &) {
+Expected<std::unique_ptr<NcclRanks>> NcclRanks::open(const CudaContext &, Communicator &, bool) {
   return builtWithout();
 }
 NcclRanks::~NcclRanks() = default;

@@ -74,3 +74,36 @@ plan.program @order {
   plan.collective all_gather ["data"](%a) -> (%d) {predicted_ns = 4000}
   plan.launch @both grid 1 (%c, %d) -> (%y) {predicted_ns = 100}
 }
+
+// -----
+
+// On a GPU those of other axes, which may have streams of their own, are passed: what they take is not
+// counted, for the links may be the same.
+
+// REMARK: Collectives{{.*}}Function=axes{{.*}}of 8000 ns of collectives other commands may hide 4000
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
+    vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
+    memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
+    l3_bytes = 52428800>} {
+  // CHECK-LABEL: plan.program @axes
+  plan.program @axes {
+    %x = plan.slice input[0, 64] "x" : tensor<16xf32>
+    %w = plan.slice state[0, 64] "w" : tensor<16xf32>
+    %y = plan.slice output[0, 64] "y" : tensor<16xf32>
+    %e = plan.alloc 64
+    %large = plan.alloc 640
+    %a = plan.alloc 64
+    %parts = plan.alloc 64
+    %all = plan.alloc 128
+    // CHECK: plan.launch @embed
+    // CHECK: plan.collective all_gather ["data"]
+    // CHECK: plan.launch @layer0
+    // CHECK: plan.collective all_to_all ["tensor"]
+    // CHECK: plan.launch @layer1
+    plan.launch @embed grid 1 (%x) -> (%e, %large) {predicted_ns = 5000}
+    plan.launch @layer0 grid 1 (%e) -> (%a) {predicted_ns = 5000}
+    plan.collective all_to_all ["tensor"](%a) -> (%parts) {predicted_ns = 4000}
+    plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 4000}
+    plan.launch @layer1 grid 1 (%parts, %all) -> (%y) {predicted_ns = 5000}
+  }
+}

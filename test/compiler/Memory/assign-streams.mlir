@@ -105,3 +105,41 @@ module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v
     plan.launch @layer1 grid 64 (%a, %more, %part) -> (%y) {predicted_ns = 90000}
   }
 }
+
+// -----
+
+// A gather of parameters takes long, and a sum of activations need not wait for it: on a GPU each axis
+// has a stream. What computes is behind both.
+// REMARK: StreamOfAxes{{.*}}Function=axes{{.*}}collectives along tensor have a stream of their own: 219.00 us, in that of others 413.00 us
+// REMARK: Streams{{.*}}Function=axes{{.*}}3 streams with 3 events: 219.00 us, one after the other 416.00 us; beside others are gather (1), exchange (1)
+module attributes {sinter.target = #sinter.target<kind = "cuda", chip = "sm_90", features = "",
+    vector_bits = 128, registers = 255, cores = 132, gflops_f32 = 67000, gflops_bf16 = 989000,
+    memory_gbs = 4320, launch_ns = 2000, l1_bytes = 232448, l2_bytes = 262144,
+    l3_bytes = 52428800>} {
+  // CHECK-LABEL: plan.program @axes
+  plan.program @axes attributes {arena_bytes = 1280 : i64, arena_lower_bound = 1280 : i64} {
+    %x = plan.slice input[0, 256] "x" : tensor<64xf32>
+    %w = plan.slice state[0, 128] "w" : tensor<32xf32>
+    %a = plan.slice arena[0, 256]
+    %all = plan.slice arena[256, 256]
+    %b = plan.slice arena[512, 256]
+    %c = plan.slice arena[768, 256]
+    %y = plan.slice output[0, 256] "y" : tensor<64xf32>
+    // CHECK: all_gather
+    // CHECK-SAME: stream = 1 : i64
+    // CHECK: @first
+    // CHECK-NOT: stream
+    // CHECK: all_to_all
+    // CHECK-SAME: stream = 2 : i64, waits = array<i64: 1>
+    // CHECK: @second
+    // CHECK-NOT: stream
+    // CHECK-SAME: waits = array<i64: 2>
+    // CHECK: @third
+    // CHECK-SAME: waits = array<i64: 0>
+    plan.collective all_gather ["data"](%w) -> (%all) {predicted_ns = 200000, label = "gather"}
+    plan.launch @first grid 1000 (%x) -> (%a) {predicted_ns = 5000}
+    plan.collective all_to_all ["tensor"](%a) -> (%b) {predicted_ns = 10000, label = "exchange"}
+    plan.launch @second grid 1000 (%b) -> (%c) {predicted_ns = 200000}
+    plan.launch @third grid 1000 (%c, %all) -> (%y) {predicted_ns = 1000}
+  }
+}

@@ -148,3 +148,17 @@ plan.program @not_arrived attributes {arena_bytes = 320 : i64, arena_lower_bound
   // expected-error @below {{expected it to wait, directly or not, for command 1}}
   plan.copy(%second) -> (%y) {waits = array<i64: 0>}
 }
+
+// -----
+
+// What has not arrived along one axis is sent along another one: their streams know nothing of each
+// other.
+plan.program @two_axes attributes {arena_bytes = 320 : i64, arena_lower_bound = 320 : i64} {
+  %w = plan.slice state[0, 64] "w" : tensor<16xf32>
+  %all = plan.slice arena[0, 128]
+  %parts = plan.slice arena[128, 128]
+  // expected-note @below {{this command}}
+  plan.collective all_gather ["data"](%w) -> (%all) {stream = 1}
+  // expected-error @below {{expected it to wait, directly or not, for command 0}}
+  plan.collective all_to_all ["tensor"](%all) -> (%parts) {stream = 2}
+}

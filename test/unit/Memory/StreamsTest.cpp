@@ -169,12 +169,41 @@ TEST(AssignStreamsTest, LeavesWhereItBeginsEarlierByMoreThanAnEvent) {
 
 TEST(AssignStreamsTest, CommunicationHasAStreamForItself) {
   StreamCommand sends = command(5000, 1);
-  sends.communicates = true;
+  sends.stream = 1;
   std::vector<StreamCommand> commands{command(9000, 1), sends, command(4000, 0.5), sends};
   CommandLists hazards{{}, {}, {}, {2}};
   EXPECT_EQ(assignStreams(commands, hazards, costs), (std::vector<unsigned>{0, 1, 2, 1}));
   constexpr StreamCosts processor{1, 2000, 1000};
   EXPECT_EQ(assignStreams(commands, hazards, processor), (std::vector<unsigned>{0, 1, 0, 1}));
+}
+
+/// What moves bytes in a stream of its own kind.
+StreamCommand transfer(double ns, unsigned stream) {
+  StreamCommand made = command(ns, 0);
+  made.stream = stream;
+  return made;
+}
+
+// What computes comes behind the streams of all that communicates; which begins in order.
+TEST(AssignStreamsTest, CommunicationMayHaveSeveralStreams) {
+  std::vector<StreamCommand> commands{command(9000, 1), transfer(5000, 1), transfer(5000, 2),
+                                      command(4000, 0.5)};
+  EXPECT_EQ(assignStreams(commands, {{}, {}, {}, {}}, costs), (std::vector<unsigned>{0, 1, 2, 3}));
+}
+
+TEST(PredictTest, TransfersOfSeveralStreamsBeginInOrder) {
+  auto predict = [](std::vector<StreamCommand> commands, CommandLists waits) {
+    StreamPlan plan{{}, std::move(waits)};
+    for (const StreamCommand &each : commands)
+      plan.streams.push_back(each.stream);
+    return predictNs(commands, plan, costs);
+  };
+  EXPECT_DOUBLE_EQ(predict({transfer(12000, 1), transfer(12000, 2)}, {{}, {}}), 12000);
+  EXPECT_DOUBLE_EQ(predict({transfer(12000, 1), transfer(12000, 1)}, {{}, {}}), 24000);
+  // The second one could begin at once, and begins with the first.
+  EXPECT_DOUBLE_EQ(
+      predict({command(30000, 1), transfer(3000, 1), transfer(3000, 2)}, {{}, {0}, {}}),
+      30000 + 2000 + 1000 + 1000);
 }
 
 TEST(PredictTest, ShareTheMachine) {

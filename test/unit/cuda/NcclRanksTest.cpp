@@ -3,6 +3,7 @@
 #include "runtime/Collective/Watch.h"
 #include "runtime/Session/Session.h"
 #include "test/cuda/FakeCuda.h"
+#include "test/support/Environment.h"
 #include "test/unit/runtime/TestExecutable.h"
 #include <gtest/gtest.h>
 #include <nccl.h>
@@ -14,6 +15,7 @@ using namespace sinter::runtime::testing;
 using fake::FakeCuda;
 using fake::FakeOptions;
 using fb::Space;
+using sinter::test::Variable;
 
 namespace {
 
@@ -55,6 +57,16 @@ Parts makeParts(const std::string &device) {
   return parts;
 }
 
+// The same with a stream for each axis, and one for both.
+Parts makePartsOfAxes() {
+  Parts parts = makeParts("cuda:sm_90");
+  std::vector<Parts::Command> &commands = parts.programs.front().commands;
+  commands[1].stream = 2;
+  commands[2].stream = 3;
+  commands[6].waits = {1};
+  return parts;
+}
+
 /// What a rank gives the program in a run, and what it makes of it.
 float numberOf(size_t rank, size_t run, size_t i) { return float(100 * rank + 10 * run + i); }
 
@@ -92,10 +104,14 @@ protected:
 
   static Expected<std::unique_ptr<Session>> bind(Communicator &communicator,
                                                  const std::string &device = "cuda:sm_90") {
+    return bind(communicator, makeParts(device));
+  }
+
+  static Expected<std::unique_ptr<Session>> bind(Communicator &communicator, const Parts &parts) {
     BindOptions options;
     options.threads = 1;
     options.communicator = &communicator;
-    SINTER_TRY(auto executable, makeParts(device).load());
+    SINTER_TRY(auto executable, parts.load());
     return Session::bind(executable, options);
   }
 
@@ -119,6 +135,48 @@ protected:
 
   std::unique_ptr<FakeCuda> gpu;
 };
+
+// Whether NCCL begins collectives in one order or each waits for the one before: else ranks that
+// the fake lets begin in other orders would wait for each other for ever.
+TEST_F(NcclRanksTest, AxesMayHaveStreamsOfTheirOwn) {
+  for (const char *ordered : {"1", "0"})
+    for (unsigned seed : {0u, 1u, 2u, 3u}) {
+      SCOPED_TRACE(ordered + (", seed " + std::to_string(seed)));
+      Variable order("NCCL_LAUNCH_ORDER_IMPLICIT", ordered);
+      open(kRanks, seed);
+      auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+        SINTER_TRY(auto session, bind(communicator, makePartsOfAxes()));
+        return runSome(*session, communicator.getRank(), 5);
+      });
+      EXPECT_TRUE(done) << done.error().message();
+    }
+}
+
+// What one axis gathers another one sends on, which nothing tells to wait.
+TEST_F(NcclRanksTest, AMissingWaitBetweenTheStreamsOfAxesIsFound) {
+  Variable order("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
+  Parts parts = makePartsOfAxes();
+  std::vector<Parts::Command> &commands = parts.programs.front().commands;
+  commands[1] = collective(fb::CollectiveKind::AllToAll, {1}, slice(Space::Arena, 0, kBytes),
+                           slice(Space::Arena, 256, kBytes));
+  commands[1].stream = 2;
+  for (bool waits : {true, false}) {
+    commands[1].waits = waits ? std::vector<uint32_t>{0} : std::vector<uint32_t>{};
+    open(kRanks, /*streamSeed=*/1);
+    auto done = runThreadRanks(kRanks, [&](Communicator &communicator) -> Expected<void> {
+      SINTER_TRY(auto session, bind(communicator, parts));
+      for (size_t i = 0; i < 3; ++i)
+        SINTER_CHECK(run(*session, communicator.getRank(), i));
+      return {};
+    });
+    EXPECT_TRUE(done) << done.error().message();
+    std::vector<std::string> complaints = gpu->complaints();
+    EXPECT_EQ(complaints.empty(), waits);
+    if (!complaints.empty())
+      EXPECT_NE(complaints.front().find("use the same memory on two streams"), std::string::npos);
+    gpu.reset();
+  }
+}
 
 // The first run waits for each command, the second is captured, all others replay the graph.
 TEST_F(NcclRanksTest, MoveBytesAsProcessorsDo) {

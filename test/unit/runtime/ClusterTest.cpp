@@ -189,6 +189,105 @@ TEST(SimulationTest, StreamsHideCommunication) {
   }
 }
 
+/// Seconds of a step of four devices that run one list, in groups {0, 1}, {2, 3} and {0, 2}, {1,
+/// 3}.
+double playTwoAxes(const Cluster &cluster, const TaskList &list, bool inOrder = false) {
+  std::vector<SimulatedRank> ranks(4);
+  for (size_t i = 0; i < 4; ++i)
+    ranks[i] = {
+        {&list},
+        {makeGroup({i / 2 * 2, i / 2 * 2 + 1}, i % 2), makeGroup({i % 2, i % 2 + 2}, i / 2)},
+        {},
+        inOrder};
+  auto step = simulate(cluster, ranks);
+  EXPECT_TRUE(step) << step.error().message();
+  return step ? step->seconds : 0;
+}
+
+Task gatherAlong(uint32_t group, uint64_t bytes, std::vector<uint32_t> waits = {}) {
+  Task task = gather(bytes, 1 + group, std::move(waits));
+  task.transfer->group = group;
+  return task;
+}
+
+TEST(SimulationTest, TransfersOverTheSameLinksShareThem) {
+  Cluster cluster = makeCluster(Routing::Ring);
+  // 1 s, and 10 s of bytes.
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20)}), 11);
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20), gatherAlong(1, 20)}), 1 + 20);
+  // When the smaller one is there the other one has the links for itself.
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20), gatherAlong(1, 40)}), 1 + 20 + 10);
+  // The second one comes when the first has 4 s left.
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20), compute(6), gatherAlong(1, 20, {1})}),
+                   7 + 8 + 6);
+}
+
+TEST(SimulationTest, TransfersOverLinksOfTheirOwnTakeAsLongAsAlone) {
+  Cluster cluster = makeCluster(Routing::Ring);
+  cluster.levels.front().topology = Topology::FullyConnected;
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20)}), 1 + 30);
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 20), gatherAlong(1, 20)}), 1 + 30);
+  // Another level's: the links between nodes are not those within.
+  cluster = makeCluster(Routing::Ring);
+  cluster.levels = {{"inner", 2, 1, 1}, {"outer", 4, 1, 0.5}};
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, {gatherAlong(0, 40), gatherAlong(1, 20)}), 1 + 20);
+}
+
+TEST(SimulationTest, LinksThatAreBusyInPartHaveRoom) {
+  // A ring of all 8: its bytes take 70 s within nodes, and those of 4 links between them 35 s.
+  std::vector<size_t> all(8);
+  std::iota(all.begin(), all.end(), 0);
+  TaskList list = {gatherAlong(0, 80), gatherAlong(1, 20)};
+  std::vector<SimulatedRank> ranks(8);
+  for (size_t i = 0; i < 8; ++i)
+    ranks[i] = {{&list}, {makeGroup(all, i), makeGroup({i % 4, i % 4 + 4}, i / 4)}};
+  auto step = simulate(makeCluster(Routing::Ring), ranks);
+  ASSERT_TRUE(step) << step.error().message();
+  // They move bytes from 16 and 10 s on. From 16 s on both need one and a half of the links between
+  // nodes, until the 14 s that the second one then has left are over.
+  EXPECT_DOUBLE_EQ(step->seconds, 16 + 14 * 1.5 + (70 - 14));
+}
+
+TEST(SimulationTest, MessagesShareWhatGoesTheirWay) {
+  auto message = [](bool receives, uint32_t stage, uint32_t channel) {
+    Task task;
+    task.message = Message{receives, stage, channel, 0, 10};
+    return task;
+  };
+  auto playStages = [&](const TaskList &first, const TaskList &second) {
+    std::vector<SimulatedRank> ranks(2);
+    for (size_t i = 0; i < 2; ++i)
+      ranks[i] = {{i == 0 ? &first : &second}, {makeGroup({0, 1}, i)}, {0, 1}};
+    auto step = simulate(makeCluster(Routing::Direct), ranks);
+    EXPECT_TRUE(step) << step.error().message();
+    return step ? step->seconds : 0;
+  };
+  EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0)}, {message(true, 0, 0)}), 11);
+  EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0), message(true, 1, 1)},
+                              {message(false, 0, 1), message(true, 0, 0)}),
+                   11);
+  EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0), message(false, 1, 1)},
+                              {message(true, 0, 0), message(true, 0, 1)}),
+                   1 + 20);
+}
+
+TEST(SimulationTest, CollectivesMayHaveToBeginInTheOrderOfTheList) {
+  Cluster cluster = makeCluster(Routing::Ring);
+  // The second one needs nothing, and the first one begins after 5 s.
+  TaskList list = {compute(5), gatherAlong(0, 20, {0}), gatherAlong(1, 20)};
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, list), 6 + 10 + 5);
+  EXPECT_DOUBLE_EQ(playTwoAxes(cluster, list, /*inOrder=*/true), 5 + 1 + 20);
+}
+
+TEST(SimulationTest, RefusesStreamsThatWaitInACircle) {
+  // Each rank's second stream waits for its first, which are two ranks' other way round.
+  auto step = play({gather(20, 1), gather(20, 2, {0})}, {gather(20, 2), gather(20, 1, {0})});
+  ASSERT_FALSE(step);
+  EXPECT_EQ(step.error().message(),
+            "rank 0: waits for rank 1 in AllGather of 20 bytes, which does not come; compile one "
+            "program for both");
+}
+
 TEST(SimulationTest, ListsFollowEachOther) {
   TaskList work = {compute(1), compute(2, 1)}, nothing;
   SimulatedRank rank{{&work, &nothing, &work}, {}};
