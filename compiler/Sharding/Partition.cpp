@@ -175,6 +175,15 @@ private:
       values[shard] = {part, shard.getType(), shard.getSharding()};
       return;
     }
+    // A rank casts its own part, and what is gathered is as narrow as who needs it takes it.
+    if (isa<CastOp>(op) && manual && isOfArgument(op->getOperand(0))) {
+      const ShardedValue &held = values.at(op->getOperand(0));
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      Value part =
+          CastOp::create(builder, op->getLoc(), held.sharding.getLocalType(type, grid), held.part);
+      values[op->getResult(0)] = {part, type, held.sharding};
+      return;
+    }
     LoopNest nest;
     LoopAssignment split;
     auto shardable = assigner.hasAxes() ? dyn_cast<ShardableOpInterface>(op) : nullptr;
@@ -300,13 +309,20 @@ private:
     return known.contains({value, target}) || isMadeAgain(value);
   }
 
+  /// Whether a value is an argument, or a cast of one.
+  static bool isOfArgument(Value value) {
+    while (auto cast = value.getDefiningOp<CastOp>())
+      value = cast.getOperand();
+    return isa<BlockArgument>(value);
+  }
+
   bool isGatheredAgain(Value value, Location loc) const {
-    return isa<BlockArgument>(value) && manual && getStage(loc) != Stage::Forward;
+    return isOfArgument(value) && manual && getStage(loc) != Stage::Forward;
   }
 
   /// A value under a sharding, for an op at `loc`; moved once however many ops want it so. But what
-  /// is gathered of an argument along a manual axis is not kept until the backward pass, which
-  /// gathers it again.
+  /// is gathered of an argument, or of its cast, along a manual axis is not kept until the backward
+  /// pass, which gathers it again.
   Value get(Value value, ShardingAttr target, Location loc) {
     const ShardedValue &held = values.at(value);
     if (held.sharding == target)
