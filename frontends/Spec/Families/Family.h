@@ -35,6 +35,10 @@ void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key);
 /// max_position_embeddings, initializer_range, tie_word_embeddings, token ids.
 void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
 
+/// The same of GPT-2 and GPT-J under its names for them (n_embd, n_layer, ...), and
+/// activation_function, layer_norm_epsilon; plain MLPs, layer norms, a head size for each head.
+void readGpt(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
+
 /// pad_token_id, of families whose embedding does not learn it (torch's padding_idx).
 void readPaddingId(ConfigReader &config, ModelSpec &spec);
 
@@ -95,6 +99,10 @@ LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, con
 
 /// A norm whose tensors are `stem`.weight and, for layer norms, `stem`.bias.
 NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size);
+
+/// What GPT-2, GPT-Neo and GPT-J have in common: transformer.wte, transformer.wpe where positions are
+/// learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
+void nameGptTensors(ModelSpec &spec);
 
 /// self_attn.q_norm and self_attn.k_norm of every layer.
 void nameHeadNorms(ModelSpec &spec);

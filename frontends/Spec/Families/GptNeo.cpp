@@ -60,27 +60,18 @@ void gptNeoReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.normKind = NormKind::LayerNorm;
   spec.positions = PositionKind::Learned;
   // attention_layers is attention_types written out.
-  config.ignore({"attention_layers", "resid_dropout", "embed_dropout", "summary_type",
-                 "summary_use_proj", "summary_activation", "summary_proj_to_labels",
-                 "summary_first_dropout"});
+  config.ignore({"attention_layers", "resid_dropout", "embed_dropout"});
 }
 
 void gptNeoNameTensors(ModelSpec &spec) {
-  spec.embedding = "transformer.wte.weight";
-  spec.embeddingName = "transformer.wte";
-  spec.positionEmbedding = "transformer.wpe.weight";
-  spec.positionEmbeddingName = "transformer.wpe";
-  spec.finalNorm = norm(spec, "transformer.ln_f", "transformer.ln_f", spec.hiddenSize);
-  nameHead(spec, "lm_head");
+  nameGptTensors(spec);
   spec.surplusEndings.insert(spec.surplusEndings.end(),
                              {".attn.attention.bias", ".attn.attention.masked_bias"});
   int64_t hidden = spec.hiddenSize;
   for (LayerSpec &layer : spec.layers) {
-    layer.path = "transformer.h." + std::to_string(&layer - spec.layers.data());
     auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
       return linear(name, layer.path + "." + name, in, out, bias);
     };
-    layer.attentionNorm = norm(spec, "ln_1", layer.path + ".ln_1", hidden);
     layer.query = named("attn.attention.q_proj", hidden, hidden, false);
     layer.key = named("attn.attention.k_proj", hidden, hidden, false);
     layer.value = named("attn.attention.v_proj", hidden, hidden, false);

@@ -29,6 +29,21 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
           spec.normKind == NormKind::LayerNorm ? stem + ".bias" : "", size};
 }
 
+void nameGptTensors(ModelSpec &spec) {
+  spec.embedding = "transformer.wte.weight";
+  spec.embeddingName = "transformer.wte";
+  if (spec.positions == PositionKind::Learned) {
+    spec.positionEmbedding = "transformer.wpe.weight";
+    spec.positionEmbeddingName = "transformer.wpe";
+  }
+  spec.finalNorm = norm(spec, "transformer.ln_f", "transformer.ln_f", spec.hiddenSize);
+  nameHead(spec, "lm_head", spec.headBias);
+  for (LayerSpec &layer : spec.layers) {
+    layer.path = "transformer.h." + std::to_string(&layer - spec.layers.data());
+    layer.attentionNorm = norm(spec, "ln_1", layer.path + ".ln_1", spec.hiddenSize);
+  }
+}
+
 void nameHeadNorms(ModelSpec &spec) {
   for (LayerSpec &layer : spec.layers) {
     auto named = [&](const std::string &name, int64_t heads) {

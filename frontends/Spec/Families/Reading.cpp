@@ -41,6 +41,25 @@ void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions,
   spec.eosIds = config.ids("eos_token_id");
 }
 
+void readGpt(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
+  spec.vocabSize = config.size("vocab_size");
+  spec.hiddenSize = config.size("n_embd");
+  spec.mlpSize = config.size("n_inner", 4 * spec.hiddenSize);
+  readLayerCount(config, spec, "n_layer");
+  spec.heads = spec.kvHeads = config.size("n_head");
+  deriveHeadDim(config, spec);
+  spec.maxPositions = config.size("n_positions", defaultPositions);
+  spec.normKind = NormKind::LayerNorm;
+  spec.normEps = config.positive("layer_norm_epsilon", 1e-5);
+  spec.gatedMlp = false;
+  spec.activation = readActivation(config, "activation_function", Activation::GeluTanh);
+  spec.initializerRange = config.positive("initializer_range", 0.02);
+  spec.tiedEmbeddings = config.flag("tie_word_embeddings", defaultTied);
+  spec.bosIds = config.ids("bos_token_id");
+  spec.eosIds = config.ids("eos_token_id");
+  config.ignore({"n_ctx"}); // an older name of n_positions
+}
+
 void readPaddingId(ConfigReader &config, ModelSpec &spec) {
   std::vector<int64_t> ids = config.ids("pad_token_id");
   if (!ids.empty() && ids.front() >= 0 && ids.front() < spec.vocabSize)
@@ -160,6 +179,11 @@ void ignoreHarmless(ConfigReader &config) {
                  "tie_encoder_decoder",
                  "cross_attention_hidden_size",
                  "is_decoder",
+                 "summary_type",
+                 "summary_use_proj",
+                 "summary_activation",
+                 "summary_proj_to_labels",
+                 "summary_first_dropout",
                  "name_or_path"});
   // What only training or sampling uses.
   config.ignore({"attention_dropout",
