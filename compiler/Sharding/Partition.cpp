@@ -178,9 +178,9 @@ private:
     // A rank casts its own part, and what is gathered is as narrow as who needs it takes it.
     if (isa<CastOp>(op) && manual && isOfArgument(op->getOperand(0))) {
       const ShardedValue &held = values.at(op->getOperand(0));
-      auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      Value part =
-          CastOp::create(builder, op->getLoc(), held.sharding.getLocalType(type, grid), held.part);
+      RankedTensorType type = typeOf(op->getResult(0));
+      Type local = held.sharding.getLocalType(type, grid);
+      Value part = CastOp::create(builder, op->getLoc(), local, held.part);
       values[op->getResult(0)] = {part, type, held.sharding};
       return;
     }
@@ -307,13 +307,6 @@ private:
   bool isFree(Value value, ShardingAttr target, Operation *op) const {
     const auto &known = isGatheredAgain(value, op->getLoc()) ? reshardedAgain : resharded;
     return known.contains({value, target}) || isMadeAgain(value);
-  }
-
-  /// Whether a value is an argument, or a cast of one.
-  static bool isOfArgument(Value value) {
-    while (auto cast = value.getDefiningOp<CastOp>())
-      value = cast.getOperand();
-    return isa<BlockArgument>(value);
   }
 
   bool isGatheredAgain(Value value, Location loc) const {

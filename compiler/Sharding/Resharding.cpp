@@ -5,6 +5,12 @@
 using namespace mlir;
 using namespace sinter;
 
+bool sinter::isOfArgument(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>())
+    value = cast.getOperand();
+  return isa<BlockArgument>(value);
+}
+
 static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   return builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
 }

@@ -31,6 +31,9 @@ struct MoveCosts {
   double startNs = 1;                 ///< a move
 };
 
+/// Whether a value is an argument of its function, or a cast of one.
+bool isOfArgument(mlir::Value value);
+
 /// A value of the program of one rank: its part of a tensor of type `whole`.
 struct ShardedValue {
   mlir::Value part;

@@ -100,8 +100,8 @@ LinearSpec linearPart(std::string name, const std::string &stem, int64_t in, con
 /// A norm whose tensors are `stem`.weight and, for layer norms, `stem`.bias.
 NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, int64_t size);
 
-/// What GPT-2, GPT-Neo and GPT-J have in common: transformer.wte, transformer.wpe where positions are
-/// learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
+/// What GPT-2, GPT-Neo and GPT-J have in common: transformer.wte, transformer.wpe where positions
+/// are learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
 void nameGptTensors(ModelSpec &spec);
 
 /// self_attn.q_norm and self_attn.k_norm of every layer.
