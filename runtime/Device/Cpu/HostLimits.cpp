@@ -82,7 +82,7 @@ HostLimits::HostLimits(unsigned threads, const InstructionSet &set)
                    return measureHost(threads, set, kind, time);
                  }) {}
 
-HostLimits::HostLimits(std::string machine, fs::path folder, Measure measure)
+HostLimits::HostLimits(std::string machine, const fs::path &folder, Measure measure)
     : name(std::move(machine)), file(folder.empty() ? fs::path() : folder / "limits.json"),
       measure(std::move(measure)) {}
 

@@ -51,7 +51,7 @@ public:
   HostLimits(unsigned threads, const InstructionSet &set);
 
   /// The same with another measurement, kept as `machine` in limits.json of `folder`.
-  HostLimits(std::string machine, std::filesystem::path folder, Measure measure);
+  HostLimits(std::string machine, const std::filesystem::path &folder, Measure measure);
 
   /// The limit; measured where this object has not been asked before, and not enough others have
   /// measured it. What cannot be kept, or is kept but not a number, costs the time of measuring it
