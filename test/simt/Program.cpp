@@ -150,9 +150,9 @@ std::string firstError(const std::string &output) {
   return output.substr(start, output.find('\n', at) - start);
 }
 
-/// A file of a name that nobody else writes to, which becomes `result` when it is whole: others may
-/// be making the same, and the last one to rename wins.
-fs::path besides(const fs::path &result) {
+/// The name of a file that nobody else writes to, which becomes `result` when it is whole: others
+/// may be making the same, and the last one to rename wins.
+fs::path makeTemporaryName(const fs::path &result) {
   static std::atomic<unsigned> count = 0;
   return result.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++);
 }
@@ -189,7 +189,7 @@ Expected<fs::path> buildPrelude(const CompileOptions &options) {
     return prelude;
   // The name says what is in it; times of headers, which a checkout changes, do not.
   words.insert(words.end(), {"-Xclang", "-fno-pch-timestamp", "-x", "c++-header"});
-  fs::path made = besides(prelude);
+  fs::path made = makeTemporaryName(prelude);
   SINTER_CHECK(runCompiler(words, std::string(SINTER_SIMT_ROOT) + "/test/simt/KernelPrelude.h",
                            made, "KernelPrelude.h"));
   SINTER_CHECK(publish(made, prelude));
@@ -229,7 +229,7 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
   if (error)
     return fail(options.cache.string(), error.message(), "name a folder that can be written to");
   SINTER_TRY(fs::path prelude, buildPrelude(options));
-  fs::path text = besides(stem.string() + ".cu"), code = text.string() + ".o";
+  fs::path text = makeTemporaryName(stem.string() + ".cu"), code = text.string() + ".o";
   std::ofstream(text) << "#line 1 \"" << options.name << "\"\n" << source << signatures(source);
   // The compiler does not link: its driver would run it, and the linker, as programs of their own,
   // which takes half as long again as a small kernel. The program that loads the object has all
@@ -238,7 +238,7 @@ Expected<fs::path> Program::build(std::string_view source, const CompileOptions 
   Expected<void> compiled = runCompiler(words, text, code, options.name);
   fs::remove(text, error);
   SINTER_CHECK(compiled);
-  fs::path made = besides(object);
+  fs::path made = makeTemporaryName(object);
   CommandResult linked =
       runCommand({SINTER_SIMT_LINKER, "-shared", code.string(), "-o", made.string()});
   fs::remove(code, error);
