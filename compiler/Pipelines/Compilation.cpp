@@ -96,12 +96,14 @@ Expected<void> Compilation::checkStages(size_t places, bool trains) {
   size_t stages = places * (trains ? runtime::PipelineShape::stagesOfPlace(schedule) : 1);
   func::FuncOp entry = findModelEntry(*module);
   size_t layers = entry ? listLayers(entry).size() : 0;
+  size_t most = layers * places / stages;
   if (layers < stages)
     return fail("`grid` " + request.options.grid,
                 "the model's " + std::to_string(layers) + " layers are fewer than the " +
-                    std::to_string(stages) + " stages of its pipeline",
-                "give at most pipeline=" +
-                    std::to_string(std::max<size_t>(1, layers * places / stages)));
+                    std::to_string(stages) + " stages of its pipeline" +
+                    (stages > places ? ", " + std::to_string(stages / places) + " a rank" : ""),
+                most > 1 ? "give at most pipeline=" + std::to_string(most)
+                         : "leave the axis pipeline out");
   if (!request.options.stages.empty())
     SINTER_CHECK(parseStageLayers(request.options.stages, stages, layers));
   return {};

@@ -89,14 +89,15 @@ FailureOr<std::optional<uint32_t>> EntryStages::findHome(Operation *op) {
 }
 
 /// Where an op is computed: what uses a state, where that is; what uses a parameter, where that
-/// part of the model is; all else where its operands are, on the way to the last stage. On the way
-/// back that is the first of those that come back, or where the part of the model is that an op
-/// with one of them is of, unless that makes what is sent larger.
+/// part of the model is; all else where its operands are, on the way to the last stage, or the
+/// first of those that have come back from a later one. On the way back that is the first of those
+/// that come back, or where the part of the model is that an op with one of them is of, unless that
+/// makes what is sent larger.
 FailureOr<uint32_t> EntryStages::chooseStage(Operation *op) {
   FailureOr<std::optional<uint32_t>> home = findHome(op);
   if (failed(home) || *home)
     return failed(home) ? FailureOr<uint32_t>() : FailureOr<uint32_t>(**home);
-  SmallVector<uint32_t> operands;
+  SmallVector<uint32_t> operands, returned;
   int64_t bytes = 0;
   bool readsParameter = false;
   for (Value operand : op->getOperands()) {
@@ -104,13 +105,15 @@ FailureOr<uint32_t> EntryStages::chooseStage(Operation *op) {
     std::optional<StagePlace> made = find(operand);
     if (made && isBackward(op) == isBackward(operand.getDefiningOp())) {
       operands.push_back(made->stage);
+      if (lastStages.at(operand.getDefiningOp()) > made->stage)
+        returned.push_back(made->stage);
       bytes += getStorageBytes(operand.getType());
     }
   }
   if (readsParameter || operands.empty())
     return model.getStage(op->getLoc());
   if (!isBackward(op))
-    return *llvm::max_element(operands);
+    return returned.empty() ? *llvm::max_element(operands) : *llvm::min_element(returned);
   uint32_t first = *llvm::min_element(operands);
   for (Value result : op->getResults())
     bytes -= getStorageBytes(result.getType());
@@ -126,6 +129,11 @@ LogicalResult EntryStages::placeInStage(Operation *op) {
   if (failed(stage))
     return failure();
   places[op].stage = *stage;
+  uint32_t last = *stage;
+  for (Value operand : op->getOperands())
+    if (find(operand))
+      last = std::max(last, lastStages.at(operand.getDefiningOp()));
+  lastStages[op] = last;
   return success();
 }
 
@@ -146,18 +154,22 @@ bool EntryStages::isMadeOfOne(Operation *op) const {
   return one && getStorageBytes(one.getType()) <= bytes;
 }
 
-/// On the way back what is made of one value alone is made where it is used, so that the value is
-/// sent, once.
+/// What is made of one value alone is made where it is used, so that the value is sent, once: on
+/// the way back, and elsewhere where one op uses it and it is larger than the value.
 void EntryStages::followUsers() {
   for (Operation &op : llvm::reverse(entry.front().without_terminator())) {
     auto known = places.find(&op);
-    if (known == places.end() || !isBackward(&op) || op.use_empty() || !isMadeOfOne(&op))
+    if (known == places.end() || op.use_empty() || !isMadeOfOne(&op))
       continue;
     uint32_t &stage = known->second.stage;
-    uint32_t last = 0;
-    for (OpOperand &use : op.getUses())
-      last = std::max(last, findStageOfUse(use).value_or(stage));
-    stage = std::min(stage, last);
+    if (isBackward(&op)) {
+      uint32_t last = 0;
+      for (OpOperand &use : op.getUses())
+        last = std::max(last, findStageOfUse(use).value_or(stage));
+      stage = std::min(stage, last);
+    } else if (op.hasOneUse() && isa<BroadcastOp>(op)) {
+      stage = findStageOfUse(*op.use_begin()).value_or(stage);
+    }
   }
 }
 

@@ -60,6 +60,8 @@ private:
   llvm::DenseMap<mlir::Value, Sources> sources;
   llvm::DenseSet<mlir::Operation *> backward;
   llvm::DenseMap<mlir::Operation *, StagePlace> places;
+  /// The last stage of all that an op is computed from.
+  llvm::DenseMap<mlir::Operation *, uint32_t> lastStages;
 };
 
 } // namespace sinter

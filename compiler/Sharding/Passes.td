@@ -187,7 +187,8 @@ def SplitStagesPass : Pass<"sinter-split-stages", "mlir::ModuleOp"> {
     to the last, and when they come back. All that the last stage computes is forward.
 
     Stages are layers that follow each other, with parts of equal predicted time, or as `layers` says.
-    An op that uses a state is of the stage that has it, others are where what they use is made. A
+    An op that uses a state is of the stage that has it, others are where what they use is made; what
+    broadcasts a value is where that is used. A
     parameter that several stages read is a state of the first of them, the others have a copy, which an
     entry `share` brings up to date.
 

@@ -2,6 +2,7 @@
 #include "compiler/Sharding/StageEntries.h"
 #include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
+#include "dialects/Sinter/Stage.h"
 #include "mlir/IR/Remarks.h"
 #include "runtime/Format/PipelineStages.h"
 #include <cmath>
@@ -54,6 +55,7 @@ private:
   }
 
   LogicalResult split(func::FuncOp entry, const ModelStages &model) {
+    copyBroadcasts(entry);
     FailureOr<EntryStages> stages =
         EntryStages::assign(entry, model, shape.schedule == runtime::PipelineSchedule::ZeroBubble);
     if (failed(stages))
@@ -64,6 +66,18 @@ private:
     findTypes(entry, model);
     entry.erase();
     return success();
+  }
+
+  /// Gives each use of what an optimizer broadcasts, as the scale of all gradients, a broadcast of
+  /// its own, so that stages send what is broadcast.
+  static void copyBroadcasts(func::FuncOp entry) {
+    for (auto broadcast : llvm::to_vector(entry.getOps<BroadcastOp>())) {
+      if (getStage(broadcast.getLoc()) != Stage::Optimizer)
+        continue;
+      OpBuilder builder(broadcast);
+      while (!broadcast->use_empty() && !broadcast->hasOneUse())
+        broadcast->use_begin()->set(builder.clone(*broadcast)->getResult(0));
+    }
   }
 
   /// Remembers what copied parameters are, as arguments.

@@ -128,7 +128,7 @@ class OptimizersOfFusedMatrices : public ::testing::TestWithParam<std::string> {
 TEST_P(OptimizersOfFusedMatrices, SameBits) {
   TemporaryDirectory directory;
   constexpr uint64_t steps = 2;
-  SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
+  SharedRun run("gpt2", DType::F32, /*microbatches=*/4);
   run.options.training.optimizer = GetParam();
   std::vector<double> expected = numbersOf(run.train({}, directory.path / "one", steps));
   std::vector<double> numbers = numbersOf(run.train({"tensor=2"}, directory.path / "two", 1));
@@ -137,6 +137,9 @@ TEST_P(OptimizersOfFusedMatrices, SameBits) {
   EXPECT_EQ(numbers, expected);
   EXPECT_TRUE(run.statesIn(directory.path / "two", steps) ==
               run.statesIn(directory.path / "one", steps));
+  // Each rank of a stage updates what it gathers, once the last stage knows the scale of gradients.
+  Layout stages{"data=2,pipeline=2", 2};
+  EXPECT_EQ(numbersOf(run.train(stages, directory.path / "three", steps)), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, OptimizersOfFusedMatrices,
@@ -229,7 +232,7 @@ class TrainingOnRanksInFp8 : public ::testing::TestWithParam<std::string> {};
 TEST_P(TrainingOnRanksInFp8, SameBits) {
   TemporaryDirectory directory;
   constexpr uint64_t steps = 2;
-  SharedRun run("gpt2", DType::F32, /*microbatches=*/2);
+  SharedRun run("gpt2", DType::F32, /*microbatches=*/4);
   run.options.training.fp8 = GetParam();
   // A stage of a pipeline has the histories of its own layers.
   Layout other = GetParam() == "history" ? Layout{"pipeline=2"} : Layout{"context=2"};

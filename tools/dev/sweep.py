@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Draws models, options and layouts by chance and holds what must be equal to the last bit.
+
+Of each number a model is made (a config.json of Sinter's own keys, random weights), and one of:
+
+    train     a few steps on one rank and on a grid: the same weights and losses
+    logits    all at once on one rank; in chunks of four and more rows (fewer add in another order,
+              docs/numerics.md), on a grid, with other threads: the same logits
+    resume    a run that ends early and is resumed on another grid: the weights of the whole run
+
+A command that is refused has to say so in one line, with status 1; these are counted.
+
+    tools/dev/sweep.py build/bin/sinter --first 0 --count 200
+    tools/dev/sweep.py build/bin/sinter --first 17 --count 1 --keep /tmp/case     # one of them again
+
+Numbers are Python's random.Random(n): a failure is found again by its number. Needs mpiexec, numpy
+and safetensors.
+"""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import safetensors.numpy
+
+VOCABULARIES = [53, 64, 97, 256, 257, 1000]
+
+
+def draw_model(draw):
+    heads = draw.choice([1, 2, 2, 3, 4, 4, 6, 8])
+    key_heads = draw.choice([k for k in range(1, heads + 1) if heads % k == 0])
+    width = draw.choice([4, 8, 8, 16, 16, 20, 32])
+    hidden = draw.choice([heads * width, heads * width, 24, 40, 64])
+    layers = draw.choice([1, 2, 2, 3, 4])
+    placement = draw.choice(["pre", "pre", "pre", "output", "pre_post", "post"])
+    parallel = placement == "pre" and draw.random() < 0.25
+    norm = draw.choice(["rms_norm", "layer_norm"])
+    keys = {
+        "model_type": "sinter", "vocab_size": draw.choice(VOCABULARIES), "hidden_size": hidden,
+        "intermediate_size": draw.choice([2 * hidden, 4 * hidden, 3 * hidden + 1, 37, 48]),
+        "num_hidden_layers": layers, "num_attention_heads": heads,
+        "num_key_value_heads": key_heads, "head_dim": width,
+        "mlp_type": draw.choice(["swiglu", "swiglu", "geglu", "geglu_tanh", "reglu", "gelu",
+                                 "gelu_tanh", "relu", "relu2", "silu"]),
+        "norm_type": norm, "norm_placement": placement,
+        "norm_unit_offset": draw.random() < 0.2,
+        "use_parallel_residual": parallel,
+        "parallel_residual_shared_norm": parallel and draw.random() < 0.5,
+        "attention_bias": draw.random() < 0.3, "mlp_bias": draw.random() < 0.3,
+        "lm_head_bias": False, "tie_word_embeddings": draw.random() < 0.5,
+        "use_qk_norm": draw.random() < 0.25, "max_position_embeddings": 64,
+        "initializer_range": draw.choice([0.02, 0.1]),
+    }
+    if not keys["tie_word_embeddings"]:
+        keys["lm_head_bias"] = draw.random() < 0.3
+    if keys["use_qk_norm"]:
+        keys["qk_norm_over"] = draw.choice(["head", "all_heads"])
+    positions = draw.choice(["rotary", "rotary", "rotary", "learned", "alibi", "none"])
+    keys["position_embedding_type"] = positions
+    if positions == "rotary":
+        keys["rope_theta"] = draw.choice([100.0, 10000.0])
+        keys["rope_interleave"] = draw.random() < 0.3
+        if width % 8 == 0:
+            keys["partial_rotary_factor"] = draw.choice([1.0, 0.5])
+        if draw.random() < 0.2:
+            keys["no_rope_layers"] = [draw.choice([0, 1]) for _ in range(layers)]
+    if draw.random() < 0.3:
+        keys["sliding_window"] = draw.choice([3, 5, 16])
+        keys["layer_types"] = [draw.choice(["full_attention", "sliding_attention"])
+                               for _ in range(layers)]
+    if draw.random() < 0.2:
+        keys["attn_logit_softcapping"] = 20.0
+    if draw.random() < 0.2:
+        keys["final_logit_softcapping"] = 10.0
+    if draw.random() < 0.15:
+        keys["share_layers"] = draw.choice([2, layers])
+    for key, value in [("embedding_multiplier", 3.0), ("residual_multiplier", 0.5),
+                       ("logit_scale", 0.25)]:
+        if draw.random() < 0.15:
+            keys[key] = value
+    return keys
+
+
+def draw_grid(draw, training):
+    """(options, ranks): a layout of up to eight ranks."""
+    axes = {}
+    for axis, sizes in [("data", [2, 4]), ("tensor", ["2", "4", "3", "2x2", "2x1x2"]),
+                        ("context", [2, 4]), ("pipeline", [2, 3])]:
+        if axis == "data" and not training:
+            continue
+        if draw.random() < 0.45:
+            axes[axis] = draw.choice(sizes)
+    ranks = 1
+    for size in axes.values():
+        for part in str(size).split("x"):
+            ranks *= int(part)
+    if ranks == 1 or ranks > 8:
+        return draw_grid(draw, training)
+    options = ["--grid", ",".join(f"{axis}={size}" for axis, size in axes.items())]
+    if "data" in axes:
+        options += ["--zero", str(draw.choice([0, 1, 2, 3]))]
+    if "pipeline" in axes and training:
+        options += ["--pipeline-schedule",
+                    draw.choice(["gpipe", "1f1b", "1f1b", "interleaved", "zero-bubble"])]
+    return options, ranks
+
+
+def draw_training(draw):
+    optimizer = draw.choice(["adamw", "adamw", "sgd", "adafactor", "muon"])
+    options = ["--batch", draw.choice([1, 2, 3, 4]), "--seq", draw.choice([5, 16, 16, 32]),
+               "--accumulate", draw.choice([1, 2, 4, 4, 8]), "--optimizer", optimizer,
+               "--grad-clip", draw.choice([0, 0.5, 1])]
+    if optimizer != "adafactor":
+        options += ["--lr", 0.01]
+    if draw.random() < 0.3:
+        options += ["--dropout", 0.2]
+    if draw.random() < 0.2:
+        options += ["--z-loss", 1e-3]
+    if draw.random() < 0.2:
+        options += ["--document-mask", "--document-end", 3]
+    if draw.random() < 0.3:
+        options += ["--dtype", draw.choice(["bf16", "bf16", "f16"])]
+    if optimizer != "adafactor" and draw.random() < 0.2:
+        options += ["--state-dtype", "bf16"]
+    if draw.random() < 0.1:
+        options += ["--fp8", draw.choice(["current", "history"])]
+    if draw.random() < 0.15:
+        options += ["--leaves", draw.choice([1, 2])]
+    return list(map(str, options))
+
+
+def draw_inference(draw):
+    options = []
+    if draw.random() < 0.4:
+        options += ["--dtype", draw.choice(["bf16", "f16"])]
+    if draw.random() < 0.4:
+        options += ["--weights", draw.choice(["int8", "int4"])]
+        options += ["--weights-group", draw.choice([8, 16, 32])]
+        if draw.random() < 0.5:
+            options += ["--activations", "int8"]
+    if draw.random() < 0.3:
+        options += ["--cache-dtype", draw.choice(["bf16", "int8", "fp8"])]
+    return list(map(str, options))
+
+
+class Refused(Exception):
+    pass
+
+
+class Broken(Exception):
+    pass
+
+
+class Case:
+    def __init__(self, sinter, number, folder):
+        self.sinter, self.folder, self.commands = sinter, folder, []
+        self.draw = random.Random(number)
+        self.model = folder / "config.json"
+        self.keys = draw_model(self.draw)
+        self.model.write_text(json.dumps(self.keys, indent=1))
+        self.tokens = numpy.array([self.draw.randrange(self.keys["vocab_size"])
+                                   for _ in range(4000)], dtype=numpy.uint16)
+        self.tokens.tofile(folder / "tokens.bin")
+
+    def run(self, *words):
+        command = [self.sinter, *map(str, words)]
+        self.commands.append(" ".join(command))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600,
+                                  stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Broken("hangs")
+        if done.returncode == 0:
+            return done.stdout
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        own = [line for line in errors if "rank 0 on" not in line]  # the others repeat rank 0's
+        if done.returncode == 1 and len(own) == 1:
+            raise Refused(own[0])
+        raise Broken(f"status {done.returncode}: {done.stderr[-600:]}")
+
+    def train(self, out, *options):
+        folder = self.folder / out
+        self.run("train", self.model, "--data", self.folder / "tokens.bin", "--out", folder,
+                 "--log", self.folder / f"{out}.jsonl", *options)
+        weights = safetensors.numpy.load_file(folder / "model.safetensors")
+        return {name: hashlib.sha256(value.tobytes()).hexdigest()
+                for name, value in weights.items()}
+
+    def losses(self, out):
+        lines = map(json.loads, (self.folder / f"{out}.jsonl").read_text().splitlines())
+        return [line["loss"] for line in lines if "loss" in line]
+
+    def grid(self, training):
+        options, ranks = draw_grid(self.draw, training)
+        return [*options, "--ranks", ranks, "--threads", 1]
+
+    def check_train(self):
+        options = draw_training(self.draw) + ["--steps", "3"]
+        grid = self.grid(True)
+        self.compare(self.train("one", *options, "--threads", 1), self.train("grid", *options, *grid))
+        if self.losses("one") != self.losses("grid"):
+            raise Broken(f"losses {self.losses('one')} and {self.losses('grid')}")
+
+    def check_resume(self):
+        options = draw_training(self.draw)
+        first, second = self.grid(True), self.grid(True)
+        whole = self.train("one", *options, "--steps", 4, "--threads", 2)
+        self.train("parts", *options, "--steps", 2, *first)
+        self.compare(whole, self.train("parts", *options, "--steps", 4, *second, "--resume"))
+
+    def check_logits(self):
+        options = draw_inference(self.draw)
+        count, chunk = self.draw.choice([(1, 1), (8, 4), (16, 8), (33, 29), (36, 9)])
+        ids = ",".join(map(str, self.tokens[:count]))
+
+        def logits(name, *more):
+            path = self.folder / f"{name}.npy"
+            self.run("logits", self.model, "--tokens", ids, "-o", path, *options, *more)
+            return {"logits": numpy.load(path)}
+
+        one = logits("one", "--threads", 1)
+        if not numpy.isfinite(one["logits"]).all():
+            raise Broken("logits that are no numbers")
+        self.compare(one, logits("chunks", "--chunk", chunk, "--threads", 2))
+        self.compare(one, logits("grid", *self.grid(False)))
+
+    def compare(self, ours, theirs):
+        same = lambda name: numpy.array_equal(ours[name], theirs[name])
+        different = [name for name in ours if not same(name)]
+        if different or ours.keys() != theirs.keys():
+            raise Broken(f"{len(different)} of {len(ours)} differ: {' '.join(different[:3])}")
+
+
+def run_case(sinter, number, folder, only):
+    case = Case(sinter, number, folder)
+    kinds = {"train": case.check_train, "logits": case.check_logits, "resume": case.check_resume}
+    kind = only or case.draw.choice(["train", "train", "logits", "resume"])
+    try:
+        kinds[kind]()
+        return kind, "same", "", case
+    except Refused as error:
+        return kind, "refused", str(error), case
+    except Broken as error:
+        return kind, "FAILED", str(error), case
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sinter")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--only", choices=["train", "logits", "resume"])
+    parser.add_argument("--keep", type=pathlib.Path, help="leave the files of the last case here")
+    options = parser.parse_args()
+    outcomes = {"same": 0, "refused": 0, "FAILED": 0}
+    for number in range(options.first, options.first + options.count):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = options.keep or pathlib.Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            kind, outcome, why, case = run_case(options.sinter, number, folder, options.only)
+        outcomes[outcome] += 1
+        print(f"{number:6} {kind:7} {outcome:8} {why}", flush=True)
+        if outcome == "FAILED":
+            print(f"       {json.dumps(case.keys)}")
+            print("".join(f"       {command}\n" for command in case.commands), end="", flush=True)
+    print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+    sys.exit(1 if outcomes["FAILED"] else 0)
+
+
+if __name__ == "__main__":
+    main()
