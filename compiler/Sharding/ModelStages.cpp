@@ -235,7 +235,7 @@ void ModelStages::placeParameters(func::FuncOp entry) {
   }
 }
 
-/// A cache is of the stage whose layer uses it.
+/// A cache is of the stage whose layer uses it, or what a rank takes of it first.
 void ModelStages::placeCaches(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -243,9 +243,14 @@ void ModelStages::placeCaches(func::FuncOp entry) {
     if (!role || role.getValue() != Role::KvCache)
       continue;
     auto name = entry.getArgAttrOfType<StringAttr>(index, SinterDialect::kState);
-    for (Operation *user : argument.getUsers())
-      if (auto known = stages.find(getLayer(user->getLoc())); known != stages.end())
-        homes.try_emplace(name.getValue(), known->second);
+    SmallVector<Value> values = {argument};
+    for (size_t i = 0; i < values.size() && !homes.contains(name); ++i)
+      for (Operation *user : values[i].getUsers()) {
+        if (auto known = stages.find(getLayer(user->getLoc())); known != stages.end())
+          homes.try_emplace(name.getValue(), known->second);
+        else
+          llvm::append_range(values, user->getResults());
+      }
   }
 }
 

@@ -1,4 +1,5 @@
 #include "frontends/Gguf/GgufTensors.h"
+#include "frontends/Gguf/GgufArchitectures.h"
 #include "runtime/Base/WriteFloats.h"
 #include <algorithm>
 #include <cassert>
@@ -8,164 +9,24 @@
 namespace sinter {
 namespace {
 
-/// What the converter did to a tensor.
-enum class Change {
-  None,
-  PairsTogether, ///< rows of a head: (i, i + size / 2) became (2 i, 2 i + 1)
-  PartsApart,    ///< rows: heads of (q, k, v) became all q, all k, all v
-  Transposed,    ///< [in, out] became [out, in]
-  OneAdded,      ///< 1 + weight
-};
-
-struct NamedTensor {
-  const char *file; ///< "attn_q" in the file ...
-  const char *name; ///< ... and "self_attn.q_proj" in Hugging Face's model
-  Change change = Change::None;
-};
-
-/// The names of an architecture's tensors, without ".weight" and ".bias".
-struct Names {
-  const char *architecture, *modelType, *layers;
-  std::vector<NamedTensor> global, ofLayer;
-};
-
-std::vector<NamedTensor> operator+(std::vector<NamedTensor> a, const std::vector<NamedTensor> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-const std::vector<Names> &allNames() {
-  static const std::vector<NamedTensor> global = {
-      {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
-  static const std::vector<NamedTensor> gated = {
-      {"attn_norm", "input_layernorm"},    {"attn_v", "self_attn.v_proj"},
-      {"attn_output", "self_attn.o_proj"}, {"ffn_norm", "post_attention_layernorm"},
-      {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
-      {"ffn_down", "mlp.down_proj"}};
-  static const std::vector<NamedTensor> queries = {{"attn_q", "self_attn.q_proj"},
-                                                   {"attn_k", "self_attn.k_proj"}};
-  static const std::vector<NamedTensor> paired = {
-      {"attn_q", "self_attn.q_proj", Change::PairsTogether},
-      {"attn_k", "self_attn.k_proj", Change::PairsTogether}};
-  constexpr Change one = Change::OneAdded, transposed = Change::Transposed;
-  static const std::vector<NamedTensor> products = {{"attn_v", "self_attn.v_proj"},
-                                                    {"attn_output", "self_attn.o_proj"},
-                                                    {"ffn_gate", "mlp.gate_proj"},
-                                                    {"ffn_up", "mlp.up_proj"},
-                                                    {"ffn_down", "mlp.down_proj"}};
-  static const std::vector<NamedTensor> headNorms = {{"attn_q_norm", "self_attn.q_norm"},
-                                                     {"attn_k_norm", "self_attn.k_norm"}};
-  static const std::vector<NamedTensor> globalOfOne = {{"token_embd", "model.embed_tokens"},
-                                                       {"output_norm", "model.norm", one},
-                                                       {"output", "lm_head"}};
-  static const std::vector<NamedTensor> normsOfOne = {
-      {"attn_norm", "input_layernorm", one}, {"ffn_norm", "post_attention_layernorm", one}};
-  static const std::vector<NamedTensor> gemma2Norms = {
-      {"attn_norm", "input_layernorm", one},
-      {"post_attention_norm", "post_attention_layernorm", one},
-      {"ffn_norm", "pre_feedforward_layernorm", one},
-      {"post_ffw_norm", "post_feedforward_layernorm", one}};
-  static const std::vector<Names> all = {
-      {"llama", "llama", "model.layers.", global, gated + paired},
-      {"qwen2", "qwen2", "model.layers.", global, gated + queries},
-      {"qwen3", "qwen3", "model.layers.", global, gated + queries + headNorms},
-      {"granite", "granite", "model.layers.", global, gated + paired},
-      {"smollm3", "smollm3", "model.layers.", global, gated + paired},
-      {"command-r", "cohere", "model.layers.", global, gated + queries},
-      {"stablelm", "stablelm", "model.layers.", global, gated + queries},
-      {"nemotron", "nemotron", "model.layers.", globalOfOne, products + queries + normsOfOne},
-      {"gemma", "gemma", "model.layers.", globalOfOne, products + queries + normsOfOne},
-      {"gemma2", "gemma2", "model.layers.", globalOfOne, products + queries + gemma2Norms},
-      {"gemma3", "gemma3_text", "model.layers.", globalOfOne,
-       products + queries + gemma2Norms +
-           std::vector<NamedTensor>{{"attn_q_norm", "self_attn.q_norm", one},
-                                    {"attn_k_norm", "self_attn.k_norm", one}}},
-      {"olmo2", "olmo2", "model.layers.", global,
-       products + queries + headNorms +
-           std::vector<NamedTensor>{{"post_attention_norm", "post_attention_layernorm"},
-                                    {"post_ffw_norm", "post_feedforward_layernorm"}}},
-      {"starcoder2", "starcoder2", "model.layers.", global,
-       queries + std::vector<NamedTensor>{{"attn_norm", "input_layernorm"},
-                                          {"attn_v", "self_attn.v_proj"},
-                                          {"attn_output", "self_attn.o_proj"},
-                                          {"ffn_norm", "post_attention_layernorm"},
-                                          {"ffn_up", "mlp.c_fc"},
-                                          {"ffn_down", "mlp.c_proj"}}},
-      {"phi2",
-       "phi",
-       "model.layers.",
-       {{"token_embd", "model.embed_tokens"},
-        {"output_norm", "model.final_layernorm"},
-        {"output", "lm_head"}},
-       queries + std::vector<NamedTensor>{{"attn_norm", "input_layernorm"},
-                                          {"attn_v", "self_attn.v_proj"},
-                                          {"attn_output", "self_attn.dense"},
-                                          {"ffn_up", "mlp.fc1"},
-                                          {"ffn_down", "mlp.fc2"}}},
-      {"phi3",
-       "phi3",
-       "model.layers.",
-       global,
-       {{"attn_norm", "input_layernorm"},
-        {"attn_qkv", "self_attn.qkv_proj"},
-        {"attn_output", "self_attn.o_proj"},
-        {"ffn_norm", "post_attention_layernorm"},
-        {"ffn_up", "mlp.gate_up_proj"},
-        {"ffn_down", "mlp.down_proj"}}},
-      {"gpt2",
-       "gpt2",
-       "transformer.h.",
-       {{"token_embd", "transformer.wte"},
-        {"position_embd", "transformer.wpe"},
-        {"output_norm", "transformer.ln_f"},
-        {"output", "lm_head"}},
-       {{"attn_norm", "ln_1"},
-        {"attn_qkv", "attn.c_attn", transposed},
-        {"attn_output", "attn.c_proj", transposed},
-        {"ffn_norm", "ln_2"},
-        {"ffn_up", "mlp.c_fc", transposed},
-        {"ffn_down", "mlp.c_proj", transposed}}},
-      {"gptneox",
-       "gpt_neox",
-       "gpt_neox.layers.",
-       {{"token_embd", "gpt_neox.embed_in"},
-        {"output_norm", "gpt_neox.final_layer_norm"},
-        {"output", "embed_out"}},
-       {{"attn_norm", "input_layernorm"},
-        {"attn_qkv", "attention.query_key_value", Change::PartsApart},
-        {"attn_output", "attention.dense"},
-        {"ffn_norm", "post_attention_layernorm"},
-        {"ffn_up", "mlp.dense_h_to_4h"},
-        {"ffn_down", "mlp.dense_4h_to_h"}}}};
-  return all;
-}
-
 /// Of rotary positions: config.json says what they do (GgufConfig.h).
 bool isOfPositions(std::string_view name) {
   return name == "rope_freqs.weight" || name == "rope_factors_long.weight" ||
          name == "rope_factors_short.weight" || name.ends_with(".attn_rot_embd.weight");
 }
 
-const Names *findNames(const GgufFile &file) {
-  auto given = file.metadata.find("general.architecture");
-  if (given == file.metadata.end() || !given->is_string())
-    return nullptr;
-  auto found = std::ranges::find(allNames(), given->get<std::string>(), &Names::architecture);
-  return found == allNames().end() ? nullptr : &*found;
-}
-
 /// Rows of blocks, and where row `i` of the tensor is among them.
 struct Rows {
   const GgufTensor &tensor;
   int64_t count, columns;
-  Change change;
-  int64_t heads = 1; ///< of Change::PairsTogether and PartsApart
+  GgufChange change;
+  int64_t heads = 1; ///< of GgufChange::PairsTogether and PartsApart
 
   int64_t source(int64_t row) const {
     int64_t size = count / heads, head = row / size, at = row % size;
-    if (change == Change::PairsTogether)
+    if (change == GgufChange::PairsTogether)
       return head * size + at % (size / 2) * 2 + at / (size / 2);
-    if (change == Change::PartsApart) {
+    if (change == GgufChange::PartsApart) {
       int64_t part = size / 3; // of a head: q, k or v
       return at / part * (heads * part) + head * part + at % part;
     }
@@ -198,7 +59,7 @@ TensorDecoder decodeRows(const Rows &rows) {
         for (uint64_t i = begin; i < end; ++i) {
           auto from = static_cast<uint64_t>(rows.source(static_cast<int64_t>(i)));
           widen(type, data.subspan(from * rowBytes, rowBytes), row);
-          if (rows.change == Change::OneAdded)
+          if (rows.change == GgufChange::OneAdded)
             for (float &value : row)
               value -= 1;
           std::memcpy(out + i * row.size() * sizeof(float), row.data(), row.size() * sizeof(float));
@@ -268,36 +129,6 @@ TensorDecoder decodeTransposed(const Rows &rows) {
 
 } // namespace
 
-Expected<GgufArchitecture> findGgufArchitecture(const GgufFile &file, std::string_view source) {
-  if (auto parts = file.metadata.find("split.count");
-      parts != file.metadata.end() && parts->is_number_unsigned() && parts->get<uint64_t>() > 1)
-    return fail(std::string(source), "it is one of " + parts->dump() + " parts of a model",
-                "join them with llama.cpp's llama-gguf-split --merge");
-  if (const Names *names = findNames(file))
-    return GgufArchitecture{names->architecture, names->modelType};
-  std::string known;
-  for (const Names &names : allNames())
-    known += std::string(known.empty() ? "" : ", ") + names.architecture;
-  auto given = file.metadata.find("general.architecture");
-  if (given == file.metadata.end())
-    return fail(std::string(source), "it has no general.architecture", "download the file again");
-  return fail(std::string(source), "its general.architecture is " + given->dump(),
-              "these are known: " + known);
-}
-
-Expected<int64_t> readGgufSize(const GgufFile &file, std::string_view source,
-                               const std::string &key) {
-  std::string whole = file.metadata.value("general.architecture", "") + "." + key;
-  auto value = file.metadata.find(whole);
-  if (value == file.metadata.end())
-    return fail(std::string(source), "it has no " + whole, "convert the model again");
-  if (!value->is_number_unsigned() || value->get<uint64_t>() == 0 ||
-      value->get<uint64_t>() > INT32_MAX)
-    return fail(std::string(source), "its " + whole + " is no whole number from 1 to 2^31 - 1",
-                "convert the model again");
-  return static_cast<int64_t>(value->get<uint64_t>());
-}
-
 /// Splits "blk.3.attn_q" into the layer and what follows it.
 static std::optional<std::pair<uint32_t, std::string>> splitLayer(const std::string &stem) {
   constexpr std::string_view prefix = "blk.";
@@ -313,13 +144,11 @@ static std::optional<std::pair<uint32_t, std::string>> splitLayer(const std::str
 
 Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_view source,
                                               size_t fileIndex) {
-  SINTER_CHECK(findGgufArchitecture(file, source));
-  const Names &names = *findNames(file);
-  SINTER_TRY(int64_t heads, readGgufSize(file, source, "attention.head_count"));
-  int64_t keyHeads = heads;
-  if (file.metadata.contains(std::string(names.architecture) + ".attention.head_count_kv")) {
-    SINTER_TRY(keyHeads, readGgufSize(file, source, "attention.head_count_kv"));
-  }
+  SINTER_TRY(const GgufArchitecture *architecture, findGgufArchitecture(file, source));
+  GgufKeys keys(file, source, architecture->name);
+  int64_t heads = keys.size("attention.head_count");
+  int64_t keyHeads = keys.size("attention.head_count_kv", heads);
+  SINTER_CHECK(keys.finish());
   std::vector<Tensor> tensors;
   for (const GgufTensor &stored : file.tensors) {
     if (isOfPositions(stored.name))
@@ -332,14 +161,14 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     std::string ending = dot == std::string::npos ? "" : stored.name.substr(dot);
     std::string stem = stored.name.substr(0, dot);
     auto layer = splitLayer(stem);
-    const std::vector<NamedTensor> &list = layer ? names.ofLayer : names.global;
-    auto found = std::ranges::find(list, layer ? layer->second : stem, &NamedTensor::file);
+    const std::vector<GgufTensorName> &list = layer ? architecture->ofLayer : architecture->global;
+    auto found = std::ranges::find(list, layer ? layer->second : stem, &GgufTensorName::file);
     if (found == list.end() || (ending != ".weight" && ending != ".bias"))
-      return unknown("models of the architecture " + std::string(names.architecture) +
+      return unknown("models of the architecture " + std::string(architecture->name) +
                      " have none of this name");
     Tensor tensor;
-    tensor.name =
-        (layer ? names.layers + std::to_string(layer->first) + "." : "") + found->name + ending;
+    tensor.name = (layer ? architecture->layers + std::to_string(layer->first) + "." : "") +
+                  found->name + ending;
     tensor.shape = stored.shape;
     tensor.dtypeName = stored.type->name;
     tensor.file = fileIndex;
@@ -348,32 +177,32 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     bool vector = stored.shape.size() == 1;
     // A bias is not transposed, and neither are the weights of a norm; of norms' tensors, one is
     // added to weights alone.
-    Change change = found->change;
-    if ((change == Change::Transposed && vector) ||
-        (change == Change::OneAdded && ending == ".bias"))
-      change = Change::None;
-    if (stored.type->plain && change == Change::None) {
+    GgufChange change = found->change;
+    if ((change == GgufChange::Transposed && vector) ||
+        (change == GgufChange::OneAdded && ending == ".bias"))
+      change = GgufChange::None;
+    if (stored.type->plain && change == GgufChange::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));
       continue;
     }
-    bool byRows = change == Change::PairsTogether || change == Change::PartsApart;
+    bool byRows = change == GgufChange::PairsTogether || change == GgufChange::PartsApart;
     Rows rows{stored, stored.getRows(), stored.getColumns(), change};
     if (byRows && vector)
       std::swap(rows.count, rows.columns);
     if (byRows)
       rows.heads = std::string_view(found->file) == "attn_k" ? keyHeads : heads;
-    if (byRows && (rows.count % (rows.heads * (change == Change::PartsApart ? 3 : 2)) != 0 ||
+    if (byRows && (rows.count % (rows.heads * (change == GgufChange::PartsApart ? 3 : 2)) != 0 ||
                    (vector && !stored.type->plain)))
       return unknown("its " + std::to_string(rows.count) + " rows are not those of " +
                      std::to_string(rows.heads) + " heads");
-    if (change == Change::Transposed && stored.shape.size() != 2)
+    if (change == GgufChange::Transposed && stored.shape.size() != 2)
       return unknown("it is no matrix");
-    if (change == Change::Transposed)
+    if (change == GgufChange::Transposed)
       std::swap(tensor.shape[0], tensor.shape[1]);
     tensor.dtype = DType::F32;
-    tensor.decoder = change == Change::Transposed ? decodeTransposed(rows) : decodeRows(rows);
-    if (!stored.type->plain && stored.shape.size() == 2 && change != Change::OneAdded)
+    tensor.decoder = change == GgufChange::Transposed ? decodeTransposed(rows) : decodeRows(rows);
+    if (!stored.type->plain && stored.shape.size() == 2 && change != GgufChange::OneAdded)
       tensor.integers = splitRows(rows);
     tensors.push_back(std::move(tensor));
   }

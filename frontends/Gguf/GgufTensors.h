@@ -13,24 +13,9 @@
 
 namespace sinter {
 
-/// An architecture of GGUF that is one of our model families.
-struct GgufArchitecture {
-  const char *name;      ///< general.architecture
-  const char *modelType; ///< in config.json
-};
-
-/// The architecture that the file names. Fails where it is none that we know, or the file is one of
-/// several parts.
-Expected<GgufArchitecture> findGgufArchitecture(const GgufFile &file, std::string_view source);
-
-/// A number of the file's architecture, `<architecture>.<key>`. Fails where it is no whole number
-/// from 1 to 2^31 - 1.
-Expected<int64_t> readGgufSize(const GgufFile &file, std::string_view source,
-                               const std::string &key);
-
 /// The tensors in the file's order; those that are only of use to llama.cpp are left out. Tensors
 /// in blocks, and what has to be rearranged, are F32 and have Tensor::decode. Fails on a name that
-/// is not the architecture's.
+/// is not the architecture's (GgufArchitectures.h).
 Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_view source,
                                               size_t fileIndex);
 

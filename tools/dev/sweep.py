@@ -20,6 +20,7 @@ and safetensors.
 import argparse
 import hashlib
 import json
+import math
 import pathlib
 import random
 import subprocess
@@ -87,34 +88,47 @@ def draw_model(draw):
     return keys
 
 
-def draw_grid(draw, training):
-    """(options, ranks): a layout of up to eight ranks."""
-    axes = {}
-    for axis, sizes in [("data", [2, 4]), ("tensor", ["2", "4", "3", "2x2", "2x1x2"]),
-                        ("context", [2, 4]), ("pipeline", [2, 3])]:
-        if axis == "data" and not training:
-            continue
-        if draw.random() < 0.45:
-            axes[axis] = draw.choice(sizes)
-    ranks = 1
-    for size in axes.values():
-        for part in str(size).split("x"):
-            ranks *= int(part)
-    if ranks == 1 or ranks > 8:
-        return draw_grid(draw, training)
-    options = ["--grid", ",".join(f"{axis}={size}" for axis, size in axes.items())]
-    if "data" in axes:
-        options += ["--zero", str(draw.choice([0, 1, 2, 3]))]
-    if "pipeline" in axes and training:
-        options += ["--pipeline-schedule",
-                    draw.choice(["gpipe", "1f1b", "1f1b", "interleaved", "zero-bubble"])]
-    return options, ranks
+def draw_grid(draw, layers, training):
+    """A layout of two to eight ranks: sizes by axis."""
+    while True:
+        grid = {}
+        for axis, sizes in [("data", ["2", "4"]), ("tensor", ["2", "4", "3", "2x2", "2x1x2"]),
+                            ("context", ["2", "4"]), ("pipeline", ["2", "3"])]:
+            if draw.random() < 0.45 and (training or axis != "data"):
+                grid[axis] = draw.choice(sizes)
+        if 1 < count_ranks(grid) <= 8 and int(grid.get("pipeline", 1)) <= layers:
+            return grid
 
 
-def draw_training(draw):
+def count_ranks(grid):
+    return math.prod(int(part) for size in grid.values() for part in size.split("x"))
+
+
+def grid_options(draw, grid, layers, training):
+    options = ["--grid", ",".join(f"{axis}={size}" for axis, size in grid.items()),
+               "--ranks", count_ranks(grid), "--threads", 1]
+    if "data" in grid:
+        options += ["--zero", draw.choice([0, 1, 2, 3])]
+    if training and "pipeline" in grid:
+        schedules = ["gpipe", "1f1b", "1f1b", "zero-bubble"]
+        if 2 * int(grid["pipeline"]) <= layers:
+            schedules += ["interleaved"]
+        options += ["--pipeline-schedule", draw.choice(schedules)]
+    return list(map(str, options))
+
+
+def draw_training(draw, grids):
+    """Options of a run on any of these grids."""
+    least = max(int(grid.get("data", 1)) * int(grid.get("pipeline", 1)) for grid in grids)
+    accumulate = 1
+    while accumulate < least or draw.random() < 0.4:
+        accumulate *= 2
+    accumulate = min(accumulate, 16)
+    if any("pipeline" in grid for grid in grids):  # twice as many stages where interleaved
+        accumulate = max(accumulate, 8)
     optimizer = draw.choice(["adamw", "adamw", "sgd", "adafactor", "muon"])
     options = ["--batch", draw.choice([1, 2, 3, 4]), "--seq", draw.choice([5, 16, 16, 32]),
-               "--accumulate", draw.choice([1, 2, 4, 4, 8]), "--optimizer", optimizer,
+               "--accumulate", accumulate, "--optimizer", optimizer,
                "--grad-clip", draw.choice([0, 0.5, 1])]
     if optimizer != "adafactor":
         options += ["--lr", 0.01]
@@ -130,7 +144,7 @@ def draw_training(draw):
         options += ["--state-dtype", "bf16"]
     if draw.random() < 0.1:
         options += ["--fp8", draw.choice(["current", "history"])]
-    if draw.random() < 0.15:
+    if draw.random() < 0.15 and all("data" not in grid for grid in grids):
         options += ["--leaves", draw.choice([1, 2])]
     return list(map(str, options))
 
@@ -196,23 +210,27 @@ class Case:
         lines = map(json.loads, (self.folder / f"{out}.jsonl").read_text().splitlines())
         return [line["loss"] for line in lines if "loss" in line]
 
-    def grid(self, training):
-        options, ranks = draw_grid(self.draw, training)
-        return [*options, "--ranks", ranks, "--threads", 1]
-
     def check_train(self):
-        options = draw_training(self.draw) + ["--steps", "3"]
         grid = self.grid(True)
-        self.compare(self.train("one", *options, "--threads", 1), self.train("grid", *options, *grid))
+        options = draw_training(self.draw, [grid]) + ["--steps", "3"]
+        ours = self.train("one", *options, "--threads", 1)
+        self.compare(ours, self.train("grid", *options, *self.grid_options(grid, True)))
         if self.losses("one") != self.losses("grid"):
             raise Broken(f"losses {self.losses('one')} and {self.losses('grid')}")
 
     def check_resume(self):
-        options = draw_training(self.draw)
         first, second = self.grid(True), self.grid(True)
+        options = draw_training(self.draw, [first, second])
         whole = self.train("one", *options, "--steps", 4, "--threads", 2)
-        self.train("parts", *options, "--steps", 2, *first)
-        self.compare(whole, self.train("parts", *options, "--steps", 4, *second, "--resume"))
+        self.train("parts", *options, "--steps", 2, *self.grid_options(first, True))
+        self.compare(whole, self.train("parts", *options, "--steps", 4, "--resume",
+                                       *self.grid_options(second, True)))
+
+    def grid(self, training):
+        return draw_grid(self.draw, self.keys["num_hidden_layers"], training)
+
+    def grid_options(self, grid, training):
+        return grid_options(self.draw, grid, self.keys["num_hidden_layers"], training)
 
     def check_logits(self):
         options = draw_inference(self.draw)
@@ -228,7 +246,7 @@ class Case:
         if not numpy.isfinite(one["logits"]).all():
             raise Broken("logits that are no numbers")
         self.compare(one, logits("chunks", "--chunk", chunk, "--threads", 2))
-        self.compare(one, logits("grid", *self.grid(False)))
+        self.compare(one, logits("grid", *self.grid_options(self.grid(False), False)))
 
     def compare(self, ours, theirs):
         same = lambda name: numpy.array_equal(ours[name], theirs[name])

@@ -1,7 +1,8 @@
 // RUN: sinter-opt %s --sinter-split-stages | FileCheck %s
 // RUN: sinter-opt %s --sinter-split-stages="schedule=interleaved microbatches=1" | FileCheck %s
 
-// A step of inference: each stage has its weights and caches, and all inputs.
+// A step of inference: each stage has its weights and caches, and all inputs. A cache that is laid out anew
+// first is of the layer that uses it then.
 // CHECK: module attributes {{.*}}sinter.pipeline_slots = array<i64: 1, 1>
 // CHECK-LABEL: func.func @decode.0.forward(
 // CHECK-SAME: sinter.input = "tokens"
@@ -35,7 +36,9 @@ module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
       -> (tensor<1x4x1x4xf32> {sinter.output = "token"}, tensor<1x4x1x4xf32> {sinter.state = "cache.0"},
           tensor<1x4x1x4xf32> {sinter.state = "cache.1"}) attributes {sinter.entry} {
     %y = sinter.matmul %x, %w : (tensor<1x4x1x4xf32>, tensor<4x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.0")
-    %n0 = sinter.add %c0, %y : (tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.0")
+    %turned = sinter.transpose %c0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x1x4xf32>) -> tensor<1x1x4x4xf32> loc("cache.0")
+    %rows = sinter.transpose %turned {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x1x4x4xf32>) -> tensor<1x4x1x4xf32> loc("cache.0")
+    %n0 = sinter.add %rows, %y : (tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.0")
     %z = sinter.add %n0, %y : (tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.0")
     %n1 = sinter.add %c1, %z : (tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.1")
     %u = sinter.add %n1, %z : (tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>) -> tensor<1x4x1x4xf32> loc("layer.1")

@@ -1,0 +1,291 @@
+#include "frontends/Gguf/GgufArchitectures.h"
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace sinter {
+namespace {
+
+using Json = GgufKeys::Json;
+using Names = std::vector<GgufTensorName>;
+using Keys = std::vector<GgufConfigKey>;
+using Value = std::function<Json(GgufKeys &)>;
+
+template <typename T> std::vector<T> operator+(std::vector<T> a, const std::vector<T> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+//===----------------------------------------------------------------------===//
+// Names of tensors
+//===----------------------------------------------------------------------===//
+
+constexpr char kLayers[] = "model.layers.";
+constexpr GgufChange kPaired = GgufChange::PairsTogether, kOne = GgufChange::OneAdded,
+                     kTransposed = GgufChange::Transposed;
+
+const Names kGlobal = {
+    {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
+const Names kGlobalOfOne = {{"token_embd", "model.embed_tokens"},
+                            {"output_norm", "model.norm", kOne},
+                            {"output", "lm_head"}};
+const Names kQueries = {{"attn_q", "self_attn.q_proj"}, {"attn_k", "self_attn.k_proj"}};
+const Names kPairedQueries = {{"attn_q", "self_attn.q_proj", kPaired},
+                              {"attn_k", "self_attn.k_proj", kPaired}};
+const Names kProducts = {{"attn_v", "self_attn.v_proj"},
+                         {"attn_output", "self_attn.o_proj"},
+                         {"ffn_gate", "mlp.gate_proj"},
+                         {"ffn_up", "mlp.up_proj"},
+                         {"ffn_down", "mlp.down_proj"}};
+const Names kNorms = {{"attn_norm", "input_layernorm"}, {"ffn_norm", "post_attention_layernorm"}};
+const Names kNormsOfOne = {{"attn_norm", "input_layernorm", kOne},
+                           {"ffn_norm", "post_attention_layernorm", kOne}};
+const Names kFourNormsOfOne = {{"attn_norm", "input_layernorm", kOne},
+                               {"post_attention_norm", "post_attention_layernorm", kOne},
+                               {"ffn_norm", "pre_feedforward_layernorm", kOne},
+                               {"post_ffw_norm", "post_feedforward_layernorm", kOne}};
+const Names kNormsBehind = {{"post_attention_norm", "post_attention_layernorm"},
+                            {"post_ffw_norm", "post_feedforward_layernorm"}};
+const Names kHeadNorms = {{"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}};
+const Names kHeadNormsOfOne = {{"attn_q_norm", "self_attn.q_norm", kOne},
+                               {"attn_k_norm", "self_attn.k_norm", kOne}};
+
+//===----------------------------------------------------------------------===//
+// Keys of config.json
+//===----------------------------------------------------------------------===//
+
+Value size(const char *key) {
+  return [key](GgufKeys &keys) { return Json(keys.size(key)); };
+}
+Value size(const char *key, int64_t absent) {
+  return [=](GgufKeys &keys) { return Json(keys.size(key, absent)); };
+}
+Value number(const char *key, double absent) {
+  return [=](GgufKeys &keys) { return Json(keys.number(key, absent)); };
+}
+Value text(const char *value) {
+  return [value](GgufKeys &) { return Json(value); };
+}
+Value holds(const char *tensor) {
+  return [tensor](GgufKeys &keys) { return Json(keys.findTensor(tensor) != nullptr); };
+}
+Value lacks(const char *tensor) {
+  return [tensor](GgufKeys &keys) { return Json(keys.findTensor(tensor) == nullptr); };
+}
+/// Of scores or logits; 0 is none.
+Value cap(const char *key, double absent) {
+  return [=](GgufKeys &keys) {
+    double value = keys.number(key, absent);
+    return value == 0 ? Json() : Json(value);
+  };
+}
+
+int64_t headSize(GgufKeys &keys) {
+  int64_t size = keys.size("attention.key_length",
+                           keys.size("embedding_length") / keys.size("attention.head_count"));
+  if (keys.size("attention.value_length", size) != size)
+    keys.mistake("its values have another size than its keys");
+  return size;
+}
+
+double rotatedPart(GgufKeys &keys) {
+  int64_t size = headSize(keys);
+  return double(keys.size("rope.dimension_count", size)) / double(size);
+}
+
+double thetaOfWholeHeads(GgufKeys &keys) {
+  int64_t size = headSize(keys), rotated = keys.size("rope.dimension_count", size);
+  if (rotated != size)
+    keys.mistake("it rotates " + std::to_string(rotated) + " of a head's " + std::to_string(size) +
+                 " components");
+  return keys.number("rope.freq_base", 10000);
+}
+
+/// Not in the file: the largest Gemma scales scores as llama.cpp knows by its layers.
+Value scoresOf(int64_t layersOf27B) {
+  return [layersOf27B](GgufKeys &keys) {
+    bool isLarge = keys.size("block_count") == layersOf27B;
+    return Json(isLarge ? keys.size("embedding_length") / keys.size("attention.head_count")
+                        : headSize(keys));
+  };
+}
+
+Json parallelResidual(GgufKeys &keys) {
+  const Json *value = keys.find("use_parallel_residual");
+  return !value || *value == true;
+}
+
+Json scoreScale(GgufKeys &keys) {
+  return keys.number("attention.scale", 1 / std::sqrt(double(headSize(keys))));
+}
+
+Json keyHeads(GgufKeys &keys) {
+  return keys.size("attention.head_count_kv", keys.size("attention.head_count"));
+}
+
+Json thetaOfWindows(GgufKeys &keys) {
+  return {{"sliding_attention", {{"rope_theta", keys.number("rope.freq_base", 10000)}}}};
+}
+
+/// Whether the file gives a sliding window; 0 is none.
+bool hasWindow(const GgufKeys &keys) {
+  const Json *window = keys.find("attention.sliding_window");
+  return window && *window != 0;
+}
+
+Json window(GgufKeys &keys) {
+  return hasWindow(keys) ? Json(keys.size("attention.sliding_window")) : Json();
+}
+
+const Keys kSizes = {{"hidden_size", size("embedding_length")},
+                     {"intermediate_size", size("feed_forward_length")},
+                     {"num_hidden_layers", size("block_count")},
+                     {"num_attention_heads", size("attention.head_count")},
+                     {"max_position_embeddings", size("context_length")}};
+const Keys kHeads = {{"num_key_value_heads", keyHeads}, {"head_dim", headSize}};
+const Keys kWholeHeads = kSizes + kHeads + Keys{{"rope_theta", thetaOfWholeHeads}};
+const Keys kPartHeads =
+    kSizes + kHeads +
+    Keys{{"rope_theta", number("rope.freq_base", 10000)}, {"partial_rotary_factor", rotatedPart}};
+const Keys kRmsEps = {{"rms_norm_eps", number("attention.layer_norm_rms_epsilon", 1e-5)}};
+const Keys kLayerNormEps = {{"layer_norm_eps", number("attention.layer_norm_epsilon", 1e-5)}};
+const Keys kSilu = {{"hidden_act", text("silu")}};
+const Keys kAttentionBias = {{"attention_bias", holds("blk.0.attn_q.bias")}};
+const Keys kMlpBias = {{"mlp_bias", holds("blk.0.ffn_up.bias")}};
+const Keys kWindow = {{"sliding_window", window}};
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+const Names kLlamaNames = kNorms + kProducts + kPairedQueries;
+const Names kOlmo2Names = kProducts + kQueries + kHeadNorms + kNormsBehind;
+const Keys kLlamaKeys = kWholeHeads + kRmsEps + kSilu;
+
+const GgufArchitecture kArchitectures[] = {
+    {"llama", "mistral", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kWindow, true},
+    {"llama", "llama", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kAttentionBias + kMlpBias},
+    {"qwen2", "qwen2", kLayers, kGlobal, kNorms + kProducts + kQueries, kLlamaKeys},
+    {"qwen3", "qwen3", kLayers, kGlobal, kNorms + kProducts + kQueries + kHeadNorms, kLlamaKeys},
+    {"granite", "granite", kLayers, kGlobal, kLlamaNames,
+     kLlamaKeys + kWindow + kAttentionBias + kMlpBias +
+         Keys{{"attention_multiplier", scoreScale},
+              {"embedding_multiplier", number("embedding_scale", 1)},
+              {"residual_multiplier", number("residual_scale", 1)},
+              {"logits_scaling", number("logit_scale", 1)}}},
+    {"smollm3", "smollm3", kLayers, kGlobal, kLlamaNames,
+     kLlamaKeys + kWindow + kAttentionBias + kMlpBias},
+    {"command-r", "cohere", kLayers, kGlobal, kNorms + kProducts + kQueries,
+     kWholeHeads + kLayerNormEps + kSilu + kAttentionBias +
+         Keys{{"logit_scale", number("logit_scale", 0.0625)}}},
+    {"stablelm", "stablelm", kLayers, kGlobal, kNorms + kProducts + kQueries,
+     kPartHeads + kLayerNormEps + kSilu +
+         Keys{{"use_qkv_bias", holds("blk.0.attn_q.bias")},
+              {"use_parallel_residual", lacks("blk.0.ffn_norm.weight")}}},
+    {"nemotron", "nemotron", kLayers, kGlobalOfOne, kNormsOfOne + kProducts + kQueries,
+     kPartHeads + kAttentionBias + kMlpBias +
+         Keys{{"norm_eps", number("attention.layer_norm_epsilon", 1e-5)},
+              {"hidden_act", text("relu2")}}},
+    {"gemma", "gemma", kLayers, kGlobalOfOne, kNormsOfOne + kProducts + kQueries,
+     kWholeHeads + kRmsEps + Keys{{"hidden_act", text("gelu_pytorch_tanh")}}},
+    {"gemma2", "gemma2", kLayers, kGlobalOfOne, kFourNormsOfOne + kProducts + kQueries,
+     kWholeHeads + kRmsEps +
+         Keys{{"hidden_activation", text("gelu_pytorch_tanh")},
+              {"query_pre_attn_scalar", scoresOf(46)},
+              {"attn_logit_softcapping", cap("attn_logit_softcapping", 50)},
+              {"final_logit_softcapping", cap("final_logit_softcapping", 30)},
+              {"sliding_window", size("attention.sliding_window", 4096)}}},
+    {"gemma3", "gemma3_text", kLayers, kGlobalOfOne,
+     kFourNormsOfOne + kProducts + kQueries + kHeadNormsOfOne,
+     kWholeHeads + kRmsEps +
+         Keys{{"hidden_activation", text("gelu_pytorch_tanh")},
+              {"query_pre_attn_scalar", scoresOf(62)},
+              {"sliding_window", size("attention.sliding_window", 1024)},
+              {"rope_local_base_freq", number("rope.freq_base_swa", 10000)}}},
+    {"olmo2", "olmo3", kLayers, kGlobal, kOlmo2Names,
+     kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, true},
+    {"olmo2", "olmo2", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kAttentionBias},
+    {"starcoder2", "starcoder2", kLayers, kGlobal,
+     kNorms + kQueries +
+         Names{{"attn_v", "self_attn.v_proj"},
+               {"attn_output", "self_attn.o_proj"},
+               {"ffn_up", "mlp.c_fc"},
+               {"ffn_down", "mlp.c_proj"}},
+     kWholeHeads + Keys{{"norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
+                        {"hidden_act", text("gelu_pytorch_tanh")},
+                        {"use_bias", holds("blk.0.attn_q.bias")}}},
+    {"phi2", "phi", kLayers,
+     Names{{"token_embd", "model.embed_tokens"},
+           {"output_norm", "model.final_layernorm"},
+           {"output", "lm_head"}},
+     kQueries + Names{{"attn_norm", "input_layernorm"},
+                      {"attn_v", "self_attn.v_proj"},
+                      {"attn_output", "self_attn.dense"},
+                      {"ffn_up", "mlp.fc1"},
+                      {"ffn_down", "mlp.fc2"}},
+     kPartHeads + kLayerNormEps + Keys{{"hidden_act", text("gelu_new")}}},
+    {"phi3", "phi3", kLayers, kGlobal,
+     kNorms + Names{{"attn_qkv", "self_attn.qkv_proj"},
+                    {"attn_output", "self_attn.o_proj"},
+                    {"ffn_up", "mlp.gate_up_proj"},
+                    {"ffn_down", "mlp.down_proj"}},
+     kPartHeads + kRmsEps + kSilu + kWindow},
+    {"gpt2", "gpt2", "transformer.h.",
+     Names{{"token_embd", "transformer.wte"},
+           {"position_embd", "transformer.wpe"},
+           {"output_norm", "transformer.ln_f"},
+           {"output", "lm_head"}},
+     Names{{"attn_norm", "ln_1"},
+           {"attn_qkv", "attn.c_attn", kTransposed},
+           {"attn_output", "attn.c_proj", kTransposed},
+           {"ffn_norm", "ln_2"},
+           {"ffn_up", "mlp.c_fc", kTransposed},
+           {"ffn_down", "mlp.c_proj", kTransposed}},
+     Keys{{"n_embd", size("embedding_length")},
+          {"n_inner", size("feed_forward_length")},
+          {"n_layer", size("block_count")},
+          {"n_head", size("attention.head_count")},
+          {"n_positions", size("context_length")},
+          {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
+          {"activation_function", text("gelu_new")}}},
+    {"gptneox", "gpt_neox", "gpt_neox.layers.",
+     Names{{"token_embd", "gpt_neox.embed_in"},
+           {"output_norm", "gpt_neox.final_layer_norm"},
+           {"output", "embed_out"}},
+     Names{{"attn_norm", "input_layernorm"},
+           {"attn_qkv", "attention.query_key_value", GgufChange::PartsApart},
+           {"attn_output", "attention.dense"},
+           {"ffn_norm", "post_attention_layernorm"},
+           {"ffn_up", "mlp.dense_h_to_4h"},
+           {"ffn_down", "mlp.dense_4h_to_h"}},
+     kSizes + kLayerNormEps +
+         Keys{{"rotary_pct", rotatedPart},
+              {"rotary_emb_base", number("rope.freq_base", 10000)},
+              {"hidden_act", text("gelu")},
+              {"attention_bias", holds("blk.0.attn_qkv.bias")},
+              {"use_parallel_residual", parallelResidual}}}};
+
+} // namespace
+
+Expected<const GgufArchitecture *> findGgufArchitecture(const GgufFile &file,
+                                                        std::string_view source) {
+  if (auto parts = file.metadata.find("split.count");
+      parts != file.metadata.end() && parts->is_number_unsigned() && parts->get<uint64_t>() > 1)
+    return fail(std::string(source), "it is one of " + parts->dump() + " parts of a model",
+                "join them with llama.cpp's llama-gguf-split --merge");
+  auto given = file.metadata.find("general.architecture");
+  if (given == file.metadata.end())
+    return fail(std::string(source), "it has no general.architecture", "download the file again");
+  std::string known;
+  for (const GgufArchitecture &architecture : kArchitectures) {
+    if (*given == architecture.name &&
+        (!architecture.hasWindow || hasWindow(GgufKeys(file, source, architecture.name))))
+      return &architecture;
+    if (!architecture.hasWindow)
+      known += std::string(known.empty() ? "" : ", ") + architecture.name;
+  }
+  return fail(std::string(source), "its general.architecture is " + given->dump(),
+              "these are known: " + known);
+}
+
+} // namespace sinter

@@ -1,0 +1,53 @@
+//===- GgufArchitectures.h - GGUF's architectures in Hugging Face's words -*- C++ -*-===//
+//
+// What llama.cpp's converter makes of a model's directory, as data: which tensor of the file was
+// which, what was done to it, and which numbers of the file are which key of config.json. A new
+// architecture is an entry of the table in GgufArchitectures.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Gguf/GgufKeys.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+/// What the converter did to a tensor.
+enum class GgufChange {
+  None,
+  PairsTogether, ///< rows of a head: (i, i + size / 2) became (2 i, 2 i + 1)
+  PartsApart,    ///< rows: heads of (q, k, v) became all q, all k, all v
+  Transposed,    ///< [in, out] became [out, in]
+  OneAdded,      ///< 1 + weight
+};
+
+struct GgufTensorName {
+  const char *file; ///< "attn_q" in the file ...
+  const char *name; ///< ... and "self_attn.q_proj" in Hugging Face's model
+  GgufChange change = GgufChange::None;
+};
+
+/// A key of config.json, and what the file says of it; null where the key is to be absent.
+struct GgufConfigKey {
+  const char *name;
+  std::function<GgufKeys::Json(GgufKeys &)> value;
+};
+
+/// An architecture that is one of our model families.
+struct GgufArchitecture {
+  const char *name;                            ///< general.architecture
+  const char *modelType;                       ///< in config.json
+  const char *layers;                          ///< "model.layers.", before a layer's number
+  std::vector<GgufTensorName> global, ofLayer; ///< without ".weight" and ".bias"
+  std::vector<GgufConfigKey> keys;
+  bool hasWindow = false; ///< of files that give a sliding window; stands before that of others
+};
+
+/// The architecture that the file names. Fails where it is none that we know, or the file is one of
+/// several parts.
+Expected<const GgufArchitecture *> findGgufArchitecture(const GgufFile &file,
+                                                        std::string_view source);
+
+} // namespace sinter

@@ -1,0 +1,54 @@
+//===- GgufKeys.h - Reading what a GGUF file says of its architecture -*- C++ -*-===//
+//
+// As with ConfigReader the first mistake stays and what follows gets harmless values, so that a
+// list of keys is read without looking at errors in between.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Gguf/GgufFile.h"
+#include <optional>
+#include <string>
+
+namespace sinter {
+
+class GgufKeys {
+public:
+  using Json = nlohmann::json;
+
+  /// `file` and `source`, which names it in errors, must outlive the reader. A key "k" is the
+  /// file's "<architecture>.k".
+  GgufKeys(const GgufFile &file, std::string_view source, std::string architecture)
+      : file(file), source(source), architecture(std::move(architecture)) {}
+
+  /// A whole number from 1 to 2^31 - 1; 1 with a mistake where there is none.
+  int64_t size(const std::string &key);
+  /// The same, or `absent` where the file has no such key.
+  int64_t size(const std::string &key, int64_t absent) { return find(key) ? size(key) : absent; }
+
+  /// A finite number, or `absent`.
+  double number(const std::string &key, double absent);
+
+  /// What a key has; null where there is none.
+  const Json *find(const std::string &key) const;
+
+  /// A tensor of this name; null where there is none.
+  const GgufTensor *findTensor(std::string_view name) const;
+
+  /// The key as it stands in the file.
+  std::string nameOf(const std::string &key) const { return architecture + "." + key; }
+
+  /// Records a mistake unless one is recorded already.
+  void mistake(const std::string &why, const char *remedy = "convert the model again");
+
+  /// Fails with the first mistake.
+  Expected<void> finish() const;
+
+private:
+  const GgufFile &file;
+  std::string_view source;
+  std::string architecture;
+  std::optional<Error> error;
+};
+
+} // namespace sinter
