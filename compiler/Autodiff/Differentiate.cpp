@@ -95,11 +95,5 @@ private:
         FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
     function.setAllResultAttrs(attributes);
   }
-
-  static void eraseDeadOps(Block &block) {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
-  }
 };
 } // namespace

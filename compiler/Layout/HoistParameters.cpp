@@ -199,9 +199,7 @@ private:
       });
       bytes += getStorageBytes(value.getType());
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDeadOps(block);
     eraseUnusedParameters(entry);
     remark::passed(
         entry.getLoc(),

@@ -62,9 +62,7 @@ private:
     unsigned narrowed = 0;
     for (Operation &op : llvm::make_early_inc_range(function.front()))
       narrowed += narrow(&op);
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDeadOps(function.front());
     if (narrowed > 0)
       remark::passed(function.getLoc(), remark::RemarkOpts::name("NarrowResults")
                                             .category("sinter-layout")

@@ -131,9 +131,7 @@ private:
           operand.set(casts.get(operand.get(), compute));
     });
     // What the casts replaced may have lost its last use.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDeadOps(function.front());
     if (products > 0)
       remark::passed(function.getLoc(),
                      remark::RemarkOpts::name("ComputeType").category("sinter-precision"))

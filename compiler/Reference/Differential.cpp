@@ -168,9 +168,7 @@ private:
 
   /// Erases ops whose results nothing needs, then arguments that nothing needs.
   static void removeUnused(func::FuncOp function) {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDeadOps(function.front());
     BitVector unused(function.getNumArguments());
     for (BlockArgument argument : function.getArguments())
       if (argument.use_empty())

@@ -19,6 +19,8 @@ FailureOr<EntryStages> EntryStages::assign(func::FuncOp entry, const ModelStages
       return failure();
   if (separateWeights)
     stages.separateWeights();
+  if (failed(stages.checkStates()))
+    return failure();
   return stages;
 }
 
@@ -201,6 +203,28 @@ LogicalResult EntryStages::placeInPass(Operation *op) {
     }
   // What came forward from before and what came back meet where both have been.
   known->second.pass = back ? PipelinePass::Backward : PipelinePass::Forward;
+  return success();
+}
+
+/// Of an entry with a backward pass, a state that a pass changes is read in that pass or later: an
+/// earlier one goes ahead of those of other microbatches, whose changes it would lose.
+LogicalResult EntryStages::checkStates() {
+  if (backward.empty())
+    return success();
+  llvm::DenseMap<Attribute, StagePlace> writers;
+  for (OpOperand &next : entry.front().getTerminator()->getOpOperands())
+    if (Attribute state = entry.getResultAttr(next.getOperandNumber(), SinterDialect::kState))
+      if (std::optional<StagePlace> writer = find(next.get()))
+        writers[state] = *writer;
+  for (BlockArgument argument : entry.getArguments()) {
+    auto writer = writers.find(entry.getArgAttr(argument.getArgNumber(), SinterDialect::kState));
+    if (writer == writers.end())
+      continue;
+    for (Operation *user : argument.getUsers())
+      if (std::optional<StagePlace> reader = find(user); reader && *reader < writer->second)
+        return user->emitError("expected state ")
+               << writer->first << " to be read by the pass that changes it, or a later one";
+  }
   return success();
 }
 

@@ -20,7 +20,8 @@ struct StagePlace {
 /// entry does not change, has none: it is computed wherever it is used.
 class EntryStages {
 public:
-  /// Emits an error and fails where a value would go to and fro more than once.
+  /// Emits an error and fails where a value would go to and fro more than once, or a pass would
+  /// read a state before another one has changed it.
   /// @param separateWeights what no other stage waits for has a pass of its own.
   static mlir::FailureOr<EntryStages> assign(mlir::func::FuncOp entry, const ModelStages &model,
                                              bool separateWeights);
@@ -45,6 +46,7 @@ private:
   mlir::FailureOr<std::optional<uint32_t>> findHome(mlir::Operation *op);
   mlir::FailureOr<uint32_t> chooseStage(mlir::Operation *op);
   void separateWeights();
+  mlir::LogicalResult checkStates();
 
   /// What a value is computed from.
   struct Sources {

@@ -391,6 +391,7 @@ private:
   void partition(func::FuncOp function, GridAttr grid) {
     ForcedGathers forced = EntryPartition(function, grid, library).run();
     function->removeAttr(kManualAxes);
+    eraseDeadOps(function.front());
     if (failed(forced.report(function, forbidGather)))
       signalPassFailure();
   }

@@ -21,6 +21,12 @@ Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute valu
   return nullptr;
 }
 
+void sinter::eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
 /// A fusion's family is a bare word: `sinter.fusion rows(...)`.
 static ParseResult parseFamily(OpAsmParser &parser, StringAttr &family) {
   StringRef name;

@@ -25,6 +25,9 @@ llvm::SmallVector<ReferenceTensor> evaluateBlock(mlir::Block &block,
 void roundStochastically(ReferenceTensor &tensor, const ReferenceTensor &seed,
                          const ReferenceTensor &tag);
 
+/// Erases the ops of a block that nothing uses and that have no effect, the last first.
+void eraseDeadOps(mlir::Block &block);
+
 /// The element type that sums of elements of a type are kept in: f32 for those of 16 bits.
 mlir::Type getSumType(mlir::Type element);
 

@@ -169,6 +169,7 @@ TEST_P(TrainingInManyAxes, SameBits) {
                   {"data=2,tensor=2,pipeline=2", 1},
                   {"data=2,tensor=2,pipeline=2", 3},
                   {"context=2,tensor=2,pipeline=2"},
+                  {"tensor=2x2,pipeline=2"},
                   {"data=2,context=2,tensor=2,pipeline=2", 3}});
 }
 

@@ -26,3 +26,25 @@ module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
     return %b, %next : tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+// What a forward pass read of a gradient so far would be without microbatches whose backward passes are
+// still to come.
+module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
+  func.func @accumulate(%x: tensor<4x4xf32> {sinter.input = "tokens"},
+                        %w0: tensor<4x4xf32> {sinter.state = "w.0", sinter.role = #sinter.role<parameter>},
+                        %w1: tensor<4x4xf32> {sinter.state = "w.1", sinter.role = #sinter.role<parameter>},
+                        %g0: tensor<4x4xf32> {sinter.state = "gradient.w.0", sinter.role = #sinter.role<gradient>})
+      -> (tensor<4x4xf32> {sinter.output = "loss"}, tensor<4x4xf32> {sinter.state = "gradient.w.0"})
+      attributes {sinter.entry} {
+    %y = sinter.matmul %x, %w0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("layer.0")
+    // expected-error @unknown {{expected state "gradient.w.0" to be read by the pass that changes it, or a later one}}
+    %seen = sinter.add %y, %g0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("layer.0")
+    %z = sinter.matmul %seen, %w1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("layer.1")
+    %dy = sinter.matmul %z, %w1 {transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["layer.1"])
+    %d0 = sinter.matmul %x, %dy {transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["layer.0"])
+    %sum = sinter.add %g0, %d0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["w.0"])
+    return %z, %sum : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
