@@ -44,7 +44,8 @@ struct AttentionFamily : KernelFamily {
         return "attention reads everything but rows from memory";
     }
     if (!llvm::all_of(root->getOperands().take_front(rowOperands), [&](Value rows) {
-          return StridedInput::canTrace(rows, [&](Operation *op) { return ops.contains(op); });
+          return succeeded(
+              StridedInput::foresee(rows, [&](Operation *op) { return ops.contains(op); }));
         }))
       return "attention takes rows at fixed distances";
     unsigned results = llvm::count_if(ops, [&](Operation *op) {

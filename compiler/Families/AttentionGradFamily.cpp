@@ -27,10 +27,15 @@ struct AttentionGradFamily : KernelFamily {
       if (!rows || (!isAlias(op) && !isColumnSlice(op)))
         return "a gradient of attention takes rows as they are in memory";
     }
-    if (!llvm::all_of(root->getOperands().take_front(rowOperands), [&](Value rows) {
-          return StridedInput::canTrace(rows, [&](Operation *op) { return ops.contains(op); });
-        }))
-      return "a gradient of attention takes rows at fixed distances";
+    for (Value rows : root->getOperands().take_front(rowOperands)) {
+      FailureOr<StridedInput> view =
+          StridedInput::foresee(rows, [&](Operation *op) { return ops.contains(op); });
+      if (failed(view))
+        return "a gradient of attention takes rows at fixed distances";
+      if (rows == cast<AttentionGradOp>(root).getGradient() && isForGpu(root) &&
+          !view->isDense(cast<RankedTensorType>(rows.getType()).getShape()))
+        return "a GPU's gradient of attention takes a dense gradient";
+    }
     return {};
   }
 

@@ -13,7 +13,7 @@ LoopNest MatmulOp::getLoopNest() {
     int64_t ofRows = cast<RankedTensorType>(getRowScales().getType()).getRank();
     StringRef lhs = getTransposeLhs() ? "k m" : "... k", rhs = getTransposeRhs() ? "n k" : "k n";
     StringRef result = getTransposeLhs() ? "m n" : "... n";
-    std::string scales = "A B,";
+    std::string scales = "A B, A B,"; // and minima, which such a product has none of
     for (int64_t i = 0; i < ofRows; ++i)
       scales += " R" + std::to_string(i);
     return makeLoopNest(*this, (lhs + ", " + rhs + ", " + scales + " -> " + result).str());

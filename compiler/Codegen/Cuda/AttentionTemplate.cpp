@@ -148,12 +148,7 @@ static FailureOr<unsigned> findDense(Value value, Operation *op, StringRef what)
   FailureOr<StridedInput> rows = traceRows(value, op, what, /*f16=*/true);
   if (failed(rows))
     return failure();
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
-    if (shape[i] > 1 && rows->strides[i] != stride)
-      return op->emitError("expected ") << what << " to be dense";
-  if (rows->offset != 0)
+  if (!rows->isDense(cast<RankedTensorType>(value.getType()).getShape()))
     return op->emitError("expected ") << what << " to be dense";
   return rows->argument;
 }

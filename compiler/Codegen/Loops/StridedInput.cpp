@@ -57,9 +57,19 @@ static LogicalResult follow(Value &value, StridedInput &view,
   return success();
 }
 
-bool StridedInput::canTrace(Value value, llvm::function_ref<bool(Operation *)> inside) {
+FailureOr<StridedInput> StridedInput::foresee(Value value,
+                                              llvm::function_ref<bool(Operation *)> inside) {
   StridedInput view;
-  return succeeded(follow(value, view, inside));
+  if (failed(follow(value, view, inside)))
+    return failure();
+  return view;
+}
+
+bool StridedInput::isDense(ArrayRef<int64_t> shape) const {
+  for (auto [extent, own, dense] : llvm::zip_equal(shape, strides, rowMajorStrides(shape)))
+    if (extent > 1 && own != dense)
+      return false;
+  return offset == 0;
 }
 
 FailureOr<StridedInput> StridedInput::trace(Value value) {

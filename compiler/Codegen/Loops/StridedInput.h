@@ -16,9 +16,13 @@ struct StridedInput {
   /// of the value. Reports as an error what is not strided.
   static mlir::FailureOr<StridedInput> trace(mlir::Value value);
 
-  /// Whether trace() will succeed in a kernel of the ops that are `inside`: its arguments are what
-  /// other ops make.
-  static bool canTrace(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> inside);
+  /// What trace() will find in a kernel of the ops that are `inside`, whose arguments are what
+  /// other ops make; without the argument's number. Fails where trace() will, and reports nothing.
+  static mlir::FailureOr<StridedInput> foresee(mlir::Value value,
+                                               llvm::function_ref<bool(mlir::Operation *)> inside);
+
+  /// Whether a value of this shape is all of the argument, element by element.
+  bool isDense(llvm::ArrayRef<int64_t> shape) const;
 };
 
 } // namespace sinter

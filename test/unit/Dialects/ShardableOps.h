@@ -114,6 +114,16 @@ func.func @integers(%x: tensor<4x6xf32>, %q: tensor<4x6xi8>, %w: tensor<8x6xi8>,
   %6 = sinter.sum_parts %parts : (tensor<3x4x6xi8>) -> tensor<4x6xi8>
   return
 }
+func.func @scaled(%x: tensor<4x6xf8E4M3FN>, %w: tensor<8x6xf8E4M3FN>, %g: tensor<4x8xf8E5M2>,
+                  %rows: tensor<2x4x6xf8E4M3FN>, %s: tensor<1x1xf32>, %r: tensor<1x1x1xf32>) {
+  %0 = sinter.matmul %rows, %w, %s rows %r {transpose_rhs}
+    : (tensor<2x4x6xf8E4M3FN>, tensor<8x6xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1x1xf32>) -> tensor<2x4x8xf32>
+  %1 = sinter.matmul %g, %w, %s rows %s
+    : (tensor<4x8xf8E5M2>, tensor<8x6xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<4x6xf32>
+  %2 = sinter.matmul %g, %x, %s rows %s {transpose_lhs}
+    : (tensor<4x8xf8E5M2>, tensor<4x6xf8E4M3FN>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<8x6xf32>
+  return
+}
 func.func @bytes(%q: tensor<2x3x8x4xf32>, %k: tensor<2x5x4x4xi8>, %s: tensor<2x5x4x1xf32>, %rows: tensor<2x3x4x4xi8>,
                  %start: tensor<2xi32>) {
   %0 = sinter.attention %q, %k, %k, %start, %s, %s {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1>}
