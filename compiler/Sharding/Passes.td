@@ -88,8 +88,9 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
     gradients are terms of a sum over ranks, which an entry that has nothing else only adds; what
     `@accumulate_last` leaves for `@update` is that sum, and a remark says what hides its exchange. With
     `zero=1` what an optimizer keeps is split by rows, with `zero=2` also the gradients, which are
-    summed over ranks as soon as they are there, with `zero=3` the parameters, too, of which a rank
-    gathers what it needs.
+    summed over ranks as soon as they are there, with `zero=3` the matrices among the parameters, too,
+    of which a rank gathers what it needs. Vectors are whole: they are next to no memory, and each
+    would be gathered twice a microbatch.
 
     Along `tensor`: a matrix that products read is split by the columns of their results, with the
     scales and minima of these, by rows where it is a table that is looked up in, too, and a KV cache

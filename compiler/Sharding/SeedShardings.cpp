@@ -297,12 +297,13 @@ private:
   }
 
   /// Splits rows, or the first dimension that is not split yet, if each rank has some of it.
+  /// Vectors among the parameters are whole: they would be gathered twice a microbatch.
   void splitAlongData(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
     std::optional<Role> role = findRole(attributes);
     if (grid.getSize(kData) == 1 || !role)
       return;
     bool wanted = (role == Role::Gradient && zero >= 1) || (role == Role::Optimizer && zero >= 1) ||
-                  (role == Role::Parameter && zero >= 3);
+                  (role == Role::Parameter && zero >= 3 && type.getRank() > 1);
     auto *unsplit = llvm::find_if(dims, [](auto &names) { return names.empty(); });
     if (wanted && unsplit != dims.end())
       addAxis(kData, type, dims, unsplit - dims.begin());

@@ -1,6 +1,7 @@
 // RUN: sinter-opt %s --split-input-file --sinter-seed-shardings=zero=1 | FileCheck %s
 // RUN: sinter-opt %s --split-input-file --sinter-seed-shardings | FileCheck %s --check-prefix=ZERO0
 // RUN: sinter-opt %s --split-input-file --sinter-seed-shardings=zero=2 | FileCheck %s --check-prefix=ZERO2
+// RUN: sinter-opt %s --split-input-file --sinter-seed-shardings=zero=3 | FileCheck %s --check-prefix=ZERO3
 
 // A step on microbatches of its own: what it adds up is a term of the sum over ranks.
 // CHECK-LABEL: func.func @accumulate(
@@ -27,6 +28,22 @@ module attributes {sinter.grid = #sinter.grid<data = 2>} {
                     %w: tensor<8x4xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>})
       -> (tensor<8x4xf32> {sinter.state = "m.w"}) attributes {sinter.entry} {
     return %m : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// A rank has its rows of a matrix' parameters; vectors are whole, and what an optimizer keeps of them is split.
+// ZERO3-LABEL: func.func @update_all(
+// ZERO3-SAME: %arg0: tensor<8x4xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\["data"\], \[\]\]}}>, sinter.state = "w"}
+// ZERO3-SAME: %arg1: tensor<8xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "norm"}
+// ZERO3-SAME: %arg2: tensor<8xf32> {sinter.role = #sinter.role<optimizer>, sinter.sharding = #sinter.sharding<{{\[\["data"\]\]}}>, sinter.state = "m.norm"}
+module attributes {sinter.grid = #sinter.grid<data = 2>} {
+  func.func @update_all(%w: tensor<8x4xf32> {sinter.state = "w", sinter.role = #sinter.role<parameter>},
+                    %n: tensor<8xf32> {sinter.state = "norm", sinter.role = #sinter.role<parameter>},
+                    %m: tensor<8xf32> {sinter.state = "m.norm", sinter.role = #sinter.role<optimizer>})
+      -> (tensor<8xf32> {sinter.state = "m.norm"}) attributes {sinter.entry} {
+    return %m : tensor<8xf32>
   }
 }
 
