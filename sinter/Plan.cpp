@@ -107,7 +107,7 @@ static Expected<void> addPrediction(const CompileResult &compiled, const Compile
   return {};
 }
 
-Expected<std::string> sinter::planStep(const Model &model, PlanOptions options) {
+Expected<nlohmann::json> sinter::planStep(const Model &model, PlanOptions options) {
   SINTER_CHECK(model.requireDescription("plan the model itself"));
   SINTER_CHECK(checkTrainingOnly(options));
   SINTER_TRY(auto chosen, chooseDevices(options.where, options));
@@ -150,7 +150,7 @@ Expected<std::string> sinter::planStep(const Model &model, PlanOptions options) 
     }
   report.update(found);
   SINTER_CHECK(addPrediction(result, request, options, cluster, report));
-  return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return report;
 }
 
 Expected<std::vector<Decision>> sinter::explain(const Model &model, StepModeOptions options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sinter/Layout.h"
+#include <nlohmann/json_fwd.hpp>
 
 namespace sinter {
 
@@ -18,7 +19,7 @@ struct PlanOptions : PlannedStep {
 /// "prediction", what the step is predicted to take (sinter/Prediction.h), with the memory of a
 /// device, "device_bytes"; and where a layout was looked for "layouts" (sinter/Layout.h).
 /// Fails where no plan is within the memory budget, or the cluster is none for it.
-Expected<std::string> planStep(const Model &model, PlanOptions options);
+Expected<nlohmann::json> planStep(const Model &model, PlanOptions options);
 
 /// What the compiler decided on a step's fusions, layouts and libraries, in its order.
 Expected<std::vector<Decision>> explain(const Model &model, StepModeOptions options);

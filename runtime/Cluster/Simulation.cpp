@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <queue>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -51,6 +50,8 @@ struct Meeting {
 struct Route {
   GroupSpread spread;
   std::vector<uint32_t> links;
+  /// What its transfers take alone: a step has few that differ.
+  std::map<std::pair<fb::CollectiveKind, uint64_t>, TransferTime> times = {};
 };
 
 /// A group of ranks, whoever calls it how.
@@ -77,7 +78,7 @@ struct Channel {
 /// Bytes on their way: of a collective, or of a message.
 struct Flow {
   const Route *route = nullptr;
-  std::vector<double> shares; ///< of the links that it keeps busy alone, by level
+  const std::vector<double> *shares = nullptr; ///< of the links that it keeps busy alone, by level
   double begin = 0;
   double left = 0;      ///< seconds for which its bytes move, alone
   double slowdown = 0;  ///< 0 where they do not move yet
@@ -109,6 +110,7 @@ struct StreamState {
 
 struct RankState {
   size_t list = 0; ///< that it is at
+  const TaskOrder *order = nullptr;
   double begin = 0;
   size_t left = 0;          ///< tasks of the list that are not done
   std::vector<double> ends; ///< of the list's tasks; negative where that is not known yet
@@ -116,14 +118,16 @@ struct RankState {
   size_t transfers = 0;    ///< of the list that have begun
   double lastTransfer = 0; ///< when the last of them did
   std::vector<Group *> groups;
-  std::vector<Span> spans; ///< of all streams
+  std::vector<Span> spans; ///< of the list's tasks, of all streams
+  RankTime time;           ///< of the lists before, with their spans joined
+  double known = 0;        ///< seconds of them in which it computed or moved bytes
 };
 
 /// What a rank was at where it was at several things: computing, else moving bytes, else waiting.
-std::vector<Span> flatten(std::vector<Span> spans) {
+void flatten(std::vector<Span> &spans) {
   auto overlap = [](const Span &a, const Span &b) { return b.begin < a.end; };
   if (std::ranges::adjacent_find(spans, overlap) == spans.end())
-    return spans;
+    return;
   struct Edge {
     double time;
     bool begins;
@@ -135,13 +139,13 @@ std::vector<Span> flatten(std::vector<Span> spans) {
     edges.push_back({spans[i].end, false, i});
   }
   std::ranges::sort(edges, {}, &Edge::time);
-  std::array<std::set<size_t>, 3> active; // by kind
+  std::array<std::vector<size_t>, 3> active; // by kind; as many as there are streams at most
   std::vector<Span> flat;
   double last = 0;
   for (const Edge &edge : edges) {
     auto kind = std::ranges::find_if(active, [](const auto &of) { return !of.empty(); });
     if (edge.time > last && kind != active.end()) {
-      Span span = spans[*kind->begin()];
+      Span span = spans[std::ranges::min(*kind)];
       span.begin = last;
       span.end = edge.time;
       flat.push_back(span);
@@ -149,39 +153,36 @@ std::vector<Span> flatten(std::vector<Span> spans) {
     last = edge.time;
     auto &of = active[static_cast<size_t>(spans[edge.span].kind)];
     if (edge.begins)
-      of.insert(edge.span);
+      of.push_back(edge.span);
     else
-      of.erase(edge.span);
+      std::erase(of, edge.span);
   }
-  return flat;
+  spans = std::move(flat);
 }
 
-/// Makes one span of those that follow each other and are alike.
-std::vector<Span> join(const std::vector<Span> &spans) {
-  std::vector<Span> joined;
-  for (const Span &span : spans) {
-    bool alike = !joined.empty() && joined.back().end == span.begin &&
-                 joined.back().kind == span.kind && joined.back().name == span.name &&
-                 joined.back().group == span.group;
-    if (alike)
-      joined.back().end = span.end;
-    else
-      joined.push_back(span);
-  }
-  return joined;
+/// Adds a span, to the last one where that is alike and goes on in it.
+void join(std::vector<Span> &joined, const Span &span) {
+  bool alike = !joined.empty() && joined.back().end == span.begin &&
+               joined.back().kind == span.kind && joined.back().name == span.name &&
+               joined.back().group == span.group;
+  if (alike)
+    joined.back().end = span.end;
+  else
+    joined.push_back(span);
 }
 
 class Player {
 public:
   Player(const Cluster &cluster, std::span<const SimulatedRank> ranks)
-      : cluster(cluster), ranks(ranks), states(ranks.size()), sent(ranks.size()) {
+      : cluster(cluster), ranks(ranks), states(ranks.size()) {
     for (size_t i = 0; i < ranks.size(); ++i) {
       for (const TaskList *list : ranks[i].lists)
         if (!orders.contains(list))
           orders[list] = findOrder(*list);
       for (const RankGroup &group : ranks[i].groups)
         states[i].groups.push_back(findGroup(group));
-      sent[i].resize(ranks[i].groups.size());
+      states[i].time.exposed.resize(ranks[i].groups.size());
+      states[i].time.sent.resize(ranks[i].groups.size());
       beginList(i);
       ready.push_back(i);
     }
@@ -207,25 +208,15 @@ public:
     StepTime step;
     for (const RankState &state : states)
       step.seconds = std::max(step.seconds, state.begin);
-    for (size_t rank = 0; rank < ranks.size(); ++rank) {
-      RankTime &time = step.ranks.emplace_back();
-      time.exposed.resize(ranks[rank].groups.size());
-      time.sent = std::move(sent[rank]);
-      std::vector<Span> &spans = states[rank].spans;
-      spans = flatten(std::move(spans));
-      double known = 0;
-      for (const Span &span : spans) {
-        double seconds = span.end - span.begin;
-        if (span.kind == SpanKind::Wait)
-          continue;
-        (span.kind == SpanKind::Compute ? time.compute : time.exposed[span.group]) += seconds;
-        known += seconds;
-      }
-      time.wait = step.seconds - known;
+    std::vector<std::vector<Span>> spans;
+    for (RankState &state : states) {
+      spans.push_back(std::exchange(state.time.spans, {}));
+      state.time.wait = step.seconds - state.known;
+      step.ranks.push_back(std::move(state.time));
     }
     if (recorded)
       for (size_t rank : recorded(step))
-        step.ranks[rank].spans = join(states[rank].spans);
+        step.ranks[rank].spans = std::move(spans[rank]);
     return step;
   }
 
@@ -274,9 +265,10 @@ private:
       ++state.list;
     if (state.list == lists.size())
       return;
+    state.order = &orders.at(lists[state.list]);
     state.left = lists[state.list]->size();
     state.ends.assign(state.left, -1);
-    state.streams.assign(orders[lists[state.list]].streams.size(), {0, state.begin, false});
+    state.streams.assign(state.order->streams.size(), {0, state.begin, false});
     state.transfers = 0;
     state.lastTransfer = state.begin;
   }
@@ -293,6 +285,7 @@ private:
         }
       if (state.left == 0 && state.list < ranks[rank].lists.size()) {
         state.begin = *std::ranges::max_element(state.ends);
+        settle(state);
         ++state.list;
         beginList(rank);
         moves = true;
@@ -301,21 +294,35 @@ private:
     return {};
   }
 
+  /// Adds up what the tasks of a list took: all of a step's would be millions.
+  static void settle(RankState &state) {
+    flatten(state.spans);
+    RankTime &time = state.time;
+    for (const Span &span : state.spans) {
+      double seconds = span.end - span.begin;
+      if (span.kind != SpanKind::Wait) {
+        (span.kind == SpanKind::Compute ? time.compute : time.exposed[span.group]) += seconds;
+        state.known += seconds;
+      }
+      join(time.spans, span);
+    }
+    state.spans.clear();
+  }
+
   /// The next task of a stream, if it can begin.
   const Task *findReady(size_t rank, uint32_t stream) {
     RankState &state = states[rank];
     if (state.list == ranks[rank].lists.size())
       return nullptr;
     const TaskList *list = ranks[rank].lists[state.list];
-    const TaskOrder &order = orders[list];
-    const std::vector<uint32_t> &tasks = order.streams[stream];
+    const std::vector<uint32_t> &tasks = state.order->streams[stream];
     const StreamState &at = state.streams[stream];
     if (at.isBlocked || at.next == tasks.size())
       return nullptr;
     const Task &task = (*list)[tasks[at.next]];
     bool ready = std::ranges::all_of(task.waits, [&](uint32_t i) { return state.ends[i] >= 0; });
     bool isNext = !ranks[rank].beginsInOrder || !communicates(task) ||
-                  order.transfers[state.transfers] == tasks[at.next];
+                  state.order->transfers[state.transfers] == tasks[at.next];
     return ready && isNext ? &task : nullptr;
   }
 
@@ -339,7 +346,7 @@ private:
         send(rank, stream, {rank, index, begin});
       return {};
     }
-    addSpan(state, {begin, begin + task.seconds, SpanKind::Compute, task.name, 0});
+    addSpan(state, begin, begin + task.seconds, SpanKind::Compute, task.name);
     finish(rank, stream, index, begin + task.seconds);
     return {};
   }
@@ -353,9 +360,11 @@ private:
     --state.left;
   }
 
-  static void addSpan(RankState &state, const Span &span) {
-    if (span.end > span.begin)
-      state.spans.push_back(span);
+  /// Written where it stays: there are millions of them.
+  static void addSpan(RankState &state, double begin, double end, SpanKind kind, uint32_t name,
+                      uint32_t group = 0) {
+    if (end > begin)
+      state.spans.emplace_back(begin, end, kind, name, group);
   }
 
   const Task &taskOf(const Arrival &arrival) const {
@@ -382,7 +391,7 @@ private:
       there = std::max(there, each.time);
     uint64_t bytes = countSentBytes(transfer.kind, group.ranks->size(), transfer.bytes);
     for (const Arrival &each : arrivals)
-      sent[each.rank][taskOf(each).transfer->group] += bytes;
+      states[each.rank].time.sent[taskOf(each).transfer->group] += bytes;
     uint32_t index = addFlow(there, group.route, transfer.kind, transfer.bytes);
     flows[index].arrivals = std::exchange(arrivals, {});
     flows[index].stream = stream;
@@ -393,8 +402,8 @@ private:
     for (const Arrival &each : flow.arrivals) {
       const Task &task = taskOf(each);
       RankState &state = states[each.rank];
-      addSpan(state, {each.time, flow.begin, SpanKind::Wait, task.name, task.transfer->group});
-      addSpan(state, {flow.begin, now, SpanKind::Transfer, task.name, task.transfer->group});
+      addSpan(state, each.time, flow.begin, SpanKind::Wait, task.name, task.transfer->group);
+      addSpan(state, flow.begin, now, SpanKind::Transfer, task.name, task.transfer->group);
       finish(each.rank, flow.stream, each.task, now);
       ready.push_back(each.rank);
     }
@@ -410,7 +419,7 @@ private:
   void send(size_t rank, uint32_t stream, const Arrival &arrival) {
     const Message &message = *taskOf(arrival).message;
     Channel &channel = findChannel(rank, ranks[rank].stages[message.stage], message.channel);
-    sent[rank][message.group] += message.bytes;
+    states[rank].time.sent[message.group] += message.bytes;
     uint32_t index =
         addFlow(arrival.time, channel.route, fb::CollectiveKind::AllGather, 2 * message.bytes);
     flows[index].channel = &channel;
@@ -448,13 +457,13 @@ private:
     channel.messages.pop_front();
     double end = std::max(arrival.time, message.end);
     double begin = std::clamp(message.begin, arrival.time, end);
-    addSpan(state, {arrival.time, begin, SpanKind::Wait, task.name, task.message->group});
-    addSpan(state, {begin, end, SpanKind::Transfer, task.name, task.message->group});
+    addSpan(state, arrival.time, begin, SpanKind::Wait, task.name, task.message->group);
+    addSpan(state, begin, end, SpanKind::Transfer, task.name, task.message->group);
     finish(arrival.rank, stream, arrival.task, end);
   }
 
   /// Bytes that leave at a time that is not past.
-  uint32_t addFlow(double begin, const Route &route, fb::CollectiveKind kind, uint64_t bytes) {
+  uint32_t addFlow(double begin, Route &route, fb::CollectiveKind kind, uint64_t bytes) {
     uint32_t index = uint32_t(flows.size());
     if (unused.empty()) {
       flows.emplace_back();
@@ -462,8 +471,11 @@ private:
       index = unused.back();
       unused.pop_back();
     }
-    TransferTime time = predictTransfer(cluster, route.spread, kind, bytes);
-    Flow flow{.route = &route, .shares = std::move(time.shares), .begin = begin};
+    auto [found, isNew] = route.times.try_emplace({kind, bytes});
+    TransferTime &time = found->second;
+    if (isNew)
+      time = predictTransfer(cluster, route.spread, kind, bytes);
+    Flow flow{.route = &route, .shares = &time.shares, .begin = begin};
     flow.left = time.moving;
     flow.version = flows[index].version;
     flows[index] = std::move(flow);
@@ -485,7 +497,7 @@ private:
     bool begins = flow.slowdown == 0;
     std::vector<uint32_t> touched; // others on its links
     for (uint32_t link : flow.route->links) {
-      if (flow.shares[levels[link]] == 0)
+      if ((*flow.shares)[levels[link]] == 0)
         continue;
       std::vector<uint32_t> &on = flowsOn[link];
       if (!begins)
@@ -514,8 +526,8 @@ private:
     for (uint32_t link : flow.route->links) {
       double busy = 0;
       for (uint32_t other : flowsOn[link])
-        busy += flows[other].shares[levels[link]];
-      if (flow.shares[levels[link]] > 0)
+        busy += (*flows[other].shares)[levels[link]];
+      if ((*flow.shares)[levels[link]] > 0)
         slowdown = std::max(slowdown, busy);
     }
     if (slowdown == flow.slowdown)
@@ -560,8 +572,7 @@ private:
   std::map<std::vector<size_t>, Group> groups;
   std::map<std::tuple<size_t, size_t, uint32_t>, Channel> channels; ///< by sender and receiver
   std::vector<RankState> states;
-  std::vector<std::vector<uint64_t>> sent; ///< by rank and group
-  std::deque<size_t> ready;                ///< ranks that may go on
+  std::deque<size_t> ready; ///< ranks that may go on
 
   double now = 0;
   std::map<Link, uint32_t> linkNumbers;       ///< of what goes out

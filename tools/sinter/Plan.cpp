@@ -116,9 +116,9 @@ static void print(const nlohmann::json &report) {
 
 static Expected<void> run(const Options &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
-  SINTER_TRY(std::string text, planStep(model, options));
-  nlohmann::json report = nlohmann::json::parse(text);
+  SINTER_TRY(nlohmann::json report, planStep(model, options));
   if (!options.html.empty()) {
+    std::string text = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     SINTER_TRY(std::string page, renderPlanHtml(text, options.model + ", " + options.mode.mode));
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }
