@@ -254,6 +254,13 @@ void ModelStages::placeCaches(func::FuncOp entry) {
   }
 }
 
+std::optional<uint32_t> ModelStages::findStageWithoutParameters() const {
+  for (uint32_t stage = 0; stage < count; ++stage)
+    if (llvm::none_of(homes, [&](const auto &home) { return home.second == stage; }))
+      return stage;
+  return std::nullopt;
+}
+
 uint32_t ModelStages::getStage(Location location) const {
   auto known = stages.find(getLayer(location));
   return known == stages.end() ? count - 1 : known->second;

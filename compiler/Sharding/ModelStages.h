@@ -42,6 +42,9 @@ public:
   uint32_t getStage(mlir::Location location) const;
   /// The stage that has a state; none where it is no cache, and no parameter is in its name.
   std::optional<uint32_t> getHome(llvm::StringRef state) const;
+  /// A stage that has neither a parameter nor a cache, since its layers share those of stages
+  /// before it; or nothing.
+  std::optional<uint32_t> findStageWithoutParameters() const;
   /// Parameters that other stages read, too, and these.
   const llvm::MapVector<mlir::StringAttr, llvm::SetVector<uint32_t>> &getCopies() const {
     return copies;

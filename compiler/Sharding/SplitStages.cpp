@@ -40,6 +40,14 @@ struct SplitStagesPass : sinter::impl::SplitStagesPassBase<SplitStagesPass> {
     auto model = ModelStages::make(module, shape.stages, layers);
     if (!model)
       return fail(model.error());
+    // What a step ends in, each stage runs of its own parameters.
+    std::optional<uint32_t> without = model->findStageWithoutParameters();
+    if (without && module.lookupSymbol("update")) {
+      module.emitError("stage ") << *without
+                                 << " of the pipeline has nothing to update: its layers share the "
+                                    "parameters of stages before it";
+      return signalPassFailure();
+    }
     for (auto entry : llvm::to_vector(module.getOps<func::FuncOp>()))
       if (entry->hasAttr(SinterDialect::kEntry) && failed(split(entry, *model)))
         return signalPassFailure();
