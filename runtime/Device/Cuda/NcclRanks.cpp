@@ -35,11 +35,18 @@ ncclConfig_t makeConfig() {
 Expected<std::unique_ptr<NcclRanks>> NcclRanks::open(const CudaContext &context,
                                                      Communicator &control, bool ordered) {
   SINTER_TRY(const NcclApi *api, ncclApi(ordered));
-  std::unique_ptr<NcclRanks> ranks(new NcclRanks(context, control, *api));
   const char *order = std::getenv(kNcclOrder);
+  bool isSet = order && std::string_view(order) == "1";
+  // NCCL reads it once in a process: to take it back would change nothing.
+  if (isSet && !ordered)
+    return fail(kNcclOrder,
+                "is 1, with which the stages of a pipeline may wait for each other for ever",
+                "unset it, or run the pipeline in a process that has opened no program without "
+                "stages");
+  std::unique_ptr<NcclRanks> ranks(new NcclRanks(context, control, *api));
   int version = 0;
-  ranks->ordered = ordered && order && std::string_view(order) == "1" &&
-                   api->ncclGetVersion(&version) == ncclSuccess && version >= kOldestWithOrder;
+  ranks->ordered = ordered && isSet && api->ncclGetVersion(&version) == ncclSuccess &&
+                   version >= kOldestWithOrder;
   SINTER_CHECK(ranks->start());
   return ranks;
 }

@@ -35,8 +35,9 @@
 // Then the first collective that is not over on all of its ranks can always go on: all before it
 // are, and what has begun behind it holds no block that it needs, since it has its own.
 //
-// In a pipeline the variable is not set: a send behind another one on its link begins when that has
-// been received, and what this rank asked for later would wait for it. Its collectives wait for
+// In a pipeline the variable is not set, and an error where it is, be it by a program without
+// stages that the process has opened before: a send behind another one on its link begins when that
+// has been received, and what this rank asked for later would wait for it. Its collectives wait for
 // each other, if the compiler put them into several streams, which it does not.
 //
 // Where a rank has several stages, what one sends to another is copied when that receives it, from
@@ -97,8 +98,10 @@ struct NcclMessage {
 class NcclRanks {
 public:
   /// All ranks at once, each with its own GPU's context current. `control` outlives it. Errors: no
-  /// NCCL, or what NCCL says of the machine.
-  /// @param ordered whether collectives should begin in the order in which they are asked for
+  /// NCCL, or what NCCL says of the machine, or that NCCL_LAUNCH_ORDER_IMPLICIT is set where it
+  /// must not be.
+  /// @param ordered whether collectives should begin in the order in which they are asked for; not
+  /// so in a pipeline
   static Expected<std::unique_ptr<NcclRanks>> open(const CudaContext &context,
                                                    Communicator &control, bool ordered);
   /// @pre graphs with collectives are gone, and end() was called

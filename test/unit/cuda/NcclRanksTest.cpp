@@ -368,6 +368,19 @@ TEST_F(StagesOnGpus, DoNotWaitForARankThatHasEnded) {
   EXPECT_EQ(told, 3);
 }
 
+// As a program without stages has left it, or a person.
+TEST_F(StagesOnGpus, AreRefusedWhereNcclKeepsTheOrderOfAllLinks) {
+  Variable order("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
+  open(kRanks);
+  auto done =
+      runThreadRanks(kRanks, [](Communicator &communicator) { return run(communicator, 2); });
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message().find("NCCL_LAUNCH_ORDER_IMPLICIT: is 1, with which the stages "
+                                        "of a pipeline may wait for each other for ever"),
+            std::string::npos)
+      << done.error().message();
+}
+
 TEST_F(StagesOnGpus, SayWhatNcclSaysOfASend) {
   open(kRanks);
   gpu->failCall("ncclSend", ncclSystemError, /*after=*/1);
