@@ -161,6 +161,11 @@ Expected<std::pair<runtime::Cluster, size_t>> sinter::chooseDevices(const Layout
   SINTER_TRY(runtime::Cluster cluster, findCluster(layout.cluster, target, ranks));
   if (finds && layout.devices == 0)
     ranks = cluster.size();
+  if (ranks > cluster.size() && layout.cluster.empty())
+    return fail(finds ? "`devices` " + std::to_string(ranks) : "`grid` " + options.grid,
+                std::to_string(ranks) + " devices are more than the " +
+                    std::to_string(cluster.size()) + " whose links are known without a `cluster`",
+                "describe yours in a file, and name it with `cluster`");
   if (ranks > cluster.size())
     return fail("`cluster` " + layout.cluster,
                 "it has " + std::to_string(cluster.size()) + " devices, of " +
