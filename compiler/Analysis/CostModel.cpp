@@ -202,9 +202,12 @@ double CostModel::getBandwidth(MemoryLevel level) const {
   llvm_unreachable("a level has a bandwidth");
 }
 
+/// Whether an op multiplies rows by matrices of their groups, or makes such matrices' gradients.
+static bool isGroupedProduct(Operation *op) { return isa<GroupedMatmulOp, GroupedOuterOp>(op); }
+
 bool CostModel::isNarrowProduct(Operation *op) const {
   FusionRole role = getRole(op);
-  if (role != FusionRole::Contraction && role != FusionRole::Attention &&
+  if (role != FusionRole::Contraction && !isGroupedProduct(op) && role != FusionRole::Attention &&
       role != FusionRole::AttentionGrad)
     return false;
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
@@ -255,7 +258,8 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
     rate = (narrow && target.hasMatrixUnits() ? pairs : rate) * reached.attention;
     break;
   default:
-    rate *= reached.elementwise * parallelism;
+    rate = isGroupedProduct(op) ? (narrow ? pairs : rate) * reached.gemm
+                                : rate * reached.elementwise * parallelism;
     break;
   }
   return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
@@ -338,8 +342,9 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
         againNs += static_cast<double>((times - 1) * bytes) /
                    getBandwidth(getLevel(static_cast<double>(bytes), /*cold=*/false));
     }
+    // The matrices of some groups come from memory, as whole ones do.
     if (partial && reads > 0)
-      move(reads, /*cold=*/false);
+      move(reads, isGroupedProduct(op));
     for (Value result : op->getResults())
       if (escapes(result, ops))
         move(partial ? writes : getStorageBytes(result.getType()), /*cold=*/false);

@@ -9,9 +9,10 @@ struct SinterFamilies : KernelFamilyInterface {
 
   ArrayRef<const KernelFamily *> getFamilies() const override {
     static const KernelFamily *const families[] = {
-        &getAttentionFamily(),   &getAttentionGradFamily(), &getGemmFamily(),
-        &getLibraryGemmFamily(), &getPackFamily(),          &getPackIntegersFamily(),
-        &getRowsFamily(),        &getSamplingFamily(),      &getScatterFamily(),
+        &getAttentionFamily(),    &getAttentionGradFamily(), &getGemmFamily(),
+        &getGroupedGemmFamily(),  &getLibraryGemmFamily(),   &getPackFamily(),
+        &getPackIntegersFamily(), &getRoutingFamily(),       &getRowsFamily(),
+        &getSamplingFamily(),     &getScatterFamily(),
     };
     return families;
   }

@@ -30,6 +30,12 @@ const KernelFamily &getPackIntegersFamily();
 /// AbsorbNorms.)
 const KernelFamily &getGemmFamily();
 
+/// One grouped_matmul or grouped_outer, alone.
+const KernelFamily &getGroupedGemmFamily();
+
+/// One choice of experts or their order, alone.
+const KernelFamily &getRoutingFamily();
+
 /// Elementwise, row and column reduction, index, gather and update ops in any combination, if
 /// nothing makes a generator compute a reduction again and again: between a row's reduction and a
 /// result only ops that keep rows, and none that gives the reduction to several rows

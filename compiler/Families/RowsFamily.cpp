@@ -23,6 +23,15 @@ static bool spreadsRows(Operation *op) {
   return true;
 }
 
+/// Whether a value is more than elements of what is in memory, in other places.
+static bool isComputedInside(Value value, const OpSet &ops) {
+  if (!isInside(value, ops))
+    return false;
+  Operation *op = value.getDefiningOp();
+  return getRole(op) != FusionRole::Index ||
+         llvm::any_of(op->getOperands(), [&](Value v) { return isComputedInside(v, ops); });
+}
+
 /// A maximum is the same in any order.
 static bool isMaximum(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
@@ -99,10 +108,9 @@ struct RowsFamily : KernelFamily {
             return "sums of columns are read from memory";
         break;
       case FusionRole::Gather: {
-        // The operand that rows are chosen from has another shape than the result.
+        // But for a rotary's, whose own rows stay where they are.
         Value chosen = op->getOperand(0);
-        if (typeOf(chosen).getShape() != typeOf(op->getResult(0)).getShape() &&
-            isInside(chosen, ops) && getRole(chosen.getDefiningOp()) != FusionRole::Index)
+        if (!isa<RotaryOp>(op) && isComputedInside(chosen, ops))
           return "rows are chosen from what is in memory";
         break;
       }

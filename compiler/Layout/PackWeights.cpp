@@ -1,5 +1,6 @@
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/Target.h"
+#include "compiler/Analysis/WeightValues.h"
 #include "compiler/Layout/Passes.h"
 #include "compiler/Layout/TransposeMatrix.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -21,13 +22,16 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
     target = TargetAttr::lookup(getOperation());
     bool panels = !target || target.readsPackedRhs();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
+      if (function->hasAttr(SinterDialect::kEntry)) {
         function.walk([&](MatmulOp matmul) {
           if (!panels)
             return packRows(matmul);
           packLhs(matmul);
           packRhs(matmul);
         });
+        if (panels)
+          packGroups(function);
+      }
   }
 
 private:
@@ -61,8 +65,8 @@ private:
     if (!matmul.getTransposeLhs() || type.getEncoding() || type.getElementTypeBitWidth() != 16)
       return;
     OpBuilder builder(matmul);
-    bool turns = type.getElementType().isBF16() && target && hasTileDot(target) &&
-                 matmul.getK() % 2 == 0;
+    bool turns =
+        type.getElementType().isBF16() && target && hasTileDot(target) && matmul.getK() % 2 == 0;
     if (!turns) {
       matmul.getLhsMutable().assign(pack(builder, matmul, matmul.getLhs()));
       return;
@@ -90,6 +94,27 @@ private:
     if (Value minima = matmul.getMinima())
       matmul.getMinimaMutable().assign(packed(minima));
     matmul.setTransposeRhs(false);
+  }
+
+  /// The matrices of groups, where they are made once and are whole panels. Those of a step that
+  /// trains its kernels read as they are.
+  void packGroups(func::FuncOp function) {
+    llvm::DenseSet<Value> constants = findParameterValues(function);
+    function.walk([&](GroupedMatmulOp matmul) {
+      Value rhs = matmul.getRhs();
+      auto type = cast<RankedTensorType>(rhs.getType());
+      PanelsAttr panels = getPanels(type.getElementType(), target);
+      if (!constants.contains(rhs) || type.getEncoding() || !matmul.getTransposeRhs() ||
+          matmul.getN() % panels.getWidth() != 0)
+        return;
+      OpBuilder builder(matmul);
+      int64_t groups = matmul.getGroups(), k = matmul.getK(), n = matmul.getN();
+      Value matrices = TransposeOp::create(builder, matmul.getLoc(), type.clone({groups, k, n}),
+                                           rhs, ArrayRef<int64_t>{0, 2, 1});
+      auto packed = RankedTensorType::get({groups, k, n}, type.getElementType(), panels);
+      matmul.getRhsMutable().assign(PackOp::create(builder, matmul.getLoc(), packed, matrices));
+      matmul.setTransposeRhs(false);
+    });
   }
 
   /// Of all that a GPU multiplies by, integers of four bits alone lie otherwise than a tensor: two

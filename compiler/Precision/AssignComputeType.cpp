@@ -98,7 +98,7 @@ private:
     auto round = [&](Value value) {
       Value rounded = casts.get(value, compute);
       return compute.isF16() && !tileDots ? casts.get(rounded, Float32Type::get(&getContext()))
-                                             : rounded;
+                                          : rounded;
     };
     function.walk([&](MatmulOp matmul) {
       if (matmul.getScales()) {
@@ -108,8 +108,8 @@ private:
           bool narrows = tileDots && &operand == &matmul.getLhsMutable();
           // Kernels widen scales while they multiply: what is read is less. A library that
           // multiplies rows of bytes wants f32.
-          bool stays = &operand == matmul.getScalesMutable().begin() &&
-                       !(tileDots && matmul.getRowScales());
+          bool stays =
+              &operand == matmul.getScalesMutable().begin() && !(tileDots && matmul.getRowScales());
           if (!stays && getElementTypeOrSelf(operand.get()).getIntOrFloatBitWidth() > 8)
             operand.set(casts.get(operand.get(), narrows ? compute : f32));
         }
@@ -119,6 +119,15 @@ private:
       matmul.getRhsMutable().assign(round(matmul.getRhs()));
       widenResults(matmul);
       matmul.setTf32(tileDots && tf32 && compute.isF32());
+      ++products;
+    });
+    function.walk([&](Operation *op) {
+      if (!isa<GroupedMatmulOp, GroupedOuterOp>(op))
+        return;
+      for (OpOperand &operand : op->getOpOperands())
+        if (isa<FloatType>(getElementTypeOrSelf(operand.get())))
+          operand.set(round(operand.get()));
+      widenResults(op);
       ++products;
     });
     function.walk([&](FusibleOpInterface op) {

@@ -89,6 +89,21 @@ LoopNest LayerNormGradOp::getLoopNest() {
 }
 
 //===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+//
+// The order of the experts is one of all rows, which are never split.
+
+LoopNest TopKOp::getLoopNest() { return makeLoopNest(*this, "... N -> ... K, ... K"); }
+LoopNest RouteOp::getLoopNest() { return makeLoopNest(*this, "T K -> M, M, T K, E"); }
+LoopNest DispatchOp::getLoopNest() { return makeLoopNest(*this, "T d, M, T K -> M d"); }
+LoopNest CombineOp::getLoopNest() { return makeLoopNest(*this, "M d, T K, M, M, T K -> T d"); }
+LoopNest GroupedMatmulOp::getLoopNest() {
+  return makeLoopNest(*this, getTransposeRhs() ? "M K, G n K, O -> M n" : "M K, G K n, O -> M n");
+}
+LoopNest GroupedOuterOp::getLoopNest() { return makeLoopNest(*this, "M a, M b, O -> G a b"); }
+
+//===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 //

@@ -23,10 +23,17 @@ static std::string checkRank(ArrayRef<int64_t> shape, size_t rank) {
 }
 
 //===----------------------------------------------------------------------===//
-// Panels: [k, n] -> [n / width][k / interleave][width][interleave]
+// Panels: [k, n] -> [n / width][k / interleave][width][interleave]; [g, k, n] one after another
 //===----------------------------------------------------------------------===//
 
-std::string PanelsAttr::checkShape(ArrayRef<int64_t> shape) const { return checkRank(shape, 2); }
+std::string PanelsAttr::checkShape(ArrayRef<int64_t> shape) const {
+  if (shape.size() == 3 && shape[2] % getWidth() == 0)
+    return {};
+  if (shape.size() == 3)
+    return "several matrices are of whole panels of " + std::to_string(getWidth()) +
+           " columns, not of " + std::to_string(shape[2]);
+  return checkRank(shape, 2);
+}
 
 /// Elements of a panel, with the row of sums that panels of four bytes end with which bytes are
 /// multiplied by: those are padded to whole words.
@@ -37,15 +44,22 @@ static int64_t getPanelElements(PanelsAttr panels, int64_t k) {
 }
 
 int64_t PanelsAttr::getStorageElements(ArrayRef<int64_t> shape) const {
-  return getPanelElements(*this, shape[0]) * llvm::divideCeil(shape[1], getWidth());
+  int64_t k = shape[shape.size() - 2], n = shape.back();
+  int64_t matrices = shape.size() == 3 ? shape[0] : 1;
+  return matrices * getPanelElements(*this, k) * llvm::divideCeil(n, getWidth());
 }
 
 AffineMap PanelsAttr::getOffsetMap(ArrayRef<int64_t> shape) const {
-  AffineExpr k = getAffineDimExpr(0, getContext()), n = getAffineDimExpr(1, getContext());
-  AffineExpr offset = n.floorDiv(getWidth()) * getPanelElements(*this, shape[0]) +
+  unsigned rank = shape.size();
+  int64_t elements = getPanelElements(*this, shape[rank - 2]);
+  AffineExpr k = getAffineDimExpr(rank - 2, getContext()),
+             n = getAffineDimExpr(rank - 1, getContext());
+  AffineExpr offset = n.floorDiv(getWidth()) * elements +
                       k.floorDiv(getInterleave()) * (getWidth() * getInterleave()) +
                       (n % getWidth()) * getInterleave() + k % getInterleave();
-  return AffineMap::get(2, 0, offset);
+  if (rank == 3)
+    offset = offset + getAffineDimExpr(0, getContext()) * (shape[2] / getWidth() * elements);
+  return AffineMap::get(rank, 0, offset);
 }
 
 //===----------------------------------------------------------------------===//

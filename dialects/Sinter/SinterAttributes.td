@@ -63,7 +63,8 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
   let description = [{
     A `[k, n]` matrix as panels of `width` columns, the last one padded, `k` padded to a multiple
     of `depth`; a panel is `[k / interleave][width][interleave]`, contiguous. A kernel that
-    computes `width` outputs streams one panel from front to back.
+    computes `width` outputs streams one panel from front to back. Several matrices `[g, k, n]` of
+    whole panels lie one after another, as one matrix `[k, g * n]` would.
 
     Of integers of four bits a panel is `[k][width / 2]` bytes, each of which has column `j` in its
     lower half and column `j + width / 2` in its upper one: the bytes that fill a vector become two

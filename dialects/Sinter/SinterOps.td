@@ -5,6 +5,7 @@
 include "dialects/Sinter/AttentionOps.td"
 include "dialects/Sinter/CollectiveOps.td"
 include "dialects/Sinter/ElementwiseOps.td"
+include "dialects/Sinter/ExpertOps.td"
 include "dialects/Sinter/FusionOps.td"
 include "dialects/Sinter/GradientOps.td"
 include "dialects/Sinter/IndexOps.td"

@@ -218,6 +218,41 @@ Value GraphBuilder::dropout(Value x, Value seed, double probability, int64_t str
                            /*whole=*/DenseI64ArrayAttr());
 }
 
+std::pair<Value, Value> GraphBuilder::topK(Value rows, int64_t k) {
+  SmallVector<int64_t> shape(getType(rows).getShape());
+  shape.back() = k;
+  RankedTensorType values = getType(rows).clone(shape);
+  auto choice = TopKOp::create(builder, location, values, values.clone(builder.getI32Type()), rows);
+  return {choice.getValues(), choice.getIndices()};
+}
+
+RouteOp GraphBuilder::route(Value ids, int64_t experts) {
+  RankedTensorType type = getType(ids);
+  RankedTensorType rows = type.clone({type.getNumElements()});
+  return RouteOp::create(builder, location, rows, rows, type, type.clone({experts + 1}), ids);
+}
+
+Value GraphBuilder::dispatch(Value rows, RouteOp route) {
+  int64_t count = route.getTokens().getType().getDimSize(0);
+  return DispatchOp::create(builder, location,
+                            getType(rows).clone({count, getType(rows).getDimSize(1)}), rows,
+                            route.getTokens(), route.getPlaces());
+}
+
+Value GraphBuilder::combine(Value rows, RouteOp route, Value weights) {
+  int64_t tokens = route.getPlaces().getType().getDimSize(0);
+  return CombineOp::create(builder, location,
+                           getType(rows).clone({tokens, getType(rows).getDimSize(1)}), rows,
+                           route.getPlaces(), route.getTokens(), route.getOrder(), weights);
+}
+
+Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route) {
+  RankedTensorType type =
+      getType(rows).clone({getType(rows).getDimSize(0), getType(matrices).getDimSize(1)});
+  return GroupedMatmulOp::create(builder, location, type, rows, matrices, route.getOffsets(),
+                                 /*transpose_rhs=*/true);
+}
+
 Value GraphBuilder::positions(Value start, int64_t count) {
   return PositionsOp::create(builder, location,
                              getType(start).clone({getType(start).getDimSize(0), count}), start);

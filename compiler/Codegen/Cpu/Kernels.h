@@ -21,6 +21,21 @@ mlir::FailureOr<int64_t> lowerSampleKernel(mlir::func::FuncOp tensorKernel,
 mlir::FailureOr<int64_t> lowerGemmKernel(mlir::func::FuncOp tensorKernel,
                                          mlir::func::FuncOp loopKernel, const TargetAttr &target);
 
+/// One grouped_matmul.
+mlir::FailureOr<int64_t> lowerGroupedGemmKernel(mlir::func::FuncOp tensorKernel,
+                                                mlir::func::FuncOp loopKernel,
+                                                const TargetAttr &target);
+
+/// One grouped_outer.
+mlir::FailureOr<int64_t> lowerGroupedOuterKernel(mlir::func::FuncOp tensorKernel,
+                                                 mlir::func::FuncOp loopKernel,
+                                                 const TargetAttr &target);
+
+/// One top_k or route.
+mlir::FailureOr<int64_t> lowerRoutingKernel(mlir::func::FuncOp tensorKernel,
+                                            mlir::func::FuncOp loopKernel,
+                                            const TargetAttr &target);
+
 /// One attention.
 mlir::FailureOr<int64_t> lowerAttentionKernel(mlir::func::FuncOp tensorKernel,
                                               mlir::func::FuncOp loopKernel,

@@ -38,6 +38,26 @@ func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xb
   return %15 : tensor<4x8xbf16>
 }
 
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: tensor<4x8xf32>, %p: tensor<4x5xf32>, %w: tensor<5x16x8xf32>,
+                   %panels: tensor<5x16x64xf32, #panels>) -> (tensor<4x64xf32>, tensor<5x8x16xf32>) {
+  // CHECK: sinter.top_k %{{.*}} : (tensor<4x5xf32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  %weights, %ids = sinter.top_k %p : (tensor<4x5xf32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  // CHECK: sinter.route
+  %order, %tokens, %places, %offsets = sinter.route %ids : (tensor<4x2xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<4x2xi32>, tensor<6xi32>)
+  // CHECK: sinter.dispatch
+  %rows = sinter.dispatch %x, %tokens, %places : (tensor<4x8xf32>, tensor<8xi32>, tensor<4x2xi32>) -> tensor<8x8xf32>
+  // CHECK: sinter.grouped_matmul %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs}
+  %y = sinter.grouped_matmul %rows, %w, %offsets {transpose_rhs} : (tensor<8x8xf32>, tensor<5x16x8xf32>, tensor<6xi32>) -> tensor<8x16xf32>
+  // CHECK: sinter.grouped_matmul %{{.*}} : (tensor<8x16xf32>, tensor<5x16x64xf32, #sinter.panels<width = 64, interleave = 1, depth = 16>>, tensor<6xi32>)
+  %z = sinter.grouped_matmul %y, %panels, %offsets : (tensor<8x16xf32>, tensor<5x16x64xf32, #panels>, tensor<6xi32>) -> tensor<8x64xf32>
+  // CHECK: sinter.combine
+  %out = sinter.combine %z, %places, %tokens, %order, %weights : (tensor<8x64xf32>, tensor<4x2xi32>, tensor<8xi32>, tensor<8xi32>, tensor<4x2xf32>) -> tensor<4x64xf32>
+  // CHECK: sinter.grouped_outer
+  %dw = sinter.grouped_outer %rows, %y, %offsets : (tensor<8x8xf32>, tensor<8x16xf32>, tensor<6xi32>) -> tensor<5x8x16xf32>
+  return %out, %dw : tensor<4x64xf32>, tensor<5x8x16xf32>
+}
+
 // CHECK-LABEL: func.func @index
 func.func @index(%x: tensor<4x8xf32>, %start: tensor<2xi32>, %count: tensor<2xi32>)
     -> (tensor<2x4x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x2xf32>) {

@@ -261,6 +261,59 @@ Value crossEntropyCase(GraphBuilder &graph, Random &random) {
   return graph.linearCrossEntropy(parameter(graph, "x", {n, d}), weight, targets, options);
 }
 
+Value topKCase(GraphBuilder &graph, Random &random) {
+  int64_t n = random.extent(2, 6);
+  Value x = parameter(graph, "x", {random.extent(), n});
+  return graph.topK(x, random.extent(1, n)).first;
+}
+
+/// Rows of the experts that random ids choose.
+RouteOp makeRoute(GraphBuilder &graph, Random &random, int64_t tokens, int64_t experts) {
+  return graph.route(graph.getInput("ids", {tokens, random.extent(1, 3)}), experts);
+}
+
+Value dispatchCase(GraphBuilder &graph, Random &random) {
+  int64_t t = random.extent();
+  RouteOp route = makeRoute(graph, random, t, random.extent());
+  Value rows = graph.dispatch(parameter(graph, "x", {t, random.extent()}), route);
+  return graph.mul(rows, rows);
+}
+
+Value combineCase(GraphBuilder &graph, Random &random) {
+  int64_t t = random.extent();
+  RouteOp route = makeRoute(graph, random, t, random.extent());
+  ArrayRef<int64_t> places = route.getPlaces().getType().getShape();
+  Value rows = parameter(graph, "y", {places[0] * places[1], random.extent()});
+  return graph.combine(rows, route, random.flip() ? parameter(graph, "p", places) : Value());
+}
+
+Value groupedMatmulCase(GraphBuilder &graph, Random &random) {
+  int64_t t = random.extent(), e = random.extent(), k = random.extent(), n = random.extent();
+  RouteOp route = makeRoute(graph, random, t, e);
+  int64_t rows = route.getTokens().getType().getDimSize(0);
+  Value x = parameter(graph, "x", {rows, k});
+  if (random.flip())
+    return graph.groupedMatmul(x, parameter(graph, "w", {e, n, k}), route);
+  Value w = parameter(graph, "w", {e, k, n});
+  OpBuilder builder(route->getContext());
+  builder.setInsertionPointToEnd(route->getBlock());
+  return GroupedMatmulOp::create(builder, route.getLoc(),
+                                 cast<RankedTensorType>(x.getType()).clone({rows, n}), x, w,
+                                 route.getOffsets(), /*transpose_rhs=*/false);
+}
+
+/// All of it: experts are chosen by what is trained, too.
+Value expertsCase(GraphBuilder &graph, Random &random) {
+  int64_t t = random.extent(), e = random.extent(2, 5), d = random.extent();
+  Value x = parameter(graph, "x", {t, d});
+  Value scores = graph.matmul(x, parameter(graph, "router", {e, d}), /*transposeRhs=*/true);
+  auto [weights, ids] = graph.topK(scores, random.extent(1, e));
+  RouteOp route = graph.route(ids, e);
+  Value rows = graph.dispatch(x, route);
+  Value y = graph.groupedMatmul(rows, parameter(graph, "w", {e, random.extent(), d}), route);
+  return graph.combine(y, route, weights);
+}
+
 struct Case {
   const char *name;
   Body body;
@@ -302,6 +355,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"TransposedEmbedding", transposedEmbeddingCase},
                     Case{"TiedEmbedding", tiedEmbeddingCase}, Case{"RmsNorm", rmsNormCase},
                     Case{"LayerNorm", layerNormCase}, Case{"Rotary", rotaryCase},
-                    Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase}),
+                    Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase},
+                    Case{"TopK", topKCase}, Case{"Dispatch", dispatchCase},
+                    Case{"Combine", combineCase}, Case{"GroupedMatmul", groupedMatmulCase},
+                    Case{"Experts", expertsCase}),
     [](const auto &info) { return std::string(info.param.name); });
 } // namespace

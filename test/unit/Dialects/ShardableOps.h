@@ -87,6 +87,18 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   %22 = sinter.embedding_grad %ids, %g, %into from %one {rows = 4 : i64} : (tensor<4x2xi32>, tensor<4x2x6xf64>, tensor<4x6xf64>, tensor<1xi32>) -> tensor<4x6xf64>
   return
 }
+func.func @experts(%x: !m, %tokens: tensor<8xi32>, %ids: tensor<4x2xi32>, %p: tensor<4x2xf64>, %y: tensor<8x6xf64>,
+                   %w: tensor<4x6x10xf64>, %wt: tensor<4x10x6xf64>, %o: tensor<5xi32>, %z: tensor<8x10xf64>) {
+  %0:2 = sinter.top_k %x : (!m) -> (tensor<4x2xf64>, tensor<4x2xi32>)
+  %1:4 = sinter.route %ids : (tensor<4x2xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<4x2xi32>, tensor<5xi32>)
+  %2 = sinter.dispatch %x, %tokens, %ids : (!m, tensor<8xi32>, tensor<4x2xi32>) -> tensor<8x6xf64>
+  %3 = sinter.combine %y, %ids, %tokens, %tokens, %p : (tensor<8x6xf64>, tensor<4x2xi32>, tensor<8xi32>, tensor<8xi32>, tensor<4x2xf64>) -> !m
+  %4 = sinter.combine %y, %ids, %tokens, %tokens : (tensor<8x6xf64>, tensor<4x2xi32>, tensor<8xi32>, tensor<8xi32>) -> !m
+  %5 = sinter.grouped_matmul %y, %w, %o : (tensor<8x6xf64>, tensor<4x6x10xf64>, tensor<5xi32>) -> tensor<8x10xf64>
+  %6 = sinter.grouped_matmul %y, %wt, %o {transpose_rhs} : (tensor<8x6xf64>, tensor<4x10x6xf64>, tensor<5xi32>) -> tensor<8x10xf64>
+  %7 = sinter.grouped_outer %y, %z, %o : (tensor<8x6xf64>, tensor<8x10xf64>, tensor<5xi32>) -> tensor<4x6x10xf64>
+  return
+}
 func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {
   %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<4x6xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return

@@ -1,0 +1,59 @@
+#include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Families/Families.h"
+
+using namespace mlir;
+using namespace sinter;
+
+/// There are no kernels of these for GPUs.
+static FailureOr<CudaLaunch> refuseGpu(func::FuncOp tensorKernel, func::FuncOp, const TargetAttr &,
+                                       int64_t) {
+  return tensorKernel.emitError("expected a processor: experts have no kernels for GPUs");
+}
+
+namespace {
+/// A family of kernels of one op.
+struct LonelyFamily : KernelFamily {
+  using KernelFamily::KernelFamily;
+
+  TemplateGenerator getTemplate() const override { return refuseGpu; }
+
+  StringRef findObstacle(const OpSet &ops, Operation *) const override {
+    return ops.size() > 1 ? "the op runs alone" : "";
+  }
+};
+
+struct GroupedGemmFamily : LonelyFamily {
+  GroupedGemmFamily() : LonelyFamily("grouped_gemm") {}
+
+  bool isRoot(Operation *op) const override { return isa<GroupedMatmulOp, GroupedOuterOp>(op); }
+
+  FailureOr<int64_t> lowerToLoops(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                  const TargetAttr &target) const override {
+    return tensorKernel.front().getOps<GroupedOuterOp>().empty()
+               ? lowerGroupedGemmKernel(tensorKernel, loopKernel, target)
+               : lowerGroupedOuterKernel(tensorKernel, loopKernel, target);
+  }
+};
+
+struct RoutingFamily : LonelyFamily {
+  RoutingFamily() : LonelyFamily("routing") {}
+
+  bool isRoot(Operation *op) const override { return isa<TopKOp, RouteOp>(op); }
+
+  FailureOr<int64_t> lowerToLoops(func::FuncOp tensorKernel, func::FuncOp loopKernel,
+                                  const TargetAttr &target) const override {
+    return lowerRoutingKernel(tensorKernel, loopKernel, target);
+  }
+};
+} // namespace
+
+const KernelFamily &sinter::getGroupedGemmFamily() {
+  static const GroupedGemmFamily family;
+  return family;
+}
+
+const KernelFamily &sinter::getRoutingFamily() {
+  static const RoutingFamily family;
+  return family;
+}

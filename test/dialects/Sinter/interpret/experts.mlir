@@ -1,0 +1,57 @@
+// RUN: sinter-opt %s --sinter-evaluate -o /dev/null
+// Four tokens, three experts, two a token; the second expert has no rows. Check ops judge.
+
+// Ties go to the lower index, NaN is last.
+func.func @top_k() {
+  %x = sinter.constant dense<[[1.0, 3.0, 3.0, 0.0], [0x7FF8000000000000, -1.0, 2.0, -1.0]]> : tensor<2x4xf64>
+  %values, %indices = sinter.top_k %x : (tensor<2x4xf64>) -> (tensor<2x3xf64>, tensor<2x3xi32>)
+  check.expect_const %values, dense<[[3.0, 3.0, 1.0], [2.0, -1.0, -1.0]]> : tensor<2x3xf64> : tensor<2x3xf64>
+  check.expect_const %indices, dense<[[1, 2, 0], [2, 1, 3]]> : tensor<2x3xi32> : tensor<2x3xi32>
+  return
+}
+
+// An id outside of the experts is the nearest one's.
+func.func @route() {
+  %ids = sinter.constant dense<[[0, 2], [2, 0], [2, 7], [-1, 2]]> : tensor<4x2xi32>
+  %order, %tokens, %places, %offsets = sinter.route %ids : (tensor<4x2xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<4x2xi32>, tensor<4xi32>)
+  check.expect_const %order, dense<[0, 3, 6, 1, 2, 4, 5, 7]> : tensor<8xi32> : tensor<8xi32>
+  check.expect_const %tokens, dense<[0, 1, 3, 0, 1, 2, 2, 3]> : tensor<8xi32> : tensor<8xi32>
+  check.expect_const %places, dense<[[0, 3], [4, 1], [5, 6], [2, 7]]> : tensor<4x2xi32> : tensor<4x2xi32>
+  check.expect_const %offsets, dense<[0, 3, 3, 8]> : tensor<4xi32> : tensor<4xi32>
+  return
+}
+
+func.func @dispatch() {
+  %x = sinter.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf64>
+  %tokens = sinter.constant dense<[1, 0, 0, 1]> : tensor<4xi32>
+  %places = sinter.constant dense<[[1, 2], [0, 3]]> : tensor<2x2xi32>
+  %0 = sinter.dispatch %x, %tokens, %places : (tensor<2x2xf64>, tensor<4xi32>, tensor<2x2xi32>) -> tensor<4x2xf64>
+  check.expect_const %0, dense<[[3.0, 4.0], [1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]> : tensor<4x2xf64> : tensor<4x2xf64>
+  return
+}
+
+func.func @combine() {
+  %y = sinter.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf64>
+  %places = sinter.constant dense<[[1, 2], [3, 0]]> : tensor<2x2xi32>
+  %order = sinter.constant dense<[3, 0, 1, 2]> : tensor<4xi32>
+  %tokens = sinter.constant dense<[1, 0, 0, 1]> : tensor<4xi32>
+  %p = sinter.constant dense<[[0.5, 2.0], [1.0, -1.0]]> : tensor<2x2xf64>
+  %0 = sinter.combine %y, %places, %tokens, %order, %p : (tensor<4x2xf64>, tensor<2x2xi32>, tensor<4xi32>, tensor<4xi32>, tensor<2x2xf64>) -> tensor<2x2xf64>
+  check.expect_const %0, dense<[[11.5, 14.0], [6.0, 6.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  %1 = sinter.combine %y, %places, %tokens, %order : (tensor<4x2xf64>, tensor<2x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<2x2xf64>
+  check.expect_const %1, dense<[[8.0, 10.0], [8.0, 10.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  return
+}
+
+func.func @grouped() {
+  %x = sinter.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf64>
+  %w = sinter.constant dense<[[[1.0, 0.0], [0.0, 1.0]], [[9.0, 9.0], [9.0, 9.0]], [[2.0, 1.0], [0.0, 3.0]]]> : tensor<3x2x2xf64>
+  %o = sinter.constant dense<[0, 1, 1, 3]> : tensor<4xi32>
+  %0 = sinter.grouped_matmul %x, %w, %o : (tensor<3x2xf64>, tensor<3x2x2xf64>, tensor<4xi32>) -> tensor<3x2xf64>
+  check.expect_const %0, dense<[[1.0, 2.0], [6.0, 15.0], [10.0, 23.0]]> : tensor<3x2xf64> : tensor<3x2xf64>
+  %1 = sinter.grouped_matmul %x, %w, %o {transpose_rhs} : (tensor<3x2xf64>, tensor<3x2x2xf64>, tensor<4xi32>) -> tensor<3x2xf64>
+  check.expect_const %1, dense<[[1.0, 2.0], [10.0, 12.0], [16.0, 18.0]]> : tensor<3x2xf64> : tensor<3x2xf64>
+  %2 = sinter.grouped_outer %x, %x, %o : (tensor<3x2xf64>, tensor<3x2xf64>, tensor<4xi32>) -> tensor<3x2x2xf64>
+  check.expect_const %2, dense<[[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[34.0, 42.0], [42.0, 52.0]]]> : tensor<3x2x2xf64> : tensor<3x2x2xf64>
+  return
+}

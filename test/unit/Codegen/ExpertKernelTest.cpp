@@ -1,0 +1,214 @@
+//===- ExpertKernelTest.cpp - Choosing experts, and their products ----------===//
+
+#include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "test/unit/Codegen/DifferentialTest.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <limits>
+
+using namespace sinter::jit;
+using namespace sinter::test;
+
+namespace {
+
+using Bounds = std::vector<int64_t>;
+
+/// Normal numbers, and these offsets.
+MakeArgument withOffsets(Bounds offsets) {
+  return [offsets](unsigned index, mlir::RankedTensorType type) {
+    if (!type.getElementType().isInteger(32))
+      return makeNormal(type, 17 + index);
+    sinter::ReferenceTensor values(type);
+    for (auto [value, offset] : llvm::zip_equal(values.data(), offsets))
+      value = static_cast<double>(offset);
+    return values;
+  };
+}
+
+/// A kernel that multiplies [m, k] by `groups` matrices, [k, n] or transposed, of a layout (", ..."
+/// or nothing).
+std::string product(int64_t m, int64_t k, int64_t n, int64_t groups, bool transposed,
+                    llvm::StringRef element = "f32", llvm::StringRef layout = "") {
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}x{6}>, %w: tensor<{3}x{4}x{5}x{6}{7}>,
+                              %o: tensor<{8}xi32>) -> tensor<{0}x{2}xf32>
+        attributes {{sinter.kernel = "grouped_gemm"} {{
+      %0 = sinter.grouped_matmul %x, %w, %o {9}
+        : (tensor<{0}x{1}x{6}>, tensor<{3}x{4}x{5}x{6}{7}>, tensor<{8}xi32>) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, groups, transposed ? n : k, transposed ? k : n, element, layout,
+                       groups + 1, transposed ? "{transpose_rhs}" : "")
+      .str();
+}
+
+/// The same of panels of this machine.
+std::string packedProduct(int64_t m, int64_t k, int64_t n, int64_t groups,
+                          llvm::StringRef element) {
+  mlir::MLIRContext &context = getContext();
+  mlir::Type type = element == "f32" ? mlir::Type(mlir::Float32Type::get(&context))
+                                     : mlir::Type(mlir::BFloat16Type::get(&context));
+  sinter::PanelsAttr panels = sinter::getPanels(type, getHostTarget());
+  std::string layout = llvm::formatv(", #sinter.panels<width = {0}, interleave = {1}, depth = {2}>",
+                                     panels.getWidth(), panels.getInterleave(), panels.getDepth());
+  return product(m, k, n, groups, /*transposed=*/false, element, layout);
+}
+
+std::string outer(int64_t m, int64_t a, int64_t b, int64_t groups, llvm::StringRef element) {
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}x{5}>, %y: tensor<{0}x{2}x{5}>,
+                              %o: tensor<{4}xi32>) -> tensor<{3}x{1}x{2}xf32>
+        attributes {{sinter.kernel = "grouped_gemm"} {{
+      %0 = sinter.grouped_outer %x, %y, %o
+        : (tensor<{0}x{1}x{5}>, tensor<{0}x{2}x{5}>, tensor<{4}xi32>) -> tensor<{3}x{1}x{2}xf32>
+      return %0 : tensor<{3}x{1}x{2}xf32>
+    })",
+                       m, a, b, groups, groups + 1, element)
+      .str();
+}
+
+// Groups without rows, of one, of a tile and more, of more than a block.
+const std::pair<int64_t, Bounds> kGroups[] = {
+    {1, {0, 0, 1, 1}},   {4, {0, 1, 2, 4}},       {7, {0, 7, 7, 7}},         {23, {0, 5, 11, 23}},
+    {40, {0, 0, 0, 40}}, {131, {0, 2, 129, 131}}, {300, {0, 250, 250, 300}},
+};
+
+TEST(GroupedMatmul, OfPanels) {
+  for (const auto &[m, offsets] : kGroups)
+    for (llvm::StringRef element : {"f32", "bf16"})
+      for (auto [k, n] : {std::pair(32, 64), {77, 96}, {200, 32}})
+        expectSameAsReference(packedProduct(m, k, n, 3, element), 1e-5, {}, withOffsets(offsets));
+}
+
+TEST(GroupedMatmul, OfLongRows) {
+  expectSameAsReference(packedProduct(9, 5000, 64, 2, "f32"), 1e-5, {}, withOffsets({0, 8, 9}));
+  expectSameAsReference(packedProduct(9, 9001, 64, 2, "bf16"), 1e-5, {}, withOffsets({0, 8, 9}));
+}
+
+TEST(GroupedMatmul, OfDenseMatrices) {
+  for (const auto &[m, offsets] : kGroups)
+    for (bool transposed : {false, true})
+      for (auto [k, n] : {std::pair(32, 64), {77, 70}, {300, 5}})
+        expectSameAsReference(product(m, k, n, 3, transposed), 1e-5, {}, withOffsets(offsets));
+  expectSameAsReference(product(23, 40, 24, 3, true, "bf16"), 1e-5, {},
+                        withOffsets({0, 5, 11, 23}));
+}
+
+/// What a product by two matrices computes where the first has all rows but those from `second` on.
+sinter::ReferenceTensor multiply(int64_t m, int64_t second, const std::string &text) {
+  KernelJit jit(getContext(), text, getHostTarget());
+  EXPECT_EQ(jit.getError(), "");
+  std::vector<GuardedStorage> storage;
+  llvm::SmallVector<void *> slices;
+  auto make = withOffsets({0, second, m});
+  mlir::FunctionType type = jit.getKernel().getFunctionType();
+  for (auto [i, argument] : llvm::enumerate(type.getInputs())) {
+    auto tensor = mlir::cast<mlir::RankedTensorType>(argument);
+    sinter::ReferenceTensor values = make(i, tensor);
+    // Both matrices are the same.
+    if (i == 1)
+      for (int64_t j = 0; j < values.getNumElements() / 2; ++j)
+        values[values.getNumElements() / 2 + j] = values[j];
+    storage.emplace_back(tensor).write(values);
+  }
+  storage.emplace_back(mlir::cast<mlir::RankedTensorType>(type.getResult(0)));
+  for (GuardedStorage &memory : storage)
+    slices.push_back(memory.data());
+  jit.run(slices, 0, jit.getGrid());
+  return storage.back().read();
+}
+
+TEST(GroupedMatmul, GivesARowTheSameBitsBesideAnyOthers) {
+  constexpr int64_t m = 45;
+  for (const std::string &text :
+       {packedProduct(m, 700, 64, 2, "f32"), packedProduct(m, 700, 64, 2, "bf16"),
+        packedProduct(m, 701, 64, 2, "bf16"), product(m, 700, 64, 2, /*transposed=*/true)}) {
+    sinter::ReferenceTensor together = multiply(m, m, text);
+    for (int64_t second : {0, 1, 2, 5, 13, 31, 33, 44})
+      EXPECT_EQ(multiply(m, second, text).data(), together.data()) << second;
+  }
+}
+
+TEST(GroupedMatmul, StaysInsideOfItsTensors) {
+  expectSameAsReference(product(12, 32, 64, 3, true), 1e-5, {},
+                        withOffsets({-5, 900, 900, 1 << 30}));
+}
+
+TEST(GroupedMatmul, IsRefused) {
+  expectError(product(4, 32, 64, 3, true, "f64"), "expected operands of f32 or bf16, got 'f64'");
+  expectError(product(4, 32, 64, 3, false, "f32",
+                      ", #sinter.panels<width = 64, interleave = 1, depth = 16>"),
+              "expected rhs [g, k, n] in whole panels of the target's, or dense, got");
+  expectError(product(4, 32, 40, 3, false, "f32",
+                      ", #sinter.panels<width = 32, interleave = 1, depth = 16>"),
+              "expected rhs [g, k, n] in whole panels");
+}
+
+TEST(GroupedOuter, OfRows) {
+  for (const auto &[m, offsets] : kGroups)
+    for (llvm::StringRef element : {"f32", "bf16"})
+      for (auto [a, b] : {std::pair(32, 64), {7, 70}, {100, 5}})
+        expectSameAsReference(outer(m, a, b, 3, element), 1e-5, {}, withOffsets(offsets));
+}
+
+TEST(GroupedOuter, OfManyRows) {
+  expectSameAsReference(outer(700, 20, 80, 2, "f32"), 1e-5, {}, withOffsets({0, 690, 700}));
+}
+
+constexpr const char *kTopK = R"(
+  func.func private @kernel(%x: tensor<6x9xf32>) -> (tensor<6x4xf32>, tensor<6x4xi32>)
+      attributes {sinter.kernel = "routing"} {
+    %0:2 = sinter.top_k %x : (tensor<6x9xf32>) -> (tensor<6x4xf32>, tensor<6x4xi32>)
+    return %0#0, %0#1 : tensor<6x4xf32>, tensor<6x4xi32>
+  })";
+
+TEST(TopK, OrdersTiesAndInfinities) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  expectSameAsReference(kTopK, 0, {}, [&](unsigned, mlir::RankedTensorType type) {
+    sinter::ReferenceTensor x = makeNormal(type, 3);
+    for (int64_t j = 0; j < 9; ++j) {
+      x[j] = 1; // all alike
+      x[9 + j] = j % 2 ? 0.0 : -0.0;
+      x[18 + j] = j % 3 ? -2 : 5;
+    }
+    for (int64_t j : {2, 4, 5})
+      x[27 + j] = infinity;
+    for (int64_t j = 0; j < 8; ++j)
+      x[36 + j] = -infinity;
+    return x;
+  });
+}
+
+TEST(TopK, OfSixteenBits) {
+  expectSameAsReference(R"(
+    func.func private @kernel(%x: tensor<3x70xbf16>) -> (tensor<3x70xbf16>, tensor<3x70xi32>)
+        attributes {sinter.kernel = "routing"} {
+      %0:2 = sinter.top_k %x : (tensor<3x70xbf16>) -> (tensor<3x70xbf16>, tensor<3x70xi32>)
+      return %0#0, %0#1 : tensor<3x70xbf16>, tensor<3x70xi32>
+    })",
+                        0);
+}
+
+TEST(Route, OrdersAssignments) {
+  for (int64_t experts : {1, 3, 9})
+    expectSameAsReference(llvm::formatv(R"(
+    func.func private @kernel(%ids: tensor<20x2xi32>)
+        -> (tensor<40xi32>, tensor<40xi32>, tensor<20x2xi32>, tensor<{0}xi32>)
+        attributes {{sinter.kernel = "routing"} {{
+      %0:4 = sinter.route %ids : (tensor<20x2xi32>)
+        -> (tensor<40xi32>, tensor<40xi32>, tensor<20x2xi32>, tensor<{0}xi32>)
+      return %0#0, %0#1, %0#2, %0#3
+        : tensor<40xi32>, tensor<40xi32>, tensor<20x2xi32>, tensor<{0}xi32>
+    })",
+                                        experts + 1)
+                              .str(),
+                          0, {}, [](unsigned, mlir::RankedTensorType type) {
+                            sinter::ReferenceTensor ids(type);
+                            for (int64_t i = 0; i < ids.getNumElements(); ++i)
+                              ids[i] = static_cast<double>(i * 7 % 11 - 1); // some are no expert's
+                            return ids;
+                          });
+}
+
+} // namespace
