@@ -140,7 +140,8 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
   for (const LayerSpec &layer : model.spec.layers)
     for (const LinearSpec *linear : {&layer.query, &layer.key, &layer.value, &layer.output,
                                      layer.gate ? &*layer.gate : nullptr, &layer.up, &layer.down}) {
-      if (!linear || (model.weights && model.weights->find(linear->weight.tensor)->integers))
+      if (!linear || linear->out == 0 ||
+          (model.weights && model.weights->find(linear->weight.tensor)->integers))
         continue;
       bool fits = linear->in % options.weightsGroup == 0;
       hasFitting |= fits;
@@ -159,6 +160,21 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
                 "give a number that does");
   options.observer.note("weights whose inputs groups of " + size +
                         " do not divide stay as they are, as those of " + path + "." + odd->name);
+  return {};
+}
+
+/// What models with experts are not compiled for.
+static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
+  if (!model.spec.hasExperts())
+    return {};
+  if (options.isGpu())
+    return fail("`target` " + options.target, "models with experts run on processors alone",
+                "give `target` cpu");
+  if (options.weights != "stored" && options.weights != "float")
+    return fail("`weights` " + options.weights, "experts are not rounded", "leave it out");
+  if (options.training.fp8 != "none")
+    return fail("`fp8` " + options.training.fp8, "experts are not multiplied in fp8",
+                "leave it out");
   return {};
 }
 
@@ -210,6 +226,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);
     request.contents.metadata["trained_length"] = std::to_string(stretched->getUnstretchedLength());
   }
+  SINTER_CHECK(checkExperts(model, compile));
   SINTER_CHECK(checkFp8(compile));
   SINTER_CHECK(checkUnused(model, options));
   SINTER_CHECK(checkGroups(model, options));

@@ -160,6 +160,9 @@ static Expected<void> checkModel(const Model &model) {
                 "give a Hugging Face directory or a .gguf file");
   if (!model.weights)
     return fail(model.path.string(), "it has no weights", "give a directory with weights");
+  if (model.spec.hasExperts())
+    return fail(model.path.string(), "its layers have experts, which are not quantized",
+                "give a model without experts");
   return {};
 }
 

@@ -214,6 +214,14 @@ double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequ
       weights += elements(*linear);
     if (layer.gate)
       weights += elements(*layer.gate);
+    if (layer.experts) {
+      const ExpertsSpec::Expert &expert = layer.experts->experts.front();
+      weights += elements(layer.experts->router) +
+                 double(spec.expertsPerToken) *
+                     (elements(expert.gate) + elements(expert.up) + elements(expert.down));
+      if (layer.experts->sharedGate)
+        weights += elements(*layer.experts->sharedGate);
+    }
     // Query i sees the keys 0 to i, or the last `window` of them.
     double window = double(layer.window ? std::min(layer.window, sequence) : sequence);
     double pairs = window * (window + 1) / 2 + (double(sequence) - window) * window;

@@ -18,6 +18,9 @@ public:
   Expected<std::string> make() {
     config["model_type"] = architecture.modelType;
     vocabulary();
+    if (const Json *experts = keys.find("expert_count"); experts && *experts != 0)
+      keys.mistake("experts in GGUF files are not supported",
+                   "give the model's Hugging Face directory");
     for (const GgufConfigKey &key : architecture.keys)
       config[key.name] = key.value(keys);
     scaling();

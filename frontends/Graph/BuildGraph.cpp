@@ -193,8 +193,7 @@ private:
       return heads;
     setLocation(layer, norm->name);
     auto shape = llvm::to_vector(cast<RankedTensorType>(heads.getType()).getShape());
-    Value rows =
-        graph.reshape(heads, {batch, chunk, shape[2] * shape[3] / norm->size, norm->size});
+    Value rows = graph.reshape(heads, {batch, chunk, shape[2] * shape[3] / norm->size, norm->size});
     return graph.reshape(graph.rmsNorm(rows, getNormWeight(*norm), spec.normEps), shape);
   }
 
@@ -364,6 +363,92 @@ private:
     llvm_unreachable("unknown activation");
   }
 
+  //===--------------------------------------------------------------------===//
+  // Experts
+  //===--------------------------------------------------------------------===//
+
+  /// Matrices [out, in] of each expert below each other, all experts', [experts, rows, in].
+  Value stackMatrices(ArrayRef<const LinearSpec *> matrices, int64_t experts) {
+    const WeightRef &first = matrices.front()->weight;
+    int64_t in = matrices.front()->in, rows = 0;
+    SmallVector<Value> parts;
+    for (const LinearSpec *matrix : matrices) {
+      rows += matrix->out;
+      // What lies in one tensor in their order is that tensor.
+      if (matrix != matrices.front() && matrix->weight.tensor == first.tensor)
+        continue;
+      SmallVector<int64_t> shape = {matrix->weight.tensorOut, in};
+      if (int64_t count = matrix->weight.matrices)
+        shape = {count, matrix->weight.tensorOut / count, in};
+      parts.push_back(getParameter(matrix->weight.tensor, shape));
+    }
+    // Of several types each becomes f32 first.
+    if (!llvm::all_equal(llvm::map_range(parts, [](Value part) {
+          return cast<RankedTensorType>(part.getType()).getElementType();
+        })))
+      for (Value &part : parts)
+        part = graph.cast(part, graph.getF32());
+    Value all = parts.size() == 1 ? parts.front() : graph.concat(parts, 0);
+    return graph.reshape(graph.cast(all, graph.getF32()), {experts, rows / experts, in});
+  }
+
+  /// The probability of each expert, a row a token.
+  Value buildRouter(Value rows, const ExpertsSpec &experts) {
+    Value logits = buildLinear(rows, experts.router);
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(logits.getType()).getShape();
+    auto spread = [&](Value perRow) { return graph.broadcast(perRow, shape, {0}); };
+    Value largest = spread(graph.reduce(logits, ReductionKind::Max));
+    Value powers = graph.unary<ExpOp>(graph.binary<SubOp>(logits, largest));
+    return graph.binary<DivOp>(powers, spread(graph.sum(powers)));
+  }
+
+  /// The shared expert's MLP, times its gate.
+  Value buildSharedExpert(Value x, const LayerSpec &layer) {
+    Value shared = buildMlp(x, layer);
+    if (!layer.experts->sharedGate)
+      return shared;
+    setLocation(layer, layer.experts->sharedGate->name);
+    Value gate = graph.unary<SigmoidOp>(buildLinear(x, *layer.experts->sharedGate));
+    gate = graph.reshape(gate, {batch, chunk});
+    return graph.mul(shared, graph.broadcast(gate, {batch, chunk, spec.hiddenSize}, {0, 1}));
+  }
+
+  Value buildExperts(Value x, const LayerSpec &layer) {
+    const ExpertsSpec &experts = *layer.experts;
+    int64_t tokens = batch * chunk, count = spec.expertCount, size = spec.expertSize;
+    setLocation(layer, experts.router.name);
+    Value rows = graph.reshape(x, {tokens, spec.hiddenSize});
+    auto [weights, ids] = graph.topK(buildRouter(rows, experts), spec.expertsPerToken);
+    if (spec.normalizesExperts)
+      weights = graph.binary<DivOp>(
+          weights, graph.broadcast(graph.sum(weights), {tokens, spec.expertsPerToken}, {0}));
+    RouteOp route = graph.route(ids, count);
+    SmallVector<const LinearSpec *> gatesAndUps, downs;
+    for (const ExpertsSpec::Expert &expert : experts.experts) {
+      gatesAndUps.append({&expert.gate, &expert.up});
+      downs.push_back(&expert.down);
+    }
+    // "mlp.experts" of "mlp.experts.0.up_proj".
+    StringRef path = experts.experts.front().up.name;
+    setLocation(layer, path.substr(0, path.find(".0.")).str());
+    Value both =
+        graph.groupedMatmul(graph.dispatch(rows, route), stackMatrices(gatesAndUps, count), route);
+    int64_t assignments = tokens * spec.expertsPerToken;
+    Value gate = graph.slice(both, {0, 0}, {assignments, size});
+    Value up = graph.slice(both, {0, size}, {assignments, size});
+    Value given = graph.groupedMatmul(graph.mul(buildActivation(gate), up),
+                                      stackMatrices(downs, count), route);
+    Value result =
+        graph.reshape(graph.combine(given, route, weights), {batch, chunk, spec.hiddenSize});
+    result = buildDropout(result);
+    return layer.hasMlp() ? graph.add(result, buildSharedExpert(x, layer)) : result;
+  }
+
+  /// What a layer does to each token by itself.
+  Value buildFeedForward(Value x, const LayerSpec &layer) {
+    return layer.experts ? buildExperts(x, layer) : buildMlp(x, layer);
+  }
+
   Value buildMlp(Value x, const LayerSpec &layer) {
     Value inner;
     addGram(x, layer.gate ? *layer.gate : layer.up);
@@ -398,11 +483,11 @@ private:
     Value mixed = buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
       Value output =
-          buildMlp(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
+          buildFeedForward(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
       return addScaled(addScaled(hidden, mixed), output);
     }
     hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
-    Value output = buildMlp(buildNorm(hidden, layer.mlpNorm, layer), layer);
+    Value output = buildFeedForward(buildNorm(hidden, layer.mlpNorm, layer), layer);
     return buildResidual(hidden, output, layer.mlpPostNorm, layer);
   }
 
@@ -510,6 +595,18 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                       " is not supported for parameters",
                   "store it as F32, F16 or BF16");
   }
+  for (const LayerSpec &layer : spec.layers)
+    if (layer.experts)
+      for (const ExpertsSpec::Expert &expert : layer.experts->experts)
+        for (const LinearSpec *matrix : {&expert.gate, &expert.up, &expert.down})
+          if (options.integerFormats.contains(matrix->weight.tensor))
+            return fail("tensor '" + matrix->weight.tensor + "'",
+                        "experts of integers or fp8 are not supported",
+                        "store them as F32, F16 or BF16");
+  if (spec.trainsRouterLoss && llvm::is_contained(options.entries, "train_step"))
+    return fail("config.json: key 'output_router_logits'",
+                "training with a loss of the router is not supported",
+                "set it, or router_aux_loss_coef, to false or 0");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

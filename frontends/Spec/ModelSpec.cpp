@@ -32,6 +32,8 @@ public:
     if (intoResidual)
       deviation /= std::sqrt(2.0 * double(spec.layers.size()));
     std::vector<int64_t> shape = {weight.tensorOut, linear.in};
+    if (weight.matrices)
+      shape = {weight.matrices, weight.tensorOut / weight.matrices, linear.in};
     if (weight.layout == WeightRef::Layout::InOut)
       std::swap(shape[0], shape[1]);
     add(weight.tensor, std::move(shape), {0, deviation});
@@ -63,10 +65,22 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
     list.addLinear(layer.output, true);
     list.addNorm(layer.attentionPostNorm);
     list.addNorm(layer.mlpNorm);
+    if (layer.experts) {
+      list.addLinear(layer.experts->router);
+      for (const ExpertsSpec::Expert &expert : layer.experts->experts) {
+        list.addLinear(expert.gate);
+        list.addLinear(expert.up);
+        list.addLinear(expert.down, true);
+      }
+      if (layer.experts->sharedGate)
+        list.addLinear(*layer.experts->sharedGate);
+    }
     if (layer.gate)
       list.addLinear(*layer.gate);
-    list.addLinear(layer.up);
-    list.addLinear(layer.down, true);
+    if (layer.hasMlp()) {
+      list.addLinear(layer.up);
+      list.addLinear(layer.down, true);
+    }
     list.addNorm(layer.mlpPostNorm);
   }
   list.addNorm(finalNorm);
@@ -92,6 +106,11 @@ int64_t ModelSpec::getParameterCount() const {
 bool ModelSpec::isKnownSurplus(std::string_view name) const {
   return std::any_of(surplusEndings.begin(), surplusEndings.end(),
                      [&](const std::string &ending) { return name.ends_with(ending); });
+}
+
+bool ModelSpec::hasExperts() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec &layer) { return layer.experts.has_value(); });
 }
 
 bool ModelSpec::hasSlidingWindow() const {

@@ -14,7 +14,13 @@
 //     parallel   h = h + attention(norm(h)) + mlp(norm(h))     (the norms may be one and the same)
 //   logits = softcap(head([norm](h) * logitScale))
 //
-// where what a block adds to h is scaled by residualScale.
+// where what a block adds to h is scaled by residualScale. In layers with experts, of which the
+// router gives each token the k likeliest,
+//
+//   mlp(x) = sum over the chosen e of p[e] * down_e(activation(gate_e(x)) * up_e(x))
+//            [+ [sigmoid(sharedGate(x)) *] the shared expert's mlp(x)]
+//
+// with p the softmax of router(x), normalized over the chosen ones if the model says so.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -44,6 +50,7 @@ enum class PositionKind { None, Learned, Rotary, Alibi };
 ///   whole                       groups 1, begin 0, count out
 ///   concatenated (Phi-3, GPT-2) groups 1, begin after the weights before it
 ///   per head (GPT-NeoX)         groups heads, count head_dim, stride 3 * head_dim
+///   per expert (Granite-MoE)    matrices experts, begin after the experts before it
 struct WeightRef {
   enum class Layout {
     OutIn, ///< [out, in], torch's Linear
@@ -56,6 +63,7 @@ struct WeightRef {
   int64_t count = 0;
   int64_t groups = 1;
   int64_t stride = 0;
+  int64_t matrices = 0; ///< the tensor is [matrices, tensorOut / matrices, in]; 0: a matrix
 
   bool isWhole() const { return groups == 1 && begin == 0 && count == tensorOut; }
 };
@@ -77,6 +85,16 @@ struct NormSpec {
   int64_t size = 0;
 };
 
+/// A layer's experts, of which each token goes through a few.
+struct ExpertsSpec {
+  struct Expert {
+    LinearSpec gate, up, down;
+  };
+  LinearSpec router; ///< a number an expert
+  std::vector<Expert> experts;
+  std::optional<LinearSpec> sharedGate; ///< one number, the factor of the shared expert
+};
+
 struct LayerSpec {
   std::string path;           ///< "model.layers.3", for locations
   int64_t parameterGroup = 0; ///< layers of one group use the same tensors
@@ -94,6 +112,11 @@ struct LayerSpec {
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
+  bool isSparse = false;          ///< has experts; gate, up and down are the shared one's, if any
+  std::optional<ExpertsSpec> experts;
+
+  /// Whether there are gate, up and down: layers with experts may have none beside them.
+  bool hasMlp() const { return up.out != 0; }
 };
 
 /// A checkpoint tensor that a model needs.
@@ -118,6 +141,12 @@ struct ModelSpec {
 
   Activation activation = Activation::Silu;
   bool gatedMlp = true;
+
+  int64_t expertCount = 0, expertsPerToken = 0, expertSize = 0; ///< of layers that are sparse
+  bool normalizesExperts = false; ///< the chosen ones' weights add up to 1
+  int64_t sharedExpertSize = 0;   ///< 0: none
+  bool sharedExpertGate = false;
+  bool trainsRouterLoss = false; ///< training adds a loss that spreads tokens over experts
 
   NormKind normKind = NormKind::RmsNorm;
   NormPlace normPlace = NormPlace::Pre;
@@ -161,6 +190,9 @@ struct ModelSpec {
   /// True for the names of tensors that a checkpoint may hold beyond parameters(): causal masks,
   /// inverse frequencies, the head of a model that ties it.
   bool isKnownSurplus(std::string_view name) const;
+
+  /// True where any layer has experts.
+  bool hasExperts() const;
 
   /// True where any layer sees less than everything before it.
   bool hasSlidingWindow() const;

@@ -23,6 +23,9 @@ double roughParameterCount(const ModelSpec &spec) {
   double hidden = double(spec.hiddenSize), heads = double(spec.heads + spec.kvHeads);
   double layer = 2 * hidden * heads * double(spec.headDim) +
                  (spec.gatedMlp ? 3 : 2) * hidden * double(spec.mlpSize);
+  if (spec.expertCount)
+    layer += hidden * (double(spec.expertCount) * (3 * double(spec.expertSize) + 1) +
+                       3 * double(spec.sharedExpertSize));
   int64_t groups = 0;
   for (const LayerSpec &each : spec.layers)
     groups = std::max(groups, each.parameterGroup + 1);

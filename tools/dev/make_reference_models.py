@@ -148,6 +148,29 @@ def hugging_face_models():
         "cohere": ("CohereConfig", {**grouped, "pad_token_id": 0, "logit_scale": 0.3}),
         "glm4": ("Glm4Config", {**grouped, "head_dim": 12, "pad_token_id": 0}),
     }
+    sparse = {**grouped, "num_experts_per_tok": 2}
+    models |= {
+        "mixtral": ("MixtralConfig", {**sparse, "intermediate_size": 28, "num_local_experts": 5,
+                                      "sliding_window": 9}),
+        "qwen2_moe": ("Qwen2MoeConfig", {**sparse, "num_hidden_layers": 3, "num_experts": 6,
+                                         "num_experts_per_tok": 3, "moe_intermediate_size": 24,
+                                         "shared_expert_intermediate_size": 40,
+                                         "mlp_only_layers": [1]}),
+        "qwen2_moe-one": ("Qwen2MoeConfig", {
+            **sparse, "num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 1,
+            "moe_intermediate_size": 64, "shared_expert_intermediate_size": 8,
+            "decoder_sparse_step": 2, "norm_topk_prob": True, "qkv_bias": False,
+            "use_sliding_window": True, "sliding_window": 6, "max_window_layers": 3}),
+        "qwen3_moe": ("Qwen3MoeConfig", {**sparse, "num_experts": 8, "head_dim": 12,
+                                         "num_experts_per_tok": 4, "moe_intermediate_size": 20,
+                                         "norm_topk_prob": True, "mlp_only_layers": [0]}),
+        "olmoe": ("OlmoeConfig", {**sparse, "intermediate_size": 32, "num_experts": 7,
+                                  "pad_token_id": 0}),
+        "granitemoe": ("GraniteMoeConfig", {**sparse, "intermediate_size": 20,
+                                            "num_local_experts": 4, "embedding_multiplier": 3.0,
+                                            "attention_multiplier": 0.2,
+                                            "residual_multiplier": 0.6, "logits_scaling": 3.0}),
+    }
     for name, original in (("phi3-longrope-short", 32), ("phi3-longrope-long", 16)):
         models[name] = ("Phi3Config", {
             **small, "num_key_value_heads": 4, "pad_token_id": 0, "sliding_window": 11,
@@ -292,6 +315,11 @@ def sinter_models():
                           "rope_parameters": {"full_attention": {"rope_theta": 300.0},
                                               "sliding_attention": {"rope_theta": 50.0}},
                           "residual_multiplier": 0.7, "logit_scale": 1.3},
+        "sinter-experts": {**small, "num_hidden_layers": 3, "num_experts": 5,
+                           "num_experts_per_tok": 3, "moe_intermediate_size": 16,
+                           "norm_topk_prob": True, "shared_expert_intermediate_size": 20,
+                           "shared_expert_gate": True, "mlp_only_layers": [1],
+                           "mlp_type": "geglu", "norm_placement": "pre_post"},
     }
 
 
@@ -337,10 +365,22 @@ def sinter_tensors(c):
             whole = c.get("qk_norm_over") == "all_heads"
             norm(stem + "attn.q_norm", heads * head_dim if whole else head_dim, False)
             norm(stem + "attn.k_norm", keys if whole else head_dim, False)
-        if c.get("mlp_type", "swiglu") in ("swiglu", "geglu", "geglu_tanh", "reglu"):
-            linear(stem + "mlp.gate_proj", mlp, hidden, c.get("mlp_bias", False))
-        linear(stem + "mlp.up_proj", mlp, hidden, c.get("mlp_bias", False))
-        linear(stem + "mlp.down_proj", hidden, mlp, c.get("mlp_bias", False))
+        def add_mlp(name, size, bias=c.get("mlp_bias", False)):
+            if c.get("mlp_type", "swiglu") in ("swiglu", "geglu", "geglu_tanh", "reglu"):
+                linear(stem + name + ".gate_proj", size, hidden, bias)
+            linear(stem + name + ".up_proj", size, hidden, bias)
+            linear(stem + name + ".down_proj", hidden, size, bias)
+
+        if "num_experts" not in c or group in c.get("mlp_only_layers", []):
+            add_mlp("mlp", mlp)
+            continue
+        linear(stem + "moe.router", c["num_experts"], hidden, False)
+        for expert in range(c["num_experts"]):
+            add_mlp(f"moe.experts.{expert}", c.get("moe_intermediate_size", mlp), False)
+        if "shared_expert_intermediate_size" in c:
+            add_mlp("moe.shared", c["shared_expert_intermediate_size"])
+        if c.get("shared_expert_gate"):
+            linear(stem + "moe.shared_gate", 1, hidden, False)
     if place != "post":
         norm("norm")
     if not c.get("tie_word_embeddings", True):
@@ -436,10 +476,29 @@ def sinter_forward(c, w, tokens):
                       (scores.softmax(-1) @ v).transpose(0, 1).reshape(count, -1))
 
     def mlp(stem, x):
-        up = linear(stem + "mlp.up_proj", x)
-        gated = stem + "mlp.gate_proj.weight" in w
-        inner = activation(linear(stem + "mlp.gate_proj", x)) * up if gated else activation(up)
-        return linear(stem + "mlp.down_proj", inner)
+        if stem + "moe.router.weight" in w:
+            return experts(stem + "moe.", x)
+        return plain_mlp(stem + "mlp", x)
+
+    def plain_mlp(name, x):
+        up = linear(name + ".up_proj", x)
+        gated = name + ".gate_proj.weight" in w
+        inner = activation(linear(name + ".gate_proj", x)) * up if gated else activation(up)
+        return linear(name + ".down_proj", inner)
+
+    def experts(stem, x):
+        chosen, ids = linear(stem + "router", x).softmax(-1).topk(c["num_experts_per_tok"], -1)
+        if c.get("norm_topk_prob"):
+            chosen = chosen / chosen.sum(-1, keepdim=True)
+        y = torch.stack([
+            sum(p * plain_mlp(f"{stem}experts.{e}", row) for p, e in zip(weights, row_ids.tolist()))
+            for row, weights, row_ids in zip(x, chosen, ids)])
+        if stem + "shared.up_proj.weight" in w:
+            shared = plain_mlp(stem + "shared", x)
+            if c.get("shared_expert_gate"):
+                shared = linear(stem + "shared_gate", x).sigmoid() * shared
+            y = y + shared
+        return y
 
     h = w["embed_tokens.weight"][tokens] * c.get("embedding_multiplier", 1.0)
     if position == "learned":
@@ -496,7 +555,7 @@ FIXTURES = {
     "sinter-parallel": torch.bfloat16, "sinter-learned-post": torch.bfloat16,
     "sinter-output-none": torch.bfloat16, "gemma3": torch.bfloat16, "granite": torch.float32,
     "smollm3": torch.bfloat16, "olmo3": torch.bfloat16, "cohere": torch.bfloat16,
-    "phi": torch.float32,
+    "phi": torch.float32, "mixtral": torch.float32, "sinter-experts": torch.float32,
 }
 # Of the other families, whose logits alone are compared: test/e2e/families.
 FAMILIES = {
@@ -504,6 +563,8 @@ FAMILIES = {
     "stablelm-parallel": torch.bfloat16, "olmo2": torch.bfloat16, "nemotron": torch.float32,
     "gpt_neo": torch.bfloat16, "gptj": torch.bfloat16, "opt": torch.bfloat16,
     "opt-post": torch.bfloat16, "glm4": torch.bfloat16, "sinter-scaled": torch.bfloat16,
+    "qwen2_moe": torch.bfloat16, "qwen2_moe-one": torch.bfloat16, "qwen3_moe": torch.bfloat16,
+    "olmoe": torch.bfloat16, "granitemoe": torch.bfloat16,
 }
 
 

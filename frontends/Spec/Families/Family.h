@@ -9,6 +9,7 @@
 
 #include "frontends/Spec/ConfigReader.h"
 #include "frontends/Spec/ModelSpec.h"
+#include <array>
 
 namespace sinter {
 
@@ -82,6 +83,17 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
                     bool (*isSliding)(const ModelSpec &, int64_t layer, int64_t argument),
                     int64_t argument = 0);
 
+/// Experts in every layer: num_experts_per_tok, and how many there are by the first of these keys
+/// that is there, whose size is spec.mlpSize. With output_router_logits, training has a loss of its
+/// own for the router (router_aux_loss_coef).
+void readExperts(ConfigReader &config, ModelSpec &spec,
+                 std::initializer_list<const char *> countKeys, int64_t defaultCount,
+                 int64_t defaultPerToken);
+
+/// moe_intermediate_size, norm_topk_prob, and the layers without experts: those in mlp_only_layers
+/// and all but each decoder_sparse_step-th.
+void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize);
+
 /// Scores are scaled by 1 / sqrt(head_dim) in every layer.
 void setUsualQueryScale(ModelSpec &spec);
 
@@ -113,6 +125,16 @@ void nameFusedGate(ModelSpec &spec, LayerSpec &layer);
 /// The tensors of Llama and its relatives: model.embed_tokens, model.layers.N.self_attn.q_proj,
 /// ..., model.norm, lm_head; gated MLPs.
 void nameLlamaTensors(ModelSpec &spec);
+
+/// Experts of a layer instead of its MLP, each with tensors of its own: `stem``router`.weight, and
+/// of expert E `stem``experts`.E.`name`.weight for the names of gate, up and down.
+void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
+                 const std::string &router, const std::string &experts,
+                 std::array<const char *, 3> names);
+
+/// nameExperts() for every sparse layer as Qwen and OLMoE have it: mlp.gate, and
+/// mlp.experts.E.gate_proj, ....
+void nameMlpExperts(ModelSpec &spec);
 
 /// The head: `tensor` [vocab, hidden], or the embedding where tied.
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias = false);

@@ -1,4 +1,5 @@
-// Granite: Llama with factors on embeddings, scores, what blocks add, and logits.
+// Granite: Llama with factors on embeddings, scores, what blocks add, and logits. Granite-MoE: with
+// experts, whose matrices lie in one tensor, gate and up in the same.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -23,5 +24,37 @@ void graniteReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void graniteNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+void graniteMoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  graniteReadConfig(config, spec);
+  readExperts(config, spec, {"num_local_experts"}, 8, 2);
+  spec.normalizesExperts = true; // a softmax of the chosen ones' logits
+}
+
+void graniteMoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  int64_t hidden = spec.hiddenSize, size = spec.expertSize, count = spec.expertCount;
+  for (LayerSpec &layer : spec.layers) {
+    std::string stem = layer.path + ".block_sparse_moe.";
+    // Rows from `begin` on of the matrix of an expert, of all of which the tensor has `rows`.
+    auto part = [&](const char *name, int64_t expert, int64_t in, int64_t rows, int64_t begin,
+                    int64_t out) {
+      WeightRef weight{.tensorOut = count * rows,
+                       .begin = expert * rows + begin,
+                       .count = out,
+                       .matrices = count};
+      return linearPart(std::string("block_sparse_moe.") + name, stem + name, in, weight, false);
+    };
+    layer.gate = std::nullopt;
+    layer.up = layer.down = {};
+    layer.experts.emplace();
+    layer.experts->router =
+        linear("block_sparse_moe.router.layer", stem + "router.layer", hidden, count, false);
+    for (int64_t i = 0; i < count; ++i)
+      layer.experts->experts.push_back({part("input_linear", i, hidden, 2 * size, 0, size),
+                                        part("input_linear", i, hidden, 2 * size, size, size),
+                                        part("output_linear", i, size, hidden, 0, hidden)});
+  }
+}
 
 } // namespace sinter

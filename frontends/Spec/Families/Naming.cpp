@@ -64,6 +64,32 @@ void nameFusedGate(ModelSpec &spec, LayerSpec &layer) {
   layer.up = half("mlp.gate_up_proj.up", spec.mlpSize);
 }
 
+void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
+                 const std::string &router, const std::string &experts,
+                 std::array<const char *, 3> names) {
+  int64_t hidden = spec.hiddenSize, size = spec.expertSize;
+  auto named = [&](const std::string &name, int64_t in, int64_t out) {
+    return linear(name, stem + name, in, out, false);
+  };
+  layer.gate = std::nullopt;
+  layer.up = layer.down = {};
+  layer.experts.emplace();
+  layer.experts->router = named(router, hidden, spec.expertCount);
+  for (int64_t i = 0; i < spec.expertCount; ++i) {
+    std::string expert = experts + "." + std::to_string(i) + ".";
+    layer.experts->experts.push_back({named(expert + names[0], hidden, size),
+                                      named(expert + names[1], hidden, size),
+                                      named(expert + names[2], size, hidden)});
+  }
+}
+
+void nameMlpExperts(ModelSpec &spec) {
+  for (LayerSpec &layer : spec.layers)
+    if (layer.isSparse)
+      nameExperts(spec, layer, layer.path + ".", "mlp.gate", "mlp.experts",
+                  {"gate_proj", "up_proj", "down_proj"});
+}
+
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
   spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
   if (spec.tiedEmbeddings) {

@@ -1,5 +1,6 @@
 // OLMo 2 and OLMo 3: norms after each block and none before, norms over all heads of Q and of K; 3
-// has a window in three of four layers, and scaled rotary positions in the others alone.
+// has a window in three of four layers, and scaled rotary positions in the others alone. OLMoE:
+// norms before each block, and experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -50,5 +51,21 @@ void olmo3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void olmo3NameTensors(ModelSpec &spec) { olmo2NameTensors(spec); }
+
+void olmoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readOlmo(config, spec);
+  readRotary(config, spec, std::nullopt);
+  spec.normPlace = NormPlace::Pre;
+  readExperts(config, spec, {"num_experts"}, 64, 8);
+  spec.normalizesExperts = config.flag("norm_topk_prob", false);
+  if (config.value("clip_qkv"))
+    config.mistake("clip_qkv", "clipped queries, keys and values are not supported", "");
+}
+
+void olmoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameHeadNorms(spec);
+  nameMlpExperts(spec);
+}
 
 } // namespace sinter

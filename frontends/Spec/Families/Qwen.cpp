@@ -1,5 +1,6 @@
 // Qwen2 and Qwen3: Llama with biases on Q, K and V (2) or norms on the heads of Q and K (3), and
-// windows in the layers from max_window_layers on.
+// windows in the layers from max_window_layers on. Each has a sibling with experts, of Qwen2 beside
+// a shared one with a gate.
 
 #include "frontends/Spec/Families/Family.h"
 #include <algorithm>
@@ -28,6 +29,26 @@ void readConfig(ConfigReader &config, ModelSpec &spec) {
   config.requireFlag("use_mrope", false);
 }
 
+/// What those with experts have in common.
+void readMoe(ConfigReader &config, ModelSpec &spec, int64_t kvHeads) {
+  readCommon(config, spec, 32768, false);
+  readPaddingId(config, spec);
+  readKvHeads(config, spec, kvHeads);
+  readHeadDim(config, spec, std::nullopt);
+  readRotary(config, spec, std::nullopt);
+  setUsualQueryScale(spec);
+  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
+  spec.normEps = config.positive("rms_norm_eps", 1e-6);
+}
+
+/// sliding_window, where use_sliding_window says that it is used.
+std::optional<int64_t> readUsedWindow(ConfigReader &config) {
+  if (config.flag("use_sliding_window", false))
+    return config.present("sliding_window") ? config.optionalSize("sliding_window") : 4096;
+  config.ignore({"sliding_window"});
+  return std::nullopt;
+}
+
 } // namespace
 
 void qwen2ReadConfig(ConfigReader &config, ModelSpec &spec) {
@@ -52,6 +73,56 @@ void qwen3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 void qwen3NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
+}
+
+void qwen2MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readMoe(config, spec, 16);
+  std::optional<int64_t> window = readUsedWindow(config);
+  readLayerTypes(
+      config, spec, window,
+      [](const ModelSpec &, int64_t layer, int64_t end) { return layer % 2 == 0 && layer < end; },
+      window ? config.size("max_window_layers", 28) : 0);
+  config.ignore({"max_window_layers"});
+  spec.qkvBias = config.flag("qkv_bias", true);
+  readExperts(config, spec, {"num_experts", "num_local_experts"}, 60, 4);
+  readSparseLayers(config, spec, 1408);
+  spec.sharedExpertSize = config.size("shared_expert_intermediate_size", 5632);
+  spec.sharedExpertGate = true;
+}
+
+void qwen2MoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameMlpExperts(spec);
+  int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
+  for (LayerSpec &layer : spec.layers) {
+    if (!layer.isSparse)
+      continue;
+    auto named = [&](const char *name, int64_t in, int64_t out) {
+      return linear(name, layer.path + "." + name, in, out, false);
+    };
+    layer.gate = named("mlp.shared_expert.gate_proj", hidden, size);
+    layer.up = named("mlp.shared_expert.up_proj", hidden, size);
+    layer.down = named("mlp.shared_expert.down_proj", size, hidden);
+    layer.experts->sharedGate = named("mlp.shared_expert_gate", hidden, 1);
+  }
+}
+
+void qwen3MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readMoe(config, spec, 4);
+  if (std::optional<int64_t> window = readUsedWindow(config))
+    for (LayerSpec &layer : spec.layers)
+      layer.window = *window;
+  config.ignore({"max_window_layers"}); // Qwen2's
+  spec.queryKeyNorm = true;
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+  readExperts(config, spec, {"num_experts", "num_local_experts"}, 128, 8);
+  readSparseLayers(config, spec, 768);
+}
+
+void qwen3MoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameHeadNorms(spec);
+  nameMlpExperts(spec);
 }
 
 } // namespace sinter

@@ -5,6 +5,8 @@ namespace sinter {
 namespace {
 
 constexpr int64_t maxLayers = 10'000;
+/// Experts of all layers, each of which has tensors of its own.
+constexpr int64_t maxExperts = 100'000;
 
 constexpr std::pair<const char *, Activation> activations[] = {
     {"gelu", Activation::Gelu},          {"gelu_python", Activation::Gelu},
@@ -135,6 +137,57 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
     if (sliding && !window)
       config.mistake("sliding_window", "layer " + std::to_string(i) + " needs it", "add it");
     spec.layers[i].window = sliding ? window.value_or(0) : 0;
+  }
+}
+
+void readExperts(ConfigReader &config, ModelSpec &spec,
+                 std::initializer_list<const char *> countKeys, int64_t defaultCount,
+                 int64_t defaultPerToken) {
+  const char *key = *countKeys.begin();
+  for (const char *other : countKeys)
+    if (!config.has(key) && config.has(other))
+      key = other;
+  spec.expertCount = config.size(key, defaultCount);
+  for (const char *other : countKeys)
+    if (config.has(other) && config.size(other) != spec.expertCount)
+      config.mistake(other, std::string("it is not what ") + key + " is", "remove one of them");
+    else
+      config.ignore({other});
+  int64_t count = static_cast<int64_t>(spec.layers.size());
+  if (spec.expertCount > maxExperts / count) {
+    config.mistake(key,
+                   std::to_string(spec.expertCount) + " experts in each of " +
+                       std::to_string(count) + " layers are more than " +
+                       std::to_string(maxExperts),
+                   "");
+    spec.expertCount = 1;
+  }
+  spec.expertsPerToken = config.size("num_experts_per_tok", defaultPerToken);
+  if (spec.expertsPerToken > spec.expertCount)
+    config.mistake("num_experts_per_tok",
+                   std::to_string(spec.expertsPerToken) + " of " +
+                       std::to_string(spec.expertCount) + " experts cannot be chosen",
+                   "");
+  spec.expertSize = spec.mlpSize;
+  for (LayerSpec &layer : spec.layers)
+    layer.isSparse = true;
+  bool hasLoss = config.flag("output_router_logits", false);
+  double coefficient = config.number("router_aux_loss_coef", 0.001);
+  spec.trainsRouterLoss = hasLoss && coefficient != 0;
+}
+
+void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize) {
+  spec.expertSize = config.size("moe_intermediate_size", defaultSize);
+  spec.normalizesExperts = config.flag("norm_topk_prob", false);
+  int64_t step = config.size("decoder_sparse_step", 1);
+  for (size_t i = 0; i < spec.layers.size(); ++i)
+    spec.layers[i].isSparse = static_cast<int64_t>(i + 1) % step == 0;
+  for (double layer : config.numbers("mlp_only_layers")) {
+    if (layer < 0 || layer >= double(spec.layers.size()) || layer != std::floor(layer))
+      return config.mistake(
+          "mlp_only_layers",
+          "its entries are not layers from 0 to " + std::to_string(spec.layers.size() - 1), "");
+    spec.layers[static_cast<size_t>(layer)].isSparse = false;
   }
 }
 

@@ -5,6 +5,13 @@
 //   head_dim                     default hidden_size / num_attention_heads
 //   mlp_type                     "swiglu" (default), "geglu", "geglu_tanh", "reglu" (gated);
 //                                "gelu", "gelu_tanh", "relu", "relu2", "silu" (plain)
+//   num_experts                  default none; each token goes through num_experts_per_tok of them
+//                                (default 2), each with an MLP of a gated mlp_type
+//   moe_intermediate_size        an expert's, default intermediate_size
+//   norm_topk_prob               default false; true: the weights of the chosen experts add up to 1
+//   shared_expert_intermediate_size   default none; an MLP beside the experts
+//   shared_expert_gate           default false; true: times the sigmoid of a product of the input
+//   decoder_sparse_step, mlp_only_layers   layers without experts: all but each k-th, and these
 //   norm_type                    "rms_norm" (default), "layer_norm"
 //   rms_norm_eps, layer_norm_eps default 1e-5; the one of the norm's type
 //   norm_placement               "pre" (default), "output", "pre_post", "post"; see ModelSpec.h
@@ -40,6 +47,8 @@
 //   layers.N.attn_post_norm.weight                 (all placements but "pre")
 //   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
 //   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
+//   layers.N.moe.router.weight, layers.N.moe.experts.E.{gate_proj,up_proj,down_proj}.weight
+//   layers.N.moe.shared.{gate_proj,up_proj,down_proj}.weight, layers.N.moe.shared_gate.weight
 //   norm.weight                                    (all placements but "post")
 //   lm_head.weight                                 (untied)
 
@@ -58,6 +67,19 @@ void readMlp(ConfigReader &config, ModelSpec &spec) {
                                         Activation::Relu, Activation::Relu2, Activation::Silu};
   spec.activation = activations[type];
   spec.gatedMlp = type < 4;
+}
+
+void readMixture(ConfigReader &config, ModelSpec &spec) {
+  if (!config.has("num_experts"))
+    return config.ignore({"num_experts"});
+  readExperts(config, spec, {"num_experts"}, 1, 2);
+  readSparseLayers(config, spec, spec.mlpSize);
+  if (!spec.gatedMlp)
+    config.mistake("mlp_type", "experts have a gate", "use swiglu, geglu, geglu_tanh or reglu");
+  spec.sharedExpertSize = config.optionalSize("shared_expert_intermediate_size").value_or(0);
+  spec.sharedExpertGate = config.flag("shared_expert_gate", false);
+  if (spec.sharedExpertGate && !spec.sharedExpertSize)
+    config.mistake("shared_expert_gate", "it needs shared_expert_intermediate_size", "");
 }
 
 void readNorms(ConfigReader &config, ModelSpec &spec) {
@@ -151,6 +173,7 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readKvHeads(config, spec, std::nullopt);
   readHeadDim(config, spec, std::nullopt);
   readMlp(config, spec);
+  readMixture(config, spec);
   readNorms(config, spec);
   readSharing(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
@@ -189,7 +212,7 @@ void sinterOwnNameTensors(ModelSpec &spec) {
   for (LayerSpec &layer : spec.layers) {
     layer.path = "layers." + std::to_string(&layer - spec.layers.data());
     std::string stem = "layers." + std::to_string(layer.parameterGroup) + ".";
-    auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
+    auto named = [&](const std::string &name, int64_t in, int64_t out, bool bias) {
       return linear(name, stem + name, in, out, bias);
     };
     if (before)
@@ -211,10 +234,22 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "",
                        isWhole ? keys : spec.headDim};
     }
-    if (spec.gatedMlp)
-      layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
-    layer.up = named("mlp.up_proj", hidden, spec.mlpSize, spec.mlpBias);
-    layer.down = named("mlp.down_proj", spec.mlpSize, hidden, spec.mlpBias);
+    auto nameMlp = [&](const std::string &mlp, int64_t size) {
+      if (spec.gatedMlp)
+        layer.gate = named(mlp + ".gate_proj", hidden, size, spec.mlpBias);
+      layer.up = named(mlp + ".up_proj", hidden, size, spec.mlpBias);
+      layer.down = named(mlp + ".down_proj", size, hidden, spec.mlpBias);
+    };
+    if (!layer.isSparse) {
+      nameMlp("mlp", spec.mlpSize);
+      continue;
+    }
+    nameExperts(spec, layer, stem, "moe.router", "moe.experts",
+                {"gate_proj", "up_proj", "down_proj"});
+    if (spec.sharedExpertSize)
+      nameMlp("moe.shared", spec.sharedExpertSize);
+    if (spec.sharedExpertGate)
+      layer.experts->sharedGate = named("moe.shared_gate", hidden, 1, false);
   }
 }
 

@@ -52,6 +52,39 @@ TEST(Families, ListsTheKeysThatSayWhatIsComputed) {
     EXPECT_FALSE(keys.contains(other)) << other;
 }
 
+TEST(Families, ExpertsWithTensorsOfTheirOwn) {
+  ModelSpec spec = parse(config("mixtral", R"("num_local_experts": 6)"));
+  EXPECT_TRUE(spec.hasExperts());
+  EXPECT_EQ(spec.expertsPerToken, 2);
+  EXPECT_TRUE(spec.normalizesExperts);
+  EXPECT_FALSE(spec.layers[0].hasMlp());
+  std::string stem = "model.layers.3.block_sparse_moe.";
+  EXPECT_TRUE(needs(spec, stem + "gate.weight", {6, 32}));
+  EXPECT_TRUE(needs(spec, stem + "experts.5.w1.weight", {48, 32}));
+  EXPECT_TRUE(needs(spec, stem + "experts.5.w2.weight", {32, 48}));
+  EXPECT_FALSE(needs(spec, "model.layers.3.mlp.up_proj.weight", {48, 32}));
+}
+
+TEST(Families, ExpertsInSomeLayers) {
+  ModelSpec spec = parse(config("qwen2_moe", R"("num_experts": 5, "moe_intermediate_size": 20,
+      "shared_expert_intermediate_size": 24, "decoder_sparse_step": 2, "mlp_only_layers": [3],
+      "router_aux_loss_coef": 0.1, "output_router_logits": true)"));
+  EXPECT_TRUE(spec.trainsRouterLoss);
+  EXPECT_TRUE(needs(spec, "model.layers.0.mlp.up_proj.weight", {48, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.1.mlp.experts.4.up_proj.weight", {20, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.1.mlp.shared_expert.up_proj.weight", {24, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.1.mlp.shared_expert_gate.weight", {1, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.3.mlp.up_proj.weight", {48, 32}));
+}
+
+TEST(Families, ExpertsInOneTensor) {
+  ModelSpec spec = parse(config("granitemoe", R"("num_local_experts": 4)"));
+  std::string stem = "model.layers.0.block_sparse_moe.";
+  EXPECT_TRUE(needs(spec, stem + "input_linear.weight", {4, 96, 32}));
+  EXPECT_TRUE(needs(spec, stem + "output_linear.weight", {4, 32, 48}));
+  EXPECT_EQ(spec.layers[0].experts->experts[2].up.weight.begin, 2 * 96 + 48);
+}
+
 TEST(Families, LlamaBiasesAndTiedHead) {
   ModelSpec spec = parse(
       config("llama", R"("attention_bias": true, "mlp_bias": true, "tie_word_embeddings": true)"));

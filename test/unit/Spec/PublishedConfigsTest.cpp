@@ -167,6 +167,49 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "residual_multiplier": 0.22, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta":
           5000000.0, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
           "transformers_version": "4.47.0.dev0", "use_cache": true, "vocab_size": 49155})"},
+                                         Published{"mixtral_8x7b", 46'702'792'704, R"({
+          "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
+          "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+          "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
+          "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32,
+          "num_key_value_heads": 8, "num_local_experts": 8, "output_router_logits": false,
+          "rms_norm_eps": 1e-05, "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02,
+          "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+          "transformers_version": "4.36.0.dev0", "use_cache": true, "vocab_size": 32000})"},
+                                         Published{"qwen1_5_moe_a2_7b", 14'315'784'192, R"({
+          "architectures": ["Qwen2MoeForCausalLM"], "attention_dropout": 0.0, "bos_token_id":
+          151643, "decoder_sparse_step": 1, "eos_token_id": 151643, "hidden_act": "silu",
+          "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 5632,
+          "max_position_embeddings": 8192, "max_window_layers": 21, "model_type": "qwen2_moe",
+          "moe_intermediate_size": 1408, "norm_topk_prob": false, "num_attention_heads": 16,
+          "num_experts": 60, "num_experts_per_tok": 4, "num_hidden_layers": 24,
+          "num_key_value_heads": 16, "output_router_logits": false, "rms_norm_eps": 1e-06,
+          "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001,
+          "shared_expert_intermediate_size": 5632, "sliding_window": 32768,
+          "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version":
+          "4.39.0.dev0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936})"},
+                                         Published{"qwen3_30b_a3b", 30'532'122'624, R"({
+          "architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645,
+          "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+          "intermediate_size": 6144, "max_position_embeddings": 40960, "max_window_layers": 48,
+          "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
+          "norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128,
+          "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
+          "output_router_logits": false, "rms_norm_eps": 1e-06, "rope_scaling": null,
+          "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001, "sliding_window": null,
+          "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version":
+          "4.51.0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936})"},
+                                         Published{"olmoe_1b_7b", 6'919'161'856, R"({
+          "architectures": ["OlmoeForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "clip_qkv": null, "eos_token_id": 50279, "hidden_act": "silu", "hidden_size": 2048,
+          "initializer_range": 0.02, "intermediate_size": 1024, "max_position_embeddings": 4096,
+          "model_type": "olmoe", "norm_topk_prob": false, "num_attention_heads": 16,
+          "num_experts": 64, "num_experts_per_tok": 8, "num_hidden_layers": 16,
+          "num_key_value_heads": 16, "output_router_logits": false, "pad_token_id": 1,
+          "rope_scaling": null, "rope_theta": 10000.0, "router_aux_loss_coef": 0.01,
+          "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version":
+          "4.43.0.dev0", "use_cache": true, "vocab_size": 50304})"},
                                          Published{"phi_2", 2'779'683'840, R"({
           "architectures": ["PhiForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 50256,
           "embd_pdrop": 0.0, "eos_token_id": 50256, "hidden_act": "gelu_new", "hidden_size": 2560,
