@@ -70,26 +70,27 @@ std::string outer(int64_t m, int64_t a, int64_t b, int64_t groups, llvm::StringR
 
 // Groups without rows, of one, of a tile and more, of more than a block.
 const std::pair<int64_t, Bounds> kGroups[] = {
-    {1, {0, 0, 1, 1}},   {4, {0, 1, 2, 4}},       {7, {0, 7, 7, 7}},         {23, {0, 5, 11, 23}},
-    {40, {0, 0, 0, 40}}, {131, {0, 2, 129, 131}}, {300, {0, 250, 250, 300}},
+    {1, {0, 0, 1, 1}},
+    {7, {0, 0, 0, 7}},
+    {23, {0, 5, 11, 23}},
+    {131, {0, 2, 129, 131}},
 };
 
 TEST(GroupedMatmul, OfPanels) {
   for (const auto &[m, offsets] : kGroups)
     for (llvm::StringRef element : {"f32", "bf16"})
-      for (auto [k, n] : {std::pair(32, 64), {77, 96}, {200, 32}})
+      for (auto [k, n] : {std::pair(64, 96), {77, 32}})
         expectSameAsReference(packedProduct(m, k, n, 3, element), 1e-5, {}, withOffsets(offsets));
 }
 
 TEST(GroupedMatmul, OfLongRows) {
-  expectSameAsReference(packedProduct(9, 5000, 64, 2, "f32"), 1e-5, {}, withOffsets({0, 8, 9}));
-  expectSameAsReference(packedProduct(9, 9001, 64, 2, "bf16"), 1e-5, {}, withOffsets({0, 8, 9}));
+  expectSameAsReference(packedProduct(3, 2500, 32, 2, "f32"), 1e-5, {}, withOffsets({0, 2, 3}));
 }
 
 TEST(GroupedMatmul, OfDenseMatrices) {
   for (const auto &[m, offsets] : kGroups)
     for (bool transposed : {false, true})
-      for (auto [k, n] : {std::pair(32, 64), {77, 70}, {300, 5}})
+      for (auto [k, n] : {std::pair(77, 70), {300, 5}})
         expectSameAsReference(product(m, k, n, 3, transposed), 1e-5, {}, withOffsets(offsets));
   expectSameAsReference(product(23, 40, 24, 3, true, "bf16"), 1e-5, {},
                         withOffsets({0, 5, 11, 23}));
@@ -122,10 +123,10 @@ sinter::ReferenceTensor multiply(int64_t m, int64_t second, const std::string &t
 TEST(GroupedMatmul, GivesARowTheSameBitsBesideAnyOthers) {
   constexpr int64_t m = 45;
   for (const std::string &text :
-       {packedProduct(m, 700, 64, 2, "f32"), packedProduct(m, 700, 64, 2, "bf16"),
-        packedProduct(m, 701, 64, 2, "bf16"), product(m, 700, 64, 2, /*transposed=*/true)}) {
+       {packedProduct(m, 100, 32, 2, "f32"), packedProduct(m, 100, 32, 2, "bf16"),
+        packedProduct(m, 101, 32, 2, "bf16"), product(m, 100, 32, 2, /*transposed=*/true)}) {
     sinter::ReferenceTensor together = multiply(m, m, text);
-    for (int64_t second : {0, 1, 2, 5, 13, 31, 33, 44})
+    for (int64_t second : {0, 1, 5, 13, 33})
       EXPECT_EQ(multiply(m, second, text).data(), together.data()) << second;
   }
 }
@@ -148,12 +149,12 @@ TEST(GroupedMatmul, IsRefused) {
 TEST(GroupedOuter, OfRows) {
   for (const auto &[m, offsets] : kGroups)
     for (llvm::StringRef element : {"f32", "bf16"})
-      for (auto [a, b] : {std::pair(32, 64), {7, 70}, {100, 5}})
+      for (auto [a, b] : {std::pair(7, 70), {20, 5}})
         expectSameAsReference(outer(m, a, b, 3, element), 1e-5, {}, withOffsets(offsets));
 }
 
 TEST(GroupedOuter, OfManyRows) {
-  expectSameAsReference(outer(700, 20, 80, 2, "f32"), 1e-5, {}, withOffsets({0, 690, 700}));
+  expectSameAsReference(outer(500, 7, 40, 2, "f32"), 1e-5, {}, withOffsets({0, 490, 500}));
 }
 
 constexpr const char *kTopK = R"(
@@ -163,8 +164,8 @@ constexpr const char *kTopK = R"(
     return %0#0, %0#1 : tensor<6x4xf32>, tensor<6x4xi32>
   })";
 
-TEST(TopK, OrdersTiesAndInfinities) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+TEST(TopK, OrdersTies) {
+  constexpr double large = 0x1p120;
   expectSameAsReference(kTopK, 0, {}, [&](unsigned, mlir::RankedTensorType type) {
     sinter::ReferenceTensor x = makeNormal(type, 3);
     for (int64_t j = 0; j < 9; ++j) {
@@ -173,11 +174,30 @@ TEST(TopK, OrdersTiesAndInfinities) {
       x[18 + j] = j % 3 ? -2 : 5;
     }
     for (int64_t j : {2, 4, 5})
-      x[27 + j] = infinity;
+      x[27 + j] = large;
     for (int64_t j = 0; j < 8; ++j)
-      x[36 + j] = -infinity;
+      x[36 + j] = -large;
     return x;
   });
+}
+
+TEST(TopK, PutsNanLast) {
+  KernelJit jit(getContext(), kTopK, getHostTarget());
+  ASSERT_EQ(jit.getError(), "");
+  std::vector<GuardedStorage> storage;
+  mlir::FunctionType type = jit.getKernel().getFunctionType();
+  for (mlir::Type each : {type.getInput(0), type.getResult(0), type.getResult(1)})
+    storage.emplace_back(mlir::cast<mlir::RankedTensorType>(each));
+  sinter::ReferenceTensor x(storage[0].getType());
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double &element : x.data())
+    element = std::numeric_limits<double>::quiet_NaN();
+  x[3] = -infinity;
+  x[7] = infinity;
+  storage[0].write(x);
+  jit.run({storage[0].data(), storage[1].data(), storage[2].data()}, 0, jit.getGrid());
+  sinter::ReferenceTensor indices = storage[2].read();
+  EXPECT_EQ(indices.data().take_front(8), llvm::ArrayRef<double>({7, 3, 0, 1, 0, 1, 2, 3}));
 }
 
 TEST(TopK, OfSixteenBits) {
