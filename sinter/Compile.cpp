@@ -167,9 +167,6 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
 static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
   if (!model.spec.hasExperts())
     return {};
-  if (options.isGpu())
-    return fail("`target` " + options.target, "models with experts run on processors alone",
-                "give `target` cpu");
   if (options.weights != "stored" && options.weights != "float")
     return fail("`weights` " + options.weights, "experts are not rounded", "leave it out");
   if (options.training.fp8 != "none")
