@@ -240,7 +240,8 @@ def train_torch(folder, run, tokens, dtype, reverse=False, nudge=None):
     with wide_numbers() if dtype == "f64" else contextlib.nullcontext():
         kind = torch.float64 if dtype == "f64" else torch.float32
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=kind, attn_implementation=run.attention).eval()
+            folder, dtype=kind, attn_implementation=run.attention,
+            experts_implementation="eager").eval()
         if nudge is not None:
             torch.manual_seed(nudge)
             with torch.no_grad():
