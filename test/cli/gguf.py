@@ -418,6 +418,7 @@ def check_errors():
         "it has no room for its": data[:8] + struct.pack("<Q", 1 << 60) + data[16:],
         'its general.architecture is "mamba"': other(**{"general.architecture": "mamba"}),
         "it is one of 2 parts of a model": other(**{"split.count": 2}),
+        "experts in GGUF files are not supported": other(**{"llama.expert_count": 8}),
         "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
         "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
         "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",

@@ -81,6 +81,14 @@ def draw_model(draw):
         keys["final_logit_softcapping"] = 10.0
     if draw.random() < 0.15:
         keys["share_layers"] = draw.choice([2, layers])
+    if draw.random() < 0.2:
+        keys["num_experts"] = draw.choice([2, 3, 5, 8])
+        keys["num_experts_per_tok"] = draw.choice([1, min(2, keys["num_experts"])])
+        keys["moe_intermediate_size"] = draw.choice([16, 32, 37])
+        keys["norm_topk_prob"] = draw.random() < 0.5
+        if draw.random() < 0.3:
+            keys["shared_expert_intermediate_size"] = 24
+            keys["shared_expert_gate"] = draw.random() < 0.5
     for key, value in [("embedding_multiplier", 3.0), ("residual_multiplier", 0.5),
                        ("logit_scale", 0.25)]:
         if draw.random() < 0.15:
