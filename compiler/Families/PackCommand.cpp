@@ -23,9 +23,7 @@ public:
 
   LogicalResult match(PackOp op) {
     used.insert(op);
-    bool isMatrix = op.getType().getRank() == 2;
-    if (failed(isMatrix ? match(op.getOperand(), false, 0, 0, pack.k, pack.n)
-                        : matchMatrices(op.getOperand())))
+    if (failed(match(op.getOperand(), false, 0, 0, pack.k, pack.n)))
       return failure();
     for (Operation *other : ops)
       if (!used.contains(other) || (other != op && escapes(other, ops)))
@@ -34,21 +32,6 @@ public:
   }
 
 private:
-  /// Several matrices, transposed: a matrix of all of their rows.
-  LogicalResult matchMatrices(Value value) {
-    auto transpose = value.getDefiningOp<TransposeOp>();
-    if (!transpose || !isInside(value, ops) ||
-        transpose.getPermutation() != ArrayRef<int64_t>{0, 2, 1})
-      return refuse(reason, "several matrices to be packed to be transposed");
-    used.insert(transpose);
-    Value matrices = transpose.getOperand();
-    auto reshape = matrices.getDefiningOp<ReshapeOp>();
-    if (!reshape || !isInside(matrices, ops) || reshape.getOperand().getType().getRank() != 2)
-      return matchSource(matrices, /*transposed=*/true, 0, 0, pack.n, pack.k);
-    used.insert(reshape);
-    return match(reshape.getOperand(), /*transposed=*/true, 0, 0, pack.n, pack.k);
-  }
-
   /// The box of `value` at `row` and `column`, of `rows` by `columns`; transposed boxes hold
   /// columns of the packed matrix in their rows.
   LogicalResult match(Value value, bool transposed, int64_t row, int64_t column, int64_t rows,
@@ -108,13 +91,11 @@ private:
       used.insert(op);
       source = op->getOperand(0);
     }
-    if (isInside(source, ops) || typeOf(value).getRank() < 2 || typeOf(source).getEncoding())
+    if (isInside(source, ops) || typeOf(value).getRank() != 2 || typeOf(source).getEncoding())
       return refuse(reason, "dense arguments to be packed");
-    // Of several matrices all rows.
-    int64_t stride = typeOf(value).getShape().back();
-    bool isWhole = stride == columns && typeOf(value).getNumElements() == rows * columns;
-    if (!isWhole && !isa<BlockArgument>(source))
+    if (typeOf(value).getShape() != ArrayRef<int64_t>{rows, columns} && !isa<BlockArgument>(source))
       return refuse(reason, "a part to be packed to be an argument's");
+    int64_t stride = typeOf(value).getDimSize(1);
     Type element = asBytes(typeOf(source).getElementType());
     if (element.isInteger(4)) // outside of panels each has a byte
       element = IntegerType::get(element.getContext(), 8);
@@ -140,9 +121,8 @@ FailureOr<PackCommand> sinter::matchPack(const OpSet &ops, std::string &reason) 
   if (!panels)
     return refuse(reason, "a result in panels");
   PackCommand pack;
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  pack.k = shape[shape.size() - 2];
-  pack.n = op.getType().getNumElements() / pack.k;
+  pack.k = op.getOperand().getType().getDimSize(0);
+  pack.n = op.getOperand().getType().getDimSize(1);
   pack.dtype = asBytes(op.getType().getElementType());
   pack.panels = panels;
   if (failed(PackMatcher(pack, ops, reason).match(op)))

@@ -96,6 +96,19 @@ private:
     matmul.setTransposeRhs(false);
   }
 
+  /// Matrices as one of all of their rows, which is what a file's are stacked from.
+  static Value joinRows(OpBuilder &builder, Value matrices, RankedTensorType type) {
+    if (auto cast = matrices.getDefiningOp<CastOp>()) {
+      Type element = getElementTypeOrSelf(cast.getOperand());
+      Value rows = joinRows(builder, cast.getOperand(), type.clone(element));
+      return CastOp::create(builder, cast.getLoc(), type, rows);
+    }
+    auto reshape = matrices.getDefiningOp<ReshapeOp>();
+    if (reshape && reshape.getOperand().getType() == type)
+      return reshape.getOperand();
+    return ReshapeOp::create(builder, matrices.getLoc(), type, matrices);
+  }
+
   /// The matrices of groups, where they are made once and are whole panels. Those of a step that
   /// trains its kernels read as they are.
   void packGroups(func::FuncOp function) {
@@ -109,10 +122,11 @@ private:
         return;
       OpBuilder builder(matmul);
       int64_t groups = matmul.getGroups(), k = matmul.getK(), n = matmul.getN();
-      Value matrices = TransposeOp::create(builder, matmul.getLoc(), type.clone({groups, k, n}),
-                                           rhs, ArrayRef<int64_t>{0, 2, 1});
+      Value all = joinRows(builder, rhs, type.clone({groups * n, k}));
+      Value columns = TransposeOp::create(builder, matmul.getLoc(), type.clone({k, groups * n}),
+                                          all, ArrayRef<int64_t>{1, 0});
       auto packed = RankedTensorType::get({groups, k, n}, type.getElementType(), panels);
-      matmul.getRhsMutable().assign(PackOp::create(builder, matmul.getLoc(), packed, matrices));
+      matmul.getRhsMutable().assign(PackOp::create(builder, matmul.getLoc(), packed, columns));
       matmul.setTransposeRhs(false);
     });
   }

@@ -243,9 +243,13 @@ FusionRole PackOp::getFusionRole() { return FusionRole::Opaque; }
 
 LogicalResult PackOp::verify() {
   RankedTensorType operand = getOperand().getType();
-  if (operand.getShape() != getType().getShape() ||
+  ArrayRef<int64_t> shape = getType().getShape();
+  bool isSideBySide =
+      shape.size() == 3 && operand.getShape() == ArrayRef<int64_t>{shape[1], shape[0] * shape[2]};
+  if ((operand.getShape() != shape && !isSideBySide) ||
       operand.getElementType() != getType().getElementType()) // pack_c1
-    return emitOpError("expected operand and result of one shape and element type");
+    return emitOpError("expected operand and result of one shape, or matrices side by side, and of "
+                       "one element type");
   if (operand.getEncoding() ||
       !isa_and_nonnull<LayoutAttrInterface>(getType().getEncoding())) // pack_c2
     return emitOpError("expected a dense operand and a result with a layout");
@@ -253,11 +257,23 @@ LogicalResult PackOp::verify() {
 }
 
 AffineMap PackOp::getSourceMap() {
-  return AffineMap::getMultiDimIdentityMap(getType().getRank(), getContext());
+  if (getOperand().getType().getRank() == getType().getRank())
+    return AffineMap::getMultiDimIdentityMap(getType().getRank(), getContext());
+  AffineExpr g = getAffineDimExpr(0, getContext()), row = getAffineDimExpr(1, getContext()),
+             column = getAffineDimExpr(2, getContext());
+  return AffineMap::get(3, 0, {row, g * getType().getDimSize(2) + column}, getContext());
 }
 
 SmallVector<ReferenceTensor> PackOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  return {operands[0].reshaped(getType())};
+  ArrayRef<int64_t> shape = getType().getShape();
+  if (getOperand().getType().getRank() == getType().getRank())
+    return {operands[0].reshaped(getType())};
+  ReferenceTensor result(getType());
+  for (int64_t g = 0, i = 0; g < shape[0]; ++g)
+    for (int64_t row = 0; row < shape[1]; ++row)
+      for (int64_t column = 0; column < shape[2]; ++column)
+        result[i++] = operands[0][(row * shape[0] + g) * shape[2] + column];
+  return {std::move(result)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,7 +92,8 @@ def PackOp : Sinter_ReferenceOp<"pack", [Sinter_Move]> {
   let summary = "the same tensor in another storage layout";
   let description = [{
     The result's encoding says how. Values are unchanged.
-    C1: shapes and element types agree. C2: the operand is dense, the result has a layout.
+    C1: shapes and element types agree, or the operand `[k, g * n]` is the matrices of the result
+    `[g, k, n]` side by side. C2: the operand is dense, the result has a layout.
   }];
   let arguments = (ins Sinter_Tensor:$operand);
   let results = (outs Sinter_Tensor:$result);

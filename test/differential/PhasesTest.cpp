@@ -62,6 +62,7 @@ protected:
     options.maxSequence = 8;
     options.entries = {"prefill", "decode", "logits"};
     vocabulary = spec->vocabSize;
+    hasExperts = spec->hasExperts();
     auto graph = buildGraph(context, *spec, options);
     ASSERT_TRUE(graph) << graph.error().message();
     module = std::move(*graph);
@@ -97,6 +98,7 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   int64_t vocabulary = 0;
+  bool hasExperts = false;
   EntryInputs inputs;
 };
 
@@ -117,11 +119,13 @@ TEST_P(Phases, computeTheSame) {
     if (OperationFingerPrint(module->getOperation()) == untouched)
       continue;
     auto after = evaluate();
-    // Rounding to bf16 or f16 is the one thing that a pass may change.
+    // Rounding to bf16 or f16 is the one thing that a pass may change. With experts a token whose
+    // last expert is barely likelier than the next one may get that instead.
     bool rounds = step.text.find("f16") != std::string::npos;
+    double rounding = hasExperts ? 0.16 : 5e-2;
     ASSERT_EQ(before.size(), after.size());
     for (auto &[entry, expected] : before)
-      EXPECT_LE(relativeError(after[entry], expected), rounds ? 5e-2 : 1e-6)
+      EXPECT_LE(relativeError(after[entry], expected), rounds ? rounding : 1e-6)
           << step.text << " in " << entry;
     before = std::move(after);
   }

@@ -131,9 +131,8 @@ func.func @minima(%x: tensor<4x64xf32>, %w: tensor<16x64xi4>, %s: tensor<16x2xf3
 // The experts' matrices of a file, below each other, are the columns of one packed matrix.
 // CHECK-LABEL: func.func @experts
 // CHECK: %[[ALL:.*]] = sinter.concat %arg2, %arg3
-// CHECK: %[[EACH:.*]] = sinter.reshape %[[ALL]] : (tensor<64x8xf32>) -> tensor<2x32x8xf32>
-// CHECK: %[[T:.*]] = sinter.transpose %[[EACH]] {permutation = array<i64: 0, 2, 1>} : (tensor<2x32x8xf32>) -> tensor<2x8x32xf32>
-// CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<2x8x32xf32>) -> tensor<2x8x32xf32, #sinter.panels<width = 32, interleave = 1, depth = 16>>
+// CHECK: %[[T:.*]] = sinter.transpose %[[ALL]] {permutation = array<i64: 1, 0>} : (tensor<64x8xf32>) -> tensor<8x64xf32>
+// CHECK: %[[P:.*]] = sinter.pack %[[T]] : (tensor<8x64xf32>) -> tensor<2x8x32xf32, #sinter.panels<width = 32, interleave = 1, depth = 16>>
 // CHECK: sinter.grouped_matmul %arg0, %[[P]], %arg1 : (tensor<4x8xf32>, tensor<2x8x32xf32, #sinter.panels<width = 32, interleave = 1, depth = 16>>, tensor<3xi32>)
 func.func @experts(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {sinter.input = "o"},
     %a: tensor<32x8xf32> {sinter.parameter = "a"}, %b: tensor<32x8xf32> {sinter.parameter = "b"})

@@ -90,7 +90,7 @@ func.func @concat_c2_shapes(%x: tensor<4x8xf32>, %y: tensor<4x6xf32>) {
 
 #panels = #sinter.panels<width = 64, interleave = 1, depth = 16>
 func.func @pack_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{expected operand and result of one shape and element type}}
+  // expected-error @below {{expected operand and result of one shape, or matrices side by side, and of one element type}}
   %0 = sinter.pack %x : (tensor<4x8xf32>) -> tensor<8x4xf32, #panels>
   return
 }

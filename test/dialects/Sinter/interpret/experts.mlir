@@ -55,3 +55,14 @@ func.func @grouped() {
   check.expect_const %2, dense<[[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[34.0, 42.0], [42.0, 52.0]]]> : tensor<3x2x2xf64> : tensor<3x2x2xf64>
   return
 }
+
+// Matrices side by side, each in panels of its own.
+func.func @pack() {
+  %x = sinter.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]> : tensor<3x4xf32>
+  %packed = sinter.pack %x : (tensor<3x4xf32>) -> tensor<2x3x2xf32, #sinter.panels<width = 2, interleave = 1, depth = 4>>
+  %rows = sinter.constant dense<[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]> : tensor<2x3xf32>
+  %offsets = sinter.constant dense<[0, 1, 2]> : tensor<3xi32>
+  %y = sinter.grouped_matmul %rows, %packed, %offsets : (tensor<2x3xf32>, tensor<2x3x2xf32, #sinter.panels<width = 2, interleave = 1, depth = 4>>, tensor<3xi32>) -> tensor<2x2xf32>
+  check.expect_const %y, dense<[[1.0, 2.0], [11.0, 12.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
+  return
+}
