@@ -82,6 +82,7 @@ def draw_model(draw):
     if draw.random() < 0.15:
         keys["share_layers"] = draw.choice([2, layers])
     if draw.random() < 0.2:
+        keys["mlp_type"] = draw.choice(["swiglu", "geglu", "reglu"])
         keys["num_experts"] = draw.choice([2, 3, 5, 8])
         keys["num_experts_per_tok"] = draw.choice([1, min(2, keys["num_experts"])])
         keys["moe_intermediate_size"] = draw.choice([16, 32, 37])
