@@ -140,8 +140,7 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
   for (const LayerSpec &layer : model.spec.layers)
     for (const LinearSpec *linear : {&layer.query, &layer.key, &layer.value, &layer.output,
                                      layer.gate ? &*layer.gate : nullptr, &layer.up, &layer.down}) {
-      if (!linear || linear->out == 0 ||
-          (model.weights && model.weights->find(linear->weight.tensor)->integers))
+      if (!linear || (model.weights && model.weights->find(linear->weight.tensor)->integers))
         continue;
       bool fits = linear->in % options.weightsGroup == 0;
       hasFitting |= fits;
@@ -172,16 +171,6 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
   if (options.training.fp8 != "none")
     return fail("`fp8` " + options.training.fp8, "experts are not multiplied in fp8",
                 "leave it out");
-  SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(options.grid));
-  auto ofPipeline = [](const runtime::GridAxis &axis) {
-    return axis.name == runtime::kPipelineAxis;
-  };
-  auto sets = std::ranges::max(model.spec.layers, {}, &LayerSpec::parameterGroup).parameterGroup;
-  bool shares = sets + 1 < static_cast<int64_t>(model.spec.layers.size());
-  if (shares && std::ranges::any_of(axes, ofPipeline))
-    return fail("`grid` " + options.grid,
-                "experts that several layers share are in no stage of a pipeline",
-                "leave the axis pipeline out");
   return {};
 }
 

@@ -13,7 +13,7 @@ static FailureOr<CudaLaunch> refuseGpu(func::FuncOp tensorKernel, func::FuncOp, 
 
 namespace {
 /// A family of kernels of one op.
-struct LonelyFamily : KernelFamily {
+struct SingleOpFamily : KernelFamily {
   using KernelFamily::KernelFamily;
 
   TemplateGenerator getTemplate() const override { return refuseGpu; }
@@ -23,8 +23,8 @@ struct LonelyFamily : KernelFamily {
   }
 };
 
-struct GroupedGemmFamily : LonelyFamily {
-  GroupedGemmFamily() : LonelyFamily("grouped_gemm") {}
+struct GroupedGemmFamily : SingleOpFamily {
+  GroupedGemmFamily() : SingleOpFamily("grouped_gemm") {}
 
   bool isRoot(Operation *op) const override { return isa<GroupedMatmulOp, GroupedOuterOp>(op); }
 
@@ -36,8 +36,8 @@ struct GroupedGemmFamily : LonelyFamily {
   }
 };
 
-struct RoutingFamily : LonelyFamily {
-  RoutingFamily() : LonelyFamily("routing") {}
+struct RoutingFamily : SingleOpFamily {
+  RoutingFamily() : SingleOpFamily("routing") {}
 
   bool isRoot(Operation *op) const override { return isa<TopKOp, RouteOp>(op); }
 

@@ -206,24 +206,28 @@ Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, String
 /// A parameter is of the first stage that reads it.
 void ModelStages::placeParameters(func::FuncOp entry) {
   llvm::BitVector read = findReadParameters(entry);
+  // What is made of parameters and constants alone is made where it is used (EntryStages).
+  llvm::DenseSet<Operation *> made;
+  for (Operation &op : entry.front().without_terminator())
+    if (llvm::all_of(op.getOperands(), [&](Value operand) {
+          auto argument = dyn_cast<BlockArgument>(operand);
+          return argument ? read[argument.getArgNumber()] : made.contains(operand.getDefiningOp());
+        }))
+      made.insert(&op);
   for (BlockArgument argument : entry.getArguments()) {
     // Each stage preprocesses for itself what it reads of weights that are no states.
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), SinterDialect::kState);
     if (!name || !read[argument.getArgNumber()])
       continue;
     llvm::SetVector<uint32_t> readers;
-    SmallVector<Value> values = {argument};
-    // What is made of parameters alone is made where it is used.
+    llvm::SetVector<Value> values;
+    values.insert(argument);
     for (size_t i = 0; i < values.size(); ++i)
       for (Operation *user : values[i].getUsers()) {
-        if (llvm::all_of(user->getOperands(),
-                         [&](Value operand) { return llvm::is_contained(values, operand); }) &&
-            user->getNumResults() == 1 && !isa<func::ReturnOp>(user)) {
-          if (!llvm::is_contained(values, user->getResult(0)))
-            values.push_back(user->getResult(0));
-        } else if (!isa<func::ReturnOp>(user)) {
+        if (made.contains(user))
+          values.insert(user->result_begin(), user->result_end());
+        else if (!isa<func::ReturnOp>(user))
           readers.insert(getStage(user->getLoc()));
-        }
       }
     if (readers.empty())
       continue;

@@ -40,8 +40,7 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Bytes of the stack for a block of columns that is copied, rows of the scratch, and the elements
-/// of a row that a block of them in panels has at the most.
+/// Bytes of the stack for a block of columns that is copied, and rows of the scratch.
 static constexpr int64_t kStripBytes = 56 * 1024, kScratchRows = 96;
 /// Rows of a tile of sums at the most: more would not be faster, but more code.
 static constexpr int64_t kMostTileRows = 8;
