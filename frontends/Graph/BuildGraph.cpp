@@ -40,7 +40,12 @@ public:
       start = graph.getInput("start", {batch});
       count = graph.getInput("count", {batch});
     }
-    Value hidden = buildDropout(buildEmbedding());
+    Value hidden = buildEmbedding();
+    if (spec.embeddingNorm) {
+      graph.setLocation(spec.embeddingNorm->name);
+      hidden = buildNorm(hidden, *spec.embeddingNorm);
+    }
+    hidden = buildDropout(hidden);
     buildPositionTables();
     std::optional<size_t> gramLayer = getGramLayer(entry);
     for (auto [i, layer] : llvm::enumerate(spec.layers)) {
@@ -173,6 +178,8 @@ private:
   }
 
   Value getNormWeight(const NormSpec &norm) {
+    if (norm.weight.empty())
+      return graph.splat({norm.size}, 1.0);
     Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
     return spec.normUnitOffset ? graph.add(weight, graph.splat({norm.size}, 1.0)) : weight;
   }
@@ -267,7 +274,7 @@ private:
   void buildPositionTables() {
     graph.setLocation("positions");
     if (spec.positions == PositionKind::Alibi)
-      alibiSlopes = graph.constant({spec.heads}, sinter::alibiSlopes(spec.heads));
+      alibiSlopes = graph.constant({spec.heads}, spec.alibiSlopes);
     for (const RotarySpec &rotary : spec.rotaries)
       rotaryTables.push_back(buildRotaryTables(rotary));
   }
@@ -279,7 +286,7 @@ private:
     std::vector<float> cosines, sines;
     for (int64_t position = 0; position < options.maxSequence; ++position)
       for (float inverse : frequencies.inverse) {
-        float angle = static_cast<float>(position) * inverse;
+        float angle = static_cast<float>(position) * (rotary.reversed ? -inverse : inverse);
         cosines.push_back(static_cast<float>(std::cos(static_cast<double>(angle))) *
                           frequencies.attentionScaling);
         sines.push_back(static_cast<float>(std::sin(static_cast<double>(angle))) *
@@ -292,7 +299,13 @@ private:
 
   Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
     setLocation(layer, linear.name);
-    return graph.reshape(buildLinear(x, linear), {batch, chunk, heads, spec.headDim});
+    Value rows = buildLinear(x, linear);
+    if (spec.clipQkv) {
+      SmallVector<int64_t> shape = {batch, chunk, linear.out};
+      rows = graph.binary<MinimumOp>(rows, graph.splat(shape, spec.clipQkv));
+      rows = graph.binary<MaximumOp>(rows, graph.splat(shape, -spec.clipQkv));
+    }
+    return graph.reshape(rows, {batch, chunk, heads, spec.headDim});
   }
 
   Value buildRotary(Value heads, const LayerSpec &layer) {
@@ -315,12 +328,19 @@ private:
     Value query = buildHeads(x, layer.query, layer, spec.heads);
     Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
     Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
-    query = buildHeadNorm(query, layer.queryNorm, layer);
-    key = buildHeadNorm(key, layer.keyNorm, layer);
     // "self_attn" of "self_attn.q_proj".
-    setLocation(layer, layer.query.name.substr(0, layer.query.name.find('.')));
+    std::string path = layer.query.name.substr(0, layer.query.name.find('.'));
+    auto buildNorms = [&] {
+      query = buildHeadNorm(query, layer.queryNorm, layer);
+      key = buildHeadNorm(key, layer.keyNorm, layer);
+      setLocation(layer, path);
+    };
+    if (!spec.normsRotatedHeads)
+      buildNorms();
     query = buildRotary(query, layer);
     key = buildRotary(key, layer);
+    if (spec.normsRotatedHeads)
+      buildNorms();
 
     // A loss is of whole sequences: there is nothing to remember from step to step.
     if (!hasLoss) {

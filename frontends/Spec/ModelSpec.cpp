@@ -19,7 +19,8 @@ public:
   void addNorm(const std::optional<NormSpec> &norm) {
     if (!norm)
       return;
-    add(norm->weight, {norm->size}, {spec.normUnitOffset ? 0.0 : 1.0, 0});
+    if (!norm->weight.empty())
+      add(norm->weight, {norm->size}, {spec.normUnitOffset ? 0.0 : 1.0, 0});
     if (!norm->bias.empty())
       add(norm->bias, {norm->size}, {});
   }
@@ -55,6 +56,7 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
   list.add(embedding, {vocabSize, hiddenSize}, {0, initializerRange});
   if (positions == PositionKind::Learned)
     list.add(positionEmbedding, {maxPositions + positionOffset, hiddenSize}, {0, initializerRange});
+  list.addNorm(embeddingNorm);
   for (const LayerSpec &layer : layers) {
     list.addNorm(layer.attentionNorm);
     list.addLinear(layer.query);
@@ -124,7 +126,7 @@ const RotarySpec *ModelSpec::findStretchedRotary() const {
   return found == rotaries.end() ? nullptr : &*found;
 }
 
-std::vector<float> alibiSlopes(int64_t heads) {
+std::vector<float> getAlibiSlopes(int64_t heads) {
   int64_t power = 1;
   while (power * 2 <= heads)
     power *= 2;

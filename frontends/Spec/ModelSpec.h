@@ -5,7 +5,7 @@
 // the names of their checkpoint tensors, and in how these are stored (transposed, fused). A mapping
 // per family (Families/) turns all three into data, so one builder emits the graph of any of them:
 //
-//   h = embedding(tokens) * embeddingScale [+ learned position]
+//   h = [norm](embedding(tokens) * embeddingScale [+ learned position])
 //   for each layer:
 //     Pre        h = h + attention(norm(h));            h = h + mlp(norm(h))
 //     Output     h = h + norm(attention(h));            h = h + norm(mlp(h))
@@ -80,7 +80,7 @@ struct LinearSpec {
 /// A norm's parameters; kind, epsilon and unit offset are the model's.
 struct NormSpec {
   std::string name;   ///< within its layer, for locations: "input_layernorm"
-  std::string weight; ///< the tensor, [size]
+  std::string weight; ///< the tensor, [size], or empty: a factor of 1
   std::string bias;   ///< the tensor, [size], or empty
   int64_t size = 0;
 };
@@ -152,26 +152,32 @@ struct ModelSpec {
   NormPlace normPlace = NormPlace::Pre;
   double normEps = 1e-5;
   bool normUnitOffset = false; ///< the norm's factor is 1 + weight
+  bool normWeights = true;     ///< false: it is 1
+  bool normsEmbedding = false; ///< the layers begin with a norm of the embedding
   bool parallelResidual = false;
   bool sharedParallelNorm = false; ///< one norm feeds attention and MLP
   bool queryKeyNorm = false;       ///< RMS norms of Q and K ...
   bool wholeQueryKeyNorm = false;  ///< ... over all heads instead of each
+  bool normsRotatedHeads = false;  ///< ... behind their rotation instead of before it
 
   bool qkvBias = false, outputBias = false, mlpBias = false, headBias = false;
 
   PositionKind positions = PositionKind::Rotary;
   std::vector<RotarySpec> rotaries; ///< the kinds of them that layers have, where Rotary
-  std::string positionEmbedding; ///< tensor [maxPositions + positionOffset, hidden], where Learned
-  int64_t positionOffset = 0;    ///< row of position 0
+  std::string positionEmbedding;  ///< tensor [maxPositions + positionOffset, hidden], where Learned
+  int64_t positionOffset = 0;     ///< row of position 0
+  double alibiExponent = 8;       ///< of a half: the slope of the last head, where Alibi
+  std::vector<float> alibiSlopes; ///< of the heads, where Alibi
 
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  double clipQkv = 0;          ///< Q, K and V stay within [-clipQkv, clipQkv]; 0: they do not
   double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
   double logitSoftCap = 0;     ///< the same on logits
   bool tiedEmbeddings = false; ///< head.weight is the embedding
 
   std::string embedding;                            ///< tensor [vocab, hidden]
   std::string embeddingName, positionEmbeddingName; ///< for locations: "model.embed_tokens"
-  std::optional<NormSpec> finalNorm;
+  std::optional<NormSpec> embeddingNorm, finalNorm;
   LinearSpec head;
   std::vector<LayerSpec> layers;
 
@@ -225,6 +231,6 @@ std::vector<std::string> knownModelTypes();
 /// The slope of each head: scores += slope * (key position - query position). As in the ALiBi
 /// paper for powers of two; otherwise those of the power of two below, then every second one of
 /// the power above.
-std::vector<float> alibiSlopes(int64_t heads);
+std::vector<float> getAlibiSlopes(int64_t heads);
 
 } // namespace sinter

@@ -27,6 +27,7 @@ struct RotarySpec {
   double theta = 10000;
   int64_t dim = 0; ///< head_dim * partial_rotary_factor, rounded down; the frequencies' divisor
   bool interleaved = false; ///< pairs are (2i, 2i + 1) instead of (i, i + width() / 2)
+  bool reversed = false;    ///< pairs are turned by the negated angle
   std::optional<double> factor;
   int64_t maxPositions = 0;                     ///< max_position_embeddings
   int64_t originalMaxPositions = 0;             ///< original_max_position_embeddings

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
               rotary.getWidth() / 2)
         std::abort();
   if (spec->positions == sinter::PositionKind::Alibi && spec->heads < 4096 &&
-      static_cast<int64_t>(sinter::alibiSlopes(spec->heads).size()) != spec->heads)
+      static_cast<int64_t>(sinter::getAlibiSlopes(spec->heads).size()) != spec->heads)
     std::abort();
   return 0;
 }

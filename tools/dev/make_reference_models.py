@@ -148,6 +148,42 @@ def hugging_face_models():
         "cohere": ("CohereConfig", {**grouped, "pad_token_id": 0, "logit_scale": 0.3}),
         "glm4": ("Glm4Config", {**grouped, "head_dim": 12, "pad_token_id": 0}),
     }
+    falcon = dict(vocab_size=67, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                  max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
+    models |= {
+        "falcon": ("FalconConfig", falcon),
+        "falcon-new": ("FalconConfig", {**falcon, "new_decoder_architecture": True,
+                                        "num_kv_heads": 2, "ffn_hidden_size": 44,
+                                        "tie_word_embeddings": False}),
+        # Its slopes are rounded to bf16 in transformers, which powers of two do not feel.
+        "falcon-alibi": ("FalconConfig", {**falcon, "alibi": True, "multi_query": False,
+                                          "parallel_attn": False, "bias": True}),
+        "bloom": ("BloomConfig", dict(vocab_size=67, hidden_size=24, n_layer=2, n_head=6,
+                                      bos_token_id=1, eos_token_id=2)),
+        "mpt": ("MptConfig", dict(vocab_size=67, d_model=24, n_layers=2, n_heads=6, max_seq_len=40,
+                                  attn_config={"clip_qkv": 1.1, "softmax_scale": 0.4})),
+        "gpt_bigcode": ("GPTBigCodeConfig", dict(vocab_size=67, n_embd=24, n_layer=2, n_head=3,
+                                                 n_positions=40, bos_token_id=1, eos_token_id=2)),
+        "gpt_bigcode-heads": ("GPTBigCodeConfig", dict(
+            vocab_size=67, n_embd=24, n_layer=2, n_head=3, n_positions=40, multi_query=False,
+            bos_token_id=1, eos_token_id=2)),
+        "cohere2": ("Cohere2Config", {**grouped, "num_hidden_layers": 4, "pad_token_id": 0,
+                                      "sliding_window": 5, "logit_scale": 0.3}),
+        "exaone4": ("Exaone4Config", {**grouped, "num_hidden_layers": 4, "sliding_window": 5}),
+        "ernie4_5": ("Ernie4_5Config", {**grouped, "head_dim": 12, "use_bias": True}),
+        "seed_oss": ("SeedOssConfig", {**grouped, "head_dim": 12, "pad_token_id": 0}),
+        "hunyuan_v1_dense": ("HunYuanDenseV1Config", {
+            **grouped, "head_dim": 12, "rope_parameters": {"rope_type": "dynamic", "factor": 1.0,
+                                                           "rope_theta": 100.0, "alpha": 50.0}}),
+        "arcee": ("ArceeConfig", grouped),
+        "olmo": ("OlmoConfig", {**grouped, "pad_token_id": 0, "clip_qkv": 1.3}),
+        "glm": ("GlmConfig", {**grouped, "head_dim": 12, "pad_token_id": 0}),
+        "helium": ("HeliumConfig", {**grouped, "head_dim": 8}),
+        "ministral": ("MinistralConfig", {
+            **grouped, "sliding_window": 5,
+            "head_dim": 12, "layer_types": ["sliding_attention", "full_attention"]}),
+        "nanochat": ("NanoChatConfig", grouped),
+    }
     sparse = {**grouped, "num_experts_per_tok": 2}
     models |= {
         "mixtral": ("MixtralConfig", {**sparse, "intermediate_size": 28, "num_local_experts": 5,
@@ -264,7 +300,9 @@ def make_hugging_face(out, config_class, arguments, dtype):
     import transformers
 
     config = getattr(transformers, config_class)(**arguments)
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    # Falcon's eager attention adds its biases twice.
+    attention = "sdpa" if arguments.get("alibi") else "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     model = model.float().eval()
     randomize(model.named_parameters())
     with torch.no_grad():
@@ -315,6 +353,11 @@ def sinter_models():
                           "rope_parameters": {"full_attention": {"rope_theta": 300.0},
                                               "sliding_attention": {"rope_theta": 50.0}},
                           "residual_multiplier": 0.7, "logit_scale": 1.3},
+        "sinter-clipped": {**small, "num_key_value_heads": 2, "embedding_norm": True,
+                           "norm_type": "layer_norm", "use_qk_norm": True,
+                           "qk_norm_place": "behind_rotary", "clip_qkv": 1.2},
+        "sinter-weightless": {**small, "embedding_norm": True, "norm_weights": False,
+                              "use_qk_norm": True, "norm_placement": "pre_post"},
         "sinter-experts": {**small, "num_hidden_layers": 3, "num_experts": 5,
                            "num_experts_per_tok": 3, "moe_intermediate_size": 16,
                            "norm_topk_prob": True, "shared_expert_intermediate_size": 20,
@@ -340,6 +383,8 @@ def sinter_tensors(c):
             tensors[name + ".bias"] = torch.zeros(out)
 
     def norm(name, size=hidden, bias=layer_norm):
+        if not c.get("norm_weights", True):
+            return
         tensors[name + ".weight"] = torch.full((size,), neutral)
         if bias:
             tensors[name + ".bias"] = torch.zeros(size)
@@ -381,6 +426,8 @@ def sinter_tensors(c):
             add_mlp("moe.shared", c["shared_expert_intermediate_size"])
         if c.get("shared_expert_gate"):
             linear(stem + "moe.shared_gate", 1, hidden, False)
+    if c.get("embedding_norm"):
+        norm("embed_norm")
     if place != "post":
         norm("norm")
     if not c.get("tie_word_embeddings", True):
@@ -435,33 +482,39 @@ def sinter_forward(c, w, tokens):
         return F.linear(x, w[name + ".weight"], w.get(name + ".bias"))
 
     def rms(name, x):
-        weight = w[name + ".weight"] + (1 if c.get("norm_unit_offset") else 0)
+        weight = w.get(name + ".weight", 1.0) + (1 if c.get("norm_unit_offset") else 0)
         square = x.pow(2).mean(-1, keepdim=True)
         return x * torch.rsqrt(square + c.get("rms_norm_eps", 1e-5)) * weight
 
     def norm(name, x):
         if c.get("norm_type") != "layer_norm":
             return rms(name, x)
-        return F.layer_norm(x, x.shape[-1:], w[name + ".weight"], w[name + ".bias"],
+        return F.layer_norm(x, x.shape[-1:], w.get(name + ".weight"), w.get(name + ".bias"),
                             c.get("layer_norm_eps", 1e-5))
 
     def capped(x, cap):
         return cap * torch.tanh(x / cap) if cap else x
 
     def attention(stem, x, window, rotates):
-        split = lambda y, n: y.view(count, n, head_dim).transpose(0, 1)
+        clip = c.get("clip_qkv", math.inf)
+        split = lambda y, n: y.clamp(-clip, clip).view(count, n, head_dim).transpose(0, 1)
         q = split(linear(stem + "attn.q_proj", x), heads)
         k = split(linear(stem + "attn.k_proj", x), kv_heads)
         v = split(linear(stem + "attn.v_proj", x), kv_heads)
-        if c.get("use_qk_norm"):
-            whole = c.get("qk_norm_over") == "all_heads"
-            over = lambda name, y: (split(rms(name, y.transpose(0, 1).reshape(count, -1)), len(y))
-                                    if whole else rms(name, y))
-            q, k = over(stem + "attn.q_norm", q), over(stem + "attn.k_norm", k)
+        whole = c.get("qk_norm_over") == "all_heads"
+        unite = lambda y: y.transpose(0, 1).reshape(count, -1)
+        divide = lambda y, n: y.view(count, n, head_dim).transpose(0, 1)
+        over = lambda name, y: divide(rms(name, unite(y)), len(y)) if whole else rms(name, y)
+        norms = lambda q, k: (over(stem + "attn.q_norm", q), over(stem + "attn.k_norm", k))
+        behind = c.get("qk_norm_place") == "behind_rotary"
+        if c.get("use_qk_norm") and not behind:
+            q, k = norms(q, k)
         if position == "rotary" and rotates:
             kind = c.get("rope_parameters", {}).get(
                 "sliding_attention" if window else "full_attention", {})
             q, k = (rotate(y, {**c, **kind}, head_dim) for y in (q, k))
+        if c.get("use_qk_norm") and behind:
+            q, k = norms(q, k)
         k, v = (y.repeat_interleave(heads // kv_heads, 0) for y in (k, v))
         scores = q @ k.transpose(1, 2) / math.sqrt(c.get("query_pre_attn_scalar", head_dim))
         scores = capped(scores, c.get("attn_logit_softcapping"))
@@ -503,6 +556,8 @@ def sinter_forward(c, w, tokens):
     h = w["embed_tokens.weight"][tokens] * c.get("embedding_multiplier", 1.0)
     if position == "learned":
         h = h + w["embed_positions.weight"][torch.arange(count) + c.get("position_offset", 0)]
+    if c.get("embedding_norm"):
+        h = norm("embed_norm", h)
     for index, group in enumerate(layer_groups(c)):
         stem = f"layers.{group}."
         kind = c.get("layer_types", ["full_attention"] * c["num_hidden_layers"])[index]
@@ -563,8 +618,15 @@ FAMILIES = {
     "stablelm-parallel": torch.bfloat16, "olmo2": torch.bfloat16, "nemotron": torch.float32,
     "gpt_neo": torch.bfloat16, "gptj": torch.bfloat16, "opt": torch.bfloat16,
     "opt-post": torch.bfloat16, "glm4": torch.bfloat16, "sinter-scaled": torch.bfloat16,
+    "sinter-clipped": torch.bfloat16, "sinter-weightless": torch.bfloat16,
     "qwen2_moe": torch.bfloat16, "qwen2_moe-one": torch.bfloat16, "qwen3_moe": torch.bfloat16,
     "olmoe": torch.bfloat16, "granitemoe": torch.bfloat16,
+    "falcon": torch.bfloat16, "falcon-new": torch.bfloat16, "falcon-alibi": torch.bfloat16,
+    "bloom": torch.bfloat16, "mpt": torch.bfloat16, "gpt_bigcode": torch.bfloat16,
+    "gpt_bigcode-heads": torch.bfloat16, "cohere2": torch.bfloat16, "exaone4": torch.bfloat16,
+    "ernie4_5": torch.bfloat16, "seed_oss": torch.bfloat16, "hunyuan_v1_dense": torch.bfloat16,
+    "arcee": torch.bfloat16, "olmo": torch.bfloat16, "glm": torch.bfloat16,
+    "helium": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 
 

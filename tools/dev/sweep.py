@@ -94,6 +94,12 @@ def draw_model(draw):
                        ("logit_scale", 0.25)]:
         if draw.random() < 0.15:
             keys[key] = value
+    if keys["use_qk_norm"]:
+        keys["qk_norm_place"] = draw.choice(["before_rotary", "behind_rotary"])
+    keys["embedding_norm"] = draw.random() < 0.15
+    keys["norm_weights"] = keys["norm_unit_offset"] or draw.random() < 0.85
+    if draw.random() < 0.15:
+        keys["clip_qkv"] = 1.0
     return keys
 
 

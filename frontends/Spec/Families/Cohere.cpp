@@ -1,5 +1,6 @@
-// Command R: parallel residuals of one layer norm without a bias, rotary positions of neighbouring
-// components, scaled logits.
+// Command R and R7B: parallel residuals of one layer norm without a bias, rotary positions of
+// neighbouring components, scaled logits; R7B has a window in three of four layers, and positions
+// in these alone.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -30,5 +31,24 @@ void cohereNameTensors(ModelSpec &spec) {
     layer.mlpNorm = std::nullopt;
   }
 }
+
+void cohere2ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  cohereReadConfig(config, spec);
+  std::optional<int64_t> window = config.optionalSize("sliding_window");
+  if (!config.present("sliding_window"))
+    window = 4096;
+  readLayerTypes(
+      config, spec, window,
+      [](const ModelSpec &, int64_t layer, int64_t every) { return (layer + 1) % every != 0; },
+      config.size("sliding_window_pattern", 4));
+  dropFullRotaries(spec);
+  // What the first files say beside what transformers reads.
+  config.requireFlag("use_gated_activation", true);
+  config.requireFlag("use_parallel_block", true);
+  config.requireFlag("use_parallel_embedding", false);
+  config.ignore({"order_of_interleaved_layers", "position_embedding_type", "rotary_pct"});
+}
+
+void cohere2NameTensors(ModelSpec &spec) { cohereNameTensors(spec); }
 
 } // namespace sinter

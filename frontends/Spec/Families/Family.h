@@ -32,11 +32,28 @@ struct Family {
 /// num_hidden_layers under the family's name for it; sizes spec.layers.
 void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key);
 
-/// vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
-/// max_position_embeddings, initializer_range, tie_word_embeddings, token ids.
+/// vocab_size, initializer_range, tie_word_embeddings, token ids.
+void readVocabulary(ConfigReader &config, ModelSpec &spec, bool defaultTied);
+
+/// The same and hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
+/// max_position_embeddings.
 void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
 
-/// The same of GPT-2 and GPT-J under its names for them (n_embd, n_layer, ...), and
+/// What Llama's relatives differ in where their files say nothing.
+struct LlamaDefaults {
+  int64_t positions = 2048;
+  bool tied = false;
+  std::optional<int64_t> kvHeads = {}, headDim = {}; ///< as of readKvHeads, readHeadDim
+  std::optional<double> partial = {};                ///< as of readRotary
+  double theta = 10000;
+  double eps = 1e-5;
+};
+
+/// readCommon() and what Llama's relatives share: padding, heads, one kind of rotary positions,
+/// scores by the root of the head size, hidden_act, rms_norm_eps.
+void readLlama(ConfigReader &config, ModelSpec &spec, const LlamaDefaults &defaults);
+
+/// readCommon() of GPT-2 and GPT-J under its names for them (n_embd, n_layer, ...), and
 /// activation_function, layer_norm_epsilon; plain MLPs, layer norms, a head size for each head.
 void readGpt(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
 
@@ -94,6 +111,9 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
 /// and all but each decoder_sparse_step-th.
 void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize);
 
+/// Rotary positions are those of layers with a window alone; others know none.
+void dropFullRotaries(ModelSpec &spec);
+
 /// Scores are scaled by 1 / sqrt(head_dim) in every layer.
 void setUsualQueryScale(ModelSpec &spec);
 
@@ -116,8 +136,26 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
 /// are learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
 void nameGptTensors(ModelSpec &spec);
 
-/// self_attn.q_norm and self_attn.k_norm of every layer.
-void nameHeadNorms(ModelSpec &spec);
+/// Norms of Q and K of every layer.
+void nameHeadNorms(ModelSpec &spec, const char *query = "self_attn.q_norm",
+                   const char *key = "self_attn.k_norm");
+
+/// RMS norms behind each block and none before: post_attention_layernorm and
+/// post_feedforward_layernorm.
+void moveNormsBehindBlocks(ModelSpec &spec);
+
+/// All norms that have been named are without weights and biases.
+void dropNormWeights(ModelSpec &spec);
+
+/// Q, K and V of each group of heads side by side in one tensor: its queries, its key, its value.
+void nameGroupedHeads(const ModelSpec &spec, LayerSpec &layer, const std::string &name);
+
+/// All of Q, all of K and all of V, one after the other in one tensor.
+void nameConcatenatedHeads(const ModelSpec &spec, LayerSpec &layer, const std::string &name);
+
+/// Up and down of an MLP without a gate.
+void namePlainMlp(const ModelSpec &spec, LayerSpec &layer, const std::string &up,
+                  const std::string &down);
 
 /// Gate and up as halves of one tensor mlp.gate_up_proj.
 void nameFusedGate(ModelSpec &spec, LayerSpec &layer);

@@ -38,8 +38,7 @@ void gptJNameTensors(ModelSpec &spec) {
     layer.key = named("attn.k_proj", hidden, hidden, false);
     layer.value = named("attn.v_proj", hidden, hidden, false);
     layer.output = named("attn.out_proj", hidden, hidden, false);
-    layer.up = named("mlp.fc_in", hidden, spec.mlpSize, true);
-    layer.down = named("mlp.fc_out", spec.mlpSize, hidden, true);
+    namePlainMlp(spec, layer, "mlp.fc_in", "mlp.fc_out");
   }
 }
 

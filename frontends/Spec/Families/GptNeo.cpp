@@ -39,7 +39,7 @@ std::vector<std::string> readAttentionTypes(ConfigReader &config, size_t layers)
 } // namespace
 
 void gptNeoReadConfig(ConfigReader &config, ModelSpec &spec) {
-  spec.vocabSize = config.size("vocab_size");
+  readVocabulary(config, spec, true);
   spec.hiddenSize = config.size("hidden_size");
   spec.mlpSize = config.size("intermediate_size", 4 * spec.hiddenSize);
   readLayerCount(config, spec, "num_layers");
@@ -48,15 +48,12 @@ void gptNeoReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.maxPositions = config.size("max_position_embeddings", 2048);
   spec.normEps = config.positive("layer_norm_epsilon", 1e-5);
   spec.activation = readActivation(config, "activation_function", Activation::GeluTanh);
-  spec.initializerRange = config.positive("initializer_range", 0.02);
-  spec.tiedEmbeddings = config.flag("tie_word_embeddings", true);
-  spec.bosIds = config.ids("bos_token_id");
-  spec.eosIds = config.ids("eos_token_id");
   int64_t window = config.size("window_size", 256);
   std::vector<std::string> types = readAttentionTypes(config, spec.layers.size());
   for (size_t i = 0; i < spec.layers.size(); ++i)
     spec.layers[i].window = types[i] == "local" ? window : 0;
   spec.gatedMlp = false;
+  spec.mlpBias = true;
   spec.normKind = NormKind::LayerNorm;
   spec.positions = PositionKind::Learned;
   // attention_layers is attention_types written out.
@@ -77,8 +74,7 @@ void gptNeoNameTensors(ModelSpec &spec) {
     layer.value = named("attn.attention.v_proj", hidden, hidden, false);
     layer.output = named("attn.attention.out_proj", hidden, hidden, true);
     layer.mlpNorm = norm(spec, "ln_2", layer.path + ".ln_2", hidden);
-    layer.up = named("mlp.c_fc", hidden, spec.mlpSize, true);
-    layer.down = named("mlp.c_proj", spec.mlpSize, hidden, true);
+    namePlainMlp(spec, layer, "mlp.c_fc", "mlp.c_proj");
   }
 }
 

@@ -39,27 +39,13 @@ void gptNeoXNameTensors(ModelSpec &spec) {
   int64_t hidden = spec.hiddenSize;
   for (LayerSpec &layer : spec.layers) {
     layer.path = "gpt_neox.layers." + std::to_string(&layer - spec.layers.data());
-    auto head = [&](const char *name, int64_t index) {
-      WeightRef weight{.tensorOut = 3 * hidden,
-                       .begin = index * spec.headDim,
-                       .count = spec.headDim,
-                       .groups = spec.heads,
-                       .stride = 3 * spec.headDim};
-      return linearPart(name, layer.path + ".attention.query_key_value", hidden, weight,
-                        spec.qkvBias);
-    };
-    auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
-      return linear(name, layer.path + "." + name, in, out, bias);
-    };
     layer.attentionNorm = norm(spec, "input_layernorm", layer.path + ".input_layernorm", hidden);
-    layer.query = head("attention.query_key_value.q", 0);
-    layer.key = head("attention.query_key_value.k", 1);
-    layer.value = head("attention.query_key_value.v", 2);
-    layer.output = named("attention.dense", hidden, hidden, spec.outputBias);
+    nameGroupedHeads(spec, layer, "attention.query_key_value");
+    layer.output =
+        linear("attention.dense", layer.path + ".attention.dense", hidden, hidden, spec.outputBias);
     layer.mlpNorm =
         norm(spec, "post_attention_layernorm", layer.path + ".post_attention_layernorm", hidden);
-    layer.up = named("mlp.dense_h_to_4h", hidden, spec.mlpSize, spec.mlpBias);
-    layer.down = named("mlp.dense_4h_to_h", spec.mlpSize, hidden, spec.mlpBias);
+    namePlainMlp(spec, layer, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h");
   }
 }
 

@@ -5,14 +5,7 @@
 namespace sinter {
 
 void llamaReadConfig(ConfigReader &config, ModelSpec &spec) {
-  readCommon(config, spec, 2048, false);
-  readPaddingId(config, spec);
-  readKvHeads(config, spec, std::nullopt);
-  readHeadDim(config, spec, std::nullopt);
-  readRotary(config, spec, std::nullopt);
-  setUsualQueryScale(spec);
-  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
-  spec.normEps = config.positive("rms_norm_eps", 1e-6);
+  readLlama(config, spec, {.eps = 1e-6});
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
   spec.mlpBias = config.flag("mlp_bias", false);
 }

@@ -1,4 +1,5 @@
-// Mistral: Llama with a sliding window in every layer. Mixtral: Mistral with experts.
+// Mistral: Llama with a sliding window in every layer; Ministral: in the layers that say so.
+// Mixtral: Mistral with experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -7,15 +8,8 @@ namespace sinter {
 namespace {
 
 void readMistral(ConfigReader &config, ModelSpec &spec, double theta, double eps) {
-  readCommon(config, spec, 4096 * 32, false);
-  readPaddingId(config, spec);
-  readKvHeads(config, spec, 8);
-  readHeadDim(config, spec, std::nullopt);
-  readRotary(config, spec, std::nullopt, theta);
-  setUsualQueryScale(spec);
+  readLlama(config, spec, {.positions = 4096 * 32, .kvHeads = 8, .theta = theta, .eps = eps});
   readUniformWindow(config, spec);
-  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
-  spec.normEps = config.positive("rms_norm_eps", eps);
 }
 
 } // namespace
@@ -25,6 +19,18 @@ void mistralReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void mistralNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+void ministralReadConfig(ConfigReader &config, ModelSpec &spec) {
+  std::optional<int64_t> window = config.optionalSize("sliding_window");
+  if (!config.present("sliding_window"))
+    window = 4096;
+  readMistral(config, spec, 10000, 1e-6);
+  readLayerTypes(
+      config, spec, window, [](const ModelSpec &, int64_t, int64_t slides) { return slides != 0; },
+      window ? 1 : 0);
+}
+
+void ministralNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
 
 void mixtralReadConfig(ConfigReader &config, ModelSpec &spec) {
   readMistral(config, spec, 1e6, 1e-5);

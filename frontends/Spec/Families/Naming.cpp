@@ -44,15 +44,84 @@ void nameGptTensors(ModelSpec &spec) {
   }
 }
 
-void nameHeadNorms(ModelSpec &spec) {
+void nameHeadNorms(ModelSpec &spec, const char *query, const char *key) {
   for (LayerSpec &layer : spec.layers) {
     auto named = [&](const std::string &name, int64_t heads) {
       return NormSpec{name, layer.path + "." + name + ".weight", "",
                       (spec.wholeQueryKeyNorm ? heads : 1) * spec.headDim};
     };
-    layer.queryNorm = named("self_attn.q_norm", spec.heads);
-    layer.keyNorm = named("self_attn.k_norm", spec.kvHeads);
+    layer.queryNorm = named(query, spec.heads);
+    layer.keyNorm = named(key, spec.kvHeads);
   }
+}
+
+void moveNormsBehindBlocks(ModelSpec &spec) {
+  for (LayerSpec &layer : spec.layers) {
+    auto named = [&](const char *name) {
+      return norm(spec, name, layer.path + "." + name, spec.hiddenSize);
+    };
+    layer.attentionNorm = layer.mlpNorm = std::nullopt;
+    layer.attentionPostNorm = named("post_attention_layernorm");
+    layer.mlpPostNorm = named("post_feedforward_layernorm");
+  }
+}
+
+void dropNormWeights(ModelSpec &spec) {
+  auto drop = [](std::optional<NormSpec> &norm) {
+    if (norm) {
+      norm->weight.clear();
+      norm->bias.clear();
+    }
+  };
+  drop(spec.embeddingNorm);
+  drop(spec.finalNorm);
+  for (LayerSpec &layer : spec.layers)
+    for (std::optional<NormSpec> *norm :
+         {&layer.attentionNorm, &layer.attentionPostNorm, &layer.queryNorm, &layer.keyNorm,
+          &layer.mlpNorm, &layer.mlpPostNorm})
+      drop(*norm);
+}
+
+/// Heads of Q, K and V as parts of one tensor, `name`.
+static void nameHeads(const ModelSpec &spec, LayerSpec &layer, const std::string &name,
+                      const WeightRef &query, const WeightRef &key, const WeightRef &value) {
+  auto part = [&](const char *suffix, WeightRef weight) {
+    weight.tensorOut = (spec.heads + 2 * spec.kvHeads) * spec.headDim;
+    return linearPart(name + suffix, layer.path + "." + name, spec.hiddenSize, weight,
+                      spec.qkvBias);
+  };
+  layer.query = part(".q", query);
+  layer.key = part(".k", key);
+  layer.value = part(".v", value);
+}
+
+void nameGroupedHeads(const ModelSpec &spec, LayerSpec &layer, const std::string &name) {
+  int64_t width = spec.headDim, queries = spec.heads / spec.kvHeads;
+  auto heads = [&](int64_t begin, int64_t count) {
+    return WeightRef{.begin = begin * width,
+                     .count = count * width,
+                     .groups = spec.kvHeads,
+                     .stride = (queries + 2) * width};
+  };
+  nameHeads(spec, layer, name, heads(0, queries), heads(queries, 1), heads(queries + 1, 1));
+}
+
+void nameConcatenatedHeads(const ModelSpec &spec, LayerSpec &layer, const std::string &name) {
+  auto heads = [&](int64_t begin, int64_t count) {
+    return WeightRef{.begin = begin * spec.headDim, .count = count * spec.headDim};
+  };
+  nameHeads(spec, layer, name, heads(0, spec.heads), heads(spec.heads, spec.kvHeads),
+            heads(spec.heads + spec.kvHeads, spec.kvHeads));
+}
+
+void namePlainMlp(const ModelSpec &spec, LayerSpec &layer, const std::string &up,
+                  const std::string &down) {
+  auto named = [&](const std::string &name, int64_t in, int64_t out) {
+    return linear(name, layer.path + "." + name, in, out, spec.mlpBias);
+  };
+  layer.gate = std::nullopt;
+  layer.up = named(up, spec.hiddenSize, spec.mlpSize);
+  layer.down = named(down, spec.mlpSize, spec.hiddenSize);
 }
 
 void nameFusedGate(ModelSpec &spec, LayerSpec &layer) {
@@ -120,7 +189,8 @@ void nameLlamaTensors(ModelSpec &spec) {
     layer.value = named("self_attn.v_proj", hidden, keys, spec.qkvBias);
     layer.output = named("self_attn.o_proj", queries, hidden, spec.outputBias);
     layer.mlpNorm = normNamed("post_attention_layernorm");
-    layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
+    if (spec.gatedMlp)
+      layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
     layer.up = named("mlp.up_proj", hidden, spec.mlpSize, spec.mlpBias);
     layer.down = named("mlp.down_proj", spec.mlpSize, hidden, spec.mlpBias);
   }

@@ -21,10 +21,6 @@ void nemotronReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.mlpBias = config.flag("mlp_bias", false);
 }
 
-void nemotronNameTensors(ModelSpec &spec) {
-  nameLlamaTensors(spec);
-  for (LayerSpec &layer : spec.layers)
-    layer.gate = std::nullopt;
-}
+void nemotronNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
 
 } // namespace sinter

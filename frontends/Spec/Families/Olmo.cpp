@@ -1,6 +1,6 @@
-// OLMo 2 and OLMo 3: norms after each block and none before, norms over all heads of Q and of K; 3
-// has a window in three of four layers, and scaled rotary positions in the others alone. OLMoE:
-// norms before each block, and experts.
+// OLMo: Llama with layer norms without weights. OLMo 2 and OLMo 3: norms after each block and none
+// before, norms over all heads of Q and of K; 3 has a window in three of four layers, and scaled
+// rotary positions in the others alone. OLMoE: norms before each block, and experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -22,6 +22,19 @@ void readOlmo(ConfigReader &config, ModelSpec &spec) {
 
 } // namespace
 
+void olmoReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec, {});
+  spec.normKind = NormKind::LayerNorm;
+  spec.normWeights = false;
+  spec.clipQkv = config.positive("clip_qkv", 0);
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+}
+
+void olmoNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  dropNormWeights(spec);
+}
+
 void olmo2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readOlmo(config, spec);
   readRotary(config, spec, std::nullopt);
@@ -30,14 +43,7 @@ void olmo2ReadConfig(ConfigReader &config, ModelSpec &spec) {
 void olmo2NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
-  for (LayerSpec &layer : spec.layers) {
-    auto named = [&](const char *name) {
-      return norm(spec, name, layer.path + "." + name, spec.hiddenSize);
-    };
-    layer.attentionNorm = layer.mlpNorm = std::nullopt;
-    layer.attentionPostNorm = named("post_attention_layernorm");
-    layer.mlpPostNorm = named("post_feedforward_layernorm");
-  }
+  moveNormsBehindBlocks(spec);
 }
 
 void olmo3ReadConfig(ConfigReader &config, ModelSpec &spec) {
@@ -58,8 +64,7 @@ void olmoeReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.normPlace = NormPlace::Pre;
   readExperts(config, spec, {"num_experts"}, 64, 8);
   spec.normalizesExperts = config.flag("norm_topk_prob", false);
-  if (config.value("clip_qkv"))
-    config.mistake("clip_qkv", "clipped queries, keys and values are not supported", "");
+  spec.clipQkv = config.positive("clip_qkv", 0);
 }
 
 void olmoeNameTensors(ModelSpec &spec) {

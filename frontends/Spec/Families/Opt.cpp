@@ -59,8 +59,7 @@ void optNameTensors(ModelSpec &spec) {
     layer.output = named("self_attn.out_proj", hidden, hidden);
     (isBefore ? layer.mlpNorm : layer.mlpPostNorm) =
         norm(spec, "final_layer_norm", layer.path + ".final_layer_norm", hidden);
-    layer.up = named("fc1", hidden, spec.mlpSize);
-    layer.down = named("fc2", spec.mlpSize, hidden);
+    namePlainMlp(spec, layer, "fc1", "fc2");
   }
 }
 

@@ -25,16 +25,11 @@ void phiNameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   spec.finalNorm = norm(spec, "model.final_layernorm", "model.final_layernorm", spec.hiddenSize);
   spec.head.bias = linear("lm_head", "lm_head", spec.hiddenSize, spec.vocabSize, true).bias;
-  int64_t hidden = spec.hiddenSize;
   for (LayerSpec &layer : spec.layers) {
-    auto named = [&](const char *name, int64_t in, int64_t out) {
-      return linear(name, layer.path + "." + name, in, out, true);
-    };
-    layer.output = named("self_attn.dense", spec.heads * spec.headDim, hidden);
+    layer.output = linear("self_attn.dense", layer.path + ".self_attn.dense",
+                          spec.heads * spec.headDim, spec.hiddenSize, true);
     layer.mlpNorm = std::nullopt;
-    layer.gate = std::nullopt;
-    layer.up = named("mlp.fc1", hidden, spec.mlpSize);
-    layer.down = named("mlp.fc2", spec.mlpSize, hidden);
+    namePlainMlp(spec, layer, "mlp.fc1", "mlp.fc2");
   }
 }
 

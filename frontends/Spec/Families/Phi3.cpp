@@ -26,15 +26,8 @@ void phi3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void phi3NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
   for (LayerSpec &layer : spec.layers) {
-    auto part = [&](const char *name, int64_t begin, int64_t count) {
-      WeightRef weight{.tensorOut = queries + 2 * keys, .begin = begin, .count = count};
-      return linearPart(name, layer.path + ".self_attn.qkv_proj", spec.hiddenSize, weight, false);
-    };
-    layer.query = part("self_attn.qkv_proj.q", 0, queries);
-    layer.key = part("self_attn.qkv_proj.k", queries, keys);
-    layer.value = part("self_attn.qkv_proj.v", queries + keys, keys);
+    nameConcatenatedHeads(spec, layer, "self_attn.qkv_proj");
     nameFusedGate(spec, layer);
   }
 }

@@ -30,21 +30,36 @@ void readLayerCount(ConfigReader &config, ModelSpec &spec, const char *key) {
     spec.layers[i].parameterGroup = i;
 }
 
-void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
+void readVocabulary(ConfigReader &config, ModelSpec &spec, bool defaultTied) {
   spec.vocabSize = config.size("vocab_size");
-  spec.hiddenSize = config.size("hidden_size");
-  spec.mlpSize = config.size("intermediate_size");
-  readLayerCount(config, spec, "num_hidden_layers");
-  spec.heads = config.size("num_attention_heads");
-  spec.maxPositions = config.size("max_position_embeddings", defaultPositions);
   spec.initializerRange = config.positive("initializer_range", 0.02);
   spec.tiedEmbeddings = config.flag("tie_word_embeddings", defaultTied);
   spec.bosIds = config.ids("bos_token_id");
   spec.eosIds = config.ids("eos_token_id");
 }
 
+void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
+  readVocabulary(config, spec, defaultTied);
+  spec.hiddenSize = config.size("hidden_size");
+  spec.mlpSize = config.size("intermediate_size");
+  readLayerCount(config, spec, "num_hidden_layers");
+  spec.heads = config.size("num_attention_heads");
+  spec.maxPositions = config.size("max_position_embeddings", defaultPositions);
+}
+
+void readLlama(ConfigReader &config, ModelSpec &spec, const LlamaDefaults &defaults) {
+  readCommon(config, spec, defaults.positions, defaults.tied);
+  readPaddingId(config, spec);
+  readKvHeads(config, spec, defaults.kvHeads);
+  readHeadDim(config, spec, defaults.headDim);
+  readRotary(config, spec, defaults.partial, defaults.theta);
+  setUsualQueryScale(spec);
+  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
+  spec.normEps = config.positive("rms_norm_eps", defaults.eps);
+}
+
 void readGpt(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
-  spec.vocabSize = config.size("vocab_size");
+  readVocabulary(config, spec, defaultTied);
   spec.hiddenSize = config.size("n_embd");
   spec.mlpSize = config.size("n_inner", 4 * spec.hiddenSize);
   readLayerCount(config, spec, "n_layer");
@@ -55,10 +70,6 @@ void readGpt(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bo
   spec.normEps = config.positive("layer_norm_epsilon", 1e-5);
   spec.gatedMlp = false;
   spec.activation = readActivation(config, "activation_function", Activation::GeluTanh);
-  spec.initializerRange = config.positive("initializer_range", 0.02);
-  spec.tiedEmbeddings = config.flag("tie_word_embeddings", defaultTied);
-  spec.bosIds = config.ids("bos_token_id");
-  spec.eosIds = config.ids("eos_token_id");
   config.ignore({"n_ctx"}); // an older name of n_positions
 }
 
@@ -189,6 +200,12 @@ void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize
           "its entries are not layers from 0 to " + std::to_string(spec.layers.size() - 1), "");
     spec.layers[static_cast<size_t>(layer)].isSparse = false;
   }
+}
+
+void dropFullRotaries(ModelSpec &spec) {
+  for (LayerSpec &layer : spec.layers)
+    if (!layer.window)
+      layer.rotary = std::nullopt;
 }
 
 void setUsualQueryScale(ModelSpec &spec) {

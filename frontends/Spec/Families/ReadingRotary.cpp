@@ -25,6 +25,15 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
     break;
   case RopeType::Linear:
   case RopeType::Dynamic:
+    // Hunyuan's files mean a base that is stretched once, whatever the length.
+    if (std::optional<double> alpha = rope.optionalPositive("alpha");
+        alpha && rotary.type == RopeType::Dynamic) {
+      double width = double(rotary.dim);
+      rotary.type = RopeType::Default;
+      rotary.theta *= std::pow(*alpha, width / (width - 2));
+      rope.ignore({"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"});
+      break;
+    }
     requireFactor();
     if (rotary.type == RopeType::Dynamic && (rotary.dim <= 2 || *rotary.factor < 1))
       config.mistake(what, "dynamic scaling needs a factor of at least 1 and 4 rotated components",

@@ -16,6 +16,8 @@
 //   rms_norm_eps, layer_norm_eps default 1e-5; the one of the norm's type
 //   norm_placement               "pre" (default), "output", "pre_post", "post"; see ModelSpec.h
 //   norm_unit_offset             default false; true: factors are 1 + weight
+//   norm_weights                 default true; false: factors are 1, and layer norms add nothing
+//   embedding_norm               default false; true: a norm of what the layers begin with
 //   use_parallel_residual        default false; needs norm_placement "pre"
 //   parallel_residual_shared_norm  default false: attention and MLP have norms of their own
 //   position_embedding_type      "rotary" (default), "learned", "alibi", "none"
@@ -27,6 +29,8 @@
 //   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
 //   use_qk_norm                  default false; true: RMS norms of Q and K
 //   qk_norm_over                 "head" (default): of each head; "all_heads"
+//   qk_norm_place                "before_rotary" (default), "behind_rotary"
+//   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv]
 //   query_pre_attn_scalar        scores are divided by its root; default head_dim
 //   attn_logit_softcapping, final_logit_softcapping   default none
 //   embedding_multiplier, residual_multiplier, logit_scale   default 1
@@ -41,6 +45,7 @@
 // Tensors (weights are [out, in]; a bias is beside its weight; N counts sets of parameters):
 //
 //   embed_tokens.weight                            embed_positions.weight   (learned)
+//   embed_norm.weight                              (embedding_norm)
 //   layers.N.attn_norm.weight                      (all placements but "output" and "post")
 //   layers.N.attn.{q_proj,k_proj,v_proj,o_proj}.weight
 //   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm)
@@ -91,6 +96,10 @@ void readNorms(ConfigReader &config, ModelSpec &spec) {
   spec.normPlace =
       places[config.choice("norm_placement", {"pre", "output", "pre_post", "post"}, 0)];
   spec.normUnitOffset = config.flag("norm_unit_offset", false);
+  spec.normWeights = config.flag("norm_weights", true);
+  if (!spec.normWeights && spec.normUnitOffset)
+    config.mistake("norm_unit_offset", "norms have no weights", "leave it out");
+  spec.normsEmbedding = config.flag("embedding_norm", false);
   spec.parallelResidual = config.flag("use_parallel_residual", false);
   spec.sharedParallelNorm = config.flag("parallel_residual_shared_norm", false);
   if (spec.parallelResidual && spec.normPlace != NormPlace::Pre)
@@ -184,6 +193,9 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
     layer.queryScale = 1 / std::sqrt(scalar);
   spec.queryKeyNorm = config.flag("use_qk_norm", false);
   spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
+  spec.normsRotatedHeads =
+      config.choice("qk_norm_place", {"before_rotary", "behind_rotary"}, 0) == 1;
+  spec.clipQkv = config.positive("clip_qkv", 0);
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
@@ -196,6 +208,8 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void sinterOwnNameTensors(ModelSpec &spec) {
+  if (spec.positions == PositionKind::Alibi)
+    spec.alibiSlopes = getAlibiSlopes(spec.heads);
   int64_t hidden = spec.hiddenSize;
   int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
   bool before = spec.normPlace == NormPlace::Pre || spec.normPlace == NormPlace::PrePost;
@@ -206,6 +220,8 @@ void sinterOwnNameTensors(ModelSpec &spec) {
     spec.positionEmbedding = "embed_positions.weight";
     spec.positionEmbeddingName = "embed_positions";
   }
+  if (spec.normsEmbedding)
+    spec.embeddingNorm = norm(spec, "embed_norm", "embed_norm", hidden);
   if (spec.normPlace != NormPlace::Post)
     spec.finalNorm = norm(spec, "norm", "norm", hidden);
   nameHead(spec, "lm_head", spec.headBias);
@@ -251,6 +267,8 @@ void sinterOwnNameTensors(ModelSpec &spec) {
     if (spec.sharedExpertGate)
       layer.experts->sharedGate = named("moe.shared_gate", hidden, 1, false);
   }
+  if (!spec.normWeights)
+    dropNormWeights(spec);
 }
 
 } // namespace sinter

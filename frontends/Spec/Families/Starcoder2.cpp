@@ -25,13 +25,8 @@ void starcoder2ReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void starcoder2NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  for (LayerSpec &layer : spec.layers) {
-    layer.gate = std::nullopt;
-    layer.up =
-        linear("mlp.c_fc", layer.path + ".mlp.c_fc", spec.hiddenSize, spec.mlpSize, spec.mlpBias);
-    layer.down = linear("mlp.c_proj", layer.path + ".mlp.c_proj", spec.mlpSize, spec.hiddenSize,
-                        spec.mlpBias);
-  }
+  for (LayerSpec &layer : spec.layers)
+    namePlainMlp(spec, layer, "mlp.c_fc", "mlp.c_proj");
 }
 
 } // namespace sinter

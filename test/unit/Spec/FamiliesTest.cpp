@@ -1,6 +1,7 @@
 #include "frontends/Spec/ModelSpec.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace sinter;
 
@@ -222,6 +223,63 @@ TEST(Families, Phi3FusesWeights) {
   EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.qkv_proj.weight", {64, 32}));
   EXPECT_TRUE(needs(spec, "model.layers.0.mlp.gate_up_proj.weight", {96, 32}));
   EXPECT_EQ(spec.layers[0].up.weight.begin, 48);
+}
+
+TEST(Families, FalconGroupsHeads) {
+  std::string sizes = R"("vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2,
+                         "num_attention_heads": 4)";
+  ModelSpec spec = parse(R"({"model_type": "falcon", )" + sizes + "}");
+  EXPECT_EQ(spec.kvHeads, 1);
+  EXPECT_TRUE(spec.sharedParallelNorm);
+  EXPECT_TRUE(needs(spec, "transformer.h.1.self_attention.query_key_value.weight", {48, 32}));
+  EXPECT_EQ(spec.layers[1].key.weight.begin, 32);
+  spec = parse(R"({"model_type": "falcon", "new_decoder_architecture": true, "num_kv_heads": 2, )" +
+               sizes + "}");
+  EXPECT_TRUE(needs(spec, "transformer.h.0.ln_mlp.bias", {32}));
+  const WeightRef &value = spec.layers[0].value.weight;
+  EXPECT_EQ(std::tuple(value.begin, value.count, value.groups, value.stride),
+            std::tuple(24, 8, 2, 32));
+  for (const char *wrong : {R"("num_kv_heads": 3, "new_decoder_architecture": true, )",
+                            R"("num_ln_in_parallel_attn": 2, )",
+                            R"("parallel_attn": false, "new_decoder_architecture": true, )"}) {
+    auto read = parseModelSpec(std::string(R"({"model_type": "falcon", )") + wrong + sizes + "}",
+                               "config.json");
+    EXPECT_FALSE(read) << wrong;
+  }
+}
+
+TEST(Families, MptReadsItsAttention) {
+  std::string sizes = R"("vocab_size": 50, "d_model": 24, "n_layers": 2, "n_heads": 6)";
+  auto read = [&](const std::string &attention) {
+    return parseModelSpec(
+        R"({"model_type": "mpt", "attn_config": )" + attention + ", " + sizes + "}", "config.json");
+  };
+  ModelSpec spec = read(R"({"clip_qkv": 6, "alibi_bias_max": 4})").value();
+  EXPECT_EQ(spec.clipQkv, 6);
+  // Of eight slopes, every second one first.
+  EXPECT_EQ(spec.alibiSlopes,
+            (std::vector<float>{0.5f, 0.25f, 0.125f, 0.0625f, std::exp2(-0.5f), std::exp2(-1.5f)}));
+  for (const char *wrong : {"3", R"({"qk_ln": true})", R"({"alibi": false})",
+                            R"({"attn_type": "multiquery_attention"})", R"({"unknown": 1})"})
+    EXPECT_FALSE(read(wrong)) << wrong;
+}
+
+TEST(Families, NormsWithoutWeights) {
+  ModelSpec spec = parse(config("nanochat"));
+  EXPECT_TRUE(spec.rotaries.front().reversed);
+  EXPECT_EQ(spec.logitSoftCap, 15);
+  for (const ParameterInfo &parameter : spec.getParameters())
+    EXPECT_EQ(parameter.shape.size(), 2u) << parameter.name;
+}
+
+TEST(Families, FullLayersWithoutPositions) {
+  for (const char *type : {"cohere2", "exaone4"}) {
+    ModelSpec spec = parse(config(type, R"("sliding_window": 5)"));
+    EXPECT_EQ(spec.layers[2].window, 5);
+    EXPECT_TRUE(spec.layers[2].rotary);
+    EXPECT_FALSE(spec.layers[3].rotary);
+  }
+  EXPECT_TRUE(parse(config("exaone4", R"("sliding_window": null)")).layers[3].rotary);
 }
 
 TEST(Families, SinterSharesLayers) {

@@ -113,12 +113,12 @@ TEST(Rotary, OddPartsAreRoundedUp) {
 }
 
 TEST(Alibi, SlopesOfAPowerOfTwo) {
-  EXPECT_EQ(alibiSlopes(8), (std::vector<float>{0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.015625f,
-                                                0.0078125f, 0.00390625f}));
+  EXPECT_EQ(getAlibiSlopes(8), (std::vector<float>{0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f,
+                                                   0.015625f, 0.0078125f, 0.00390625f}));
 }
 
 TEST(Alibi, SlopesBetweenPowersOfTwo) {
-  std::vector<float> slopes = alibiSlopes(6);
+  std::vector<float> slopes = getAlibiSlopes(6);
   ASSERT_EQ(slopes.size(), 6u);
   EXPECT_FLOAT_EQ(slopes[3], 0.00390625f);
   EXPECT_FLOAT_EQ(slopes[4], 0.5f);

@@ -1,0 +1,37 @@
+// GLM: Llama with partial rotary positions of neighbouring components, gate and up in one tensor;
+// GLM-4 (of 2025) has norms before and after each block.
+
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+void glmReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec,
+            {.positions = 131072, .kvHeads = 2, .headDim = 128, .partial = 0.5, .eps = 1.5625e-7});
+  spec.rotaries.front().interleaved = true;
+  spec.qkvBias = config.flag("attention_bias", true);
+}
+
+void glmNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  for (LayerSpec &layer : spec.layers)
+    nameFusedGate(spec, layer);
+}
+
+void glm4ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  glmReadConfig(config, spec);
+  spec.normPlace = NormPlace::PrePost;
+}
+
+void glm4NameTensors(ModelSpec &spec) {
+  glmNameTensors(spec);
+  for (LayerSpec &layer : spec.layers) {
+    auto named = [&](const char *name) {
+      return norm(spec, name, layer.path + "." + name, spec.hiddenSize);
+    };
+    layer.attentionPostNorm = named("post_self_attn_layernorm");
+    layer.mlpPostNorm = named("post_mlp_layernorm");
+  }
+}
+
+} // namespace sinter
