@@ -138,9 +138,8 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
   std::string path;
   bool hasFitting = false;
   for (const LayerSpec &layer : model.spec.layers)
-    for (const LinearSpec *linear : {&layer.query, &layer.key, &layer.value, &layer.output,
-                                     layer.gate ? &*layer.gate : nullptr, &layer.up, &layer.down}) {
-      if (!linear || (model.weights && model.weights->find(linear->weight.tensor)->integers))
+    for (const LinearSpec *linear : layer.getLinears()) {
+      if (model.weights && model.weights->find(linear->weight.tensor)->integers)
         continue;
       bool fits = linear->in % options.weightsGroup == 0;
       hasFitting |= fits;
@@ -172,6 +171,25 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
     return fail("`fp8` " + options.training.fp8, "experts are not multiplied in fp8",
                 "leave it out");
   return {};
+}
+
+/// Kernels take heads of so many elements at the most; of latent vectors, where these are keys.
+static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &options) {
+  bool trains = !options.entries.empty() && options.entries.front() == "train_step";
+  bool isGpu = options.target.starts_with("cuda");
+  int64_t most = trains || isGpu ? 256 : 1024;
+  int64_t width = std::max(spec.headDim, spec.valueSize);
+  if (spec.latentSize && !trains)
+    width = spec.latentSize + spec.rotarySize;
+  if (width <= most)
+    return {};
+  return fail(isGpu ? "`target` " + options.target : "the model",
+              "its attention has heads of " + std::to_string(width) + " elements, of which " +
+                  (trains  ? "training"
+                   : isGpu ? "a GPU"
+                           : "a processor") +
+                  " takes " + std::to_string(most) + " at the most",
+              isGpu && !trains && width <= 1024 ? "give `target` cpu" : "");
 }
 
 Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,
@@ -223,6 +241,8 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(stretched->getUnstretchedLength());
   }
   SINTER_CHECK(checkExperts(model, compile));
+  if (!model.text)
+    SINTER_CHECK(checkHeads(model.spec, compile));
   SINTER_CHECK(checkFp8(compile));
   SINTER_CHECK(checkUnused(model, options));
   SINTER_CHECK(checkGroups(model, options));

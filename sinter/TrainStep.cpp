@@ -209,11 +209,8 @@ double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequ
   auto elements = [](const LinearSpec &linear) { return double(linear.in) * double(linear.out); };
   double weights = elements(spec.head), attention = 0;
   for (const LayerSpec &layer : spec.layers) {
-    for (const LinearSpec *linear :
-         {&layer.query, &layer.key, &layer.value, &layer.output, &layer.up, &layer.down})
+    for (const LinearSpec *linear : layer.getLinears())
       weights += elements(*linear);
-    if (layer.gate)
-      weights += elements(*layer.gate);
     if (layer.experts) {
       const ExpertsSpec::Expert &expert = layer.experts->experts.front();
       weights += elements(layer.experts->router) +
@@ -225,7 +222,9 @@ double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequ
     // Query i sees the keys 0 to i, or the last `window` of them.
     double window = double(layer.window ? std::min(layer.window, sequence) : sequence);
     double pairs = window * (window + 1) / 2 + (double(sequence) - window) * window;
-    attention += 4 * double(batch) * pairs * double(spec.heads) * double(spec.headDim);
+    // Of keys and of values, whose heads may be narrower.
+    int64_t width = spec.headDim + (layer.latent ? spec.valueSize : spec.headDim);
+    attention += 2 * double(batch) * pairs * double(spec.heads) * double(width);
   }
   return 3 * (2 * double(batch) * double(sequence) * weights + attention);
 }

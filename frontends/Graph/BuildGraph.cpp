@@ -315,8 +315,10 @@ private:
     return graph.rotary(heads, cos, sin, start, spec.rotaries[*layer.rotary].interleaved);
   }
 
+  /// @param rows [batch, chunk, heads, width]
   Value appendToCache(const std::string &name, Value rows) {
-    Value cache = graph.getState(name, {batch, options.maxSequence, spec.kvHeads, spec.headDim},
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(rows.getType()).getShape();
+    Value cache = graph.getState(name, {batch, options.maxSequence, shape[2], shape[3]},
                                  graph.getF32(), Role::KvCache);
     Value next = graph.cacheAppend(cache, rows, start, count);
     graph.setState(name, next);
@@ -347,6 +349,10 @@ private:
       key = appendToCache("k_cache." + std::to_string(index), key);
       value = appendToCache("v_cache." + std::to_string(index), value);
     }
+    return buildAttentionOutput(attend(query, key, value, layer), layer);
+  }
+
+  Value attend(Value query, Value key, Value value, const LayerSpec &layer) {
     GraphBuilder::Attention attention;
     attention.scale = layer.queryScale;
     attention.window = layer.window;
@@ -358,11 +364,119 @@ private:
       attention.seed = seed;
       attention.stream = dropouts++;
     }
-    Value mixed = graph.attention(query, key, value, start, attention);
-    mixed = graph.reshape(mixed, {batch, chunk, spec.heads * spec.headDim});
+    return graph.attention(query, key, value, start, attention);
+  }
+
+  /// @param mixed of every head, [batch, chunk, heads, width]
+  Value buildAttentionOutput(Value mixed, const LayerSpec &layer) {
+    mixed = graph.reshape(mixed, {batch, chunk, layer.output.in});
     setLocation(layer, layer.output.name);
     addGram(mixed, layer.output);
     return buildDropout(buildLinear(mixed, layer.output));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Latent attention
+  //===--------------------------------------------------------------------===//
+
+  /// Components [begin, begin + count) of every head.
+  Value takeComponents(Value heads, int64_t begin, int64_t count) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(heads.getType()).getShape());
+    SmallVector<int64_t> offsets(shape.size(), 0);
+    offsets.back() = begin;
+    shape.back() = count;
+    return graph.slice(heads, offsets, shape);
+  }
+
+  /// Heads with zeros behind their components, `width` in all.
+  Value padComponents(Value heads, int64_t width) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(heads.getType()).getShape());
+    if (shape.back() == width)
+      return heads;
+    shape.back() = width - shape.back();
+    return graph.concat({heads, graph.splat(shape, 0.0)}, 3);
+  }
+
+  /// Each head of [batch, chunk, heads, width] by a matrix of its own.
+  Value multiplyByHead(Value x, Value matrices, bool transposeRhs) {
+    int64_t heads = spec.heads;
+    int64_t width = cast<RankedTensorType>(x.getType()).getShape().back();
+    Value rows = graph.reshape(graph.transpose(x, {2, 0, 1, 3}), {heads * batch * chunk, width});
+    Value result = graph.batchMatmul(rows, matrices, transposeRhs);
+    int64_t columns = cast<RankedTensorType>(result.getType()).getDimSize(1);
+    return graph.transpose(graph.reshape(result, {heads, batch, chunk, columns}), {1, 2, 0, 3});
+  }
+
+  /// Rows by which a head makes its part of keys, or its values, of a latent vector:
+  /// [heads, count, latent size].
+  Value getLatentRows(const LinearSpec &up, int64_t begin, int64_t count) {
+    Value all = graph.cast(getParameter(up.weight.tensor, {up.out, up.in}), graph.getF32());
+    all = graph.reshape(all, {spec.heads, up.out / spec.heads, up.in});
+    return graph.slice(all, {0, begin, 0}, {spec.heads, count, up.in});
+  }
+
+  Value buildLatentNorm(Value x, const NormSpec &norm, const LayerSpec &layer) {
+    setLocation(layer, norm.name);
+    return graph.rmsNorm(x, getNormWeight(norm), spec.latentNormEps);
+  }
+
+  Value buildLatentAttention(Value x, const LayerSpec &layer, size_t index) {
+    const LatentAttentionSpec &latent = *layer.latent;
+    int64_t rotated = spec.rotarySize, plain = spec.headDim - rotated;
+    Value from = x;
+    if (latent.queryDown) {
+      addGram(x, *latent.queryDown);
+      setLocation(layer, latent.queryDown->name);
+      from = buildLatentNorm(buildLinear(x, *latent.queryDown), *latent.queryDownNorm, layer);
+    }
+    addGram(from, layer.query);
+    Value query = buildHeads(from, layer.query, layer, spec.heads);
+    setLocation(layer, latent.down.name);
+    Value both = buildLinear(x, latent.down);
+    Value vector =
+        buildLatentNorm(takeComponents(both, 0, spec.latentSize), latent.latentNorm, layer);
+    setLocation(layer, latent.down.name);
+    Value turnedKey =
+        graph.reshape(takeComponents(both, spec.latentSize, rotated), {batch, chunk, 1, rotated});
+    turnedKey = buildRotary(turnedKey, layer);
+    Value turned = buildRotary(takeComponents(query, plain, rotated), layer);
+    query = takeComponents(query, 0, plain);
+    Value mixed = hasLoss ? attendExpanded(query, turned, vector, turnedKey, layer)
+                          : attendLatent(query, turned, vector, turnedKey, layer, index);
+    return buildAttentionOutput(mixed, layer);
+  }
+
+  /// Attention with keys and values of every head, as training needs them for a gradient.
+  Value attendExpanded(Value query, Value turned, Value vector, Value turnedKey,
+                       const LayerSpec &layer) {
+    int64_t heads = spec.heads, rotated = spec.rotarySize, plain = spec.headDim - rotated;
+    setLocation(layer, layer.latent->up.name);
+    Value made = graph.reshape(buildLinear(vector, layer.latent->up),
+                               {batch, chunk, heads, plain + spec.valueSize});
+    Value spread = graph.broadcast(graph.reshape(turnedKey, {batch, chunk, rotated}),
+                                   {batch, chunk, heads, rotated}, {0, 1, 3});
+    Value key = graph.concat({takeComponents(made, 0, plain), spread}, 3);
+    Value value = takeComponents(made, plain, spec.valueSize);
+    // Heads of one width: what is added is zero.
+    int64_t width = std::max(spec.headDim, spec.valueSize);
+    Value mixed = attend(padComponents(graph.concat({query, turned}, 3), width),
+                         padComponents(key, width), padComponents(value, width), layer);
+    return takeComponents(mixed, 0, spec.valueSize);
+  }
+
+  /// Attention of all heads to the latent vectors themselves, which are keys and values both.
+  Value attendLatent(Value query, Value turned, Value vector, Value turnedKey,
+                     const LayerSpec &layer, size_t index) {
+    const LinearSpec &up = layer.latent->up;
+    int64_t plain = spec.headDim - spec.rotarySize;
+    setLocation(layer, up.name);
+    query = multiplyByHead(query, getLatentRows(up, 0, plain), /*transposeRhs=*/false);
+    query = graph.concat({query, turned}, 3);
+    Value row =
+        graph.concat({graph.reshape(vector, {batch, chunk, 1, spec.latentSize}), turnedKey}, 3);
+    Value cache = appendToCache("latent_cache." + std::to_string(index), row);
+    Value mixed = takeComponents(attend(query, cache, cache, layer), 0, spec.latentSize);
+    return multiplyByHead(mixed, getLatentRows(up, plain, spec.valueSize), /*transposeRhs=*/true);
   }
 
   Value buildActivation(Value x) {
@@ -412,14 +526,57 @@ private:
     return graph.reshape(graph.cast(all, graph.getF32()), {experts, rows / experts, in});
   }
 
-  /// The probability of each expert, a row a token.
-  Value buildRouter(Value rows, const ExpertsSpec &experts) {
+  /// The score of each expert, a row a token.
+  Value buildScores(Value rows, const ExpertsSpec &experts) {
     Value logits = buildLinear(rows, experts.router);
+    if (spec.routing.usesSigmoid)
+      return graph.unary<SigmoidOp>(logits);
     ArrayRef<int64_t> shape = cast<RankedTensorType>(logits.getType()).getShape();
     auto spread = [&](Value perRow) { return graph.broadcast(perRow, shape, {0}); };
     Value largest = spread(graph.reduce(logits, ReductionKind::Max));
     Value powers = graph.unary<ExpOp>(graph.binary<SubOp>(logits, largest));
     return graph.binary<DivOp>(powers, spread(graph.sum(powers)));
+  }
+
+  /// Scores of which those of experts outside of a token's best groups are too low to be chosen.
+  /// Groups that are as good as the last best one are open, too.
+  Value closeGroups(Value scores, int64_t tokens) {
+    const RoutingSpec &routing = spec.routing;
+    int64_t size = spec.expertCount / routing.groups;
+    Value byGroup = graph.reshape(scores, {tokens * routing.groups, size});
+    Value best = routing.groupScore == RoutingSpec::GroupScore::TwoLargest
+                     ? graph.sum(graph.topK(byGroup, std::min<int64_t>(size, 2)).first)
+                     : graph.reduce(byGroup, ReductionKind::Max);
+    best = graph.reshape(best, {tokens, routing.groups});
+    Value chosen = graph.topK(best, routing.groupsPerToken).first;
+    Value last = graph.slice(chosen, {0, routing.groupsPerToken - 1}, {tokens, 1});
+    last = graph.broadcast(graph.reshape(last, {tokens}), {tokens, routing.groups}, {0});
+    Value closed = graph.scale(graph.unary<StepOp>(graph.binary<SubOp>(last, best)), -1e30);
+    closed = graph.broadcast(closed, {tokens, routing.groups, size}, {0, 1});
+    return graph.add(scores, graph.reshape(closed, {tokens, spec.expertCount}));
+  }
+
+  /// The weights of a token's experts and which these are, [tokens, experts a token].
+  std::pair<Value, Value> buildRouting(Value rows, const ExpertsSpec &experts, int64_t tokens) {
+    const RoutingSpec &routing = spec.routing;
+    int64_t chosen = spec.expertsPerToken, count = spec.expertCount;
+    Value scores = buildScores(rows, experts), choice = scores;
+    if (routing.hasBias)
+      choice = graph.addToRows(
+          choice, graph.cast(getParameter(experts.routerBias, {count}), graph.getF32()));
+    if (routing.groups > 1)
+      choice = closeGroups(choice, tokens);
+    auto [weights, ids] = graph.topK(choice, chosen);
+    if (choice != scores) // what is chosen by is not what is multiplied by
+      weights = graph.sum(graph.mul(graph.oneHot(ids, count),
+                                    graph.broadcast(scores, {tokens, chosen, count}, {0, 2})));
+    if (routing.normalizes) {
+      Value sum = graph.sum(weights);
+      if (routing.usesSigmoid) // all of which may be zero
+        sum = graph.add(sum, graph.splat({tokens}, 1e-20));
+      weights = graph.binary<DivOp>(weights, graph.broadcast(sum, {tokens, chosen}, {0}));
+    }
+    return {graph.scale(weights, routing.scale), ids};
   }
 
   /// The shared expert's MLP, times its gate.
@@ -438,10 +595,7 @@ private:
     int64_t tokens = batch * chunk, count = spec.expertCount, size = spec.expertSize;
     setLocation(layer, experts.router.name);
     Value rows = graph.reshape(x, {tokens, spec.hiddenSize});
-    auto [weights, ids] = graph.topK(buildRouter(rows, experts), spec.expertsPerToken);
-    if (spec.normalizesExperts)
-      weights = graph.binary<DivOp>(
-          weights, graph.broadcast(graph.sum(weights), {tokens, spec.expertsPerToken}, {0}));
+    auto [weights, ids] = buildRouting(rows, experts, tokens);
     RouteOp route = graph.route(ids, count);
     SmallVector<const LinearSpec *> gatesAndUps, downs;
     for (const ExpertsSpec::Expert &expert : experts.experts) {
@@ -500,7 +654,8 @@ private:
 
   Value buildLayer(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
-    Value mixed = buildAttention(normal, layer, index);
+    Value mixed = layer.latent ? buildLatentAttention(normal, layer, index)
+                               : buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
       Value output =
           buildFeedForward(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);

@@ -253,6 +253,25 @@ Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route) {
                                  /*transpose_rhs=*/true);
 }
 
+Value GraphBuilder::oneHot(Value ids, int64_t classes) {
+  SmallVector<int64_t> shape(getType(ids).getShape());
+  shape.push_back(classes);
+  return OneHotOp::create(builder, location, RankedTensorType::get(shape, getF32()), ids);
+}
+
+Value GraphBuilder::batchMatmul(Value rows, Value matrices, bool transposeRhs) {
+  ArrayRef<int64_t> shape = getType(matrices).getShape();
+  int64_t groups = shape[0], count = getType(rows).getDimSize(0);
+  SmallVector<int32_t> offsets;
+  for (int64_t group = 0; group <= groups; ++group)
+    offsets.push_back(static_cast<int32_t>(group * (count / groups)));
+  auto type = RankedTensorType::get({groups + 1}, builder.getI32Type());
+  Value all =
+      ConstantOp::create(builder, location, type, DenseElementsAttr::get(type, ArrayRef(offsets)));
+  auto result = getType(rows).clone({count, shape[transposeRhs ? 1 : 2]});
+  return GroupedMatmulOp::create(builder, location, result, rows, matrices, all, transposeRhs);
+}
+
 Value GraphBuilder::positions(Value start, int64_t count) {
   return PositionsOp::create(builder, location,
                              getType(start).clone({getType(start).getDimSize(0), count}), start);

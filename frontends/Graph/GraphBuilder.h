@@ -97,6 +97,8 @@ public:
                         std::optional<int64_t> padding = std::nullopt);
   /// Inverted dropout; `stream` keeps the dropouts of one step apart.
   mlir::Value dropout(mlir::Value x, mlir::Value seed, double probability, int64_t stream);
+  /// 1 where j is ids[...], else 0, for j below `classes`.
+  mlir::Value oneHot(mlir::Value ids, int64_t classes);
   /// The k largest elements of each row and where they are.
   std::pair<mlir::Value, mlir::Value> topK(mlir::Value rows, int64_t k);
   /// Tokens in the order of `experts` experts, of which ids `[t, k]` are those of each (RouteOp).
@@ -105,6 +107,9 @@ public:
   mlir::Value combine(mlir::Value rows, RouteOp route, mlir::Value weights);
   /// Rows of each expert by the transpose of its matrix, of `[experts, n, k]`.
   mlir::Value groupedMatmul(mlir::Value rows, mlir::Value matrices, RouteOp route);
+  /// Equal parts of the rows `[g * m, k]`, each by a matrix of its own, of `[g, k, n]`, or of
+  /// `[g, n, k]` transposed.
+  mlir::Value batchMatmul(mlir::Value rows, mlir::Value matrices, bool transposeRhs);
   mlir::Value positions(mlir::Value start, int64_t count);
   mlir::Value lastRow(mlir::Value rows, mlir::Value count);
   /// What tokens are drawn by, a value a row (SampleOp).

@@ -59,9 +59,19 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
   list.addNorm(embeddingNorm);
   for (const LayerSpec &layer : layers) {
     list.addNorm(layer.attentionNorm);
-    list.addLinear(layer.query);
-    list.addLinear(layer.key);
-    list.addLinear(layer.value);
+    if (layer.latent) {
+      if (layer.latent->queryDown)
+        list.addLinear(*layer.latent->queryDown);
+      list.addNorm(layer.latent->queryDownNorm);
+      list.addLinear(layer.query);
+      list.addLinear(layer.latent->down);
+      list.addNorm(layer.latent->latentNorm);
+      list.addLinear(layer.latent->up);
+    } else {
+      list.addLinear(layer.query);
+      list.addLinear(layer.key);
+      list.addLinear(layer.value);
+    }
     list.addNorm(layer.queryNorm);
     list.addNorm(layer.keyNorm);
     list.addLinear(layer.output, true);
@@ -69,6 +79,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
     list.addNorm(layer.mlpNorm);
     if (layer.experts) {
       list.addLinear(layer.experts->router);
+      if (!layer.experts->routerBias.empty())
+        list.add(layer.experts->routerBias, {expertCount}, {});
       for (const ExpertsSpec::Expert &expert : layer.experts->experts) {
         list.addLinear(expert.gate);
         list.addLinear(expert.up);
@@ -105,9 +117,34 @@ int64_t ModelSpec::getParameterCount() const {
   return static_cast<int64_t>(countElements(getParameters()));
 }
 
+std::vector<const LinearSpec *> LayerSpec::getLinears() const {
+  std::vector<const LinearSpec *> linears;
+  auto add = [&](const LinearSpec &linear) {
+    if (linear.out != 0)
+      linears.push_back(&linear);
+  };
+  if (latent && latent->queryDown)
+    add(*latent->queryDown);
+  add(query);
+  if (latent) {
+    add(latent->down);
+    add(latent->up);
+  }
+  add(key);
+  add(value);
+  add(output);
+  if (gate)
+    add(*gate);
+  add(up);
+  add(down);
+  return linears;
+}
+
 bool ModelSpec::isKnownSurplus(std::string_view name) const {
   return std::any_of(surplusEndings.begin(), surplusEndings.end(),
-                     [&](const std::string &ending) { return name.ends_with(ending); });
+                     [&](const std::string &ending) { return name.ends_with(ending); }) ||
+         std::any_of(surplusBeginnings.begin(), surplusBeginnings.end(),
+                     [&](const std::string &beginning) { return name.starts_with(beginning); });
 }
 
 bool ModelSpec::hasExperts() const {

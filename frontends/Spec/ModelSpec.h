@@ -20,7 +20,9 @@
 //   mlp(x) = sum over the chosen e of p[e] * down_e(activation(gate_e(x)) * up_e(x))
 //            [+ [sigmoid(sharedGate(x)) *] the shared expert's mlp(x)]
 //
-// with p the softmax of router(x), normalized over the chosen ones if the model says so.
+// with p the softmax, or the sigmoids, of router(x), normalized over the chosen ones if the model
+// says so (RoutingSpec). With latent attention (LatentAttentionSpec) keys and values are products
+// of a vector a token that is shorter than all of them, and so is what a cache keeps.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -85,14 +87,44 @@ struct NormSpec {
   int64_t size = 0;
 };
 
+/// How a router chooses, with s = softmax(router(x)) or sigmoid(router(x)): of s + bias the k
+/// largest, in groups of experts the k largest of the best groups; their weights are those of s.
+struct RoutingSpec {
+  enum class GroupScore { Largest, TwoLargest }; ///< of s + bias; the sum of two
+  bool usesSigmoid = false;
+  bool normalizes = false; ///< the chosen ones' weights add up to 1 ...
+  double scale = 1;        ///< ... or to this
+  bool hasBias = false;
+  int64_t groups = 1, groupsPerToken = 1;
+  GroupScore groupScore = GroupScore::Largest;
+};
+
 /// A layer's experts, of which each token goes through a few.
 struct ExpertsSpec {
   struct Expert {
     LinearSpec gate, up, down;
   };
   LinearSpec router; ///< a number an expert
+  std::string
+      routerBias; ///< the tensor, [experts], where RoutingSpec has one, which is not trained
   std::vector<Expert> experts;
   std::optional<LinearSpec> sharedGate; ///< one number, the factor of the shared expert
+};
+
+/// Keys and values of all heads as products of one vector a token (DeepSeek-V2, 2024, section 2.1):
+///
+///   c, r = norm(down_c(x)), rotary(down_r(x))          c: [latentSize], r: [rotarySize]
+///   k_h = [up_k,h(c), r],  v_h = up_v,h(c)             of each head h
+///   q_h = [plain_h, rotary(turned_h)]                  of query(x), or query(norm(queryDown(x)))
+///
+/// A cache keeps c and r. A head's scores are (up_k,h^T plain_h) . c + turned_h . r, and its result
+/// up_v,h of the weighted sum of c: nothing is made of a cached row.
+struct LatentAttentionSpec {
+  std::optional<LinearSpec> queryDown;
+  std::optional<NormSpec> queryDownNorm;
+  LinearSpec down; ///< to c and r
+  NormSpec latentNorm;
+  LinearSpec up; ///< of each head its plain part of the key, then its value
 };
 
 struct LayerSpec {
@@ -106,6 +138,7 @@ struct LayerSpec {
   std::optional<NormSpec> attentionNorm;     ///< before attention (Pre, PrePost) ...
   std::optional<NormSpec> attentionPostNorm; ///< ... and after it (Output, PrePost, Post)
   LinearSpec query, key, value, output;
+  std::optional<LatentAttentionSpec> latent; ///< in place of key and value
   /// RMS norms before positions: over each head, or over all of them where that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
   std::optional<NormSpec> mlpNorm; ///< empty where parallel residuals share one norm
@@ -117,6 +150,9 @@ struct LayerSpec {
 
   /// Whether there are gate, up and down: layers with experts may have none beside them.
   bool hasMlp() const { return up.out != 0; }
+
+  /// What every token goes through: all but experts, in the order of use.
+  std::vector<const LinearSpec *> getLinears() const;
 };
 
 /// A checkpoint tensor that a model needs.
@@ -137,14 +173,18 @@ struct ModelSpec {
   int64_t kvHeads = 0;
   int64_t headDim = 0;
   int64_t mlpSize = 0;
+  /// Latent attention: of c, of r, and of a head's value; 0: there is none. headDim is that of q.
+  int64_t latentSize = 0, rotarySize = 0, valueSize = 0;
+  int64_t queryLatentSize = 0; ///< 0: queries are products of x
+  double latentNormEps = 1e-6; ///< of the norms of latent vectors
   int64_t maxPositions = 0;
 
   Activation activation = Activation::Silu;
   bool gatedMlp = true;
 
   int64_t expertCount = 0, expertsPerToken = 0, expertSize = 0; ///< of layers that are sparse
-  bool normalizesExperts = false; ///< the chosen ones' weights add up to 1
-  int64_t sharedExpertSize = 0;   ///< 0: none
+  RoutingSpec routing;
+  int64_t sharedExpertSize = 0; ///< 0: none
   bool sharedExpertGate = false;
   bool trainsRouterLoss = false; ///< training adds a loss that spreads tokens over experts
 
@@ -186,6 +226,8 @@ struct ModelSpec {
   std::optional<int64_t> paddingId; ///< the token whose embedding training leaves alone
   /// Tensors that checkpoints of the family carry and that are not parameters: name endings.
   std::vector<std::string> surplusEndings;
+  /// The same, whole layers: name beginnings.
+  std::vector<std::string> surplusBeginnings;
 
   /// Every checkpoint tensor that the model needs, once, in the order of use, with its shape.
   std::vector<ParameterInfo> getParameters() const;

@@ -23,6 +23,10 @@ double roughParameterCount(const ModelSpec &spec) {
   double hidden = double(spec.hiddenSize), heads = double(spec.heads + spec.kvHeads);
   double layer = 2 * hidden * heads * double(spec.headDim) +
                  (spec.gatedMlp ? 3 : 2) * hidden * double(spec.mlpSize);
+  layer += hidden * double(spec.latentSize + spec.rotarySize + spec.queryLatentSize) +
+           double(spec.heads) * (double(spec.latentSize) * double(spec.headDim + spec.valueSize) +
+                                 double(spec.queryLatentSize) * double(spec.headDim) +
+                                 hidden * double(spec.valueSize));
   if (spec.expertCount)
     layer += hidden * (double(spec.expertCount) * (3 * double(spec.expertSize) + 1) +
                        3 * double(spec.sharedExpertSize));

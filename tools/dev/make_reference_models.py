@@ -207,6 +207,31 @@ def hugging_face_models():
                                             "attention_multiplier": 0.2,
                                             "residual_multiplier": 0.6, "logits_scaling": 3.0}),
     }
+    latent = {**small, "num_hidden_layers": 3, "n_routed_experts": 8, "num_experts_per_tok": 3,
+              "moe_intermediate_size": 20, "first_k_dense_replace": 1, "qk_nope_head_dim": 10,
+              "qk_rope_head_dim": 6, "kv_lora_rank": 14, "v_head_dim": 12}
+    chosen = {**grouped, "num_hidden_layers": 3, "n_routed_experts": 8, "num_experts_per_tok": 3,
+              "moe_intermediate_size": 20, "first_k_dense_replace": 1, "n_shared_experts": 1,
+              "routed_scaling_factor": 1.7}
+    models |= {
+        "deepseek_v2": ("DeepseekV2Config", {
+            **latent, "q_lora_rank": None, "topk_method": "greedy", "n_shared_experts": 2}),
+        "deepseek_v2-groups": ("DeepseekV2Config", {
+            **latent, "q_lora_rank": 18, "topk_method": "group_limited_greedy", "n_group": 4,
+            "topk_group": 2, "routed_scaling_factor": 2.0, "v_head_dim": 20,
+            "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0,
+                                "original_max_position_embeddings": 16, "mscale": 0.7,
+                                "mscale_all_dim": 0.9}}),
+        "deepseek_v3": ("DeepseekV3Config", {
+            **latent, "num_key_value_heads": 4, "q_lora_rank": 18, "n_group": 4, "topk_group": 2,
+            "attention_bias": True}),
+        "glm4_moe": ("Glm4MoeConfig", {**chosen, "head_dim": 12, "use_qk_norm": True,
+                                       "attention_bias": True}),
+        "dots1": ("Dots1Config", {**chosen, "n_group": 2, "topk_group": 1, "sliding_window": 5,
+                                  "norm_topk_prob": True,
+                                  "layer_types": ["sliding_attention", "full_attention",
+                                                  "sliding_attention"]}),
+    }
     for name, original in (("phi3-longrope-short", 32), ("phi3-longrope-long", 16)):
         models[name] = ("Phi3Config", {
             **small, "num_key_value_heads": 4, "pad_token_id": 0, "sliding_window": 11,
@@ -304,9 +329,11 @@ def make_hugging_face(out, config_class, arguments, dtype):
     attention = "sdpa" if arguments.get("alibi") else "eager"
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     model = model.float().eval()
-    randomize(model.named_parameters())
+    # What a router adds to its scores is a buffer.
+    biases = [(n, b) for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")]
+    randomize([*model.named_parameters(), *biases])
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in [*model.parameters(), *(bias for _, bias in biases)]:
             parameter.copy_(through(parameter, dtype))
     tokens = torch.randint(0, config.vocab_size, (TOKENS,))
     with torch.no_grad():
@@ -358,6 +385,14 @@ def sinter_models():
                            "qk_norm_place": "behind_rotary", "clip_qkv": 1.2},
         "sinter-weightless": {**small, "embedding_norm": True, "norm_weights": False,
                               "use_qk_norm": True, "norm_placement": "pre_post"},
+        "sinter-latent": {**small, "num_hidden_layers": 3, "kv_lora_rank": 14, "q_lora_rank": 18,
+                          "qk_nope_head_dim": 10, "qk_rope_head_dim": 6, "v_head_dim": 20,
+                          "layer_types": ["full_attention", "sliding_attention",
+                                          "full_attention"], "sliding_window": 5,
+                          "num_experts": 8, "num_experts_per_tok": 3, "n_group": 4,
+                          "topk_group": 2, "group_score": "two_largest", "router_score": "sigmoid",
+                          "router_bias": True, "moe_intermediate_size": 16, "norm_topk_prob": True,
+                          "routed_scaling_factor": 1.5, "mlp_only_layers": [0]},
         "sinter-experts": {**small, "num_hidden_layers": 3, "num_experts": 5,
                            "num_experts_per_tok": 3, "moe_intermediate_size": 16,
                            "norm_topk_prob": True, "shared_expert_intermediate_size": 20,
@@ -402,10 +437,24 @@ def sinter_tensors(c):
         if place != "pre":
             norm(stem + "attn_post_norm")
             norm(stem + "mlp_post_norm")
-        linear(stem + "attn.q_proj", heads * head_dim, hidden, bias)
-        linear(stem + "attn.k_proj", keys, hidden, bias)
-        linear(stem + "attn.v_proj", keys, hidden, bias)
-        linear(stem + "attn.o_proj", hidden, heads * head_dim, c.get("attention_output_bias", bias))
+        output_bias = c.get("attention_output_bias", bias)
+        if "kv_lora_rank" in c:
+            rank, plain, turned, value = (c[k] for k in ("kv_lora_rank", "qk_nope_head_dim",
+                                                         "qk_rope_head_dim", "v_head_dim"))
+            if "q_lora_rank" in c:
+                linear(stem + "attn.q_down", c["q_lora_rank"], hidden, bias)
+                norm(stem + "attn.q_down_norm", c["q_lora_rank"], False)
+            linear(stem + ("attn.q_up" if "q_lora_rank" in c else "attn.q_proj"),
+                   heads * (plain + turned), c.get("q_lora_rank", hidden), False)
+            linear(stem + "attn.kv_down", rank + turned, hidden, bias)
+            norm(stem + "attn.kv_norm", rank, False)
+            linear(stem + "attn.kv_up", heads * (plain + value), rank, False)
+            linear(stem + "attn.o_proj", hidden, heads * value, output_bias)
+        else:
+            linear(stem + "attn.q_proj", heads * head_dim, hidden, bias)
+            linear(stem + "attn.k_proj", keys, hidden, bias)
+            linear(stem + "attn.v_proj", keys, hidden, bias)
+            linear(stem + "attn.o_proj", hidden, heads * head_dim, output_bias)
         if c.get("use_qk_norm"):
             whole = c.get("qk_norm_over") == "all_heads"
             norm(stem + "attn.q_norm", heads * head_dim if whole else head_dim, False)
@@ -420,6 +469,8 @@ def sinter_tensors(c):
             add_mlp("mlp", mlp)
             continue
         linear(stem + "moe.router", c["num_experts"], hidden, False)
+        if c.get("router_bias"):
+            tensors[stem + "moe.router_bias"] = torch.zeros(c["num_experts"])
         for expert in range(c["num_experts"]):
             add_mlp(f"moe.experts.{expert}", c.get("moe_intermediate_size", mlp), False)
         if "shared_expert_intermediate_size" in c:
@@ -481,10 +532,10 @@ def sinter_forward(c, w, tokens):
     def linear(name, x):
         return F.linear(x, w[name + ".weight"], w.get(name + ".bias"))
 
-    def rms(name, x):
+    def rms(name, x, eps=c.get("rms_norm_eps", 1e-5)):
         weight = w.get(name + ".weight", 1.0) + (1 if c.get("norm_unit_offset") else 0)
         square = x.pow(2).mean(-1, keepdim=True)
-        return x * torch.rsqrt(square + c.get("rms_norm_eps", 1e-5)) * weight
+        return x * torch.rsqrt(square + eps) * weight
 
     def norm(name, x):
         if c.get("norm_type") != "layer_norm":
@@ -495,7 +546,23 @@ def sinter_forward(c, w, tokens):
     def capped(x, cap):
         return cap * torch.tanh(x / cap) if cap else x
 
+    def latent_heads(stem, x):
+        plain, turned, rank = (c[k] for k in ("qk_nope_head_dim", "qk_rope_head_dim",
+                                              "kv_lora_rank"))
+        q = (linear(stem + "attn.q_up", rms(stem + "attn.q_down_norm",
+                                            linear(stem + "attn.q_down", x), 1e-6))
+             if "q_lora_rank" in c else linear(stem + "attn.q_proj", x))
+        q = q.view(count, heads, plain + turned).transpose(0, 1)
+        both = linear(stem + "attn.kv_down", x)
+        made = linear(stem + "attn.kv_up", rms(stem + "attn.kv_norm", both[:, :rank], 1e-6))
+        made = made.view(count, heads, -1).transpose(0, 1)
+        r = rotate(both[:, rank:][None], c, turned).expand(heads, -1, -1)
+        q = torch.cat((q[..., :plain], rotate(q[..., plain:], c, turned)), -1)
+        return q, torch.cat((made[..., :plain], r), -1), made[..., plain:]
+
     def attention(stem, x, window, rotates):
+        if "kv_lora_rank" in c:
+            return attend(stem, *latent_heads(stem, x), window)
         clip = c.get("clip_qkv", math.inf)
         split = lambda y, n: y.clamp(-clip, clip).view(count, n, head_dim).transpose(0, 1)
         q = split(linear(stem + "attn.q_proj", x), heads)
@@ -516,7 +583,10 @@ def sinter_forward(c, w, tokens):
         if c.get("use_qk_norm") and behind:
             q, k = norms(q, k)
         k, v = (y.repeat_interleave(heads // kv_heads, 0) for y in (k, v))
-        scores = q @ k.transpose(1, 2) / math.sqrt(c.get("query_pre_attn_scalar", head_dim))
+        return attend(stem, q, k, v, window)
+
+    def attend(stem, q, k, v, window):
+        scores = q @ k.transpose(1, 2) / math.sqrt(c.get("query_pre_attn_scalar", q.shape[-1]))
         scores = capped(scores, c.get("attn_logit_softcapping"))
         distance = torch.arange(count)[None, :] - torch.arange(count)[:, None]
         if position == "alibi":
@@ -540,9 +610,20 @@ def sinter_forward(c, w, tokens):
         return linear(name + ".down_proj", inner)
 
     def experts(stem, x):
-        chosen, ids = linear(stem + "router", x).softmax(-1).topk(c["num_experts_per_tok"], -1)
+        scores = linear(stem + "router", x)
+        scores = scores.sigmoid() if c.get("router_score") == "sigmoid" else scores.softmax(-1)
+        choice = scores + w.get(stem + "router_bias", 0)
+        groups = c.get("n_group", 1)
+        by_group = choice.view(count, groups, -1)
+        two = c.get("group_score") == "two_largest"
+        best = by_group.topk(2 if two else 1, -1)[0].sum(-1).topk(c.get("topk_group", 1), -1)[1]
+        is_open = torch.zeros(count, groups, dtype=torch.bool).scatter(1, best, True)
+        choice = by_group.masked_fill(~is_open[..., None], -math.inf).view(count, -1)
+        ids = choice.topk(c["num_experts_per_tok"], -1)[1]
+        chosen = scores.gather(-1, ids)
         if c.get("norm_topk_prob"):
             chosen = chosen / chosen.sum(-1, keepdim=True)
+        chosen = chosen * c.get("routed_scaling_factor", 1.0)
         y = torch.stack([
             sum(p * plain_mlp(f"{stem}experts.{e}", row) for p, e in zip(weights, row_ids.tolist()))
             for row, weights, row_ids in zip(x, chosen, ids)])
@@ -618,7 +699,7 @@ FAMILIES = {
     "stablelm-parallel": torch.bfloat16, "olmo2": torch.bfloat16, "nemotron": torch.float32,
     "gpt_neo": torch.bfloat16, "gptj": torch.bfloat16, "opt": torch.bfloat16,
     "opt-post": torch.bfloat16, "glm4": torch.bfloat16, "sinter-scaled": torch.bfloat16,
-    "sinter-clipped": torch.bfloat16, "sinter-weightless": torch.bfloat16,
+    "sinter-latent": torch.bfloat16, "sinter-clipped": torch.bfloat16, "sinter-weightless": torch.bfloat16,
     "qwen2_moe": torch.bfloat16, "qwen2_moe-one": torch.bfloat16, "qwen3_moe": torch.bfloat16,
     "olmoe": torch.bfloat16, "granitemoe": torch.bfloat16,
     "falcon": torch.bfloat16, "falcon-new": torch.bfloat16, "falcon-alibi": torch.bfloat16,
@@ -626,6 +707,8 @@ FAMILIES = {
     "gpt_bigcode-heads": torch.bfloat16, "cohere2": torch.bfloat16, "exaone4": torch.bfloat16,
     "ernie4_5": torch.bfloat16, "seed_oss": torch.bfloat16, "hunyuan_v1_dense": torch.bfloat16,
     "arcee": torch.bfloat16, "olmo": torch.bfloat16, "glm": torch.bfloat16,
+    "deepseek_v2": torch.bfloat16, "deepseek_v2-groups": torch.bfloat16,
+    "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
     "helium": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 

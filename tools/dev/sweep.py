@@ -96,6 +96,22 @@ def draw_model(draw):
             keys[key] = value
     if keys["use_qk_norm"]:
         keys["qk_norm_place"] = draw.choice(["before_rotary", "behind_rotary"])
+    if "num_experts" in keys and draw.random() < 0.5:
+        keys["router_score"] = draw.choice(["softmax", "sigmoid"])
+        keys["router_bias"] = draw.random() < 0.5
+        if keys["num_experts"] == 8:
+            keys |= {"n_group": 4, "topk_group": 2,
+                     "group_score": draw.choice(["largest", "two_largest"])}
+        keys["routed_scaling_factor"] = draw.choice([1.0, 2.5])
+    if draw.random() < 0.15:
+        for key in ("head_dim", "num_key_value_heads", "use_qk_norm", "qk_norm_over",
+                    "qk_norm_place", "position_embedding_type", "rope_theta", "no_rope_layers",
+                    "partial_rotary_factor"):
+            keys.pop(key, None)
+        keys |= {"kv_lora_rank": draw.choice([8, 12, 24]), "qk_nope_head_dim": draw.choice([6, 8]),
+                 "qk_rope_head_dim": draw.choice([4, 8]), "v_head_dim": draw.choice([8, 12, 20])}
+        if draw.random() < 0.5:
+            keys["q_lora_rank"] = draw.choice([10, 16])
     keys["embedding_norm"] = draw.random() < 0.15
     keys["norm_weights"] = keys["norm_unit_offset"] or draw.random() < 0.85
     if draw.random() < 0.15:

@@ -8,6 +8,8 @@
 using namespace mlir;
 using namespace sinter;
 
+/// Elements of a head: what latent attention has, of a key block's copy of which stacks have room.
+static constexpr int64_t kWidestHead = 1024;
 /// Bytes of scratch for rows of queries and outputs.
 static constexpr int64_t kRowScratchBytes = 72 * 1024;
 
@@ -117,7 +119,7 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
     return failure();
   AttentionPlan plan;
   plan.op = *op;
-  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findKeys(plan, target)) ||
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestHead)) || failed(findKeys(plan, target)) ||
       failed(findValuesAndScales(plan)) ||
       failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();

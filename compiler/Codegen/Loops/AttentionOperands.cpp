@@ -33,7 +33,7 @@ FailureOr<StridedInput> sinter::traceRows(Value value, Operation *op, StringRef 
   return input;
 }
 
-template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16) {
+template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16, int64_t widest) {
   ArrayRef<int64_t> queryShape = op.getQuery().getType().getShape();
   ArrayRef<int64_t> keyShape = op.getKey().getType().getShape();
   batch = queryShape[0];
@@ -44,8 +44,9 @@ template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16) {
   keyHeads = keyShape[2];
   group = heads / keyHeads;
   rows = length * group;
-  if (headSize > 256)
-    return op.emitError("expected heads of 256 elements at the most, got ") << headSize;
+  if (headSize > widest)
+    return op.emitError("expected heads of ")
+           << widest << " elements at the most, got " << headSize;
   // Numbers of weights, from which masks of a dropout follow, are one word.
   SmallVector<int64_t> whole{batch, heads, length, maxSequence};
   if (op.getWhole())
@@ -66,8 +67,8 @@ template <typename Op> LogicalResult AttentionOperands::read(Op op, bool f16) {
   return findOptionalArgument(op.getAlibiSlopes(), op, "alibi_slopes", slopesArgument);
 }
 
-template LogicalResult AttentionOperands::read(AttentionOp op, bool f16);
-template LogicalResult AttentionOperands::read(AttentionGradOp op, bool f16);
+template LogicalResult AttentionOperands::read(AttentionOp op, bool f16, int64_t widest);
+template LogicalResult AttentionOperands::read(AttentionGradOp op, bool f16, int64_t widest);
 
 LogicalResult AttentionResults::read(AttentionOp op, func::FuncOp kernel, bool f16) {
   auto terminator = cast<func::ReturnOp>(kernel.front().getTerminator());

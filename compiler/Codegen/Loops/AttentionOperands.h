@@ -23,8 +23,9 @@ struct AttentionOperands {
   StridedInput query;
   std::optional<unsigned> startArgument, firstArgument, slopesArgument, seedArgument;
 
-  /// Reads an AttentionOp or an AttentionGradOp. `f16` says whether the kernels take it.
-  template <typename Op> mlir::LogicalResult read(Op op, bool f16);
+  /// Reads an AttentionOp or an AttentionGradOp. `f16` says whether the kernels take it, `widest`
+  /// how many elements of a head.
+  template <typename Op> mlir::LogicalResult read(Op op, bool f16, int64_t widest = 256);
 };
 
 /// Dense `[.., .., .., d]` of f32, bf16 or 8 bits, of f16 where the kernels take it (a GPU's),

@@ -111,6 +111,33 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
 /// and all but each decoder_sparse_step-th.
 void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize);
 
+/// What DeepSeek's experts, and those of families that have taken them over, differ in.
+struct DeepSeekExpertDefaults {
+  int64_t count = 0, perToken = 0, size = 0;
+  int64_t dense = 0;  ///< layers without experts, at the beginning
+  int64_t shared = 0; ///< experts that all tokens go through
+  double scale = 1;
+  int64_t groups = 1, groupsPerToken = 1;
+};
+
+/// n_routed_experts, num_experts_per_tok, moe_intermediate_size, first_k_dense_replace,
+/// n_shared_experts, routed_scaling_factor, n_group, topk_group.
+void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
+                         const DeepSeekExpertDefaults &defaults);
+
+/// n_group, topk_group, routed_scaling_factor.
+void readExpertGroups(ConfigReader &config, ModelSpec &spec, int64_t groups, int64_t perToken,
+                      double scale);
+
+/// Latent attention with kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim and
+/// q_lora_rank, of which `queryLatent` is the default (0: none); its rotary positions and the scale
+/// of its scores.
+void readLatentAttention(ConfigReader &config, ModelSpec &spec, int64_t queryLatent);
+
+/// DeepSeek-V3's choice by sigmoids and a bias: norm_topk_prob, of which `normalizes` is the
+/// default.
+void useSigmoidRouting(ConfigReader &config, ModelSpec &spec, bool normalizes);
+
 /// Rotary positions are those of layers with a window alone; others know none.
 void dropFullRotaries(ModelSpec &spec);
 
@@ -173,6 +200,19 @@ void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &ste
 /// nameExperts() for every sparse layer as Qwen and OLMoE have it: mlp.gate, and
 /// mlp.experts.E.gate_proj, ....
 void nameMlpExperts(ModelSpec &spec);
+
+/// nameMlpExperts(), mlp.shared_experts beside them and, where there is one, the router's bias
+/// mlp.gate.e_score_correction_bias; layers behind the last are surplus.
+void nameDeepSeekExperts(ModelSpec &spec);
+
+/// What the parts of latent attention are called.
+struct LatentNames {
+  const char *query, *queryDown, *queryDownNorm, *queryUp, *down, *norm, *up, *output;
+};
+
+/// Latent attention of tensors `stem``name`.weight.
+void nameLatentAttention(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
+                         const LatentNames &names);
 
 /// The head: `tensor` [vocab, hidden], or the embedding where tied.
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias = false);

@@ -1,5 +1,6 @@
 // GLM: Llama with partial rotary positions of neighbouring components, gate and up in one tensor;
-// GLM-4 (of 2025) has norms before and after each block.
+// GLM-4 (of 2025) has norms before and after each block. GLM-4.5 has DeepSeek-V3's experts and
+// pairs that are half of what is rotated apart.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -32,6 +33,22 @@ void glm4NameTensors(ModelSpec &spec) {
     layer.attentionPostNorm = named("post_self_attn_layernorm");
     layer.mlpPostNorm = named("post_mlp_layernorm");
   }
+}
+
+void glm4MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec, {.positions = 131072, .kvHeads = 8, .partial = 0.5});
+  spec.qkvBias = config.flag("attention_bias", false);
+  spec.queryKeyNorm = config.flag("use_qk_norm", false);
+  readDeepSeekExperts(config, spec,
+                      {.count = 128, .perToken = 8, .size = 1408, .dense = 1, .shared = 1});
+  useSigmoidRouting(config, spec, true);
+}
+
+void glm4MoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameDeepSeekExperts(spec);
+  if (spec.queryKeyNorm)
+    nameHeadNorms(spec);
 }
 
 } // namespace sinter

@@ -28,7 +28,7 @@ void graniteNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
 void graniteMoeReadConfig(ConfigReader &config, ModelSpec &spec) {
   graniteReadConfig(config, spec);
   readExperts(config, spec, {"num_local_experts"}, 8, 2);
-  spec.normalizesExperts = true; // a softmax of the chosen ones' logits
+  spec.routing.normalizes = true; // a softmax of the chosen ones' logits
 }
 
 void graniteMoeNameTensors(ModelSpec &spec) {

@@ -35,7 +35,7 @@ void ministralNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
 void mixtralReadConfig(ConfigReader &config, ModelSpec &spec) {
   readMistral(config, spec, 1e6, 1e-5);
   readExperts(config, spec, {"num_local_experts"}, 8, 2);
-  spec.normalizesExperts = true;
+  spec.routing.normalizes = true;
   if (config.number("router_jitter_noise", 0) != 0)
     config.mistake("router_jitter_noise", "noise before the router is not supported",
                    "set it to 0");

@@ -159,6 +159,26 @@ void nameMlpExperts(ModelSpec &spec) {
                   {"gate_proj", "up_proj", "down_proj"});
 }
 
+void nameDeepSeekExperts(ModelSpec &spec) {
+  nameMlpExperts(spec);
+  spec.surplusBeginnings.push_back("model.layers." + std::to_string(spec.layers.size()) + ".");
+  for (LayerSpec &layer : spec.layers) {
+    if (!layer.isSparse)
+      continue;
+    if (spec.routing.hasBias)
+      layer.experts->routerBias = layer.path + ".mlp.gate.e_score_correction_bias";
+    auto named = [&](const char *name, int64_t in, int64_t out) {
+      return linear(name, layer.path + "." + name, in, out, false);
+    };
+    int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
+    if (!size)
+      continue;
+    layer.gate = named("mlp.shared_experts.gate_proj", hidden, size);
+    layer.up = named("mlp.shared_experts.up_proj", hidden, size);
+    layer.down = named("mlp.shared_experts.down_proj", size, hidden);
+  }
+}
+
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
   spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
   if (spec.tiedEmbeddings) {

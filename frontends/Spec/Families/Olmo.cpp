@@ -63,7 +63,7 @@ void olmoeReadConfig(ConfigReader &config, ModelSpec &spec) {
   readRotary(config, spec, std::nullopt);
   spec.normPlace = NormPlace::Pre;
   readExperts(config, spec, {"num_experts"}, 64, 8);
-  spec.normalizesExperts = config.flag("norm_topk_prob", false);
+  spec.routing.normalizes = config.flag("norm_topk_prob", false);
   spec.clipQkv = config.positive("clip_qkv", 0);
 }
 

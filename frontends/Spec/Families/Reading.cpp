@@ -189,7 +189,7 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
 
 void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize) {
   spec.expertSize = config.size("moe_intermediate_size", defaultSize);
-  spec.normalizesExperts = config.flag("norm_topk_prob", false);
+  spec.routing.normalizes = config.flag("norm_topk_prob", false);
   int64_t step = config.size("decoder_sparse_step", 1);
   for (size_t i = 0; i < spec.layers.size(); ++i)
     spec.layers[i].isSparse = static_cast<int64_t>(i + 1) % step == 0;

@@ -12,6 +12,13 @@
 //   shared_expert_intermediate_size   default none; an MLP beside the experts
 //   shared_expert_gate           default false; true: times the sigmoid of a product of the input
 //   decoder_sparse_step, mlp_only_layers   layers without experts: all but each k-th, and these
+//   router_score                 "softmax" (default), "sigmoid"
+//   router_bias                  default false; true: experts are chosen by their score and a bias
+//   n_group, topk_group          default 1: experts are chosen from the best topk_group of n_group
+//                                groups, by group_score: "largest" (default), "two_largest"
+//   routed_scaling_factor        default 1; of the chosen experts' weights
+//   kv_lora_rank                 default none; latent attention, with q_lora_rank (default none),
+//                                qk_nope_head_dim (128), qk_rope_head_dim (64), v_head_dim (128)
 //   norm_type                    "rms_norm" (default), "layer_norm"
 //   rms_norm_eps, layer_norm_eps default 1e-5; the one of the norm's type
 //   norm_placement               "pre" (default), "output", "pre_post", "post"; see ModelSpec.h
@@ -49,9 +56,12 @@
 //   layers.N.attn_norm.weight                      (all placements but "output" and "post")
 //   layers.N.attn.{q_proj,k_proj,v_proj,o_proj}.weight
 //   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm)
+//   layers.N.attn.{q_down,q_down_norm,q_up}.weight in place of q_proj (q_lora_rank)
+//   layers.N.attn.{kv_down,kv_norm,kv_up}.weight   in place of k_proj, v_proj (kv_lora_rank)
 //   layers.N.attn_post_norm.weight                 (all placements but "pre")
 //   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
 //   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
+//   layers.N.moe.router_bias                       (router_bias)
 //   layers.N.moe.router.weight, layers.N.moe.experts.E.{gate_proj,up_proj,down_proj}.weight
 //   layers.N.moe.shared.{gate_proj,up_proj,down_proj}.weight, layers.N.moe.shared_gate.weight
 //   norm.weight                                    (all placements but "post")
@@ -83,6 +93,12 @@ void readMixture(ConfigReader &config, ModelSpec &spec) {
     config.mistake("mlp_type", "experts have a gate", "use swiglu, geglu, geglu_tanh or reglu");
   spec.sharedExpertSize = config.optionalSize("shared_expert_intermediate_size").value_or(0);
   spec.sharedExpertGate = config.flag("shared_expert_gate", false);
+  spec.routing.usesSigmoid = config.choice("router_score", {"softmax", "sigmoid"}, 0) == 1;
+  spec.routing.hasBias = config.flag("router_bias", false);
+  readExpertGroups(config, spec, 1, 1, 1);
+  constexpr RoutingSpec::GroupScore scores[] = {RoutingSpec::GroupScore::Largest,
+                                                RoutingSpec::GroupScore::TwoLargest};
+  spec.routing.groupScore = scores[config.choice("group_score", {"largest", "two_largest"}, 0)];
   if (spec.sharedExpertGate && !spec.sharedExpertSize)
     config.mistake("shared_expert_gate", "it needs shared_expert_intermediate_size", "");
 }
@@ -121,6 +137,14 @@ void readRotaries(ConfigReader &config, ModelSpec &spec) {
   readRotatedLayers(config, spec);
 }
 
+/// Heads, positions and the scale of scores.
+void readLatent(ConfigReader &config, ModelSpec &spec) {
+  readLatentAttention(config, spec, 0);
+  spec.rotaries.front().interleaved = config.flag("rope_interleave", false);
+  config.choice("position_embedding_type", {"rotary"}, 0);
+  config.requireFlag("use_qk_norm", false);
+}
+
 void readPositions(ConfigReader &config, ModelSpec &spec) {
   switch (config.choice("position_embedding_type", {"rotary", "learned", "alibi", "none"}, 0)) {
   case 0:
@@ -138,6 +162,19 @@ void readPositions(ConfigReader &config, ModelSpec &spec) {
     spec.positions = PositionKind::None;
     break;
   }
+}
+
+/// Positions, the scale of scores, norms of heads, clipping.
+void readHeads(ConfigReader &config, ModelSpec &spec) {
+  readPositions(config, spec);
+  double scalar = config.positive("query_pre_attn_scalar", double(spec.headDim));
+  for (LayerSpec &layer : spec.layers)
+    layer.queryScale = 1 / std::sqrt(scalar);
+  spec.queryKeyNorm = config.flag("use_qk_norm", false);
+  spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
+  spec.normsRotatedHeads =
+      config.choice("qk_norm_place", {"before_rotary", "behind_rotary"}, 0) == 1;
+  spec.clipQkv = config.positive("clip_qkv", 0);
 }
 
 void readSharing(ConfigReader &config, ModelSpec &spec) {
@@ -179,23 +216,22 @@ void readSharing(ConfigReader &config, ModelSpec &spec) {
 
 void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readCommon(config, spec, 2048, true);
-  readKvHeads(config, spec, std::nullopt);
-  readHeadDim(config, spec, std::nullopt);
+  bool isLatent = config.has("kv_lora_rank");
+  if (!isLatent) {
+    readKvHeads(config, spec, std::nullopt);
+    readHeadDim(config, spec, std::nullopt);
+    config.ignore({"kv_lora_rank"});
+  }
   readMlp(config, spec);
   readMixture(config, spec);
   readNorms(config, spec);
   readSharing(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
                  [](const ModelSpec &, int64_t, int64_t) { return false; });
-  readPositions(config, spec);
-  double scalar = config.positive("query_pre_attn_scalar", double(spec.headDim));
-  for (LayerSpec &layer : spec.layers)
-    layer.queryScale = 1 / std::sqrt(scalar);
-  spec.queryKeyNorm = config.flag("use_qk_norm", false);
-  spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
-  spec.normsRotatedHeads =
-      config.choice("qk_norm_place", {"before_rotary", "behind_rotary"}, 0) == 1;
-  spec.clipQkv = config.positive("clip_qkv", 0);
+  if (isLatent)
+    readLatent(config, spec);
+  else
+    readHeads(config, spec);
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
@@ -239,10 +275,16 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       layer.mlpNorm = norm(spec, "mlp_norm", stem + "mlp_norm", hidden);
     if (after)
       layer.mlpPostNorm = norm(spec, "mlp_post_norm", stem + "mlp_post_norm", hidden);
-    layer.query = named("attn.q_proj", hidden, queries, spec.qkvBias);
-    layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
-    layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
-    layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
+    if (spec.latentSize) {
+      nameLatentAttention(spec, layer, stem,
+                          {"attn.q_proj", "attn.q_down", "attn.q_down_norm", "attn.q_up",
+                           "attn.kv_down", "attn.kv_norm", "attn.kv_up", "attn.o_proj"});
+    } else {
+      layer.query = named("attn.q_proj", hidden, queries, spec.qkvBias);
+      layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
+      layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
+      layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
+    }
     if (spec.queryKeyNorm) {
       bool isWhole = spec.wholeQueryKeyNorm;
       layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "",
@@ -262,6 +304,8 @@ void sinterOwnNameTensors(ModelSpec &spec) {
     }
     nameExperts(spec, layer, stem, "moe.router", "moe.experts",
                 {"gate_proj", "up_proj", "down_proj"});
+    if (spec.routing.hasBias)
+      layer.experts->routerBias = stem + "moe.router_bias";
     if (spec.sharedExpertSize)
       nameMlp("moe.shared", spec.sharedExpertSize);
     if (spec.sharedExpertGate)

@@ -372,7 +372,7 @@ TEST(AttentionErrors, TooManyWeightsToDrop) {
 }
 
 TEST(AttentionErrors, HeadTooWide) {
-  expectError(makeKernel({1, 1, 1, 1, 257, 16}), "expected heads of 256 elements at the most");
+  expectError(makeKernel({1, 1, 1, 1, 1025, 16}), "expected heads of 1024 elements at the most");
 }
 
 TEST(AttentionErrors, OtherPanels) {

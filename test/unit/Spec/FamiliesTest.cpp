@@ -57,7 +57,7 @@ TEST(Families, ExpertsWithTensorsOfTheirOwn) {
   ModelSpec spec = parse(config("mixtral", R"("num_local_experts": 6)"));
   EXPECT_TRUE(spec.hasExperts());
   EXPECT_EQ(spec.expertsPerToken, 2);
-  EXPECT_TRUE(spec.normalizesExperts);
+  EXPECT_TRUE(spec.routing.normalizes);
   EXPECT_FALSE(spec.layers[0].hasMlp());
   std::string stem = "model.layers.3.block_sparse_moe.";
   EXPECT_TRUE(needs(spec, stem + "gate.weight", {6, 32}));
@@ -280,6 +280,29 @@ TEST(Families, FullLayersWithoutPositions) {
     EXPECT_FALSE(spec.layers[3].rotary);
   }
   EXPECT_TRUE(parse(config("exaone4", R"("sliding_window": null)")).layers[3].rotary);
+}
+
+TEST(Families, DeepSeekCachesALatentVector) {
+  ModelSpec spec = parse(R"({"model_type": "deepseek_v3", "vocab_size": 50, "hidden_size": 32,
+      "intermediate_size": 48, "num_hidden_layers": 4, "num_attention_heads": 4,
+      "kv_lora_rank": 14, "q_lora_rank": 18, "qk_nope_head_dim": 10, "qk_rope_head_dim": 6,
+      "v_head_dim": 12, "n_routed_experts": 16, "moe_intermediate_size": 20, "rope_scaling":
+      {"type": "yarn", "factor": 40, "mscale": 1, "mscale_all_dim": 1}})");
+  std::string stem = "model.layers.3.self_attn.";
+  EXPECT_TRUE(needs(spec, stem + "q_b_proj.weight", {64, 18}));
+  EXPECT_TRUE(needs(spec, stem + "kv_a_proj_with_mqa.weight", {20, 32}));
+  EXPECT_TRUE(needs(spec, stem + "kv_b_proj.weight", {88, 14}));
+  EXPECT_TRUE(needs(spec, stem + "o_proj.weight", {32, 48}));
+  EXPECT_FALSE(needs(spec, stem + "k_proj.weight", {64, 32}));
+  EXPECT_EQ(spec.rotaries.front().dim, 6);
+  double stretch = 0.1 * std::log(40) + 1;
+  EXPECT_DOUBLE_EQ(spec.layers[0].queryScale, stretch * stretch / 4);
+  // Three layers have no experts; what is behind the last predicts further tokens.
+  EXPECT_FALSE(spec.layers[2].experts);
+  EXPECT_TRUE(needs(spec, "model.layers.3.mlp.gate.e_score_correction_bias", {16}));
+  EXPECT_TRUE(needs(spec, "model.layers.3.mlp.shared_experts.up_proj.weight", {20, 32}));
+  EXPECT_TRUE(spec.isKnownSurplus("model.layers.4.eh_proj.weight"));
+  EXPECT_FALSE(spec.isKnownSurplus("model.layers.3.eh_proj.weight"));
 }
 
 TEST(Families, SinterSharesLayers) {

@@ -1,0 +1,59 @@
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+void readExpertGroups(ConfigReader &config, ModelSpec &spec, int64_t groups, int64_t perToken,
+                      double scale) {
+  RoutingSpec &routing = spec.routing;
+  routing.scale = config.positive("routed_scaling_factor", scale);
+  routing.groups = config.size("n_group", groups);
+  routing.groupsPerToken = config.size("topk_group", perToken);
+  if (spec.expertCount % routing.groups != 0)
+    config.mistake("n_group",
+                   std::to_string(routing.groups) + " does not divide the " +
+                       std::to_string(spec.expertCount) + " experts",
+                   "");
+  else if (routing.groupsPerToken > routing.groups ||
+           spec.expertsPerToken > spec.expertCount / routing.groups * routing.groupsPerToken)
+    config.mistake("topk_group",
+                   std::to_string(routing.groupsPerToken) + " of " +
+                       std::to_string(routing.groups) + " groups do not hold the " +
+                       std::to_string(spec.expertsPerToken) + " experts of a token",
+                   "");
+}
+
+void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
+                         const DeepSeekExpertDefaults &defaults) {
+  readExperts(config, spec, {"n_routed_experts", "num_local_experts", "num_experts"},
+              defaults.count, defaults.perToken);
+  spec.expertSize = config.size("moe_intermediate_size", defaults.size);
+  double dense = config.number("first_k_dense_replace", double(defaults.dense));
+  if (dense < 0 || dense != double(static_cast<int64_t>(dense)))
+    config.mistake("first_k_dense_replace", "it is no number of layers", "");
+  for (size_t i = 0; i < spec.layers.size(); ++i)
+    spec.layers[i].isSparse = double(i) >= dense;
+  if (config.size("moe_layer_freq", 1) != 1)
+    config.mistake("moe_layer_freq", "layers without experts between others are not supported", "");
+  double shared = config.number("n_shared_experts", double(defaults.shared));
+  if (shared < 0 || shared > 1000 || shared != double(static_cast<int64_t>(shared)))
+    config.mistake("n_shared_experts", "it is no number of experts up to 1000", "");
+  else
+    spec.sharedExpertSize = static_cast<int64_t>(shared) * spec.expertSize;
+
+  readExpertGroups(config, spec, defaults.groups, defaults.groupsPerToken, defaults.scale);
+  // Of training, how it is laid out, and layers that predict further tokens, which are left out.
+  config.ignore(
+      {"aux_loss_alpha", "seq_aux", "ep_size", "num_nextn_predict_layers", "num_mtp_layers"});
+}
+
+void useSigmoidRouting(ConfigReader &config, ModelSpec &spec, bool normalizes) {
+  spec.routing.usesSigmoid = spec.routing.hasBias = true;
+  spec.routing.groupScore = RoutingSpec::GroupScore::TwoLargest;
+  spec.routing.normalizes = config.flag("norm_topk_prob", normalizes);
+  if (config.text("scoring_func", "sigmoid") != "sigmoid")
+    config.mistake("scoring_func", "models of this type have 'sigmoid'", "");
+  if (config.text("topk_method", "noaux_tc") != "noaux_tc")
+    config.mistake("topk_method", "models of this type have 'noaux_tc'", "");
+}
+
+} // namespace sinter
