@@ -1,5 +1,6 @@
 #include "frontends/Graph/BuildGraph.h"
 #include "frontends/Graph/GraphBuilder.h"
+#include "frontends/Graph/Routing.h"
 #include "frontends/Spec/Rotary.h"
 #include <cmath>
 
@@ -526,57 +527,11 @@ private:
     return graph.reshape(graph.cast(all, graph.getF32()), {experts, rows / experts, in});
   }
 
-  /// The score of each expert, a row a token.
-  Value buildScores(Value rows, const ExpertsSpec &experts) {
-    Value logits = buildLinear(rows, experts.router);
-    if (spec.routing.usesSigmoid)
-      return graph.unary<SigmoidOp>(logits);
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(logits.getType()).getShape();
-    auto spread = [&](Value perRow) { return graph.broadcast(perRow, shape, {0}); };
-    Value largest = spread(graph.reduce(logits, ReductionKind::Max));
-    Value powers = graph.unary<ExpOp>(graph.binary<SubOp>(logits, largest));
-    return graph.binary<DivOp>(powers, spread(graph.sum(powers)));
-  }
-
-  /// Scores of which those of experts outside of a token's best groups are too low to be chosen.
-  /// Groups that are as good as the last best one are open, too.
-  Value closeGroups(Value scores, int64_t tokens) {
-    const RoutingSpec &routing = spec.routing;
-    int64_t size = spec.expertCount / routing.groups;
-    Value byGroup = graph.reshape(scores, {tokens * routing.groups, size});
-    Value best = routing.groupScore == RoutingSpec::GroupScore::TwoLargest
-                     ? graph.sum(graph.topK(byGroup, std::min<int64_t>(size, 2)).first)
-                     : graph.reduce(byGroup, ReductionKind::Max);
-    best = graph.reshape(best, {tokens, routing.groups});
-    Value chosen = graph.topK(best, routing.groupsPerToken).first;
-    Value last = graph.slice(chosen, {0, routing.groupsPerToken - 1}, {tokens, 1});
-    last = graph.broadcast(graph.reshape(last, {tokens}), {tokens, routing.groups}, {0});
-    Value closed = graph.scale(graph.unary<StepOp>(graph.binary<SubOp>(last, best)), -1e30);
-    closed = graph.broadcast(closed, {tokens, routing.groups, size}, {0, 1});
-    return graph.add(scores, graph.reshape(closed, {tokens, spec.expertCount}));
-  }
-
-  /// The weights of a token's experts and which these are, [tokens, experts a token].
-  std::pair<Value, Value> buildRouting(Value rows, const ExpertsSpec &experts, int64_t tokens) {
-    const RoutingSpec &routing = spec.routing;
-    int64_t chosen = spec.expertsPerToken, count = spec.expertCount;
-    Value scores = buildScores(rows, experts), choice = scores;
-    if (routing.hasBias)
-      choice = graph.addToRows(
-          choice, graph.cast(getParameter(experts.routerBias, {count}), graph.getF32()));
-    if (routing.groups > 1)
-      choice = closeGroups(choice, tokens);
-    auto [weights, ids] = graph.topK(choice, chosen);
-    if (choice != scores) // what is chosen by is not what is multiplied by
-      weights = graph.sum(graph.mul(graph.oneHot(ids, count),
-                                    graph.broadcast(scores, {tokens, chosen, count}, {0, 2})));
-    if (routing.normalizes) {
-      Value sum = graph.sum(weights);
-      if (routing.usesSigmoid) // all of which may be zero
-        sum = graph.add(sum, graph.splat({tokens}, 1e-20));
-      weights = graph.binary<DivOp>(weights, graph.broadcast(sum, {tokens, chosen}, {0}));
-    }
-    return {graph.scale(weights, routing.scale), ids};
+  /// What the router adds to scores before it chooses; null where it adds nothing.
+  Value getRouterBias(const ExpertsSpec &experts) {
+    if (experts.routerBias.empty())
+      return {};
+    return graph.cast(getParameter(experts.routerBias, {spec.expertCount}), graph.getF32());
   }
 
   /// The shared expert's MLP, times its gate.
@@ -595,7 +550,8 @@ private:
     int64_t tokens = batch * chunk, count = spec.expertCount, size = spec.expertSize;
     setLocation(layer, experts.router.name);
     Value rows = graph.reshape(x, {tokens, spec.hiddenSize});
-    auto [weights, ids] = buildRouting(rows, experts, tokens);
+    auto [weights, ids] =
+        buildRouting(graph, spec, buildLinear(rows, experts.router), getRouterBias(experts));
     RouteOp route = graph.route(ids, count);
     SmallVector<const LinearSpec *> gatesAndUps, downs;
     for (const ExpertsSpec::Expert &expert : experts.experts) {

@@ -114,7 +114,7 @@ def draw_model(draw):
             keys["q_lora_rank"] = draw.choice([10, 16])
     keys["embedding_norm"] = draw.random() < 0.15
     keys["norm_weights"] = keys["norm_unit_offset"] or draw.random() < 0.85
-    if draw.random() < 0.15:
+    if "kv_lora_rank" not in keys and draw.random() < 0.15:
         keys["clip_qkv"] = 1.0
     return keys
 

@@ -119,8 +119,8 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
     return failure();
   AttentionPlan plan;
   plan.op = *op;
-  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestHead)) || failed(findKeys(plan, target)) ||
-      failed(findValuesAndScales(plan)) ||
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestHead)) ||
+      failed(findKeys(plan, target)) || failed(findValuesAndScales(plan)) ||
       failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();
   cut(plan, target);
