@@ -22,6 +22,10 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
     getResult().replaceAllUsesWith(forward.getResult());
   }
   Value delta = build.sumColumns(build.mul(gradient, forward.getResult()));
+  // The derivative of a log-sum-exp by a score is its weight, too.
+  if (getLogsumexp())
+    if (Value ofLogsumexp = adjoint.getGradient(getLogsumexp()))
+      delta = build.sub(delta, ofLogsumexp);
   OpBuilder &builder = adjoint.getBuilder();
   auto grad = AttentionGradOp::create(
       builder, adjoint.getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),

@@ -245,9 +245,9 @@ SmallVector<ReferenceTensor> AttentionOp::evaluate(ArrayRef<ReferenceTensor> ope
 }
 
 SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  // Neither logsumexp nor delta is looked at: the softmax and its derivative,
-  // dS = P * (dP - sum of P * dP), are all there is to it.
-  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &dO = operands[3];
+  // The logsumexp is not looked at: the softmax is computed again.
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &dO = operands[3],
+                        &delta = operands[5];
   int64_t heads = q.getShape()[2], group = heads / k.getShape()[2], width = q.getShape()[3];
   double scale = getScale().convertToDouble();
   SoftmaxRow row(*this, q, k, &operands[5] + 1);
@@ -258,15 +258,13 @@ SmallVector<ReferenceTensor> AttentionGradOp::evaluate(ArrayRef<ReferenceTensor>
     for (int64_t t = 0; t < q.getShape()[1]; ++t)
       for (int64_t h = 0; h < heads; ++h) {
         row.compute(b, t, h);
-        double mean = 0;
         for (int64_t j = row.begin; j < row.end; ++j) {
           dP[j] = 0;
           for (int64_t d = 0; d < width; ++d)
             dP[j] += row.kept[j] * dO.at({b, t, h, d}) * v.at({b, j, h / group, d});
-          mean += row.weights[j] * dP[j];
         }
         for (int64_t j = row.begin; j < row.end; ++j) {
-          double dS = scale * row.weights[j] * (dP[j] - mean) * row.factors[j];
+          double dS = scale * row.weights[j] * (dP[j] - delta.at({b, t, h})) * row.factors[j];
           for (int64_t d = 0; d < width; ++d) {
             dQ.at({b, t, h, d}) += dS * k.at({b, j, h / group, d});
             dK.at({b, j, h / group, d}) += dS * q.at({b, t, h, d});

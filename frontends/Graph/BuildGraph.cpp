@@ -360,6 +360,8 @@ private:
     attention.softcap = spec.attentionSoftCap;
     attention.alibiSlopes = alibiSlopes;
     attention.first = first;
+    if (!layer.sinks.empty())
+      attention.sinks = graph.cast(getParameter(layer.sinks, {spec.heads}), graph.getF32());
     if (seed) {
       attention.dropout = options.training.dropout;
       attention.seed = seed;

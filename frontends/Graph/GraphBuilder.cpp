@@ -309,14 +309,23 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
                               const Attention &options) {
   auto window = options.window ? builder.getI64IntegerAttr(options.window) : IntegerAttr();
   auto softcap = options.softcap ? builder.getF64FloatAttr(options.softcap) : FloatAttr();
-  return AttentionOp::create(builder, location, query.getType(), /*logsumexp=*/Type(), query, key,
-                             value, start, options.first, options.alibiSlopes, options.seed,
-                             /*key_scales=*/Value(), /*value_scales=*/Value(),
-                             builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window,
-                             softcap, builder.getF64FloatAttr(options.dropout),
-                             builder.getI64IntegerAttr(options.stream),
-                             /*whole=*/DenseI64ArrayAttr())
-      .getResult();
+  RankedTensorType type = getType(query);
+  Type perRow;
+  if (options.sinks)
+    perRow = RankedTensorType::get(type.getShape().drop_back(), getF32());
+  auto op = AttentionOp::create(
+      builder, location, type, perRow, query, key, value, start, options.first, options.alibiSlopes,
+      options.seed, /*key_scales=*/Value(), /*value_scales=*/Value(),
+      builder.getF64FloatAttr(options.scale), builder.getUnitAttr(), window, softcap,
+      builder.getF64FloatAttr(options.dropout), builder.getI64IntegerAttr(options.stream),
+      /*whole=*/DenseI64ArrayAttr());
+  if (!options.sinks)
+    return op.getResult();
+  // exp(sink) more in the denominator: of the weights exp(lse) / (exp(lse) + exp(sink)) is left.
+  Value lse = op.getLogsumexp();
+  Value sinks = broadcast(options.sinks, getType(lse).getShape(), {2});
+  Value share = unary<SigmoidOp>(binary<SubOp>(lse, sinks));
+  return mul(op.getResult(), broadcast(share, type.getShape(), {0, 1, 2}));
 }
 
 Value GraphBuilder::linearCrossEntropy(Value hidden, Value weight, Value targets,

@@ -132,6 +132,7 @@ public:
     int64_t window = 0;      ///< 0: none
     double softcap = 0;      ///< 0: none
     mlir::Value alibiSlopes; ///< or null
+    mlir::Value sinks;       ///< f32 [h], or null: a score that takes a part of the weights
     mlir::Value first;       ///< the first key that a query may see, [b, t], or null
     double dropout = 0;      ///< probability that a weight is dropped
     mlir::Value seed;        ///< of dropout, or null

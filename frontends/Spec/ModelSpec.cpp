@@ -72,6 +72,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.addLinear(layer.key);
       list.addLinear(layer.value);
     }
+    if (!layer.sinks.empty())
+      list.add(layer.sinks, {heads}, {0, initializerRange});
     list.addNorm(layer.queryNorm);
     list.addNorm(layer.keyNorm);
     list.addLinear(layer.output, true);

@@ -138,6 +138,8 @@ struct LayerSpec {
   std::optional<NormSpec> attentionNorm;     ///< before attention (Pre, PrePost) ...
   std::optional<NormSpec> attentionPostNorm; ///< ... and after it (Output, PrePost, Post)
   LinearSpec query, key, value, output;
+  /// The tensor of a score a head that takes a part of the weights and gives nothing, or empty.
+  std::string sinks;
   std::optional<LatentAttentionSpec> latent; ///< in place of key and value
   /// RMS norms before positions: over each head, or over all of them where that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
@@ -210,6 +212,7 @@ struct ModelSpec {
   std::vector<float> alibiSlopes; ///< of the heads, where Alibi
 
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  bool attentionSinks = false; ///< a score a head more, of no key
   double clipQkv = 0;          ///< Q, K and V stay within [-clipQkv, clipQkv]; 0: they do not
   double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
   double logitSoftCap = 0;     ///< the same on logits

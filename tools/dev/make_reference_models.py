@@ -381,7 +381,9 @@ def sinter_models():
                                               "sliding_attention": {"rope_theta": 50.0}},
                           "residual_multiplier": 0.7, "logit_scale": 1.3},
         "sinter-clipped": {**small, "num_key_value_heads": 2, "embedding_norm": True,
-                           "norm_type": "layer_norm", "use_qk_norm": True,
+                           "attention_sinks": True, "layer_types": ["sliding_attention",
+                                                                    "full_attention"],
+                           "sliding_window": 5, "norm_type": "layer_norm", "use_qk_norm": True,
                            "qk_norm_place": "behind_rotary", "clip_qkv": 1.2},
         "sinter-weightless": {**small, "embedding_norm": True, "norm_weights": False,
                               "use_qk_norm": True, "norm_placement": "pre_post"},
@@ -438,6 +440,8 @@ def sinter_tensors(c):
             norm(stem + "attn_post_norm")
             norm(stem + "mlp_post_norm")
         output_bias = c.get("attention_output_bias", bias)
+        if c.get("attention_sinks"):
+            tensors[stem + "attn.sinks"] = torch.zeros(heads)
         if "kv_lora_rank" in c:
             rank, plain, turned, value = (c[k] for k in ("kv_lora_rank", "qk_nope_head_dim",
                                                          "qk_rope_head_dim", "v_head_dim"))
@@ -595,8 +599,12 @@ def sinter_forward(c, w, tokens):
         if window:
             hiding = hiding | (distance <= -window)
         scores = scores.masked_fill(hiding, float("-inf"))
-        return linear(stem + "attn.o_proj",
-                      (scores.softmax(-1) @ v).transpose(0, 1).reshape(count, -1))
+        if stem + "attn.sinks" in w:
+            sinks = w[stem + "attn.sinks"][:, None, None].expand(-1, count, 1)
+            weights = torch.cat((scores, sinks), -1).softmax(-1)[..., :-1]
+        else:
+            weights = scores.softmax(-1)
+        return linear(stem + "attn.o_proj", (weights @ v).transpose(0, 1).reshape(count, -1))
 
     def mlp(stem, x):
         if stem + "moe.router.weight" in w:

@@ -112,6 +112,7 @@ def draw_model(draw):
                  "qk_rope_head_dim": draw.choice([4, 8]), "v_head_dim": draw.choice([8, 12, 20])}
         if draw.random() < 0.5:
             keys["q_lora_rank"] = draw.choice([10, 16])
+    keys["attention_sinks"] = draw.random() < 0.15
     keys["embedding_norm"] = draw.random() < 0.15
     keys["norm_weights"] = keys["norm_unit_offset"] or draw.random() < 0.85
     if "kv_lora_rank" not in keys and draw.random() < 0.15:

@@ -34,14 +34,14 @@
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
 //   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
-//   use_qk_norm                  default false; true: RMS norms of Q and K
-//   qk_norm_over                 "head" (default): of each head; "all_heads"
-//   qk_norm_place                "before_rotary" (default), "behind_rotary"
-//   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv]
-//   query_pre_attn_scalar        scores are divided by its root; default head_dim
-//   attn_logit_softcapping, final_logit_softcapping   default none
-//   embedding_multiplier, residual_multiplier, logit_scale   default 1
-//   attention_bias, attention_output_bias, mlp_bias, lm_head_bias   default false;
+//   attention_sinks              default false; true: a score a head that takes a part of the
+//   weights use_qk_norm                  default false; true: RMS norms of Q and K qk_norm_over
+//   "head" (default): of each head; "all_heads" qk_norm_place                "before_rotary"
+//   (default), "behind_rotary" clip_qkv                     default none; Q, K and V stay within
+//   [-clip_qkv, clip_qkv] query_pre_attn_scalar        scores are divided by its root; default
+//   head_dim attn_logit_softcapping, final_logit_softcapping   default none embedding_multiplier,
+//   residual_multiplier, logit_scale   default 1 attention_bias, attention_output_bias, mlp_bias,
+//   lm_head_bias   default false;
 //                                attention_output_bias defaults to attention_bias
 //   tie_word_embeddings          default true
 //   share_layers                 k: every k layers that follow each other use one set of
@@ -56,6 +56,7 @@
 //   layers.N.attn_norm.weight                      (all placements but "output" and "post")
 //   layers.N.attn.{q_proj,k_proj,v_proj,o_proj}.weight
 //   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm)
+//   layers.N.attn.sinks                            (attention_sinks)
 //   layers.N.attn.{q_down,q_down_norm,q_up}.weight in place of q_proj (q_lora_rank)
 //   layers.N.attn.{kv_down,kv_norm,kv_up}.weight   in place of k_proj, v_proj (kv_lora_rank)
 //   layers.N.attn_post_norm.weight                 (all placements but "pre")
@@ -232,6 +233,7 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
     readLatent(config, spec);
   else
     readHeads(config, spec);
+  spec.attentionSinks = config.flag("attention_sinks", false);
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
@@ -285,6 +287,8 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
       layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
     }
+    if (spec.attentionSinks)
+      layer.sinks = stem + "attn.sinks";
     if (spec.queryKeyNorm) {
       bool isWhole = spec.wholeQueryKeyNorm;
       layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "",

@@ -240,6 +240,8 @@ Value attentionCase(GraphBuilder &graph, Random &random) {
       slopes.push_back(0.25f * static_cast<float>(i + 1));
     options.alibiSlopes = graph.constant({h}, slopes);
   }
+  if (random.flip())
+    options.sinks = parameter(graph, "sinks", {h});
   // Random ids from -1 to 6: some queries see nothing.
   if (random.flip())
     options.first = graph.getInput("first", {b, t});
