@@ -144,8 +144,9 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   std::optional<llvm::SmallSetVector<int64_t, 4>> common;
   for (Operation *op : ops) {
     FusionRole role = getRole(op);
-    if (role == FusionRole::Contraction || role == FusionRole::Attention ||
-        role == FusionRole::AttentionGrad || role == FusionRole::Opaque)
+    if (role == FusionRole::Contraction || role == FusionRole::GroupedContraction ||
+        role == FusionRole::Attention || role == FusionRole::AttentionGrad ||
+        role == FusionRole::Opaque)
       return std::numeric_limits<int64_t>::max();
     for (Value result : op->getResults()) {
       if (isAlias(op) || !escapes(result, ops))
@@ -202,13 +203,10 @@ double CostModel::getBandwidth(MemoryLevel level) const {
   llvm_unreachable("a level has a bandwidth");
 }
 
-/// Whether an op multiplies rows by matrices of their groups, or makes such matrices' gradients.
-static bool isGroupedProduct(Operation *op) { return isa<GroupedMatmulOp, GroupedOuterOp>(op); }
-
 bool CostModel::isNarrowProduct(Operation *op) const {
   FusionRole role = getRole(op);
-  if (role != FusionRole::Contraction && !isGroupedProduct(op) && role != FusionRole::Attention &&
-      role != FusionRole::AttentionGrad)
+  if (role != FusionRole::Contraction && role != FusionRole::GroupedContraction &&
+      role != FusionRole::Attention && role != FusionRole::AttentionGrad)
     return false;
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
   return type.isBF16() || (target.hasMatrixUnits() && type.getIntOrFloatBitWidth() <= 16);
@@ -242,6 +240,7 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
   bool narrow = isNarrowProduct(op);
   switch (getRole(op)) {
   case FusionRole::Contraction:
+  case FusionRole::GroupedContraction:
     if (isFp8(op)) // twice that of 16 bits; of ours as on 9.0, where it is made of products of f16
       rate = choice == GemmChoice::Library ? 2 * pairs : kPairs * rate;
     else if (hasByteRows(op))
@@ -258,8 +257,7 @@ double CostModel::getComputeNs(Operation *op, double parallelism, GemmChoice cho
     rate = (narrow && target.hasMatrixUnits() ? pairs : rate) * reached.attention;
     break;
   default:
-    rate = isGroupedProduct(op) ? (narrow ? pairs : rate) * reached.gemm
-                                : rate * reached.elementwise * parallelism;
+    rate *= reached.elementwise * parallelism;
     break;
   }
   return static_cast<double>(cast<CostOpInterface>(op).getFlops()) / rate;
@@ -344,7 +342,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     }
     // The matrices of some groups come from memory, as whole ones do.
     if (partial && reads > 0)
-      move(reads, isGroupedProduct(op));
+      move(reads, getRole(op) == FusionRole::GroupedContraction);
     for (Value result : op->getResults())
       if (escapes(result, ops))
         move(partial ? writes : getStorageBytes(result.getType()), /*cold=*/false);

@@ -24,6 +24,8 @@ llvm::StringRef sinter::stringifyFusionRole(FusionRole role) {
     return "update";
   case FusionRole::Contraction:
     return "contraction";
+  case FusionRole::GroupedContraction:
+    return "grouped contraction";
   case FusionRole::Attention:
     return "attention";
   case FusionRole::AttentionGrad:

@@ -21,6 +21,7 @@ enum class FusionRole {
   Gather,
   Update,
   Contraction,
+  GroupedContraction,
   Attention,
   AttentionGrad,
   Opaque

@@ -124,6 +124,7 @@ def FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
         `Gather` reads rows chosen by data;
         `Update` writes into an operand's memory;
         `Contraction` a matmul: root of a GEMM kernel, takes an epilogue;
+        `GroupedContraction` products of groups of rows, of a part of what it multiplies by, alone;
         `Attention` root of an attention kernel;
         `AttentionGrad` root of a kernel with the gradients of an attention;
         `Opaque` runs alone.

@@ -208,7 +208,7 @@ static void forRows(const ReferenceTensor &offsets, int64_t rows, Body body) {
 }
 
 int64_t GroupedMatmulOp::getFlops() { return 2 * getM() * getN() * getK(); }
-FusionRole GroupedMatmulOp::getFusionRole() { return FusionRole::Opaque; }
+FusionRole GroupedMatmulOp::getFusionRole() { return FusionRole::GroupedContraction; }
 
 // The matrices of groups with rows alone are read: no more than there are rows.
 int64_t GroupedMatmulOp::getBytes() {
@@ -254,7 +254,7 @@ SmallVector<ReferenceTensor> GroupedMatmulOp::evaluate(ArrayRef<ReferenceTensor>
 int64_t GroupedOuterOp::getFlops() {
   return 2 * getLhs().getType().getNumElements() * getRhs().getType().getDimSize(1);
 }
-FusionRole GroupedOuterOp::getFusionRole() { return FusionRole::Opaque; }
+FusionRole GroupedOuterOp::getFusionRole() { return FusionRole::GroupedContraction; }
 
 LogicalResult GroupedOuterOp::verify() {
   RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
