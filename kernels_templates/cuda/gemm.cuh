@@ -86,10 +86,14 @@ template <class P> SINTER_CONSTEXPR int gemm_shared() {
 
 namespace products {
 
-/// What a block computes: the tile whose first element is (row, column).
+/// What a block computes: the tile whose first element is (row, column), of a product of `m` rows
+/// and `k` steps.
 template <class P> struct OutputTile {
-  int row, column;
+  int row, column, m = P::m, k = P::k;
 
+  SINTER_DEVICE OutputTile(int row, int column, int m, int k)
+      : row(row), column(column), m(m), k(k) {}
+  /// That of the block's number.
   SINTER_DEVICE OutputTile() {
     constexpr int kTile = gemm_tile<P>(), kTogether = 8;
     constexpr int kRows = static_cast<int>(divide_up(P::m, kTile));
@@ -118,15 +122,16 @@ template <int own, class Visit> SINTER_DEVICE void for_each_sum(Visit visit) {
 /// A left-hand side whose tiles are brought as it is stored, all threads together.
 template <class P> struct DenseLhs {
   const typename P::Element *lhs;
+  int m = P::m, k = P::k; ///< what there is of it
 
-  SINTER_DEVICE void begin(typename P::Element *tile, int k, int row) const {
+  SINTER_DEVICE void begin(typename P::Element *tile, int at, int row) const {
     constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
     if constexpr (P::lhsTransposed)
-      copy_tile_async<kDepth, kTile, kThreads>(tile, lhs + k * P::lhsStride + row, P::lhsStride,
-                                               P::k - k, P::m - row);
+      copy_tile_async<kDepth, kTile, kThreads>(tile, lhs + at * P::lhsStride + row, P::lhsStride,
+                                               k - at, m - row);
     else
-      copy_tile_async<kTile, kDepth, kThreads>(tile, lhs + row * P::lhsStride + k, P::lhsStride,
-                                               P::m - row, P::k - k);
+      copy_tile_async<kTile, kDepth, kThreads>(tile, lhs + row * P::lhsStride + at, P::lhsStride,
+                                               m - row, k - at);
   }
 };
 
@@ -135,31 +140,32 @@ template <class P> struct DenseLhs {
 /// what was asked for last where it belongs. Both are done before the barrier in front of its use.
 template <class P> struct DenseRhs {
   const typename P::Element *rhs;
+  int k = P::k; ///< what there is of it
 
-  SINTER_DEVICE float get(long long k, long long column) const {
-    return to_float(rhs[P::rhsTransposed ? column * P::rhsStride + k : k * P::rhsStride + column]);
+  SINTER_DEVICE float get(long long at, long long column) const {
+    return to_float(
+        rhs[P::rhsTransposed ? column * P::rhsStride + at : at * P::rhsStride + column]);
   }
 
-  SINTER_DEVICE void begin(typename P::Element *tile, int k, int column) {
+  SINTER_DEVICE void begin(typename P::Element *tile, int at, int column) {
     constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
     if constexpr (P::rhsTransposed)
-      copy_tile_async<kTile, kDepth, kThreads>(tile, rhs + column * P::rhsStride + k, P::rhsStride,
-                                               P::n - column, P::k - k);
+      copy_tile_async<kTile, kDepth, kThreads>(tile, rhs + column * P::rhsStride + at, P::rhsStride,
+                                               P::n - column, k - at);
     else
-      copy_tile_async<kDepth, kTile, kThreads>(tile, rhs + k * P::rhsStride + column, P::rhsStride,
-                                               P::k - k, P::n - column);
+      copy_tile_async<kDepth, kTile, kThreads>(tile, rhs + at * P::rhsStride + column, P::rhsStride,
+                                               k - at, P::n - column);
   }
   SINTER_DEVICE void finish(typename P::Element *) const {}
 };
 
 template <class P, class Rhs>
-SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
-                              typename P::Epilogue epilogue, typename P::Out *out) {
+SINTER_DEVICE void gemm_plain(const OutputTile<P> &tile, const typename P::Element *lhs,
+                              const Rhs &rhs, typename P::Epilogue epilogue, typename P::Out *out) {
   constexpr int kTile = gemm_tile<P>(), kDepth = kGemmDepth<P>, kThreads = 256;
   constexpr int kPitch = float_pitch_of(kTile), kOwn = kTile / 64;
   constexpr int kMoves = kTile * kDepth / kThreads;
   float *memory = dynamic_shared<float>();
-  const OutputTile<P> tile;
   // A thread's rows are 4 y + 64 i and the three after them, its columns the same of x.
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
 
@@ -177,12 +183,12 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
       place(move, P::lhsTransposed, depth, across);
       const long long row = tile.row + across, l = k + depth;
       left[move] =
-          row < P::m && l < P::k
+          row < tile.m && l < tile.k
               ? to_float(lhs[P::lhsTransposed ? l * P::lhsStride + row : row * P::lhsStride + l])
               : 0.0f;
       place(move, !P::rhsTransposed, depth, across);
       const long long column = tile.column + across, r = k + depth;
-      right[move] = column < P::n && r < P::k ? rhs.get(r, column) : 0.0f;
+      right[move] = column < P::n && r < tile.k ? rhs.get(r, column) : 0.0f;
     }
   };
   auto write = [&](float *stage) {
@@ -198,12 +204,12 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
 
   Vector<float, 4> sums[kOwn][4][kOwn] = {};
   read(0);
-  for (int k = 0, stage = 0; k < P::k; k += kDepth, stage ^= 1) {
+  for (int k = 0, stage = 0; k < tile.k; k += kDepth, stage ^= 1) {
     float *now = memory + stage * 2 * kDepth * kPitch;
     write(now);
     // What the next step writes, everybody has left before this barrier.
     __syncthreads();
-    if (k + kDepth < P::k)
+    if (k + kDepth < tile.k)
       read(k + kDepth);
 #pragma unroll(kOwn == 1 ? kDepth : 4)
     for (int depth = 0; depth < kDepth; ++depth) {
@@ -220,7 +226,7 @@ SINTER_DEVICE void gemm_plain(const typename P::Element *lhs, const Rhs &rhs,
   }
   for_each_sum<kOwn>([&](int i, int r, int j, int c) {
     const int row = tile.row + 4 * y + 64 * i + r, column = tile.column + 4 * x + 64 * j + c;
-    if (row < P::m && column < P::n)
+    if (row < tile.m && column < P::n)
       out[row * P::outStride + column] =
           from_float<typename P::Out>(epilogue(sums[i][r][j][c], row, column));
   });
@@ -238,8 +244,8 @@ SINTER_DEVICE void multiply_fragments(SumOf<typename P::Element> (&d)[4], const 
 }
 
 template <class P, class Lhs, class Rhs>
-SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue,
-                                 typename P::Out *out) {
+SINTER_DEVICE void gemm_matrices(const OutputTile<P> &tile, Lhs lhs, Rhs rhs,
+                                 typename P::Epilogue epilogue, typename P::Out *out) {
   using T = typename P::Element;
   using Out = typename P::Out;
   constexpr int kTile = gemm_tile<P>(), kThreads = gemm_block<P>(), kDepth = kGemmDepth<P>;
@@ -248,7 +254,6 @@ SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue
   // Warps stand in two rows; each computes kParts times 16 rows and 32 columns.
   constexpr int kParts = kTile / 32, kAcross = kTile / 32;
   T *memory = dynamic_shared<T>();
-  const OutputTile<P> tile;
   const int lane = lane_index();
   const int row = warp_index() / kAcross * (kTile / 2), column = warp_index() % kAcross * 32;
 
@@ -260,22 +265,22 @@ SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue
     rhs.begin(left + kLeft, k, tile.column);
   };
 
-  constexpr int kSteps = static_cast<int>(divide_up(P::k, kDepth));
+  const int steps = static_cast<int>(divide_up(tile.k, kDepth));
 #pragma unroll
   for (int step = 0; step < kGemmStages - 1; ++step) {
-    if (step < kSteps) {
+    if (step < steps) {
       begin(step);
       rhs.finish(place(step) + kLeft);
     }
     cp_async_commit();
   }
   SumOf<T> sums[kParts][4][4] = {};
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < steps; ++step) {
     // This tile is there, and everybody is done with the one before, whose place is next.
     cp_async_wait<kGemmStages - 2>();
     __syncthreads();
     const int ahead = step + kGemmStages - 1;
-    if (ahead < kSteps)
+    if (ahead < steps)
       begin(ahead);
     cp_async_commit();
     const T *left = place(step), *right = left + kLeft;
@@ -306,7 +311,7 @@ SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue
           multiply_fragments<P>(sums[i][2 * j + 1], a[i], b[j][2], b[j][3]);
         }
     }
-    if (ahead < kSteps)
+    if (ahead < steps)
       rhs.finish(place(ahead) + kLeft);
   }
 #pragma unroll
@@ -317,7 +322,7 @@ SINTER_DEVICE void gemm_matrices(Lhs lhs, Rhs rhs, typename P::Epilogue epilogue
       for (int j = 0; j < 4; ++j) {
         const int r = tile.row + row + i * 16 + half * 8 + lane / 4;
         const int c = tile.column + column + j * 8 + lane % 4 * 2;
-        if (r >= P::m || c >= P::n)
+        if (r >= tile.m || c >= P::n)
           continue;
         Out *to = out + r * P::outStride + c;
         Vector<Out, 2> values;
@@ -343,9 +348,9 @@ SINTER_DEVICE void gemm(const typename P::Element *lhs, const typename P::Elemen
   typename P::Epilogue epilogue{{operand0, operand1, operand2, operand3}};
   const products::DenseRhs<P> dense{rhs};
   if constexpr (products::gemm_uses_matrices<P>())
-    products::gemm_matrices<P>(products::DenseLhs<P>{lhs}, dense, epilogue, out);
+    products::gemm_matrices<P>({}, products::DenseLhs<P>{lhs}, dense, epilogue, out);
   else
-    products::gemm_plain<P>(lhs, dense, epilogue, out);
+    products::gemm_plain<P>({}, lhs, dense, epilogue, out);
 }
 
 } // namespace sinter

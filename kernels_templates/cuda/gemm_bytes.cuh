@@ -86,7 +86,7 @@ SINTER_DEVICE void gemm_bytes(const typename P::Element *lhs, const typename P::
                               typename P::Out *out) {
   using namespace products;
   ScaledEpilogue<P> epilogue{rowScales, scales, {{operand0, operand1, operand2, operand3}}};
-  gemm_matrices<PairProduct<P>>(ByteRows<P, typename P::Element, P::m, P::lhsStride>{lhs},
+  gemm_matrices<PairProduct<P>>({}, ByteRows<P, typename P::Element, P::m, P::lhsStride>{lhs},
                                 ByteRows<P, typename P::RhsElement, P::n, P::k>{rhs}, epilogue,
                                 out);
 }

@@ -130,9 +130,9 @@ SINTER_DEVICE void gemm_integers(const typename P::Element *lhs,
   typename P::Epilogue epilogue{{operand0, operand1, operand2, operand3}};
   const products::IntegerRhs<P> rhs{{integers, scales, minima}};
   if constexpr (products::gemm_uses_matrices<Widened>())
-    products::gemm_matrices<Widened>(products::DenseLhs<Widened>{lhs}, rhs, epilogue, out);
+    products::gemm_matrices<Widened>({}, products::DenseLhs<Widened>{lhs}, rhs, epilogue, out);
   else
-    products::gemm_plain<Widened>(lhs, rhs, epilogue, out);
+    products::gemm_plain<Widened>({}, lhs, rhs, epilogue, out);
 }
 
 } // namespace sinter

@@ -1,0 +1,286 @@
+// The kernels of mixtures of experts: choosing, ordering, and products of groups of rows.
+#include "test/kernels/KernelHarness.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace sinter;
+using namespace sinter::kernels;
+
+namespace {
+constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
+
+using Order = simt::Schedule::Order;
+
+/// Calls `check(kernels, name, one)` for each of some instances of a template.
+template <typename One>
+void forEachKernel(const char *templateName, const std::map<std::string, One> &all, bool checked,
+                   void (*check)(TestKernels &, const std::string &, const One &, Order)) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  std::map<std::string, Parameters> parameters;
+  for (const auto &[name, one] : all)
+    parameters[name] = one.getParameters();
+  auto compiled = TestKernels::compile(getTemplate(templateName), parameters, checked);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  int count = 0;
+  for (const auto &[name, one] : all) {
+    SCOPED_TRACE(name);
+    check(*compiled, name, one, static_cast<Order>(count++ % 3));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// top_k, route
+//===----------------------------------------------------------------------===//
+
+struct Choice {
+  std::string element = kF32;
+  int rows = 1, width = 1, k = 1;
+
+  Parameters getParameters() const {
+    return {{"Element", element},
+            {"rows", std::to_string(rows)},
+            {"width", std::to_string(width)},
+            {"k", std::to_string(k)}};
+  }
+};
+
+void expectChoice(TestKernels &kernels, const std::string &name, const Choice &choice,
+                  Order order) {
+  std::mt19937 engine(5);
+  HostTensor operand =
+      HostTensor::random(choice.element, size_t(choice.rows) * choice.width, engine);
+  // Equal numbers, both zeros, and what is no number.
+  for (size_t i = 0; i < operand.values.size(); ++i)
+    if (i % 3 == 0)
+      operand.values[i] = std::vector<double>{1, 0, -0.0, NAN, -HUGE_VAL, HUGE_VAL}[i / 3 % 6];
+  size_t count = size_t(choice.rows) * choice.k;
+  HostTensor values = HostTensor::of(choice.element, std::vector<double>(count, 123));
+  HostTensor indices = HostTensor::of("int", std::vector<int>(count, -1));
+  auto report = kernels.run(name, {&operand, &values, &indices}, order);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->clean()) << report->text();
+
+  std::vector<double> places;
+  for (int row = 0; row < choice.rows; ++row) {
+    const double *x = &operand.values[size_t(row) * choice.width];
+    std::vector<int> all(choice.width);
+    std::iota(all.begin(), all.end(), 0);
+    std::ranges::sort(all, [&](int a, int b) {
+      bool isEqual = x[a] == x[b] || (std::isnan(x[a]) && std::isnan(x[b]));
+      return isEqual ? a < b : x[a] > x[b] || std::isnan(x[b]);
+    });
+    for (int j = 0; j < choice.k; ++j) {
+      places.push_back(all[j]);
+      double value = values.values[places.size() - 1], expected = x[all[j]];
+      EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
+          << row << ", " << j << ": " << value << " and not " << expected;
+    }
+  }
+  EXPECT_EQ(indices.values, places);
+}
+
+struct Assignments {
+  int tokens = 1, k = 1, experts = 1;
+
+  Parameters getParameters() const {
+    return {{"tokens", std::to_string(tokens)},
+            {"k", std::to_string(k)},
+            {"experts", std::to_string(experts)}};
+  }
+};
+
+void expectOrder(TestKernels &kernels, const std::string &name, const Assignments &one,
+                 Order order) {
+  size_t count = size_t(one.tokens) * one.k;
+  std::vector<int> numbers(count);
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = int(i * 7 % (one.experts + 3)) - 1; // some are no expert's
+  HostTensor ids = HostTensor::of("int", numbers);
+  auto unwritten = [](size_t size) { return HostTensor::of("int", std::vector<int>(size, -7)); };
+  HostTensor ordered = unwritten(count), tokens = ordered, places = ordered,
+             offsets = unwritten(one.experts + 1);
+  auto report = kernels.run(name, {&ids, &ordered, &tokens, &places, &offsets}, order);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->clean()) << report->text();
+
+  std::vector<double> wantedOrder, wantedTokens, wantedPlaces(count), wantedOffsets = {0};
+  for (int expert = 0; expert < one.experts; ++expert) {
+    for (size_t i = 0; i < count; ++i)
+      if (std::clamp(numbers[i], 0, one.experts - 1) == expert) {
+        wantedPlaces[i] = double(wantedOrder.size());
+        wantedOrder.push_back(double(i));
+        wantedTokens.push_back(double(i / one.k));
+      }
+    wantedOffsets.push_back(double(wantedOrder.size()));
+  }
+  EXPECT_EQ(ordered.values, wantedOrder);
+  EXPECT_EQ(tokens.values, wantedTokens);
+  EXPECT_EQ(places.values, wantedPlaces);
+  EXPECT_EQ(offsets.values, wantedOffsets);
+}
+
+//===----------------------------------------------------------------------===//
+// Products of groups
+//===----------------------------------------------------------------------===//
+
+struct Product {
+  std::string element = kF32;
+  std::vector<int> offsets; ///< of the rows, the last of which is how many there are
+  int n = 1, k = 1;         ///< of grouped_outer n is rhs' columns and k those of lhs
+  bool rhsTransposed = true;
+  int tile = 0;
+  std::string out = kF32;
+  /// The last is an offset that is beyond the rows.
+  bool isBeyond = false;
+
+  int rows() const { return offsets.back() - (isBeyond ? 1000 : 0); }
+  int groups() const { return int(offsets.size()) - 1; }
+  int bound(int i) const { return std::clamp(offsets[i], 0, rows()); }
+};
+
+/// One that grouped_gemv or grouped_gemm computes.
+struct GroupedProduct : Product {
+  Parameters getParameters() const {
+    Parameters result = {{"Element", element},          {"Out", out},
+                         {"m", std::to_string(rows())}, {"n", std::to_string(n)},
+                         {"k", std::to_string(k)},      {"groups", std::to_string(groups())}};
+    if (tile) {
+      result["tile"] = std::to_string(tile);
+      result["rhsTransposed"] = rhsTransposed ? "true" : "false";
+    }
+    return result;
+  }
+};
+
+/// One that grouped_outer computes.
+struct OuterProduct : Product {
+  Parameters getParameters() const {
+    return {{"Element", element},          {"Out", out},
+            {"m", std::to_string(k)},      {"n", std::to_string(n)},
+            {"k", std::to_string(rows())}, {"groups", std::to_string(groups())},
+            {"tile", std::to_string(tile)}};
+  }
+};
+
+/// Runs a kernel and compares: in f32 within the rounding of sums.
+void expectResult(TestKernels &kernels, const std::string &name, const Product &p, Order order,
+                  HostTensor &lhs, HostTensor &rhs, const std::vector<double> &expected) {
+  HostTensor offsets = HostTensor::of("int", p.offsets);
+  HostTensor out = HostTensor::unwritten(p.out, expected.size());
+  auto report = kernels.run(name, {&lhs, &rhs, &offsets, &out}, order);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->clean()) << report->text();
+  EXPECT_LT(distance(out.values, expected), p.out == kF32 ? 3e-6 : 8e-3);
+}
+
+void expectProduct(TestKernels &kernels, const std::string &name, const GroupedProduct &p,
+                   Order order) {
+  std::mt19937 engine(3);
+  HostTensor lhs =
+      HostTensor::random(p.element, size_t(p.rows()) * p.k, engine, 1 / std::sqrt(double(p.k)));
+  HostTensor rhs = HostTensor::random(p.element, size_t(p.groups()) * p.n * p.k, engine);
+  std::vector<double> expected(size_t(p.rows()) * p.n);
+  for (int group = 0; group < p.groups(); ++group) {
+    const double *matrix = &rhs.values[size_t(group) * p.n * p.k];
+    for (int row = p.bound(group); row < p.bound(group + 1); ++row)
+      for (int j = 0; j < p.n; ++j)
+        for (int l = 0; l < p.k; ++l)
+          expected[size_t(row) * p.n + j] += lhs.values[size_t(row) * p.k + l] *
+                                             matrix[p.rhsTransposed ? j * p.k + l : l * p.n + j];
+  }
+  // A matrix that no row is multiplied by is not read.
+  for (int group = 0; group < p.groups(); ++group)
+    if (p.bound(group) == p.bound(group + 1))
+      std::fill_n(rhs.values.begin() + size_t(group) * p.n * p.k, size_t(p.n) * p.k, NAN);
+  expectResult(kernels, name, p, order, lhs, rhs, expected);
+}
+
+void expectOuter(TestKernels &kernels, const std::string &name, const OuterProduct &p,
+                 Order order) {
+  std::mt19937 engine(4);
+  HostTensor lhs = HostTensor::random(p.element, size_t(p.rows()) * p.k, engine,
+                                      1 / std::sqrt(double(p.rows())));
+  HostTensor rhs = HostTensor::random(p.element, size_t(p.rows()) * p.n, engine);
+  std::vector<double> expected(size_t(p.groups()) * p.k * p.n);
+  for (int group = 0; group < p.groups(); ++group)
+    for (int row = p.bound(group); row < p.bound(group + 1); ++row)
+      for (int i = 0; i < p.k; ++i)
+        for (int j = 0; j < p.n; ++j)
+          expected[(size_t(group) * p.k + i) * p.n + j] +=
+              lhs.values[size_t(row) * p.k + i] * rhs.values[size_t(row) * p.n + j];
+  expectResult(kernels, name, p, order, lhs, rhs, expected);
+}
+
+/// Offsets of `groups` groups, of which every ninth has one row and all others none.
+std::vector<int> makeSparse(int groups) {
+  std::vector<int> offsets = {0};
+  for (int group = 0; group < groups; ++group)
+    offsets.push_back(offsets.back() + (group % 9 == 4));
+  return offsets;
+}
+
+std::map<std::string, GroupedProduct> makeFewRows() {
+  return {{"one", {{kF32, {0, 1}, 1, 1}}},
+          {"bf16", {{kBf16, {0, 0, 1, 1, 6, 15}, 70, 264}}},
+          {"bf16_sparse", {{kBf16, makeSparse(70), 33, 64, true, 0, kBf16}}},
+          {"f16", {{kF16, {0, 4, 8}, 32, 328}}},
+          {"f32", {{kF32, {0, 3, 3, 4}, 40, 68}}},
+          {"f32_unaligned", {{kF32, {0, 2, 7}, 9, 77}}},
+          {"beyond", {{kF32, {-5, 900, 900, 1012}, 16, 32, true, 0, kF32, true}}}};
+}
+
+std::map<std::string, GroupedProduct> makeManyRows() {
+  return {{"bf16", {{kBf16, {0, 0, 70, 70, 75, 203}, 136, 104, true, 64}}},
+          {"bf16_plain_rhs", {{kBf16, {0, 2, 70}, 72, 40, false, 64, kBf16}}},
+          {"bf16_large", {{kBf16, {0, 130, 300}, 136, 40, true, 128}}},
+          {"f16_large_plain_rhs", {{kF16, {0, 5, 140}, 24, 72, false, 128}}},
+          {"bf16_sparse", {{kBf16, makeSparse(40), 8, 16, true, 64}}},
+          {"bf16_unaligned", {{kBf16, {0, 20, 50}, 30, 13, false, 64}}},
+          {"f32", {{kF32, {0, 65, 65, 90}, 67, 45, true, 64}}},
+          {"f32_plain_rhs", {{kF32, {0, 7, 20}, 70, 33, false, 64}}},
+          {"beyond", {{kF32, {-5, 900, 900, 1012}, 16, 32, true, 64, kF32, true}}}};
+}
+
+std::map<std::string, OuterProduct> makeOuters() {
+  return {{"bf16", {{kBf16, {0, 0, 70, 75}, 136, 72, true, 64}}},
+          {"f16_large", {{kF16, {0, 33, 40}, 136, 144, true, 128}}},
+          {"bf16_unaligned", {{kBf16, {0, 3, 20}, 30, 13, true, 64}}},
+          {"f32", {{kF32, {0, 20, 20, 37}, 67, 70, true, 64}}},
+          {"beyond", {{kF32, {-5, 900, 900, 1012}, 16, 32, true, 64, kF32, true}}}};
+}
+} // namespace
+
+TEST(Experts, AreChosenInOrder) {
+  const std::map<std::string, Choice> choices = {{"one", {}},
+                                                 {"few", {kF32, 6, 9, 4}},
+                                                 {"all", {kF32, 3, 40, 40}},
+                                                 {"bf16", {kBf16, 5, 128, 8}},
+                                                 {"f16", {kF16, 2, 70, 6}}};
+  for (bool checked : {false, true})
+    forEachKernel("top_k", choices, checked, expectChoice);
+}
+
+TEST(Experts, HaveRowsInOrder) {
+  const std::map<std::string, Assignments> all = {
+      {"one", {}}, {"decode", {1, 8, 20}}, {"several", {20, 2, 3}}, {"batches", {600, 2, 5}}};
+  for (bool checked : {false, true})
+    forEachKernel("route", all, checked, expectOrder);
+}
+
+TEST(Experts, MultiplyFewRows) {
+  for (bool checked : {false, true})
+    forEachKernel("grouped_gemv", makeFewRows(), checked, expectProduct);
+}
+
+TEST(Experts, MultiplyManyRows) {
+  for (bool checked : {false, true})
+    forEachKernel("grouped_gemm", makeManyRows(), checked, expectProduct);
+}
+
+TEST(Experts, HaveGradients) {
+  for (bool checked : {false, true})
+    forEachKernel("grouped_outer", makeOuters(), checked, expectOuter);
+}
