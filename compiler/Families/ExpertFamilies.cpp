@@ -1,22 +1,14 @@
 #include "compiler/Codegen/Cpu/Kernels.h"
-#include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Cuda/Templates.h"
 #include "compiler/Families/Families.h"
 
 using namespace mlir;
 using namespace sinter;
 
-/// There are no kernels of these for GPUs.
-static FailureOr<CudaLaunch> refuseGpu(func::FuncOp tensorKernel, func::FuncOp, const TargetAttr &,
-                                       int64_t) {
-  return tensorKernel.emitError("expected a processor: experts have no kernels for GPUs");
-}
-
 namespace {
 /// A family of kernels of one op.
 struct SingleOpFamily : KernelFamily {
   using KernelFamily::KernelFamily;
-
-  TemplateGenerator getTemplate() const override { return refuseGpu; }
 
   StringRef findObstacle(const OpSet &ops, Operation *) const override {
     return ops.size() > 1 ? "the op runs alone" : "";
@@ -34,6 +26,8 @@ struct GroupedGemmFamily : SingleOpFamily {
                ? lowerGroupedGemmKernel(tensorKernel, loopKernel, target)
                : lowerGroupedOuterKernel(tensorKernel, loopKernel, target);
   }
+
+  TemplateGenerator getTemplate() const override { return instantiateGrouped; }
 };
 
 struct RoutingFamily : SingleOpFamily {
@@ -45,6 +39,8 @@ struct RoutingFamily : SingleOpFamily {
                                   const TargetAttr &target) const override {
     return lowerRoutingKernel(tensorKernel, loopKernel, target);
   }
+
+  TemplateGenerator getTemplate() const override { return instantiateRouting; }
 };
 } // namespace
 

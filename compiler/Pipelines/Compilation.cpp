@@ -52,16 +52,6 @@ Expected<void> Compilation::makeModule() {
   SINTER_TRY(TargetAttr target,
              parseTarget(&context, request.options.getTarget(), request.options.cores));
   SINTER_TRY(module, request.graph->build(context, request, target));
-  bool hasExperts = module
-                        ->walk([](Operation *op) {
-                          return isa<TopKOp, RouteOp, GroupedMatmulOp, GroupedOuterOp>(op)
-                                     ? WalkResult::interrupt()
-                                     : WalkResult::advance();
-                        })
-                        .wasInterrupted();
-  if (hasExperts && request.options.isGpu())
-    return fail("`target` " + request.options.target, "models with experts run on processors alone",
-                "give `target` cpu");
   (*module)->setAttr(SinterDialect::kTarget, target);
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
   SINTER_CHECK(checkGrid(axes));

@@ -44,18 +44,7 @@ TEST_P(CudaLogits, OfRaggedSlots) {
   });
 }
 
-/// Models that GPUs run: those with experts they refuse.
-static std::vector<std::string> namesWithoutExperts() {
-  std::vector<std::string> names = modelNames();
-  std::erase_if(names, [](const std::string &name) {
-    Expected<ModelSpec> spec = loadModelSpec(findModel(name));
-    return spec && spec->hasExperts();
-  });
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(namesWithoutExperts()),
-                         nameModelTest);
+INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), nameModelTest);
 
 // Norms in kernels of their own, which begin one after the other.
 class PlainCudaLogits : public CudaLogits {};

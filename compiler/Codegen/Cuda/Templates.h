@@ -52,10 +52,20 @@ mlir::FailureOr<CudaLaunch> instantiateEmbeddingGrad(mlir::func::FuncOp kernel,
 mlir::FailureOr<CudaLaunch> instantiateGemm(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
                                             const TargetAttr &target, int64_t candidate);
 
+/// grouped_gemv, grouped_gemm or grouped_outer: one grouped_matmul or grouped_outer.
+mlir::FailureOr<CudaLaunch> instantiateGrouped(mlir::func::FuncOp kernel,
+                                               mlir::func::FuncOp function,
+                                               const TargetAttr &target, int64_t candidate);
+
 /// pack_integers: one sinter.pack of rows of integers of four bits.
 mlir::FailureOr<CudaLaunch> instantiatePackIntegers(mlir::func::FuncOp kernel,
                                                     mlir::func::FuncOp function,
                                                     const TargetAttr &target, int64_t candidate);
+
+/// top_k or route: one op of that name.
+mlir::FailureOr<CudaLaunch> instantiateRouting(mlir::func::FuncOp kernel,
+                                               mlir::func::FuncOp function,
+                                               const TargetAttr &target, int64_t candidate);
 
 /// sample: one op of that name.
 mlir::FailureOr<CudaLaunch> instantiateSample(mlir::func::FuncOp kernel,
