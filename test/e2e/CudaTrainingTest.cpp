@@ -17,7 +17,7 @@ constexpr uint64_t kSteps = 3;
 
 class CudaTraining : public FakeGpuModels {
 protected:
-  CudaTraining() : FakeGpuModels(/*checked=*/true) {}
+  explicit CudaTraining(bool checked = true) : FakeGpuModels(checked) {}
 
   static TrainedSteps train(const TrainedModel &model, CompileOptions options) {
     options.target = "cuda:sm_90";
@@ -84,6 +84,24 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaTraining,
                          testing::Values("gpt2", "llama", "llama-head-64", "gemma2", "gpt_neox",
                                          "sinter-mixed", "olmo3"),
                          nameModelTest);
+
+// Experts' products, and the gradients of their matrices, whose kernels are looked at access by
+// access in tests of their own.
+class ExpertsCudaTraining : public CudaTraining {
+protected:
+  ExpertsCudaTraining() : CudaTraining(/*checked=*/false) {}
+};
+
+TEST_P(ExpertsCudaTraining, InF32) {
+  TrainedModel model(GetParam());
+  TrainedSteps steps = train(model, model.options()), again = train(model, model.options());
+  EXPECT_LE(worstDifference(steps.losses, model.expected("loss")), 1e-4);
+  EXPECT_LE(worstDifference(steps.norms, model.expected("grad_norm")), 1e-3);
+  EXPECT_EQ(steps.losses, again.losses);
+  EXPECT_EQ(steps.parameters, again.parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ExpertsCudaTraining, testing::Values("mixtral"), nameModelTest);
 
 // Where the device chooses: what it tried leaves no trace in parameters and moments, and what it
 // remembers gives the same bits.
