@@ -135,7 +135,7 @@ struct ConcatElements : ElementModel<ConcatElements, ConcatOp> {
   }
 
   FailureOr<Value> emitElement(Operation *op, ElementEmitter &emitter, Index index) const {
-    return emitFrom(cast<ConcatOp>(op), emitter, index, 0, 0);
+    return emitAmong(cast<ConcatOp>(op), emitter, index, 0, op->getNumOperands(), 0);
   }
 
 private:
@@ -145,20 +145,21 @@ private:
     return source;
   }
 
-  /// From the operand at `position` on, whose elements begin at `offset`.
-  static FailureOr<Value> emitFrom(ConcatOp op, ElementEmitter &emitter, Index index,
-                                   unsigned position, int64_t offset) {
+  /// Among the operands from `first` to `last`, whose elements begin at `offset`: as many
+  /// comparisons as it takes to halve them until one is left.
+  static FailureOr<Value> emitAmong(ConcatOp op, ElementEmitter &emitter, Index index,
+                                    unsigned first, unsigned last, int64_t offset) {
     int64_t dim = op.getDim();
-    Value operand = op.getOperands()[position];
-    auto here = [&]() {
-      return emitter.emit(operand, shift(emitter.getSpace(), index, dim, offset));
-    };
-    if (position + 1 == op.getOperands().size())
-      return here();
-    int64_t end = offset + typeOf(operand).getDimSize(dim);
-    return emitter.choose(index[dim], end,
-                          ElementEmitter::getComputeType(op.getType().getElementType()), here,
-                          [&]() { return emitFrom(op, emitter, index, position + 1, end); });
+    if (first + 1 == last)
+      return emitter.emit(op.getOperands()[first], shift(emitter.getSpace(), index, dim, offset));
+    unsigned middle = (first + last) / 2;
+    int64_t boundary = offset;
+    for (Value operand : op.getOperands().slice(first, middle - first))
+      boundary += typeOf(operand).getDimSize(dim);
+    return emitter.choose(
+        index[dim], boundary, ElementEmitter::getComputeType(op.getType().getElementType()),
+        [&]() { return emitAmong(op, emitter, index, first, middle, offset); },
+        [&]() { return emitAmong(op, emitter, index, middle, last, boundary); });
   }
 };
 

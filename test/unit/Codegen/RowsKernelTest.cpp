@@ -2,6 +2,7 @@
 
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <regex>
 
 using namespace mlir;
@@ -213,6 +214,28 @@ func.func private @kernel(%x: tensor<2x3x200xf32>, %w: tensor<200xbf16>, %b: ten
 })",
                                {{"BIAS", bias}, {"TYPE", *bias ? ", tensor<200xbf16>" : ""}}),
                           4e-7);
+}
+
+// As many as matrices of experts are.
+TEST(RowsKernel, ManyParts) {
+  constexpr int count = 120;
+  std::string arguments, operands, types;
+  for (int i = 0; i < count; ++i) {
+    std::string separator = i == 0 ? "" : ", ", name = "%x" + std::to_string(i);
+    std::string type = "tensor<" + std::to_string(1 + i % 2) + "x4xf32>";
+    arguments += separator + name + ": " + type;
+    operands += separator + name;
+    types += separator + type;
+  }
+  expectSameAsReference(llvm::formatv(R"(
+func.func private @kernel({0}) -> tensor<180x4xbf16> attributes {{sinter.kernel = "rows"} {{
+  %0 = sinter.concat {1} {{dim = 0} : ({2}) -> tensor<180x4xf32>
+  %1 = sinter.cast %0 : (tensor<180x4xf32>) -> tensor<180x4xbf16>
+  return %1 : tensor<180x4xbf16>
+})",
+                                      arguments, operands, types)
+                            .str(),
+                        4e-3);
 }
 
 TEST(RowsKernel, IndexOps) {
