@@ -13,6 +13,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <thread>
 
 using namespace sinter;
@@ -137,8 +138,12 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
   const LinearSpec *odd = nullptr;
   std::string path;
   bool hasFitting = false;
-  for (const LayerSpec &layer : model.spec.layers)
-    for (const LinearSpec *linear : layer.getLinears()) {
+  for (const LayerSpec &layer : model.spec.layers) {
+    std::vector<const LinearSpec *> linears = layer.getLinears();
+    if (layer.experts)
+      for (const ExpertsSpec::Expert &expert : layer.experts->experts)
+        linears.insert(linears.end(), {&expert.gate, &expert.up, &expert.down});
+    for (const LinearSpec *linear : linears) {
       if (model.weights && model.weights->find(linear->weight.tensor)->integers)
         continue;
       bool fits = linear->in % options.weightsGroup == 0;
@@ -148,6 +153,7 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
         path = layer.path;
       }
     }
+  }
   if (!odd)
     return {};
   std::string size = std::to_string(options.weightsGroup);
@@ -161,12 +167,42 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
   return {};
 }
 
+/// The tensors that hold experts' matrices.
+static std::set<std::string> listExperts(const ModelSpec &spec) {
+  std::set<std::string> tensors;
+  for (const LayerSpec &layer : spec.layers)
+    if (layer.experts)
+      for (const ExpertsSpec::Expert &expert : layer.experts->experts)
+        for (const LinearSpec *linear : {&expert.gate, &expert.up, &expert.down})
+          tensors.insert(linear->weight.tensor);
+  return tensors;
+}
+
+/// Whether experts are multiplied as integers of a format: groups are whole words, and an expert's
+/// columns whole panels of any processor.
+static bool multipliesExperts(const ModelSpec &spec, const IntegerMatrix &weights) {
+  constexpr int64_t word = 4, panel = 32;
+  const IntegerFormat &format = weights.format;
+  return format.dtype == DType::E4M3 ||
+         ((format.group % word == 0 || format.group == weights.columns) &&
+          spec.hiddenSize % panel == 0 && spec.expertSize % panel == 0);
+}
+
 /// What models with experts are not compiled for.
 static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
   if (!model.spec.hasExperts())
     return {};
-  if (options.weights != "stored" && options.weights != "float")
-    return fail("`weights` " + options.weights, "experts are not rounded", "leave it out");
+  if (options.target.starts_with("cuda")) {
+    constexpr const char *why = "experts are multiplied as integers on processors alone";
+    if (options.weights == "int8" || options.weights == "int4")
+      return fail("`weights` " + options.weights, why, "give `target` cpu");
+    if (options.weights == "stored" && model.weights)
+      for (const std::string &tensor : listExperts(model.spec))
+        if (model.weights->find(tensor)->integers)
+          return fail("tensor '" + tensor + "'", why, "give `target` cpu or `weights` float");
+  }
+  if (options.weights == "fp8")
+    return fail("`weights` fp8", "experts are not rounded to fp8", "give int8 or int4");
   if (options.training.fp8 != "none")
     return fail("`fp8` " + options.training.fp8, "experts are not multiplied in fp8",
                 "leave it out");
@@ -251,15 +287,19 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
   if (model.weights) {
     bool keepsIntegers = compile.weights != "float";
+    std::set<std::string> experts = listExperts(model.spec);
     for (const ParameterInfo &parameter : model.getParameters()) {
       const Tensor &tensor = *model.weights->find(parameter.name);
       request.parameterTypes[parameter.name] = *tensor.dtype;
       if (keepsIntegers && tensor.dtypeName == "fp8" && !tensor.integers)
         widened = tensor.name;
-      if (!keepsIntegers || !tensor.integers)
+      bool isExpert = experts.contains(parameter.name);
+      if (!keepsIntegers || !tensor.integers ||
+          (isExpert && !multipliesExperts(model.spec, *tensor.integers)))
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
-      bool byRows = multipliesRows(compile, *tensor.integers);
+      // Rows of experts are multiplied as numbers.
+      bool byRows = !isExpert && multipliesRows(compile, *tensor.integers);
       format.roundsRows &= byRows && compile.activations != "float";
       multipliesBytes |= byRows && format.dtype != DType::E4M3;
     }

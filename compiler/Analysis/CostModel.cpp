@@ -224,12 +224,13 @@ static bool hasByteRows(Operation *product) {
 }
 
 int64_t CostModel::getBitsBesideBytes(Operation *op) const {
-  if (getRole(op) != FusionRole::Contraction)
+  bool isGrouped = isa<GroupedMatmulOp>(op);
+  if (getRole(op) != FusionRole::Contraction && !isGrouped)
     return 0;
   Type rhs = getElementTypeOrSelf(op->getOperand(1).getType());
   bool ofBytes = hasByteRows(op) || (target.hasMatrixUnits() && isFp8(op)),
        fixedPoint = rhs.isInteger() && target.readsPackedRhs() &&
-                    getRows(op->getResult(0).getType()) < kManyRows;
+                    (isGrouped || getRows(op->getResult(0).getType()) < kManyRows);
   return ofBytes || fixedPoint ? rhs.getIntOrFloatBitWidth() : 0;
 }
 

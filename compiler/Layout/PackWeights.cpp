@@ -109,6 +109,17 @@ private:
     return ReshapeOp::create(builder, matrices.getLoc(), type, matrices);
   }
 
+  /// Matrices `[g, n, k]` as `[g, k, n]` in panels.
+  static Value packMatrices(OpBuilder &builder, Value matrices, PanelsAttr panels) {
+    auto type = cast<RankedTensorType>(matrices.getType());
+    int64_t groups = type.getDimSize(0), n = type.getDimSize(1), k = type.getDimSize(2);
+    Value all = joinRows(builder, matrices, type.clone({groups * n, k}));
+    Value columns = TransposeOp::create(builder, matrices.getLoc(), type.clone({k, groups * n}),
+                                        all, ArrayRef<int64_t>{1, 0});
+    auto packed = RankedTensorType::get({groups, k, n}, type.getElementType(), panels);
+    return PackOp::create(builder, matrices.getLoc(), packed, columns);
+  }
+
   /// The matrices of groups, where they are made once and are whole panels. Those of a step that
   /// trains its kernels read as they are.
   void packGroups(func::FuncOp function) {
@@ -116,17 +127,18 @@ private:
     function.walk([&](GroupedMatmulOp matmul) {
       Value rhs = matmul.getRhs();
       auto type = cast<RankedTensorType>(rhs.getType());
-      PanelsAttr panels = getPanels(type.getElementType(), target);
+      PanelsAttr panels = matmul.getScales() ? getIntegerPanels(type.getElementType(), target)
+                                             : getPanels(type.getElementType(), target);
       if (!constants.contains(rhs) || type.getEncoding() || !matmul.getTransposeRhs() ||
           matmul.getN() % panels.getWidth() != 0)
         return;
       OpBuilder builder(matmul);
-      int64_t groups = matmul.getGroups(), k = matmul.getK(), n = matmul.getN();
-      Value all = joinRows(builder, rhs, type.clone({groups * n, k}));
-      Value columns = TransposeOp::create(builder, matmul.getLoc(), type.clone({k, groups * n}),
-                                          all, ArrayRef<int64_t>{1, 0});
-      auto packed = RankedTensorType::get({groups, k, n}, type.getElementType(), panels);
-      matmul.getRhsMutable().assign(PackOp::create(builder, matmul.getLoc(), packed, columns));
+      matmul.getRhsMutable().assign(packMatrices(builder, rhs, panels));
+      PanelsAttr scaled = getScaledPanels(&getContext(), target);
+      if (Value scales = matmul.getScales())
+        matmul.getScalesMutable().assign(packMatrices(builder, scales, scaled));
+      if (Value minima = matmul.getMinima())
+        matmul.getMinimaMutable().assign(packMatrices(builder, minima, scaled));
       matmul.setTransposeRhs(false);
     });
   }

@@ -124,6 +124,15 @@ private:
     function.walk([&](Operation *op) {
       if (!isa<GroupedMatmulOp, GroupedOuterOp>(op))
         return;
+      auto matmul = dyn_cast<GroupedMatmulOp>(op);
+      if (matmul && matmul.getScales()) {
+        // As a product's: kernels widen the scales.
+        Type f32 = Float32Type::get(&getContext());
+        matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), f32));
+        if (Value minima = matmul.getMinima())
+          matmul.getMinimaMutable().assign(casts.get(minima, f32));
+        return widenResults(op);
+      }
       for (OpOperand &operand : op->getOpOperands())
         if (isa<FloatType>(getElementTypeOrSelf(operand.get())))
           operand.set(round(operand.get()));

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/WeightValues.h"
 #include "compiler/Precision/ForwardProducts.h"
 #include "compiler/Precision/Passes.h"
@@ -17,6 +18,8 @@ using namespace sinter;
 
 /// A scale below it is that of a group of zeros, by which nothing is divided.
 static constexpr double kLeastScale = 1e-30;
+/// Integers along k that kernels of experts read together, at the most.
+static constexpr int64_t kIntegersOfWord = 4;
 
 namespace {
 /// The largest number of a type of 8 bits, as sinter.quantize has it.
@@ -144,11 +147,13 @@ private:
   }
 
   /// Elements along k that share a scale.
-  int64_t getGroup(MatmulOp matmul) { return group ? group : matmul.getK(); }
+  template <typename Op> int64_t getGroup(Op matmul) { return group ? group : matmul.getK(); }
 
   StringRef getReasonToRefuse(MatmulOp matmul) {
     if (matmul.getTransposeLhs() || matmul.getK() % getGroup(matmul) != 0)
       return "k is no multiple of the group";
+    if (routers.contains(matmul))
+      return "it chooses experts";
     if (!head && isLastProduct(matmul))
       return "it is the last product's";
     if (!head && isTable(matmul.getRhs()))
@@ -156,18 +161,57 @@ private:
     return {};
   }
 
-  static bool isWeight(MatmulOp matmul, const llvm::DenseSet<Value> &values) {
+  /// The products whose numbers choose experts, which rounding them would change.
+  void findRouters(func::FuncOp entry) {
+    SmallVector<Value> open;
+    for (auto choice : entry.getOps<TopKOp>())
+      open.push_back(choice.getOperand());
+    llvm::DenseSet<Value> seen(open.begin(), open.end());
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val().getDefiningOp();
+      if (isa_and_nonnull<MatmulOp>(op))
+        routers.insert(op);
+      else if (op)
+        for (Value operand : op->getOperands())
+          if (seen.insert(operand).second)
+            open.push_back(operand);
+    }
+  }
+
+  /// Experts' integers are read in whole panels, and groups of them as whole words.
+  StringRef getReasonToRefuse(GroupedMatmulOp matmul) {
+    int64_t size = getGroup(matmul);
+    if (matmul.getK() % size != 0)
+      return "k is no multiple of the group";
+    if (weights == "fp8")
+      return "experts are not multiplied by fp8";
+    TargetAttr target = TargetAttr::lookup(matmul);
+    PanelsAttr panels = getIntegerPanels(IntegerType::get(&getContext(), 8), target);
+    if (!matmul.getTransposeRhs() || matmul.getN() % panels.getWidth() != 0)
+      return "an expert's columns are no whole panels";
+    if (size % kIntegersOfWord != 0 && size != matmul.getK())
+      return "the group is not of whole words";
+    return {};
+  }
+
+  template <typename Op> static bool isWeight(Op matmul, const llvm::DenseSet<Value> &values) {
     return !matmul.getScales() && values.contains(matmul.getRhs()) &&
            !getParameters(matmul.getRhs()).empty();
   }
 
   void findRefused(func::FuncOp entry) {
     llvm::DenseSet<Value> values = findParameterValues(entry);
-    for (auto matmul : entry.getOps<MatmulOp>())
+    findRouters(entry);
+    auto find = [&](auto matmul) {
       if (isWeight(matmul, values))
         if (StringRef reason = getReasonToRefuse(matmul); !reason.empty())
           for (StringRef name : getParameters(matmul.getRhs()))
             refused.try_emplace(name, reason);
+    };
+    for (auto matmul : entry.getOps<MatmulOp>())
+      find(matmul);
+    for (auto matmul : entry.getOps<GroupedMatmulOp>())
+      find(matmul);
   }
 
   void quantizeIn(func::FuncOp entry) {
@@ -177,9 +221,9 @@ private:
     if (weights == "fp8")
       element = Float8E4M3FNType::get(&getContext());
     int64_t bits = element.getIntOrFloatBitWidth();
-    for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>())) {
+    auto quantizeOne = [&](auto matmul) {
       if (!isWeight(matmul, values))
-        continue;
+        return;
       SmallVector<StringRef> names = getParameters(matmul.getRhs());
       auto *found = llvm::find_if(names, [&](StringRef name) { return refused.contains(name); });
       if (found != names.end()) {
@@ -187,13 +231,18 @@ private:
                                             .category("sinter-precision")
                                             .function(entry.getName()))
             << llvm::formatv("'{0}' stays as it is: {1}", *found, refused.lookup(*found)).str();
-        continue;
+        return;
       }
+      int64_t numbers = matmul.getRhs().getType().getNumElements();
       quantize(matmul, element);
       ++count;
-      elements += matmul.getK() * matmul.getN();
-      scales += matmul.getK() / getGroup(matmul) * matmul.getN();
-    }
+      elements += numbers;
+      scales += numbers / getGroup(matmul);
+    };
+    for (auto matmul : llvm::to_vector(entry.getOps<MatmulOp>()))
+      quantizeOne(matmul);
+    for (auto matmul : llvm::to_vector(entry.getOps<GroupedMatmulOp>()))
+      quantizeOne(matmul);
     if (count > 0)
       remark::passed(entry.getLoc(), remark::RemarkOpts::name("Quantized")
                                          .category("sinter-precision")
@@ -223,6 +272,45 @@ private:
     matmul.getScalesMutable().assign(q.scales);
   }
 
+  /// What all experts' matrices are stacked from, `[rows, k]` each: kernels round one at a time,
+  /// and nothing is stacked but integers.
+  static SmallVector<Value> getParts(OpBuilder &builder, GroupedMatmulOp matmul) {
+    Value stacked = matmul.getRhs();
+    while (isa_and_nonnull<CastOp, ReshapeOp>(stacked.getDefiningOp()))
+      stacked = stacked.getDefiningOp()->getOperand(0);
+    int64_t k = matmul.getK();
+    auto concat = stacked.getDefiningOp<ConcatOp>();
+    if (concat && concat.getType().getRank() == 2 && concat.getDim() == 0 &&
+        concat.getType().getDimSize(1) == k)
+      return llvm::to_vector(concat.getOperands());
+    RankedTensorType type = matmul.getRhs().getType();
+    return {ReshapeOp::create(builder, matmul.getLoc(),
+                              type.clone({matmul.getGroups() * matmul.getN(), k}),
+                              matmul.getRhs())};
+  }
+
+  void quantize(GroupedMatmulOp matmul, Type element) {
+    OpBuilder builder(matmul);
+    Location loc = matmul.getLoc();
+    SmallVector<Value> numbers, scales;
+    for (Value part : getParts(builder, matmul)) {
+      Quantized q = FormulaBuilder(builder, loc).quantize(part, getGroup(matmul), element);
+      numbers.push_back(q.numbers);
+      scales.push_back(q.scales);
+    }
+    auto stack = [&](ArrayRef<Value> parts) -> Value {
+      auto type = cast<RankedTensorType>(parts.front().getType());
+      int64_t groups = matmul.getGroups(), n = matmul.getN(), width = type.getDimSize(1);
+      Value all = parts.front();
+      if (parts.size() > 1)
+        all = ConcatOp::create(builder, loc, type.clone({groups * n, width}), parts, /*dim=*/0);
+      return ReshapeOp::create(builder, loc, type.clone({groups, n, width}), all);
+    };
+    matmul.getRhsMutable().assign(stack(numbers));
+    matmul.getScalesMutable().assign(stack(scales));
+  }
+
+  llvm::DenseSet<Operation *> routers;
   llvm::StringMap<StringRef> refused; ///< parameters, and why
 };
 } // namespace

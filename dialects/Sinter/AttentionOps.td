@@ -57,7 +57,8 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_PlacedShardab
   let description = [{
     Dao, "FlashAttention-2", 2023, algorithm 2. `gradient` is that of attention's result, for the
     same operands and attributes as attention's; `logsumexp` is attention's, and
-    `delta[b, t, h]` the sum over d of `gradient * result`. With the weights
+    `delta[b, t, h]` the sum over d of `gradient * result`, less the gradient of attention's logsumexp
+    where there is one. With the weights
     `P = exp(score - logsumexp)` of the visible keys
 
     ```

@@ -70,9 +70,9 @@ void GroupedMatmulOp::buildAdjoint(Adjoint &adjoint) {
   OpBuilder &builder = adjoint.getBuilder();
   Value gradient = adjoint.getGradient(getResult());
   if (adjoint.isNeeded(getLhs()))
-    adjoint.add(getLhs(),
-                GroupedMatmulOp::create(builder, adjoint.getLoc(), getLhs().getType(), gradient,
-                                        getRhs(), getOffsets(), !getTransposeRhs()));
+    adjoint.add(getLhs(), GroupedMatmulOp::create(builder, adjoint.getLoc(), getLhs().getType(),
+                                                  gradient, getRhs(), getOffsets(), getScales(),
+                                                  getMinima(), !getTransposeRhs()));
   if (!adjoint.isNeeded(getRhs()))
     return;
   Value rows = getLhs();

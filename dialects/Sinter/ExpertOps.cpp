@@ -207,12 +207,19 @@ static void forRows(const ReferenceTensor &offsets, int64_t rows, Body body) {
       body(group, row);
 }
 
+int64_t GroupedMatmulOp::getGroup() {
+  return getK() / getScales().getType().getDimSize(getTransposeRhs() ? 2 : 1);
+}
+
 int64_t GroupedMatmulOp::getFlops() { return 2 * getM() * getN() * getK(); }
 FusionRole GroupedMatmulOp::getFusionRole() { return FusionRole::GroupedContraction; }
 
 // The matrices of groups with rows alone are read: no more than there are rows.
 int64_t GroupedMatmulOp::getBytes() {
   int64_t matrix = getStorageBytes(getRhs().getType()) / getGroups();
+  for (Value ofGroups : {getScales(), getMinima()})
+    if (ofGroups)
+      matrix += getStorageBytes(ofGroups.getType()) / getGroups();
   return getStorageBytes(getLhs().getType()) + getStorageBytes(getType()) +
          getStorageBytes(getOffsets().getType()) + matrix * std::min(getGroups(), getM());
 }
@@ -229,21 +236,43 @@ LogicalResult GroupedMatmulOp::verify() {
            << ", " << rhs << " -> " << getType();
   if (!hasShape(getOffsets(), rhs.getDimSize(0) + 1)) // grouped_matmul_c2
     return emitOpError("expected offsets [g + 1], got ") << getOffsets().getType();
-  if (lhs.getElementType() != rhs.getElementType()) // grouped_matmul_c3
+  bool isInteger = isa<IntegerType>(rhs.getElementType());
+  if (!isInteger && lhs.getElementType() != rhs.getElementType()) // grouped_matmul_c3
     return emitOpError("expected lhs and rhs of one element type, got ")
            << lhs.getElementType() << " and " << rhs.getElementType();
+  if (isInteger != bool(getScales())) // grouped_matmul_c4
+    return emitOpError("expected integers with scales or numbers without, got ") << rhs;
+  if (!isInteger)
+    return success();
+  auto scales = cast<RankedTensorType>(getScales().getType());
+  int64_t alongK = getTransposeRhs() ? 2 : 1;
+  SmallVector<int64_t> shape(rhs.getShape());
+  if (scales.getRank() == 3 && scales.getDimSize(alongK) > 0 && k % scales.getDimSize(alongK) == 0)
+    shape[alongK] = scales.getDimSize(alongK);
+  if (scales.getShape() != ArrayRef(shape) || shape[alongK] == 0) // grouped_matmul_c5
+    return emitOpError("expected scales of rhs' shape but for k, which their extent divides, got ")
+           << scales << " for " << rhs;
+  if (getMinima() && !hasShape(getMinima(), shape)) // grouped_matmul_c6
+    return emitOpError("expected minima of scales' shape, got ")
+           << getMinima().getType() << " and " << scales;
   return success();
 }
 
 SmallVector<ReferenceTensor> GroupedMatmulOp::evaluate(ArrayRef<ReferenceTensor> operands) {
-  ReferenceTensor result(getType());
+  ReferenceTensor result(getType()), rhs = operands[1];
   int64_t n = getN(), k = getK();
   int64_t stepK = getTransposeRhs() ? 1 : n, stepN = getTransposeRhs() ? k : 1;
+  if (getScales())
+    for (int64_t i = 0; i < rhs.getNumElements(); ++i) {
+      int64_t p = i / stepK % k, outer = i / (stepK * k), inner = i % stepK;
+      int64_t block = (outer * (k / getGroup()) + p / getGroup()) * stepK + inner;
+      rhs[i] = rhs[i] * operands[3][block] + (getMinima() ? operands[4][block] : 0.0);
+    }
   forRows(operands[2], getM(), [&](int64_t group, int64_t row) {
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t p = 0; p < k; ++p)
-        sum += operands[0][row * k + p] * operands[1][group * n * k + p * stepK + j * stepN];
+        sum += operands[0][row * k + p] * rhs[group * n * k + p * stepK + j * stepN];
       result[row * n + j] = sum;
     }
   });

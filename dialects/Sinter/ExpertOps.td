@@ -105,7 +105,7 @@ def CombineOp : Sinter_ReferenceOp<"combine", [Sinter_Shardable, Sinter_Differen
 }
 
 def GroupedMatmulOp : Sinter_ReferenceOp<"grouped_matmul", [Sinter_Shardable, Sinter_Differentiable,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>]> {
   let summary = "each group of rows by a matrix of its own: result[i, :] = lhs[i, :] * rhs[g, :, :]";
   let description = [{
     Group g has the rows from `offsets[g]` to `offsets[g + 1]`; offsets are those of a route: they do
@@ -115,17 +115,30 @@ def GroupedMatmulOp : Sinter_ReferenceOp<"grouped_matmul", [Sinter_Shardable, Si
 
     What it costs is the work on rows that there are: no group without rows costs anything.
 
+    With scales rhs holds integers, of which each row of a matrix has a scale for several along k,
+    and maybe a number that is added to them (minima), as a matmul's.
+
     C1: lhs is `[m, k]`, rhs `[g, k, n]` and the result `[m, n]`. C2: offsets is `[g + 1]`. C3: lhs and rhs
-    have the same element type.
+    have the same element type, unless there are scales. C4: rhs has integers if and only if there
+    are scales. C5: scales has rhs' shape but for k, which its extent divides. C6: minima has scales'
+    shape.
 
     ```mlir
     %y = sinter.grouped_matmul %x, %w, %offsets {transpose_rhs}
       : (tensor<8x64xf32>, tensor<4x128x64xf32>, tensor<5xi32>) -> tensor<8x128xf32>
+    %z = sinter.grouped_matmul %x, %q, %offsets scales %scales minima %minima {transpose_rhs}
+      : (tensor<8x64xf32>, tensor<4x128x64xi4>, tensor<5xi32>, tensor<4x128x2xf32>,
+         tensor<4x128x2xf32>) -> tensor<8x128xf32>
     ```
   }];
-  let arguments = (ins Sinter_FloatTensor:$lhs, Sinter_FloatTensor:$rhs, Sinter_IndexTensor:$offsets,
-                       UnitAttr:$transpose_rhs);
+  let arguments = (ins Sinter_FloatTensor:$lhs, StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4]>:$rhs,
+                       Sinter_IndexTensor:$offsets, Optional<Sinter_FloatTensor>:$scales,
+                       Optional<Sinter_FloatTensor>:$minima, UnitAttr:$transpose_rhs);
   let results = (outs Sinter_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $offsets (`scales` $scales^)? (`minima` $minima^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Matrices that there are to multiply by.
@@ -134,6 +147,8 @@ def GroupedMatmulOp : Sinter_ReferenceOp<"grouped_matmul", [Sinter_Shardable, Si
     int64_t getM() { return getType().getDimSize(0); }
     int64_t getN() { return getType().getDimSize(1); }
     int64_t getK() { return getLhs().getType().getDimSize(1); }
+    /// Elements along k that share a scale. @pre there are scales
+    int64_t getGroup();
   }];
 }
 

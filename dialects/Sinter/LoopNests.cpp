@@ -99,7 +99,9 @@ LoopNest RouteOp::getLoopNest() { return makeLoopNest(*this, "T K -> M, M, T K, 
 LoopNest DispatchOp::getLoopNest() { return makeLoopNest(*this, "T d, M, T K -> M d"); }
 LoopNest CombineOp::getLoopNest() { return makeLoopNest(*this, "M d, T K, M, M, T K -> T d"); }
 LoopNest GroupedMatmulOp::getLoopNest() {
-  return makeLoopNest(*this, getTransposeRhs() ? "M K, G n K, O -> M n" : "M K, G K n, O -> M n");
+  // Columns go with their scales and minima.
+  return makeLoopNest(*this, getTransposeRhs() ? "M K, G n K, O, G n S, G n S -> M n"
+                                               : "M K, G K n, O, G S n, G S n -> M n");
 }
 LoopNest GroupedOuterOp::getLoopNest() { return makeLoopNest(*this, "M a, M b, O -> G a b"); }
 

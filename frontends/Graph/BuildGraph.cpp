@@ -504,29 +504,72 @@ private:
   // Experts
   //===--------------------------------------------------------------------===//
 
+  /// The format of integers that all of these matrices have; null where they are multiplied as
+  /// numbers.
+  const IntegerFormat *findCommonFormat(ArrayRef<const LinearSpec *> matrices) const {
+    const IntegerFormat *first = findIntegerFormat(matrices.front()->weight.tensor);
+    bool isCommon = first && llvm::all_of(matrices, [&](const LinearSpec *matrix) {
+                      const IntegerFormat *format = findIntegerFormat(matrix->weight.tensor);
+                      return format && *format == *first;
+                    });
+    return isCommon ? first : nullptr;
+  }
+
   /// Matrices [out, in] of each expert below each other, all experts', [experts, rows, in].
-  Value stackMatrices(ArrayRef<const LinearSpec *> matrices, int64_t experts) {
-    const WeightRef &first = matrices.front()->weight;
+  ScaledMatrix stackMatrices(ArrayRef<const LinearSpec *> matrices, int64_t experts) {
+    const IntegerFormat *format = findCommonFormat(matrices);
+    // What lies in one tensor in their order is one part of it, or all of it.
+    SmallVector<WeightRef> parts;
     int64_t in = matrices.front()->in, rows = 0;
-    SmallVector<Value> parts;
     for (const LinearSpec *matrix : matrices) {
+      const WeightRef &ref = matrix->weight;
       rows += matrix->out;
-      // What lies in one tensor in their order is that tensor.
-      if (matrix != matrices.front() && matrix->weight.tensor == first.tensor)
-        continue;
-      SmallVector<int64_t> shape = {matrix->weight.tensorOut, in};
-      if (int64_t count = matrix->weight.matrices)
-        shape = {count, matrix->weight.tensorOut / count, in};
-      parts.push_back(getParameter(matrix->weight.tensor, shape));
+      if (!parts.empty() && parts.back().tensor == ref.tensor &&
+          parts.back().begin + parts.back().count == ref.begin)
+        parts.back().count += ref.count;
+      else
+        parts.push_back(ref);
     }
-    // Of several types each becomes f32 first.
-    if (!llvm::all_equal(llvm::map_range(parts, [](Value part) {
-          return cast<RankedTensorType>(part.getType()).getElementType();
-        })))
-      for (Value &part : parts)
-        part = graph.cast(part, graph.getF32());
-    Value all = parts.size() == 1 ? parts.front() : graph.concat(parts, 0);
-    return graph.reshape(graph.cast(all, graph.getF32()), {experts, rows / experts, in});
+    auto stack = [&](int64_t width, llvm::function_ref<Value(const WeightRef &)> getTensor) {
+      auto values = llvm::map_to_vector(parts, [&](const WeightRef &part) {
+        Value tensor = getTensor(part);
+        return part.isWhole()
+                   ? tensor
+                   : selectEntries(graph.reshape(tensor, {part.tensorOut, width}), part, 0);
+      });
+      // Of several types each becomes f32 first.
+      if (!llvm::all_equal(llvm::map_range(values, [](Value value) {
+            return cast<RankedTensorType>(value.getType()).getElementType();
+          })))
+        for (Value &value : values)
+          value = graph.cast(value, graph.getF32());
+      Value all = values.size() == 1 ? values.front() : graph.concat(values, 0);
+      if (!format)
+        all = graph.cast(all, graph.getF32());
+      return graph.reshape(all, {experts, rows / experts, width});
+    };
+    if (!format)
+      return {.numbers = stack(in, [&](const WeightRef &part) {
+                int64_t count = part.matrices;
+                return count ? getParameter(part.tensor, {count, part.tensorOut / count, in})
+                             : getParameter(part.tensor, {part.tensorOut, in});
+              })};
+    auto getMatrix = [&](const WeightRef &part) {
+      return getScaledMatrix(part.tensor, part.tensorOut, in, *format);
+    };
+    int64_t groups = in / format->group;
+    ScaledMatrix all;
+    all.numbers = stack(in, [&](const WeightRef &part) { return getMatrix(part).numbers; });
+    all.scales = stack(groups, [&](const WeightRef &part) { return getMatrix(part).scales; });
+    if (format->hasMinima)
+      all.minima = stack(groups, [&](const WeightRef &part) { return getMatrix(part).minima; });
+    return all;
+  }
+
+  /// Rows of each expert by its matrices, whose results are next to each other.
+  Value buildGroupedProduct(Value rows, ArrayRef<const LinearSpec *> matrices, RouteOp route) {
+    ScaledMatrix all = stackMatrices(matrices, spec.expertCount);
+    return graph.groupedMatmul(rows, all.numbers, route, all.scales, all.minima);
   }
 
   /// What the router adds to scores before it chooses; null where it adds nothing.
@@ -549,27 +592,37 @@ private:
 
   Value buildExperts(Value x, const LayerSpec &layer) {
     const ExpertsSpec &experts = *layer.experts;
-    int64_t tokens = batch * chunk, count = spec.expertCount, size = spec.expertSize;
+    int64_t tokens = batch * chunk;
     setLocation(layer, experts.router.name);
     Value rows = graph.reshape(x, {tokens, spec.hiddenSize});
     auto [weights, ids] =
         buildRouting(graph, spec, buildLinear(rows, experts.router), getRouterBias(experts));
-    RouteOp route = graph.route(ids, count);
-    SmallVector<const LinearSpec *> gatesAndUps, downs;
+    RouteOp route = graph.route(ids, spec.expertCount);
+    SmallVector<const LinearSpec *> gates, ups, gatesAndUps, downs;
     for (const ExpertsSpec::Expert &expert : experts.experts) {
+      gates.push_back(&expert.gate);
+      ups.push_back(&expert.up);
       gatesAndUps.append({&expert.gate, &expert.up});
       downs.push_back(&expert.down);
     }
     // "mlp.experts" of "mlp.experts.0.up_proj".
     StringRef path = experts.experts.front().up.name;
     setLocation(layer, path.substr(0, path.find(".0.")).str());
-    Value both =
-        graph.groupedMatmul(graph.dispatch(rows, route), stackMatrices(gatesAndUps, count), route);
-    int64_t assignments = tokens * spec.expertsPerToken;
-    Value gate = graph.slice(both, {0, 0}, {assignments, size});
-    Value up = graph.slice(both, {0, size}, {assignments, size});
-    Value given = graph.groupedMatmul(graph.mul(buildActivation(gate), up),
-                                      stackMatrices(downs, count), route);
+    Value dispatched = graph.dispatch(rows, route), gate, up;
+    // Of two tensors, or of integers of two formats, they are two products: nothing is stacked.
+    const WeightRef &first = gates.front()->weight;
+    bool areApart = first.matrices && first.tensor != ups.front()->weight.tensor;
+    if (areApart ||
+        (!findCommonFormat(gatesAndUps) && (findCommonFormat(gates) || findCommonFormat(ups)))) {
+      gate = buildGroupedProduct(dispatched, gates, route);
+      up = buildGroupedProduct(dispatched, ups, route);
+    } else {
+      Value both = buildGroupedProduct(dispatched, gatesAndUps, route);
+      int64_t assignments = tokens * spec.expertsPerToken, size = spec.expertSize;
+      gate = graph.slice(both, {0, 0}, {assignments, size});
+      up = graph.slice(both, {0, size}, {assignments, size});
+    }
+    Value given = buildGroupedProduct(graph.mul(buildActivation(gate), up), downs, route);
     Value result =
         graph.reshape(graph.combine(given, route, weights), {batch, chunk, spec.hiddenSize});
     result = buildDropout(result);
@@ -732,10 +785,11 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     if (layer.experts)
       for (const ExpertsSpec::Expert &expert : layer.experts->experts)
         for (const LinearSpec *matrix : {&expert.gate, &expert.up, &expert.down})
-          if (options.integerFormats.contains(matrix->weight.tensor))
+          if (auto found = options.integerFormats.find(matrix->weight.tensor);
+              found != options.integerFormats.end() && found->second.dtype == DType::E4M3)
             return fail("tensor '" + matrix->weight.tensor + "'",
-                        "experts of integers or fp8 are not supported",
-                        "store them as F32, F16 or BF16");
+                        "experts of fp8 are not supported",
+                        "store them as integers, F32, F16 or BF16");
   if (spec.trainsRouterLoss && llvm::is_contained(options.entries, "train_step"))
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",

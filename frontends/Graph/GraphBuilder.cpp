@@ -246,11 +246,12 @@ Value GraphBuilder::combine(Value rows, RouteOp route, Value weights) {
                            route.getPlaces(), route.getTokens(), route.getOrder(), weights);
 }
 
-Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route) {
+Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route, Value scales,
+                                  Value minima) {
   RankedTensorType type =
       getType(rows).clone({getType(rows).getDimSize(0), getType(matrices).getDimSize(1)});
   return GroupedMatmulOp::create(builder, location, type, rows, matrices, route.getOffsets(),
-                                 /*transpose_rhs=*/true);
+                                 scales, minima, /*transpose_rhs=*/true);
 }
 
 Value GraphBuilder::oneHot(Value ids, int64_t classes) {
@@ -269,7 +270,8 @@ Value GraphBuilder::batchMatmul(Value rows, Value matrices, bool transposeRhs) {
   Value all =
       ConstantOp::create(builder, location, type, DenseElementsAttr::get(type, ArrayRef(offsets)));
   auto result = getType(rows).clone({count, shape[transposeRhs ? 1 : 2]});
-  return GroupedMatmulOp::create(builder, location, result, rows, matrices, all, transposeRhs);
+  return GroupedMatmulOp::create(builder, location, result, rows, matrices, all,
+                                 /*scales=*/Value(), /*minima=*/Value(), transposeRhs);
 }
 
 Value GraphBuilder::positions(Value start, int64_t count) {

@@ -24,6 +24,8 @@ struct IntegerFormat {
   bool hasMinima = false;
   /// Whether what is multiplied is meant to be rounded to 8 bits, row by row, too.
   bool roundsRows = false;
+
+  bool operator==(const IntegerFormat &) const = default;
 };
 
 } // namespace sinter

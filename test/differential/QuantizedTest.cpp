@@ -80,8 +80,9 @@ TEST_P(QuantizedRows, AreThoseOfTheReference) {
   expectReference(1e-2);
 }
 
+/// The model's folder.
 std::string nameTest(const testing::TestParamInfo<Rounded> &info) {
-  std::string name = std::get<0>(info.param);
+  std::string name = fs::path(std::get<0>(info.param)).filename().string();
   std::ranges::replace(name, '-', '_');
   return name;
 }
@@ -92,6 +93,12 @@ const auto kModels =
 const auto kFewModels =
     testing::Values("gemma2", "gpt2", "llama-head-80", "qwen2-window", "sinter-alibi-mqa");
 
+// Experts whose columns are whole panels of any processor's. (Of 4 bits so small a model's tokens
+// go to others.)
+INSTANTIATE_TEST_SUITE_P(OfExperts, QuantizedWeights,
+                         testing::Combine(testing::Values("../families/qwen2_moe-one"),
+                                          testing::Values("int8")),
+                         nameTest);
 INSTANTIATE_TEST_SUITE_P(Int8, QuantizedCaches, testing::Combine(kModels, testing::Values("int8")),
                          nameTest);
 INSTANTIATE_TEST_SUITE_P(Fp8, QuantizedCaches, testing::Combine(kFewModels, testing::Values("fp8")),

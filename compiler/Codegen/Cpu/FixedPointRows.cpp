@@ -25,9 +25,7 @@ int64_t FixedPointRows::getSegment(int64_t group, int64_t k, int64_t together) {
 FixedPointRows::FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k,
                                int64_t segment, int64_t bits, bool ofBytes)
     : builder(builder), k(k), segment(segment), bits(bits), ofBytes(ofBytes),
-      together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(ofBytes         ? 1
-                                                                 : together == 4 ? 3
-                                                                                 : 2),
+      together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(ofBytes ? 1 : getDigits(together)),
       places(ofBytes ? 1 : together), addsHalves(together == 4 && builder.getBytesOfWord() != 4) {
   // A vector more: what is stored of a short segment reaches over its end.
   rowWords = (llvm::alignTo(depth, segment) + builder.getLanes()) / together;

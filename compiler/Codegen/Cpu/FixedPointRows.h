@@ -43,6 +43,9 @@ public:
     return ofBytes ? 2 * k + 4 * k / segment : 4 * k + 12 * k / segment;
   }
 
+  /// Digits of a number that meet words of so many weights.
+  static int64_t getDigits(int64_t together) { return together == 4 ? 3 : 2; }
+
   /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight @param
   /// ofBytes rows are bytes, not numbers
   FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k, int64_t segment,

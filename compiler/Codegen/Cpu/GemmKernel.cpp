@@ -56,9 +56,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Codegen/Cpu/FixedPointRows.h"
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
 #include "compiler/Codegen/Cpu/GemmPlan.h"
+#include "compiler/Codegen/Cpu/IntegerPanels.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/LhsScratch.h"
 #include "compiler/Codegen/Cpu/MatrixTiles.h"
@@ -73,8 +73,7 @@ using namespace sinter;
 
 namespace {
 
-/// How far ahead of its use a row is asked for where integers are multiplied by few rows.
-constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
+constexpr int64_t kLineBytes = 64;
 
 /// Numbers of e4m3 are widened to 2^-120 of themselves. Part of that is made up for in their
 /// scales, the rest before, or in the rows that meet them (LiftedRows).
@@ -94,6 +93,8 @@ public:
     int64_t scratchElements = (whole ? 1 : plan.itemBlocks) * sets * scratchRows * kItemColumns;
     scratch = builder.scratch(scratchElements,
                               plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
+    if (plan.integerBits && !plan.bytesOfWord)
+      integers.emplace(builder, findIntegerPanels());
     if (MatmulOp matmul = plan.matmul; plan.bytesOfWord && !plan.usesTiles)
       byteRows.emplace(builder, plan.tileRows, plan.kBlock, matmul.getK());
     if (plan.minimaArgument && plan.segment)
@@ -160,6 +161,26 @@ public:
   }
 
 private:
+  /// The integers that are not multiplied into one sum of all k.
+  IntegerPanels::Layout findIntegerPanels() {
+    IntegerPanels::Layout layout;
+    layout.integers = arguments[plan.rhsArgument];
+    layout.scales = arguments[plan.scalesArgument];
+    if (plan.minimaArgument)
+      layout.minima = arguments[*plan.minimaArgument];
+    layout.bits = plan.integerBits;
+    layout.k = plan.k;
+    layout.group = plan.group;
+    layout.together = plan.together;
+    layout.width = plan.panelWidth;
+    layout.elements = plan.panelElements;
+    layout.vectors = plan.tileVectors;
+    layout.asksAhead =
+        plan.m <= plan.tileRows && !(plan.segment && plan.integerBits == 8 && plan.together == 4);
+    layout.panelAt = [this](int64_t column, int64_t elements) { return panelAt(column, elements); };
+    return layout;
+  }
+
   /// Calls `body` for each of the work item's blocks of columns.
   void forColumnBlocks(llvm::function_ref<void()> body) {
     if (plan.itemBlocks == 1) {
@@ -233,7 +254,10 @@ private:
         // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
-        sums = fixedPointRows ? accumulateFixedPoint(tile, offset, c, kBegin, kEnd, sums)
+        sums = fixedPointRows
+                   ? integers->accumulate({*fixedPointRows, groupSums ? &*groupSums : nullptr,
+                                           plan.segment, plan.rowScalesArgument.has_value()},
+                                          rows, offset + c * lanes, kBegin, kEnd, sums)
                : plan.isDequantized() && !plan.copiesRhs
                    ? accumulateDequantized(tile, offset, c, kBegin, kEnd, sums)
                    : tile.accumulate(builder, kBegin, even, sums);
@@ -301,26 +325,6 @@ private:
     }
   }
 
-  /// The same in fixed point, or of rows of bytes: each group by itself, then times its scales.
-  SmallVector<Value> accumulateFixedPoint(const RegisterTile &tile, int64_t offset,
-                                          int64_t firstVector, Value kBegin, Value kEnd,
-                                          ValueRange sums) {
-    return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
-      SmallVector<Value> ofGroup = sumSegments(tile, offset, firstVector, k), next;
-      for (int64_t i = 0; i < tile.rows * tile.vectors; ++i) {
-        Value at = scalesAt(offset + (firstVector + i % tile.vectors) * lanes, k);
-        Value scale = builder.load(arguments[plan.scalesArgument], at);
-        Value product = plan.rowScalesArgument ? builder.toFloat(ofGroup[i]) : ofGroup[i];
-        Value sum = builder.fma(product, scale, carried[i]);
-        if (groupSums)
-          sum = builder.fma(groupSums->getSplat(i / tile.vectors, k),
-                            builder.load(arguments[*plan.minimaArgument], at), sum);
-        next.push_back(sum);
-      }
-      return next;
-    });
-  }
-
   /// The same by the numbers that integers stand for.
   SmallVector<Value> accumulateDequantized(RegisterTile tile, int64_t offset, int64_t firstVector,
                                            Value kBegin, Value kEnd, ValueRange sums) {
@@ -330,7 +334,8 @@ private:
       tile.matrixRows = kManyRows;
     return builder.loop(kBegin, kEnd, plan.group, sums, [&](Value k, ValueRange carried) {
       ColumnScales scales = loadScales(offset, firstVector, k);
-      tile.rhs = [&, ahead = linesAhead(offset, firstVector, k)](Value row) mutable {
+      tile.rhs = [&, ahead =
+                         integers->linesAhead(offset + firstVector * lanes, k)](Value row) mutable {
         ahead(row, tile.together);
         return liftedRows ? loadWidened(offset, firstVector, row, tile.together)
                           : loadDequantized(offset, firstVector, row, tile.together, scales);
@@ -347,62 +352,12 @@ private:
     });
   }
 
-  /// The same in fixed point, a segment after the other.
-  SmallVector<Value> sumSegments(const RegisterTile &tile, int64_t offset, int64_t firstVector,
-                                 Value k) {
-    auto accumulate = [&](Value at, ValueRange sums) {
-      return fixedPointRows->accumulate(
-          tile.rows, at,
-          [&, ahead = linesAhead(offset, firstVector, at)](Value row) mutable {
-            ahead(row, plan.together);
-            return loadWords(offset, firstVector, row);
-          },
-          sums);
-    };
-    RegisterTile ofGroup = tile;
-    ofGroup.bytes = plan.rowScalesArgument.has_value();
-    SmallVector<Value> zeros = ofGroup.zeros(builder);
-    if (plan.segment >= plan.group)
-      return accumulate(k, zeros);
-    Value end = builder.add(k, llvm::alignTo(plan.group, plan.segment));
-    return builder.loop(k, end, plan.segment, zeros, accumulate);
-  }
-
   /// What the sums of bytes of a vector of columns begin with.
   Value loadSums(int64_t column) {
     int64_t at = plan.k * plan.panelWidth + column % plan.panelWidth * plan.bytesOfWord;
     Value bytes = builder.loadBytes(arguments[plan.rhsArgument],
                                     builder.add(panelAt(column, plan.panelElements), at));
     return vector::BitCastOp::create(builder, builder.vectorOf(builder.getI32Type()), bytes);
-  }
-
-  /// Bytes of a row of a panel of integers.
-  int64_t rowBytes() const { return plan.panelWidth * plan.integerBits / 8; }
-
-  /// Asks for what the streams of a tile of integers reach some time after rows of a group or
-  /// segment, when it is told of `count` rows from one on: for each line once.
-  std::function<void(Value row, int64_t count)> linesAhead(int64_t offset, int64_t firstVector,
-                                                           Value k) {
-    if (plan.m > plan.tileRows || (plan.segment && plan.integerBits == 8 && plan.together == 4))
-      return [](Value, int64_t) {};
-    Value rhs = arguments[plan.rhsArgument];
-    int64_t last = cast<MemRefType>(rhs.getType()).getNumElements() - plan.group * rowBytes();
-    SmallVector<Value> places;
-    for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
-      Value at = builder.add(panelAt(offset + (firstVector + v) * lanes, panelBytes()),
-                             builder.mul(k, rowBytes()));
-      places.push_back(builder.min(builder.add(at, kBytesAhead), builder.index(last)));
-    }
-    return [this, rhs, places, k, told = int64_t(0)](Value row, int64_t count) mutable {
-      int64_t line = llvm::alignTo(told, kLineBytes), end = told + count * rowBytes();
-      for (; line < end; line += kLineBytes)
-        for (Value place : places) {
-          Value at = builder.add(place, builder.mul(builder.sub(row, k), rowBytes()));
-          memref::PrefetchOp::create(builder, rhs, builder.add(at, line - told),
-                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-        }
-      told = end;
-    };
   }
 
   Value lhsAt(Value row, int64_t r, Value k) {
@@ -472,50 +427,15 @@ private:
     return vectors;
   }
 
-  int64_t panelBytes() const { return plan.panelElements * plan.integerBits / 8; }
-
-  /// Where a tile has the words of weight-only integers at the word of k. Of four bits one has a
-  /// panel's first vector of columns in the lower halves of its bytes and its second one in the
-  /// upper halves.
-  SmallVector<Value> placesOfWords(int64_t offset, int64_t firstVector, Value k) {
-    SmallVector<Value> places;
-    Value row = builder.mul(builder.div(k, plan.together), plan.together * rowBytes());
-    for (int64_t v = 0; v < plan.tileVectors; v += 8 / plan.integerBits) {
-      int64_t column = offset + (firstVector + v) * lanes;
-      Value at = builder.add(panelAt(column, panelBytes()), row);
-      places.push_back(
-          builder.add(at, column % plan.panelWidth * plan.together * plan.integerBits / 8));
-    }
-    return places;
-  }
-
-  /// The words as few rows multiply them.
-  SmallVector<Value> loadWords(int64_t offset, int64_t firstVector, Value k) {
-    SmallVector<Value> words;
-    Value rhs = arguments[plan.rhsArgument];
-    for (Value at : placesOfWords(offset, firstVector, k))
-      words.push_back(plan.together == 2 ? builder.loadBytes(rhs, at)
-                                         : builder.loadWords(rhs, at, plan.together));
-    return words;
-  }
-
   /// The scales, and maybe minima, of a tile's vectors of columns.
   struct ColumnScales {
     SmallVector<Value> scales, minima;
   };
 
-  /// Where the scales of a vector of columns are for k.
-  Value scalesAt(int64_t column, Value k) {
-    int64_t groups = plan.k / plan.group;
-    Value at = builder.add(panelAt(column, groups * plan.panelWidth),
-                           builder.mul(builder.div(k, plan.group), plan.panelWidth));
-    return builder.add(at, column % plan.panelWidth);
-  }
-
   ColumnScales loadScales(int64_t offset, int64_t firstVector, Value k) {
     ColumnScales of;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
-      Value at = scalesAt(offset + (firstVector + v) * lanes, k);
+      Value at = integers->scalesAt(offset + (firstVector + v) * lanes, k);
       Value scale = builder.load(arguments[plan.scalesArgument], at);
       if (plan.integerBits == 8) // widenE4M3, widenBytes
         scale = builder.mulF(scale, builder.splat(plan.isE4M3 ? kLiftOfScales : 0x1p-24));
@@ -529,7 +449,7 @@ private:
   /// `count` rows of weight-only integers as f32, without what belongs to the scales: one row, or
   /// those of a word.
   SmallVector<Value> loadWidened(int64_t offset, int64_t firstVector, Value k, int64_t count) {
-    SmallVector<Value> places = placesOfWords(offset, firstVector, k), vectors;
+    SmallVector<Value> places = integers->placesOfWords(offset + firstVector * lanes, k), vectors;
     Value rhs = arguments[plan.rhsArgument];
     Value first = count == 1 ? builder.rem(k, plan.together) : builder.index(0);
     for (int64_t i = 0; i < count; ++i)
@@ -654,8 +574,8 @@ private:
           ColumnScales scales = loadScales(offset, c, group);
           Value last = builder.min(builder.add(group, rows), kEnd);
           builder.loop(group, last, count, [&](Value k) {
-            for (Value at : placesOfWords(offset, c, k))
-              builder.prefetch(rhs, at, plan.kBlock * rowBytes());
+            for (Value at : integers->placesOfWords(offset + c * lanes, k))
+              builder.prefetch(rhs, at, plan.kBlock * integers->getRowBytes());
             SmallVector<Value> vectors = loadDequantized(offset, c, k, count, scales);
             for (auto [i, vector] : llvm::enumerate(vectors))
               builder.store(vector, copied,
@@ -758,6 +678,7 @@ private:
   int64_t lanes;
   Value scratch;
   int64_t scratchRows = 0;
+  std::optional<IntegerPanels> integers;
   std::optional<ByteRows> byteRows;
   std::optional<GroupSums> groupSums;
   std::optional<FixedPointRows> fixedPointRows;

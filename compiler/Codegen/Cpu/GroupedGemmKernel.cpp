@@ -32,10 +32,12 @@
 
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/GroupedRows.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
 #include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace sinter;
@@ -62,17 +64,6 @@ public:
 
 protected:
   Value getMemory(Value operand) { return arguments[cast<BlockArgument>(operand).getArgNumber()]; }
-
-  /// The bounds of a group's rows, of a tensor of `rows`.
-  std::pair<Value, Value> loadBounds(Value offsets, Value group, int64_t rows) {
-    auto load = [&](Value at) {
-      Value bound = memref::LoadOp::create(builder, getMemory(offsets), at);
-      bound = arith::IndexCastOp::create(builder, builder.getIndexType(), bound);
-      bound = arith::MaxSIOp::create(builder, bound, builder.index(0));
-      return Value(arith::MinSIOp::create(builder, bound, builder.index(rows)));
-    };
-    return {load(group), load(builder.add(group, 1))};
-  }
 
   /// Which of a vector of columns from `column` on are among `count`; null where all are.
   Value maskOf(Value column, int64_t count) {
@@ -143,7 +134,7 @@ public:
     builder.loop(begin, end, 1, [&](Value item) {
       group = builder.rem(item, groups);
       columnBlock = builder.div(item, groups);
-      auto [first, last] = loadBounds(matmul.getOffsets(), group, m);
+      auto [first, last] = loadBoundsOfGroup(builder, getMemory(matmul.getOffsets()), group, m);
       builder.loop(first, last, scratchRows, [&, last = last](Value row) {
         firstRow = row;
         lastRow = builder.min(builder.add(row, scratchRows), last);
@@ -362,7 +353,7 @@ public:
     builder.loop(begin, end, 1, [&](Value item) {
       group = builder.rem(item, groups);
       columnBlock = builder.div(item, groups);
-      auto [first, last] = loadBounds(outer.getOffsets(), group, m);
+      auto [first, last] = loadBoundsOfGroup(builder, getMemory(outer.getOffsets()), group, m);
       // The first block of rows writes all of the result, without any rows zeros.
       accumulate(first, builder.min(builder.add(first, stripRows), last), true);
       builder.loop(builder.add(first, stripRows), last, stripRows, [&, last = last](Value row) {
@@ -426,27 +417,46 @@ private:
   Value lhs, rhs, group, columnBlock;
 };
 
-/// The only op of a kernel, whose operands are all inputs of f32 or bf16, or i32.
+/// The only op of a kernel.
 template <typename Op> FailureOr<Op> findOnlyOp(func::FuncOp tensorKernel) {
   auto ops = tensorKernel.front().getOps<Op>();
   if (ops.empty() || !llvm::hasSingleElement(tensorKernel.front().without_terminator()))
     return tensorKernel.emitError("expected a grouped product to be alone in its kernel");
-  Op op = *ops.begin();
+  return *ops.begin();
+}
+
+/// Fails where what a product reads or makes is not f32, bf16 or i32.
+LogicalResult checkElements(Operation *op) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
                                          SmallVector<Value>(op->getResults()))) {
     Type element = getElementTypeOrSelf(value.getType());
     if (!element.isF32() && !element.isBF16() && !element.isInteger(32))
-      return op.emitError("expected operands of f32 or bf16, got ") << element;
+      return op->emitError("expected operands of f32 or bf16, got ") << element;
   }
-  return op;
+  return success();
 }
 } // namespace
+
+std::pair<Value, Value> sinter::loadBoundsOfGroup(VectorBuilder &builder, Value offsets,
+                                                  Value group, int64_t rows) {
+  auto load = [&](Value at) {
+    Value bound = memref::LoadOp::create(builder, offsets, at);
+    bound = arith::IndexCastOp::create(builder, builder.getIndexType(), bound);
+    bound = arith::MaxSIOp::create(builder, bound, builder.index(0));
+    return Value(arith::MinSIOp::create(builder, bound, builder.index(rows)));
+  };
+  return {load(group), load(builder.add(group, 1))};
+}
 
 FailureOr<int64_t> sinter::lowerGroupedGemmKernel(func::FuncOp tensorKernel,
                                                   func::FuncOp loopKernel,
                                                   const TargetAttr &target) {
   FailureOr<GroupedMatmulOp> matmul = findOnlyOp<GroupedMatmulOp>(tensorKernel);
   if (failed(matmul))
+    return failure();
+  if (matmul->getScales())
+    return lowerGroupedIntegerKernel(*matmul, loopKernel, target);
+  if (failed(checkElements(*matmul)))
     return failure();
   RankedTensorType rhs = matmul->getRhs().getType();
   auto panels = dyn_cast_or_null<PanelsAttr>(rhs.getEncoding());
@@ -463,7 +473,7 @@ FailureOr<int64_t> sinter::lowerGroupedOuterKernel(func::FuncOp tensorKernel,
                                                    func::FuncOp loopKernel,
                                                    const TargetAttr &target) {
   FailureOr<GroupedOuterOp> outer = findOnlyOp<GroupedOuterOp>(tensorKernel);
-  if (failed(outer))
+  if (failed(outer) || failed(checkElements(*outer)))
     return failure();
   if (!outer->getType().getElementType().isF32())
     return outer->emitError("expected a result of f32, got ") << outer->getType();

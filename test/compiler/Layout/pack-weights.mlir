@@ -142,3 +142,19 @@ func.func @experts(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {
   %2 = sinter.grouped_matmul %x, %1, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x32x8xf32>, tensor<3xi32>) -> tensor<4x32xf32>
   return %2 : tensor<4x32xf32>
 }
+
+// So are their integers, scales and minima, each in panels of its own.
+// CHECK-LABEL: func.func @integers_of_experts
+// CHECK: sinter.pack %{{.*}} : (tensor<64x64xi4>) -> tensor<2x64x32xi4, #sinter.panels<width = 32, interleave = 4, depth = 32>>
+// CHECK: sinter.pack %{{.*}} : (tensor<2x64xf16>) -> tensor<2x2x32xf16, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: sinter.pack %{{.*}} : (tensor<2x64xf32>) -> tensor<2x2x32xf32, #sinter.panels<width = 32, interleave = 1, depth = 1>>
+// CHECK: sinter.grouped_matmul %arg0, %{{.*}}, %arg1 scales %{{.*}} minima %{{.*}} : (tensor<4x64xf32>, tensor<2x64x32xi4, {{.*}}>, tensor<3xi32>, tensor<2x2x32xf16, {{.*}}>, tensor<2x2x32xf32, {{.*}}>) -> tensor<4x32xf32>
+func.func @integers_of_experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
+    %q: tensor<64x64xi4> {sinter.parameter = "q"}, %s: tensor<64x2xf16> {sinter.parameter = "s"},
+    %m: tensor<64x2xf32> {sinter.parameter = "m"}) -> tensor<4x32xf32> attributes {sinter.entry} {
+  %0 = sinter.reshape %q : (tensor<64x64xi4>) -> tensor<2x32x64xi4>
+  %1 = sinter.reshape %s : (tensor<64x2xf16>) -> tensor<2x32x2xf16>
+  %2 = sinter.reshape %m : (tensor<64x2xf32>) -> tensor<2x32x2xf32>
+  %3 = sinter.grouped_matmul %x, %0, %o scales %1 minima %2 {transpose_rhs} : (tensor<4x64xf32>, tensor<2x32x64xi4>, tensor<3xi32>, tensor<2x32x2xf16>, tensor<2x32x2xf32>) -> tensor<4x32xf32>
+  return %3 : tensor<4x32xf32>
+}

@@ -7,6 +7,8 @@
 
 // REMARK-DAG: 't' stays as it is: it is a table, too
 // REMARK-DAG: 'odd' stays as it is: k is no multiple of the group
+// REMARK-DAG: 'router' stays as it is: it chooses experts
+// REMARK-DAG: 'narrow' stays as it is: an expert's columns are no whole panels
 // REMARK-DAG: 'shared' stays as it is: it is the last product's
 
 // CHECK-NOT: xi8>
@@ -30,5 +32,17 @@ func.func @inner(%x: tensor<1x32xf32>, %shared: tensor<32x32xf32> {sinter.parame
   %0 = sinter.matmul %x, %shared {transpose_rhs} : (tensor<1x32xf32>, tensor<32x32xf32>) -> tensor<1x32xf32>
   %1 = sinter.matmul %0, %s {transpose_rhs} : (tensor<1x32xf32>, tensor<32x32xf32>) -> tensor<1x32xf32>
   return %1 : tensor<1x32xf32>
+}
+// CHECK: func.func @experts
+func.func @experts(%x: tensor<2x32xf32>, %router: tensor<3x32xf32> {sinter.parameter = "router"},
+                   %narrow: tensor<3x24x32xf32> {sinter.parameter = "narrow"})
+    -> tensor<4x24xf32> attributes {sinter.entry} {
+  %0 = sinter.matmul %x, %router {transpose_rhs} : (tensor<2x32xf32>, tensor<3x32xf32>) -> tensor<2x3xf32>
+  %1 = sinter.sigmoid %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %values, %ids = sinter.top_k %1 : (tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  %order, %tokens, %places, %offsets = sinter.route %ids : (tensor<2x2xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<2x2xi32>, tensor<4xi32>)
+  %rows = sinter.dispatch %x, %tokens, %places : (tensor<2x32xf32>, tensor<4xi32>, tensor<2x2xi32>) -> tensor<4x32xf32>
+  %y = sinter.grouped_matmul %rows, %narrow, %offsets {transpose_rhs} : (tensor<4x32xf32>, tensor<3x24x32xf32>, tensor<4xi32>) -> tensor<4x24xf32>
+  return %y : tensor<4x24xf32>
 }
 // CHECK-NOT: xi8>

@@ -56,3 +56,19 @@ func.func @turned(%x: tensor<1x64xf32>, %c: tensor<64x32xbf16> {sinter.parameter
   %1 = sinter.matmul %0, %d {transpose_rhs} : (tensor<1x32xf32>, tensor<16x32xf32>) -> tensor<1x16xf32>
   return %1 : tensor<1x16xf32>
 }
+
+// A tensor of all experts' matrices is rounded as one of all of their rows.
+// CHECK-LABEL: func.func @experts
+// CHECK: %[[ROWS:.*]] = sinter.reshape %arg2 : (tensor<2x32x64xf32>) -> tensor<64x64xf32>
+// CHECK: sinter.reshape %[[ROWS]] : (tensor<64x64xf32>) -> tensor<64x2x32xf32>
+// CHECK: %[[Q:.*]] = sinter.reshape %{{.*}} : (tensor<64x64xi8>) -> tensor<2x32x64xi8>
+// CHECK: %[[S:.*]] = sinter.reshape %{{.*}} : (tensor<64x2xf32>) -> tensor<2x32x2xf32>
+// CHECK: sinter.grouped_matmul %arg0, %[[Q]], %arg1 scales %[[S]] {transpose_rhs}
+// FP8-LABEL: func.func @experts
+// FP8: sinter.grouped_matmul %arg0, %arg2, %arg1 {transpose_rhs}
+func.func @experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
+                   %w: tensor<2x32x64xf32> {sinter.parameter = "w"})
+    -> tensor<4x32xf32> attributes {sinter.entry} {
+  %y = sinter.grouped_matmul %x, %w, %o {transpose_rhs} : (tensor<4x64xf32>, tensor<2x32x64xf32>, tensor<3xi32>) -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}

@@ -88,6 +88,30 @@ func.func @grouped_matmul_c3(%x: tensor<8x6xf32>, %w: tensor<4x6x10xbf16>, %o: t
 
 // -----
 
+func.func @grouped_matmul_c4(%x: tensor<8x6xf32>, %w: tensor<4x6x10xi8>, %o: tensor<5xi32>) {
+  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<4x6x10xi8>'}}
+  %0 = sinter.grouped_matmul %x, %w, %o : (tensor<8x6xf32>, tensor<4x6x10xi8>, tensor<5xi32>) -> tensor<8x10xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_matmul_c5(%x: tensor<8x6xf32>, %w: tensor<4x6x10xi8>, %o: tensor<5xi32>, %s: tensor<4x4x10xf32>) {
+  // expected-error @below {{expected scales of rhs' shape but for k, which their extent divides, got}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s : (tensor<8x6xf32>, tensor<4x6x10xi8>, tensor<5xi32>, tensor<4x4x10xf32>) -> tensor<8x10xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_matmul_c6(%x: tensor<8x6xf32>, %w: tensor<4x6x10xi8>, %o: tensor<5xi32>, %s: tensor<4x3x10xf32>, %m: tensor<4x2x10xf32>) {
+  // expected-error @below {{expected minima of scales' shape, got}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s minima %m : (tensor<8x6xf32>, tensor<4x6x10xi8>, tensor<5xi32>, tensor<4x3x10xf32>, tensor<4x2x10xf32>) -> tensor<8x10xf32>
+  return
+}
+
+// -----
+
 func.func @grouped_outer_c1(%x: tensor<8x6xf32>, %y: tensor<8x10xf32>, %o: tensor<5xi32>) {
   // expected-error @below {{expected lhs [m, a], rhs [m, b] and a result [g, a, b], got}}
   %0 = sinter.grouped_outer %x, %y, %o : (tensor<8x6xf32>, tensor<8x10xf32>, tensor<5xi32>) -> tensor<4x10x6xf32>

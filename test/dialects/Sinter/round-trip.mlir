@@ -40,7 +40,9 @@ func.func @elementwise(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xb
 
 // CHECK-LABEL: func.func @experts
 func.func @experts(%x: tensor<4x8xf32>, %p: tensor<4x5xf32>, %w: tensor<5x16x8xf32>,
-                   %panels: tensor<5x16x64xf32, #panels>) -> (tensor<4x64xf32>, tensor<5x8x16xf32>) {
+                   %panels: tensor<5x16x64xf32, #panels>, %q: tensor<5x16x8xi4>,
+                   %s: tensor<5x16x2xf16>, %m: tensor<5x16x2xf32>)
+    -> (tensor<4x64xf32>, tensor<5x8x16xf32>, tensor<8x16xf32>) {
   // CHECK: sinter.top_k %{{.*}} : (tensor<4x5xf32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
   %weights, %ids = sinter.top_k %p : (tensor<4x5xf32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
   // CHECK: sinter.route
@@ -55,7 +57,9 @@ func.func @experts(%x: tensor<4x8xf32>, %p: tensor<4x5xf32>, %w: tensor<5x16x8xf
   %out = sinter.combine %z, %places, %tokens, %order, %weights : (tensor<8x64xf32>, tensor<4x2xi32>, tensor<8xi32>, tensor<8xi32>, tensor<4x2xf32>) -> tensor<4x64xf32>
   // CHECK: sinter.grouped_outer
   %dw = sinter.grouped_outer %rows, %y, %offsets : (tensor<8x8xf32>, tensor<8x16xf32>, tensor<6xi32>) -> tensor<5x8x16xf32>
-  return %out, %dw : tensor<4x64xf32>, tensor<5x8x16xf32>
+  // CHECK: sinter.grouped_matmul %{{.*}}, %{{.*}}, %{{.*}} scales %{{.*}} minima %{{.*}} {transpose_rhs}
+  %u = sinter.grouped_matmul %rows, %q, %offsets scales %s minima %m {transpose_rhs} : (tensor<8x8xf32>, tensor<5x16x8xi4>, tensor<6xi32>, tensor<5x16x2xf16>, tensor<5x16x2xf32>) -> tensor<8x16xf32>
+  return %out, %dw, %u : tensor<4x64xf32>, tensor<5x8x16xf32>, tensor<8x16xf32>
 }
 
 // CHECK-LABEL: func.func @index

@@ -301,7 +301,8 @@ Value groupedMatmulCase(GraphBuilder &graph, Random &random) {
   builder.setInsertionPointToEnd(route->getBlock());
   return GroupedMatmulOp::create(builder, route.getLoc(),
                                  cast<RankedTensorType>(x.getType()).clone({rows, n}), x, w,
-                                 route.getOffsets(), /*transpose_rhs=*/false);
+                                 route.getOffsets(), /*scales=*/{}, /*minima=*/{},
+                                 /*transpose_rhs=*/false);
 }
 
 /// All of it: experts are chosen by what is trained, too.

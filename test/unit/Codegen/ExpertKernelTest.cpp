@@ -14,12 +14,18 @@ namespace {
 
 using Bounds = std::vector<int64_t>;
 
-/// Normal numbers, and these offsets.
+/// Normal numbers, integers of 8 and 4 bits, and these offsets.
 MakeArgument withOffsets(Bounds offsets) {
   return [offsets](unsigned index, mlir::RankedTensorType type) {
-    if (!type.getElementType().isInteger(32))
+    if (mlir::isa<mlir::FloatType>(type.getElementType()))
       return makeNormal(type, 17 + index);
     sinter::ReferenceTensor values(type);
+    if (int64_t bits = type.getElementTypeBitWidth(); bits < 32) {
+      int64_t half = int64_t(1) << (bits - 1);
+      for (int64_t i = 0; i < values.getNumElements(); ++i)
+        values[i] = static_cast<double>((i * 2654435761 >> 7) % (2 * half) - half);
+      return values;
+    }
     for (auto [value, offset] : llvm::zip_equal(values.data(), offsets))
       value = static_cast<double>(offset);
     return values;
@@ -55,6 +61,35 @@ std::string packedProduct(int64_t m, int64_t k, int64_t n, int64_t groups,
   return product(m, k, n, groups, /*transposed=*/false, element, layout);
 }
 
+/// The same by integers in panels of this machine, of which `group` along k share a scale, of f16,
+/// and maybe a minimum.
+std::string integerProduct(int64_t m, int64_t k, int64_t n, int64_t groups, int64_t bits,
+                           int64_t group, bool hasMinima) {
+  sinter::PanelsAttr panels =
+      sinter::getIntegerPanels(mlir::IntegerType::get(&getContext(), bits), getHostTarget());
+  constexpr const char *kLayout = ", #sinter.panels<width = {0}, interleave = {1}, depth = {2}>";
+  std::string w = llvm::formatv(
+      "tensor<{0}x{1}x{2}xi{3}{4}>", groups, k, n, bits,
+      llvm::formatv(kLayout, panels.getWidth(), panels.getInterleave(), panels.getDepth()).str());
+  auto ofGroups = [&](const char *element) {
+    return llvm::formatv("tensor<{0}x{1}x{2}x{3}{4}>", groups, k / group, n, element,
+                         llvm::formatv(kLayout, panels.getWidth(), 1, 1).str())
+        .str();
+  };
+  std::string minima = ofGroups("f32"), scales = ofGroups("f16");
+  return llvm::formatv(R"(
+    func.func private @kernel(%x: tensor<{0}x{1}xf32>, %w: {3}, %o: tensor<{4}xi32>,
+                              %s: {5} {6}) -> tensor<{0}x{2}xf32>
+        attributes {{sinter.kernel = "grouped_gemm"} {{
+      %0 = sinter.grouped_matmul %x, %w, %o scales %s {7}
+        : (tensor<{0}x{1}xf32>, {3}, tensor<{4}xi32>, {5} {8}) -> tensor<{0}x{2}xf32>
+      return %0 : tensor<{0}x{2}xf32>
+    })",
+                       m, k, n, w, groups + 1, scales, hasMinima ? ", %z: " + minima : "",
+                       hasMinima ? "minima %z" : "", hasMinima ? ", " + minima : "")
+      .str();
+}
+
 std::string outer(int64_t m, int64_t a, int64_t b, int64_t groups, llvm::StringRef element) {
   return llvm::formatv(R"(
     func.func private @kernel(%x: tensor<{0}x{1}x{5}>, %y: tensor<{0}x{2}x{5}>,
@@ -83,6 +118,25 @@ TEST(GroupedMatmul, OfPanels) {
         expectSameAsReference(packedProduct(m, k, n, 3, element), 1e-5, {}, withOffsets(offsets));
 }
 
+TEST(GroupedMatmul, OfIntegers) {
+  const std::tuple<int64_t, int64_t, int64_t> shapes[] = {
+      {64, 96, 32}, {48, 32, 16}, {72, 32, 72}, {40, 352, 8}};
+  for (auto [of, shape] : llvm::zip_equal(kGroups, shapes)) {
+    auto [m, offsets] = of;
+    auto [k, n, group] = shape;
+    for (int64_t bits : {8, 4})
+      expectSameAsReference(integerProduct(m, k, n, 3, bits, group, group <= 16), 1e-6, {},
+                            withOffsets(offsets));
+  }
+}
+
+// What is kept of rows is of parts of k.
+TEST(GroupedMatmul, OfIntegersAndLongRows) {
+  for (auto [bits, k, group] : {std::tuple(8, 16640, 16640), {4, 4736, 128}})
+    expectSameAsReference(integerProduct(5, k, 32, 2, bits, group, true), 1e-6, {},
+                          withOffsets({0, 1, 5}));
+}
+
 TEST(GroupedMatmul, OfLongRows) {
   expectSameAsReference(packedProduct(3, 2500, 32, 2, "f32"), 1e-5, {}, withOffsets({0, 2, 3}));
 }
@@ -107,8 +161,8 @@ sinter::ReferenceTensor multiply(int64_t m, int64_t second, const std::string &t
   for (auto [i, argument] : llvm::enumerate(type.getInputs())) {
     auto tensor = mlir::cast<mlir::RankedTensorType>(argument);
     sinter::ReferenceTensor values = make(i, tensor);
-    // Both matrices are the same.
-    if (i == 1)
+    // Both matrices are the same, and their scales.
+    if (i == 1 || i > 2)
       for (int64_t j = 0; j < values.getNumElements() / 2; ++j)
         values[values.getNumElements() / 2 + j] = values[j];
     storage.emplace_back(tensor).write(values);
@@ -124,7 +178,9 @@ TEST(GroupedMatmul, GivesARowTheSameBitsBesideAnyOthers) {
   constexpr int64_t m = 45;
   for (const std::string &text :
        {packedProduct(m, 100, 32, 2, "f32"), packedProduct(m, 100, 32, 2, "bf16"),
-        packedProduct(m, 101, 32, 2, "bf16"), product(m, 100, 32, 2, /*transposed=*/true)}) {
+        packedProduct(m, 101, 32, 2, "bf16"), product(m, 100, 32, 2, /*transposed=*/true),
+        integerProduct(m, 96, 32, 2, 8, 32, /*hasMinima=*/false),
+        integerProduct(m, 96, 32, 2, 4, 32, /*hasMinima=*/true)}) {
     sinter::ReferenceTensor together = multiply(m, m, text);
     for (int64_t second : {0, 1, 5, 13, 33})
       EXPECT_EQ(multiply(m, second, text).data(), together.data()) << second;
@@ -144,6 +200,23 @@ TEST(GroupedMatmul, IsRefused) {
   expectError(product(4, 32, 40, 3, false, "f32",
                       ", #sinter.panels<width = 32, interleave = 1, depth = 16>"),
               "expected rhs [g, k, n] in whole panels");
+}
+
+TEST(GroupedMatmul, OfIntegersIsRefused) {
+  std::string ofGroupsOf2 = integerProduct(4, 32, 64, 3, 4, 2, false);
+  sinter::TargetAttr target = getHostTarget();
+  auto refuse = [&](llvm::StringRef text, llvm::StringRef message) {
+    expectError(text, message, ("cpu:" + target.getChip()).str());
+  };
+  auto change = [](std::string text, llvm::StringRef from, llvm::StringRef to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+    return text;
+  };
+  refuse(ofGroupsOf2, "expected groups of whole words of 4 integers, got groups of 2");
+  refuse(change(ofGroupsOf2, "depth = 32", "depth = 16"),
+         "expected integers [g, k, n] in whole panels of the target's, got");
+  refuse(change(ofGroupsOf2, "f16", "f64"), "expected scales and minima of at most 32 bits");
 }
 
 TEST(GroupedOuter, OfRows) {

@@ -88,7 +88,8 @@ func.func @moves(%x: !m, %r: tensor<2x4x12xf64>, %h: tensor<2x4x4x3xf64>, %start
   return
 }
 func.func @experts(%x: !m, %tokens: tensor<8xi32>, %ids: tensor<4x2xi32>, %p: tensor<4x2xf64>, %y: tensor<8x6xf64>,
-                   %w: tensor<4x6x10xf64>, %wt: tensor<4x10x6xf64>, %o: tensor<5xi32>, %z: tensor<8x10xf64>) {
+                   %w: tensor<4x6x10xf64>, %wt: tensor<4x10x6xf64>, %o: tensor<5xi32>, %z: tensor<8x10xf64>,
+                   %qt: tensor<4x10x6xi8>, %sg: tensor<4x10x2xf64>) {
   %0:2 = sinter.top_k %x : (!m) -> (tensor<4x2xf64>, tensor<4x2xi32>)
   %1:4 = sinter.route %ids : (tensor<4x2xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<4x2xi32>, tensor<5xi32>)
   %2 = sinter.dispatch %x, %tokens, %ids : (!m, tensor<8xi32>, tensor<4x2xi32>) -> tensor<8x6xf64>
@@ -96,6 +97,7 @@ func.func @experts(%x: !m, %tokens: tensor<8xi32>, %ids: tensor<4x2xi32>, %p: te
   %4 = sinter.combine %y, %ids, %tokens, %tokens : (tensor<8x6xf64>, tensor<4x2xi32>, tensor<8xi32>, tensor<8xi32>) -> !m
   %5 = sinter.grouped_matmul %y, %w, %o : (tensor<8x6xf64>, tensor<4x6x10xf64>, tensor<5xi32>) -> tensor<8x10xf64>
   %6 = sinter.grouped_matmul %y, %wt, %o {transpose_rhs} : (tensor<8x6xf64>, tensor<4x10x6xf64>, tensor<5xi32>) -> tensor<8x10xf64>
+  %8 = sinter.grouped_matmul %y, %qt, %o scales %sg minima %sg {transpose_rhs} : (tensor<8x6xf64>, tensor<4x10x6xi8>, tensor<5xi32>, tensor<4x10x2xf64>, tensor<4x10x2xf64>) -> tensor<8x10xf64>
   %7 = sinter.grouped_outer %y, %z, %o : (tensor<8x6xf64>, tensor<8x10xf64>, tensor<5xi32>) -> tensor<4x6x10xf64>
   return
 }

@@ -56,6 +56,25 @@ func.func @grouped() {
   return
 }
 
+// Each row of a matrix has a scale, and a minimum, for two elements along k.
+func.func @grouped_integers() {
+  %x = sinter.constant dense<[[1.0, 2.0, 1.0, 0.0], [1.0, 0.0, 2.0, 1.0]]> : tensor<2x4xf64>
+  %w = sinter.constant dense<[[[1, -8, 2, 3], [4, 0, 1, 7]], [[9, 9, 9, 9], [9, 9, 9, 9]], [[1, 1, -1, 2], [0, 2, 3, 4]]]> : tensor<3x2x4xi8>
+  %s = sinter.constant dense<[[[1.0, 2.0], [0.5, 1.0]], [[9.0, 9.0], [9.0, 9.0]], [[2.0, 3.0], [1.0, -1.0]]]> : tensor<3x2x2xf64>
+  %m = sinter.constant dense<[[[0.0, 1.0], [1.0, 0.0]], [[9.0, 9.0], [9.0, 9.0]], [[0.5, 0.0], [0.0, 1.0]]]> : tensor<3x2x2xf64>
+  %o = sinter.constant dense<[0, 1, 1, 2]> : tensor<4xi32>
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs} : (tensor<2x4xf64>, tensor<3x2x4xi8>, tensor<4xi32>, tensor<3x2x2xf64>) -> tensor<2x2xf64>
+  check.expect_const %0, dense<[[-11.0, 3.0], [2.0, -10.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  %1 = sinter.grouped_matmul %x, %w, %o scales %s minima %m {transpose_rhs} : (tensor<2x4xf64>, tensor<3x2x4xi8>, tensor<4xi32>, tensor<3x2x2xf64>, tensor<3x2x2xf64>) -> tensor<2x2xf64>
+  check.expect_const %1, dense<[[-10.0, 6.0], [2.5, -7.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  %wt = sinter.transpose %w {permutation = array<i64: 0, 2, 1>} : (tensor<3x2x4xi8>) -> tensor<3x4x2xi8>
+  %st = sinter.transpose %s {permutation = array<i64: 0, 2, 1>} : (tensor<3x2x2xf64>) -> tensor<3x2x2xf64>
+  %mt = sinter.transpose %m {permutation = array<i64: 0, 2, 1>} : (tensor<3x2x2xf64>) -> tensor<3x2x2xf64>
+  %2 = sinter.grouped_matmul %x, %wt, %o scales %st minima %mt : (tensor<2x4xf64>, tensor<3x4x2xi8>, tensor<4xi32>, tensor<3x2x2xf64>, tensor<3x2x2xf64>) -> tensor<2x2xf64>
+  check.expect_const %2, dense<[[-10.0, 6.0], [2.5, -7.0]]> : tensor<2x2xf64> : tensor<2x2xf64>
+  return
+}
+
 // Matrices side by side, each in panels of its own.
 func.func @pack() {
   %x = sinter.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]> : tensor<3x4xf32>
