@@ -1,6 +1,5 @@
 #include "frontends/Graph/BuildGraph.h"
-#include "frontends/Graph/GraphBuilder.h"
-#include "frontends/Graph/Routing.h"
+#include "frontends/Graph/Experts.h"
 #include "frontends/Spec/Rotary.h"
 #include <cmath>
 
@@ -19,15 +18,12 @@ static std::optional<size_t> getGramLayer(StringRef entry) {
 
 namespace {
 /// Builds one entry of a decoder.
-class DecoderBuilder {
+class DecoderBuilder : ModelParts {
 public:
-  DecoderBuilder(ModuleOp module, StringRef entry, const ModelSpec &spec,
+  DecoderBuilder(GraphBuilder &graph, StringRef entry, const ModelSpec &spec,
                  const GraphOptions &options)
-      : graph(module, entry), spec(spec), options(options), entry(entry), batch(options.batch),
-        chunk(entry == "decode" ? 1 : options.chunk), hasLoss(isLossEntry(entry)) {
-    for (const ParameterInfo &parameter : spec.getParameters())
-      initializers[parameter.name] = parameter.initializer;
-  }
+      : ModelParts(graph, spec, options, isLossEntry(entry)), entry(entry), batch(options.batch),
+        chunk(entry == "decode" ? 1 : options.chunk), hasLoss(isLossEntry(entry)) {}
 
   void build() {
     tokens = graph.getInput("tokens", {batch, chunk});
@@ -66,109 +62,6 @@ public:
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Parameters
-  //===--------------------------------------------------------------------===//
-
-  /// The type of numbers that are stored so.
-  Type getFloat(DType stored) {
-    if (stored == DType::BF16)
-      return BFloat16Type::get(graph.getContext());
-    return stored == DType::F16 ? Type(Float16Type::get(graph.getContext())) : graph.getF32();
-  }
-
-  Value getParameter(const std::string &name, Shape shape) {
-    auto known = options.parameterTypes.find(name);
-    // What is trained is kept in f32, whatever it was stored in.
-    Type type =
-        hasLoss || known == options.parameterTypes.end() ? graph.getF32() : getFloat(known->second);
-    return graph.getParameter(name, shape, type, initializers.at(name));
-  }
-
-  /// Entries of dimension `dim` that belong to a weight, where a tensor holds several weights.
-  Value selectEntries(Value tensor, const WeightRef &ref, int64_t dim) {
-    if (ref.isWhole())
-      return tensor;
-    SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape());
-    if (ref.groups > 1) {
-      shape[dim] = ref.stride;
-      shape.insert(shape.begin() + dim, ref.groups);
-      tensor = graph.reshape(tensor, shape);
-      ++dim;
-    }
-    SmallVector<int64_t> offsets(shape.size(), 0);
-    offsets[dim] = ref.begin;
-    shape[dim] = ref.count;
-    tensor = graph.slice(tensor, offsets, shape);
-    if (ref.groups > 1) {
-      shape[dim] *= ref.groups;
-      shape.erase(shape.begin() + dim - 1);
-      tensor = graph.reshape(tensor, shape);
-    }
-    return tensor;
-  }
-
-  /// A matrix `[rows, columns]` of integers, or e4m3, by which files hold numbers. Minima are null
-  /// where the format has none.
-  struct ScaledMatrix {
-    Value numbers, scales, minima;
-  };
-
-  ScaledMatrix getScaledMatrix(const std::string &name, int64_t rows, int64_t columns,
-                               const IntegerFormat &format) {
-    Type number = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
-    if (format.dtype == DType::E4M3)
-      number = Float8E4M3FNType::get(graph.getContext());
-    auto getPart = [&](std::string_view suffix, int64_t width, Type type) {
-      return graph.getParameter(name + std::string(suffix), {rows, width}, type);
-    };
-    int64_t groups = columns / format.group;
-    ScaledMatrix matrix;
-    matrix.numbers = getPart(integersSuffix, columns, number);
-    matrix.scales = getPart(scalesSuffix, groups, getFloat(format.scaleType));
-    if (format.hasMinima)
-      matrix.minima = getPart(minimaSuffix, groups, graph.getF32());
-    return matrix;
-  }
-
-  /// The format that a parameter is multiplied or looked up in, or null: numbers as they are.
-  const IntegerFormat *findIntegerFormat(const std::string &name) const {
-    auto found = options.integerFormats.find(name);
-    return hasLoss || found == options.integerFormats.end() ? nullptr : &found->second;
-  }
-
-  /// A product by integers, or e4m3, which lie [out, in] wherever the numbers do.
-  Value buildScaledProduct(Value x, const LinearSpec &linear, const IntegerFormat &format) {
-    const WeightRef &ref = linear.weight;
-    ScaledMatrix matrix = getScaledMatrix(ref.tensor, ref.tensorOut, linear.in, format);
-    Value numbers = selectEntries(matrix.numbers, ref, 0);
-    Value scales = selectEntries(matrix.scales, ref, 0), minima;
-    if (matrix.minima)
-      minima = selectEntries(matrix.minima, ref, 0);
-    return graph.scaledMatmul(x, numbers, scales, minima, format.roundsRows);
-  }
-
-  Value buildProduct(Value x, const LinearSpec &linear) {
-    const WeightRef &ref = linear.weight;
-    if (const IntegerFormat *format = findIntegerFormat(ref.tensor))
-      return buildScaledProduct(x, linear, *format);
-    bool transposed = ref.layout == WeightRef::Layout::OutIn;
-    SmallVector<int64_t, 2> shape = {linear.in, ref.tensorOut};
-    if (transposed)
-      std::swap(shape[0], shape[1]);
-    Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
-    return graph.matmul(x, graph.cast(weight, graph.getF32()), transposed);
-  }
-
-  Value buildLinear(Value x, const LinearSpec &linear) {
-    Value y = buildProduct(x, linear);
-    if (!linear.bias)
-      return y;
-    Value bias =
-        selectEntries(getParameter(linear.bias->tensor, {linear.bias->tensorOut}), *linear.bias, 0);
-    return graph.addToRows(y, graph.cast(bias, graph.getF32()));
-  }
-
   /// Adds x^T x of the rows that go into a product, where the entry is for that.
   void addGram(Value x, const LinearSpec &linear) {
     if (!addsGrams)
@@ -176,23 +69,6 @@ private:
     Value rows = graph.reshape(x, {batch * chunk, linear.in});
     graph.addOutput("gram." + linear.weight.tensor,
                     graph.matmul(rows, rows, /*transposeRhs=*/false, /*transposeLhs=*/true));
-  }
-
-  Value getNormWeight(const NormSpec &norm) {
-    if (norm.weight.empty())
-      return graph.splat({norm.size}, 1.0);
-    Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
-    return spec.normUnitOffset ? graph.add(weight, graph.splat({norm.size}, 1.0)) : weight;
-  }
-
-  Value buildNorm(Value x, const NormSpec &norm) {
-    Value weight = getNormWeight(norm);
-    if (spec.normKind == NormKind::RmsNorm)
-      return graph.rmsNorm(x, weight, spec.normEps);
-    Value bias;
-    if (!norm.bias.empty())
-      bias = graph.cast(getParameter(norm.bias, {norm.size}), graph.getF32());
-    return graph.layerNorm(x, weight, bias, spec.normEps);
   }
 
   /// Norms over heads, each or all of them, are RMS norms whatever the model's others are.
@@ -205,18 +81,6 @@ private:
     return graph.reshape(graph.rmsNorm(rows, getNormWeight(*norm), spec.normEps), shape);
   }
 
-  /// The value normalized where there is a norm.
-  Value buildNorm(Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
-    if (!norm)
-      return x;
-    setLocation(layer, norm->name);
-    return buildNorm(x, *norm);
-  }
-
-  void setLocation(const LayerSpec &layer, const std::string &part) {
-    graph.setLocation(layer.path + "." + part);
-  }
-
   //===--------------------------------------------------------------------===//
   // Parts of the model
   //===--------------------------------------------------------------------===//
@@ -224,33 +88,6 @@ private:
   /// Drops elements, where the entry has a seed for it.
   Value buildDropout(Value x) {
     return seed ? graph.dropout(x, seed, options.training.dropout, dropouts++) : x;
-  }
-
-  /// Rows of a table `[rows, hidden size]` behind its first `offset`, in f32.
-  Value buildLookup(const std::string &name, int64_t rows, Value ids, int64_t offset,
-                    std::optional<int64_t> padding) {
-    auto lookUp = [&](Value table) {
-      int64_t width = cast<RankedTensorType>(table.getType()).getDimSize(1);
-      if (offset)
-        table = graph.slice(table, {offset, 0}, {rows, width});
-      return graph.cast(graph.embedding(table, ids, padding), graph.getF32());
-    };
-    const IntegerFormat *format = findIntegerFormat(name);
-    if (!format)
-      return lookUp(getParameter(name, {rows + offset, spec.hiddenSize}));
-    // Numbers of the chosen rows alone are made: a whole table of them is several times as large.
-    ScaledMatrix matrix = getScaledMatrix(name, rows + offset, spec.hiddenSize, *format);
-    SmallVector<int64_t> shape(cast<RankedTensorType>(ids.getType()).getShape()), dims, groups;
-    for (size_t dim = 0; dim <= shape.size(); ++dim)
-      dims.push_back(static_cast<int64_t>(dim));
-    groups = shape;
-    groups.append({spec.hiddenSize / format->group, format->group});
-    shape.push_back(spec.hiddenSize);
-    Value found = graph.reshape(lookUp(matrix.numbers), groups);
-    found = graph.mul(found, graph.broadcast(lookUp(matrix.scales), groups, dims));
-    if (matrix.minima)
-      found = graph.add(found, graph.broadcast(lookUp(matrix.minima), groups, dims));
-    return graph.reshape(found, shape);
   }
 
   Value buildEmbedding() {
@@ -482,102 +319,9 @@ private:
     return multiplyByHead(mixed, getLatentRows(up, plain, spec.valueSize), /*transposeRhs=*/true);
   }
 
-  Value buildActivation(Value x) {
-    switch (spec.activation) {
-    case Activation::Gelu:
-      return graph.gelu(x, /*tanh=*/false);
-    case Activation::GeluTanh:
-      return graph.gelu(x, /*tanh=*/true);
-    case Activation::Silu:
-      return graph.unary<SiluOp>(x);
-    case Activation::Relu:
-      return graph.unary<ReluOp>(x);
-    case Activation::Relu2: {
-      Value positive = graph.unary<ReluOp>(x);
-      return graph.mul(positive, positive);
-    }
-    }
-    llvm_unreachable("unknown activation");
-  }
-
   //===--------------------------------------------------------------------===//
   // Experts
   //===--------------------------------------------------------------------===//
-
-  /// The format of integers that all of these matrices have; null where they are multiplied as
-  /// numbers.
-  const IntegerFormat *findCommonFormat(ArrayRef<const LinearSpec *> matrices) const {
-    const IntegerFormat *first = findIntegerFormat(matrices.front()->weight.tensor);
-    bool isCommon = first && llvm::all_of(matrices, [&](const LinearSpec *matrix) {
-                      const IntegerFormat *format = findIntegerFormat(matrix->weight.tensor);
-                      return format && *format == *first;
-                    });
-    return isCommon ? first : nullptr;
-  }
-
-  /// Matrices [out, in] of each expert below each other, all experts', [experts, rows, in].
-  ScaledMatrix stackMatrices(ArrayRef<const LinearSpec *> matrices, int64_t experts) {
-    const IntegerFormat *format = findCommonFormat(matrices);
-    // What lies in one tensor in their order is one part of it, or all of it.
-    SmallVector<WeightRef> parts;
-    int64_t in = matrices.front()->in, rows = 0;
-    for (const LinearSpec *matrix : matrices) {
-      const WeightRef &ref = matrix->weight;
-      rows += matrix->out;
-      if (!parts.empty() && parts.back().tensor == ref.tensor &&
-          parts.back().begin + parts.back().count == ref.begin)
-        parts.back().count += ref.count;
-      else
-        parts.push_back(ref);
-    }
-    auto stack = [&](int64_t width, llvm::function_ref<Value(const WeightRef &)> getTensor) {
-      auto values = llvm::map_to_vector(parts, [&](const WeightRef &part) {
-        Value tensor = getTensor(part);
-        return part.isWhole()
-                   ? tensor
-                   : selectEntries(graph.reshape(tensor, {part.tensorOut, width}), part, 0);
-      });
-      // Of several types each becomes f32 first.
-      if (!llvm::all_equal(llvm::map_range(values, [](Value value) {
-            return cast<RankedTensorType>(value.getType()).getElementType();
-          })))
-        for (Value &value : values)
-          value = graph.cast(value, graph.getF32());
-      Value all = values.size() == 1 ? values.front() : graph.concat(values, 0);
-      if (!format)
-        all = graph.cast(all, graph.getF32());
-      return graph.reshape(all, {experts, rows / experts, width});
-    };
-    if (!format)
-      return {.numbers = stack(in, [&](const WeightRef &part) {
-                int64_t count = part.matrices;
-                return count ? getParameter(part.tensor, {count, part.tensorOut / count, in})
-                             : getParameter(part.tensor, {part.tensorOut, in});
-              })};
-    auto getMatrix = [&](const WeightRef &part) {
-      return getScaledMatrix(part.tensor, part.tensorOut, in, *format);
-    };
-    int64_t groups = in / format->group;
-    ScaledMatrix all;
-    all.numbers = stack(in, [&](const WeightRef &part) { return getMatrix(part).numbers; });
-    all.scales = stack(groups, [&](const WeightRef &part) { return getMatrix(part).scales; });
-    if (format->hasMinima)
-      all.minima = stack(groups, [&](const WeightRef &part) { return getMatrix(part).minima; });
-    return all;
-  }
-
-  /// Rows of each expert by its matrices, whose results are next to each other.
-  Value buildGroupedProduct(Value rows, ArrayRef<const LinearSpec *> matrices, RouteOp route) {
-    ScaledMatrix all = stackMatrices(matrices, spec.expertCount);
-    return graph.groupedMatmul(rows, all.numbers, route, all.scales, all.minima);
-  }
-
-  /// What the router adds to scores before it chooses; null where it adds nothing.
-  Value getRouterBias(const ExpertsSpec &experts) {
-    if (experts.routerBias.empty())
-      return {};
-    return graph.cast(getParameter(experts.routerBias, {spec.expertCount}), graph.getF32());
-  }
 
   /// The shared expert's MLP, times its gate.
   Value buildSharedExpert(Value x, const LayerSpec &layer) {
@@ -590,48 +334,16 @@ private:
     return graph.mul(shared, graph.broadcast(gate, {batch, chunk, spec.hiddenSize}, {0, 1}));
   }
 
-  Value buildExperts(Value x, const LayerSpec &layer) {
-    const ExpertsSpec &experts = *layer.experts;
-    int64_t tokens = batch * chunk;
-    setLocation(layer, experts.router.name);
-    Value rows = graph.reshape(x, {tokens, spec.hiddenSize});
-    auto [weights, ids] =
-        buildRouting(graph, spec, buildLinear(rows, experts.router), getRouterBias(experts));
-    RouteOp route = graph.route(ids, spec.expertCount);
-    SmallVector<const LinearSpec *> gates, ups, gatesAndUps, downs;
-    for (const ExpertsSpec::Expert &expert : experts.experts) {
-      gates.push_back(&expert.gate);
-      ups.push_back(&expert.up);
-      gatesAndUps.append({&expert.gate, &expert.up});
-      downs.push_back(&expert.down);
-    }
-    // "mlp.experts" of "mlp.experts.0.up_proj".
-    StringRef path = experts.experts.front().up.name;
-    setLocation(layer, path.substr(0, path.find(".0.")).str());
-    Value dispatched = graph.dispatch(rows, route), gate, up;
-    // Of two tensors, or of integers of two formats, they are two products: nothing is stacked.
-    const WeightRef &first = gates.front()->weight;
-    bool areApart = first.matrices && first.tensor != ups.front()->weight.tensor;
-    if (areApart ||
-        (!findCommonFormat(gatesAndUps) && (findCommonFormat(gates) || findCommonFormat(ups)))) {
-      gate = buildGroupedProduct(dispatched, gates, route);
-      up = buildGroupedProduct(dispatched, ups, route);
-    } else {
-      Value both = buildGroupedProduct(dispatched, gatesAndUps, route);
-      int64_t assignments = tokens * spec.expertsPerToken, size = spec.expertSize;
-      gate = graph.slice(both, {0, 0}, {assignments, size});
-      up = graph.slice(both, {0, size}, {assignments, size});
-    }
-    Value given = buildGroupedProduct(graph.mul(buildActivation(gate), up), downs, route);
-    Value result =
-        graph.reshape(graph.combine(given, route, weights), {batch, chunk, spec.hiddenSize});
+  Value buildMixture(Value x, const LayerSpec &layer) {
+    Value rows = graph.reshape(x, {batch * chunk, spec.hiddenSize});
+    Value result = graph.reshape(buildExperts(*this, rows, layer), {batch, chunk, spec.hiddenSize});
     result = buildDropout(result);
     return layer.hasMlp() ? graph.add(result, buildSharedExpert(x, layer)) : result;
   }
 
   /// What a layer does to each token by itself.
   Value buildFeedForward(Value x, const LayerSpec &layer) {
-    return layer.experts ? buildExperts(x, layer) : buildMlp(x, layer);
+    return layer.experts ? buildMixture(x, layer) : buildMlp(x, layer);
   }
 
   Value buildMlp(Value x, const LayerSpec &layer) {
@@ -639,9 +351,9 @@ private:
     addGram(x, layer.gate ? *layer.gate : layer.up);
     if (layer.gate) {
       setLocation(layer, layer.gate->name);
-      Value gate = buildActivation(buildLinear(x, *layer.gate));
+      Value gate = buildLinear(x, *layer.gate);
       setLocation(layer, layer.up.name);
-      inner = graph.mul(gate, buildLinear(x, layer.up));
+      inner = buildGated(gate, buildLinear(x, layer.up));
     } else {
       setLocation(layer, layer.up.name);
       inner = buildActivation(buildLinear(x, layer.up));
@@ -741,10 +453,6 @@ private:
     graph.addOutput("token", graph.sample(logits, sampling));
   }
 
-  GraphBuilder graph;
-  const ModelSpec &spec;
-  const GraphOptions &options;
-  std::map<std::string, Initializer> initializers; ///< of the parameters
   StringRef entry;
   int64_t batch, chunk;
   bool hasLoss;           ///< of whole sequences, for training
@@ -807,7 +515,9 @@ Expected<OwningOpRef<ModuleOp>> sinter::buildGraph(MLIRContext &context, const M
   SINTER_CHECK(checkOptions(spec, options));
   context.loadDialect<SinterDialect, func::FuncDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (const std::string &entry : options.entries)
-    DecoderBuilder(*module, entry, spec, options).build();
+  for (const std::string &entry : options.entries) {
+    GraphBuilder graph(*module, entry);
+    DecoderBuilder(graph, entry, spec, options).build();
+  }
   return module;
 }

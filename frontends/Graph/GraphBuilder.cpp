@@ -246,12 +246,12 @@ Value GraphBuilder::combine(Value rows, RouteOp route, Value weights) {
                            route.getPlaces(), route.getTokens(), route.getOrder(), weights);
 }
 
-Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route, Value scales,
-                                  Value minima) {
-  RankedTensorType type =
-      getType(rows).clone({getType(rows).getDimSize(0), getType(matrices).getDimSize(1)});
+Value GraphBuilder::groupedMatmul(Value rows, Value matrices, RouteOp route, bool transposeRhs,
+                                  Value scales, Value minima) {
+  RankedTensorType type = getType(rows).clone(
+      {getType(rows).getDimSize(0), getType(matrices).getDimSize(transposeRhs ? 1 : 2)});
   return GroupedMatmulOp::create(builder, location, type, rows, matrices, route.getOffsets(),
-                                 scales, minima, /*transpose_rhs=*/true);
+                                 scales, minima, transposeRhs);
 }
 
 Value GraphBuilder::oneHot(Value ids, int64_t classes) {

@@ -105,10 +105,10 @@ public:
   RouteOp route(mlir::Value ids, int64_t experts);
   mlir::Value dispatch(mlir::Value rows, RouteOp route);
   mlir::Value combine(mlir::Value rows, RouteOp route, mlir::Value weights);
-  /// Rows of each expert by the transpose of its matrix, of `[experts, n, k]`, which are integers
-  /// where there are scales.
+  /// Rows of each expert by its matrix, of `[experts, k, n]`, or of `[experts, n, k]` transposed,
+  /// which are integers where there are scales.
   mlir::Value groupedMatmul(mlir::Value rows, mlir::Value matrices, RouteOp route,
-                            mlir::Value scales = {}, mlir::Value minima = {});
+                            bool transposeRhs, mlir::Value scales = {}, mlir::Value minima = {});
   /// Equal parts of the rows `[g * m, k]`, each by a matrix of its own, of `[g, k, n]`, or of
   /// `[g, n, k]` transposed.
   mlir::Value batchMatmul(mlir::Value rows, mlir::Value matrices, bool transposeRhs);

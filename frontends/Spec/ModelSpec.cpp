@@ -36,15 +36,21 @@ public:
     if (weight.matrices)
       shape = {weight.matrices, weight.tensorOut / weight.matrices, linear.in};
     if (weight.layout == WeightRef::Layout::InOut)
-      std::swap(shape[0], shape[1]);
+      std::swap(shape[shape.size() - 2], shape.back());
     add(weight.tensor, std::move(shape), {0, deviation});
     if (linear.bias)
-      add(linear.bias->tensor, {linear.bias->tensorOut}, {});
+      add(linear.bias->tensor, getBiasShape(*linear.bias), {});
   }
 
   std::vector<ParameterInfo> parameters;
 
 private:
+  static std::vector<int64_t> getBiasShape(const WeightRef &bias) {
+    if (bias.matrices)
+      return {bias.matrices, bias.tensorOut / bias.matrices};
+    return {bias.tensorOut};
+  }
+
   const ModelSpec &spec;
   std::unordered_set<std::string> seen;
 };

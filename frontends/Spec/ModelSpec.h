@@ -65,7 +65,9 @@ struct WeightRef {
   int64_t count = 0;
   int64_t groups = 1;
   int64_t stride = 0;
-  int64_t matrices = 0; ///< the tensor is [matrices, tensorOut / matrices, in]; 0: a matrix
+  /// The tensor is [matrices, tensorOut / matrices, in], or the last two the other way round, and
+  /// a bias [matrices, tensorOut / matrices]; 0: a matrix, a vector.
+  int64_t matrices = 0;
 
   bool isWhole() const { return groups == 1 && begin == 0 && count == tensorOut; }
 };
@@ -183,6 +185,9 @@ struct ModelSpec {
 
   Activation activation = Activation::Silu;
   bool gatedMlp = true;
+  /// Where mlpLimit is not 0, gate and up are clamped, gate only from above, and
+  /// mlp(x) = down((clamp(up(x)) + 1) * g * sigmoid(gateSlope * g)), g = clamp(gate(x)).
+  double mlpLimit = 0, gateSlope = 1;
 
   int64_t expertCount = 0, expertsPerToken = 0, expertSize = 0; ///< of layers that are sparse
   RoutingSpec routing;

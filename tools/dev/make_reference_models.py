@@ -207,6 +207,11 @@ def hugging_face_models():
                                             "attention_multiplier": 0.2,
                                             "residual_multiplier": 0.6, "logits_scaling": 3.0}),
     }
+    models["gpt_oss"] = ("GptOssConfig", {
+        **sparse, "head_dim": 12, "sliding_window": 5, "num_local_experts": 5,
+        "intermediate_size": 20, "swiglu_limit": 0.8, "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "truncate": False,
+            "original_max_position_embeddings": 16}})
     latent = {**small, "num_hidden_layers": 3, "n_routed_experts": 8, "num_experts_per_tok": 3,
               "moe_intermediate_size": 20, "first_k_dense_replace": 1, "qk_nope_head_dim": 10,
               "qk_rope_head_dim": 6, "kv_lora_rank": 14, "v_head_dim": 12}
@@ -717,7 +722,7 @@ FAMILIES = {
     "arcee": torch.bfloat16, "olmo": torch.bfloat16, "glm": torch.bfloat16,
     "deepseek_v2": torch.bfloat16, "deepseek_v2-groups": torch.bfloat16,
     "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
-    "helium": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
+    "gpt_oss": torch.bfloat16, "helium": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 
 

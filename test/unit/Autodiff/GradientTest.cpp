@@ -295,7 +295,8 @@ Value groupedMatmulCase(GraphBuilder &graph, Random &random) {
   int64_t rows = route.getTokens().getType().getDimSize(0);
   Value x = parameter(graph, "x", {rows, k});
   if (random.flip())
-    return graph.groupedMatmul(x, parameter(graph, "w", {e, n, k}), route);
+    return graph.groupedMatmul(x, parameter(graph, "w", {e, n, k}), route,
+                               /*transposeRhs=*/true);
   Value w = parameter(graph, "w", {e, k, n});
   OpBuilder builder(route->getContext());
   builder.setInsertionPointToEnd(route->getBlock());
@@ -313,7 +314,8 @@ Value expertsCase(GraphBuilder &graph, Random &random) {
   auto [weights, ids] = graph.topK(scores, random.extent(1, e));
   RouteOp route = graph.route(ids, e);
   Value rows = graph.dispatch(x, route);
-  Value y = graph.groupedMatmul(rows, parameter(graph, "w", {e, random.extent(), d}), route);
+  Value y = graph.groupedMatmul(rows, parameter(graph, "w", {e, random.extent(), d}), route,
+                                /*transposeRhs=*/true);
   return graph.combine(y, route, weights);
 }
 

@@ -305,6 +305,22 @@ TEST(Families, DeepSeekCachesALatentVector) {
   EXPECT_FALSE(spec.isKnownSurplus("model.layers.3.eh_proj.weight"));
 }
 
+TEST(Families, GptOssTakesColumnsInTurns) {
+  std::string rope = R"("num_local_experts": 4, "rope_scaling": {"type": "yarn", "factor": 4})";
+  ModelSpec spec = parse(config("gpt_oss", rope));
+  std::string stem = "model.layers.1.mlp.";
+  EXPECT_TRUE(needs(spec, stem + "experts.gate_up_proj", {4, 32, 96}));
+  EXPECT_TRUE(needs(spec, stem + "experts.gate_up_proj_bias", {4, 96}));
+  EXPECT_TRUE(needs(spec, stem + "experts.down_proj", {4, 48, 32}));
+  EXPECT_TRUE(needs(spec, stem + "router.bias", {4}));
+  EXPECT_TRUE(needs(spec, "model.layers.1.self_attn.sinks", {4}));
+  const WeightRef &up = spec.layers[1].experts->experts[2].up.weight;
+  EXPECT_EQ(std::tuple(up.begin, up.groups, up.stride), std::tuple(2 * 96 + 1, 48, 2));
+  EXPECT_EQ(spec.layers[0].window, 128);
+  EXPECT_EQ(spec.layers[1].window, 0);
+  EXPECT_FALSE(parseModelSpec(config("gpt_oss"), "config.json"));
+}
+
 TEST(Families, SinterSharesLayers) {
   ModelSpec runs = parse(config("sinter", R"("share_layers": 3)"));
   EXPECT_EQ(runs.layers[2].parameterGroup, 0);

@@ -1,0 +1,80 @@
+//===- ModelParts.h - Products, norms and lookups of a model ----*- C++ -*-===//
+//
+// What a decoder's graph is put together from: ops with the parameters that a ModelSpec names, in
+// the types and formats that they are stored in.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontends/Graph/BuildGraph.h"
+#include "frontends/Graph/GraphBuilder.h"
+#include <map>
+
+namespace sinter {
+
+class ModelParts {
+public:
+  /// Builds into `graph`. @param trains parameters are f32, whatever they were stored in
+  ModelParts(GraphBuilder &graph, const ModelSpec &spec, const GraphOptions &options, bool trains);
+
+  /// Names the part of the model that ops belong to.
+  void setLocation(const LayerSpec &layer, const std::string &part);
+
+  //===--------------------------------------------------------------------===//
+  // Parameters
+  //===--------------------------------------------------------------------===//
+
+  /// A tensor of the checkpoint in the type that it is stored in.
+  mlir::Value getParameter(const std::string &name, Shape shape);
+
+  /// Entries of dimension `dim` that belong to a weight, where a tensor holds several weights.
+  mlir::Value selectEntries(mlir::Value tensor, const WeightRef &ref, int64_t dim);
+
+  /// A matrix `[rows, columns]` of integers, or e4m3, by which files hold numbers. Minima are null
+  /// where the format has none; numbers that are none have no scales either.
+  struct ScaledMatrix {
+    mlir::Value numbers, scales, minima;
+  };
+  ScaledMatrix getScaledMatrix(const std::string &name, int64_t rows, int64_t columns,
+                               const IntegerFormat &format);
+
+  /// The format that a parameter is multiplied or looked up in, or null: numbers as they are.
+  const IntegerFormat *findIntegerFormat(const std::string &name) const;
+
+  /// A norm's factor, f32 `[size]`.
+  mlir::Value getNormWeight(const NormSpec &norm);
+
+  //===--------------------------------------------------------------------===//
+  // Ops
+  //===--------------------------------------------------------------------===//
+
+  /// x `[..., in]` by a weight, plus its bias: `[..., out]`.
+  mlir::Value buildLinear(mlir::Value x, const LinearSpec &linear);
+  /// Rows `[..., size]` by the model's kind of norm.
+  mlir::Value buildNorm(mlir::Value x, const NormSpec &norm);
+  /// The same of a layer, or x where there is no norm.
+  mlir::Value buildNorm(mlir::Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer);
+  /// Rows of a table `[rows, hidden size]` behind its first `offset`, in f32.
+  mlir::Value buildLookup(const std::string &name, int64_t rows, mlir::Value ids, int64_t offset,
+                          std::optional<int64_t> padding);
+  /// What is between the products of an MLP without a gate.
+  mlir::Value buildActivation(mlir::Value x);
+  /// What is between the products of an MLP with one: the gate's activation times `up`.
+  mlir::Value buildGated(mlir::Value gate, mlir::Value up);
+
+  GraphBuilder &graph;
+  const ModelSpec &spec;
+  const GraphOptions &options;
+
+private:
+  mlir::Type getFloat(DType stored);
+  mlir::Value buildScaledProduct(mlir::Value x, const LinearSpec &linear,
+                                 const IntegerFormat &format);
+  mlir::Value buildProduct(mlir::Value x, const LinearSpec &linear);
+  mlir::Value clamp(mlir::Value x, std::optional<double> low, double high);
+
+  bool trains;
+  std::map<std::string, Initializer> initializers; ///< of the parameters
+};
+
+} // namespace sinter
