@@ -222,6 +222,18 @@ std::vector<int> makeSparse(int groups) {
   return offsets;
 }
 
+std::map<std::string, Choice> makeChoices() {
+  return {{"one", {}},
+          {"few", {kF32, 6, 9, 4}},
+          {"all", {kF32, 3, 40, 40}},
+          {"bf16", {kBf16, 5, 128, 8}},
+          {"f16", {kF16, 2, 70, 6}}};
+}
+
+std::map<std::string, Assignments> makeAssignments() {
+  return {{"one", {}}, {"decode", {1, 8, 20}}, {"several", {20, 2, 3}}, {"batches", {600, 2, 5}}};
+}
+
 std::map<std::string, GroupedProduct> makeFewRows() {
   return {{"one", {{kF32, {0, 1}, 1, 1}}},
           {"bf16", {{kBf16, {0, 0, 1, 1, 6, 15}, 70, 264}}},
@@ -254,33 +266,29 @@ std::map<std::string, OuterProduct> makeOuters() {
 } // namespace
 
 TEST(Experts, AreChosenInOrder) {
-  const std::map<std::string, Choice> choices = {{"one", {}},
-                                                 {"few", {kF32, 6, 9, 4}},
-                                                 {"all", {kF32, 3, 40, 40}},
-                                                 {"bf16", {kBf16, 5, 128, 8}},
-                                                 {"f16", {kF16, 2, 70, 6}}};
-  for (bool checked : {false, true})
-    forEachKernel("top_k", choices, checked, expectChoice);
+  forEachKernel("top_k", makeChoices(), /*checked=*/false, expectChoice);
 }
 
 TEST(Experts, HaveRowsInOrder) {
-  const std::map<std::string, Assignments> all = {
-      {"one", {}}, {"decode", {1, 8, 20}}, {"several", {20, 2, 3}}, {"batches", {600, 2, 5}}};
-  for (bool checked : {false, true})
-    forEachKernel("route", all, checked, expectOrder);
+  forEachKernel("route", makeAssignments(), /*checked=*/false, expectOrder);
 }
 
 TEST(Experts, MultiplyFewRows) {
-  for (bool checked : {false, true})
-    forEachKernel("grouped_gemv", makeFewRows(), checked, expectProduct);
+  forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/false, expectProduct);
 }
 
 TEST(Experts, MultiplyManyRows) {
-  for (bool checked : {false, true})
-    forEachKernel("grouped_gemm", makeManyRows(), checked, expectProduct);
+  forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/false, expectProduct);
 }
 
 TEST(Experts, HaveGradients) {
-  for (bool checked : {false, true})
-    forEachKernel("grouped_outer", makeOuters(), checked, expectOuter);
+  forEachKernel("grouped_outer", makeOuters(), /*checked=*/false, expectOuter);
+}
+
+TEST(Experts, TouchesOnlyWhatItMay) {
+  forEachKernel("top_k", makeChoices(), /*checked=*/true, expectChoice);
+  forEachKernel("route", makeAssignments(), /*checked=*/true, expectOrder);
+  forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_outer", makeOuters(), /*checked=*/true, expectOuter);
 }

@@ -132,6 +132,9 @@ def judge_sanitizer(done):
 # Parity
 
 
+WITH_EXPERTS = ("mixtral", "sinter-experts")
+
+
 def read_npy(path):
     """The numbers of a float32 file as sinter writes it."""
     data = pathlib.Path(path).read_bytes()
@@ -196,9 +199,11 @@ def check_parity(check, bundle):
         jobs = []
         for model in sorted(bundle.models.iterdir()):
             for dtype, most in (("f32", 1e-5), ("bf16", 4e-2), ("f16", 1e-2)):
+                # A token may get another expert that is barely less likely.
+                most *= 8 if dtype != "f32" and model.name in WITH_EXPERTS else 1
                 jobs.append(lambda model=model, dtype=dtype, most=most: check_logits(
                     check, bundle, folder, model, dtype, most))
-        for model in ("gpt2", "llama", "gemma2", "sinter-mixed"):
+        for model in ("gpt2", "llama", "gemma2", "mixtral", "sinter-mixed"):
             for dtype, most in (("f32", 1e-4), ("bf16", 2e-2)):
                 jobs.append(lambda model=model, dtype=dtype, most=most: check_training(
                     check, bundle, folder, model, dtype, most))
