@@ -249,6 +249,23 @@ TEST_F(CostModelTest, ReadsOnlyTheRowsOfATable) {
   EXPECT_LT(costs.getCost(ops[0]).bytes, 3 * 4 * 64 * 4);
 }
 
+// Of 128 matrices those of eight rows at the most, from memory: a token's experts.
+TEST_F(CostModelTest, ReadsTheMatricesOfGroupsWithRows) {
+  for (const char *name : {"cpu:x86-64-v4", "cuda:sm_90"}) {
+    TargetAttr machine = *parseTarget(&context, name, 2);
+    auto ops =
+        parse("%x: tensor<8x2048xbf16>, %w: tensor<128x1536x2048xbf16>, %o: tensor<129xi32>",
+              "%0 = sinter.grouped_matmul %x, %w, %o {transpose_rhs} : (tensor<8x2048xbf16>, "
+              "tensor<128x1536x2048xbf16>, tensor<129xi32>) -> tensor<8x1536xf32>");
+    Cost cost = CostModel(machine).getCost(ops[0]);
+    double matrices = 8.0 * 1536 * 2048 * 2;
+    EXPECT_EQ(cost.bytes, matrices + 8 * 2048 * 2 + 8 * 1536 * 4 + 129 * 4);
+    EXPECT_GE(cost.ns, matrices / machine.getMemoryGbs());
+    EXPECT_LE(cost.ns, 1.1 * matrices / machine.getMemoryGbs() + machine.getLaunchNs());
+    EXPECT_EQ(cost.narrowFlops, 2.0 * 8 * 1536 * 2048);
+  }
+}
+
 TEST_F(CostModelTest, ReadsALineForEachWordOfARowInPanels) {
   auto ops = parse("%t: tensor<64x50000xf32, " + kPanels.str() + ">, %i: tensor<1x4xi32>",
                    "%0 = sinter.embedding %t, %i {transpose_table} : (tensor<64x50000xf32, " +
