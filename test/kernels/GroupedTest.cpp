@@ -1,10 +1,7 @@
-// The kernels of mixtures of experts: choosing, ordering, and products of groups of rows.
-#include "test/kernels/KernelHarness.h"
+// Products of rows by the matrices of their groups, and the gradients of these.
+#include "test/kernels/KernelCases.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <gtest/gtest.h>
-#include <numeric>
 
 using namespace sinter;
 using namespace sinter::kernels;
@@ -13,118 +10,6 @@ namespace {
 constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
 
 using Order = simt::Schedule::Order;
-
-/// Calls `check(kernels, name, one)` for each of some instances of a template.
-template <typename One>
-void forEachKernel(const char *templateName, const std::map<std::string, One> &all, bool checked,
-                   void (*check)(TestKernels &, const std::string &, const One &, Order)) {
-  SINTER_SKIP_WITHOUT_KERNELS();
-  std::map<std::string, Parameters> parameters;
-  for (const auto &[name, one] : all)
-    parameters[name] = one.getParameters();
-  auto compiled = TestKernels::compile(getTemplate(templateName), parameters, checked);
-  ASSERT_TRUE(compiled) << compiled.error().message();
-  int count = 0;
-  for (const auto &[name, one] : all) {
-    SCOPED_TRACE(name);
-    check(*compiled, name, one, static_cast<Order>(count++ % 3));
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// top_k, route
-//===----------------------------------------------------------------------===//
-
-struct Choice {
-  std::string element = kF32;
-  int rows = 1, width = 1, k = 1;
-
-  Parameters getParameters() const {
-    return {{"Element", element},
-            {"rows", std::to_string(rows)},
-            {"width", std::to_string(width)},
-            {"k", std::to_string(k)}};
-  }
-};
-
-void expectChoice(TestKernels &kernels, const std::string &name, const Choice &choice,
-                  Order order) {
-  std::mt19937 engine(5);
-  HostTensor operand =
-      HostTensor::random(choice.element, size_t(choice.rows) * choice.width, engine);
-  // Equal numbers, both zeros, and what is no number.
-  for (size_t i = 0; i < operand.values.size(); ++i)
-    if (i % 3 == 0)
-      operand.values[i] = std::vector<double>{1, 0, -0.0, NAN, -HUGE_VAL, HUGE_VAL}[i / 3 % 6];
-  size_t count = size_t(choice.rows) * choice.k;
-  HostTensor values = HostTensor::of(choice.element, std::vector<double>(count, 123));
-  HostTensor indices = HostTensor::of("int", std::vector<int>(count, -1));
-  auto report = kernels.run(name, {&operand, &values, &indices}, order);
-  ASSERT_TRUE(report) << report.error().message();
-  EXPECT_TRUE(report->clean()) << report->text();
-
-  std::vector<double> places;
-  for (int row = 0; row < choice.rows; ++row) {
-    const double *x = &operand.values[size_t(row) * choice.width];
-    std::vector<int> all(choice.width);
-    std::iota(all.begin(), all.end(), 0);
-    std::ranges::sort(all, [&](int a, int b) {
-      bool isEqual = x[a] == x[b] || (std::isnan(x[a]) && std::isnan(x[b]));
-      return isEqual ? a < b : x[a] > x[b] || std::isnan(x[b]);
-    });
-    for (int j = 0; j < choice.k; ++j) {
-      places.push_back(all[j]);
-      double value = values.values[places.size() - 1], expected = x[all[j]];
-      EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
-          << row << ", " << j << ": " << value << " and not " << expected;
-    }
-  }
-  EXPECT_EQ(indices.values, places);
-}
-
-struct Assignments {
-  int tokens = 1, k = 1, experts = 1;
-
-  Parameters getParameters() const {
-    return {{"tokens", std::to_string(tokens)},
-            {"k", std::to_string(k)},
-            {"experts", std::to_string(experts)}};
-  }
-};
-
-void expectOrder(TestKernels &kernels, const std::string &name, const Assignments &one,
-                 Order order) {
-  size_t count = size_t(one.tokens) * one.k;
-  std::vector<int> numbers(count);
-  for (size_t i = 0; i < count; ++i)
-    numbers[i] = int(i * 7 % (one.experts + 3)) - 1; // some are no expert's
-  HostTensor ids = HostTensor::of("int", numbers);
-  auto unwritten = [](size_t size) { return HostTensor::of("int", std::vector<int>(size, -7)); };
-  HostTensor ordered = unwritten(count), tokens = ordered, places = ordered,
-             offsets = unwritten(one.experts + 1);
-  auto report = kernels.run(name, {&ids, &ordered, &tokens, &places, &offsets}, order);
-  ASSERT_TRUE(report) << report.error().message();
-  EXPECT_TRUE(report->clean()) << report->text();
-
-  std::vector<double> wantedOrder, wantedTokens, wantedPlaces(count), wantedOffsets = {0};
-  for (int expert = 0; expert < one.experts; ++expert) {
-    for (size_t i = 0; i < count; ++i)
-      if (std::clamp(numbers[i], 0, one.experts - 1) == expert) {
-        wantedPlaces[i] = double(wantedOrder.size());
-        wantedOrder.push_back(double(i));
-        wantedTokens.push_back(double(i / one.k));
-      }
-    wantedOffsets.push_back(double(wantedOrder.size()));
-  }
-  EXPECT_EQ(ordered.values, wantedOrder);
-  EXPECT_EQ(tokens.values, wantedTokens);
-  EXPECT_EQ(places.values, wantedPlaces);
-  EXPECT_EQ(offsets.values, wantedOffsets);
-}
-
-//===----------------------------------------------------------------------===//
-// Products of groups
-//===----------------------------------------------------------------------===//
 
 struct Product {
   std::string element = kF32;
@@ -222,18 +107,6 @@ std::vector<int> makeSparse(int groups) {
   return offsets;
 }
 
-std::map<std::string, Choice> makeChoices() {
-  return {{"one", {}},
-          {"few", {kF32, 6, 9, 4}},
-          {"all", {kF32, 3, 40, 40}},
-          {"bf16", {kBf16, 5, 128, 8}},
-          {"f16", {kF16, 2, 70, 6}}};
-}
-
-std::map<std::string, Assignments> makeAssignments() {
-  return {{"one", {}}, {"decode", {1, 8, 20}}, {"several", {20, 2, 3}}, {"batches", {600, 2, 5}}};
-}
-
 std::map<std::string, GroupedProduct> makeFewRows() {
   return {{"one", {{kF32, {0, 1}, 1, 1}}},
           {"bf16", {{kBf16, {0, 0, 1, 1, 6, 15}, 70, 264}}},
@@ -265,30 +138,47 @@ std::map<std::string, OuterProduct> makeOuters() {
 }
 } // namespace
 
-TEST(Experts, AreChosenInOrder) {
-  forEachKernel("top_k", makeChoices(), /*checked=*/false, expectChoice);
-}
-
-TEST(Experts, HaveRowsInOrder) {
-  forEachKernel("route", makeAssignments(), /*checked=*/false, expectOrder);
-}
-
-TEST(Experts, MultiplyFewRows) {
+TEST(Grouped, MultipliesFewRows) {
   forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/false, expectProduct);
 }
 
-TEST(Experts, MultiplyManyRows) {
+TEST(Grouped, MultipliesManyRows) {
   forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/false, expectProduct);
 }
 
-TEST(Experts, HaveGradients) {
+TEST(Grouped, MultipliesRowsByRows) {
   forEachKernel("grouped_outer", makeOuters(), /*checked=*/false, expectOuter);
 }
 
-TEST(Experts, TouchesOnlyWhatItMay) {
-  forEachKernel("top_k", makeChoices(), /*checked=*/true, expectChoice);
-  forEachKernel("route", makeAssignments(), /*checked=*/true, expectOrder);
+TEST(Grouped, TouchesOnlyWhatItMay) {
   forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/true, expectProduct);
   forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/true, expectProduct);
   forEachKernel("grouped_outer", makeOuters(), /*checked=*/true, expectOuter);
+}
+
+// Two groups of one matrix, divided anywhere.
+TEST(Grouped, GivesARowTheSameBitsBesideAnyOthers) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  constexpr int m = 11, n = 10, k = 72;
+  std::mt19937 engine(6);
+  HostTensor lhs = HostTensor::random(kBf16, m * k, engine);
+  HostTensor rhs = HostTensor::random(kBf16, n * k, engine);
+  rhs.values.insert(rhs.values.end(), rhs.values.begin(), rhs.values.end());
+  for (const char *name : {"grouped_gemv", "grouped_gemm"}) {
+    GroupedProduct product{{kBf16, {0, m, m}, n, k}};
+    product.tile = std::string(name) == "grouped_gemm" ? 64 : 0;
+    auto compiled = TestKernels::compile(getTemplate(name), {{name, product.getParameters()}},
+                                         /*checked=*/false);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    std::vector<double> together;
+    for (int second : {m, 0, 1, 4, 7}) {
+      HostTensor offsets = HostTensor::of("int", std::vector<int>{0, second, m});
+      HostTensor out = HostTensor::unwritten(kF32, m * n);
+      auto report = compiled->run(name, {&lhs, &rhs, &offsets, &out});
+      ASSERT_TRUE(report) << report.error().message();
+      if (together.empty())
+        together = out.values;
+      EXPECT_EQ(out.values, together) << name << ", " << second;
+    }
+  }
 }
