@@ -32,11 +32,19 @@ const Names kGlobalOfOne = {{"token_embd", "model.embed_tokens"},
 const Names kQueries = {{"attn_q", "self_attn.q_proj"}, {"attn_k", "self_attn.k_proj"}};
 const Names kPairedQueries = {{"attn_q", "self_attn.q_proj", kPaired},
                               {"attn_k", "self_attn.k_proj", kPaired}};
-const Names kProducts = {{"attn_v", "self_attn.v_proj"},
-                         {"attn_output", "self_attn.o_proj"},
-                         {"ffn_gate", "mlp.gate_proj"},
-                         {"ffn_up", "mlp.up_proj"},
-                         {"ffn_down", "mlp.down_proj"}};
+const Names kAttention = {{"attn_v", "self_attn.v_proj"}, {"attn_output", "self_attn.o_proj"}};
+const Names kProducts =
+    kAttention +
+    Names{{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
+const Names kExperts = {{"ffn_gate_inp", "mlp.gate"},
+                        {"ffn_gate_exps", "mlp.experts.gate_proj"},
+                        {"ffn_up_exps", "mlp.experts.up_proj"},
+                        {"ffn_down_exps", "mlp.experts.down_proj"}};
+const Names kSharedExpert = {
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::RowAlone}};
 const Names kNorms = {{"attn_norm", "input_layernorm"}, {"ffn_norm", "post_attention_layernorm"}};
 const Names kNormsOfOne = {{"attn_norm", "input_layernorm", kOne},
                            {"ffn_norm", "post_attention_layernorm", kOne}};
@@ -137,6 +145,50 @@ Json window(GgufKeys &keys) {
   return hasWindow(keys) ? Json(keys.size("attention.sliding_window")) : Json();
 }
 
+bool hasExperts(const GgufKeys &keys) {
+  const Json *count = keys.find("expert_count");
+  return count && *count != 0;
+}
+
+/// That experts lie in one tensor. Refuses what the architecture's models do not do with them;
+/// whether their weights add up to 1 only some files say.
+Value stacksExperts(bool normalizes) {
+  return [normalizes](GgufKeys &keys) {
+    auto require = [&](const char *key, std::initializer_list<Json> known) {
+      const Json *value = keys.find(key);
+      if (value && std::ranges::find(known, *value) == known.end())
+        keys.mistake("its " + keys.nameOf(key) + " is " + value->dump() +
+                         ", which is not supported",
+                     "take another model, or its Hugging Face directory");
+    };
+    require("expert_gating_func", {0, 1}); // a softmax
+    require("expert_weights_norm", {normalizes});
+    require("expert_weights_scale", {0, 1});
+    require("expert_group_count", {0, 1});
+    require("leading_dense_block_count", {0});
+    return Json(true);
+  };
+}
+
+Json isTrue(GgufKeys &) { return true; }
+
+int64_t sharedSize(GgufKeys &keys) {
+  return keys.size("expert_shared_feed_forward_length", keys.size("feed_forward_length"));
+}
+
+/// Old files do not have it: all experts of a token are as large as an MLP.
+int64_t sizeOfPart(GgufKeys &keys) {
+  return keys.size(
+      "expert_feed_forward_length",
+      std::max<int64_t>(1, keys.size("feed_forward_length") / keys.size("expert_used_count")));
+}
+
+Keys experts(const char *count, bool normalizes) {
+  return {{count, size("expert_count")},
+          {"num_experts_per_tok", size("expert_used_count")},
+          {"stacked_experts", stacksExperts(normalizes)}};
+}
+
 const Keys kSizes = {{"hidden_size", size("embedding_length")},
                      {"intermediate_size", size("feed_forward_length")},
                      {"num_hidden_layers", size("block_count")},
@@ -162,17 +214,44 @@ const Names kLlamaNames = kNorms + kProducts + kPairedQueries;
 const Names kOlmo2Names = kProducts + kQueries + kHeadNorms + kNormsBehind;
 const Keys kLlamaKeys = kWholeHeads + kRmsEps + kSilu;
 
+const Keys kGraniteKeys = kLlamaKeys + kWindow + kAttentionBias + kMlpBias +
+                          Keys{{"attention_multiplier", scoreScale},
+                               {"embedding_multiplier", number("embedding_scale", 1)},
+                               {"residual_multiplier", number("residual_scale", 1)},
+                               {"logits_scaling", number("logit_scale", 1)}};
+
 const GgufArchitecture kArchitectures[] = {
+    {"llama", "mixtral", kLayers, kGlobal,
+     kNorms + kAttention + kPairedQueries +
+         Names{{"ffn_gate_inp", "block_sparse_moe.gate"},
+               {"ffn_gate_exps", "block_sparse_moe.experts.w1"},
+               {"ffn_up_exps", "block_sparse_moe.experts.w3"},
+               {"ffn_down_exps", "block_sparse_moe.experts.w2"}},
+     kLlamaKeys + kWindow + experts("num_local_experts", true), false, true},
     {"llama", "mistral", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kWindow, true},
     {"llama", "llama", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kAttentionBias + kMlpBias},
     {"qwen2", "qwen2", kLayers, kGlobal, kNorms + kProducts + kQueries, kLlamaKeys},
     {"qwen3", "qwen3", kLayers, kGlobal, kNorms + kProducts + kQueries + kHeadNorms, kLlamaKeys},
-    {"granite", "granite", kLayers, kGlobal, kLlamaNames,
-     kLlamaKeys + kWindow + kAttentionBias + kMlpBias +
-         Keys{{"attention_multiplier", scoreScale},
-              {"embedding_multiplier", number("embedding_scale", 1)},
-              {"residual_multiplier", number("residual_scale", 1)},
-              {"logits_scaling", number("logit_scale", 1)}}},
+    {"qwen2moe", "qwen2_moe", kLayers, kGlobal,
+     kNorms + kAttention + kQueries + kExperts + kSharedExpert,
+     kLlamaKeys + experts("num_experts", false) +
+         Keys{{"moe_intermediate_size", sizeOfPart},
+              {"shared_expert_intermediate_size", sharedSize},
+              {"qkv_bias", holds("blk.0.attn_q.bias")}}},
+    {"qwen3moe", "qwen3_moe", kLayers, kGlobal,
+     kNorms + kAttention + kQueries + kHeadNorms + kExperts,
+     kLlamaKeys + experts("num_experts", true) +
+         Keys{{"moe_intermediate_size", sizeOfPart}, {"norm_topk_prob", isTrue}}},
+    {"olmoe", "olmoe", kLayers, kGlobal, kNorms + kAttention + kQueries + kHeadNorms + kExperts,
+     kLlamaKeys + kAttentionBias + experts("num_experts", false)},
+    {"granite", "granite", kLayers, kGlobal, kLlamaNames, kGraniteKeys},
+    {"granitemoe", "granitemoe", kLayers, kGlobal,
+     kNorms + kAttention + kPairedQueries +
+         Names{{"ffn_gate_inp", "block_sparse_moe.router.layer"},
+               {"ffn_gate_exps", "block_sparse_moe.experts.gate"},
+               {"ffn_up_exps", "block_sparse_moe.experts.up"},
+               {"ffn_down_exps", "block_sparse_moe.experts.down"}},
+     kGraniteKeys + experts("num_local_experts", true)},
     {"smollm3", "smollm3", kLayers, kGlobal, kLlamaNames,
      kLlamaKeys + kWindow + kAttentionBias + kMlpBias},
     {"command-r", "cohere", kLayers, kGlobal, kNorms + kProducts + kQueries,
@@ -278,10 +357,11 @@ Expected<const GgufArchitecture *> findGgufArchitecture(const GgufFile &file,
     return fail(std::string(source), "it has no general.architecture", "download the file again");
   std::string known;
   for (const GgufArchitecture &architecture : kArchitectures) {
-    if (*given == architecture.name &&
-        (!architecture.hasWindow || hasWindow(GgufKeys(file, source, architecture.name))))
+    GgufKeys keys(file, source, architecture.name);
+    if (*given == architecture.name && (!architecture.hasWindow || hasWindow(keys)) &&
+        (!architecture.hasExperts || hasExperts(keys)))
       return &architecture;
-    if (!architecture.hasWindow)
+    if (!architecture.hasWindow && !architecture.hasExperts)
       known += std::string(known.empty() ? "" : ", ") + architecture.name;
   }
   return fail(std::string(source), "its general.architecture is " + given->dump(),

@@ -21,6 +21,7 @@ enum class GgufChange {
   PartsApart,    ///< rows: heads of (q, k, v) became all q, all k, all v
   Transposed,    ///< [in, out] became [out, in]
   OneAdded,      ///< 1 + weight
+  RowAlone,      ///< [1, in] became [in]
 };
 
 struct GgufTensorName {
@@ -42,7 +43,8 @@ struct GgufArchitecture {
   const char *layers;                          ///< "model.layers.", before a layer's number
   std::vector<GgufTensorName> global, ofLayer; ///< without ".weight" and ".bias"
   std::vector<GgufConfigKey> keys;
-  bool hasWindow = false; ///< of files that give a sliding window; stands before that of others
+  /// Of files that give a sliding window, or experts; stands before that of others.
+  bool hasWindow = false, hasExperts = false;
 };
 
 /// The architecture that the file names. Fails where it is none that we know, or the file is one of

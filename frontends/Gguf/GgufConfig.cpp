@@ -18,11 +18,12 @@ public:
   Expected<std::string> make() {
     config["model_type"] = architecture.modelType;
     vocabulary();
-    if (const Json *experts = keys.find("expert_count"); experts && *experts != 0)
-      keys.mistake("experts in GGUF files are not supported",
-                   "give the model's Hugging Face directory");
     for (const GgufConfigKey &key : architecture.keys)
       config[key.name] = key.value(keys);
+    if (const Json *experts = keys.find("expert_count");
+        experts && *experts != 0 && !config.contains("stacked_experts"))
+      keys.mistake("experts of its architecture are not supported",
+                   "give the model's Hugging Face directory");
     scaling();
     ids("bos_token_id", {"bos_token_id"});
     ids("eos_token_id", {"eos_token_id", "eot_token_id"});

@@ -181,6 +181,11 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     if ((change == GgufChange::Transposed && vector) ||
         (change == GgufChange::OneAdded && ending == ".bias"))
       change = GgufChange::None;
+    if (change == GgufChange::RowAlone) {
+      if (vector)
+        tensor.shape.insert(tensor.shape.begin(), 1);
+      change = GgufChange::None;
+    }
     if (stored.type->plain && change == GgufChange::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));
@@ -202,7 +207,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       std::swap(tensor.shape[0], tensor.shape[1]);
     tensor.dtype = DType::F32;
     tensor.decoder = change == GgufChange::Transposed ? decodeTransposed(rows) : decodeRows(rows);
-    if (!stored.type->plain && stored.shape.size() == 2 && change != GgufChange::OneAdded)
+    if (!stored.type->plain && stored.shape.size() >= 2 && change != GgufChange::OneAdded)
       tensor.integers = splitRows(rows);
     tensors.push_back(std::move(tensor));
   }

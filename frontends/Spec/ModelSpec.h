@@ -191,6 +191,7 @@ struct ModelSpec {
 
   int64_t expertCount = 0, expertsPerToken = 0, expertSize = 0; ///< of layers that are sparse
   RoutingSpec routing;
+  bool stacksExperts = false;   ///< all experts' gates are one tensor, and ups, and downs
   int64_t sharedExpertSize = 0; ///< 0: none
   bool sharedExpertGate = false;
   bool trainsRouterLoss = false; ///< training adds a loss that spreads tokens over experts

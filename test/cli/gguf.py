@@ -3,12 +3,16 @@
 Writes kept models as llama.cpp's converter would (names, order of rows, transposed matrices, norms of
 Gemma) and compares logits bit for bit: of f32 files with the directory's, of quantized ones, read as
 floats, with those of a directory that holds the dequantized numbers; and within rounding, where products
-multiply by the file's integers. Then a tokenizer of each kind, and files that are
+multiply by the file's integers. Of models with experts, too, whose matrices the converter stacks. Then a
+tokenizer of each kind, and files that are
 damaged: each must end with one line and status 1.
 """
 
 import json
+import math
 import pathlib
+import random
+import re
 import shutil
 import struct
 import subprocess
@@ -185,6 +189,19 @@ OLMO = LLAMA | {"post_attention_layernorm": "post_attention_norm",
 PHI = LLAMA | {"model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
                "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}
 STARCODER = LLAMA | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+MIXTRAL = LLAMA | {"block_sparse_moe.gate": "ffn_gate_inp", "block_sparse_moe.experts.w1": "ffn_gate_exps",
+                   "block_sparse_moe.experts.w3": "ffn_up_exps",
+                   "block_sparse_moe.experts.w2": "ffn_down_exps"}
+GRANITE = LLAMA | {"block_sparse_moe.router.layer": "ffn_gate_inp",
+                   "block_sparse_moe.experts.gate": "ffn_gate_exps",
+                   "block_sparse_moe.experts.up": "ffn_up_exps",
+                   "block_sparse_moe.output_linear": "ffn_down_exps"}
+QWEN = LLAMA | {"mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps",
+                "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
+                "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
+                "mlp.shared_expert.down_proj": "ffn_down_shexp",
+                "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
+EXPERTS = {"mixtral": MIXTRAL, "granitemoe": GRANITE, "qwen2_moe": QWEN, "qwen3_moe": QWEN, "olmoe": QWEN}
 NAMES = {"gpt2": GPT2, "gptneox": NEOX, "gemma2": GEMMA, "gemma3": GEMMA, "olmo2": OLMO, "phi2": PHI,
          "starcoder2": STARCODER}
 # Norms with factor 1 + weight, which is what the file holds.
@@ -203,7 +220,8 @@ def split(name):
 
 def change(architecture, config, stem, tensor, is_bias=False):
     heads = config.get("num_attention_heads") or config.get("n_head")
-    if architecture in ("llama", "granite", "smollm3") and stem in ("self_attn.q_proj", "self_attn.k_proj"):
+    if architecture in ("llama", "granite", "granitemoe", "smollm3") and \
+            stem in ("self_attn.q_proj", "self_attn.k_proj"):
         return pair(tensor, heads if "q_proj" in stem else config["num_key_value_heads"])
     if architecture == "gptneox" and stem == "attention.query_key_value":
         return part(tensor, heads)
@@ -232,7 +250,11 @@ def describe(architecture, config):
               "attention.key_length": get("head_dim"), "attention.value_length": get("head_dim"),
               "rope.freq_base": float(theta) if theta else None,
               "rope.dimension_count": int(head * partial) if theta else None,
-              "use_parallel_residual": get("use_parallel_residual")}
+              "use_parallel_residual": get("use_parallel_residual"),
+              "expert_count": get("num_experts", "num_local_experts"),
+              "expert_used_count": get("num_experts_per_tok"),
+              "expert_feed_forward_length": get("moe_intermediate_size"),
+              "expert_shared_feed_forward_length": get("shared_expert_intermediate_size")}
     if architecture == "gemma3":
         values["rope.freq_base_swa"] = sliding["rope_theta"]
     if rope.get("rope_type") in ("linear", "yarn"):
@@ -242,7 +264,7 @@ def describe(architecture, config):
     for key, ours in (("attention.scale", "attention_multiplier"),
                       ("embedding_scale", "embedding_multiplier"),
                       ("residual_scale", "residual_multiplier"),
-                      ("logit_scale", "logits_scaling" if architecture == "granite" else "logit_scale")):
+                      ("logit_scale", "logits_scaling" if "granite" in architecture else "logit_scale")):
         values[key] = get(ours)
     if architecture in ("gemma2", "gemma3", "olmo2", "phi3") or config["model_type"] == "mistral":
         values["attention.sliding_window"] = get("sliding_window")
@@ -256,19 +278,45 @@ def describe(architecture, config):
     return metadata
 
 
+def stack(tensors):
+    """Experts' matrices one behind another, as one tensor; {name: the original names}."""
+    stacked, parts = {}, {}
+    for name, tensor in sorted(tensors.items(), key=lambda item: [int(n) for n in re.findall(r"\d+", item[0])]):
+        of = re.sub(r"\.experts\.\d+\.", ".experts.", name)
+        if name.endswith("input_linear.weight"):  # gate and up of each
+            half = len(tensor.values) // tensor.shape[0] // 2
+            for which, part in enumerate(("gate", "up")):
+                stacked[name.replace("input_linear", "experts." + part)] = Tensor(
+                    [tensor.shape[0], tensor.shape[1] // 2, tensor.shape[2]],
+                    [x for e in range(tensor.shape[0])
+                     for x in tensor.values[(2 * e + which) * half:(2 * e + which + 1) * half]])
+        elif of != name:
+            before = stacked.setdefault(of, Tensor([0] + tensor.shape, []))
+            before.shape[0] += 1
+            before.values += tensor.values
+            parts.setdefault(of, []).append(name)
+        elif name.endswith("shared_expert_gate.weight"):
+            stacked[name] = Tensor(tensor.shape[1:], tensor.values)
+        else:
+            stacked[name] = tensor
+    return stacked, parts
+
+
 def convert(model, architecture, kind=F32):
     """The bytes of the GGUF file; for quantized ones a directory of the numbers that it holds."""
     config = json.loads((model / "config.json").read_text())
     names, tensors, origin = NAMES.get(architecture, LLAMA), {}, {}
-    for name, tensor in read_tensors(model / "model.safetensors").items():
+    names = EXPERTS.get(config["model_type"], names)
+    for name, tensor in stack(read_tensors(model / "model.safetensors"))[0].items():
         layer, stem, ending = split(name)
         if stem == "lm_head" and config.get("tie_word_embeddings", architecture in ("gpt2", "gemma2")):
             continue
         to = layer + names[stem] + ending
         tensors[to], origin[to] = change(architecture, config, stem, tensor, ending == ".bias"), (name, stem)
-    fits = lambda tensor: len(tensor.shape) > 1 and (kind == F16 or tensor.shape[-1] % 32 == 0)
+    fits = lambda name, tensor: len(tensor.shape) > 1 and "ffn_gate_inp" not in name and \
+        (kind == F16 or tensor.shape[-1] % 32 == 0)
     data, held = make_gguf(describe(architecture, config), tensors,
-                           lambda name, tensor: kind if kind != F32 and fits(tensor) else F32)
+                           lambda name, tensor: kind if kind != F32 and fits(name, tensor) else F32)
     return data, config, tensors, held, origin
 
 
@@ -353,6 +401,95 @@ def compare_quantized():
         assert kept == (kind in (Q8_0, Q4_0, Q4_1)), "products are by integers where there are some"
 
 
+def make_experts(kind, **more):
+    """A directory of a small model with experts."""
+    hidden, size, count, heads, layers = 32, 32, 6, 4, 2
+    config = {"model_type": kind, "vocab_size": 67, "hidden_size": hidden, "intermediate_size": size,
+              "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": 2,
+              "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+              "hidden_act": "silu", "tie_word_embeddings": False, "num_experts_per_tok": 3, **more}
+    config["num_local_experts" if kind in ("mixtral", "granitemoe") else "num_experts"] = count
+    chance, tensors = random.Random(kind), {}
+
+    def add(name, *shape, mean=0.0):
+        name += "" if name.endswith(".bias") else ".weight"
+        tensors[name] = Tensor(shape, [to_f32(chance.gauss(mean, 0.3)) for _ in range(math.prod(shape))])
+
+    add("model.embed_tokens", 67, hidden)
+    add("model.norm", hidden, mean=1.0)
+    add("lm_head", 67, hidden)
+    for layer in (f"model.layers.{i}." for i in range(layers)):
+        for name, rows in (("q_proj", hidden), ("k_proj", hidden // 2), ("v_proj", hidden // 2), ("o_proj", hidden)):
+            add(layer + "self_attn." + name, rows, hidden)
+            if kind == "qwen2_moe" and name != "o_proj":
+                add(layer + "self_attn." + name + ".bias", rows)
+            if kind in ("qwen3_moe", "olmoe") and name in ("q_proj", "k_proj"):
+                add(layer + "self_attn." + name[0] + "_norm", hidden // heads if kind == "qwen3_moe" else rows,
+                    mean=1.0)
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            add(layer + name, hidden, mean=1.0)
+        if kind == "granitemoe":
+            add(layer + "block_sparse_moe.router.layer", count, hidden)
+            add(layer + "block_sparse_moe.input_linear", count, 2 * size, hidden)
+            add(layer + "block_sparse_moe.output_linear", count, hidden, size)
+            continue
+        block = layer + ("block_sparse_moe." if kind == "mixtral" else "mlp.")
+        add(block + "gate", count, hidden)
+        for expert in range(count):
+            for name in ("w1", "w3", "w2") if kind == "mixtral" else ("gate_proj", "up_proj", "down_proj"):
+                rows, width = (hidden, size) if name in ("w2", "down_proj") else (size, hidden)
+                add(f"{block}experts.{expert}.{name}", rows, width)
+        if kind == "qwen2_moe":
+            for name in ("gate_proj", "up_proj", "down_proj"):
+                add(block + "shared_expert." + name, *((hidden, 64) if name == "down_proj" else (64, hidden)))
+            add(block + "shared_expert_gate", 1, hidden)
+    return make_directory("experts-" + kind, config, tensors)
+
+
+def numbers_of(npy):
+    size = struct.unpack_from("<H", npy, 8)[0]
+    return struct.unpack(f"<{(len(npy) - 10 - size) // 4}f", npy[10 + size:])
+
+
+def compare_experts():
+    """Of f32 the bits of the directory; of integers those of the dequantized numbers within rounding, as
+    rows of experts are multiplied in fixed point, however many an expert has."""
+    for kind, architecture, type_, more in (
+            ("mixtral", "llama", Q8_0, {}),
+            ("granitemoe", "granitemoe", None, {"attention_multiplier": 0.2, "embedding_multiplier": 3.0,
+                                                "residual_multiplier": 0.5, "logits_scaling": 2.0}),
+            ("qwen2_moe", "qwen2moe", Q4_1, {"moe_intermediate_size": 32, "norm_topk_prob": False,
+                                             "shared_expert_intermediate_size": 64}),
+            ("qwen3_moe", "qwen3moe", Q4_0, {"moe_intermediate_size": 32, "norm_topk_prob": True, "head_dim": 8}),
+            ("olmoe", "olmoe", None, {"norm_topk_prob": False})):
+        directory = make_experts(kind, **more)
+        path = folder / f"{kind}.gguf"
+        path.write_bytes(convert(directory, architecture)[0])
+        same = logits(path) == logits(directory)
+        print(f"{kind} as {architecture}: {'same bits' if same else 'DIFFERS'}")
+        assert same
+        if type_ is None:
+            continue
+        data, config, tensors, held, origin = convert(directory, architecture, type_)
+        path.write_bytes(data)
+        undone = {original: undo(architecture, config, stem, Tensor(tensors[to].shape, held[to]))
+                  for to, (original, stem) in origin.items()}
+        original = read_tensors(directory / "model.safetensors")
+        for of, names in stack(original)[1].items():
+            values, size = undone[of].values, len(undone.pop(of).values) // len(names)
+            undone |= {name: Tensor(original[name].shape, values[i * size:(i + 1) * size])
+                       for i, name in enumerate(names)}
+        for name, tensor in undone.items():
+            tensor.shape = original[name].shape
+        expected = logits(make_directory("dequantized-" + kind, config, undone))
+        assert logits(path) == expected
+        expected, stored = numbers_of(expected), numbers_of(logits(path, "stored"))
+        error = math.dist(stored, expected) / math.hypot(*expected)
+        print(f"{kind} of type {type_}, its integers: {error:.1e}")
+        assert 0 < error < 1e-5
+        assert parameter_bytes(path, "stored") < 0.6 * parameter_bytes(path, "float")
+
+
 def undo(architecture, config, stem, tensor):
     """The inverse of change(), found by moving numbered elements."""
     numbered = change(architecture, config, stem, Tensor(
@@ -418,7 +555,12 @@ def check_errors():
         "it has no room for its": data[:8] + struct.pack("<Q", 1 << 60) + data[16:],
         'its general.architecture is "mamba"': other(**{"general.architecture": "mamba"}),
         "it is one of 2 parts of a model": other(**{"split.count": 2}),
-        "experts in GGUF files are not supported": other(**{"llama.expert_count": 8}),
+        "experts of its architecture are not supported": make_gguf(
+            {key.replace("llama.", "qwen2."): "qwen2" if value == "llama" else value
+             for key, value in metadata.items()} | {"qwen2.expert_count": 8}, tensors, lambda *_: F32)[0],
+        "it has no llama.expert_used_count": other(**{"llama.expert_count": 8}),
+        "its llama.expert_gating_func is 2, which is not supported": other(
+            **{"llama.expert_count": 8, "llama.expert_used_count": 2, "llama.expert_gating_func": 2}),
         "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
         "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
         "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",
@@ -454,5 +596,6 @@ def swap_type(data, name, kind):
 folder.mkdir(parents=True, exist_ok=True)
 compare_models()
 compare_quantized()
+compare_experts()
 compare_tokenizers()
 check_errors()

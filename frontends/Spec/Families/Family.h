@@ -192,7 +192,8 @@ void nameFusedGate(ModelSpec &spec, LayerSpec &layer);
 void nameLlamaTensors(ModelSpec &spec);
 
 /// Experts of a layer instead of its MLP, each with tensors of its own: `stem``router`.weight, and
-/// of expert E `stem``experts`.E.`name`.weight for the names of gate, up and down.
+/// of expert E `stem``experts`.E.`name`.weight for the names of gate, up and down; where the model
+/// stacks them `stem``experts`.`name`.weight of all.
 void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
                  const std::string &router, const std::string &experts,
                  std::array<const char *, 3> names);

@@ -35,6 +35,11 @@ void graniteMoeNameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   int64_t hidden = spec.hiddenSize, size = spec.expertSize, count = spec.expertCount;
   for (LayerSpec &layer : spec.layers) {
+    if (spec.stacksExperts) {
+      nameExperts(spec, layer, layer.path + ".", "block_sparse_moe.router.layer",
+                  "block_sparse_moe.experts", {"gate", "up", "down"});
+      continue;
+    }
     std::string stem = layer.path + ".block_sparse_moe.";
     // Rows from `begin` on of the matrix of an expert, of all of which the tensor has `rows`.
     auto part = [&](const char *name, int64_t expert, int64_t in, int64_t rows, int64_t begin,

@@ -144,11 +144,18 @@ void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &ste
   layer.up = layer.down = {};
   layer.experts.emplace();
   layer.experts->router = named(router, hidden, spec.expertCount);
-  for (int64_t i = 0; i < spec.expertCount; ++i) {
-    std::string expert = experts + "." + std::to_string(i) + ".";
-    layer.experts->experts.push_back({named(expert + names[0], hidden, size),
-                                      named(expert + names[1], hidden, size),
-                                      named(expert + names[2], size, hidden)});
+  int64_t count = spec.expertCount;
+  for (int64_t i = 0; i < count; ++i) {
+    auto ofExpert = [&](const char *name, int64_t in, int64_t out) {
+      std::string ofOne = experts + "." + std::to_string(i) + "." + name;
+      if (!spec.stacksExperts)
+        return named(ofOne, in, out);
+      WeightRef weight{.tensorOut = count * out, .begin = i * out, .count = out, .matrices = count};
+      return linearPart(ofOne, stem + experts + "." + name, in, weight, false);
+    };
+    layer.experts->experts.push_back({ofExpert(names[0], hidden, size),
+                                      ofExpert(names[1], hidden, size),
+                                      ofExpert(names[2], size, hidden)});
   }
 }
 

@@ -180,6 +180,7 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
                        std::to_string(spec.expertCount) + " experts cannot be chosen",
                    "");
   spec.expertSize = spec.mlpSize;
+  spec.stacksExperts = config.flag("stacked_experts", false);
   for (LayerSpec &layer : spec.layers)
     layer.isSparse = true;
   bool hasLoss = config.flag("output_router_logits", false);

@@ -7,6 +7,9 @@
 //                                "gelu", "gelu_tanh", "relu", "relu2", "silu" (plain)
 //   num_experts                  default none; each token goes through num_experts_per_tok of them
 //                                (default 2), each with an MLP of a gated mlp_type
+//   stacked_experts              default false; true: of all experts' gates, ups and downs one
+//   tensor
+//                                each, [num_experts, out, in], without the .E
 //   moe_intermediate_size        an expert's, default intermediate_size
 //   norm_topk_prob               default false; true: the weights of the chosen experts add up to 1
 //   shared_expert_intermediate_size   default none; an MLP beside the experts

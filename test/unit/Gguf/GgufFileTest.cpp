@@ -124,6 +124,35 @@ TEST(GgufConfig, NamesWhatIsMissing) {
             "m.gguf: it has no llama.embedding_length; convert the model again");
 }
 
+// Old files do not say how large experts are, and a gate of one row has one dimension.
+TEST(GgufConfig, OfExperts) {
+  std::string file = begin(2, 9)
+                         .entry("general.architecture", "qwen2moe")
+                         .entry("qwen2moe.embedding_length", 8)
+                         .entry("qwen2moe.feed_forward_length", 48)
+                         .entry("qwen2moe.block_count", 1)
+                         .entry("qwen2moe.attention.head_count", 2)
+                         .entry("qwen2moe.context_length", 16)
+                         .entry("qwen2moe.expert_count", 6)
+                         .entry("qwen2moe.expert_used_count", 3)
+                         .entry("qwen2moe.leading_dense_block_count", 0)
+                         .tensor("token_embd.weight", {8, 2}, 0, 0)
+                         .tensor("blk.0.ffn_gate_inp_shexp.weight", {8}, 0, 64)
+                         .data(96)
+                         .bytes;
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  ASSERT_TRUE(read) << read.error().message();
+  auto config = makeGgufConfig(*read, "m.gguf");
+  ASSERT_TRUE(config) << config.error().message();
+  for (const char *line : {"\"moe_intermediate_size\": 16", "\"num_experts\": 6",
+                           "\"shared_expert_intermediate_size\": 48", "\"stacked_experts\": true"})
+    EXPECT_NE(config->find(line), std::string::npos) << line << " in " << *config;
+  auto tensors = nameGgufTensors(*read, "m.gguf", 0);
+  ASSERT_TRUE(tensors) << tensors.error().message();
+  EXPECT_EQ((*tensors)[1].name, "model.layers.0.mlp.shared_expert_gate.weight");
+  EXPECT_EQ((*tensors)[1].shape, (std::vector<int64_t>{1, 8}));
+}
+
 /// What a decoder makes of all its items, the last ones first.
 template <typename T> std::vector<T> decodeAll(const TensorDecoder &decoder, size_t count) {
   std::vector<T> elements(count);

@@ -86,6 +86,17 @@ TEST(Families, ExpertsInOneTensor) {
   EXPECT_EQ(spec.layers[0].experts->experts[2].up.weight.begin, 2 * 96 + 48);
 }
 
+TEST(Families, StackedExperts) {
+  std::string keys = R"("num_local_experts": 4, "stacked_experts": true)";
+  ModelSpec mixtral = parse(config("mixtral", keys)), granite = parse(config("granitemoe", keys));
+  std::string stem = "model.layers.0.block_sparse_moe.experts.";
+  EXPECT_TRUE(needs(mixtral, stem + "w3.weight", {4, 48, 32}));
+  EXPECT_TRUE(needs(mixtral, stem + "w2.weight", {4, 32, 48}));
+  EXPECT_EQ(mixtral.layers[0].experts->experts[2].up.weight.begin, 2 * 48);
+  EXPECT_TRUE(needs(granite, stem + "gate.weight", {4, 48, 32}));
+  EXPECT_TRUE(needs(granite, stem + "down.weight", {4, 32, 48}));
+}
+
 TEST(Families, LlamaBiasesAndTiedHead) {
   ModelSpec spec = parse(
       config("llama", R"("attention_bias": true, "mlp_bias": true, "tie_word_embeddings": true)"));
