@@ -46,7 +46,7 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
   std::vector<std::vector<LayerGroup>> blocks;
   for (const LayerSpec &block : spec.layers) {
     std::vector<LayerGroup> groups;
-    auto addGroup = [&](std::initializer_list<const LinearSpec *> linears) {
+    auto addGroup = [&](const std::vector<const LinearSpec *> &linears) {
       LayerGroup group;
       for (const LinearSpec *linear : linears)
         if (linear && seen.insert(linear->weight.tensor).second)
@@ -58,8 +58,16 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
     };
     addGroup({&block.query, &block.key, &block.value});
     addGroup({&block.output});
-    addGroup({block.gate ? &*block.gate : nullptr, &block.up});
-    addGroup({&block.down});
+    if (block.hasMlp()) {
+      addGroup({block.gate ? &*block.gate : nullptr, &block.up});
+      addGroup({&block.down});
+    }
+    // Other programs compute a layer's experts as one.
+    std::vector<const LinearSpec *> ofExperts;
+    if (block.experts)
+      for (const ExpertsSpec::Expert &expert : block.experts->experts)
+        ofExperts.insert(ofExperts.end(), {&expert.gate, &expert.up, &expert.down});
+    addGroup(ofExperts);
     blocks.push_back(std::move(groups));
   }
   return blocks;
@@ -160,9 +168,23 @@ static Expected<void> checkModel(const Model &model) {
                 "give a Hugging Face directory or a .gguf file");
   if (!model.weights)
     return fail(model.path.string(), "it has no weights", "give a directory with weights");
-  if (model.spec.hasExperts())
-    return fail(model.path.string(), "its layers have experts, which are not quantized",
-                "give a model without experts");
+  return {};
+}
+
+/// What experts are not quantized to.
+static Expected<void> checkExperts(const Model &model, const QuantizeOptions &options) {
+  if (!model.spec.hasExperts())
+    return {};
+  for (const LayerSpec &layer : model.spec.layers)
+    if (layer.experts && layer.experts->experts.front().up.weight.matrices)
+      return fail(model.path.string(), "its experts lie in one tensor, which is not quantized",
+                  "give a model in which each expert has tensors of its own");
+  if (options.scheme.starts_with("fp8"))
+    return fail("`scheme` " + options.scheme, "experts of fp8 are not supported",
+                "give int8-weights or int4-weights");
+  if (options.method == "gptq")
+    return fail("`method` gptq", "it is not for experts, of which each sees a part of the text",
+                "give another");
   return {};
 }
 
@@ -329,6 +351,12 @@ Expected<void> Quantizer::addWide(QuantizedFolder &folder) {
     if (!quantizable.contains(parameter.name))
       folder.add(parameter.name, *model.weights->find(parameter.name));
   wide.push_back(model.spec.head.name);
+  for (const LayerSpec &layer : model.spec.layers)
+    if (layer.experts) {
+      wide.push_back(layer.path + "." + layer.experts->router.name);
+      if (layer.experts->sharedGate)
+        wide.push_back(layer.path + "." + layer.experts->sharedGate->name);
+    }
   return folder.writeFile();
 }
 
@@ -456,6 +484,7 @@ Expected<Quantization> sinter::quantize(const Model &model, const QuantizeOption
     options.observer.note("the scheme " + options.scheme +
                           " has no groups of its own size; `group` is not looked at");
   SINTER_CHECK(checkModel(model));
+  SINTER_CHECK(checkExperts(model, options));
   std::vector<std::vector<LayerGroup>> blocks = listBlocks(model.spec);
   SINTER_CHECK(checkLayers(model, blocks, format));
   for (const auto &groups : blocks)
