@@ -56,7 +56,14 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
       if (!group.empty())
         groups.push_back(std::move(group));
     };
-    addGroup({&block.query, &block.key, &block.value});
+    if (block.latent) {
+      // What makes keys and values of a latent vector is multiplied from both sides: it stays wide.
+      const std::optional<LinearSpec> &down = block.latent->queryDown;
+      addGroup({down ? &*down : &block.query, &block.latent->down});
+      addGroup({&block.query});
+    } else {
+      addGroup({&block.query, &block.key, &block.value});
+    }
     addGroup({&block.output});
     if (block.hasMlp()) {
       addGroup({block.gate ? &*block.gate : nullptr, &block.up});

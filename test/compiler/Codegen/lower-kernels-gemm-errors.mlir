@@ -29,12 +29,12 @@ func.func private @panels(%x: tensor<4x16xf32>, %w: tensor<16x64xf32, #panels>)
 
 #cpu = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "+avx512f", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>
 module attributes {sinter.target = #cpu} {
-func.func private @width(%q: tensor<1x1x1x257xf32>) -> tensor<1x1x1x257xf32>
+func.func private @width(%q: tensor<1x1x1x1025xf32>) -> tensor<1x1x1x1025xf32>
     attributes {sinter.kernel = "attention"} {
-  // expected-error @+1 {{expected heads of 256 elements at the most, got 257}}
+  // expected-error @+1 {{expected heads of 1024 elements at the most, got 1025}}
   %0 = sinter.attention %q, %q, %q
     {scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
-    : (tensor<1x1x1x257xf32>, tensor<1x1x1x257xf32>, tensor<1x1x1x257xf32>) -> tensor<1x1x1x257xf32>
-  return %0 : tensor<1x1x1x257xf32>
+    : (tensor<1x1x1x1025xf32>, tensor<1x1x1x1025xf32>, tensor<1x1x1x1025xf32>) -> tensor<1x1x1x1025xf32>
+  return %0 : tensor<1x1x1x1025xf32>
 }
 }
