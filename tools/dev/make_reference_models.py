@@ -212,6 +212,15 @@ def hugging_face_models():
         "intermediate_size": 20, "swiglu_limit": 0.8, "rope_parameters": {
             "rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "truncate": False,
             "original_max_position_embeddings": 16}})
+    models["granitemoeshared"] = ("GraniteMoeSharedConfig", {
+        **sparse, "intermediate_size": 20, "num_local_experts": 4, "shared_intermediate_size": 28,
+        "residual_multiplier": 0.6, "logits_scaling": 3.0})
+    models["hunyuan_v1_moe"] = ("HunYuanMoEV1Config", {
+        **grouped, "intermediate_size": 24, "num_experts": 5, "moe_topk": 2, "head_dim": 12})
+    models["minimax_m2"] = ("MiniMaxM2Config", {
+        **sparse, "intermediate_size": 20, "num_local_experts": 6, "head_dim": 12,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0,
+                            "partial_rotary_factor": 0.5}})
     latent = {**small, "num_hidden_layers": 3, "n_routed_experts": 8, "num_experts_per_tok": 3,
               "moe_intermediate_size": 20, "first_k_dense_replace": 1, "qk_nope_head_dim": 10,
               "qk_rope_head_dim": 6, "kv_lora_rank": 14, "v_head_dim": 12}
@@ -722,7 +731,9 @@ FAMILIES = {
     "arcee": torch.bfloat16, "olmo": torch.bfloat16, "glm": torch.bfloat16,
     "deepseek_v2": torch.bfloat16, "deepseek_v2-groups": torch.bfloat16,
     "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
-    "gpt_oss": torch.bfloat16, "helium": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
+    "gpt_oss": torch.bfloat16, "helium": torch.bfloat16,
+    "granitemoeshared": torch.bfloat16, "hunyuan_v1_moe": torch.bfloat16,
+    "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 
 

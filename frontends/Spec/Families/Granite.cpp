@@ -62,4 +62,30 @@ void graniteMoeNameTensors(ModelSpec &spec) {
   }
 }
 
+void graniteMoeSharedReadConfig(ConfigReader &config, ModelSpec &spec) {
+  graniteMoeReadConfig(config, spec);
+  double size = config.number("shared_intermediate_size", 0); // 0: there is none
+  if (size < 0 || size > 1e9 || size != double(static_cast<int64_t>(size)))
+    config.mistake("shared_intermediate_size", "it is no size", "");
+  else
+    spec.sharedExpertSize = static_cast<int64_t>(size);
+}
+
+void graniteMoeSharedNameTensors(ModelSpec &spec) {
+  graniteMoeNameTensors(spec);
+  int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
+  if (!size)
+    return;
+  for (LayerSpec &layer : spec.layers) {
+    auto half = [&](const char *name, int64_t begin) {
+      WeightRef weight{.tensorOut = 2 * size, .begin = begin, .count = size};
+      return linearPart(name, layer.path + ".shared_mlp.input_linear", hidden, weight, false);
+    };
+    layer.gate = half("shared_mlp.input_linear.gate", 0);
+    layer.up = half("shared_mlp.input_linear.up", size);
+    layer.down = linear("shared_mlp.output_linear", layer.path + ".shared_mlp.output_linear", size,
+                        hidden, false);
+  }
+}
+
 } // namespace sinter

@@ -166,6 +166,16 @@ void nameMlpExperts(ModelSpec &spec) {
                   {"gate_proj", "up_proj", "down_proj"});
 }
 
+void nameSharedExpert(const ModelSpec &spec, LayerSpec &layer, const std::string &name) {
+  auto named = [&](const std::string &part, int64_t in, int64_t out) {
+    return linear(name + part, layer.path + "." + name + part, in, out, false);
+  };
+  int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
+  layer.gate = named(".gate_proj", hidden, size);
+  layer.up = named(".up_proj", hidden, size);
+  layer.down = named(".down_proj", size, hidden);
+}
+
 void nameDeepSeekExperts(ModelSpec &spec) {
   nameMlpExperts(spec);
   spec.surplusBeginnings.push_back("model.layers." + std::to_string(spec.layers.size()) + ".");
@@ -174,15 +184,8 @@ void nameDeepSeekExperts(ModelSpec &spec) {
       continue;
     if (spec.routing.hasBias)
       layer.experts->routerBias = layer.path + ".mlp.gate.e_score_correction_bias";
-    auto named = [&](const char *name, int64_t in, int64_t out) {
-      return linear(name, layer.path + "." + name, in, out, false);
-    };
-    int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
-    if (!size)
-      continue;
-    layer.gate = named("mlp.shared_experts.gate_proj", hidden, size);
-    layer.up = named("mlp.shared_experts.up_proj", hidden, size);
-    layer.down = named("mlp.shared_experts.down_proj", size, hidden);
+    if (spec.sharedExpertSize)
+      nameSharedExpert(spec, layer, "mlp.shared_experts");
   }
 }
 

@@ -93,17 +93,13 @@ void qwen2MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
 void qwen2MoeNameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   nameMlpExperts(spec);
-  int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
   for (LayerSpec &layer : spec.layers) {
     if (!layer.isSparse)
       continue;
-    auto named = [&](const char *name, int64_t in, int64_t out) {
-      return linear(name, layer.path + "." + name, in, out, false);
-    };
-    layer.gate = named("mlp.shared_expert.gate_proj", hidden, size);
-    layer.up = named("mlp.shared_expert.up_proj", hidden, size);
-    layer.down = named("mlp.shared_expert.down_proj", size, hidden);
-    layer.experts->sharedGate = named("mlp.shared_expert_gate", hidden, 1);
+    nameSharedExpert(spec, layer, "mlp.shared_expert");
+    layer.experts->sharedGate =
+        linear("mlp.shared_expert_gate", layer.path + ".mlp.shared_expert_gate", spec.hiddenSize, 1,
+               false);
   }
 }
 

@@ -1,0 +1,38 @@
+// MiniMax-M2: norms over all heads of Q and of K, partial rotary positions, experts that are chosen
+// by sigmoids and a bias.
+
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+
+void miniMaxM2ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  double fraction = 1;
+  // The first files say how many components are rotated.
+  if (std::optional<int64_t> rotated = config.optionalSize("rotary_dim"))
+    fraction = double(*rotated) / double(config.size("head_dim", 128));
+  readLlama(config, spec,
+            {.positions = 196608,
+             .kvHeads = 8,
+             .headDim = 128,
+             .partial = fraction,
+             .theta = 5e6,
+             .eps = 1e-6});
+  spec.queryKeyNorm = spec.wholeQueryKeyNorm = true;
+  readExperts(config, spec, {"num_local_experts", "num_experts"}, 256, 8);
+  spec.routing.usesSigmoid = spec.routing.hasBias = spec.routing.normalizes = true;
+  if (config.number("router_jitter_noise", 0) != 0)
+    config.mistake("router_jitter_noise", "noise before the router is not supported",
+                   "set it to 0");
+}
+
+void miniMaxM2NameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameHeadNorms(spec);
+  for (LayerSpec &layer : spec.layers) {
+    nameExperts(spec, layer, layer.path + ".", "block_sparse_moe.gate", "block_sparse_moe.experts",
+                {"w1", "w3", "w2"});
+    layer.experts->routerBias = layer.path + ".block_sparse_moe.e_score_correction_bias";
+  }
+}
+
+} // namespace sinter
