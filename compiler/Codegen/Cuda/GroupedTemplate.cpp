@@ -67,6 +67,8 @@ FailureOr<CudaLaunch> sinter::instantiateGrouped(func::FuncOp kernel, func::Func
   Type element = getElementTypeOrSelf(op->getOperand(0));
   if (!element.isF32() && !element.isBF16() && !element.isF16())
     return op->emitError("expected operands of f32, bf16 or f16, got ") << element;
+  if (Type other = getElementTypeOrSelf(op->getOperand(1)); other != element)
+    return op->emitError("expected matrices of the rows' type, got ") << other;
   bool isOuter = isa<GroupedOuterOp>(op);
   Grouped shape = isOuter ? Grouped(cast<GroupedOuterOp>(op)) : Grouped(cast<GroupedMatmulOp>(op));
 

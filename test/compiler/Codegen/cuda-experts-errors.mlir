@@ -35,3 +35,12 @@ func.func private @choice_beside(%x: tensor<4x8xf32>) -> (tensor<4x2xf32>, tenso
   %1 = sinter.silu %0#0 : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %1, %0#1 : tensor<4x2xf32>, tensor<4x2xi32>
 }
+
+// -----
+
+func.func private @integers(%x: tensor<4x32xf32>, %w: tensor<2x8x32xi8>, %o: tensor<3xi32>, %s: tensor<2x8x1xf32>) -> tensor<4x8xf32>
+    attributes {sinter.kernel = "grouped_gemm"} {
+  // expected-error @below {{expected matrices of the rows' type, got 'i8'}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs} : (tensor<4x32xf32>, tensor<2x8x32xi8>, tensor<3xi32>, tensor<2x8x1xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
