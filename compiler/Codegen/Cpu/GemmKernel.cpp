@@ -35,10 +35,8 @@
 // Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
 // of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
 // group of them sums up to is multiplied by their scale once. To make a row fixed point takes a
-// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks ahead
-// for the lines of integers that take so many instructions that too few lines would be on their way
-// from memory: all but those of 8 bits that VNNI multiplies, of which the processor sees the
-// streams itself (Zen 4). Without it they come from memory a fifth faster (Zen 3).
+// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks for
+// the lines of integers ahead where that pays (IntegerPanels::paysToAskAhead).
 //
 // So do numbers of e4m3 (VectorBuilder::widenE4M3), but few rows multiply them in f32: lifted
 // (LhsScratch.h), so that a number takes no product to be what it stands for.
@@ -175,8 +173,9 @@ private:
     layout.width = plan.panelWidth;
     layout.elements = plan.panelElements;
     layout.vectors = plan.tileVectors;
-    layout.asksAhead =
-        plan.m <= plan.tileRows && !(plan.segment && plan.integerBits == 8 && plan.together == 4);
+    bool areBytesOfVnni = plan.segment && plan.integerBits == 8 && plan.together == 4;
+    layout.asksAhead = plan.m <= plan.tileRows &&
+                       IntegerPanels::paysToAskAhead(builder.getTarget(), areBytesOfVnni);
     layout.panelAt = [this](int64_t column, int64_t elements) { return panelAt(column, elements); };
     return layout;
   }

@@ -116,8 +116,10 @@ private:
     auto rowAt = [&](int64_t r) {
       return builder.min(builder.add(row, r), builder.sub(lastRow, builder.index(1)));
     };
-    // One row streams the integers from memory; VNNI takes those of 8 bits as they come.
-    layout.asksAhead = rows == 1 && !(layout.bits == 8 && layout.together == 4);
+    // One row streams the integers from memory.
+    bool areBytesOfVnni = layout.bits == 8 && layout.together == 4;
+    layout.asksAhead =
+        rows == 1 && IntegerPanels::paysToAskAhead(builder.getTarget(), areBytesOfVnni);
     IntegerPanels panels(builder, layout);
     auto accumulate = [&](Value kBegin, Value kEnd, Value memory) {
       auto place = [&](int64_t r, Value at) { return builder.add(builder.mul(rowAt(r), k), at); };
