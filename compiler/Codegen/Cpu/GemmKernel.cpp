@@ -28,15 +28,18 @@
 // with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
 // columns whose sums go to the same scratch.
 //
-// One row (decode) makes a tile of one row: panels stream from memory exactly once. The processor
-// sees the streams itself; to ask for their lines ahead cost a fifth of the rate on Zen 4. The
-// columns of gate and up belong to one work item, so that their product never leaves the scratch.
+// One row (decode) makes a tile of one row: panels stream from memory exactly once. Lines of bf16
+// are asked for ahead where the processor does not see the streams itself (seesStreams); in f32
+// that gained nothing. The columns of gate and up belong to one work item, so that their product
+// never leaves the scratch.
 //
 // Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
 // of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
 // group of them sums up to is multiplied by their scale once. To make a row fixed point takes a
-// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks for
-// the lines of integers ahead where that pays (IntegerPanels::paysToAskAhead).
+// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks ahead
+// for the lines of integers that take so many instructions that too few lines would be on their way
+// from memory (a fifth faster on Zen 3): all but those of 8 bits that VNNI multiplies where the
+// processor sees their streams itself.
 //
 // So do numbers of e4m3 (VectorBuilder::widenE4M3), but few rows multiply them in f32: lifted
 // (LhsScratch.h), so that a number takes no product to be what it stands for.
@@ -70,8 +73,6 @@ using namespace mlir;
 using namespace sinter;
 
 namespace {
-
-constexpr int64_t kLineBytes = 64;
 
 /// Numbers of e4m3 are widened to 2^-120 of themselves. Part of that is made up for in their
 /// scales, the rest before, or in the rows that meet them (LiftedRows).
@@ -174,8 +175,8 @@ private:
     layout.elements = plan.panelElements;
     layout.vectors = plan.tileVectors;
     bool areBytesOfVnni = plan.segment && plan.integerBits == 8 && plan.together == 4;
-    layout.asksAhead = plan.m <= plan.tileRows &&
-                       IntegerPanels::paysToAskAhead(builder.getTarget(), areBytesOfVnni);
+    layout.asksAhead =
+        plan.m <= plan.tileRows && !(areBytesOfVnni && seesStreams(builder.getTarget()));
     layout.panelAt = [this](int64_t column, int64_t elements) { return panelAt(column, elements); };
     return layout;
   }
@@ -419,6 +420,8 @@ private:
       int64_t column = offset + (firstVector + v) * lanes;
       Value at = builder.add(panelAt(column, plan.panelElements), builder.mul(k, plan.panelWidth));
       at = builder.add(at, column % plan.panelWidth * interleave);
+      if (plan.m <= plan.tileRows)
+        builder.prefetchStream(rhs, at, column * interleave);
       vectors.push_back(plan.bytesOfWord ? builder.loadBytes(rhs, at)
                         : plan.pairs     ? builder.loadPairs(rhs, at)
                                          : builder.load(rhs, at));

@@ -118,8 +118,7 @@ private:
     };
     // One row streams the integers from memory.
     bool areBytesOfVnni = layout.bits == 8 && layout.together == 4;
-    layout.asksAhead =
-        rows == 1 && IntegerPanels::paysToAskAhead(builder.getTarget(), areBytesOfVnni);
+    layout.asksAhead = rows == 1 && !(areBytesOfVnni && seesStreams(builder.getTarget()));
     IntegerPanels panels(builder, layout);
     auto accumulate = [&](Value kBegin, Value kEnd, Value memory) {
       auto place = [&](int64_t r, Value at) { return builder.add(builder.mul(rowAt(r), k), at); };

@@ -5,9 +5,6 @@
 using namespace mlir;
 using namespace sinter;
 
-/// How far ahead of its use a row is asked for where integers are multiplied by few rows.
-static constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
-
 IntegerPanels::IntegerPanels(VectorBuilder &builder, Layout layout)
     : builder(builder), layout(std::move(layout)) {}
 

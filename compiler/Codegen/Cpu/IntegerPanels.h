@@ -30,14 +30,6 @@ public:
 
   IntegerPanels(VectorBuilder &builder, Layout layout);
 
-  /// Whether one tile of rows asks for lines before it uses them. What takes many instructions
-  /// would have too few lines on their way from memory: they come a fifth faster so (Zen 3). Bytes
-  /// that VNNI multiplies as they come do, too, on Emerald Rapids (18.1 to 21.4 GB/s, 1.1B
-  /// parameters, two cores), but a fifth slower on Zen 4, which sees the streams itself.
-  static bool paysToAskAhead(const TargetAttr &target, bool areBytesOfVnni) {
-    return !areBytesOfVnni || !target.getChip().starts_with("znver");
-  }
-
   /// Where the words of the tile of columns from `column` on are, at the word of k. Of four bits
   /// one has a panel's first vector of columns in the lower halves of its bytes and its second one
   /// in the upper halves.

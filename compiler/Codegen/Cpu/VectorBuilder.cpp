@@ -267,6 +267,15 @@ Value VectorBuilder::splatStored(Value memory, Value offset) {
   return splat(memref::LoadOp::create(*this, memory, offset));
 }
 
+void VectorBuilder::prefetchStream(Value memory, Value offset, int64_t element) {
+  constexpr int64_t bytes = 2;
+  if (getElementTypeOrSelf(memory.getType()).getIntOrFloatBitWidth() != 8 * bytes ||
+      element * bytes % kLineBytes != 0 || seesStreams(target))
+    return;
+  memref::PrefetchOp::create(*this, memory, add(offset, kBytesAhead / bytes), /*isWrite=*/false,
+                             /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
   int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
   offset = min(add(offset, ahead), index(last));

@@ -14,6 +14,15 @@
 
 namespace sinter {
 
+/// How far ahead of their use lines are asked for where few rows stream weights from memory.
+constexpr int64_t kBytesAhead = 4096, kLineBytes = 64;
+
+/// Whether a processor sees the streams of loads that follow each other closely itself: to ask for
+/// their lines ahead, in bf16 or in bytes that VNNI multiplies, costs a fifth of the rate on Zen 4.
+/// On Emerald Rapids it gains one: of 1.1B parameters 22 to 27 GB/s in bf16, 19 to 24 in int8 (two
+/// cores).
+inline bool seesStreams(const TargetAttr &target) { return target.getChip().starts_with("znver"); }
+
 class VectorBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   /// Builds before the `return` of a loop kernel.
@@ -98,6 +107,10 @@ public:
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
   /// Asks for the line `ahead` elements further on, or for the memory's last one.
   void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead);
+  /// Asks for what a stream of 16-bit numbers reaches kBytesAhead behind `offset`, where the
+  /// processor does not see it itself: for each line once, of vectors that begin at `element` of a
+  /// line's. In f32 it gains nothing.
+  void prefetchStream(mlir::Value memory, mlir::Value offset, int64_t element);
   /// Memory of this function call, aligned to 64 bytes. @pre called outside of loops.
   mlir::Value scratch(int64_t elements, mlir::Type element);
 
