@@ -25,6 +25,9 @@ files=()
 while read -r file; do
   if grep -q "\"file\": \"[^\"]*/$file\"" "$build/compile_commands.json"; then
     files+=("$file")
+  elif unity=$(grep -rls --include='unity_*.cxx' "/$file\"" "$build/${file%%/*}"); then
+    # Several sources are compiled in it.
+    [[ " ${files[*]} " == *" $unity "* ]] || files+=("$unity")
   fi
 done < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 if [[ ${#files[@]} -eq 0 ]]; then
