@@ -192,7 +192,7 @@ static bool multipliesExperts(const ModelSpec &spec, const IntegerMatrix &weight
 static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
   if (!model.spec.hasExperts())
     return {};
-  if (options.target.starts_with("cuda")) {
+  if (options.isGpu()) {
     constexpr const char *why = "experts are multiplied as integers on processors alone";
     if (options.weights == "int8" || options.weights == "int4")
       return fail("`weights` " + options.weights, why, "give `target` cpu");
@@ -212,7 +212,7 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
 /// Kernels take heads of so many elements at the most; of latent vectors, where these are keys.
 static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &options) {
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
-  bool isGpu = options.target.starts_with("cuda");
+  bool isGpu = options.isGpu();
   int64_t most = trains || isGpu ? 256 : 1024;
   int64_t width = std::max(spec.headDim, spec.valueSize);
   if (spec.latentSize && !trains)

@@ -29,18 +29,6 @@ void readConfig(ConfigReader &config, ModelSpec &spec) {
   config.requireFlag("use_mrope", false);
 }
 
-/// What those with experts have in common.
-void readMoe(ConfigReader &config, ModelSpec &spec, int64_t kvHeads) {
-  readCommon(config, spec, 32768, false);
-  readPaddingId(config, spec);
-  readKvHeads(config, spec, kvHeads);
-  readHeadDim(config, spec, std::nullopt);
-  readRotary(config, spec, std::nullopt);
-  setUsualQueryScale(spec);
-  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
-  spec.normEps = config.positive("rms_norm_eps", 1e-6);
-}
-
 /// sliding_window, where use_sliding_window says that it is used.
 std::optional<int64_t> readUsedWindow(ConfigReader &config) {
   if (config.flag("use_sliding_window", false))
@@ -76,7 +64,7 @@ void qwen3NameTensors(ModelSpec &spec) {
 }
 
 void qwen2MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
-  readMoe(config, spec, 16);
+  readLlama(config, spec, {.positions = 32768, .kvHeads = 16, .eps = 1e-6});
   std::optional<int64_t> window = readUsedWindow(config);
   readLayerTypes(
       config, spec, window,
@@ -104,7 +92,7 @@ void qwen2MoeNameTensors(ModelSpec &spec) {
 }
 
 void qwen3MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
-  readMoe(config, spec, 4);
+  readLlama(config, spec, {.positions = 32768, .kvHeads = 4, .eps = 1e-6});
   if (std::optional<int64_t> window = readUsedWindow(config))
     for (LayerSpec &layer : spec.layers)
       layer.window = *window;

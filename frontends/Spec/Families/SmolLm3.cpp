@@ -5,11 +5,8 @@
 namespace sinter {
 
 void smolLm3ReadConfig(ConfigReader &config, ModelSpec &spec) {
-  readCommon(config, spec, 32768, true);
-  readPaddingId(config, spec);
-  readKvHeads(config, spec, 4);
-  readHeadDim(config, spec, std::nullopt);
-  readRotary(config, spec, std::nullopt, 2e6);
+  readLlama(config, spec,
+            {.positions = 32768, .tied = true, .kvHeads = 4, .theta = 2e6, .eps = 1e-6});
   int64_t interval = config.size("no_rope_layer_interval", 4);
   if (!config.has("no_rope_layers"))
     for (size_t i = interval - 1; i < spec.layers.size(); i += interval)
@@ -24,9 +21,6 @@ void smolLm3ReadConfig(ConfigReader &config, ModelSpec &spec) {
       },
       slides && window);
   config.ignore({"max_window_layers"}); // transformers does not read it either
-  setUsualQueryScale(spec);
-  spec.activation = readActivation(config, "hidden_act", Activation::Silu);
-  spec.normEps = config.positive("rms_norm_eps", 1e-6);
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
   spec.mlpBias = config.flag("mlp_bias", false);
 }
