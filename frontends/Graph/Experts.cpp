@@ -140,7 +140,10 @@ private:
       int64_t count = spec.expertCount, out = first.weight.tensorOut / count;
       Value all = graph.cast(parts.getParameter(first.weight.tensor, {count, first.in, out}),
                              graph.getF32());
-      result = graph.groupedMatmul(rows, all, route, /*transposeRhs=*/false);
+      // What does not change is turned once, as weights are prepared: kernels take panels of it.
+      if (!parts.trains)
+        all = graph.transpose(all, {0, 2, 1});
+      result = graph.groupedMatmul(rows, all, route, /*transposeRhs=*/!parts.trains);
     } else {
       ScaledMatrix all = stackMatrices(matrices);
       result = graph.groupedMatmul(rows, all.numbers, route, /*transposeRhs=*/true, all.scales,

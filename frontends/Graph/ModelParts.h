@@ -65,6 +65,7 @@ public:
   GraphBuilder &graph;
   const ModelSpec &spec;
   const GraphOptions &options;
+  const bool trains; ///< parameters change from step to step
 
 private:
   mlir::Type getFloat(DType stored);
@@ -73,7 +74,6 @@ private:
   mlir::Value buildProduct(mlir::Value x, const LinearSpec &linear);
   mlir::Value clamp(mlir::Value x, std::optional<double> low, double high);
 
-  bool trains;
   std::map<std::string, Initializer> initializers; ///< of the parameters
 };
 
