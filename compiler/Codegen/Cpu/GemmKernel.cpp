@@ -103,8 +103,9 @@ public:
                              plan.integerBits, plan.rowScalesArgument.has_value());
     if (plan.scalesSums())
       liftedRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k);
-    if (plan.usesTiles)
-      matrixTiles.emplace(builder);
+    if (MatmulOp matmul = plan.matmul; plan.usesTiles)
+      matrixTiles.emplace(builder, plan.tileRows, matmul.getK(),
+                          getElementTypeOrSelf(matmul.getLhs()));
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
     if (plan.copiesLhs) {
@@ -157,6 +158,8 @@ public:
       accumulate(builder.index(last), builder.index(plan.k), false);
       forColumnBlocks([&] { finish(scratchBegin, builder.sub(lastRow, firstRow), firstRow); });
     });
+    if (matrixTiles)
+      matrixTiles->release();
   }
 
 private:
@@ -278,7 +281,6 @@ private:
                      Value kEnd, bool first) {
     MatrixTiles::Product product;
     product.rows = rows;
-    product.bytes = plan.bytesOfWord != 0;
     product.sums = sums;
     product.lhs = [&](Value k) {
       return MatrixTiles::Place{arguments[plan.lhsArgument], lhsAt(row, 0, k), plan.lhsStride};
@@ -287,10 +289,12 @@ private:
       Value panel = panelAt(column, plan.panelElements);
       return MatrixTiles::Place{arguments[plan.rhsArgument],
                                 builder.add(panel, builder.mul(k, plan.panelWidth)),
-                                4 / product.getElementBytes() * plan.panelWidth};
+                                (plan.bytesOfWord ? 4 : 2) * plan.panelWidth};
     };
+    // k of bytes is padded to whole words here, and lhs is not.
     bool isLast = getConstantIntValue(kEnd) == plan.k;
-    matrixTiles->multiply(product, kBegin, kEnd, isLast ? plan.k : 0, first);
+    int64_t k = isLast ? MatmulOp(plan.matmul).getK() : 0;
+    matrixTiles->multiply(product, kBegin, isLast ? builder.index(k) : kEnd, k, first);
   }
 
   /// While a block of k is multiplied asks for the next one, each tile for some of its lines: of

@@ -209,9 +209,8 @@ FailureOr<GemmPlan> sinter::makeGemmPlan(func::FuncOp kernel, TargetAttr target)
   plan.k = plan.matmul.getK();
   if (failed(findLhs(plan)) || failed(findRhs(plan, target)))
     return failure();
-  int64_t ofWord = plan.pairs ? 2 : plan.bytesOfWord;
-  plan.usesTiles = ofWord != 0 && hasTileDot(target) && plan.m >= kManyRows &&
-                   plan.matmul.getK() % ofWord == 0 && !plan.matmul.getTransposeLhs() &&
+  plan.usesTiles = (plan.pairs || plan.bytesOfWord != 0) && hasTileDot(target) &&
+                   plan.m >= kManyRows && !plan.matmul.getTransposeLhs() &&
                    plan.panelWidth == MatrixTiles::kMostColumns;
   return plan;
 }

@@ -106,12 +106,11 @@ public:
         rhs(getMemory(matmul.getRhs())) {
     panels = dyn_cast_or_null<PanelsAttr>(matmul.getRhs().getType().getEncoding());
     pairs = panels && panels.getInterleave() == 2;
-    usesTiles =
-        pairs && hasTileDot(target) && k % 2 == 0 && panels.getWidth() == MatrixTiles::kMostColumns;
+    usesTiles = pairs && hasTileDot(target) && panels.getWidth() == MatrixTiles::kMostColumns;
     int64_t elementBytes = pairs ? 2 : 4;
     if (usesTiles) {
-      matrixTiles.emplace(builder);
       tileRows = MatrixTiles::kMostRows;
+      matrixTiles.emplace(builder, std::min(tileRows, m), k, builder.getBF16Type());
       spareRows = tileRows;
       kBlock = k;
     } else if (panels) {
@@ -141,6 +140,8 @@ public:
         emitBlock();
       });
     });
+    if (matrixTiles)
+      matrixTiles->release();
     return groups * llvm::divideCeil(n, kItemColumns);
   }
 

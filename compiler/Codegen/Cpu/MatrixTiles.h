@@ -11,6 +11,10 @@
 // Architectures Software Developer's Manual, TDPBF16PS). So a row has the same bits beside any
 // others.
 //
+// The unit is configured once a kernel, for whole tiles: configured and released for each product
+// it took a fifth longer. Those of another shape, of the last rows or the last of k, configure it
+// for themselves. Where k ends within a word of lhs, the last ones of k are copied and padded.
+//
 // The loop over k is assembly: LLVM configures tiles once a function, so that those of the last
 // rows, which have another shape, would need registers of their own, of which there are too few.
 //
@@ -36,36 +40,50 @@ public:
   };
 
   struct Product {
-    int64_t rows = 0;   ///< at most kMostRows
-    bool bytes = false; ///< of bytes, or else of bf16
+    int64_t rows = 0; ///< at most kMostRows
     /// Rows of lhs from k on.
     std::function<Place(mlir::Value k)> lhs;
     /// Pairs or fours along k from k on, of kMostColumns columns.
     std::function<Place(mlir::Value k)> rhs;
     /// f32, or i32 of bytes, kMostColumns a row.
     Place sums;
-
-    int64_t getElementBytes() const { return bytes ? 1 : 2; }
-    /// The k of a step.
-    int64_t getDepth() const { return 64 / getElementBytes(); }
   };
 
-  /// Allocates the words that say how tiles are shaped: once a kernel.
-  explicit MatrixTiles(VectorBuilder &builder);
+  /// Configures the unit: once a kernel, which releases it at its end. @param rows of most products
+  /// @param k of all of lhs @param element of it, bf16 or i8
+  MatrixTiles(VectorBuilder &builder, int64_t rows, int64_t k, mlir::Type element);
 
-  /// sums (+)= lhs * rhs for k in [begin, end). @param first sums begin at zero @param depth whole
-  /// words, of which end - begin is the same modulo a step's
-  void multiply(const Product &product, mlir::Value begin, mlir::Value end, int64_t depth,
+  /// sums (+)= lhs * rhs for k in [begin, end). @param first sums begin at zero @param ofK of
+  /// which end - begin is the same modulo a step's
+  void multiply(const Product &product, mlir::Value begin, mlir::Value end, int64_t ofK,
                 bool first);
 
+  /// Gives the unit back.
+  void release();
+
 private:
-  /// `steps` steps of `width` each from k on.
-  void run(const Product &product, mlir::Value k, mlir::Value steps, int64_t width, bool first);
+  /// How many rows of how many k tiles of lhs have.
+  struct Shape {
+    int64_t rows = 0, width = 0;
+    bool operator==(const Shape &other) const = default;
+  };
+
+  /// `steps` steps of `width` each of lhs and of rhs from k on.
+  void run(const Product &product, const Place &lhs, mlir::Value k, mlir::Value steps,
+           int64_t width, bool first);
+  /// A copy of the last `width` of k of lhs, padded to whole words.
+  Place padLast(const Product &product, mlir::Value k, int64_t width);
+  /// What LDTILECFG reads, stored at the first words or behind them. @returns its address
+  mlir::Value storeShape(const Shape &shape, bool isWhole);
   /// The address of a place.
   mlir::Value address(const Place &place);
+  void assemble(mlir::ValueRange operands, const std::string &text, mlir::StringRef constraints);
 
   VectorBuilder &builder;
-  mlir::Value shapes;
+  mlir::Type element;
+  int64_t elementBytes, depth, ofWord; // bytes of an element, k of a step and of a word
+  Shape whole;
+  mlir::Value shapes, configured, last; // the latter: padded rows of lhs
 };
 
 } // namespace sinter

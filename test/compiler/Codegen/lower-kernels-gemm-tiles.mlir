@@ -19,7 +19,7 @@ func.func private @few_rows(%x: tensor<3x76xbf16>, %w: tensor<76x64xbf16, #pairs
   return %0 : tensor<3x64xf32>
 }
 
-// A row of an odd number of elements is no row of pairs.
+// Of rows of an odd number of elements the last 11 are copied, behind which are zeros.
 func.func private @odd(%x: tensor<52x75xbf16>, %w: tensor<75x64xbf16, #pairs>) -> tensor<52x64xf32>
     attributes {sinter.kernel = "gemm"} {
   %0 = sinter.matmul %x, %w : (tensor<52x75xbf16>, tensor<75x64xbf16, #pairs>) -> tensor<52x64xf32>
@@ -35,20 +35,28 @@ func.func private @transposed(%x: tensor<76x52xbf16, #pairs>, %w: tensor<76x64xb
 
 // CHECK: module @kernels
 
-// Rows of 64 bytes but for the step of 12, rows of 24; the rows of a step's pairs 16, then 6.
+// Rows of 64 bytes but for the step of 12, rows of 24; the rows of a step's pairs 16, then 6. The
+// unit is configured for the first at the beginning, and again behind each of the second.
 // CHECK-LABEL: func.func @rows
-// CHECK-DAG: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 4194368, 4194368, 0, 0, 0, 0, 168431632, 269486608, 0, 0]> : vector<16xi32>
-// CHECK-DAG: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 1572888, 4194368, 0, 0, 0, 0, 168431632, 101059088, 0, 0]> : vector<16xi32>
-// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($4){{.*}}movq $$152, %rsi{{.*}}movq $$128, %rdi{{.*}}movq $$256, %r8{{.*}}tilezero %tmm0{{.*}}tilezero %tmm3{{.*}}tdpbf16ps %tmm7, %tmm5, %tmm3{{.*}}addq $$64, %rax{{.*}}addq $$2048, %rcx{{.*}}tilestored %tmm3, 4160($2,%r8,1){{.*}}tilerelease"
-// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg{{.*}}tileloadd 0($2,%r8,1), %tmm0{{.*}}tileloadd 4160($2,%r8,1), %tmm3{{.*}}addq $$24, %rax{{.*}}addq $$768, %rcx{{.*}}tilerelease"
+// CHECK: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 4194368, 4194368, 0, 0, 0, 0, 168431632, 269486608, 0, 0]> : vector<16xi32>
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($0)", "r,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq $0, %rax{{.*}}movq $$152, %rsi{{.*}}movq $$128, %rdi{{.*}}movq $$256, %r8{{.*}}tilezero %tmm0{{.*}}tilezero %tmm3{{.*}}tdpbf16ps %tmm7, %tmm5, %tmm3{{.*}}addq $$64, %rax{{.*}}addq $$2048, %rcx{{.*}}tilestored %tmm3, 4160($2,%r8,1)\0A"
+// CHECK: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 1572888, 4194368, 0, 0, 0, 0, 168431632, 101059088, 0, 0]> : vector<16xi32>
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($0)", "r,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq{{.*}}tileloadd 0($2,%r8,1), %tmm0{{.*}}tileloadd 4160($2,%r8,1), %tmm3{{.*}}addq $$24, %rax{{.*}}addq $$768, %rcx{{.*}}ldtilecfg ($4)"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "tilerelease", "~{memory}"
+// CHECK-NEXT: return
 
 // CHECK-LABEL: func.func @few_rows
 // CHECK-NOT: llvm.inline_asm
 // CHECK: llvm.x86.avx512bf16.dpbf16ps.512
 
 // CHECK-LABEL: func.func @odd
-// CHECK-NOT: llvm.inline_asm
-// CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+// CHECK: %[[LAST:.*]] = memref.alloca() {{.*}} : memref<1024xbf16>
+// CHECK: %[[VALUES:.*]] = vector.maskedload %arg0[%{{.*}}], %{{.*}}, %{{.*}} : memref<3900xbf16>, vector<32xi1>, vector<32xbf16> into vector<32xbf16>
+// CHECK: vector.store %[[VALUES]], %[[LAST]][%{{.*}}] : memref<1024xbf16>, vector<32xbf16>
+// CHECK: tdpbf16ps
+// CHECK: return
 
 // CHECK-LABEL: func.func @transposed
 // CHECK-NOT: llvm.inline_asm
