@@ -48,6 +48,56 @@ def LowerKernelsPass : Pass<"sinter-lower-kernels", "mlir::ModuleOp"> {
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
+def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
+  let summary = "columns are loaded as rows of squares";
+  let description = [{
+    After it: where a rows kernel stores rows of what it loads columns of, it works on squares, as
+    many items as a vector has elements and as many columns. Rows of a square are loaded, turned in
+    registers and kept on the stack, so that the loop over an item's columns has them side by side.
+    Column by column, every line would be fetched once for each of its elements, since columns of a
+    matrix whose rows are a power of two apart share a few places of the caches. What is left of the
+    columns and of the items stays as it was.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-tile-transposes
+    module {
+    module @kernels {
+      func.func @k(%x: memref<512xf32>, %y: memref<512xf32>, %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c16 = arith.constant 16 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c16 step %c1 {
+            %0 = affine.apply affine_map<(d0, d1) -> (d1 * 32 + d0)>(%item, %i)
+            %1 = memref.load %x[%0] : memref<512xf32>
+            %2 = affine.apply affine_map<(d0, d1) -> (d0 * 16 + d1)>(%item, %i)
+            memref.store %1, %y[%2] : memref<512xf32>
+          }
+        }
+        return
+      }
+    }
+    }
+    // =>
+    scf.for %item = %begin to %whole step %c8 {
+      scf.for %i = %c0 to %c16 step %c8 {
+        %0 = affine.apply affine_map<(d0, d1) -> (d1 * 32 + d0)>(%item, %i)
+        %1 = vector.load %x[%0] : memref<512xf32>, vector<8xf32>
+        ...
+        vector.store %2, %square[%c0] : memref<64xf32>, vector<8xf32>
+        ...
+        scf.for %row = %c0 to %c8 step %c1 {
+          scf.for %column = %c0 to %c8 step %c1 {
+            %3 = memref.load %square[%at] : memref<64xf32>
+            memref.store %3, %y[%4] : memref<512xf32>
+    ...
+    scf.for %item = %whole to %end step %c1 {
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
+
 def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
   let summary = "innermost loops of rows kernels in vectors";
   let description = [{

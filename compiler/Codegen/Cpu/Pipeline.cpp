@@ -7,6 +7,7 @@ using namespace mlir;
 void sinter::buildCodegenPipeline(OpPassManager &manager) {
   manager.addPass(createLowerKernelsPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createTileTransposesPass());
   manager.addPass(createVectorizeLoopsPass());
   manager.addPass(createUnrollLoopsPass());
   manager.addPass(createExpandMathPass());

@@ -11,8 +11,7 @@ std::optional<int64_t> sinter::getStride(Value value, Value counter) {
   if (value == counter)
     return 1;
   Operation *op = value.getDefiningOp();
-  auto *loop = counter.getParentBlock();
-  if (!op || op->getBlock() != loop)
+  if (!op || !counter.getParentBlock()->findAncestorOpInBlock(*op))
     return 0;
   auto operandStride = [&](unsigned i) { return getStride(op->getOperand(i), counter); };
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op)) {

@@ -266,6 +266,24 @@ func.func private @kernel(%x: tensor<6x35xf32>) -> tensor<14x15xf32> attributes 
                         1e-7);
 }
 
+// In squares of 16 or 8, beside which rows and columns are left.
+TEST(RowsKernel, TurnedMatrices) {
+  for (const char *type : {"f32", "bf16", "f16"})
+    for (auto [rows, columns] : {std::pair(35, 42), {16, 32}, {7, 50}})
+      expectSameAsReference(fill(R"(
+func.func private @kernel(%x: tensor<$Mx$Nx$TYPE>, %y: tensor<$Nx$Mxf32>, %z: tensor<$Nxf32>) -> tensor<$Nx$Mxbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.transpose %x {permutation = array<i64: 1, 0>} : (tensor<$Mx$Nx$TYPE>) -> tensor<$Nx$Mx$TYPE>
+  %1 = sinter.cast %0 : (tensor<$Nx$Mx$TYPE>) -> tensor<$Nx$Mxf32>
+  %2 = sinter.add %1, %y : (tensor<$Nx$Mxf32>, tensor<$Nx$Mxf32>) -> tensor<$Nx$Mxf32>
+  %3 = sinter.broadcast %z {dims = array<i64: 0>} : (tensor<$Nxf32>) -> tensor<$Nx$Mxf32>
+  %4 = sinter.mul %2, %3 : (tensor<$Nx$Mxf32>, tensor<$Nx$Mxf32>) -> tensor<$Nx$Mxf32>
+  %5 = sinter.cast %4 : (tensor<$Nx$Mxf32>) -> tensor<$Nx$Mxbf16>
+  return %5 : tensor<$Nx$Mxbf16>
+})",
+                                 {{"M", n(rows)}, {"N", n(columns)}, {"TYPE", type}}),
+                            4e-3);
+}
+
 TEST(RowsKernel, NormsOfHeadsInsideARow) {
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<2x3x128xf32>, %w: tensor<32xf32>) -> tensor<2x3x128xf32> attributes {sinter.kernel = "rows"} {

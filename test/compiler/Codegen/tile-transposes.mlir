@@ -1,0 +1,49 @@
+// RUN: sinter-opt %s --sinter-tile-transposes %remarks 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+module @kernels {
+
+// Items in eights, columns in eights and two that are left, then the items that are.
+// REMARK: turned{{.*}}columns are turned in squares of 8
+// CHECK-LABEL: func.func @turned
+// CHECK-SAME: %[[X:.*]]: memref<320xbf16>, %[[Y:.*]]: memref<320xbf16>, %[[BEGIN:.*]]: index, %[[END:.*]]: index
+// CHECK: %[[SQUARE:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xbf16>
+// CHECK: %[[ITEMS:.*]] = arith.subi %[[END]], %[[BEGIN]]
+// CHECK: %[[REST:.*]] = arith.remui %[[ITEMS]], %c8
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[END]], %[[REST]]
+// CHECK: scf.for %[[ITEM:.*]] = %[[BEGIN]] to %[[WHOLE]] step %c8
+// CHECK:   scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c8{{.*}} step %c8
+// CHECK:     %[[AT:.*]] = affine.apply #{{.*}}(%[[ITEM]], %[[COLUMN]])
+// CHECK:     vector.load %[[X]][%[[AT]]] : memref<320xbf16>, vector<8xbf16>
+// CHECK:     arith.extui {{.*}} : vector<8xi16> to vector<8xi32>
+// CHECK:     vector.shuffle
+// CHECK:     arith.trunci {{.*}} : vector<8xi32> to vector<8xi16>
+// CHECK-COUNT-8: vector.store %{{.*}}, %[[SQUARE]]
+// CHECK:     scf.for %[[ROW:.*]] = %c0
+// CHECK:       %[[ROWITEM:.*]] = arith.addi %[[ITEM]], %[[ROW]]
+// CHECK:       scf.for
+// CHECK:         %[[VALUE:.*]] = memref.load %[[SQUARE]]
+// CHECK:         %[[COLUMNOF:.*]] = arith.addi %[[COLUMN]],
+// CHECK:         %[[TO:.*]] = affine.apply #map1(%[[ROWITEM]], %[[COLUMNOF]])
+// CHECK:         memref.store %[[VALUE]], %[[Y]][%[[TO]]]
+// CHECK:   scf.for %[[ROWITEM:.*]] = %[[ITEM]] to
+// CHECK:     scf.for %{{.*}} = %c8{{.*}} to %c10
+// CHECK:       memref.load %[[X]]
+// CHECK: scf.for %{{.*}} = %[[WHOLE]] to %[[END]] step %c1
+func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c10 step %c1 {
+      %0 = affine.apply affine_map<(d0, d1) -> (d1 * 32 + d0)>(%item, %i)
+      %1 = memref.load %x[%0] : memref<320xbf16>
+      %2 = affine.apply affine_map<(d0, d1) -> (d0 * 10 + d1)>(%item, %i)
+      memref.store %1, %y[%2] : memref<320xbf16>
+    }
+  }
+  return
+}
+}
+}
